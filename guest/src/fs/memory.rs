@@ -1,0 +1,330 @@
+//! A tree in the instance's own memory: for a browser, for sessions that must
+//! touch no disk, and for the native tests. It behaves as a POSIX file system
+//! does, without permissions.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crate::fs::{
+    Dir, DirEntry, Fault, File, Filesystem, FsResult, Kind, Listing, MAX_OFFSET, Open, Preopen, Stat, Time,
+};
+
+/// A file system of trees in memory, one a preopen.
+pub struct MemoryFs {
+    preopens: Vec<(String, Node)>,
+    clock: fn() -> Time,
+    random: Cell<u64>,
+}
+
+type Node = Rc<Inode>;
+
+/// A file, directory or link; names are in the directories that hold it.
+pub struct Inode {
+    content: RefCell<Content>,
+    links: Cell<u64>,
+    modified: Cell<Time>,
+}
+
+enum Content {
+    File(Vec<u8>),
+    Directory(BTreeMap<String, Node>),
+    Link(String),
+}
+
+impl MemoryFs {
+    /// Empty trees with these guest paths; `clock` tells the time for modification times.
+    pub fn new(guest_paths: &[&str], clock: fn() -> Time, seed: u64) -> Self {
+        let preopens = guest_paths
+            .iter()
+            .map(|path| ((*path).to_owned(), Inode::new(Content::Directory(BTreeMap::new()), clock())))
+            .collect();
+        Self { preopens, clock, random: Cell::new(seed) }
+    }
+
+    /// Sets when the content of `name` last changed, as a loaded archive tells it.
+    pub fn set_modified(&self, dir: &Dir, name: &str, modified: Time) -> FsResult<()> {
+        entry(dir, name)?.modified.set(modified);
+        Ok(())
+    }
+
+    /// Replaces the first tree by the first one of `other`.
+    pub fn replace_tree(&self, other: &Self) -> FsResult<()> {
+        let (Some((_, own)), Some((_, new))) = (self.preopens.first(), other.preopens.first()) else {
+            return Err(Fault::NotFound);
+        };
+        own.content.swap(&new.content);
+        Ok(())
+    }
+
+    fn add(&self, dir: &Dir, name: &str, node: Node) -> FsResult<()> {
+        change_entries(dir, (self.clock)(), |entries| {
+            if entries.contains_key(name) {
+                return Err(Fault::Exists);
+            }
+            entries.insert(name.to_owned(), node);
+            Ok(())
+        })
+    }
+}
+
+impl Filesystem for MemoryFs {
+    fn preopens(&self) -> Vec<Preopen> {
+        let preopen = |(path, node): &(String, Node)| Preopen { guest_path: path.clone(), dir: Dir(node.clone()) };
+        self.preopens.iter().map(preopen).collect()
+    }
+
+    fn open_dir(&self, dir: &Dir, name: &str) -> FsResult<Dir> {
+        let node = entry(dir, name)?;
+        match node.kind() {
+            Kind::Directory => Ok(Dir(node)),
+            Kind::Link => Err(Fault::Link),
+            Kind::File | Kind::Other => Err(Fault::NotDirectory),
+        }
+    }
+
+    fn open_file(&self, dir: &Dir, name: &str, mode: Open) -> FsResult<File> {
+        if mode == Open::CreateNew {
+            let node = Inode::new(Content::File(Vec::new()), (self.clock)());
+            self.add(dir, name, node.clone())?;
+            return Ok(File(node));
+        }
+        let node = entry(dir, name)?;
+        match node.kind() {
+            Kind::File => Ok(File(node)),
+            Kind::Directory => Err(Fault::IsDirectory),
+            Kind::Link => Err(Fault::Link),
+            Kind::Other => Err(Fault::NotRegular),
+        }
+    }
+
+    fn list(&self, dir: &Dir) -> FsResult<Listing> {
+        with_entries(dir, |entries| {
+            let entry = |(name, node): (&String, &Node)| DirEntry { name: name.clone(), kind: node.kind() };
+            Listing { entries: entries.iter().map(entry).collect(), ..Listing::default() }
+        })
+    }
+
+    fn stat(&self, dir: &Dir, name: &str) -> FsResult<Stat> {
+        Ok(entry(dir, name)?.stat())
+    }
+
+    fn stat_file(&self, file: &File) -> FsResult<Stat> {
+        Ok(node(&file.0)?.stat())
+    }
+
+    fn stat_dir(&self, dir: &Dir) -> FsResult<Stat> {
+        Ok(node(&dir.0)?.stat())
+    }
+
+    fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String> {
+        match &*entry(dir, name)?.content.borrow() {
+            Content::Link(target) => Ok(target.clone()),
+            Content::File(_) | Content::Directory(_) => Err(Fault::Io("it is not a symbolic link".to_owned())),
+        }
+    }
+
+    fn read(&self, file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> FsResult<usize> {
+        with_bytes(file, |bytes| {
+            let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+            let end = start.saturating_add(max).min(bytes.len());
+            let part = bytes.get(start..end).unwrap_or_default();
+            into.extend_from_slice(part);
+            Ok(part.len())
+        })
+    }
+
+    fn write(&self, file: &File, offset: u64, new: &[u8]) -> FsResult<()> {
+        let end = offset.checked_add(new.len() as u64).filter(|end| *end <= MAX_OFFSET).ok_or(Fault::TooLarge)?;
+        let (start, end) = (index(offset)?, index(end)?);
+        with_bytes(file, |bytes| {
+            if bytes.len() < end {
+                bytes.resize(end, 0);
+            }
+            if let Some(part) = bytes.get_mut(start..end) {
+                part.copy_from_slice(new);
+            }
+            Ok(())
+        })?;
+        node(&file.0)?.modified.set((self.clock)());
+        Ok(())
+    }
+
+    fn set_size(&self, file: &File, size: u64) -> FsResult<()> {
+        let size = index(size)?;
+        with_bytes(file, |bytes| {
+            bytes.resize(size, 0);
+            Ok(())
+        })?;
+        node(&file.0)?.modified.set((self.clock)());
+        Ok(())
+    }
+
+    fn sync_file(&self, _file: &File) -> FsResult<()> {
+        Ok(())
+    }
+
+    fn sync_dir(&self, _dir: &Dir) -> FsResult<()> {
+        Ok(())
+    }
+
+    fn make_dir(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        self.add(dir, name, Inode::new(Content::Directory(BTreeMap::new()), (self.clock)()))
+    }
+
+    fn link(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()> {
+        let node = entry(dir, name)?;
+        if node.kind() == Kind::Directory {
+            return Err(Fault::Access);
+        }
+        self.add(to_dir, to, node.clone())?;
+        node.links.set(node.links.get() + 1);
+        Ok(())
+    }
+
+    fn symlink(&self, dir: &Dir, name: &str, target: &str) -> FsResult<()> {
+        self.add(dir, name, Inode::new(Content::Link(target.to_owned()), (self.clock)()))
+    }
+
+    fn rename(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()> {
+        let moved = entry(dir, name)?;
+        if let Ok(there) = entry(to_dir, to) {
+            if Rc::ptr_eq(&moved, &there) {
+                return Ok(());
+            }
+            match (moved.kind(), there.kind()) {
+                (Kind::Directory, Kind::Directory) if !there.is_empty_dir() => return Err(Fault::NotEmpty),
+                (Kind::Directory, Kind::Directory) => {}
+                (Kind::Directory, _) => return Err(Fault::NotDirectory),
+                (_, Kind::Directory) => return Err(Fault::IsDirectory),
+                _ => there.links.set(there.links.get().saturating_sub(1)),
+            }
+        }
+        if moved.kind() == Kind::Directory && contains(&moved, &node(&to_dir.0)?) {
+            return Err(Fault::Io("a directory cannot be moved into itself".to_owned()));
+        }
+        change_entries(dir, (self.clock)(), |entries| entries.remove(name).map(|_| ()).ok_or(Fault::NotFound))?;
+        change_entries(to_dir, (self.clock)(), |entries| {
+            entries.insert(to.to_owned(), moved);
+            Ok(())
+        })
+    }
+
+    fn unlink(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        let node = entry(dir, name)?;
+        if node.kind() == Kind::Directory {
+            return Err(Fault::IsDirectory);
+        }
+        node.links.set(node.links.get().saturating_sub(1));
+        change_entries(dir, (self.clock)(), |entries| entries.remove(name).map(|_| ()).ok_or(Fault::NotFound))
+    }
+
+    fn remove_dir(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        let node = entry(dir, name)?;
+        match node.kind() {
+            Kind::Directory if node.is_empty_dir() => {}
+            Kind::Directory => return Err(Fault::NotEmpty),
+            _ => return Err(Fault::NotDirectory),
+        }
+        change_entries(dir, (self.clock)(), |entries| entries.remove(name).map(|_| ()).ok_or(Fault::NotFound))
+    }
+
+    fn random(&self) -> u64 {
+        // SplitMix64: names only have to differ, nobody else sees this tree.
+        let next = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.random.set(next);
+        let mixed = (next ^ (next >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn clock_ms(&self) -> u64 {
+        let now = (self.clock)();
+        now.seconds * 1_000 + u64::from(now.nanoseconds / 1_000_000)
+    }
+}
+
+impl Inode {
+    fn new(content: Content, now: Time) -> Node {
+        Rc::new(Self { content: RefCell::new(content), links: Cell::new(1), modified: Cell::new(now) })
+    }
+
+    fn kind(&self) -> Kind {
+        match &*self.content.borrow() {
+            Content::File(_) => Kind::File,
+            Content::Directory(_) => Kind::Directory,
+            Content::Link(_) => Kind::Link,
+        }
+    }
+
+    fn stat(&self) -> Stat {
+        let size = match &*self.content.borrow() {
+            Content::File(bytes) => bytes.len(),
+            Content::Directory(_) => 0,
+            Content::Link(target) => target.len(),
+        };
+        let modified = Some(self.modified.get());
+        Stat {
+            kind: self.kind(),
+            size: size as u64,
+            links: self.links.get(),
+            modified,
+            accessed: modified,
+            changed: modified,
+        }
+    }
+
+    fn is_empty_dir(&self) -> bool {
+        matches!(&*self.content.borrow(), Content::Directory(entries) if entries.is_empty())
+    }
+}
+
+fn node(handle: &Rc<dyn std::any::Any>) -> FsResult<Node> {
+    handle.clone().downcast::<Inode>().map_err(|_| Fault::Gone)
+}
+
+fn entry(dir: &Dir, name: &str) -> FsResult<Node> {
+    with_entries(dir, |entries| entries.get(name).cloned())?.ok_or(Fault::NotFound)
+}
+
+fn with_entries<T>(dir: &Dir, look: impl FnOnce(&BTreeMap<String, Node>) -> T) -> FsResult<T> {
+    match &*node(&dir.0)?.content.borrow() {
+        Content::Directory(entries) => Ok(look(entries)),
+        Content::File(_) | Content::Link(_) => Err(Fault::NotDirectory),
+    }
+}
+
+fn change_entries(
+    dir: &Dir,
+    now: Time,
+    change: impl FnOnce(&mut BTreeMap<String, Node>) -> FsResult<()>,
+) -> FsResult<()> {
+    let node = node(&dir.0)?;
+    let mut content = node.content.borrow_mut();
+    let Content::Directory(entries) = &mut *content else { return Err(Fault::NotDirectory) };
+    change(entries)?;
+    node.modified.set(now);
+    Ok(())
+}
+
+fn with_bytes<T>(file: &File, look: impl FnOnce(&mut Vec<u8>) -> FsResult<T>) -> FsResult<T> {
+    match &mut *node(&file.0)?.content.borrow_mut() {
+        Content::File(bytes) => look(bytes),
+        Content::Directory(_) | Content::Link(_) => Err(Fault::NotRegular),
+    }
+}
+
+/// Whether `inner` is `outer` or somewhere below it.
+fn contains(outer: &Node, inner: &Node) -> bool {
+    if Rc::ptr_eq(outer, inner) {
+        return true;
+    }
+    match &*outer.content.borrow() {
+        Content::Directory(entries) => entries.values().any(|node| contains(node, inner)),
+        Content::File(_) | Content::Link(_) => false,
+    }
+}
+
+fn index(size: u64) -> FsResult<usize> {
+    usize::try_from(size).map_err(|_| Fault::TooLarge)
+}

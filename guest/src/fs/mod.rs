@@ -1,0 +1,225 @@
+//! The protocol that every backend serves: relative to a directory, one name at
+//! a time, never through a link. It is shaped like `wasi:filesystem`, so that
+//! the [`wasi`] backend adds nothing and any other can stand in for it.
+//!
+//! Names are single components: no `/`, not empty, not `.` or `..`. Whoever has
+//! a path resolves it first ([`resolve`]); nothing above this module hands a
+//! path to a backend.
+
+use std::any::Any;
+use std::rc::Rc;
+
+pub mod commit;
+pub mod ignore;
+pub mod journal;
+pub mod memory;
+pub mod protect;
+pub mod resolve;
+pub mod walk;
+#[cfg(target_family = "wasm")]
+pub mod wasi;
+
+/// A file system, or several, behind directory handles.
+///
+/// Handles close when their last clone is dropped. A handle keeps naming the
+/// same directory or file whatever happens to its name.
+pub trait Filesystem {
+    /// The directories that the host handed over, in its order.
+    fn preopens(&self) -> Vec<Preopen>;
+
+    /// Opens the directory `name` in `dir`; a link there is [`Fault::Link`] or [`Fault::NotDirectory`].
+    fn open_dir(&self, dir: &Dir, name: &str) -> FsResult<Dir>;
+
+    /// Opens the regular file `name` in `dir`. A link there is [`Fault::Link`],
+    /// anything else that is no regular file [`Fault::NotRegular`] or [`Fault::IsDirectory`].
+    fn open_file(&self, dir: &Dir, name: &str, mode: Open) -> FsResult<File>;
+
+    /// All entries of `dir`, in no order.
+    fn list(&self, dir: &Dir) -> FsResult<Listing>;
+
+    /// What `name` in `dir` is; of a link, the link itself.
+    fn stat(&self, dir: &Dir, name: &str) -> FsResult<Stat>;
+
+    /// What an open file is.
+    fn stat_file(&self, file: &File) -> FsResult<Stat>;
+
+    /// What an open directory is.
+    fn stat_dir(&self, dir: &Dir) -> FsResult<Stat>;
+
+    /// What the link `name` in `dir` says. [`Fault::Outside`] where the backend does not tell, as WASI does for absolute targets.
+    fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String>;
+
+    /// Reads at most `max` bytes at `offset` and appends them to `into`; the number read, 0 only at the end.
+    fn read(&self, file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> FsResult<usize>;
+
+    /// Writes all of `bytes` at `offset`.
+    fn write(&self, file: &File, offset: u64, bytes: &[u8]) -> FsResult<()>;
+
+    /// Cuts or extends the file to `size` bytes.
+    fn set_size(&self, file: &File, size: u64) -> FsResult<()>;
+
+    /// Makes the file's content durable.
+    fn sync_file(&self, file: &File) -> FsResult<()>;
+
+    /// Makes the names in the directory durable.
+    fn sync_dir(&self, dir: &Dir) -> FsResult<()>;
+
+    /// Makes the directory `name` in `dir`; [`Fault::Exists`] where something is there.
+    fn make_dir(&self, dir: &Dir, name: &str) -> FsResult<()>;
+
+    /// Gives the file or link `name` a second name; [`Fault::Exists`] where something is there.
+    fn link(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()>;
+
+    /// Makes the symbolic link `name` in `dir` that says `target`; [`Fault::Exists`] where something is there.
+    fn symlink(&self, dir: &Dir, name: &str, target: &str) -> FsResult<()>;
+
+    /// Renames, replacing a file or an empty directory at the new name.
+    fn rename(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()>;
+
+    /// Removes the name of a file or link.
+    fn unlink(&self, dir: &Dir, name: &str) -> FsResult<()>;
+
+    /// Removes an empty directory.
+    fn remove_dir(&self, dir: &Dir, name: &str) -> FsResult<()>;
+
+    /// Random bits, for names that nobody can guess.
+    fn random(&self) -> u64;
+
+    /// Milliseconds on a clock that only goes forward.
+    fn clock_ms(&self) -> u64;
+}
+
+/// An open directory; what is in it is its backend's own business.
+#[derive(Clone)]
+pub struct Dir(pub Rc<dyn Any>);
+
+/// An open regular file.
+#[derive(Clone)]
+pub struct File(pub Rc<dyn Any>);
+
+/// A directory that the host handed over.
+#[derive(Clone)]
+pub struct Preopen {
+    /// The name by which the host calls it: an absolute path, or `.`.
+    pub guest_path: String,
+    /// The directory.
+    pub dir: Dir,
+}
+
+/// How to open a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    /// For reading.
+    Read,
+    /// For reading and writing in place.
+    Write,
+    /// For writing, as a new file; [`Fault::Exists`] where anything is there.
+    CreateNew,
+}
+
+/// All entries of a directory.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// Entries whose name is UTF-8.
+    pub entries: Vec<DirEntry>,
+    /// How many names are not UTF-8.
+    pub unnamed: u64,
+    /// How many entries the file system failed to tell.
+    pub unreadable: u64,
+}
+
+/// One entry of a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirEntry {
+    /// Its name, one component.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+    /// A FIFO, socket or device.
+    Other,
+}
+
+/// What the file system keeps about a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: Kind,
+    /// Size in bytes.
+    pub size: u64,
+    /// Hard links to it.
+    pub links: u64,
+    /// When its content last changed.
+    pub modified: Option<Time>,
+    /// When it was last read.
+    pub accessed: Option<Time>,
+    /// When its status last changed.
+    pub changed: Option<Time>,
+}
+
+/// A point in time since 1970-01-01T00:00:00Z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time {
+    /// Whole seconds.
+    pub seconds: u64,
+    /// Nanoseconds beyond them.
+    pub nanoseconds: u32,
+}
+
+/// Result of a backend's operation.
+pub type FsResult<T> = Result<T, Fault>;
+
+/// What a backend reports; `Fault::at` makes an error of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing has that name.
+    NotFound,
+    /// Something has that name already.
+    Exists,
+    /// It is no directory.
+    NotDirectory,
+    /// It is a directory.
+    IsDirectory,
+    /// The directory has entries.
+    NotEmpty,
+    /// It is a symbolic link.
+    Link,
+    /// It is a FIFO, socket or device.
+    NotRegular,
+    /// The backend keeps it outside.
+    Outside,
+    /// Access was refused.
+    Access,
+    /// No room is left.
+    NoSpace,
+    /// The file system or the preopen is read-only.
+    ReadOnly,
+    /// Over the largest size or offset.
+    TooLarge,
+    /// Not a name for this file system.
+    Name,
+    /// Two names that are not on one file system.
+    CrossDevice,
+    /// The backend has no such operation.
+    Unsupported,
+    /// In use by another.
+    Busy,
+    /// The file system is no longer there.
+    Gone,
+    /// Anything else.
+    Io(String),
+}
+
+/// The largest offset that every host handles: JavaScript ones lose precision above 2^53.
+pub const MAX_OFFSET: u64 = 1 << 53;

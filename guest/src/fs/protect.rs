@@ -1,0 +1,94 @@
+//! Paths that tools may read and not change, because a program that runs later
+//! takes orders from them.
+
+/// Names that are protected at any depth, with all below them, there or not.
+const PROTECTED: &[&str] = &[
+    ".agentignore",
+    ".aider.conf.yml",
+    ".amazonq",
+    ".claude",
+    ".clinerules",
+    ".codex",
+    ".continue",
+    ".cursor",
+    ".devcontainer",
+    ".envrc",
+    ".gemini",
+    ".git",
+    ".gitmodules",
+    ".husky",
+    ".idea",
+    ".kiro",
+    ".mcp.json",
+    ".paddock",
+    ".roo",
+    ".vscode",
+    ".windsurf",
+    ".zed",
+];
+
+/// The component of `path` that is protected, under any spelling that some file system folds to it.
+pub fn protected(path: &str) -> Option<&str> {
+    path.split('/').find(|component| {
+        let folded = fold(component);
+        PROTECTED.contains(&folded.as_str()) || is_short_git(&folded)
+    })
+}
+
+/// Case folded, and without what HFS+ and NTFS ignore: invisible characters,
+/// trailing dots and spaces, and the name of a stream.
+fn fold(name: &str) -> String {
+    let name = name.split_once(':').map_or(name, |(file, _stream)| file);
+    let visible = name.chars().filter(|c| !is_ignorable(*c));
+    // Through upper case, so that `ſ` and the Kelvin sign become ASCII too.
+    let folded: String = visible.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
+    folded.trim_end_matches(['.', ' ']).to_owned()
+}
+
+fn is_ignorable(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+}
+
+/// NTFS gives `.git` the short name `GIT~1`, or `GI` with four digits of a hash.
+fn is_short_git(folded: &str) -> bool {
+    folded.strip_prefix("gi").is_some_and(|rest| {
+        rest.split_once('~').is_some_and(|(stem, number)| {
+            let hash = stem.len() == 4 && stem.chars().all(|c| c.is_ascii_hexdigit());
+            (stem == "t" || hash) && !number.is_empty() && number.chars().all(|c| c.is_ascii_digit())
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_a_protected_name_is_protected() {
+        let spellings = [
+            ".git/hooks/pre-commit",
+            "sub/.git/config",
+            ".GIT",
+            ".g\u{200c}it/config",
+            ".git. ",
+            ".git::$INDEX_ALLOCATION/config",
+            "GIT~1/config",
+            "gi7eba~1",
+            ".v\u{17f}code/tasks.json",
+            ".Cursor/mcp.json",
+            ".mcp.json",
+        ];
+        for spelling in spellings {
+            assert!(protected(spelling).is_some(), "{spelling}");
+        }
+    }
+
+    #[test]
+    fn neighbours_are_not() {
+        for path in
+            [".github/workflows/ci.yml", ".gitignore", ".gitattributes", "git/config", "a.git", "digit~1", "gigabyte~x"]
+        {
+            assert_eq!(protected(path), None, "{path}");
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! From a path to a place: component by component against directory handles.
+//! Links are read here and must stay inside; no backend ever follows one.
+
+use std::collections::VecDeque;
+
+use crate::error::{Code, Error, Result};
+use crate::fs::ignore::Secrets;
+use crate::fs::{Dir, Fault, Kind, Stat};
+use crate::workspace::{Root, Workspace};
+
+/// Links that one path may go through, as on Linux.
+const MAX_LINKS: usize = 40;
+/// Bytes of a path, and of one name in it, as on Linux.
+const MAX_PATH_BYTES: usize = 4_096;
+const MAX_NAME_BYTES: usize = 255;
+
+/// Where a path leads: a name in a directory that exists.
+#[derive(Clone)]
+pub struct Place {
+    /// Which root it is in.
+    pub root: usize,
+    /// The deepest directory of the path that exists, the last name not counted.
+    pub dir: Dir,
+    /// The directories passed below the root, each with its name and handle; `dir` is the last.
+    pub trail: Vec<(String, Dir)>,
+    /// `.agentignore` rules from the root down to `dir`.
+    pub secrets: Secrets,
+    /// Directories between `dir` and `name` that do not exist.
+    pub missing: Vec<String>,
+    /// The last name; empty where the place is the root itself, and `dir` is it.
+    pub name: String,
+    /// The path as results show it, links resolved.
+    pub path: String,
+    /// The path as the caller gave it.
+    pub given: String,
+    /// What is there; none where nothing is.
+    pub stat: Option<Stat>,
+}
+
+/// What to do with a link that is the last component.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Last {
+    /// The place is what the link names.
+    Follow,
+    /// The place is the link.
+    Keep,
+}
+
+impl Workspace<'_> {
+    /// The place that `path` leads to, the last link followed.
+    pub fn resolve(&self, path: &str, verb: &str) -> Result<Place> {
+        self.resolve_with(path, verb, Last::Follow)
+    }
+
+    /// The place that `path` leads to.
+    pub fn resolve_with(&self, path: &str, verb: &str, last: Last) -> Result<Place> {
+        let (root, rest) = self.root_of(path, verb)?;
+        let mut walk = Resolution::new(self, path, verb, root)?;
+        walk.push_back(rest)?;
+        walk.run(last)
+    }
+
+    /// The directory that `path` leads to.
+    pub fn resolve_dir(&self, path: &str, verb: &str) -> Result<(Place, Dir)> {
+        let place = self.resolve(path, verb)?;
+        let stat = place.existing(self, verb)?;
+        if stat.kind != Kind::Directory {
+            return Err(Error::at(Code::NotADirectory, verb, path, "it is not a directory"));
+        }
+        let dir = place.open_dir(self, verb)?;
+        Ok((place, dir))
+    }
+
+    /// The root of a path, and the path below it.
+    fn root_of<'p>(&self, path: &'p str, verb: &str) -> Result<(usize, &'p str)> {
+        check_path(path, verb)?;
+        if !path.starts_with('/') {
+            return Ok((0, path));
+        }
+        let named = self.roots.iter().enumerate().flat_map(|(index, root)| {
+            root.names.iter().filter_map(move |name| Some((index, name.len(), below(path, name)?)))
+        });
+        let (index, _, rest) =
+            named.max_by_key(|(_, length, _)| *length).ok_or_else(|| self.outside(path, verb, "it is in no root"))?;
+        Ok((index, rest))
+    }
+
+    fn outside(&self, path: &str, verb: &str, cause: &str) -> Error {
+        let others: Vec<_> = self
+            .roots
+            .iter()
+            .map(|root| &root.label)
+            .filter(|label| !label.is_empty())
+            .map(|label| format!("`{label}`"))
+            .collect();
+        let error = Error::at(Code::OutsideWorkspace, verb, path, cause);
+        match others.as_slice() {
+            [] => error.hint("use a path relative to the workspace; `.` is its top"),
+            others => error.hint(format!("use a path relative to the workspace, or one below {}", others.join(", "))),
+        }
+    }
+}
+
+impl Place {
+    /// What is there, or `not-found` with up to three near names.
+    pub fn existing(&self, workspace: &Workspace<'_>, verb: &str) -> Result<Stat> {
+        self.stat.ok_or_else(|| {
+            let error = Error::at(Code::NotFound, verb, &self.given, "no such file or directory");
+            match self.near_names(workspace) {
+                near if near.is_empty() => error.hint("`glob` and `list_dir` show what is there"),
+                near => error.hint(format!("did you mean {}?", near.join(", "))),
+            }
+        })
+    }
+
+    /// Whether the place is a root itself.
+    pub fn is_root(&self) -> bool {
+        self.name.is_empty()
+    }
+
+    /// Opens the directory that is there.
+    pub fn open_dir(&self, workspace: &Workspace<'_>, verb: &str) -> Result<Dir> {
+        if self.is_root() {
+            return Ok(self.dir.clone());
+        }
+        workspace.fs.open_dir(&self.dir, &self.name).map_err(|fault| fault.at(verb, &self.given))
+    }
+
+    /// The failure of a call that needs a file, for a place that is something else.
+    pub fn not_a_file(&self, verb: &str, kind: Kind) -> Error {
+        let (cause, hint) = match kind {
+            Kind::Directory => ("it is a directory", "`list_dir` shows a directory"),
+            Kind::Link => ("it is a symbolic link", "name what the link names"),
+            Kind::File | Kind::Other => ("it is a FIFO, socket or device", "only regular files are opened"),
+        };
+        Error::at(Code::NotAFile, verb, &self.given, cause).hint(hint)
+    }
+
+    /// Up to three names beside the missing one that look like it, as paths in backticks.
+    fn near_names(&self, workspace: &Workspace<'_>) -> Vec<String> {
+        let wanted = self.missing.first().unwrap_or(&self.name);
+        let Ok(listing) = workspace.fs.list(&self.dir) else { return Vec::new() };
+        let gone = self.missing.len() + 1;
+        let above: Vec<_> = self.path.split('/').collect();
+        let above = above.get(..above.len().saturating_sub(gone)).unwrap_or_default().join("/");
+        let mut scored: Vec<_> = listing
+            .entries
+            .into_iter()
+            .filter(|entry| !self.secrets.denies(&entry.name, entry.kind == Kind::Directory))
+            .map(|entry| (crate::text::similarity(&wanted.to_lowercase(), &entry.name.to_lowercase()), entry.name))
+            .filter(|(score, _)| *score >= 0.6)
+            .collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let full = |name: &str| if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
+        scored.iter().take(3).map(|(_, name)| format!("`{}`", crate::error::printable(&full(name)))).collect()
+    }
+}
+
+/// One path being resolved.
+struct Resolution<'w> {
+    workspace: &'w Workspace<'w>,
+    given: &'w str,
+    verb: &'w str,
+    root: usize,
+    /// Directories passed below the root, each with its name and handle.
+    trail: Vec<(String, Dir)>,
+    /// `.agentignore` rules from the root down to the last of `trail`.
+    secrets: Secrets,
+    /// Names at the end of the path that do not exist.
+    missing: Vec<String>,
+    /// Components still to come.
+    ahead: VecDeque<String>,
+    /// The path ended in `/`, or went through one: what it names has to be a directory.
+    needs_dir: bool,
+    links: usize,
+}
+
+impl<'w> Resolution<'w> {
+    fn new(workspace: &'w Workspace<'w>, given: &'w str, verb: &'w str, root: usize) -> Result<Self> {
+        let mut resolution = Self {
+            workspace,
+            given,
+            verb,
+            root,
+            trail: Vec::new(),
+            secrets: Secrets::default(),
+            missing: Vec::new(),
+            ahead: VecDeque::new(),
+            needs_dir: false,
+            links: 0,
+        };
+        resolution.start(root)?;
+        Ok(resolution)
+    }
+
+    /// Goes to the top of a root.
+    fn start(&mut self, root: usize) -> Result<()> {
+        self.root = root;
+        self.trail.clear();
+        self.secrets = Secrets::default();
+        let dir = self.top()?.dir.clone();
+        self.secrets.enter("", &dir, self.workspace.fs).map_err(|error| self.blame(error))
+    }
+
+    fn push_back(&mut self, path: &str) -> Result<()> {
+        self.needs_dir = ends_in_dir(path);
+        self.ahead = components(path).map(str::to_owned).collect();
+        self.ahead.iter().try_for_each(|name| check_name(name, self.given, self.verb))
+    }
+
+    fn run(mut self, last: Last) -> Result<Place> {
+        while let Some(name) = self.ahead.pop_front() {
+            if name == ".." {
+                self.up()?;
+                continue;
+            }
+            if !self.missing.is_empty() {
+                self.missing.push(name);
+                continue;
+            }
+            let stat = match self.workspace.fs.stat(self.dir()?, &name) {
+                Err(Fault::NotFound) => {
+                    self.check_secret(&name, false)?;
+                    self.missing.push(name);
+                    continue;
+                }
+                other => other.map_err(|fault| self.fault(&fault))?,
+            };
+            self.check_secret(&name, stat.kind == Kind::Directory)?;
+            let is_last = self.ahead.is_empty();
+            match stat.kind {
+                Kind::Link if !is_last || self.needs_dir || last == Last::Follow => self.follow(&name)?,
+                Kind::Directory if !is_last => self.enter(name)?,
+                kind if is_last && (kind == Kind::Directory || !self.needs_dir) => return self.place(name, Some(stat)),
+                _ => return Err(self.fault(&Fault::NotDirectory)),
+            }
+        }
+        self.finish()
+    }
+
+    /// The path has been walked to its end without meeting a last file.
+    fn finish(mut self) -> Result<Place> {
+        if let Some(name) = self.missing.pop() {
+            return self.place(name, None);
+        }
+        match self.trail.pop() {
+            Some((name, dir)) => {
+                self.secrets.leave();
+                let stat = self.workspace.fs.stat_dir(&dir).map_err(|fault| self.fault(&fault))?;
+                self.place(name, Some(stat))
+            }
+            None => {
+                let stat = self.workspace.fs.stat_dir(self.dir()?).map_err(|fault| self.fault(&fault))?;
+                self.place(String::new(), Some(stat))
+            }
+        }
+    }
+
+    fn place(self, name: String, stat: Option<Stat>) -> Result<Place> {
+        let names = self.trail.iter().map(|(name, _)| name.as_str()).chain(self.missing.iter().map(String::as_str));
+        let relative = names.chain(Some(name.as_str()).filter(|name| !name.is_empty())).collect::<Vec<_>>().join("/");
+        let label = &self.top()?.label;
+        let path = match (label.is_empty(), relative.is_empty()) {
+            (true, true) => ".".to_owned(),
+            (true, false) => relative,
+            (false, true) => label.clone(),
+            (false, false) => format!("{label}/{relative}"),
+        };
+        let dir = self.dir()?.clone();
+        Ok(Place {
+            root: self.root,
+            dir,
+            trail: self.trail,
+            secrets: self.secrets,
+            missing: self.missing,
+            name,
+            path,
+            given: self.given.to_owned(),
+            stat,
+        })
+    }
+
+    fn up(&mut self) -> Result<()> {
+        if !self.missing.is_empty() {
+            return Err(self.fault(&Fault::NotFound));
+        }
+        if self.trail.pop().is_none() {
+            return Err(self.workspace.outside(self.given, self.verb, "`..` leads out of the root"));
+        }
+        self.secrets.leave();
+        Ok(())
+    }
+
+    fn enter(&mut self, name: String) -> Result<()> {
+        let dir = self.workspace.fs.open_dir(self.dir()?, &name).map_err(|fault| self.fault(&fault))?;
+        self.secrets.enter(&name, &dir, self.workspace.fs).map_err(|error| self.blame(error))?;
+        self.trail.push((name, dir));
+        Ok(())
+    }
+
+    /// Puts what the link `name` says in front of what is still to come.
+    fn follow(&mut self, name: &str) -> Result<()> {
+        self.links += 1;
+        if self.links > MAX_LINKS {
+            return Err(Error::at(
+                Code::InvalidPath,
+                self.verb,
+                self.given,
+                "it goes through too many symbolic links, or round in a loop",
+            ));
+        }
+        let target = match self.workspace.fs.read_link(self.dir()?, name) {
+            Err(Fault::Outside) => return Err(self.leads_out()),
+            other => other.map_err(|fault| self.fault(&fault))?,
+        };
+        let rest = if target.starts_with('/') {
+            let (root, rest) = self.workspace.root_of(&target, self.verb).map_err(|_| self.leads_out())?;
+            self.start(root)?;
+            rest
+        } else {
+            check_path(&target, self.verb).map_err(|_| self.leads_out())?;
+            &target
+        };
+        self.needs_dir |= self.ahead.is_empty() && ends_in_dir(rest);
+        for component in components(rest).collect::<Vec<_>>().into_iter().rev() {
+            check_name(component, self.given, self.verb)?;
+            self.ahead.push_front(component.to_owned());
+        }
+        Ok(())
+    }
+
+    fn check_secret(&self, name: &str, is_dir: bool) -> Result<()> {
+        if self.secrets.denies(name, is_dir) {
+            return Err(Error::at(Code::Denied, self.verb, self.given, "`.agentignore` keeps it from every tool")
+                .hint("do without it, or ask the person who runs this"));
+        }
+        Ok(())
+    }
+
+    fn leads_out(&self) -> Error {
+        self.workspace.outside(self.given, self.verb, "a symbolic link on it leads outside the workspace")
+    }
+
+    fn dir(&self) -> Result<&Dir> {
+        match self.trail.last() {
+            Some((_, dir)) => Ok(dir),
+            None => Ok(&self.top()?.dir),
+        }
+    }
+
+    fn top(&self) -> Result<&'w Root> {
+        self.workspace.roots.get(self.root).ok_or_else(|| self.fault(&Fault::Gone))
+    }
+
+    fn fault(&self, fault: &Fault) -> Error {
+        fault.at(self.verb, self.given)
+    }
+
+    fn blame(&self, mut error: Error) -> Error {
+        error.path = Some(self.given.to_owned());
+        error
+    }
+}
+
+/// Refuses what cannot be a path on every host: hosts disagree on what a backslash means.
+fn check_path(path: &str, verb: &str) -> Result<()> {
+    let invalid = |cause: &str| Error::at(Code::InvalidPath, verb, path, cause);
+    if path.is_empty() {
+        return Err(invalid("the path is empty").hint("`.` is the top of the workspace"));
+    }
+    if path.contains('\0') {
+        return Err(invalid("a path holds no NUL byte"));
+    }
+    if path.contains('\\') {
+        return Err(invalid("a path holds no backslash").hint("separate directories by `/`"));
+    }
+    if path.len() > MAX_PATH_BYTES {
+        let shown: String = path.chars().take(60).collect();
+        return Err(Error::at(
+            Code::InvalidPath,
+            verb,
+            &shown,
+            format!("the path is longer than {MAX_PATH_BYTES} bytes"),
+        ));
+    }
+    Ok(())
+}
+
+fn check_name(name: &str, path: &str, verb: &str) -> Result<()> {
+    if name.len() > MAX_NAME_BYTES {
+        return Err(Error::at(
+            Code::InvalidPath,
+            verb,
+            path,
+            format!("a name in it is longer than {MAX_NAME_BYTES} bytes"),
+        ));
+    }
+    Ok(())
+}
+
+/// The components of a path, without empty ones and `.`.
+fn components(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|component| !component.is_empty() && *component != ".")
+}
+
+fn ends_in_dir(path: &str) -> bool {
+    path.ends_with('/') || path.ends_with("/.")
+}
+
+/// What is left of an absolute `path` below `top`, compared component by component: `/ws` is not above `/ws-evil`.
+fn below<'p>(path: &'p str, top: &str) -> Option<&'p str> {
+    let top = top.trim_end_matches('/');
+    let rest = path.strip_prefix(top)?;
+    match rest.strip_prefix('/') {
+        Some(rest) => Some(rest),
+        None if rest.is_empty() => Some(""),
+        None => None,
+    }
+}

@@ -1,0 +1,1 @@
+//! Walks (being written).

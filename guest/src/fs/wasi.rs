@@ -1,0 +1,1 @@
+//! The host's preopens (being written).

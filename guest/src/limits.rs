@@ -1,0 +1,40 @@
+//! Every limit, with its unit and reason.
+
+use serde::Deserialize;
+
+/// Limits of one call. A tool's own argument can only lower them.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Lines in a result. The field's usual page.
+    pub max_lines: u64,
+    /// Characters of one line before it is cut: minified code would fill a result with one.
+    pub max_line_chars: usize,
+    /// Bytes of text in a result: about 12,000 tokens, beyond which models lose the thread.
+    pub max_result_bytes: usize,
+    /// Bytes of a file that is read or written whole, and held in memory for it.
+    pub max_file_bytes: u64,
+    /// Files of one bulk operation.
+    pub max_files: u64,
+    /// Directory levels that a walk descends.
+    pub max_depth: u32,
+    /// Entries that a walk looks at, so that a hostile tree ends.
+    pub max_entries: u64,
+    /// Milliseconds of one call. The guest ends a walk or search with what it has; the host ends anything else.
+    pub max_time_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_lines: 2_000,
+            max_line_chars: 2_000,
+            max_result_bytes: 50 * 1024,
+            max_file_bytes: 10 * 1024 * 1024,
+            max_files: 1_000,
+            max_depth: 256,
+            max_entries: 5_000_000,
+            max_time_ms: 30_000,
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The operations, a file each. Each takes the workspace and its arguments,
+//! with every default filled in, and returns data: how it is shown is a
+//! dialect's business.
+
+pub mod apply_patch;
+pub mod copy;
+pub mod delete;
+pub mod edit;
+pub mod glob;
+pub mod grep;
+pub mod list;
+pub mod make_dir;
+pub mod read;
+pub mod read_many;
+pub mod rename;
+pub mod stat;
+pub mod tree;
+pub mod write;
+
+use crate::error::Result;
+use crate::request::Request;
+use crate::response::Response;
+use crate::workspace::Workspace;
+
+/// Does what is asked.
+pub fn run(workspace: &Workspace<'_>, request: &Request) -> Result<Response> {
+    Ok(match request {
+        Request::Read(args) => Response::Read(read::run(workspace, args)?),
+        Request::ReadMany(args) => Response::ReadMany(read_many::run(workspace, args)?),
+        Request::Write(args) => Response::Write(write::run(workspace, args)?),
+        Request::Edit(args) => Response::Edit(edit::run(workspace, args)?),
+        Request::ApplyPatch(args) => Response::ApplyPatch(apply_patch::run(workspace, args)?),
+        Request::MakeDir(args) => Response::MakeDir(make_dir::run(workspace, args)?),
+        Request::Copy(args) => Response::Copy(copy::run(workspace, args)?),
+        Request::Move(args) => Response::Move(rename::run(workspace, args)?),
+        Request::Delete(args) => Response::Delete(delete::run(workspace, args)?),
+        Request::Stat(args) => Response::Stat(stat::run(workspace, args)?),
+        Request::List(args) => Response::List(list::run(workspace, args)?),
+        Request::Tree(args) => Response::Tree(tree::run(workspace, args)?),
+        Request::Glob(args) => Response::Glob(glob::run(workspace, args)?),
+        Request::Grep(args) => Response::Grep(grep::run(workspace, args)?),
+    })
+}

@@ -1,0 +1,241 @@
+//! What a call asks for, with every default filled in: dialects and the typed
+//! interface make these, operations take them. Fields mean what
+//! `wit/files.wit` and `wit/search.wit` say of them.
+
+#![expect(missing_docs, reason = "each field is documented in wit/files.wit and wit/search.wit")]
+
+/// One operation with its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    Read(Read),
+    ReadMany(ReadMany),
+    Write(Write),
+    Edit(Edit),
+    ApplyPatch(ApplyPatch),
+    MakeDir(MakeDir),
+    Copy(Transfer),
+    Move(Transfer),
+    Delete(Delete),
+    Stat(Stat),
+    List(List),
+    Tree(Tree),
+    Glob(Glob),
+    Grep(Grep),
+}
+
+/// What a request does to files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Looks.
+    Read,
+    /// Changes.
+    Change,
+}
+
+impl Request {
+    /// The permission that the request needs. No wildcard: a new operation has to say.
+    pub fn access(&self) -> Access {
+        match self {
+            Self::Read(_) | Self::ReadMany(_) | Self::Stat(_) => Access::Read,
+            Self::List(_) | Self::Tree(_) | Self::Glob(_) | Self::Grep(_) => Access::Read,
+            Self::Edit(edit) if edit.dry_run => Access::Read,
+            Self::ApplyPatch(patch) if patch.dry_run => Access::Read,
+            Self::Write(_) | Self::Edit(_) | Self::ApplyPatch(_) | Self::MakeDir(_) => Access::Change,
+            Self::Copy(_) | Self::Move(_) | Self::Delete(_) => Access::Change,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadMode {
+    #[default]
+    Lines,
+    Indentation,
+    Raw,
+    Base64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    pub path: String,
+    pub offset: u64,
+    pub limit: Option<u64>,
+    pub tail: Option<u64>,
+    pub mode: ReadMode,
+    pub anchor_line: Option<u64>,
+    pub max_levels: u32,
+    pub include_siblings: bool,
+    pub include_header: bool,
+    pub encoding: Option<String>,
+    pub if_none_match: Option<String>,
+}
+
+impl Read {
+    /// A read of `path` from line `offset`, everything else by default.
+    pub fn lines(path: impl Into<String>, offset: u64, limit: Option<u64>) -> Self {
+        Self {
+            path: path.into(),
+            offset,
+            limit,
+            tail: None,
+            mode: ReadMode::Lines,
+            anchor_line: None,
+            max_levels: 0,
+            include_siblings: false,
+            include_header: true,
+            encoding: None,
+            if_none_match: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileRange {
+    pub path: String,
+    pub offset: u64,
+    pub limit: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReadMany {
+    pub files: Vec<FileRange>,
+    pub glob: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Write {
+    pub path: String,
+    pub content: String,
+    pub create_only: bool,
+    pub append: bool,
+    pub encoding: Option<String>,
+    pub if_match: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replacement {
+    pub old_text: String,
+    pub new_text: String,
+    pub replace_all: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Edit {
+    pub path: String,
+    pub edits: Vec<Replacement>,
+    pub if_match: Option<String>,
+    pub dry_run: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ApplyPatch {
+    pub patch: String,
+    pub dry_run: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct MakeDir {
+    pub path: String,
+    pub parents: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transfer {
+    pub source: String,
+    pub destination: String,
+    pub overwrite: bool,
+    pub recursive: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delete {
+    pub path: String,
+    pub recursive: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stat {
+    pub path: String,
+    pub checksum: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ListSort {
+    #[default]
+    Name,
+    Size,
+    Modified,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct List {
+    pub path: String,
+    pub depth: u32,
+    pub pattern: Option<String>,
+    pub include_hidden: bool,
+    pub include_ignored: bool,
+    pub sort: ListSort,
+    pub limit: u32,
+    pub cursor: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    pub path: String,
+    pub depth: u32,
+    pub limit: u32,
+    pub include_hidden: bool,
+    pub include_ignored: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PathSort {
+    #[default]
+    Path,
+    Modified,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Glob {
+    pub pattern: String,
+    pub path: String,
+    pub include_hidden: bool,
+    pub include_ignored: bool,
+    pub sort: PathSort,
+    pub limit: u32,
+    pub cursor: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LetterCase {
+    #[default]
+    Sensitive,
+    Insensitive,
+    Smart,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GrepOutput {
+    #[default]
+    Content,
+    Files,
+    Count,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grep {
+    pub pattern: String,
+    pub path: String,
+    pub glob: Option<String>,
+    pub fixed: bool,
+    pub letter_case: LetterCase,
+    pub multiline: bool,
+    pub before: u32,
+    pub after: u32,
+    pub output: GrepOutput,
+    pub limit: u32,
+    pub max_per_file: Option<u32>,
+    pub include_hidden: bool,
+    pub include_ignored: bool,
+    pub cursor: Option<String>,
+}

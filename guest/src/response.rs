@@ -1,0 +1,279 @@
+//! What an operation answers. Fields mean what `wit/files.wit` and
+//! `wit/search.wit` say of them; the `paddock` dialect shows these as they are,
+//! other dialects make their own shapes of them.
+
+#![expect(missing_docs, reason = "each field is documented in wit/files.wit and wit/search.wit")]
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::fs::Kind;
+
+/// The answer to a [`crate::request::Request`], variant by variant.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Response {
+    Read(Read),
+    ReadMany(ReadMany),
+    Write(Write),
+    Edit(Edit),
+    ApplyPatch(ApplyPatch),
+    MakeDir(MakeDir),
+    Copy(Transfer),
+    Move(Transfer),
+    Delete(Delete),
+    Stat(Stat),
+    List(List),
+    Tree(Tree),
+    Glob(Glob),
+    Grep(Grep),
+}
+
+/// One change that a call made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    pub kind: ChangeKind,
+    pub path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeKind {
+    Created,
+    Modified,
+    Deleted,
+    Moved,
+}
+
+/// What a walk left out, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Skipped {
+    pub ignored: u64,
+    pub hidden: u64,
+    pub denied: u64,
+    pub unreadable: u64,
+    pub unnamed: u64,
+    pub links: u64,
+    pub special: u64,
+    pub binary: u64,
+    pub too_large: u64,
+    pub long_lines: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Read {
+    pub path: String,
+    pub content: String,
+    pub start_line: u64,
+    pub end_line: u64,
+    pub total_lines: Option<u64>,
+    pub next_offset: Option<u64>,
+    pub truncated: bool,
+    pub encoding: String,
+    pub bom: bool,
+    pub line_ending: &'static str,
+    pub size: u64,
+    pub modified: Option<String>,
+    pub etag: Option<String>,
+    pub mime: String,
+    pub unchanged: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ReadMany {
+    pub entries: Vec<ReadManyEntry>,
+    pub truncated: bool,
+    pub remaining: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ReadManyEntry {
+    pub path: String,
+    #[serde(flatten)]
+    pub outcome: ReadOutcome,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReadOutcome {
+    Result(Box<Read>),
+    Error(Error),
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Write {
+    pub path: String,
+    pub bytes_written: u64,
+    pub created: bool,
+    pub etag: Option<String>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LineRange {
+    pub start: u64,
+    pub end: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Edit {
+    pub path: String,
+    pub edits_applied: u64,
+    pub diff: String,
+    pub etag: String,
+    pub lines: Vec<LineRange>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct ApplyPatch {
+    pub files: Vec<PatchedFile>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct PatchedFile {
+    pub path: String,
+    pub action: PatchAction,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<String>,
+    pub lines_added: u64,
+    pub lines_removed: u64,
+    pub etag: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PatchAction {
+    Add,
+    Update,
+    Move,
+    Delete,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct MakeDir {
+    pub path: String,
+    pub created: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Transfer {
+    pub source: String,
+    pub destination: String,
+    pub files: u64,
+    pub bytes: u64,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Delete {
+    pub path: String,
+    pub entries_deleted: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Stat {
+    pub path: String,
+    pub kind: Kind,
+    pub size: Option<u64>,
+    pub modified: Option<String>,
+    pub accessed: Option<String>,
+    pub changed: Option<String>,
+    pub hard_links: u64,
+    pub lines: Option<u64>,
+    pub encoding: Option<String>,
+    pub mime: Option<String>,
+    pub link_target: Option<String>,
+    pub etag: Option<String>,
+    pub sha256: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Entry {
+    pub path: String,
+    pub kind: Kind,
+    pub size: Option<u64>,
+    pub modified: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct List {
+    pub path: String,
+    pub entries: Vec<Entry>,
+    pub total_files: Option<u64>,
+    pub total_directories: Option<u64>,
+    pub total_size: Option<u64>,
+    pub skipped: Skipped,
+    pub truncated: bool,
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Tree {
+    pub path: String,
+    pub tree: TreeNode,
+    pub files: u64,
+    pub directories: u64,
+    pub skipped: Skipped,
+    pub truncated: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TreeNode {
+    pub name: String,
+    pub kind: Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub children: Option<Vec<TreeNode>>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Glob {
+    pub paths: Vec<String>,
+    pub skipped: Skipped,
+    pub truncated: bool,
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ContextLine {
+    pub line: u64,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct GrepMatch {
+    pub path: String,
+    pub line: u64,
+    pub text: String,
+    pub text_start: u64,
+    pub match_start: u64,
+    pub match_end: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<ContextLine>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<ContextLine>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FileCount {
+    pub path: String,
+    pub count: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct Grep {
+    pub matches: Vec<GrepMatch>,
+    pub files: Vec<FileCount>,
+    pub files_searched: u64,
+    pub bytes_searched: u64,
+    pub skipped: Skipped,
+    pub truncated: bool,
+    pub next_cursor: Option<String>,
+}

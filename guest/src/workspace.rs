@@ -1,0 +1,189 @@
+//! What every operation works on: the roots, the policy and the file system
+//! behind them, for one call.
+
+use std::cell::RefCell;
+
+use sha2::{Digest, Sha256};
+
+use crate::error::{Code, Error, Result};
+use crate::fs::resolve::Place;
+use crate::fs::{Dir, Fault, File, Filesystem, Kind, Open, Stat};
+use crate::policy::{Policy, RootAccess};
+use crate::response::Change;
+
+/// The guest path at which a host preopens the state directory.
+pub const STATE_GUEST_PATH: &str = "/paddock-state";
+
+/// Bytes that one read asks a backend for: what wasmtime gives at most in one call.
+pub const READ_SIZE: usize = 64 * 1024;
+
+/// The roots, the policy and the file system, for one call.
+pub struct Workspace<'a> {
+    /// Where everything is read and changed.
+    pub fs: &'a dyn Filesystem,
+    /// What the host allows.
+    pub policy: &'a Policy,
+    /// The workspace itself first, then further roots.
+    pub roots: Vec<Root>,
+    /// Where journals are kept, if the host preopened a place outside the workspace.
+    pub state: Option<Dir>,
+    started_ms: u64,
+    changes: RefCell<Vec<Change>>,
+}
+
+/// One root.
+pub struct Root {
+    /// Prefix of its paths in results: empty for the workspace, else its guest path.
+    pub label: String,
+    /// Absolute names below which paths are mapped into it.
+    pub names: Vec<String>,
+    /// The directory.
+    pub dir: Dir,
+    /// Whether it may be changed.
+    pub writable: bool,
+}
+
+impl<'a> Workspace<'a> {
+    /// A workspace over what `fs` preopens. Fails where that is nothing.
+    pub fn open(fs: &'a dyn Filesystem, policy: &'a Policy) -> Result<Self> {
+        let (state, roots): (Vec<_>, Vec<_>) =
+            fs.preopens().into_iter().partition(|preopen| preopen.guest_path == STATE_GUEST_PATH);
+        let roots: Vec<Root> = roots
+            .into_iter()
+            .enumerate()
+            .map(|(index, preopen)| {
+                let known = policy.roots.iter().find(|root| root.guest == preopen.guest_path);
+                let absolute = Some(preopen.guest_path.clone()).filter(|path| path.starts_with('/'));
+                Root {
+                    label: if index == 0 { String::new() } else { preopen.guest_path.clone() },
+                    names: absolute.into_iter().chain(known.and_then(|root| root.host.clone())).collect(),
+                    dir: preopen.dir,
+                    writable: !policy.read_only && known.is_none_or(|root| root.access == RootAccess::ReadWrite),
+                }
+            })
+            .collect();
+        if roots.is_empty() {
+            return Err(Error::new(Code::BackendGone, "the host preopened no directory")
+                .hint("the host has to preopen the workspace directory"));
+        }
+        let state = state.into_iter().next().map(|preopen| preopen.dir);
+        Ok(Self { fs, policy, roots, state, started_ms: fs.clock_ms(), changes: RefCell::default() })
+    }
+
+    /// Records a change that was made.
+    pub fn changed(&self, change: Change) {
+        self.changes.borrow_mut().push(change);
+    }
+
+    /// The changes made so far, in order.
+    pub fn take_changes(&self) -> Vec<Change> {
+        self.changes.take()
+    }
+
+    /// Whether the call has used up its time. Walks and searches end with what they have.
+    pub fn out_of_time(&self) -> bool {
+        // Some of it is left for handing over what was found.
+        self.fs.clock_ms().saturating_sub(self.started_ms) >= self.policy.limits.max_time_ms * 9 / 10
+    }
+
+    /// Opens the regular file at `place` for reading, with what it is.
+    /// Links have been resolved, so a link here was put in meanwhile.
+    pub fn open_file(&self, place: &Place, verb: &str) -> Result<(File, Stat)> {
+        let stat = place.existing(self, verb)?;
+        if stat.kind != Kind::File {
+            return Err(place.not_a_file(verb, stat.kind));
+        }
+        let file =
+            self.fs.open_file(&place.dir, &place.name, Open::Read).map_err(|fault| fault.at(verb, &place.given))?;
+        let stat = self.fs.stat_file(&file).map_err(|fault| fault.at(verb, &place.given))?;
+        Ok((file, stat))
+    }
+
+    /// All bytes of the file at `place`, up to the whole-file limit.
+    pub fn read_whole(&self, place: &Place, verb: &str) -> Result<(Vec<u8>, Stat)> {
+        let (file, stat) = self.open_file(place, verb)?;
+        let bytes = self.read_open(&file, &stat, place, verb)?;
+        Ok((bytes, stat))
+    }
+
+    /// All bytes of an open file, up to the whole-file limit. A file that
+    /// claims to be empty, as in `/proc`, is read all the same.
+    pub fn read_open(&self, file: &File, stat: &Stat, place: &Place, verb: &str) -> Result<Vec<u8>> {
+        let limit = self.policy.limits.max_file_bytes;
+        if stat.size > limit {
+            return Err(self.too_large(place, verb, stat.size));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0));
+        loop {
+            let offset = bytes.len() as u64;
+            let read =
+                self.fs.read(file, offset, READ_SIZE, &mut bytes).map_err(|fault| fault.at(verb, &place.given))?;
+            if bytes.len() as u64 > limit {
+                return Err(self.too_large(place, verb, bytes.len() as u64));
+            }
+            if read == 0 || (bytes.len() as u64 == stat.size && read < READ_SIZE) {
+                return Ok(bytes);
+            }
+        }
+    }
+
+    /// Refuses to change `place` where its root or a rule forbids it.
+    pub fn check_change(&self, place: &Place, verb: &str) -> Result<()> {
+        let writable = self.roots.get(place.root).is_some_and(|root| root.writable);
+        if !writable {
+            return Err(Fault::ReadOnly.at(verb, &place.given));
+        }
+        if !self.policy.allow_protected
+            && let Some(name) = crate::fs::protect::protected(&place.path)
+        {
+            let cause = format!("`{name}` is protected, since what is in it can run code later");
+            return Err(Error::at(Code::ReadOnly, verb, &place.given, cause)
+                .hint("leave it as it is, or ask the person who runs this to change it"));
+        }
+        Ok(())
+    }
+
+    /// The failure of a call that would have to hold too large a file.
+    pub fn too_large(&self, place: &Place, verb: &str, size: u64) -> Error {
+        let limit = self.policy.limits.max_file_bytes;
+        let cause = format!("it has {size} bytes, and files are handled whole up to {limit}");
+        Error::at(Code::TooLarge, verb, &place.given, cause)
+            .hint("`read_file` with `offset` and `limit`, and `grep`, work on files of any size")
+    }
+}
+
+/// First 16 hexadecimal digits of the SHA-256 of `bytes`.
+pub fn etag(bytes: &[u8]) -> String {
+    let mut digits = sha256(bytes);
+    digits.truncate(16);
+    digits
+}
+
+/// SHA-256 of `bytes` in hexadecimal.
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
+/// `bytes` in hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
+
+/// Refuses a change where the caller's etag no longer fits what is there.
+pub fn check_etag(if_match: Option<&str>, bytes: Option<&[u8]>, place: &Place, verb: &str) -> Result<()> {
+    let Some(expected) = if_match else { return Ok(()) };
+    let current = bytes.map(etag);
+    if current.as_deref() == Some(expected) {
+        return Ok(());
+    }
+    let cause = match &current {
+        Some(current) => format!("its etag is `{current}`, not `{expected}`: it was changed since it was read"),
+        None => "it does not exist any more".to_owned(),
+    };
+    Err(Error::at(Code::ChangedSinceRead, verb, &place.given, cause)
+        .hint("read it again, then repeat the change on what is there now"))
+}
