@@ -1,0 +1,10 @@
+//! Generated from `wit/`: the only place that sees the component's own types.
+
+#![allow(missing_docs, reason = "generated; each item is documented in wit/")]
+
+wasmtime::component::bindgen!({
+    path: "../../wit",
+    world: "file-tools",
+    exports: { default: async },
+    additional_derives: [PartialEq],
+});

@@ -1,0 +1,35 @@
+//! What can fail in the host itself. What a tool reports is no error here but a value, [`crate::Outcome`].
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a workspace could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The builder was given no root.
+    #[error("a workspace needs a root directory")]
+    NoRoot,
+    /// A root is not there, or is no directory.
+    #[error("cannot open the root `{}`: {cause}", path.display())]
+    Root {
+        /// As given to the builder.
+        path: PathBuf,
+        /// What the file system says.
+        cause: io::Error,
+    },
+    /// A guest path that is taken, or is no single name below `/`.
+    #[error("cannot mount `{guest}`: {cause}")]
+    Mount {
+        /// As given to the builder.
+        guest: String,
+        /// What is wrong with it.
+        cause: &'static str,
+    },
+    /// The policy's JSON does not parse, or has an unknown field.
+    #[error("cannot read the policy: {0}")]
+    Policy(#[from] serde_json::Error),
+    /// The component does not load.
+    #[error("cannot load the component: {0}")]
+    Component(String),
+}

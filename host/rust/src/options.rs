@@ -1,0 +1,67 @@
+//! What a caller can say and watch about one call.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// How to make one call. The default is the `paddock` dialect under the workspace's own limits.
+#[derive(Clone, Debug)]
+pub struct CallOptions {
+    /// Whose names and shapes the tool and its arguments have.
+    pub dialect: String,
+    /// Ends the call early.
+    pub cancel: CancelToken,
+    /// Tells how far the call is.
+    pub progress: Progress,
+    /// Time for the call, at most the workspace's own limit.
+    pub time: Option<Duration>,
+}
+
+impl Default for CallOptions {
+    fn default() -> Self {
+        Self {
+            dialect: "paddock".to_owned(),
+            cancel: CancelToken::default(),
+            progress: Progress::default(),
+            time: None,
+        }
+    }
+}
+
+impl CallOptions {
+    /// The default in another dialect.
+    pub fn dialect(name: impl Into<String>) -> Self {
+        Self { dialect: name.into(), ..Self::default() }
+    }
+}
+
+/// Ends calls: clones of a token are the same token.
+#[derive(Clone, Debug, Default)]
+pub struct CancelToken(Arc<AtomicBool>);
+
+impl CancelToken {
+    /// Stops the guest of every call that was given this token, within some 10 ms.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How far calls are: clones are the same counter.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<AtomicU64>);
+
+impl Progress {
+    /// Files and directories opened so far.
+    pub fn opened(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn advance(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}

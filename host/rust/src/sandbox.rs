@@ -1,0 +1,179 @@
+//! A fresh guest, its rights and its limits.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::Instant;
+
+use wasmtime::component::ResourceTable;
+use wasmtime::{Store, UpdateDeadline};
+use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
+use crate::bindings::FileTools;
+use crate::engine::{Runtime, runtime};
+use crate::limits::{Limiter, Limits};
+use crate::mount::Mount;
+use crate::options::{CancelToken, Progress};
+use crate::types::{ErrorCode, ToolError};
+
+/// Open files, streams and directories that a guest may have at once.
+const RESOURCES: usize = 100_000;
+
+/// What a guest may write to standard error: the message of a panic, in practice.
+const STDERR_BYTES: usize = 64 * 1024;
+
+/// One guest with the store it lives in.
+pub(crate) struct Sandbox {
+    store: Store<State>,
+    guest: FileTools,
+    runtime: &'static Runtime,
+}
+
+/// What a guest finds: directories and environment variables, and nothing else.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) mounts: &'a [Mount],
+    pub(crate) environment: &'a [(String, String)],
+    pub(crate) limits: &'a Limits,
+}
+
+/// When a call has to end.
+#[derive(Clone)]
+pub(crate) struct Control {
+    pub(crate) deadline: Instant,
+    pub(crate) cancel: CancelToken,
+    pub(crate) progress: Progress,
+}
+
+/// The store's data.
+pub(crate) struct State {
+    wasi: WasiCtx,
+    table: ResourceTable,
+    limiter: Limiter,
+    stderr: MemoryOutputPipe,
+    pub(crate) control: Control,
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl Sandbox {
+    pub(crate) fn new(around: &Surroundings<'_>, control: Control) -> Result<Self, ToolError> {
+        let runtime = runtime().map_err(|cause| ToolError::new(ErrorCode::Io, cause.to_string()))?;
+        let state = State::new(around, control)?;
+        let mut store = Store::new(&runtime.engine, state);
+        store.limiter(|state| &mut state.limiter);
+        store.epoch_deadline_callback(|store| store.data().control.check());
+        store.set_epoch_deadline(1);
+        match block_on(runtime.tools.instantiate_async(&mut store)) {
+            Ok(guest) => Ok(Self { store, guest, runtime }),
+            Err(trap) => Err(store.data().explain(&trap)),
+        }
+    }
+
+    /// Runs `body`, which calls the guest. A guest that failed here cannot be called again.
+    pub(crate) fn run<R>(
+        &mut self,
+        control: Control,
+        body: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<R>,
+    ) -> Result<R, ToolError> {
+        self.store.data_mut().control = control;
+        self.store.set_epoch_deadline(1);
+        let _ticking = self.runtime.tick();
+        block_on(body(&self.guest, &mut self.store)).map_err(|trap| self.store.data().explain(&trap))
+    }
+}
+
+impl State {
+    fn new(around: &Surroundings<'_>, control: Control) -> Result<Self, ToolError> {
+        let stderr = MemoryOutputPipe::new(STDERR_BYTES);
+        let mut wasi = WasiCtxBuilder::new();
+        // The thread is the caller's to block; a directory remembers this, so it comes first.
+        wasi.allow_blocking_current_thread(true).stderr(stderr.clone()).envs(around.environment);
+        for mount in around.mounts {
+            mount.preopen(&mut wasi).map_err(|cause| gone(mount, &cause))?;
+        }
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(RESOURCES);
+        Ok(Self { wasi: wasi.build(), table, limiter: around.limits.limiter(), stderr, control })
+    }
+
+    /// Why a guest was ended.
+    fn explain(&self, trap: &wasmtime::Error) -> ToolError {
+        if let Some(stop) = trap.downcast_ref::<Stop>() {
+            return stop.explain();
+        }
+        if self.limiter.exceeded {
+            return ToolError::new(ErrorCode::LimitExceeded, "the call needs more memory than it may have")
+                .hint("ask for less at once: a part of the file, a narrower path or glob, a smaller limit");
+        }
+        let said = String::from_utf8_lossy(&self.stderr.contents()).trim().to_owned();
+        let said = if said.is_empty() { format!("{:#}", trap.root_cause()) } else { said };
+        ToolError::new(ErrorCode::Io, format!("the component failed: {said}"))
+            .hint("this is a defect of the tool, not of the call; report it with the arguments")
+    }
+}
+
+fn gone(mount: &Mount, cause: &wasmtime::Error) -> ToolError {
+    ToolError::new(ErrorCode::BackendGone, format!("cannot open the root `{}`: {}", mount.guest, cause.root_cause()))
+        .hint("the directory was there when the workspace was opened; the person who runs this has to bring it back")
+}
+
+/// The host ended the call.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+pub(crate) enum Stop {
+    #[error("the call was cancelled")]
+    Cancelled,
+    #[error("the call took too long")]
+    Deadline,
+}
+
+impl Stop {
+    pub(crate) fn explain(self) -> ToolError {
+        match self {
+            Self::Cancelled => ToolError::new(ErrorCode::Cancelled, "the call was cancelled"),
+            Self::Deadline => ToolError::new(ErrorCode::LimitExceeded, "the call used up its time and was ended")
+                .hint("ask for less at once: a narrower path or glob, a smaller limit"),
+        }
+    }
+}
+
+impl Control {
+    /// Whether the call has to end now.
+    pub(crate) fn stop(&self) -> Option<Stop> {
+        if self.cancel.is_cancelled() {
+            return Some(Stop::Cancelled);
+        }
+        (Instant::now() >= self.deadline).then_some(Stop::Deadline)
+    }
+
+    fn check(&self) -> wasmtime::Result<UpdateDeadline> {
+        self.stop().map_or(Ok(UpdateDeadline::Continue(1)), |stop| Err(stop.into()))
+    }
+}
+
+/// Runs a future on this thread. A guest's calls never wait for anything but the
+/// file system, which blocks the thread, so no runtime is needed; and a thread
+/// that has one already is no obstacle.
+fn block_on<F: Future>(future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}

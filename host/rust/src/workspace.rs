@@ -1,0 +1,312 @@
+//! A workspace: directories, rules and limits, in which tools are called.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use wasmtime::Store;
+
+use crate::bindings::FileTools;
+use crate::engine;
+use crate::error::Error;
+use crate::limits::Limits;
+use crate::mount::{Access, Mount, WORKSPACE};
+use crate::options::{CallOptions, CancelToken};
+use crate::outcome::Outcome;
+use crate::policy::{Backend, Policy};
+use crate::sandbox::{Control, Sandbox, State, Surroundings};
+use crate::state::{StateChoice, StateDir};
+use crate::types::{ErrorCode, Tool, ToolError};
+
+/// Directories, rules and limits, in which tools are called: each call in a guest of its own.
+///
+/// Clones are the same workspace. Calls can be made from any number of threads
+/// at once; those that change something wait for each other.
+#[derive(Clone)]
+pub struct Workspace(Arc<Inner>);
+
+struct Inner {
+    mounts: Vec<Mount>,
+    state: Option<StateDir>,
+    environment: Vec<(String, String)>,
+    limits: Limits,
+    /// The guest that has the tree, over the memory backend. It is none after a trap, since the tree went with it.
+    kept: Option<Mutex<Option<Sandbox>>>,
+}
+
+/// Says what a workspace is to be.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    roots: Vec<(PathBuf, String, Access)>,
+    policy: Policy,
+    environment: Vec<(String, String)>,
+    state: StateChoice,
+}
+
+impl Builder {
+    /// The workspace itself: relative paths start here.
+    #[must_use]
+    pub fn root(self, directory: impl Into<PathBuf>) -> Self {
+        self.root_with(directory, Access::ReadWrite)
+    }
+
+    /// The workspace itself, with what may be done in it.
+    #[must_use]
+    pub fn root_with(mut self, directory: impl Into<PathBuf>, access: Access) -> Self {
+        self.roots.retain(|(_, guest, _)| guest != WORKSPACE);
+        self.roots.insert(0, (directory.into(), WORKSPACE.to_owned(), access));
+        self
+    }
+
+    /// A further directory. Tools see it at `guest`, `/` and one name, and by its own absolute path.
+    #[must_use]
+    pub fn mount(mut self, directory: impl Into<PathBuf>, guest: impl Into<String>, access: Access) -> Self {
+        self.roots.push((directory.into(), guest.into(), access));
+        self
+    }
+
+    /// Nothing may be changed in any root.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.policy.read_only = true;
+        self
+    }
+
+    /// What tools may do, in place of all that was said of it before.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// The same from JSON, such as `{"read_only": true, "limits": {"max_lines": 500}}`. Unknown fields are errors.
+    pub fn policy_json(self, json: &str) -> Result<Self, Error> {
+        Ok(self.policy(serde_json::from_str(json)?))
+    }
+
+    /// What one call may use.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.policy.limits = limits;
+        self
+    }
+
+    /// An environment variable for the guest.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// Keeps journals here, not below the user's own state directory. No two workspaces may share it.
+    #[must_use]
+    pub fn state_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.state = StateChoice::At(directory.into());
+        self
+    }
+
+    /// Keeps journals in `.paddock/` inside the workspace, and takes no lock: for a workspace that only one process changes.
+    #[must_use]
+    pub fn no_state_dir(mut self) -> Self {
+        self.state = StateChoice::None;
+        self
+    }
+
+    /// Opens the workspace. Fails where a root is no directory or a guest path is taken.
+    pub fn build(self) -> Result<Workspace, Error> {
+        let mounts = self.mounts()?;
+        let workspace = mounts.first().ok_or(Error::NoRoot)?;
+        let writable = !self.policy.read_only && mounts.iter().any(|mount| mount.access == Access::ReadWrite);
+        let state = if writable { self.state.resolve(&workspace.host) } else { None };
+        let mut environment = self.environment;
+        let policy = self.policy.environment(Backend::Wasi, &mounts, state.is_some())?;
+        environment.push(("PADDOCK_POLICY".to_owned(), policy));
+        let limits = self.policy.limits;
+        Ok(Workspace(Arc::new(Inner { mounts, state, environment, limits, kept: None })))
+    }
+
+    fn mounts(&self) -> Result<Vec<Mount>, Error> {
+        let mut mounts: Vec<Mount> = Vec::with_capacity(self.roots.len());
+        for (host, guest, access) in &self.roots {
+            if mounts.iter().any(|mount| mount.guest == *guest) {
+                return Err(Error::Mount { guest: guest.clone(), cause: "two roots have that guest path" });
+            }
+            let access = if self.policy.read_only { Access::ReadOnly } else { *access };
+            mounts.push(Mount::new(host, guest, access)?);
+        }
+        match mounts.first() {
+            Some(first) if first.guest == WORKSPACE => Ok(mounts),
+            _ => Err(Error::NoRoot),
+        }
+    }
+}
+
+impl Workspace {
+    /// Says what a workspace is to be.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// The workspace at `root`, with everything else by default.
+    pub fn open(root: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::builder().root(root.as_ref()).build()
+    }
+
+    /// An empty workspace in memory, which touches no disk and lasts as long as this value and its clones.
+    ///
+    /// Its calls are made one after the other. [`Workspace::load`] fills it, [`Workspace::snapshot`] takes it out.
+    pub fn memory(policy: Policy) -> Result<Self, Error> {
+        let text = policy.environment(Backend::Memory, &[], false)?;
+        let environment = vec![("PADDOCK_POLICY".to_owned(), text)];
+        let mut inner = Inner { mounts: Vec::new(), state: None, environment, limits: policy.limits, kept: None };
+        let sandbox = inner.sandbox(&[], inner.control(&CallOptions::default()));
+        inner.kept = Some(Mutex::new(Some(sandbox.map_err(|error| Error::Component(error.message))?)));
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// Calls a tool of the `paddock` dialect with its arguments, a JSON object.
+    ///
+    /// This blocks the thread until the tool is done; in async code, use [`Workspace::call_async`].
+    pub fn call(&self, tool: &str, arguments: &str) -> Outcome {
+        self.call_with(tool, arguments, &CallOptions::default())
+    }
+
+    /// Calls a tool, with a dialect, a way to cancel it and a way to watch it.
+    pub fn call_with(&self, tool: &str, arguments: &str, options: &CallOptions) -> Outcome {
+        let dialect = options.dialect.as_str();
+        let changing = changes(dialect, tool);
+        let called = self.run(changing, options, async |guest, store| {
+            guest.paddock_files_tools().call_call(store, dialect, tool, arguments).await
+        });
+        called.map_or_else(Outcome::failed, Outcome::from)
+    }
+
+    /// Calls a tool on a thread that may be blocked. Must be called in a tokio runtime.
+    ///
+    /// Where the future is dropped, the call is cancelled.
+    pub async fn call_async(&self, tool: &str, arguments: &str, options: CallOptions) -> Outcome {
+        let (workspace, tool, arguments) = (self.clone(), tool.to_owned(), arguments.to_owned());
+        let _guard = CancelOnDrop(options.cancel.clone());
+        let called = tokio::task::spawn_blocking(move || workspace.call_with(&tool, &arguments, &options)).await;
+        called.unwrap_or_else(|cause| Outcome::failed(ToolError::new(ErrorCode::Io, format!("the call was lost: {cause}"))))
+    }
+
+    /// Replaces the whole tree of a workspace in memory by a tar archive's.
+    pub fn load(&self, archive: &[u8]) -> Result<(), ToolError> {
+        self.run(true, &CallOptions::default(), async |guest, store| {
+            guest.paddock_files_session().call_load(store, archive).await
+        })?
+    }
+
+    /// The whole tree of a workspace in memory, as a tar archive.
+    pub fn snapshot(&self) -> Result<Vec<u8>, ToolError> {
+        self.run(false, &CallOptions::default(), async |guest, store| {
+            guest.paddock_files_session().call_snapshot(store).await
+        })?
+    }
+
+    /// Runs `body` in a guest: a fresh one, or over memory the one that is kept.
+    pub(crate) fn run<R>(
+        &self,
+        changing: bool,
+        options: &CallOptions,
+        body: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<R>,
+    ) -> Result<R, ToolError> {
+        let control = self.0.control(options);
+        match &self.0.kept {
+            None => self.0.run_fresh(changing, control, body),
+            Some(kept) => run_kept(&mut kept.lock().unwrap_or_else(PoisonError::into_inner), control, body),
+        }
+    }
+}
+
+impl Inner {
+    fn run_fresh<R>(
+        &self,
+        changing: bool,
+        control: Control,
+        body: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<R>,
+    ) -> Result<R, ToolError> {
+        let state = self.state.as_ref().filter(|state| (changing && state.create().is_ok()) || state.exists());
+        let lock = state.filter(|state| changing || state.has_journal()).map(|state| state.lock(&control)).transpose()?;
+        let mounts: Vec<Mount> = self.mounts.iter().cloned().chain(state.map(StateDir::mount)).collect();
+        let result = self.sandbox(&mounts, control.clone())?.run(control, body);
+        drop(lock);
+        result
+    }
+
+    fn sandbox(&self, mounts: &[Mount], control: Control) -> Result<Sandbox, ToolError> {
+        Sandbox::new(&Surroundings { mounts, environment: &self.environment, limits: &self.limits }, control)
+    }
+
+    fn control(&self, options: &CallOptions) -> Control {
+        let own = Duration::from_millis(self.limits.time_ms());
+        let time = options.time.map_or(own, |time| time.min(own));
+        let now = Instant::now();
+        // A time that no clock can hold is as good as a century.
+        let deadline = now.checked_add(time).unwrap_or(now + Duration::from_secs(3_000_000_000));
+        Control { deadline, cancel: options.cancel.clone(), progress: options.progress.clone() }
+    }
+}
+
+fn run_kept<R>(
+    kept: &mut Option<Sandbox>,
+    control: Control,
+    body: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<R>,
+) -> Result<R, ToolError> {
+    let mut sandbox = kept.take().ok_or_else(|| {
+        ToolError::new(ErrorCode::BackendGone, "the workspace in memory went with a call that was ended")
+            .hint("the person who runs this has to make a new one from its last snapshot")
+    })?;
+    let result = sandbox.run(control, body)?;
+    *kept = Some(sandbox);
+    Ok(result)
+}
+
+struct CancelOnDrop(CancelToken);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// The names of all dialects.
+pub fn dialects() -> Result<Vec<String>, ToolError> {
+    bare().run(false, &CallOptions::default(), async |guest, store| {
+        guest.paddock_files_tools().call_dialects(store).await
+    })
+}
+
+/// The tools of a dialect, always in the same order.
+pub fn tools(dialect: &str) -> Result<Vec<Tool>, ToolError> {
+    bare().run(false, &CallOptions::default(), async |guest, store| {
+        guest.paddock_files_tools().call_describe(store, dialect).await
+    })?
+}
+
+/// The component itself, for another host.
+pub fn component() -> &'static [u8] {
+    engine::COMPONENT
+}
+
+/// A guest without a directory is enough to tell what tools there are.
+fn bare() -> Workspace {
+    let inner = Inner { mounts: Vec::new(), state: None, environment: Vec::new(), limits: Limits::default(), kept: None };
+    Workspace(Arc::new(inner))
+}
+
+/// Whether a tool can change something, as it says itself. One that is not known changes nothing.
+fn changes(dialect: &str, tool: &str) -> bool {
+    static CHANGING: OnceLock<Mutex<Vec<(String, Vec<String>)>>> = OnceLock::new();
+    let mut known = CHANGING.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, changing)) = known.iter().find(|(name, _)| name == dialect) {
+        return changing.iter().any(|name| name == tool);
+    }
+    let described = tools(dialect).unwrap_or_default();
+    let changing = described.into_iter().filter(|tool| !tool.annotations.read_only).map(|tool| tool.name);
+    let changing: Vec<String> = changing.collect();
+    let found = changing.iter().any(|name| name == tool);
+    known.push((dialect.to_owned(), changing));
+    found
+}
