@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::fs::Fault;
@@ -11,7 +12,7 @@ use crate::fs::Fault;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// What class of failure it is: the `error-code` of `wit/types.wit`, where each is explained.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "each case is documented in wit/types.wit")]
 pub enum Code {
@@ -45,7 +46,7 @@ pub enum Code {
 }
 
 /// A failure, written for a reader that has to act on it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Error {
     /// What class of failure it is.
     pub code: Code,

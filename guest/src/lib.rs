@@ -1,5 +1,22 @@
-//! Paddock's guest (essay to come).
+//! Paddock's guest: file tools for AI agents that cannot leave the workspace,
+//! as a component for `wasm32-wasip2`.
+//!
+//! One call goes this way, and nothing points back:
+//!
+//! - `component`: WIT values to ours and back; the only room that sees the bindings.
+//! - [`engine`]: decode, policy, run, encode.
+//! - [`dialect`]: names, units and JSON; makes a [`request::Request`], shows a [`response::Response`].
+//! - [`ops`]: one file an operation, over a [`workspace::Workspace`].
+//! - [`patch`], [`text`]: hunks, encodings, lines; pure.
+//! - [`fs`]: resolve, walk, commit, and [`fs::Filesystem`], the protocol that backends serve.
+//!
+//! The crate also builds natively, without `component` and the WASI backend, so
+//! that all of it is tested over the memory backend at full speed.
 
+#[cfg(target_family = "wasm")]
+mod component;
+pub mod dialect;
+pub mod engine;
 pub mod error;
 pub mod fs;
 pub mod limits;

@@ -4,6 +4,7 @@
 
 #![expect(missing_docs, reason = "each field is documented in wit/files.wit and wit/search.wit")]
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -30,7 +31,7 @@ pub enum Response {
 }
 
 /// One change that a call made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Change {
     pub kind: ChangeKind,
     pub path: String,
@@ -40,7 +41,7 @@ pub struct Change {
     pub size: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChangeKind {
     Created,
@@ -50,7 +51,7 @@ pub enum ChangeKind {
 }
 
 /// What a walk left out, by reason.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Skipped {
     pub ignored: u64,
     pub hidden: u64,
@@ -64,7 +65,7 @@ pub struct Skipped {
     pub long_lines: u64,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Read {
     pub path: String,
     pub content: String,
@@ -83,28 +84,28 @@ pub struct Read {
     pub unchanged: bool,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReadMany {
     pub entries: Vec<ReadManyEntry>,
     pub truncated: bool,
     pub remaining: Vec<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReadManyEntry {
     pub path: String,
     #[serde(flatten)]
     pub outcome: ReadOutcome,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadOutcome {
     Result(Box<Read>),
     Error(Error),
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Write {
     pub path: String,
     pub bytes_written: u64,
@@ -113,13 +114,13 @@ pub struct Write {
     pub notes: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LineRange {
     pub start: u64,
     pub end: u64,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Edit {
     pub path: String,
     pub edits_applied: u64,
@@ -129,13 +130,13 @@ pub struct Edit {
     pub notes: Vec<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ApplyPatch {
     pub files: Vec<PatchedFile>,
     pub notes: Vec<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PatchedFile {
     pub path: String,
     pub action: PatchAction,
@@ -146,7 +147,7 @@ pub struct PatchedFile {
     pub etag: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PatchAction {
     Add,
@@ -155,13 +156,13 @@ pub enum PatchAction {
     Delete,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MakeDir {
     pub path: String,
     pub created: bool,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Transfer {
     pub source: String,
     pub destination: String,
@@ -170,13 +171,13 @@ pub struct Transfer {
     pub notes: Vec<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Delete {
     pub path: String,
     pub entries_deleted: u64,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Stat {
     pub path: String,
     pub kind: Kind,
@@ -193,7 +194,7 @@ pub struct Stat {
     pub sha256: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Entry {
     pub path: String,
     pub kind: Kind,
@@ -201,7 +202,7 @@ pub struct Entry {
     pub modified: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct List {
     pub path: String,
     pub entries: Vec<Entry>,
@@ -213,7 +214,7 @@ pub struct List {
     pub next_cursor: Option<String>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Tree {
     pub path: String,
     pub tree: TreeNode,
@@ -223,7 +224,7 @@ pub struct Tree {
     pub truncated: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TreeNode {
     pub name: String,
     pub kind: Kind,
@@ -233,7 +234,7 @@ pub struct TreeNode {
     pub children: Option<Vec<TreeNode>>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Glob {
     pub paths: Vec<String>,
     pub skipped: Skipped,
@@ -241,13 +242,13 @@ pub struct Glob {
     pub next_cursor: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContextLine {
     pub line: u64,
     pub text: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct GrepMatch {
     pub path: String,
     pub line: u64,
@@ -261,13 +262,13 @@ pub struct GrepMatch {
     pub after: Vec<ContextLine>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FileCount {
     pub path: String,
     pub count: u64,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Grep {
     pub matches: Vec<GrepMatch>,
     pub files: Vec<FileCount>,

@@ -127,6 +127,15 @@ impl<'a> Workspace<'a> {
         }
     }
 
+    /// Refuses any change where no root may be changed.
+    pub fn check_any_change(&self) -> Result<()> {
+        if self.roots.iter().any(|root| root.writable) {
+            return Ok(());
+        }
+        Err(Error::new(Code::ReadOnly, "nothing may be changed: the workspace is read-only")
+            .hint("only tools that read work here"))
+    }
+
     /// Refuses to change `place` where its root or a rule forbids it.
     pub fn check_change(&self, place: &Place, verb: &str) -> Result<()> {
         let writable = self.roots.get(place.root).is_some_and(|root| root.writable);

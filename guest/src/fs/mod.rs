@@ -9,6 +9,7 @@
 use std::any::Any;
 use std::rc::Rc;
 
+pub mod archive;
 pub mod commit;
 pub mod ignore;
 pub mod journal;
@@ -138,7 +139,7 @@ pub struct DirEntry {
 }
 
 /// What a name stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A regular file.

@@ -1,0 +1,204 @@
+//! The component's exports: WIT values in, WIT values out. The only module that
+//! sees the bindings; it converts and calls [`crate::engine`].
+
+#[expect(unsafe_code, reason = "generated from wit/")]
+mod bindings {
+    wit_bindgen::generate!({ path: "../wit", world: "file-tools" });
+    use super::Component;
+    export!(Component);
+}
+
+mod convert;
+
+use bindings::exports::paddock::files::{files, search, session, tools, types};
+use convert::Lower;
+
+use crate::dialect::spec::{Effect, ToolSpec};
+use crate::dialect::{DIALECTS, Dialect, schema};
+use crate::engine;
+use crate::error::{Code, Error, Result};
+use crate::fs::Filesystem;
+use crate::fs::archive;
+use crate::fs::memory::MemoryFs;
+use crate::fs::wasi::{WasiFs, wall_time};
+use crate::policy::{Backend, Policy};
+use crate::request::Request;
+use crate::response::Response;
+
+struct Component;
+
+thread_local! {
+    /// The memory backend's tree: all that an instance keeps between calls.
+    static MEMORY: MemoryFs = MemoryFs::new(&["/workspace"], wall_time, 0);
+}
+
+impl tools::Guest for Component {
+    fn dialects() -> Vec<String> {
+        DIALECTS.iter().map(|dialect| dialect.name.to_owned()).collect()
+    }
+
+    fn describe(dialect: String) -> std::result::Result<Vec<tools::Tool>, types::Error> {
+        let dialect = Dialect::find(&dialect).map_err(Lower::lower)?;
+        Ok(dialect.tools.iter().map(describe).collect())
+    }
+
+    fn call(dialect: String, name: String, arguments: String) -> tools::Outcome {
+        let outcome = with_fs(|fs, policy| Ok(engine::call(fs, policy, &dialect, &name, &arguments)));
+        outcome.unwrap_or_else(engine::Outcome::of).lower()
+    }
+}
+
+impl files::Guest for Component {
+    fn read(args: files::ReadArgs) -> std::result::Result<files::ReadResult, types::Error> {
+        run(Request::Read(args.lower()), |response| match response {
+            Response::Read(read) => Some(read.lower()),
+            _ => None,
+        })
+    }
+
+    fn read_many(args: files::ReadManyArgs) -> std::result::Result<files::ReadManyResult, types::Error> {
+        run(Request::ReadMany(args.lower()), |response| match response {
+            Response::ReadMany(many) => Some(many.lower()),
+            _ => None,
+        })
+    }
+
+    fn write(args: files::WriteArgs) -> std::result::Result<files::WriteResult, types::Error> {
+        run(Request::Write(args.lower()), |response| match response {
+            Response::Write(write) => Some(write.lower()),
+            _ => None,
+        })
+    }
+
+    fn edit(args: files::EditArgs) -> std::result::Result<files::EditResult, types::Error> {
+        run(Request::Edit(args.lower()), |response| match response {
+            Response::Edit(edit) => Some(edit.lower()),
+            _ => None,
+        })
+    }
+
+    fn apply_patch(args: files::ApplyPatchArgs) -> std::result::Result<files::ApplyPatchResult, types::Error> {
+        run(Request::ApplyPatch(args.lower()), |response| match response {
+            Response::ApplyPatch(patch) => Some(patch.lower()),
+            _ => None,
+        })
+    }
+
+    fn make_directory(args: files::MakeDirectoryArgs) -> std::result::Result<files::MakeDirectoryResult, types::Error> {
+        run(Request::MakeDir(args.lower()), |response| match response {
+            Response::MakeDir(made) => Some(made.lower()),
+            _ => None,
+        })
+    }
+
+    fn copy(args: files::TransferArgs) -> std::result::Result<files::TransferResult, types::Error> {
+        run(Request::Copy(args.lower()), |response| match response {
+            Response::Copy(transfer) => Some(transfer.lower()),
+            _ => None,
+        })
+    }
+
+    fn move_(args: files::TransferArgs) -> std::result::Result<files::TransferResult, types::Error> {
+        run(Request::Move(args.lower()), |response| match response {
+            Response::Move(transfer) => Some(transfer.lower()),
+            _ => None,
+        })
+    }
+
+    fn delete(args: files::DeleteArgs) -> std::result::Result<files::DeleteResult, types::Error> {
+        run(Request::Delete(args.lower()), |response| match response {
+            Response::Delete(delete) => Some(delete.lower()),
+            _ => None,
+        })
+    }
+
+    fn stat(args: files::StatArgs) -> std::result::Result<files::StatResult, types::Error> {
+        run(Request::Stat(args.lower()), |response| match response {
+            Response::Stat(stat) => Some(stat.lower()),
+            _ => None,
+        })
+    }
+}
+
+impl search::Guest for Component {
+    fn list(args: search::ListArgs) -> std::result::Result<search::ListResult, types::Error> {
+        run(Request::List(args.lower()), |response| match response {
+            Response::List(list) => Some(list.lower()),
+            _ => None,
+        })
+    }
+
+    fn tree(args: search::TreeArgs) -> std::result::Result<search::TreeResult, types::Error> {
+        run(Request::Tree(args.lower()), |response| match response {
+            Response::Tree(tree) => Some(tree.lower()),
+            _ => None,
+        })
+    }
+
+    fn glob(args: search::GlobArgs) -> std::result::Result<search::GlobResult, types::Error> {
+        run(Request::Glob(args.lower()), |response| match response {
+            Response::Glob(glob) => Some(glob.lower()),
+            _ => None,
+        })
+    }
+
+    fn grep(args: search::GrepArgs) -> std::result::Result<search::GrepResult, types::Error> {
+        run(Request::Grep(args.lower()), |response| match response {
+            Response::Grep(grep) => Some(grep.lower()),
+            _ => None,
+        })
+    }
+}
+
+impl session::Guest for Component {
+    fn load(archive: Vec<u8>) -> std::result::Result<(), types::Error> {
+        with_memory(|memory| archive::load(memory, &archive)).map_err(Lower::lower)
+    }
+
+    fn snapshot() -> std::result::Result<Vec<u8>, types::Error> {
+        with_memory(archive::snapshot).map_err(Lower::lower)
+    }
+}
+
+/// Does what a typed function asks; `take` takes the answer out of its variant.
+fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::result::Result<T, types::Error> {
+    let answer = with_fs(|fs, policy| engine::run(fs, policy, &request)).and_then(|(response, _changes)| {
+        take(response).ok_or_else(|| Error::new(Code::Io, "an operation gave another operation's answer"))
+    });
+    answer.map_err(Lower::lower)
+}
+
+/// Calls with the file system that the policy names.
+fn with_fs<T>(call: impl FnOnce(&dyn Filesystem, &Policy) -> Result<T>) -> Result<T> {
+    let policy = match std::env::var("PADDOCK_POLICY") {
+        Ok(json) => Policy::parse(&json)?,
+        Err(_) => Policy::default(),
+    };
+    match policy.backend {
+        Backend::Wasi => call(&WasiFs, &policy),
+        Backend::Memory => MEMORY.with(|memory| call(memory, &policy)),
+    }
+}
+
+fn with_memory<T>(call: impl FnOnce(&MemoryFs) -> Result<T>) -> Result<T> {
+    with_fs(|_, policy| match policy.backend {
+        Backend::Memory => MEMORY.with(call),
+        Backend::Wasi => Err(Error::new(Code::Io, "only the memory backend has a tree to load and save")
+            .hint("the host has to set `\"backend\": \"memory\"` in the policy")),
+    })
+}
+
+fn describe(tool: &ToolSpec) -> tools::Tool {
+    let (read_only, destructive, idempotent) = match tool.effect {
+        Effect::Reads => (true, false, true),
+        Effect::Adds { idempotent } => (false, false, idempotent),
+        Effect::Replaces { idempotent } => (false, true, idempotent),
+    };
+    tools::Tool {
+        name: tool.name.to_owned(),
+        description: tool.description.to_owned(),
+        input_schema: schema::input(tool.params).to_string(),
+        output_schema: (tool.output)().to_string(),
+        annotations: tools::Annotations { title: tool.title.to_owned(), read_only, destructive, idempotent },
+    }
+}

@@ -1,0 +1,167 @@
+//! Conversions between the bindings' types and ours, field by field under the same names.
+
+use super::bindings::exports::paddock::files::{files, search, tools, types};
+use crate::engine::Outcome;
+use crate::error::{Code, Error};
+use crate::fs::Kind;
+use crate::{request, response};
+
+/// Turns a value of one side into the same value of the other.
+pub trait Lower<T> {
+    /// The value on the other side.
+    fn lower(self) -> T;
+}
+
+macro_rules! same {
+    ($($type:ty),*) => { $(impl Lower<$type> for $type { fn lower(self) -> $type { self } })* };
+}
+
+macro_rules! record {
+    ($from:path => $to:path { $($field:ident),* $(,)? }) => {
+        impl Lower<$to> for $from {
+            fn lower(self) -> $to {
+                $to { $($field: self.$field.lower()),* }
+            }
+        }
+    };
+}
+
+macro_rules! variants {
+    ($from:path => $to:path { $($case:ident),* $(,)? }) => {
+        impl Lower<$to> for $from {
+            fn lower(self) -> $to {
+                match self { $(<$from>::$case => <$to>::$case),* }
+            }
+        }
+    };
+}
+
+same!(bool, u32, u64, String);
+
+impl Lower<String> for &'static str {
+    fn lower(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl<T: Lower<U>, U> Lower<Option<U>> for Option<T> {
+    fn lower(self) -> Option<U> {
+        self.map(Lower::lower)
+    }
+}
+
+impl<T: Lower<U>, U> Lower<Vec<U>> for Vec<T> {
+    fn lower(self) -> Vec<U> {
+        self.into_iter().map(Lower::lower).collect()
+    }
+}
+
+record!(Error => types::Error { code, message, path, hint });
+record!(response::Change => types::Change { kind, path, to, size });
+record!(response::Skipped => types::Skipped {
+    ignored, hidden, denied, unreadable, unnamed, links, special, binary, too_large, long_lines,
+});
+variants!(Kind => types::EntryKind { File, Directory, Link, Other });
+variants!(response::ChangeKind => types::ChangeKind { Created, Modified, Deleted, Moved });
+variants!(Code => types::ErrorCode {
+    NotFound, AlreadyExists, NotAFile, NotADirectory, DirectoryNotEmpty, OutsideWorkspace, InvalidPath,
+    InvalidArgument, UnknownTool, UnknownDialect, BinaryFile, EncodingLoss, NoMatch, AmbiguousMatch, PatchInvalid,
+    PatchRejected, ChangedSinceRead, ReadOnly, Denied, ApprovalRequired, TooLarge, LimitExceeded, NoSpace,
+    PermissionDenied, Cancelled, BackendGone, Io,
+});
+
+variants!(files::ReadMode => request::ReadMode { Lines, Indentation, Raw, Base64 });
+record!(files::ReadArgs => request::Read {
+    path, offset, limit, tail, mode, anchor_line, max_levels, include_siblings, include_header, encoding,
+    if_none_match,
+});
+record!(response::Read => files::ReadResult {
+    path, content, start_line, end_line, total_lines, next_offset, truncated, encoding, bom, line_ending, size,
+    modified, etag, mime, unchanged,
+});
+record!(files::FileRange => request::FileRange { path, offset, limit });
+record!(files::ReadManyArgs => request::ReadMany { files, glob });
+record!(response::ReadMany => files::ReadManyResult { entries, truncated, remaining });
+record!(response::ReadManyEntry => files::ReadManyEntry { path, outcome });
+record!(files::WriteArgs => request::Write { path, content, create_only, append, encoding, if_match });
+record!(response::Write => files::WriteResult { path, bytes_written, created, etag, notes });
+record!(files::Replacement => request::Replacement { old_text, new_text, replace_all });
+record!(files::EditArgs => request::Edit { path, edits, if_match, dry_run });
+record!(response::LineRange => files::LineRange { start, end });
+record!(response::Edit => files::EditResult { path, edits_applied, diff, etag, lines, notes });
+record!(files::ApplyPatchArgs => request::ApplyPatch { patch, dry_run });
+variants!(response::PatchAction => files::PatchAction { Add, Update, Move, Delete });
+record!(response::PatchedFile => files::PatchedFile { path, action, moved_from, lines_added, lines_removed, etag });
+record!(response::ApplyPatch => files::ApplyPatchResult { files, notes });
+record!(files::MakeDirectoryArgs => request::MakeDir { path, parents });
+record!(response::MakeDir => files::MakeDirectoryResult { path, created });
+record!(files::TransferArgs => request::Transfer { source, destination, overwrite, recursive });
+record!(response::Transfer => files::TransferResult { source, destination, files, bytes, notes });
+record!(files::DeleteArgs => request::Delete { path, recursive });
+record!(response::Delete => files::DeleteResult { path, entries_deleted });
+record!(files::StatArgs => request::Stat { path, checksum });
+record!(response::Stat => files::StatResult {
+    path, kind, size, modified, accessed, changed, hard_links, lines, encoding, mime, link_target, etag, sha256,
+});
+
+variants!(search::ListSort => request::ListSort { Name, Size, Modified });
+record!(search::ListArgs => request::List {
+    path, depth, pattern, include_hidden, include_ignored, sort, limit, cursor,
+});
+record!(response::Entry => search::Entry { path, kind, size, modified });
+record!(response::List => search::ListResult {
+    path, entries, total_files, total_directories, total_size, skipped, truncated, next_cursor,
+});
+record!(search::TreeArgs => request::Tree { path, depth, limit, include_hidden, include_ignored });
+variants!(search::PathSort => request::PathSort { Path, Modified });
+record!(search::GlobArgs => request::Glob { pattern, path, include_hidden, include_ignored, sort, limit, cursor });
+record!(response::Glob => search::GlobResult { paths, skipped, truncated, next_cursor });
+variants!(search::LetterCase => request::LetterCase { Sensitive, Insensitive, Smart });
+variants!(search::GrepOutput => request::GrepOutput { Content, Files, Count });
+record!(search::GrepArgs => request::Grep {
+    pattern, path, glob, fixed, letter_case, multiline, before, after, output, limit, max_per_file, include_hidden,
+    include_ignored, cursor,
+});
+record!(response::ContextLine => search::ContextLine { line, text });
+record!(response::GrepMatch => search::GrepMatch {
+    path, line, text, text_start, match_start, match_end, before, after,
+});
+record!(response::FileCount => search::FileCount { path, count });
+record!(response::Grep => search::GrepResult {
+    matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor,
+});
+
+impl Lower<Result<files::ReadResult, types::Error>> for response::ReadOutcome {
+    fn lower(self) -> Result<files::ReadResult, types::Error> {
+        match self {
+            Self::Result(read) => Ok(read.lower()),
+            Self::Error(error) => Err(error.lower()),
+        }
+    }
+}
+
+impl Lower<search::TreeResult> for response::Tree {
+    fn lower(self) -> search::TreeResult {
+        search::TreeResult {
+            tree: serde_json::json!(self.tree).to_string(),
+            path: self.path,
+            files: self.files,
+            directories: self.directories,
+            skipped: self.skipped.lower(),
+            truncated: self.truncated,
+        }
+    }
+}
+
+impl Lower<tools::Outcome> for Outcome {
+    fn lower(self) -> tools::Outcome {
+        tools::Outcome {
+            ok: self.error.is_none(),
+            result: self.result.to_string(),
+            text: self.text,
+            error: self.error.lower(),
+            changes: self.changes.lower(),
+            truncated: self.truncated,
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! The `paddock` dialect: the operations under their own names, 1-based lines,
+//! results as they are.
+
+use serde_json::{Value, json};
+
+use crate::dialect::args::Args;
+use crate::dialect::schema::output;
+use crate::dialect::spec::{Absent, Effect, Param, ParamKind, ToolSpec};
+use crate::dialect::{Dialect, text};
+use crate::error::{Code, Error, Result};
+use crate::request::{self, GrepOutput, LetterCase, ListSort, PathSort, ReadMode, Request};
+use crate::response;
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect {
+    name: "paddock",
+    tools: TOOLS,
+    result: |response| serde_json::to_value(response).unwrap_or(Value::Null),
+    text: text::render,
+    error: |error| json!(error),
+};
+
+/// The largest offset that every host handles.
+const MAX: u64 = crate::fs::MAX_OFFSET;
+/// The most that a page of any tool can be asked to hold.
+const MAX_PAGE: u64 = 100_000;
+
+const TOOLS: &[ToolSpec] = &[
+    ToolSpec {
+        name: "read_file",
+        title: "Read file",
+        description: "Read a text file, by lines (1-based). A result is at most 2,000 lines or 50 KiB; `next_offset` continues it. Lines of the text are shown as `12|text`.",
+        params: &[
+            path("File to read"),
+            whole("offset", 1, MAX, Absent::Whole(1), "First line, 1-based; with mode base64, first byte"),
+            whole("limit", 1, MAX, Absent::None, "Most lines (2000); with mode base64, most bytes"),
+            whole("tail", 1, MAX, Absent::None, "Last so many lines, instead of offset"),
+            Param {
+                name: "mode",
+                kind: ParamKind::Choice(&["lines", "indentation", "raw", "base64"]),
+                default: Absent::Text("lines"),
+                doc: "indentation: the block around anchor_line; raw: line endings and long lines as they are; base64: bytes",
+            },
+            whole("anchor_line", 1, MAX, Absent::None, "indentation: the line whose block to show (offset)"),
+            whole("max_levels", 0, 1_000, Absent::Whole(0), "indentation: levels outwards, 0 for all"),
+            flag("include_siblings", false, "indentation: blocks of the same level too"),
+            flag("include_header", true, "indentation: comment lines above the block too"),
+            optional("encoding", "Encoding label such as windows-1252 (detected)"),
+            optional("if_none_match", "An etag: only say `unchanged` if the file still has it"),
+        ],
+        effect: Effect::Reads,
+        request: read,
+        output: output::<response::Read>,
+    },
+    ToolSpec {
+        name: "read_files",
+        title: "Read files",
+        description: "Read several files in one call. Give `files`, `paths` or `glob`. A file that cannot be read is an entry with its error.",
+        params: &[
+            Param {
+                name: "files",
+                kind: ParamKind::Objects(&[
+                    path("File to read"),
+                    whole("offset", 1, MAX, Absent::Whole(1), "First line"),
+                    whole("limit", 1, MAX, Absent::None, "Most lines"),
+                ]),
+                default: Absent::None,
+                doc: "Files with line ranges",
+            },
+            Param { name: "paths", kind: ParamKind::Texts, default: Absent::None, doc: "Whole files" },
+            optional("glob", "Every file that matches, such as src/**/*.rs"),
+        ],
+        effect: Effect::Reads,
+        request: read_many,
+        output: output::<response::ReadMany>,
+    },
+    ToolSpec {
+        name: "write_file",
+        title: "Write file",
+        description: "Write a whole file, or append to it. Makes missing directories. Keeps the encoding of a file that is there. For a part of a file use edit_file.",
+        params: &[
+            path("File to write"),
+            required("content", "The text, line endings as they are to be"),
+            flag("create_only", false, "Fail if the file exists"),
+            flag("append", false, "Add to the end"),
+            optional("encoding", "Encoding label (that of the file, else utf-8)"),
+            optional("if_match", "Fail unless the file has this etag"),
+        ],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| {
+            Ok(Request::Write(request::Write {
+                path: args.text("path"),
+                content: args.text("content"),
+                create_only: args.flag("create_only"),
+                append: args.flag("append"),
+                encoding: args.opt_text("encoding"),
+                if_match: args.opt_text("if_match"),
+            }))
+        },
+        output: output::<response::Write>,
+    },
+    ToolSpec {
+        name: "edit_file",
+        title: "Edit file",
+        description: "Replace exact text in a file. Each old_text has to occur once, or set replace_all. Every other byte stays as it is. All edits are made, or none.",
+        params: &[
+            path("File to edit"),
+            Param {
+                name: "edits",
+                kind: ParamKind::Objects(&[
+                    required("old_text", "Text in the file, without line numbers"),
+                    required("new_text", "Text in its place"),
+                    flag("replace_all", false, "Every occurrence"),
+                ]),
+                default: Absent::Required,
+                doc: "Applied in order, each to the result of the one before",
+            },
+            optional("if_match", "Fail unless the file has this etag"),
+            flag("dry_run", false, "Only show the diff"),
+        ],
+        effect: Effect::Replaces { idempotent: false },
+        request: edit,
+        output: output::<response::Edit>,
+    },
+    ToolSpec {
+        name: "apply_patch",
+        title: "Apply patch",
+        description: "Apply a patch of any number of files, all of it or nothing: a unified diff, or an envelope of `*** Begin Patch`, `*** Add File: p`, `*** Update File: p` (`*** Move to: p`), `*** Delete File: p`, `*** End Patch`. Lines have to match exactly.",
+        params: &[required("patch", "The patch"), flag("dry_run", false, "Only check it")],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| {
+            let (patch, dry_run) = (args.text("patch"), args.flag("dry_run"));
+            Ok(Request::ApplyPatch(request::ApplyPatch { patch, dry_run }))
+        },
+        output: output::<response::ApplyPatch>,
+    },
+    ToolSpec {
+        name: "list_dir",
+        title: "List directory",
+        description: "List a directory with kinds, sizes and times. What ignore rules exclude and hidden names are left out and counted.",
+        params: &[
+            directory(),
+            whole("depth", 1, 10_000, Absent::Whole(1), "Levels to descend"),
+            optional("pattern", "Only what matches this glob"),
+            HIDDEN,
+            IGNORED,
+            choice("sort", &["name", "size", "modified"], "name", "Largest or newest first"),
+            whole("limit", 1, MAX_PAGE, Absent::Whole(200), "Most entries"),
+            CURSOR,
+        ],
+        effect: Effect::Reads,
+        request: list,
+        output: output::<response::List>,
+    },
+    ToolSpec {
+        name: "tree",
+        title: "Directory tree",
+        description: "Show a directory as a tree.",
+        params: &[
+            directory(),
+            whole("depth", 1, 10_000, Absent::Whole(3), "Levels to descend"),
+            whole("limit", 1, MAX_PAGE, Absent::Whole(500), "Most entries"),
+            HIDDEN,
+            IGNORED,
+        ],
+        effect: Effect::Reads,
+        request: |args| {
+            Ok(Request::Tree(request::Tree {
+                path: args.text("path"),
+                depth: args.whole32("depth"),
+                limit: args.whole32("limit"),
+                include_hidden: args.flag("include_hidden"),
+                include_ignored: args.flag("include_ignored"),
+            }))
+        },
+        output: output::<response::Tree>,
+    },
+    ToolSpec {
+        name: "glob",
+        title: "Find files by name",
+        description: "Find files by a glob: *, ?, [a-z], {a,b}, ** for directories. Without a / it matches names at any depth.",
+        params: &[
+            required("pattern", "The glob, relative to path"),
+            directory(),
+            HIDDEN,
+            IGNORED,
+            choice("sort", &["path", "modified"], "path", "modified: newest first"),
+            whole("limit", 1, MAX_PAGE, Absent::Whole(100), "Most paths"),
+            CURSOR,
+        ],
+        effect: Effect::Reads,
+        request: glob,
+        output: output::<response::Glob>,
+    },
+    ToolSpec {
+        name: "grep",
+        title: "Search in files",
+        description: "Search file contents by regular expression (linear time: no look-around, no back-references) or plain text.",
+        params: &[
+            required("pattern", "What to find"),
+            Param { name: "path", kind: ParamKind::Text, default: Absent::Text("."), doc: "Directory or file" },
+            optional("glob", "Only files that match this glob"),
+            flag("fixed", false, "pattern is plain text"),
+            choice(
+                "case",
+                &["sensitive", "insensitive", "smart"],
+                "sensitive",
+                "smart: insensitive unless upper case is used",
+            ),
+            flag("multiline", false, "Match across lines"),
+            whole("before", 0, 1_000, Absent::None, "Lines of context before"),
+            whole("after", 0, 1_000, Absent::None, "Lines of context after"),
+            whole("context", 0, 1_000, Absent::None, "Both"),
+            choice("output", &["content", "files", "count"], "content", "Lines, files, or lines counted by file"),
+            whole("limit", 1, MAX_PAGE, Absent::Whole(100), "Most matches, or files"),
+            whole("max_per_file", 1, MAX_PAGE, Absent::None, "Most matches of one file"),
+            HIDDEN,
+            IGNORED,
+            CURSOR,
+        ],
+        effect: Effect::Reads,
+        request: grep,
+        output: output::<response::Grep>,
+    },
+    ToolSpec {
+        name: "stat",
+        title: "File information",
+        description: "Kind, size, times, lines, encoding, media type, link target and etag of a path.",
+        params: &[path("What to describe"), flag("checksum", false, "SHA-256 too")],
+        effect: Effect::Reads,
+        request: |args| Ok(Request::Stat(request::Stat { path: args.text("path"), checksum: args.flag("checksum") })),
+        output: output::<response::Stat>,
+    },
+    ToolSpec {
+        name: "make_dir",
+        title: "Make directory",
+        description: "Make a directory.",
+        params: &[path("Directory to make"), flag("parents", true, "Its parents too; succeed if it exists")],
+        effect: Effect::Adds { idempotent: true },
+        request: |args| {
+            Ok(Request::MakeDir(request::MakeDir { path: args.text("path"), parents: args.flag("parents") }))
+        },
+        output: output::<response::MakeDir>,
+    },
+    ToolSpec {
+        name: "copy",
+        title: "Copy",
+        description: "Copy a file, or a directory with recursive. Nothing is overwritten unless asked.",
+        params: &[SOURCE, DESTINATION, OVERWRITE, flag("recursive", false, "A directory with all it holds")],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| Ok(Request::Copy(transfer(args))),
+        output: output::<response::Transfer>,
+    },
+    ToolSpec {
+        name: "move",
+        title: "Move",
+        description: "Move or rename a file or directory. Nothing is overwritten unless asked.",
+        params: &[SOURCE, DESTINATION, OVERWRITE, flag("recursive", true, "Allow a directory")],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| Ok(Request::Move(transfer(args))),
+        output: output::<response::Transfer>,
+    },
+    ToolSpec {
+        name: "delete",
+        title: "Delete",
+        description: "Delete a file or an empty directory, or with recursive a directory with all it holds.",
+        params: &[path("What to delete"), flag("recursive", false, "A directory with all it holds")],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| {
+            Ok(Request::Delete(request::Delete { path: args.text("path"), recursive: args.flag("recursive") }))
+        },
+        output: output::<response::Delete>,
+    },
+];
+
+const HIDDEN: Param = flag("include_hidden", false, "Names that start with a dot too");
+const IGNORED: Param = flag("include_ignored", false, "What ignore rules exclude too");
+const CURSOR: Param = optional("cursor", "next_cursor of the result to continue");
+const SOURCE: Param = required("source", "What");
+const DESTINATION: Param = required("destination", "Its new path");
+const OVERWRITE: Param = flag("overwrite", false, "Replace a file that is there");
+
+const fn required(name: &'static str, doc: &'static str) -> Param {
+    Param { name, kind: ParamKind::Text, default: Absent::Required, doc }
+}
+
+const fn optional(name: &'static str, doc: &'static str) -> Param {
+    Param { name, kind: ParamKind::Text, default: Absent::None, doc }
+}
+
+const fn path(doc: &'static str) -> Param {
+    required("path", doc)
+}
+
+const fn directory() -> Param {
+    Param { name: "path", kind: ParamKind::Text, default: Absent::Text("."), doc: "Directory" }
+}
+
+const fn flag(name: &'static str, default: bool, doc: &'static str) -> Param {
+    Param { name, kind: ParamKind::Flag, default: Absent::Flag(default), doc }
+}
+
+const fn whole(name: &'static str, min: u64, max: u64, default: Absent, doc: &'static str) -> Param {
+    Param { name, kind: ParamKind::Whole { min, max }, default, doc }
+}
+
+const fn choice(name: &'static str, words: &'static [&'static str], default: &'static str, doc: &'static str) -> Param {
+    Param { name, kind: ParamKind::Choice(words), default: Absent::Text(default), doc }
+}
+
+fn read(args: &Args) -> Result<Request> {
+    if args.has("tail") && args.whole("offset") != 1 {
+        return Err(Error::new(Code::InvalidArgument, "`offset` and `tail` exclude each other")
+            .hint("give `offset` to read from a line on, or `tail` to read the last lines"));
+    }
+    Ok(Request::Read(request::Read {
+        path: args.text("path"),
+        offset: args.whole("offset"),
+        limit: args.opt_whole("limit"),
+        tail: args.opt_whole("tail"),
+        mode: match args.text("mode").as_str() {
+            "indentation" => ReadMode::Indentation,
+            "raw" => ReadMode::Raw,
+            "base64" => ReadMode::Base64,
+            _ => ReadMode::Lines,
+        },
+        anchor_line: args.opt_whole("anchor_line"),
+        max_levels: args.whole32("max_levels"),
+        include_siblings: args.flag("include_siblings"),
+        include_header: args.flag("include_header"),
+        encoding: args.opt_text("encoding"),
+        if_none_match: args.opt_text("if_none_match"),
+    }))
+}
+
+fn read_many(args: &Args) -> Result<Request> {
+    args.not_both("files", "paths", "give one of them")?;
+    args.not_both("files", "glob", "give one of them")?;
+    args.not_both("paths", "glob", "give one of them")?;
+    let ranges = args.objects("files").into_iter().map(|file| request::FileRange {
+        path: file.text("path"),
+        offset: file.whole("offset"),
+        limit: file.opt_whole("limit"),
+    });
+    let whole = args.texts("paths").into_iter().map(|path| request::FileRange { path, offset: 1, limit: None });
+    Ok(Request::ReadMany(request::ReadMany { files: ranges.chain(whole).collect(), glob: args.opt_text("glob") }))
+}
+
+fn edit(args: &Args) -> Result<Request> {
+    let edits = args.objects("edits").into_iter().map(|edit| request::Replacement {
+        old_text: edit.text("old_text"),
+        new_text: edit.text("new_text"),
+        replace_all: edit.flag("replace_all"),
+    });
+    Ok(Request::Edit(request::Edit {
+        path: args.text("path"),
+        edits: edits.collect(),
+        if_match: args.opt_text("if_match"),
+        dry_run: args.flag("dry_run"),
+    }))
+}
+
+fn list(args: &Args) -> Result<Request> {
+    Ok(Request::List(request::List {
+        path: args.text("path"),
+        depth: args.whole32("depth"),
+        pattern: args.opt_text("pattern"),
+        include_hidden: args.flag("include_hidden"),
+        include_ignored: args.flag("include_ignored"),
+        sort: match args.text("sort").as_str() {
+            "size" => ListSort::Size,
+            "modified" => ListSort::Modified,
+            _ => ListSort::Name,
+        },
+        limit: args.whole32("limit"),
+        cursor: args.opt_text("cursor"),
+    }))
+}
+
+fn glob(args: &Args) -> Result<Request> {
+    Ok(Request::Glob(request::Glob {
+        pattern: args.text("pattern"),
+        path: args.text("path"),
+        include_hidden: args.flag("include_hidden"),
+        include_ignored: args.flag("include_ignored"),
+        sort: if args.text("sort") == "modified" { PathSort::Modified } else { PathSort::Path },
+        limit: args.whole32("limit"),
+        cursor: args.opt_text("cursor"),
+    }))
+}
+
+fn grep(args: &Args) -> Result<Request> {
+    let hint = "`context` shows lines on both sides; give `before` and `after` for different numbers";
+    args.not_both("context", "before", hint)?;
+    args.not_both("context", "after", hint)?;
+    let context = args.whole32("context");
+    Ok(Request::Grep(request::Grep {
+        pattern: args.text("pattern"),
+        path: args.text("path"),
+        glob: args.opt_text("glob"),
+        fixed: args.flag("fixed"),
+        letter_case: match args.text("case").as_str() {
+            "insensitive" => LetterCase::Insensitive,
+            "smart" => LetterCase::Smart,
+            _ => LetterCase::Sensitive,
+        },
+        multiline: args.flag("multiline"),
+        before: context.max(args.whole32("before")),
+        after: context.max(args.whole32("after")),
+        output: match args.text("output").as_str() {
+            "files" => GrepOutput::Files,
+            "count" => GrepOutput::Count,
+            _ => GrepOutput::Content,
+        },
+        limit: args.whole32("limit"),
+        max_per_file: args.opt_whole("max_per_file").map(|most| u32::try_from(most).unwrap_or(u32::MAX)),
+        include_hidden: args.flag("include_hidden"),
+        include_ignored: args.flag("include_ignored"),
+        cursor: args.opt_text("cursor"),
+    }))
+}
+
+fn transfer(args: &Args) -> request::Transfer {
+    request::Transfer {
+        source: args.text("source"),
+        destination: args.text("destination"),
+        overwrite: args.flag("overwrite"),
+        recursive: args.flag("recursive"),
+    }
+}

@@ -1,0 +1,55 @@
+//! JSON Schema (2020-12), made from the table of arguments and from the types of results.
+
+use serde_json::{Map, Value, json};
+
+use crate::dialect::spec::{Absent, Param, ParamKind};
+
+/// The schema of an object with these members and no others.
+pub fn input(params: &[Param]) -> Value {
+    let required: Vec<_> =
+        params.iter().filter(|param| matches!(param.default, Absent::Required)).map(|param| param.name).collect();
+    let properties: Map<_, _> = params.iter().map(|param| (param.name.to_owned(), property(param))).collect();
+    let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+    if !required.is_empty() {
+        set(&mut schema, "required", required.into());
+    }
+    schema
+}
+
+/// The schema of a type's JSON.
+pub fn output<T: schemars::JsonSchema>() -> Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(schema) = schema.as_object_mut() {
+        schema.remove("title");
+    }
+    schema
+}
+
+fn property(param: &Param) -> Value {
+    let mut schema = match &param.kind {
+        ParamKind::Text => json!({ "type": "string" }),
+        ParamKind::Flag => json!({ "type": "boolean" }),
+        ParamKind::Whole { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        ParamKind::Choice(words) => json!({ "type": "string", "enum": words }),
+        ParamKind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+        ParamKind::Objects(params) => json!({ "type": "array", "items": input(params) }),
+    };
+    set(&mut schema, "description", param.doc.into());
+    match param.default {
+        Absent::Required | Absent::None => {}
+        Absent::Text(text) => set(&mut schema, "default", text.into()),
+        Absent::Whole(number) => set(&mut schema, "default", number.into()),
+        Absent::Flag(flag) => set(&mut schema, "default", flag.into()),
+    }
+    schema
+}
+
+fn set(schema: &mut Value, key: &str, value: Value) {
+    if let Some(schema) = schema.as_object_mut() {
+        schema.insert(key.to_owned(), value);
+    }
+}

@@ -1,0 +1,126 @@
+//! What a row of a dialect's table says: decoding, JSON Schema and help are all
+//! made from it.
+
+use crate::dialect::args::Args;
+use crate::error::Result;
+use crate::request::Request;
+
+/// One tool.
+pub struct ToolSpec {
+    /// Its name.
+    pub name: &'static str,
+    /// A title for people.
+    pub title: &'static str,
+    /// What it does, for the model.
+    pub description: &'static str,
+    /// Its arguments.
+    pub params: &'static [Param],
+    /// What it does to files.
+    pub effect: Effect,
+    /// What a call asks for.
+    pub request: fn(&Args) -> Result<Request>,
+    /// JSON Schema of its result.
+    pub output: fn() -> serde_json::Value,
+}
+
+/// What a tool does to files: the hints of the Model Context Protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Changes nothing.
+    Reads,
+    /// Adds, and replaces nothing.
+    Adds {
+        /// A second call changes nothing more.
+        idempotent: bool,
+    },
+    /// Can replace or remove what is there.
+    Replaces {
+        /// A second call changes nothing more.
+        idempotent: bool,
+    },
+}
+
+/// One argument.
+pub struct Param {
+    /// Its name.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: ParamKind,
+    /// What holds without it.
+    pub default: Absent,
+    /// What it means, with its unit.
+    pub doc: &'static str,
+}
+
+/// What an argument takes.
+pub enum ParamKind {
+    /// Text.
+    Text,
+    /// A whole number in a range.
+    Whole {
+        /// The least.
+        min: u64,
+        /// The most.
+        max: u64,
+    },
+    /// True or false.
+    Flag,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A list of texts.
+    Texts,
+    /// A list of objects with these members.
+    Objects(&'static [Param]),
+}
+
+/// What holds where an argument is not given.
+#[derive(Clone, Copy)]
+pub enum Absent {
+    /// It has to be given.
+    Required,
+    /// Nothing holds.
+    None,
+    /// A text or word.
+    Text(&'static str),
+    /// A number.
+    Whole(u64),
+    /// True or false.
+    Flag(bool),
+}
+
+/// Other names that the field uses, for telling a caller which one is meant here.
+const OTHER_NAMES: &[(&str, &[&str])] = &[
+    ("path", &["file_path", "filePath", "filename", "file", "dir_path", "directory_path", "target_file", "directory"]),
+    ("old_text", &["oldText", "find", "old_string", "oldString", "old_str", "search", "old"]),
+    ("new_text", &["newText", "replace", "new_string", "newString", "new_str", "insert_text", "replacement", "new"]),
+    ("offset", &["start_line", "startLine", "skip_lines", "view_range", "line", "start"]),
+    ("limit", &["max_lines", "length", "max_results", "max_matches", "maxResults", "max_count", "head_limit", "count"]),
+    ("replace_all", &["replaceAll", "allow_multiple", "expected_replacements"]),
+    ("pattern", &["query", "regex", "queries"]),
+    ("glob", &["include", "include_pattern", "filePattern", "glob_filter", "file_pattern", "type"]),
+    ("content", &["contents", "text", "file_text", "data"]),
+    ("destination", &["dest", "to", "target", "new_path", "destination_path"]),
+    ("source", &["src", "from", "old_path", "source_path"]),
+    ("case", &["case_sensitive", "ignore_case", "case_insensitive"]),
+    ("fixed", &["literal", "is_regex", "fixed_strings"]),
+    ("before", &["-B", "before_context"]),
+    ("after", &["-A", "after_context"]),
+    ("context", &["-C", "context_lines", "contextLines"]),
+    ("patch", &["input", "diff"]),
+    ("create_only", &["overwrite", "exclusive"]),
+    ("if_match", &["etag", "expected_etag"]),
+    ("dry_run", &["dryRun", "preview"]),
+    ("paths", &["files"]),
+];
+
+/// The one of `names` that `given` most likely means.
+pub fn nearest<'n>(given: &str, names: &[&'n str]) -> Option<&'n str> {
+    let meant = OTHER_NAMES.iter().find(|(name, others)| others.contains(&given) && names.contains(name));
+    if let Some((meant, _)) = meant {
+        return names.iter().find(|name| *name == meant).copied();
+    }
+    let given = given.to_lowercase();
+    let score = |name: &&&str| crate::text::similarity(&given, &name.to_lowercase());
+    let best = names.iter().max_by(|a, b| score(a).total_cmp(&score(b)))?;
+    (score(&best) >= 0.5).then_some(*best)
+}

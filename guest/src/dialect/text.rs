@@ -1,0 +1,277 @@
+//! Results as text for the model: compact, every name printable, and at the end
+//! what was left out and what continues it.
+
+use std::fmt::Write;
+
+use crate::error::printable;
+use crate::fs::Kind;
+use crate::response::{
+    ApplyPatch, ContextLine, Delete, Edit, Glob, Grep, GrepMatch, List, MakeDir, PatchAction, Read, ReadMany,
+    ReadOutcome, Response, Skipped, Stat, Transfer, Tree, TreeNode,
+};
+
+/// A result as text.
+pub fn render(response: &Response) -> String {
+    match response {
+        Response::Read(read) => read_text(read),
+        Response::ReadMany(many) => read_many_text(many),
+        Response::Write(write) => {
+            let verb = if write.created { "created" } else { "wrote" };
+            with_notes(format!("{verb} {} ({} bytes)", printable(&write.path), write.bytes_written), &write.notes)
+        }
+        Response::Edit(edit) => edit_text(edit),
+        Response::ApplyPatch(patch) => patch_text(patch),
+        Response::MakeDir(made) => make_dir_text(made),
+        Response::Copy(transfer) => transfer_text("copied", transfer),
+        Response::Move(transfer) => transfer_text("moved", transfer),
+        Response::Delete(delete) => delete_text(delete),
+        Response::Stat(stat) => stat_text(stat),
+        Response::List(list) => list_text(list),
+        Response::Tree(tree) => tree_text(tree),
+        Response::Glob(glob) => glob_text(glob),
+        Response::Grep(grep) => grep_text(grep),
+    }
+}
+
+fn read_text(read: &Read) -> String {
+    if read.unchanged {
+        return format!("{} is unchanged", printable(&read.path));
+    }
+    if read.size == 0 {
+        return format!("{} is empty", printable(&read.path));
+    }
+    let mut text = String::with_capacity(read.content.len() + read.content.len() / 8 + 80);
+    if read.encoding == "binary" {
+        text.push_str(&read.content);
+        text.push('\n');
+    } else {
+        number_lines(&mut text, &read.content, read.start_line);
+    }
+    if let Some(next) = read.next_offset {
+        let of = read.total_lines.map(|total| format!(" of {total}")).unwrap_or_default();
+        let unit = if read.encoding == "binary" { "bytes" } else { "lines" };
+        let _ = write!(text, "[{unit} {}-{}{of}; offset={next} continues]", read.start_line, read.end_line);
+    } else if read.truncated {
+        text.push_str("[long lines were cut; mode=raw shows them whole]");
+    }
+    text
+}
+
+/// `text` with a gutter: `12|text`.
+fn number_lines(into: &mut String, text: &str, first: u64) {
+    let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
+    for (line, number) in lines.zip(first..) {
+        let _ = writeln!(into, "{number}|{}", line.strip_suffix('\r').unwrap_or(line));
+    }
+}
+
+fn read_many_text(many: &ReadMany) -> String {
+    let mut text = String::new();
+    for entry in &many.entries {
+        let _ = writeln!(text, "== {} ==", printable(&entry.path));
+        match &entry.outcome {
+            ReadOutcome::Result(read) => text.push_str(&read_text(read)),
+            ReadOutcome::Error(error) => {
+                let _ = write!(text, "[{error}]");
+            }
+        }
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    if !many.remaining.is_empty() {
+        let names: Vec<_> = many.remaining.iter().take(20).map(|path| printable(path)).collect();
+        let _ = write!(text, "[{} more files do not fit: {}]", many.remaining.len(), names.join(", "));
+    }
+    text
+}
+
+fn edit_text(edit: &Edit) -> String {
+    let places = if edit.edits_applied == 1 { "place" } else { "places" };
+    let head = format!("edited {} ({} {places})\n{}", printable(&edit.path), edit.edits_applied, edit.diff);
+    with_notes(head, &edit.notes)
+}
+
+fn patch_text(patch: &ApplyPatch) -> String {
+    let mut text = String::new();
+    for file in &patch.files {
+        let (letter, from) = match (file.action, &file.moved_from) {
+            (PatchAction::Add, _) => ('A', String::new()),
+            (PatchAction::Delete, _) => ('D', String::new()),
+            (PatchAction::Move, Some(from)) => ('R', format!("{} -> ", printable(from))),
+            (PatchAction::Update | PatchAction::Move, _) => ('M', String::new()),
+        };
+        let (added, removed) = (file.lines_added, file.lines_removed);
+        let _ = writeln!(text, "{letter} {from}{} +{added} -{removed}", printable(&file.path));
+    }
+    with_notes(text, &patch.notes)
+}
+
+fn make_dir_text(made: &MakeDir) -> String {
+    let verb = if made.created { "made" } else { "already there:" };
+    format!("{verb} {}/", printable(&made.path))
+}
+
+fn transfer_text(verb: &str, transfer: &Transfer) -> String {
+    let (source, destination) = (printable(&transfer.source), printable(&transfer.destination));
+    let head = format!("{verb} {source} -> {destination} ({} files, {} bytes)", transfer.files, transfer.bytes);
+    with_notes(head, &transfer.notes)
+}
+
+fn delete_text(delete: &Delete) -> String {
+    let entries = if delete.entries_deleted == 1 { "entry" } else { "entries" };
+    format!("deleted {} ({} {entries})", printable(&delete.path), delete.entries_deleted)
+}
+
+fn stat_text(stat: &Stat) -> String {
+    let mut text = format!("{}: {}", printable(&stat.path), kind_name(stat.kind));
+    let mut add = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            let _ = write!(text, "\n{name}: {value}");
+        }
+    };
+    add("size", stat.size.map(|size| format!("{size} bytes")));
+    add("modified", stat.modified.clone());
+    add("lines", stat.lines.map(|lines| lines.to_string()));
+    add("encoding", stat.encoding.clone());
+    add("mime", stat.mime.clone());
+    add("link target", stat.link_target.as_deref().map(printable));
+    add("hard links", (stat.hard_links > 1).then(|| stat.hard_links.to_string()));
+    add("etag", stat.etag.clone());
+    add("sha256", stat.sha256.clone());
+    text
+}
+
+fn list_text(list: &List) -> String {
+    let mut text = String::new();
+    for entry in &list.entries {
+        let size = entry.size.map(|size| format!("  {size}")).unwrap_or_default();
+        let _ = writeln!(text, "{}{}{size}", printable(&entry.path), mark(entry.kind));
+    }
+    if list.entries.is_empty() {
+        text.push_str("[no entries]\n");
+    }
+    if let (true, Some(files), Some(directories)) = (list.truncated, list.total_files, list.total_directories) {
+        let _ = writeln!(text, "[{files} files and {directories} directories in all]");
+    }
+    with_tail(text, &list.skipped, list.next_cursor.as_deref())
+}
+
+fn tree_text(tree: &Tree) -> String {
+    let mut text = format!("{}/\n", printable(&tree.path));
+    branches(&mut text, &tree.tree, 1);
+    if tree.truncated {
+        text.push_str("[there is more: raise `limit`, or name a directory below]\n");
+    }
+    with_tail(text, &tree.skipped, None)
+}
+
+fn branches(text: &mut String, node: &TreeNode, depth: usize) {
+    for child in node.children.iter().flatten() {
+        let _ = writeln!(text, "{:indent$}{}{}", "", printable(&child.name), mark(child.kind), indent = depth * 2);
+        branches(text, child, depth + 1);
+    }
+}
+
+fn glob_text(glob: &Glob) -> String {
+    let mut text = String::new();
+    for path in &glob.paths {
+        text.push_str(&printable(path));
+        text.push('\n');
+    }
+    if glob.paths.is_empty() {
+        text.push_str("[no files match]\n");
+    }
+    with_tail(text, &glob.skipped, glob.next_cursor.as_deref())
+}
+
+fn grep_text(grep: &Grep) -> String {
+    let mut text = String::new();
+    let mut path = None;
+    for found in &grep.matches {
+        if path != Some(&found.path) {
+            let _ = writeln!(text, "{}", printable(&found.path));
+            path = Some(&found.path);
+        }
+        match_text(&mut text, found);
+    }
+    for file in &grep.files {
+        let _ = writeln!(text, "{}:{}", printable(&file.path), file.count);
+    }
+    if grep.matches.is_empty() && grep.files.is_empty() {
+        let _ = writeln!(text, "[no match in {} files]", grep.files_searched);
+    }
+    with_tail(text, &grep.skipped, grep.next_cursor.as_deref())
+}
+
+/// A match as `12:text`, its context as `11-text`.
+fn match_text(text: &mut String, found: &GrepMatch) {
+    let context = |text: &mut String, lines: &[ContextLine]| {
+        for line in lines {
+            let _ = writeln!(text, "{}-{}", line.line, line.text);
+        }
+    };
+    context(text, &found.before);
+    for (line, number) in found.text.split('\n').zip(found.line..) {
+        let _ = writeln!(text, "{number}:{line}");
+    }
+    context(text, &found.after);
+}
+
+fn with_tail(mut text: String, skipped: &Skipped, cursor: Option<&str>) -> String {
+    if let Some(skipped) = skipped_text(skipped) {
+        let _ = writeln!(text, "[left out: {skipped}]");
+    }
+    if let Some(cursor) = cursor {
+        let _ = writeln!(text, "[more: cursor={cursor}]");
+    }
+    text
+}
+
+/// What was left out, with the argument that shows it.
+fn skipped_text(skipped: &Skipped) -> Option<String> {
+    let reasons = [
+        (skipped.ignored, "ignored (include_ignored=true)"),
+        (skipped.hidden, "hidden (include_hidden=true)"),
+        (skipped.denied, "kept back by .agentignore"),
+        (skipped.unreadable, "unreadable"),
+        (skipped.unnamed, "with names that are not UTF-8"),
+        (skipped.links, "symbolic links"),
+        (skipped.special, "FIFOs, sockets or devices"),
+        (skipped.binary, "binary"),
+        (skipped.too_large, "too large"),
+        (skipped.long_lines, "lines over 16 MiB, searched in parts"),
+    ];
+    let told: Vec<_> =
+        reasons.iter().filter(|(count, _)| *count > 0).map(|(count, reason)| format!("{count} {reason}")).collect();
+    (!told.is_empty()).then(|| told.join(", "))
+}
+
+fn with_notes(mut text: String, notes: &[String]) -> String {
+    for note in notes {
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        let _ = write!(text, "[{note}]");
+    }
+    text
+}
+
+/// The marks of `ls -F`.
+fn mark(kind: Kind) -> &'static str {
+    match kind {
+        Kind::File => "",
+        Kind::Directory => "/",
+        Kind::Link => "@",
+        Kind::Other => "?",
+    }
+}
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::File => "file",
+        Kind::Directory => "directory",
+        Kind::Link => "symbolic link",
+        Kind::Other => "FIFO, socket or device",
+    }
+}

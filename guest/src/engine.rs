@@ -1,0 +1,88 @@
+//! One call, from names and JSON to an outcome: decode, policy, run, encode.
+//! Every failure is a value in the outcome.
+
+use serde_json::Value;
+
+use crate::dialect::Dialect;
+use crate::error::{Error, Result};
+use crate::fs::{Filesystem, journal};
+use crate::ops;
+use crate::policy::Policy;
+use crate::request::{Access, Request};
+use crate::response::{Change, Response};
+use crate::workspace::Workspace;
+
+/// How a call ended: the `outcome` of `wit/tools.wit`.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The result in the dialect's shape; where there is an error, the error in it.
+    pub result: Value,
+    /// The result as text for the model.
+    pub text: String,
+    /// Why the call failed.
+    pub error: Option<Error>,
+    /// What it changed, in order.
+    pub changes: Vec<Change>,
+    /// Whether a limit cut the result short.
+    pub truncated: bool,
+}
+
+/// Calls the tool `name` of a dialect with `arguments`, a JSON object.
+pub fn call(fs: &dyn Filesystem, policy: &Policy, dialect: &str, name: &str, arguments: &str) -> Outcome {
+    let dialect = match Dialect::find(dialect) {
+        Ok(dialect) => dialect,
+        Err(error) => return Outcome::of(error),
+    };
+    match dialect.request(name, arguments).and_then(|request| run(fs, policy, &request)) {
+        Ok((response, changes)) => Outcome {
+            result: (dialect.result)(&response),
+            text: (dialect.text)(&response),
+            error: None,
+            changes,
+            truncated: response.truncated(),
+        },
+        Err(error) => Outcome::failure(error, dialect.error),
+    }
+}
+
+/// Does what a request asks, with the changes that it made.
+pub fn run(fs: &dyn Filesystem, policy: &Policy, request: &Request) -> Result<(Response, Vec<Change>)> {
+    let workspace = Workspace::open(fs, policy)?;
+    journal::recover(&workspace)?;
+    if request.access() == Access::Change {
+        workspace.check_any_change()?;
+    }
+    let response = ops::run(&workspace, request)?;
+    Ok((response, workspace.take_changes()))
+}
+
+impl Outcome {
+    /// The outcome of a call that failed before its dialect was known.
+    pub fn of(error: Error) -> Self {
+        Self::failure(error, |error| serde_json::json!(error))
+    }
+
+    fn failure(error: Error, shape: fn(&Error) -> Value) -> Self {
+        let text = match &error.hint {
+            Some(hint) => format!("{error}; {hint}"),
+            None => error.to_string(),
+        };
+        Self { result: shape(&error), text, error: Some(error), changes: Vec::new(), truncated: false }
+    }
+}
+
+impl Response {
+    /// Whether a limit cut it short.
+    pub fn truncated(&self) -> bool {
+        match self {
+            Self::Read(read) => read.truncated,
+            Self::ReadMany(many) => many.truncated,
+            Self::List(list) => list.truncated,
+            Self::Tree(tree) => tree.truncated,
+            Self::Glob(glob) => glob.truncated,
+            Self::Grep(grep) => grep.truncated,
+            Self::Write(_) | Self::Edit(_) | Self::ApplyPatch(_) | Self::MakeDir(_) => false,
+            Self::Copy(_) | Self::Move(_) | Self::Delete(_) | Self::Stat(_) => false,
+        }
+    }
+}
