@@ -98,7 +98,7 @@ impl files::Guest for Component {
         })
     }
 
-    fn move_(args: files::TransferArgs) -> std::result::Result<files::TransferResult, types::Error> {
+    fn move_entry(args: files::TransferArgs) -> std::result::Result<files::TransferResult, types::Error> {
         run(Request::Move(args.lower()), |response| match response {
             Response::Move(transfer) => Some(transfer.lower()),
             _ => None,

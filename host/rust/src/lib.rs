@@ -5,6 +5,7 @@ mod engine;
 mod error;
 mod limits;
 mod mount;
+mod operations;
 mod options;
 mod outcome;
 mod policy;

@@ -1,8 +1,165 @@
-//! The component's own types, as `wit/` documents them, with the defaults that WIT cannot say.
+//! The component's own types, as `wit/` documents them, and their defaults, which WIT cannot say.
 
-pub use crate::bindings::exports::paddock::files::files::*;
-pub use crate::bindings::exports::paddock::files::search::*;
+pub use crate::bindings::exports::paddock::files::files::{
+    ApplyPatchArgs, ApplyPatchResult, DeleteArgs, DeleteResult, EditArgs, EditResult, FileRange, LineRange,
+    MakeDirectoryArgs, MakeDirectoryResult, PatchAction, PatchedFile, ReadArgs, ReadManyArgs, ReadManyEntry,
+    ReadManyResult, ReadMode, ReadResult, Replacement, StatArgs, StatResult, TransferArgs, TransferResult, WriteArgs,
+    WriteResult,
+};
+pub use crate::bindings::exports::paddock::files::search::{
+    ContextLine, Entry, FileCount, GlobArgs, GlobResult, GrepArgs, GrepMatch, GrepOutput, GrepResult, LetterCase,
+    ListArgs, ListResult, ListSort, PathSort, TreeArgs, TreeResult,
+};
 pub use crate::bindings::exports::paddock::files::tools::{Annotations, Tool};
 pub use crate::bindings::exports::paddock::files::types::{
     Change, ChangeKind, EntryKind, Error as ToolError, ErrorCode, Skipped,
 };
+
+impl ReadArgs {
+    /// The first page of a file; everything else by default.
+    pub fn new(path: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            offset: 1,
+            limit: None,
+            tail: None,
+            mode: ReadMode::Lines,
+            anchor_line: None,
+            max_levels: 0,
+            include_siblings: false,
+            include_header: true,
+            encoding: None,
+            if_none_match: None,
+        }
+    }
+}
+
+impl ReadManyArgs {
+    /// The first page of each file.
+    pub fn paths<P: Into<String>>(paths: impl IntoIterator<Item = P>) -> Self {
+        let range = |path: P| FileRange { path: path.into(), offset: 1, limit: None };
+        Self { files: paths.into_iter().map(range).collect(), glob: None }
+    }
+
+    /// Every file that the glob matches.
+    pub fn glob(pattern: impl Into<String>) -> Self {
+        Self { files: Vec::new(), glob: Some(pattern.into()) }
+    }
+}
+
+impl WriteArgs {
+    /// A file with this content, in place of what is there.
+    pub fn new(path: impl Into<String>, content: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            content: content.into(),
+            create_only: false,
+            append: false,
+            encoding: None,
+            if_match: None,
+        }
+    }
+}
+
+impl EditArgs {
+    /// One replacement of text that occurs once.
+    pub fn new(path: impl Into<String>, old_text: impl Into<String>, new_text: impl Into<String>) -> Self {
+        let edit = Replacement { old_text: old_text.into(), new_text: new_text.into(), replace_all: false };
+        Self { path: path.into(), edits: vec![edit], if_match: None, dry_run: false }
+    }
+}
+
+impl ApplyPatchArgs {
+    /// A patch to apply.
+    pub fn new(patch: impl Into<String>) -> Self {
+        Self { patch: patch.into(), dry_run: false }
+    }
+}
+
+impl MakeDirectoryArgs {
+    /// A directory with its parents.
+    pub fn new(path: impl Into<String>) -> Self {
+        Self { path: path.into(), parents: true }
+    }
+}
+
+impl TransferArgs {
+    /// A file to copy, or a file or directory to move.
+    pub fn new(source: impl Into<String>, destination: impl Into<String>) -> Self {
+        Self { source: source.into(), destination: destination.into(), overwrite: false, recursive: false }
+    }
+}
+
+impl DeleteArgs {
+    /// A file, a link or an empty directory.
+    pub fn new(path: impl Into<String>) -> Self {
+        Self { path: path.into(), recursive: false }
+    }
+}
+
+impl StatArgs {
+    /// A path, without its checksum.
+    pub fn new(path: impl Into<String>) -> Self {
+        Self { path: path.into(), checksum: false }
+    }
+}
+
+impl ListArgs {
+    /// A directory's own entries.
+    pub fn new(path: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            depth: 1,
+            pattern: None,
+            include_hidden: false,
+            include_ignored: false,
+            sort: ListSort::Name,
+            limit: 200,
+            cursor: None,
+        }
+    }
+}
+
+impl TreeArgs {
+    /// Three levels of a directory.
+    pub fn new(path: impl Into<String>) -> Self {
+        Self { path: path.into(), depth: 3, limit: 500, include_hidden: false, include_ignored: false }
+    }
+}
+
+impl GlobArgs {
+    /// All of the workspace that matches.
+    pub fn new(pattern: impl Into<String>) -> Self {
+        Self {
+            pattern: pattern.into(),
+            path: ".".to_owned(),
+            include_hidden: false,
+            include_ignored: false,
+            sort: PathSort::Path,
+            limit: 100,
+            cursor: None,
+        }
+    }
+}
+
+impl GrepArgs {
+    /// All lines of the workspace that match a regular expression.
+    pub fn new(pattern: impl Into<String>) -> Self {
+        Self {
+            pattern: pattern.into(),
+            path: ".".to_owned(),
+            glob: None,
+            fixed: false,
+            letter_case: LetterCase::Sensitive,
+            multiline: false,
+            before: 0,
+            after: 0,
+            output: GrepOutput::Content,
+            limit: 100,
+            max_per_file: None,
+            include_hidden: false,
+            include_ignored: false,
+            cursor: None,
+        }
+    }
+}

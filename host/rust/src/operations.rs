@@ -1,0 +1,80 @@
+//! The operations with typed arguments and results, as `wit/files.wit` and `wit/search.wit` have them.
+
+use crate::options::CallOptions;
+use crate::types::*;
+use crate::workspace::Workspace;
+
+/// A method of the workspace for a function of the component.
+macro_rules! operation {
+    ($(#[$doc:meta])* $name:ident($arguments:ty) -> $result:ty, $changing:expr, $interface:ident.$function:ident) => {
+        $(#[$doc])*
+        pub fn $name(&self, arguments: &$arguments) -> Result<$result, ToolError> {
+            self.run($changing, &CallOptions::default(), async |guest, store| {
+                guest.$interface().$function(store, arguments).await
+            })?
+        }
+    };
+}
+
+const LOOKS: bool = false;
+const CHANGES: bool = true;
+
+/// Each blocks the thread until it is done, as [`Workspace::call`] does.
+impl Workspace {
+    operation! {
+        /// Reads a file, or a part of it.
+        read(ReadArgs) -> ReadResult, LOOKS, paddock_files_files.call_read
+    }
+    operation! {
+        /// Reads several files; the failure of one is an entry, and the others go on.
+        read_many(ReadManyArgs) -> ReadManyResult, LOOKS, paddock_files_files.call_read_many
+    }
+    operation! {
+        /// Makes, replaces or extends a file.
+        write(WriteArgs) -> WriteResult, CHANGES, paddock_files_files.call_write
+    }
+    operation! {
+        /// Replaces text in a file.
+        edit(EditArgs) -> EditResult, CHANGES, paddock_files_files.call_edit
+    }
+    operation! {
+        /// Applies a patch to any number of files: all of it or nothing.
+        apply_patch(ApplyPatchArgs) -> ApplyPatchResult, CHANGES, paddock_files_files.call_apply_patch
+    }
+    operation! {
+        /// Makes a directory.
+        make_directory(MakeDirectoryArgs) -> MakeDirectoryResult, CHANGES, paddock_files_files.call_make_directory
+    }
+    operation! {
+        /// Copies a file, or a directory where `recursive` says so.
+        copy(TransferArgs) -> TransferResult, CHANGES, paddock_files_files.call_copy
+    }
+    operation! {
+        /// Moves a file or directory.
+        move_entry(TransferArgs) -> TransferResult, CHANGES, paddock_files_files.call_move_entry
+    }
+    operation! {
+        /// Deletes a file or link, or a directory where `recursive` says so.
+        delete(DeleteArgs) -> DeleteResult, CHANGES, paddock_files_files.call_delete
+    }
+    operation! {
+        /// Describes what is at a path.
+        stat(StatArgs) -> StatResult, LOOKS, paddock_files_files.call_stat
+    }
+    operation! {
+        /// Lists a directory.
+        list(ListArgs) -> ListResult, LOOKS, paddock_files_search.call_list
+    }
+    operation! {
+        /// Shows a directory as a tree.
+        tree(TreeArgs) -> TreeResult, LOOKS, paddock_files_search.call_tree
+    }
+    operation! {
+        /// Finds files by a glob.
+        glob(GlobArgs) -> GlobResult, LOOKS, paddock_files_search.call_glob
+    }
+    operation! {
+        /// Finds text in files.
+        grep(GrepArgs) -> GrepResult, LOOKS, paddock_files_search.call_grep
+    }
+}
