@@ -32,6 +32,11 @@ impl Outcome {
         serde_json::from_str(self.result.get()).unwrap_or_default()
     }
 
+    /// The outcome of a call whose arguments never got to the tool.
+    pub fn invalid_argument(cause: impl Into<String>) -> Self {
+        Self::failed(ToolError::new(ErrorCode::InvalidArgument, cause))
+    }
+
     pub(crate) fn failed(error: ToolError) -> Self {
         let hint = error.hint.as_ref().map(|hint| format!("\n{hint}")).unwrap_or_default();
         Self {
@@ -42,6 +47,12 @@ impl Outcome {
             changes: Vec::new(),
             truncated: false,
         }
+    }
+}
+
+impl From<ToolError> for Outcome {
+    fn from(error: ToolError) -> Self {
+        Self::failed(error)
     }
 }
 
@@ -56,7 +67,9 @@ impl From<tools::Outcome> for Outcome {
                 changes: outcome.changes,
                 truncated: outcome.truncated,
             },
-            Err(cause) => Self::failed(ToolError::new(ErrorCode::Io, format!("the component's result is no JSON: {cause}"))),
+            Err(cause) => {
+                Self::failed(ToolError::new(ErrorCode::Io, format!("the component's result is no JSON: {cause}")))
+            }
         }
     }
 }

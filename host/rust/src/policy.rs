@@ -35,11 +35,8 @@ pub enum HardLinks {
 impl Policy {
     /// `PADDOCK_POLICY` for the guest, which says what each field means.
     pub(crate) fn environment(&self, backend: Backend, mounts: &[Mount], locks: bool) -> serde_json::Result<String> {
-        let roots = mounts.iter().map(|mount| Root {
-            guest: &mount.guest,
-            host: mount.host.to_str(),
-            access: mount.access,
-        });
+        let roots =
+            mounts.iter().map(|mount| Root { guest: &mount.guest, host: mount.host.to_str(), access: mount.access });
         let host = Host { carries_modes: cfg!(unix) && backend == Backend::Wasi, locks };
         serde_json::to_string(&Environment { policy: self, backend, roots: roots.collect(), host })
     }

@@ -188,7 +188,9 @@ impl Workspace {
         let (workspace, tool, arguments) = (self.clone(), tool.to_owned(), arguments.to_owned());
         let _guard = CancelOnDrop(options.cancel.clone());
         let called = tokio::task::spawn_blocking(move || workspace.call_with(&tool, &arguments, &options)).await;
-        called.unwrap_or_else(|cause| Outcome::failed(ToolError::new(ErrorCode::Io, format!("the call was lost: {cause}"))))
+        called.unwrap_or_else(|cause| {
+            Outcome::failed(ToolError::new(ErrorCode::Io, format!("the call was lost: {cause}")))
+        })
     }
 
     /// Replaces the whole tree of a workspace in memory by a tar archive's.
@@ -228,7 +230,8 @@ impl Inner {
         body: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
         let state = self.state.as_ref().filter(|state| (changing && state.create().is_ok()) || state.exists());
-        let lock = state.filter(|state| changing || state.has_journal()).map(|state| state.lock(&control)).transpose()?;
+        let lock =
+            state.filter(|state| changing || state.has_journal()).map(|state| state.lock(&control)).transpose()?;
         let mounts: Vec<Mount> = self.mounts.iter().cloned().chain(state.map(StateDir::mount)).collect();
         let result = self.sandbox(&mounts, control.clone())?.run(control, body);
         drop(lock);
@@ -292,7 +295,8 @@ pub fn component() -> &'static [u8] {
 
 /// A guest without a directory is enough to tell what tools there are.
 fn bare() -> Workspace {
-    let inner = Inner { mounts: Vec::new(), state: None, environment: Vec::new(), limits: Limits::default(), kept: None };
+    let inner =
+        Inner { mounts: Vec::new(), state: None, environment: Vec::new(), limits: Limits::default(), kept: None };
     Workspace(Arc::new(inner))
 }
 

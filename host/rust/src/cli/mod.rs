@@ -1,0 +1,67 @@
+//! The command line: one file a subcommand.
+//!
+//! Results go to standard output and nothing else does. The exit status is 0
+//! where all went well, 1 where a tool failed, 2 for wrong usage and 3 where
+//! the host failed.
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+mod batch;
+mod call;
+mod completions;
+mod component;
+mod progress;
+mod tools;
+mod workspace;
+
+/// The exit status where a tool failed.
+pub(crate) const TOOL_FAILED: u8 = 1;
+
+/// The exit status where the host failed.
+pub(crate) const HOST_FAILED: u8 = 3;
+
+/// File tools for AI agents that cannot leave the workspace.
+#[derive(Parser)]
+#[command(name = "paddock", version, propagate_version = true, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  paddock call grep '{\"pattern\": \"TODO\", \"glob\": \"*.rs\"}'
+  paddock call --root ~/project --read-only read_file '{\"path\": \"README.md\"}'
+  paddock tools --format anthropic
+  paddock mcp --root ~/project --root ~/notes:ro
+
+Exit status: 0 all went well, 1 a tool failed, 2 wrong usage, 3 the host failed.";
+
+#[derive(Subcommand)]
+enum Command {
+    Call(call::Args),
+    Batch(batch::Args),
+    Tools(tools::Args),
+    Mcp(workspace::Args),
+    Component(component::Args),
+    Completions(completions::Args),
+}
+
+/// Does what the process's arguments say.
+pub(crate) fn run() -> anyhow::Result<ExitCode> {
+    match Cli::parse().command {
+        Command::Call(args) => call::run(args),
+        Command::Batch(args) => batch::run(&args),
+        Command::Tools(args) => tools::run(&args),
+        Command::Mcp(args) => crate::mcp::run(&args.open()?, &args.dialect),
+        Command::Component(args) => component::run(&args),
+        Command::Completions(args) => completions::run(&args, Cli::command()),
+    }
+}
+
+/// The exit status for calls of which all succeeded, or not.
+fn status(ok: bool) -> ExitCode {
+    if ok { ExitCode::SUCCESS } else { ExitCode::from(TOOL_FAILED) }
+}

@@ -1,0 +1,37 @@
+//! A line on the terminal for calls that take long.
+
+use std::io::{IsTerminal, Write};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use paddock::Progress;
+
+/// How long a call may take before it says something.
+const PATIENCE: Duration = Duration::from_millis(500);
+const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Does `work`, and meanwhile says on a terminal how far it is.
+pub(super) fn shown<R>(progress: &Progress, work: impl FnOnce() -> R) -> R {
+    if !std::io::stderr().is_terminal() {
+        return work();
+    }
+    thread::scope(|scope| {
+        let (done, waiting) = channel::<()>();
+        scope.spawn(move || {
+            let mut shown = false;
+            let mut wait = PATIENCE;
+            while waiting.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                // A terminal that went away is no reason to end the work.
+                let _ = write!(std::io::stderr(), "\r{} files and directories opened", progress.opened());
+                (shown, wait) = (true, INTERVAL);
+            }
+            if shown {
+                let _ = write!(std::io::stderr(), "\r\x1b[K");
+            }
+        });
+        let result = work();
+        drop(done);
+        result
+    })
+}

@@ -1,0 +1,34 @@
+//! Tools and outcomes in the protocol's shapes.
+
+use std::sync::Arc;
+
+use paddock::Outcome;
+use paddock::types::Tool;
+use rmcp::model::{self, CallToolResult, ContentBlock, ToolAnnotations};
+
+/// A tool as `tools/list` shows it.
+pub(super) fn tool(tool: Tool) -> serde_json::Result<model::Tool> {
+    let input: model::JsonObject = serde_json::from_str(&tool.input_schema)?;
+    let output: model::JsonObject = serde_json::from_str(&tool.output_schema)?;
+    let hints = ToolAnnotations::with_title(tool.annotations.title.clone())
+        .read_only(tool.annotations.read_only)
+        .destructive(tool.annotations.destructive)
+        .idempotent(tool.annotations.idempotent)
+        .open_world(false);
+    let mut shown = model::Tool::new(tool.name, tool.description, Arc::new(input)).with_annotations(hints);
+    shown.title = Some(tool.annotations.title);
+    shown.output_schema = Some(Arc::new(output));
+    Ok(shown)
+}
+
+/// How a call ended. A failure has no structured content, since that would have to be what the output schema says.
+pub(super) fn result(outcome: &Outcome) -> CallToolResult {
+    let text = vec![ContentBlock::text(outcome.text.clone())];
+    if outcome.ok {
+        let mut result = CallToolResult::success(text);
+        result.structured_content = Some(outcome.value());
+        result
+    } else {
+        CallToolResult::error(text)
+    }
+}

@@ -1,0 +1,33 @@
+//! The Model Context Protocol over standard input and output: both the revisions
+//! that start with `initialize` and the stateless one of 2026-07-28.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use paddock::Workspace;
+use rmcp::ServiceExt;
+
+mod convert;
+mod server;
+
+/// How long a call may go on after the client has gone.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Serves until standard input closes.
+pub(crate) fn run(workspace: &Workspace, dialect: &str) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let result = runtime.block_on(serve(workspace.clone(), dialect.to_owned()));
+    // Standard input is read on a thread that nothing can stop.
+    runtime.shutdown_timeout(GRACE);
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+async fn serve(workspace: Workspace, dialect: String) -> anyhow::Result<()> {
+    let server = server::Server::new(workspace, dialect);
+    match server.serve(rmcp::transport::stdio()).await {
+        Ok(service) => service.waiting().await.map(|_| ()).map_err(Into::into),
+        // A client that goes before it has said anything wanted nothing.
+        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(cause) => Err(cause.into()),
+    }
+}

@@ -1,0 +1,130 @@
+//! The server: a tool call is a call of the workspace on a thread of its own.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use paddock::{CallOptions, Outcome, Progress, Workspace};
+use rmcp::handler::server::ServerHandler;
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ProgressToken, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::{Peer, RequestContext};
+use rmcp::{ErrorData, RoleServer};
+
+use super::convert;
+
+const INSTRUCTIONS: &str = "\
+File tools confined to one workspace. Paths are relative to it and use `/`. \
+Find with `grep`, `glob` and `list_dir`, read a page with `read_file`, then change text with `edit_file` \
+or several files at once with `apply_patch`. A result that was cut short says which argument continues it; \
+an error says what would work instead.";
+
+/// Tools do not change while the server runs.
+const TOOLS_TTL_MS: u64 = 3_600_000;
+
+/// How long a call may take before it is reported, and how often then.
+const PATIENCE: Duration = Duration::from_millis(500);
+const INTERVAL: Duration = Duration::from_millis(250);
+
+pub(super) struct Server {
+    workspace: Workspace,
+    dialect: String,
+    tools: OnceLock<Vec<Tool>>,
+}
+
+impl Server {
+    pub(super) fn new(workspace: Workspace, dialect: String) -> Self {
+        Self { workspace, dialect, tools: OnceLock::new() }
+    }
+
+    /// The tools, asked for once: compiling the component takes a while where no cache has it.
+    async fn tools(&self) -> Result<&[Tool], ErrorData> {
+        if let Some(tools) = self.tools.get() {
+            return Ok(tools);
+        }
+        let dialect = self.dialect.clone();
+        let described = tokio::task::spawn_blocking(move || describe(&dialect)).await;
+        let described = described.unwrap_or_else(|cause| Err(cause.to_string()));
+        let tools = described.map_err(|cause| ErrorData::internal_error(cause, None))?;
+        Ok(self.tools.get_or_init(|| tools))
+    }
+}
+
+fn describe(dialect: &str) -> Result<Vec<Tool>, String> {
+    let tools = paddock::tools(dialect).map_err(|error| error.message)?;
+    tools.into_iter().map(convert::tool).collect::<Result<_, _>>().map_err(|cause| cause.to_string())
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("paddock", env!("CARGO_PKG_VERSION")).with_title("Paddock"))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let mut result = ListToolsResult::with_all_items(self.tools().await?.to_vec());
+        result.ttl_ms = Some(TOOLS_TTL_MS);
+        result.cache_scope = Some(CacheScope::Public);
+        Ok(result)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if !self.tools().await?.iter().any(|tool| tool.name == request.name) {
+            return Err(ErrorData::invalid_params(format!("unknown tool: {}", request.name), None));
+        }
+        let arguments = serde_json::Value::Object(request.arguments.unwrap_or_default()).to_string();
+        let outcome = self.call(&request.name, &arguments, &context).await;
+        Ok(CallToolResponse::Complete(convert::result(&outcome)))
+    }
+}
+
+impl Server {
+    /// Makes the call, reports on it, and ends it where the client says so.
+    async fn call(&self, tool: &str, arguments: &str, context: &RequestContext<RoleServer>) -> Outcome {
+        let options = CallOptions::dialect(self.dialect.clone());
+        let (cancel, progress) = (options.cancel.clone(), options.progress.clone());
+        let mut call = std::pin::pin!(self.workspace.call_async(tool, arguments, options));
+        let reports = async {
+            match context.meta.get_progress_token() {
+                Some(token) => report(&context.peer, &token, &progress).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            outcome = &mut call => return outcome,
+            () = context.ct.cancelled() => cancel.cancel(),
+            () = reports => {}
+        }
+        // The guest ends at its next look at the token; its answer goes nowhere.
+        call.await
+    }
+}
+
+/// Says how many files were opened so far, where it is more than before. Ends with the connection.
+async fn report(peer: &Peer<RoleServer>, token: &ProgressToken, progress: &Progress) {
+    let mut reported = 0;
+    tokio::time::sleep(PATIENCE).await;
+    loop {
+        let opened = progress.opened();
+        if opened > reported {
+            reported = opened;
+            let so_far = u32::try_from(opened).map_or(f64::MAX, f64::from);
+            let note = ProgressNotificationParam::new(token.clone(), so_far)
+                .with_message(format!("{opened} files and directories opened"));
+            if peer.notify_progress(note).await.is_err() {
+                return;
+            }
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
