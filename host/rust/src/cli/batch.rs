@@ -19,7 +19,7 @@ Example:
   printf '%s\\n' '{\"tool\": \"stat\", \"arguments\": {\"path\": \"README.md\"}}' | paddock batch")]
 pub(crate) struct Args {
     #[command(flatten)]
-    workspace: workspace::Args,
+    workspace: workspace::Options,
 }
 
 #[derive(Deserialize)]

@@ -16,7 +16,7 @@ Examples:
   paddock call apply_patch - < arguments.json")]
 pub(crate) struct Args {
     #[command(flatten)]
-    workspace: workspace::Args,
+    workspace: workspace::Options,
 
     /// The tool; `paddock tools` shows all
     tool: String,

@@ -44,7 +44,12 @@ enum Command {
     Call(call::Args),
     Batch(batch::Args),
     Tools(tools::Args),
-    Mcp(workspace::Args),
+    /// Serve the tools to an MCP client over standard input and output
+    #[command(after_help = "\
+Examples:
+  paddock mcp --root ~/project
+  paddock mcp --root ~/project --root ~/notes:ro")]
+    Mcp(workspace::Options),
     Component(component::Args),
     Completions(completions::Args),
 }

@@ -9,13 +9,8 @@ use std::str::FromStr;
 use anyhow::Context;
 use paddock::{Access, Builder, Workspace};
 
-/// Serve the tools to an MCP client over standard input and output
 #[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  paddock mcp --root ~/project
-  paddock mcp --root ~/project --root ~/notes:ro")]
-pub(crate) struct Args {
+pub(crate) struct Options {
     /// A directory that the tools may use; `DIR:ro` only to look at. The first is the workspace, a further one is seen as `/` and its name
     #[arg(long, value_name = "DIR", default_value = ".")]
     root: Vec<Root>,
@@ -55,7 +50,7 @@ impl FromStr for Root {
     }
 }
 
-impl Args {
+impl Options {
     /// Opens the workspace that the options describe.
     pub(crate) fn open(&self) -> anyhow::Result<Workspace> {
         let mut builder = self.mount(Workspace::builder());
