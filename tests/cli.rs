@@ -1,0 +1,241 @@
+//! The command line from outside: exit statuses, and one JSON object on standard output.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+struct Cli {
+    workspace: TempDir,
+    state: TempDir,
+}
+
+impl Cli {
+    fn new() -> Self {
+        let cli = Self { workspace: TempDir::new().unwrap(), state: TempDir::new().unwrap() };
+        fs::write(cli.workspace.path().join("a.txt"), "one\ntwo\n").unwrap();
+        cli
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
+        command.args(arguments).current_dir(&self.workspace).env("PADDOCK_STATE_DIR", self.state.path());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    fn run_with(&self, arguments: &[&str], stdin: &[u8]) -> Output {
+        let pipes = (Stdio::piped(), Stdio::piped());
+        let mut child = self.command(arguments).stdin(pipes.0).stdout(pipes.1).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(stdin).unwrap();
+        child.wait_with_output().unwrap()
+    }
+
+    /// The exit status and the one JSON object of a call.
+    fn call(&self, arguments: &[&str]) -> (i32, Value) {
+        reply(&self.run(&[&["call"], arguments].concat()))
+    }
+}
+
+fn reply(output: &Output) -> (i32, Value) {
+    let text = str::from_utf8(&output.stdout).unwrap();
+    assert_eq!(text.lines().count(), 1, "{text}");
+    (output.status.code().unwrap(), serde_json::from_str(text).unwrap())
+}
+
+fn lines(output: &Output) -> Vec<Value> {
+    str::from_utf8(&output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_call_prints_one_object_and_exits_with_0() {
+    let (status, reply) = Cli::new().call(&["read_file", r#"{"path": "a.txt"}"#]);
+    assert_eq!(status, 0, "{reply}");
+    assert_eq!(reply["ok"], true);
+    assert_eq!(reply["result"]["content"], "one\ntwo");
+    assert_eq!(reply["text"], "1|one\n2|two");
+    assert_eq!(reply["changes"], json!([]));
+    assert_eq!(reply.as_object().unwrap().len(), 4);
+}
+
+#[test]
+fn a_change_is_told_and_made() {
+    let cli = Cli::new();
+    let (status, reply) = cli.call(&["write_file", r#"{"path": "new/b.txt", "content": "b\n"}"#]);
+    assert_eq!(status, 0, "{reply}");
+    assert_eq!(fs::read(cli.workspace.path().join("new/b.txt")).unwrap(), b"b\n");
+    let changes = reply["changes"].as_array().unwrap();
+    assert!(changes.contains(&json!({"kind": "created", "path": "new/b.txt", "size": 2})), "{reply}");
+    assert_eq!(cli.state.path().read_dir().unwrap().count(), 1, "the state directory is outside the workspace");
+}
+
+#[test]
+fn a_failing_tool_exits_with_1_and_says_why() {
+    let cli = Cli::new();
+    for (arguments, code) in [
+        (&["read_file", r#"{"path": "b.txt"}"#][..], "not-found"),
+        (&["read_file", r#"{"path": "../b.txt"}"#], "outside-workspace"),
+        (&["read_file", r#"{"path": "a.txt"#], "invalid-argument"),
+        (&["read_file", r#"{"file": "a.txt"}"#], "invalid-argument"),
+        (&["read_file", r#"{"path": 1}"#], "invalid-argument"),
+        (&["read_file", r#"{"path": "a.txt", "offset": 0}"#], "invalid-argument"),
+        (&["read_file", r#"{"path": "a.txt", "offset": 1, "tail": 1}"#], "invalid-argument"),
+        (&["read_file", r#"[]"#], "invalid-argument"),
+        (&["read_file"], "invalid-argument"),
+        (&["read_fil", r#"{"path": "a.txt"}"#], "unknown-tool"),
+        (&["--dialect", "latin", "read_file", "{}"], "unknown-dialect"),
+    ] {
+        let (status, reply) = cli.call(arguments);
+        assert_eq!(status, 1, "{arguments:?} {reply}");
+        assert_eq!(reply["ok"], false);
+        assert_eq!(reply["error"]["code"], code, "{arguments:?} {reply}");
+        let fields: Vec<&String> = reply["error"].as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["code", "hint", "message", "path"]);
+        assert_eq!(reply.as_object().unwrap().len(), 2);
+    }
+}
+
+#[test]
+fn wrong_usage_exits_with_2_and_prints_no_result() {
+    let cli = Cli::new();
+    for arguments in [&[][..], &["call"], &["call", "--nope", "stat"], &["cal"], &["tools", "--format", "x"], &["audit"]] {
+        let output = cli.run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty() && !output.stderr.is_empty());
+    }
+}
+
+#[test]
+fn a_failing_host_exits_with_3_and_prints_no_result() {
+    let cli = Cli::new();
+    fs::write(cli.workspace.path().join("policy.json"), r#"{"read_onyl": true}"#).unwrap();
+    for arguments in [
+        &["call", "--root", "missing", "stat"][..],
+        &["call", "--root", "a.txt", "stat"],
+        &["call", "--policy", "missing.json", "stat"],
+        &["call", "--policy", "policy.json", "stat"],
+        &["component", "-o", "missing/paddock.wasm"],
+    ] {
+        let output = cli.run(arguments);
+        assert_eq!(output.status.code(), Some(3), "{arguments:?}");
+        assert!(output.stdout.is_empty() && output.stderr.starts_with(b"paddock: "), "{output:?}");
+    }
+}
+
+#[test]
+fn arguments_come_from_standard_input() {
+    let cli = Cli::new();
+    let (status, answer) = reply(&cli.run_with(&["call", "stat", "-"], br#"{"path": "a.txt"}"#));
+    assert_eq!((status, &answer["result"]["size"]), (0, &json!(8)));
+    let (status, answer) = reply(&cli.run_with(&["call", "stat", "-"], b"{\"path\": \"\xff\"}"));
+    assert_eq!((status, &answer["error"]["code"]), (1, &json!("invalid-argument")));
+}
+
+#[test]
+fn a_batch_answers_each_line_and_goes_on_after_a_bad_one() {
+    let cli = Cli::new();
+    let stdin = br#"{"tool": "stat", "arguments": {"path": "a.txt"}}
+
+not json
+{"tool": "stat", "argument": {}}
+{"tool": "write_file", "arguments": {"path": "b.txt", "content": ""}, "dialect": "paddock"}
+{"tool": "stat", "arguments": {"path": "b.txt"}}"#;
+    let output = cli.run_with(&["batch"], stdin);
+    let replies = lines(&output);
+    let ok: Vec<&Value> = replies.iter().map(|reply| &reply["ok"]).collect();
+    assert_eq!(ok, [&json!(true), &json!(false), &json!(false), &json!(true), &json!(true)]);
+    assert_eq!(replies[1]["error"]["code"], "invalid-argument");
+    assert_eq!(output.status.code(), Some(1));
+    let output = cli.run_with(&["batch"], br#"{"tool": "stat", "arguments": {"path": "a.txt"}}"#);
+    assert_eq!((lines(&output).len(), output.status.code()), (1, Some(0)));
+}
+
+#[test]
+fn a_read_only_workspace_stays_as_it_is() {
+    let cli = Cli::new();
+    let change = [r#"write_file"#, r#"{"path": "a.txt", "content": ""}"#];
+    fs::write(cli.workspace.path().join("policy.json"), r#"{"read_only": true}"#).unwrap();
+    for options in [&["--read-only"][..], &["--root", ".:ro"], &["--policy", "policy.json"]] {
+        let (status, reply) = cli.call(&[options, &change[..]].concat());
+        assert_eq!((status, &reply["error"]["code"]), (1, &json!("read-only")), "{options:?} {reply}");
+    }
+    assert_eq!(fs::read(cli.workspace.path().join("a.txt")).unwrap(), b"one\ntwo\n");
+    assert_eq!(cli.state.path().read_dir().unwrap().count(), 0, "nothing to keep there");
+}
+
+#[test]
+fn further_roots_have_a_name_and_their_own_rights() {
+    let cli = Cli::new();
+    let notes = cli.state.path().join("notes");
+    fs::create_dir(&notes).unwrap();
+    fs::write(notes.join("n.txt"), "n\n").unwrap();
+    let root = format!("{}:ro", notes.display());
+    let roots = ["--root", ".", "--root", root.as_str()];
+    for path in ["/notes/n.txt", notes.join("n.txt").to_str().unwrap()] {
+        let (status, reply) = cli.call(&[&roots[..], &["read_file", &json!({ "path": path }).to_string()]].concat());
+        assert_eq!((status, &reply["result"]["path"]), (0, &json!("/notes/n.txt")), "{reply}");
+    }
+    let change = ["delete", r#"{"path": "/notes/n.txt"}"#];
+    let (status, reply) = cli.call(&[&roots[..], &change[..]].concat());
+    assert_eq!((status, &reply["error"]["code"]), (1, &json!("read-only")), "{reply}");
+    assert!(notes.join("n.txt").exists());
+}
+
+#[test]
+fn tools_come_in_each_interfaces_shape() {
+    let cli = Cli::new();
+    let tools = |format| -> Value {
+        let output = cli.run(&["tools", "--format", format]);
+        assert_eq!(output.status.code(), Some(0));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let mcp = tools("mcp");
+    assert_eq!(mcp[0]["name"], "read_file");
+    assert_eq!(mcp[0]["annotations"]["readOnlyHint"], true);
+    assert_eq!(mcp[0]["inputSchema"]["type"], "object");
+    assert_eq!(mcp[0]["outputSchema"]["type"], "object");
+    let schema = &mcp[0]["inputSchema"];
+    assert_eq!(&tools("openai")[0]["function"]["parameters"], schema);
+    assert_eq!(&tools("anthropic")[0]["input_schema"], schema);
+    assert_eq!(&tools("gemini")[0]["functionDeclarations"][0]["parametersJsonSchema"], schema);
+    let unknown = cli.run(&["tools", "--dialect", "latin"]);
+    assert_eq!(reply(&unknown).1["error"]["code"], "unknown-dialect");
+    assert_eq!(unknown.status.code(), Some(1));
+}
+
+#[test]
+fn the_component_is_written_out() {
+    let cli = Cli::new();
+    assert_eq!(cli.run(&["component", "-o", "paddock.wasm"]).status.code(), Some(0));
+    assert_eq!(fs::read(cli.workspace.path().join("paddock.wasm")).unwrap(), paddock::component());
+    assert_eq!(cli.run(&["component"]).stdout, paddock::component());
+}
+
+#[test]
+fn help_has_examples_and_completions_name_the_commands() {
+    let cli = Cli::new();
+    for command in ["call", "batch", "tools", "mcp", "component", "completions"] {
+        let help = String::from_utf8(cli.run(&[command, "--help"]).stdout).unwrap();
+        assert!(help.contains("Example"), "{command}: {help}");
+    }
+    assert!(cli.run(&["--version"]).stdout.starts_with(b"paddock 0."));
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = String::from_utf8(cli.run(&["completions", shell]).stdout).unwrap();
+        assert!(script.contains("batch") && script.contains("component"), "{shell}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let cli = Cli::new();
+    let mut child = cli.command(&["tools"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(output.stderr.is_empty());
+}

@@ -1,0 +1,32 @@
+//! The list of the component's imports is the list of its permissions.
+
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+#[test]
+fn the_component_imports_these_interfaces_and_nothing_else() {
+    let engine = Engine::default();
+    let component = Component::new(&engine, paddock::component()).unwrap();
+    let imports: Vec<String> = component.component_type().imports(&engine).map(|(name, _)| name.to_owned()).collect();
+    let unversioned: Vec<&str> = imports.iter().map(|name| name.split_once('@').unwrap().0).collect();
+    let expected = [
+        "wasi:io/poll",
+    ];
+    assert_eq!(unversioned, expected);
+    assert!(imports.iter().all(|name| name.contains("@0.2.")), "{imports:?}");
+}
+
+#[test]
+fn the_component_exports_the_worlds_interfaces() {
+    let engine = Engine::default();
+    let component = Component::new(&engine, paddock::component()).unwrap();
+    let exports: Vec<String> = component.component_type().exports(&engine).map(|(name, _)| name.to_owned()).collect();
+    let expected = ["types", "files", "search", "tools", "session"].map(|name| format!("paddock:files/{name}@0.1.0"));
+    assert_eq!(exports, expected);
+}
+
+#[test]
+fn the_component_is_small() {
+    // The debug build of the tests embeds the same component as a release.
+    assert!(paddock::component().len() <= 2_500_000, "{} bytes", paddock::component().len());
+}

@@ -1,0 +1,176 @@
+//! `paddock mcp` as a client sees it, line by line, in both eras of the protocol.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Client {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    messages: Receiver<Value>,
+    workspace: TempDir,
+    _state: TempDir,
+    stateless: bool,
+}
+
+impl Client {
+    fn start(stateless: bool) -> Self {
+        let (workspace, state) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
+        command.args(["mcp", "--root"]).arg(workspace.path()).env("PADDOCK_STATE_DIR", state.path());
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (sender, messages) = channel();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        thread::spawn(move || {
+            for line in stdout.lines() {
+                // Anything else on standard output is a failure here.
+                let _ = sender.send(serde_json::from_str(&line.unwrap()).expect("nothing but JSON on stdout"));
+            }
+        });
+        let stdin = child.stdin.take();
+        Self { child, stdin, messages, workspace, _state: state, stateless }
+    }
+
+    /// A client of the era in which a session starts with `initialize`.
+    fn legacy(version: &str) -> Self {
+        let mut client = Self::start(false);
+        let hello = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+        let answer = client.request(1, "initialize", hello);
+        assert_eq!(answer["result"]["protocolVersion"], version, "{answer}");
+        assert_eq!(answer["result"]["serverInfo"]["name"], "paddock");
+        assert!(answer["result"]["instructions"].as_str().unwrap().contains("read_file"));
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        client
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.stdin.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn ask(&mut self, id: u64, method: &str, mut params: Value) {
+        if self.stateless {
+            let meta = params.as_object_mut().unwrap().entry("_meta").or_insert(json!({}));
+            meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+            meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+            meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "test", "version": "1"});
+        }
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+    }
+
+    fn next(&self) -> Value {
+        self.messages.recv_timeout(PATIENCE).expect("an answer in time")
+    }
+
+    fn request(&mut self, id: u64, method: &str, params: Value) -> Value {
+        self.ask(id, method, params);
+        let answer = self.next();
+        assert_eq!(answer["id"], id, "{answer}");
+        answer
+    }
+
+    fn call(&mut self, id: u64, tool: &str, arguments: Value) -> Value {
+        self.request(id, "tools/call", json!({"name": tool, "arguments": arguments}))
+    }
+
+    /// Closes standard input; the server has to end well, having said nothing more.
+    fn close(mut self) {
+        drop(self.stdin.take());
+        let asked = Instant::now();
+        assert!(self.child.wait().unwrap().success());
+        assert!(asked.elapsed() < Duration::from_secs(8));
+        assert_eq!(self.messages.recv_timeout(PATIENCE).ok(), None);
+    }
+}
+
+fn session(mut client: Client) {
+    fs::write(client.workspace.path().join("a.txt"), "one\ntwo\n").unwrap();
+    let listed = client.request(2, "tools/list", json!({}));
+    let again = client.request(3, "tools/list", json!({}));
+    assert_eq!(listed["result"], again["result"]);
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let find = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
+    assert_eq!(find("read_file")["annotations"]["readOnlyHint"], true);
+    assert_eq!(find("delete")["annotations"]["destructiveHint"], true);
+    assert!(tools.iter().all(|tool| tool["inputSchema"]["type"] == "object" && tool["outputSchema"]["type"] == "object"));
+    assert!(tools.iter().all(|tool| tool["annotations"]["openWorldHint"] == false));
+
+    let read = client.call(4, "read_file", json!({"path": "a.txt"}));
+    assert_eq!(read["result"]["content"], json!([{"type": "text", "text": "1|one\n2|two"}]), "{read}");
+    assert_eq!(read["result"]["structuredContent"]["content"], "one\ntwo");
+    assert_ne!(read["result"]["isError"], true);
+
+    let missing = client.call(5, "read_file", json!({"path": "b.txt"}));
+    assert_eq!(missing["result"]["isError"], true, "{missing}");
+    assert!(missing["result"]["content"][0]["text"].as_str().unwrap().contains("`b.txt`"));
+    assert_eq!(missing["result"].get("structuredContent"), None);
+
+    let wrong = client.call(6, "read_file", json!({"file": "a.txt"}));
+    assert_eq!(wrong["result"]["isError"], true);
+    let unknown = client.call(7, "read_fil", json!({}));
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    let nothing = client.request(8, "no/such", json!({}));
+    assert_eq!(nothing["error"]["code"], -32601, "{nothing}");
+    client.close();
+}
+
+#[test]
+fn a_session_of_each_legacy_revision() {
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        session(Client::legacy(version));
+    }
+}
+
+#[test]
+fn a_session_without_initialize() {
+    session(Client::start(true));
+}
+
+#[test]
+fn what_the_stateless_revision_requires_is_there() {
+    let mut client = Client::start(true);
+    let discovered = client.request(1, "server/discover", json!({}));
+    let result = &discovered["result"];
+    assert_eq!(result["resultType"], "complete", "{discovered}");
+    let versions = result["supportedVersions"].as_array().unwrap();
+    assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2025-11-25")));
+    assert!(result["capabilities"]["tools"].is_object());
+    assert!(result["ttlMs"].is_u64() && result["cacheScope"].is_string());
+    let listed = client.request(2, "tools/list", json!({}));
+    assert!(listed["result"]["ttlMs"].is_u64() && listed["result"]["cacheScope"].is_string());
+    assert_eq!(listed["result"]["resultType"], "complete");
+    let called = client.call(3, "list_dir", json!({}));
+    assert_eq!(called["result"]["resultType"], "complete", "{called}");
+    client.close();
+}
+
+#[test]
+fn an_unsupported_version_is_refused_with_those_that_are_not() {
+    let mut client = Client::start(true);
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2031-01-01", "io.modelcontextprotocol/clientCapabilities": {}});
+    client.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}));
+    let answer = client.next();
+    assert_eq!(answer["error"]["code"], -32022, "{answer}");
+    assert!(answer["error"]["data"]["supported"].as_array().unwrap().contains(&json!("2026-07-28")));
+}
+
+#[test]
+fn a_client_that_says_nothing_ends_it_well() {
+    Client::start(false).close();
+}
+
+/// A tree whose search takes longer than any test waits.
+fn slow(client: &Client) -> Value {
+    for name in 0..40 {
+        let file = fs::File::create(client.workspace.path().join(format!("{name}.txt"))).unwrap();
+        file.set_len(400 << 20).unwrap();
+    }
+    json!({"pattern": "(a|b|ab)*c[0-9]{3}x", "include_hidden": true, "multiline": false})
+}
