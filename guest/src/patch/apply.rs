@@ -272,7 +272,8 @@ impl Applying<'_> {
             return "";
         }
         let replaced = removed.checked_sub(1).map(|last| line + index.min(last));
-        let near = [replaced, line.checked_sub(1), Some(line + removed)];
+        let above = |line: Option<usize>| line.and_then(|line| line.checked_sub(1));
+        let near = [replaced, above(replaced), above(Some(line)), Some(line + removed), Some(0)];
         near.into_iter()
             .flatten()
             .filter_map(|near| self.lines.get(near))
@@ -374,4 +375,190 @@ fn shrink(splice: &mut Splice, text: &str) {
     let suffix: usize = old.chars().rev().zip(new.chars().rev()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
     let text = new.get(..new.len() - suffix).unwrap_or_default().to_owned();
     *splice = Splice { range: splice.range.start + prefix..splice.range.end - suffix, text };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::patch::{Action, parse};
+
+    fn apply(text: &str, patch: &str) -> Result<String, Reject> {
+        let files = parse(patch).unwrap();
+        let hunks = match &files[0].action {
+            Action::Add(hunks) | Action::Update(hunks) | Action::Delete(Some(hunks)) => hunks,
+            Action::Move { hunks, .. } => hunks,
+            Action::Delete(None) => return Ok(String::new()),
+        };
+        let change = change(text, hunks)?;
+        let mut result = text.to_owned();
+        for splice in change.splices.iter().rev() {
+            result.replace_range(splice.range.clone(), &splice.text);
+        }
+        Ok(result)
+    }
+
+    fn chunk(text: &str, chunks: &str) -> Result<String, Reject> {
+        apply(text, &format!("*** Begin Patch\n*** Update File: f\n{chunks}\n*** End Patch\n"))
+    }
+
+    fn hunk(text: &str, hunks: &str) -> Result<String, Reject> {
+        apply(text, &format!("--- a/f\n+++ b/f\n{hunks}\n"))
+    }
+
+    #[track_caller]
+    fn fits(result: Result<String, Reject>, expected: &str) {
+        assert_eq!(result.as_deref(), Ok(expected));
+    }
+
+    #[track_caller]
+    fn fails(result: Result<String, Reject>, cause: &str, hint: &str) {
+        let reject = result.unwrap_err();
+        assert_eq!(reject.cause, cause);
+        assert!(reject.hint.contains(hint), "{}", reject.hint);
+    }
+
+    #[test]
+    fn chunks_apply_in_order() {
+        fits(chunk("a\nb\nc\nd\n", "@@\n-b\n+B\n@@\n-d\n+D"), "a\nB\nc\nD\n");
+        fits(chunk("a\nb\n", " a\n+x\n b"), "a\nx\nb\n");
+        fits(chunk("a\n\nb\n", "@@\n a\n\n-b"), "a\n\n");
+        fits(chunk("a\nb\nc\n", "-a\n\n@@\n-c\n\n"), "b\n");
+        fails(
+            chunk("a\nb\n", "@@\n-b\n@@\n-a"),
+            "its old lines are not in the file after line 2",
+            "in the order of the file",
+        );
+    }
+
+    #[test]
+    fn a_chunk_that_fits_twice_is_ambiguous_without_an_anchor() {
+        let text = "class A\n def f\n  x\nclass B\n def f\n  x\n";
+        fails(chunk(text, "@@\n-  x\n+  y"), "its old lines occur at lines 3 and 6", "add lines of context");
+        fits(chunk(text, "@@ class B\n-  x\n+  y"), "class A\n def f\n  x\nclass B\n def f\n  y\n");
+        fits(chunk(text, "@@ class A\n@@ def f\n-  x\n+  y"), "class A\n def f\n  y\nclass B\n def f\n  x\n");
+        fails(chunk(text, "@@ def f\n-  x"), "its old lines occur at lines 3 and 6", "above only one");
+        fits(chunk(text, "@@ def f\n-class B"), "class A\n def f\n  x\n def f\n  x\n");
+        fails(chunk(text, "@@ class C\n-  x"), "its anchor `class C` is not in the file at all", "`class A`");
+        fails(chunk(text, "@@ class B\n-class A"), "its old lines are not in the file after line 4", "occur at line 1");
+        fits(chunk("x\nx\nx\n", "@@\n-x\n-x\n-x\n+y"), "y\n");
+        fails(chunk("x\nx\nx\n", "@@\n-x\n-x"), "its old lines occur at lines 1 and 2", "context");
+    }
+
+    #[test]
+    fn lines_are_added_at_the_end_or_after_an_anchor() {
+        fits(chunk("a\nb\n", "@@\n+c"), "a\nb\nc\n");
+        fits(chunk("a\nb", "@@\n+c\n+d"), "a\nb\nc\nd");
+        fits(chunk("a\r\nb", "@@\n+c"), "a\r\nb\r\nc");
+        fits(chunk("", "@@\n+c"), "c\n");
+        fits(chunk("a\nb\n", "@@ a\n+c"), "a\nc\nb\n");
+        fits(chunk("a\nb\n", "@@\n+c\n@@\n-a\n+A"), "A\nb\nc\n");
+        fails(chunk("a\na\n", "@@ a\n+c"), "its anchor `a` stands at lines 1 and 2", "another `@@ `");
+    }
+
+    #[test]
+    fn the_end_of_file_marker_is_a_place() {
+        fits(chunk("x\na\nx\n", "@@\n-x\n+y\n*** End of File"), "x\na\ny\n");
+        fails(
+            chunk("x\na\n", "@@\n-x\n*** End of File"),
+            "its old lines are not the last of the file",
+            "occur at line 1",
+        );
+    }
+
+    #[test]
+    fn an_envelope_keeps_the_final_newline_as_it_is() {
+        fits(chunk("a\nb", "@@\n-b\n+c"), "a\nc");
+        fits(chunk("a\nb", "@@\n-b"), "a");
+        fits(chunk("a\nb\nc", "@@\n-b\n+x\n@@\n-c"), "a\nx");
+        fits(chunk("a\r\nb", "@@\n a\n-b"), "a");
+        fits(chunk("a", "@@\n-a"), "");
+        fits(chunk("a", "@@\n-a\n+b\n+"), "b\n");
+        fits(chunk("a\nb\n", "@@\n-b\n+c"), "a\nc\n");
+    }
+
+    #[test]
+    fn added_lines_take_the_endings_around_them() {
+        fits(chunk("a\r\nb\r\n", "@@\n-a\n+x\n+y"), "x\r\ny\r\nb\r\n");
+        fits(chunk("a\r\nb\nc\n", "@@\n a\n+x\n b"), "a\r\nx\r\nb\nc\n");
+        fits(chunk("a\r\nb\n", "@@\n-a\n-b\n+x\n+y"), "x\r\ny\n");
+        fits(hunk("a\rb\r", "@@ -2 +2 @@\n-b\n+c"), "a\rc\r");
+        fits(apply("a\r\nb\r\n", "--- a/f\r\n+++ b/f\r\n@@ -1 +1 @@\r\n-a\r\n+x\r\n"), "x\r\nb\r\n");
+        fits(apply("a\nb\n", "--- a/f\r\n+++ b/f\r\n@@ -1 +1 @@\r\n-a\r\n+x\r\n"), "x\nb\n");
+    }
+
+    #[test]
+    fn a_diff_that_writes_out_its_endings_changes_them() {
+        fits(hunk("a\nb\n", "@@ -1 +1 @@\n-a\n+a\r"), "a\r\nb\n");
+        fits(hunk("a\r\nb\r\n", "@@ -1 +1 @@\n-a\r\n+a"), "a\nb\r\n");
+        fits(hunk("a\nb\n", "@@ -1 +1 @@\n-a\r\n+x\r"), "x\nb\n");
+    }
+
+    #[test]
+    fn a_stated_line_is_honoured_exactly() {
+        fits(hunk("a\nb\nc\n", "@@ -2,2 +2,2 @@\n-b\n+B\n c"), "a\nB\nc\n");
+        fits(hunk("a\nb\n", "@@ -1,0 +2 @@\n+x"), "a\nx\nb\n");
+        fits(hunk("a\nb\n", "@@ -0,0 +1 @@\n+x"), "x\na\nb\n");
+        fits(hunk("a\nb\n", "@@ -2,0 +3 @@\n+x"), "a\nb\nx\n");
+        fails(
+            hunk("z\na\nb\n", "@@ -1,2 +1,2 @@\n-a\n+x\n b"),
+            "line 1 is `z`, not `a`",
+            "the old lines occur at line 2;",
+        );
+        fails(hunk("a\nb\n", "@@ -2,2 +2 @@\n b\n-c"), "line 3 should be `c`, but the file has 2 lines", "nearest");
+        fails(
+            hunk("a\n", "@@ -3,0 +4 @@\n+c"),
+            "it adds lines after line 3, but the file has 1 lines",
+            "read the file",
+        );
+        fails(
+            hunk("a\nb\n", "@@ -2 +2 @@\n-b\n+c\n@@ -1 +1 @@\n-a\n+b"),
+            "it starts at line 1, and the hunk before it goes on to line 2",
+            "order",
+        );
+        fails(
+            hunk("\ta\n", "@@ -1 +1 @@\n-    a\n+b"),
+            "line 1 is `\\ta`, not `    a` (only white space differs)",
+            "nearest",
+        );
+        let huge = format!("@@ -{},0 +1 @@\n+x", usize::MAX);
+        assert!(hunk("a\n", &huge).is_err());
+    }
+
+    #[test]
+    fn the_marker_of_a_missing_newline_is_honoured_exactly() {
+        const OPEN: &str = "\\ No newline at end of file";
+        fits(hunk("a\nb", &format!("@@ -2 +2 @@\n-b\n{OPEN}\n+c")), "a\nc\n");
+        fits(hunk("a\nb\n", &format!("@@ -2 +2 @@\n-b\n+c\n{OPEN}")), "a\nc");
+        fits(hunk("a\nb", &format!("@@ -1,2 +1,2 @@\n-a\n+x\n b\n{OPEN}")), "x\nb");
+        fits(hunk("a\nb", &format!("@@ -2 +2 @@\n-b\n{OPEN}\n+c\n{OPEN}")), "a\nc");
+        fails(
+            hunk("a\nb", "@@ -2 +2 @@\n-b\n+c"),
+            "line 2 ends the file without a newline, and the patch does not say so",
+            "No newline",
+        );
+        fails(
+            hunk("a\nb\n", &format!("@@ -2 +2 @@\n-b\n{OPEN}\n+c")),
+            "line 2 ends in a newline, and the patch says that it does not",
+            "out",
+        );
+        fails(
+            hunk("a\nb\n", &format!("@@ -1 +1 @@\n-a\n+c\n{OPEN}")),
+            "it says that the file ends with it, but line 2 follows",
+            "out",
+        );
+        fails(
+            hunk("a", "@@ -1,0 +2 @@\n+c"),
+            "line 1 ends the file without a newline, and the patch does not say so",
+            "No newline",
+        );
+    }
+
+    #[test]
+    fn splices_leave_out_what_stays() {
+        let files = parse("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-let a = \u{fffd};\n+let b = \u{fffd};\n x\n").unwrap();
+        let Action::Update(hunks) = &files[0].action else { panic!() };
+        let change = change("let a = \u{fffd};\nx\n", hunks).unwrap();
+        assert_eq!(change.splices, [Splice { range: 4..5, text: "b".to_owned() }]);
+        assert_eq!((change.added, change.removed), (1, 1));
+    }
 }

@@ -160,3 +160,88 @@ fn rows<'p>(cursor: &mut Cursor<'p>) -> Result<(Vec<Row<'p>>, bool)> {
 fn is_marker(line: &str) -> bool {
     line.starts_with("***")
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::error::{Code, Error};
+    use crate::patch::{Action, FilePatch, Hunk, RowKind, Where, parse};
+
+    fn ok(patch: &str) -> Vec<FilePatch<'_>> {
+        parse(patch).unwrap()
+    }
+
+    #[track_caller]
+    fn fails(patch: &str, message: &str) -> Error {
+        let error = parse(patch).unwrap_err();
+        assert_eq!(error.code, Code::PatchInvalid);
+        assert!(error.message.contains(message), "{}", error.message);
+        error
+    }
+
+    fn texts<'p>(hunk: &Hunk<'p>) -> Vec<(RowKind, &'p str)> {
+        hunk.rows.iter().map(|row| (row.kind, row.text)).collect()
+    }
+
+    #[test]
+    fn every_kind_of_section() {
+        let patch = "*** Begin Patch\n*** Add File: a/new.txt\n+one\n+\n*** Delete File: old\n\n*** Update File: u\n\
+                     @@ fn f\n one\n-two\n+2\n\n@@\n+end\n*** End of File\n*** Update File: m\n*** Move to: dir/n\n@@\n-x\n*** End Patch";
+        let files = ok(patch);
+        let paths: Vec<_> = files.iter().map(|file| (file.path.as_str(), file.line)).collect();
+        assert_eq!(paths, [("a/new.txt", 2), ("old", 5), ("u", 7), ("m", 16)]);
+        let Action::Add(hunks) = &files[0].action else { panic!() };
+        assert_eq!(texts(&hunks[0]), [(RowKind::Add, "one"), (RowKind::Add, "")]);
+        assert_eq!(files[1].action, Action::Delete(None));
+        let Action::Update(hunks) = &files[2].action else { panic!() };
+        assert_eq!(texts(&hunks[0]), [(RowKind::Keep, "one"), (RowKind::Remove, "two"), (RowKind::Add, "2")]);
+        assert_eq!(hunks[0].place, Where::Search { anchors: vec!["fn f"], at_end: false });
+        assert_eq!(hunks[1].place, Where::Search { anchors: vec![], at_end: true });
+        assert_eq!((hunks[1].line, hunks[1].rows[0].number), (13, 14));
+        let Action::Move { to, hunks } = &files[3].action else { panic!() };
+        assert_eq!((to.as_str(), hunks.len()), ("dir/n", 1));
+    }
+
+    #[test]
+    fn padding_and_here_documents_are_taken_off() {
+        let sections = "*** Begin Patch  \n  *** Delete File:  a b  \n *** End Patch ";
+        for patch in [
+            format!("\n{sections}\n\n"),
+            format!("<<'EOF'\n{sections}\nEOF\n"),
+            format!("apply_patch <<\"END\"\n{sections}\nEND"),
+            sections.replace('\n', "\r\n"),
+        ] {
+            assert_eq!(ok(&patch)[0].path, "a b", "{patch}");
+        }
+    }
+
+    #[test]
+    fn empty_added_files_and_stacked_anchors() {
+        assert_eq!(ok("*** Begin Patch\n*** Add File: e\n*** End Patch")[0].action, Action::Add(Vec::new()));
+        let files = ok("*** Begin Patch\n*** Update File: u\n@@ class A\n@@   def f\n-x\n*** End Patch");
+        let Action::Update(hunks) = &files[0].action else { panic!() };
+        assert_eq!(hunks[0].place, Where::Search { anchors: vec!["class A", "  def f"], at_end: false });
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let error = fails("", "the patch is empty");
+        assert!(error.hint.unwrap().contains("*** Begin Patch"));
+        fails("*** Begin Patch\n*** End Patch\n", "line 2: the envelope has no section");
+        fails(
+            "*** Begin Patch\n*** Delete File: a\n",
+            "line 2: the last line of the envelope has to be `*** End Patch`",
+        );
+        fails("*** Begin Patch", "has to be `*** End Patch`");
+        fails(
+            "*** Begin Patch\n*** Rename File: a\n*** End Patch",
+            "line 2: `*** Rename File: a` is no section header",
+        );
+        fails("*** Begin Patch\n*** Add File:\n+a\n*** End Patch", "line 2: the path is missing");
+        fails("*** Begin Patch\n*** Add File: f\n+a\nb\n*** End Patch", "line 4: `b` is no section header");
+        fails("*** Begin Patch\n*** Update File: f\n*** End Patch", "line 2: `*** Update File: f` has no chunk");
+        fails("*** Begin Patch\n*** Update File: f\n@@\n*** End Patch", "line 3: the chunk has no lines");
+        fails("*** Begin Patch\n*** Update File: f\n@@\n a\n*** End Patch", "line 3: the chunk changes nothing");
+        fails("*** Begin Patch\n*** Update File: f\n@@\n-a\nb\n*** End Patch", "line 5: `b` does not start with");
+        fails("hello\nworld\n", "no file's part begins in it");
+    }
+}

@@ -12,6 +12,8 @@ mod header;
 mod lines;
 mod nearest;
 pub mod plan;
+#[cfg(test)]
+mod properties;
 pub mod seek;
 mod unified;
 

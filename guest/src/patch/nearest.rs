@@ -65,9 +65,11 @@ fn nearest(lines: &Lines<'_>, old: &[&str], meant: usize) -> Option<usize> {
 /// Every line of the file that is one of `old` votes for the place where `old` would then start.
 fn by_votes(lines: &Lines<'_>, old: &[&str], meant: usize) -> Option<usize> {
     let mut known: HashMap<&str, usize> = HashMap::new();
+    let telling = |line: &&str| line.trim().len() > 2;
+    // Braces and blank lines are everywhere; they count only where there is nothing else.
+    let any = old.iter().take(MOST_OLD).any(telling);
     for (index, line) in old.iter().take(MOST_OLD).enumerate() {
-        // Braces and blank lines are everywhere.
-        if line.trim().len() > 2 {
+        if telling(line) || (!any && !line.trim().is_empty()) {
             known.entry(line.trim()).or_insert(index);
         }
     }
@@ -94,7 +96,8 @@ fn by_likeness(lines: &Lines<'_>, old: &[&str], meant: usize) -> Option<usize> {
         let have = clipped(lines.get(number)?.text);
         Some((crate::text::similarity(have, want), number.checked_sub(index)?))
     });
-    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let nearer = |place: usize| std::cmp::Reverse(place.abs_diff(meant));
+    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| nearer(a.1).cmp(&nearer(b.1))))?;
     (best.0 >= 0.6).then_some(best.1)
 }
 
