@@ -354,3 +354,238 @@ fn count_lines(bytes: &[u8]) -> u64 {
     let newlines = memchr::memchr_iter(b'\n', bytes).count() as u64;
     newlines + u64::from(bytes.last().is_some_and(|last| *last != b'\n'))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::memory::MemoryFs;
+    use crate::fs::{Dir, Filesystem, Open, Time};
+    use crate::policy::Policy;
+
+    fn filesystem(files: &[(&str, &[u8])]) -> MemoryFs {
+        let fs = MemoryFs::new(&["/workspace"], || Time { seconds: 0, nanoseconds: 0 }, 1);
+        for (path, bytes) in files {
+            let (dir, name) = enter(&fs, path);
+            match name.strip_prefix("->") {
+                Some(link) => fs.symlink(&dir, link, std::str::from_utf8(bytes).unwrap()).unwrap(),
+                None => fs.write(&fs.open_file(&dir, name, Open::CreateNew).unwrap(), 0, bytes).unwrap(),
+            }
+        }
+        fs
+    }
+
+    fn enter<'p>(fs: &MemoryFs, path: &'p str) -> (Dir, &'p str) {
+        let mut dir = fs.preopens().remove(0).dir;
+        let mut names: Vec<_> = path.split('/').collect();
+        let last = names.pop().unwrap();
+        for name in names {
+            let _ = fs.make_dir(&dir, name);
+            dir = fs.open_dir(&dir, name).unwrap();
+        }
+        (dir, last)
+    }
+
+    /// The results, and the changes as `path > target: new content`.
+    type Planning = (Vec<PatchedFile>, Vec<String>, Vec<String>);
+
+    fn plan_with(policy: &Policy, files: &[(&str, &[u8])], patch: &str) -> Result<Planning> {
+        let fs = filesystem(files);
+        let workspace = Workspace::open(&fs, policy).unwrap();
+        let plan = Plan::make(&workspace, patch)?;
+        let (results, notes) = (plan.results(), plan.notes.clone());
+        let changes = plan.changes().into_iter().map(|change| {
+            let to = change.to.map(|to| format!(" > {}", to.path)).unwrap_or_default();
+            let new = change.new.map_or("gone".to_owned(), |new| String::from_utf8_lossy(&new).into_owned());
+            format!("{}{to}: {new}", change.place.path)
+        });
+        Ok((results, changes.collect(), notes))
+    }
+
+    fn plan(files: &[(&str, &[u8])], patch: &str) -> Result<Planning> {
+        plan_with(&Policy::default(), files, patch)
+    }
+
+    fn envelope(sections: &str) -> String {
+        format!("*** Begin Patch\n{sections}\n*** End Patch\n")
+    }
+
+    #[track_caller]
+    fn changes(files: &[(&str, &[u8])], patch: &str, expected: &[&str]) {
+        assert_eq!(plan(files, patch).unwrap().1, expected);
+    }
+
+    #[track_caller]
+    fn fails(files: &[(&str, &[u8])], patch: &str, code: Code, message: &str) -> Error {
+        let error = plan(files, patch).unwrap_err();
+        assert_eq!((error.code, error.message.as_str()), (code, message));
+        error
+    }
+
+    #[test]
+    fn each_action_is_told_and_done() {
+        let files: &[(&str, &[u8])] = &[("u", b"a\nb\n"), ("d/gone", b"x\ny"), ("m", b"1\n2\n")];
+        let patch = envelope(
+            "*** Add File: new/f\n+n\n*** Update File: u\n@@\n-b\n+B\n+C\n*** Delete File: d/gone\n\
+             *** Update File: m\n*** Move to: d/n\n@@\n-2",
+        );
+        let (results, changes, notes) = plan(files, &patch).unwrap();
+        assert_eq!(changes, ["new/f: n\n", "u: a\nB\nC\n", "d/gone: gone", "m > d/n: 1\n"]);
+        let told: Vec<_> = results
+            .iter()
+            .map(|file| {
+                (file.path.as_str(), file.action, file.moved_from.as_deref(), file.lines_added, file.lines_removed)
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("new/f", PatchAction::Add, None, 1, 0),
+                ("u", PatchAction::Update, None, 2, 1),
+                ("d/gone", PatchAction::Delete, None, 0, 2),
+                ("d/n", PatchAction::Move, Some("m"), 0, 1),
+            ]
+        );
+        assert_eq!(results[0].etag.as_deref(), Some(etag(b"n\n").as_str()));
+        assert_eq!((&results[2].etag, notes.len()), (&None, 0));
+    }
+
+    #[test]
+    fn parts_for_one_file_are_done_in_order() {
+        let u: &[(&str, &[u8])] = &[("u", b"a\nb\n"), ("->link", b"u"), ("d/f", b"")];
+        let twice = envelope("*** Update File: u\n@@\n-a\n+x\n*** Update File: ./d/../link\n@@\n-x\n+y");
+        changes(u, &twice, &["u: y\nb\n"]);
+        assert_eq!(plan(u, &twice).unwrap().0.len(), 1);
+        changes(u, &envelope("*** Add File: n\n+1\n*** Update File: n\n@@\n+2"), &["n: 1\n2\n"]);
+        changes(u, &envelope("*** Delete File: u\n*** Add File: u\n+new"), &["u: new\n"]);
+        changes(u, &envelope("*** Add File: n\n*** Delete File: n"), &[]);
+        let chain = envelope(
+            "*** Update File: u\n@@\n-a\n*** Update File: u\n*** Move to: v\n*** Update File: v\n*** Move to: w",
+        );
+        changes(u, &chain, &["u > w: b\n"]);
+        let told = plan(u, &chain).unwrap().0;
+        assert_eq!((told.len(), told[0].moved_from.as_deref(), told[0].lines_removed), (1, Some("u"), 1));
+        let anew = envelope("*** Update File: u\n*** Move to: v\n*** Add File: u\n+new");
+        changes(u, &anew, &["u: new\n", "v: a\nb\n"]);
+        let over = envelope("*** Delete File: d/f\n*** Update File: u\n*** Move to: d/f");
+        changes(u, &over, &["d/f: a\nb\n", "u: gone"]);
+    }
+
+    #[test]
+    fn nothing_is_overwritten() {
+        let files: &[(&str, &[u8])] = &[("a", b"1\n"), ("b", b"2\n"), ("->dangling", b"nowhere")];
+        let taken = |path: &str| format!("cannot patch `{path}`: something exists there already");
+        for patch in ["*** Add File: a\n+x", "*** Update File: b\n*** Move to: a", "*** Add File: dangling\n+x"] {
+            let path = if patch.contains("dangling") { "dangling" } else { "a" };
+            fails(files, &envelope(patch), Code::PatchRejected, &taken(path));
+        }
+        let inside = envelope("*** Add File: n\n+x\n*** Add File: n/m\n+y");
+        fails(files, &inside, Code::PatchRejected, "cannot patch `n/m`: the patch makes `n` a file");
+    }
+
+    #[test]
+    fn what_is_not_there_is_rejected_with_near_names() {
+        let files: &[(&str, &[u8])] = &[("src/main.rs", b"a\n"), ("->link", b"src/main.rs")];
+        let missing = "cannot patch `src/man.rs`: no such file or directory";
+        for patch in ["*** Update File: src/man.rs\n@@\n-a", "*** Delete File: src/man.rs"] {
+            let error = fails(files, &envelope(patch), Code::PatchRejected, missing);
+            assert_eq!(error.hint.as_deref(), Some("did you mean `src/main.rs`?"));
+        }
+        let gone = envelope("*** Delete File: src/main.rs\n*** Update File: src/main.rs\n@@\n-a");
+        fails(
+            files,
+            &gone,
+            Code::PatchRejected,
+            "cannot patch `src/main.rs`: an earlier part of the patch deletes or moves it",
+        );
+        fails(files, &envelope("*** Delete File: src"), Code::NotAFile, "cannot patch `src`: it is a directory");
+        fails(files, &envelope("*** Delete File: link"), Code::NotAFile, "cannot patch `link`: it is a symbolic link");
+        fails(
+            files,
+            &envelope("*** Update File: src\n@@\n-a"),
+            Code::NotAFile,
+            "cannot patch `src`: it is a directory",
+        );
+        assert_eq!(plan(files, &envelope("*** Add File: ../x\n+a")).unwrap_err().code, Code::OutsideWorkspace);
+        assert_eq!(plan(files, &envelope("*** Add File: .git/hooks/x\n+a")).unwrap_err().code, Code::ReadOnly);
+    }
+
+    #[test]
+    fn a_hunk_that_does_not_apply_is_named() {
+        let names: Vec<_> = (1..=10).map(|number| format!("f{number}")).collect();
+        let files: Vec<(&str, &[u8])> =
+            names.iter().map(|name| (name.as_str(), b"zero\none\ntwo\n".as_slice())).collect();
+        let part = |(index, name): (usize, &String)| {
+            let line = if index == 8 { 1 } else { 2 };
+            format!("--- a/{name}\n+++ b/{name}\n@@ -{line} +{line} @@\n-one\n+1\n")
+        };
+        let patch: String = names.iter().enumerate().map(part).collect();
+        let message = "cannot patch `f9`: hunk 1 (patch line 43) does not apply: line 1 is `zero`, not `one`";
+        let error = fails(&files, &patch, Code::PatchRejected, message);
+        assert_eq!(error.path.as_deref(), Some("f9"));
+        assert!(error.hint.unwrap().starts_with("the old lines occur at line 2;"));
+        let fs = filesystem(&files);
+        let policy = Policy::default();
+        let workspace = Workspace::open(&fs, &policy).unwrap();
+        run(&workspace, &request::ApplyPatch { patch, dry_run: false }).unwrap_err();
+        for name in names {
+            let place = workspace.resolve(&name, "read").unwrap();
+            assert_eq!(workspace.read_whole(&place, "read").unwrap().0, b"zero\none\ntwo\n");
+        }
+    }
+
+    #[test]
+    fn diffs_create_delete_and_note_modes() {
+        let files: &[(&str, &[u8])] = &[("a", b"1\n2\n"), ("empty", b"")];
+        let script = "diff --git a/run b/run\nnew file mode 100755\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+x\n";
+        let (_, changed, notes) = plan(files, script).unwrap();
+        assert_eq!(changed, ["run: x\n"]);
+        assert_eq!(notes, ["`run`: its mode was not set to 100755, since WASI cannot set modes"]);
+        changes(files, "--- a/a\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-1\n-2\n", &["a: gone"]);
+        changes(files, "diff --git a/empty b/empty\ndeleted file mode 100644\n", &["empty: gone"]);
+        changes(files, "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n", &[]);
+        let short = "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n";
+        let left = "cannot patch `a`: the patch deletes the file, and 1 of its lines are not in the patch";
+        fails(files, short, Code::PatchRejected, left);
+    }
+
+    #[test]
+    fn other_encodings_and_binary_files() {
+        let utf16: Vec<u8> = "\u{feff}a\r\nb\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let files: &[(&str, &[u8])] =
+            &[("w", &utf16), ("bin", b"\x7fELF\0\0"), ("latin", b"caf\xe9 caf\xe9 d\xe9j\xe0\nb\n")];
+        let fs = filesystem(files);
+        let policy = Policy::default();
+        let workspace = Workspace::open(&fs, &policy).unwrap();
+        let plan = Plan::make(&workspace, &envelope("*** Update File: w\n@@\n-b\n+c")).unwrap();
+        let expected: Vec<u8> = "\u{feff}a\r\nc\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(plan.changes()[0].new.as_deref(), Some(expected.as_slice()));
+        fails(files, &envelope("*** Update File: bin\n@@\n-b"), Code::BinaryFile, "cannot patch `bin`: it is not text");
+        changes(files, &envelope("*** Delete File: bin"), &["bin: gone"]);
+        changes(files, &envelope("*** Update File: bin\n*** Move to: b"), &["bin > b: \u{7f}ELF\0\0"]);
+        let loss = plan_with(&policy, files, &envelope("*** Update File: latin\n@@\n-b\n+\u{4e16}")).unwrap_err();
+        assert_eq!(loss.code, Code::EncodingLoss, "{}", loss.message);
+    }
+
+    #[test]
+    fn limits_hold() {
+        let mut policy = Policy::default();
+        policy.limits.max_files = 1;
+        policy.limits.max_file_bytes = 100;
+        let code = |patch: &str| plan_with(&policy, &[("a", &[b'x'; 101])], patch).unwrap_err().code;
+        assert_eq!(code(&envelope("*** Add File: b\n*** Add File: c")), Code::LimitExceeded);
+        assert_eq!(code(&envelope("*** Delete File: a")), Code::TooLarge);
+        assert_eq!(code(&envelope(&format!("*** Add File: b\n+{}", "x".repeat(101)))), Code::InvalidArgument);
+    }
+
+    #[test]
+    fn one_file_under_two_hard_links_that_are_written_through_is_refused() {
+        let policy = Policy { hard_links: HardLinks::Keep, ..Policy::default() };
+        let fs = filesystem(&[("a", b"1\n2\n")]);
+        let (dir, name) = enter(&fs, "a");
+        fs.link(&dir, name, &dir, "b").unwrap();
+        let workspace = Workspace::open(&fs, &policy).unwrap();
+        let patch = envelope("*** Update File: a\n@@\n-1\n*** Update File: b\n@@\n-2");
+        let error = Plan::make(&workspace, &patch).err().unwrap();
+        assert_eq!(error.message, "cannot patch `b`: it is the same file as `a`");
+    }
+}

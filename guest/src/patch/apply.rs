@@ -304,8 +304,6 @@ impl Applying<'_> {
         {
             keep_open(last, &self.lines);
         }
-        let text = self.lines.text();
-        joined.iter_mut().for_each(|splice| shrink(splice, text));
         joined.retain(|splice| !splice.range.is_empty() || !splice.text.is_empty());
         self.change.splices = joined;
         self.change
@@ -364,17 +362,6 @@ fn keep_open(last: &mut Splice, lines: &Lines<'_>) {
         }
         None => {}
     }
-}
-
-/// Leaves out what a splice would replace by itself, so that its bytes stay as they are.
-fn shrink(splice: &mut Splice, text: &str) {
-    let old = text.get(splice.range.clone()).unwrap_or_default();
-    let same = |(a, b): &(char, char)| a == b;
-    let prefix: usize = old.chars().zip(splice.text.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
-    let (old, new) = (old.get(prefix..).unwrap_or_default(), splice.text.get(prefix..).unwrap_or_default());
-    let suffix: usize = old.chars().rev().zip(new.chars().rev()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
-    let text = new.get(..new.len() - suffix).unwrap_or_default().to_owned();
-    *splice = Splice { range: splice.range.start + prefix..splice.range.end - suffix, text };
 }
 
 #[cfg(test)]
@@ -551,14 +538,5 @@ mod tests {
             "line 1 ends the file without a newline, and the patch does not say so",
             "No newline",
         );
-    }
-
-    #[test]
-    fn splices_leave_out_what_stays() {
-        let files = parse("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-let a = \u{fffd};\n+let b = \u{fffd};\n x\n").unwrap();
-        let Action::Update(hunks) = &files[0].action else { panic!() };
-        let change = change("let a = \u{fffd};\nx\n", hunks).unwrap();
-        assert_eq!(change.splices, [Splice { range: 4..5, text: "b".to_owned() }]);
-        assert_eq!((change.added, change.removed), (1, 1));
     }
 }

@@ -3,8 +3,8 @@
 use crate::error::{Code, Error, Result};
 use crate::text::document::Document;
 
+use super::Hunk;
 use super::apply::{self, Reject};
-use super::{Hunk, quoted};
 
 const VERB: &str = "patch";
 
@@ -23,12 +23,7 @@ pub struct Patched {
 pub fn patched(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>]) -> Result<Patched> {
     let document = Document::decode(bytes, None);
     let change = apply::change(&document.text, hunks).map_err(|reject| rejected(path, &reject))?;
-    let bytes = document.splice(&change.splices).map_err(|loss| {
-        let cause = format!("the file is in {}, which has no {}", loss.encoding, quoted(&loss.character.to_string()));
-        Error::at(Code::EncodingLoss, VERB, path, cause).hint(
-            "use characters of the file's encoding, or write the file anew with `write_file` and `encoding` `utf-8`",
-        )
-    })?;
+    let bytes = document.splice(&change.splices).map_err(|loss| loss.at(VERB, path))?;
     Ok(Patched { bytes, added: change.added, removed: change.removed })
 }
 
