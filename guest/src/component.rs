@@ -24,12 +24,13 @@ use crate::fs::wasi::{WasiFs, wall_time};
 use crate::policy::{Backend, Policy};
 use crate::request::Request;
 use crate::response::Response;
+use crate::workspace::STATE_GUEST_PATH;
 
 struct Component;
 
 thread_local! {
     /// The memory backend's tree: all that an instance keeps between calls.
-    static MEMORY: MemoryFs = MemoryFs::new(&["/workspace"], wall_time, 0);
+    static MEMORY: MemoryFs = MemoryFs::new(&["/workspace", STATE_GUEST_PATH], wall_time, 0);
 }
 
 impl tools::Guest for Component {

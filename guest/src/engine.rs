@@ -48,10 +48,12 @@ pub fn call(fs: &dyn Filesystem, policy: &Policy, dialect: &str, name: &str, arg
 /// Does what a request asks, with the changes that it made.
 pub fn run(fs: &dyn Filesystem, policy: &Policy, request: &Request) -> Result<(Response, Vec<Change>)> {
     let workspace = Workspace::open(fs, policy)?;
-    journal::recover(&workspace)?;
-    if request.access() == Access::Change {
+    let changes = request.access() == Access::Change;
+    if changes {
         workspace.check_any_change()?;
     }
+    // Where recovery is not possible, as in a read-only workspace, reading still is.
+    journal::recover(&workspace).or_else(|error| if changes { Err(error) } else { Ok(()) })?;
     let response = ops::run(&workspace, request)?;
     Ok((response, workspace.take_changes()))
 }

@@ -25,5 +25,6 @@ pub mod patch;
 pub mod policy;
 pub mod request;
 pub mod response;
+pub mod search;
 pub mod text;
 pub mod workspace;

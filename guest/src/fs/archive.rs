@@ -1,14 +1,185 @@
-//! Archives (being written).
+//! The memory backend's tree as a tar archive, in path order.
 
-use crate::error::Result;
+use std::io::Read;
+
+use crate::error::{Code, Error, Result};
 use crate::fs::memory::MemoryFs;
+use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind, Open, Stat, Time};
+use crate::workspace::READ_SIZE;
 
-/// Replaces the tree by the archive's.
-pub fn load(_memory: &MemoryFs, _archive: &[u8]) -> Result<()> {
-    Ok(())
+/// Replaces the tree by the archive's; the tree stays as it was where the archive cannot be read.
+pub fn load(memory: &MemoryFs, archive: &[u8]) -> Result<()> {
+    let fresh = memory.empty_like();
+    let unpacked = unpack(&fresh, archive);
+    unpacked.and_then(|()| memory.replace_tree(&fresh).map_err(|fault| fault.at("load", "the archive")))
 }
 
 /// The tree as an archive.
-pub fn snapshot(_memory: &MemoryFs) -> Result<Vec<u8>> {
-    Ok(Vec::new())
+pub fn snapshot(memory: &MemoryFs) -> Result<Vec<u8>> {
+    let pack = || {
+        let mut archive = tar::Builder::new(Vec::new());
+        let mut ahead = vec![(String::new(), top(memory)?)];
+        while let Some((path, dir)) = ahead.pop() {
+            let mut inner = Vec::new();
+            for entry in memory.list(&dir)?.entries {
+                let path = if path.is_empty() { entry.name.clone() } else { format!("{path}/{}", entry.name) };
+                pack_entry(memory, &mut archive, &dir, &entry.name, &path)
+                    .map_err(|cause| Fault::Io(cause.to_string()))?;
+                if entry.kind == Kind::Directory {
+                    inner.push((path, memory.open_dir(&dir, &entry.name)?));
+                }
+            }
+            ahead.extend(inner.into_iter().rev());
+        }
+        archive.into_inner().map_err(|cause| Fault::Io(cause.to_string()))
+    };
+    pack().map_err(|fault: Fault| fault.at("snapshot", "the memory tree"))
+}
+
+fn pack_entry(
+    memory: &MemoryFs,
+    archive: &mut tar::Builder<Vec<u8>>,
+    dir: &Dir,
+    name: &str,
+    path: &str,
+) -> std::io::Result<()> {
+    let other = |fault: Fault| std::io::Error::other(format!("{fault:?}"));
+    let stat = memory.stat(dir, name).map_err(other)?;
+    let mut header = tar::Header::new_gnu();
+    header.set_mtime(stat.modified.map_or(0, |modified| modified.seconds));
+    header.set_size(0);
+    match stat.kind {
+        Kind::Directory => {
+            header.set_entry_type(tar::EntryType::Directory);
+            header.set_mode(0o755);
+            archive.append_data(&mut header, path, std::io::empty())
+        }
+        Kind::Link => {
+            header.set_entry_type(tar::EntryType::Symlink);
+            header.set_mode(0o777);
+            archive.append_link(&mut header, path, memory.read_link(dir, name).map_err(other)?)
+        }
+        Kind::File | Kind::Other => {
+            let bytes = bytes(memory, dir, name, &stat).map_err(other)?;
+            header.set_size(bytes.len() as u64);
+            header.set_mode(0o644);
+            archive.append_data(&mut header, path, bytes.as_slice())
+        }
+    }
+}
+
+fn bytes(memory: &MemoryFs, dir: &Dir, name: &str, stat: &Stat) -> FsResult<Vec<u8>> {
+    let file = memory.open_file(dir, name, Open::Read)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0));
+    while memory.read(&file, bytes.len() as u64, READ_SIZE, &mut bytes)? > 0 {}
+    Ok(bytes)
+}
+
+fn unpack(memory: &MemoryFs, archive: &[u8]) -> Result<()> {
+    let bad = |cause: String| Error::new(Code::InvalidArgument, format!("cannot load the archive: {cause}"));
+    let mut archive = tar::Archive::new(archive);
+    for entry in archive.entries().map_err(|cause| bad(cause.to_string()))? {
+        let mut entry = entry.map_err(|cause| bad(cause.to_string()))?;
+        let path = String::from_utf8(entry.path_bytes().into_owned())
+            .map_err(|_| bad("a member's name is not UTF-8".to_owned()))?;
+        unpack_entry(memory, &mut entry, &path).map_err(|fault| bad(format!("member `{path}`: {fault:?}")))?;
+    }
+    Ok(())
+}
+
+fn unpack_entry(memory: &MemoryFs, entry: &mut tar::Entry<'_, &[u8]>, path: &str) -> FsResult<()> {
+    let io = |cause: std::io::Error| Fault::Io(cause.to_string());
+    let path = path.trim_start_matches("./").trim_end_matches('/');
+    if path.is_empty() || path == "." {
+        return Ok(());
+    }
+    let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let dir = make_dirs(memory, above)?;
+    check_name(name)?;
+    match entry.header().entry_type() {
+        tar::EntryType::Directory => match memory.make_dir(&dir, name) {
+            Ok(()) | Err(Fault::Exists) => {}
+            Err(fault) => return Err(fault),
+        },
+        tar::EntryType::Symlink => {
+            let target = entry.link_name_bytes().ok_or(Fault::Name)?.into_owned();
+            memory.symlink(&dir, name, &String::from_utf8(target).map_err(|_| Fault::Name)?)?;
+        }
+        tar::EntryType::Regular => {
+            let mut bytes = Vec::new();
+            entry.read_to_end(&mut bytes).map_err(io)?;
+            memory.write(&memory.open_file(&dir, name, Open::CreateNew)?, 0, &bytes)?;
+        }
+        _ => return Err(Fault::Unsupported),
+    }
+    let seconds = entry.header().mtime().map_err(io)?;
+    memory.set_modified(&dir, name, Time { seconds, nanoseconds: 0 })
+}
+
+fn make_dirs(memory: &MemoryFs, path: &str) -> FsResult<Dir> {
+    path.split('/').filter(|name| !name.is_empty()).try_fold(top(memory)?, |dir, name| {
+        check_name(name)?;
+        match memory.make_dir(&dir, name) {
+            Ok(()) | Err(Fault::Exists) => memory.open_dir(&dir, name),
+            Err(fault) => Err(fault),
+        }
+    })
+}
+
+/// A member that would leave the workspace, or has a name that no path can hold.
+fn check_name(name: &str) -> FsResult<()> {
+    match name {
+        "" | "." | ".." => Err(Fault::Outside),
+        name if name.contains(['\\', '\0']) => Err(Fault::Name),
+        _ => Ok(()),
+    }
+}
+
+fn top(memory: &MemoryFs) -> FsResult<Dir> {
+    memory.preopens().into_iter().next().map(|preopen| preopen.dir).ok_or(Fault::Gone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn memory() -> MemoryFs {
+        MemoryFs::new(&["/workspace"], || Time { seconds: 7, nanoseconds: 0 }, 1)
+    }
+
+    #[test]
+    fn a_snapshot_loads_as_the_same_tree() {
+        let (one, two) = (memory(), memory());
+        let dir = make_dirs(&one, "a/b").unwrap();
+        one.write(&one.open_file(&dir, "text", Open::CreateNew).unwrap(), 0, b"hello").unwrap();
+        one.symlink(&dir, "link", "text").unwrap();
+        make_dirs(&one, "empty").unwrap();
+        let archive = snapshot(&one).unwrap();
+        load(&two, &archive).unwrap();
+        assert_eq!(snapshot(&two).unwrap(), archive);
+        let dir = make_dirs(&two, "a/b").unwrap();
+        assert_eq!(two.read_link(&dir, "link").unwrap(), "text");
+        assert_eq!(two.stat(&dir, "text").unwrap().size, 5);
+    }
+
+    #[test]
+    fn a_member_outside_is_refused_and_changes_nothing() {
+        let tree = memory();
+        make_dirs(&tree, "kept").unwrap();
+        let before = snapshot(&tree).unwrap();
+        let mut archive = tar::Builder::new(Vec::new());
+        let mut header = tar::Header::new_gnu();
+        header.set_size(1);
+        header.as_gnu_mut().unwrap().name[..4].copy_from_slice(b"../x");
+        header.set_cksum();
+        archive.append(&header, &b"y"[..]).unwrap();
+        let error = load(&tree, &archive.into_inner().unwrap()).unwrap_err();
+        assert_eq!(error.code, Code::InvalidArgument);
+        assert_eq!(snapshot(&tree).unwrap(), before);
+    }
+
+    #[test]
+    fn what_is_no_archive_is_refused() {
+        assert_eq!(load(&memory(), &[1; 600]).unwrap_err().code, Code::InvalidArgument);
+    }
 }

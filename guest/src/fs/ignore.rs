@@ -1,20 +1,320 @@
-//! Ignore rules (being written).
-use crate::error::Result;
-use crate::fs::{Dir, Filesystem};
+//! Ignore rules in gitignore syntax: which entries a walk leaves out
+//! ([`Rules`]), and which no tool may touch ([`Secrets`]).
+//!
+//! Rule files are small texts of the workspace, which nobody vouches for: they
+//! are read through the handle of their directory, never through a link, up to
+//! [`MAX_RULE_BYTES`], and matched by an automaton in time linear in the path.
 
-/// `.agentignore` rules from a root down to a directory.
+use std::rc::Rc;
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::error::{Code, Error, Result};
+use crate::fs::{Dir, DirEntry, Fault, Filesystem, FsResult, Kind, Open, protect};
+use crate::workspace::READ_SIZE;
+
+/// The rules that keep a path from every tool.
+pub const SECRETS_FILE: &str = ".agentignore";
+
+/// Bytes of one rule file. The largest in common use have a tenth of that.
+const MAX_RULE_BYTES: usize = 256 * 1024;
+
+/// `.agentignore` rules from a root down to a directory. The rule that decides
+/// is the last that matches in the deepest file that has one.
+///
+/// Letter case counts in a negated rule only, and spellings that some file
+/// system folds to a denied name are denied too: what is meant to stay secret
+/// must not depend on where the workspace is mounted.
 #[derive(Clone, Default)]
-pub struct Secrets {}
+pub struct Secrets(Stack);
 
 impl Secrets {
-    /// Adds the rules of the directory `name`, which `dir` is.
-    pub fn enter(&mut self, _name: &str, _dir: &Dir, _fs: &dyn Filesystem) -> Result<()> {
+    /// Adds the rules of the directory `name`, which `dir` is. Rules that
+    /// cannot be read or do not parse deny the whole directory: this fails.
+    pub fn enter(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<()> {
+        let rules = self.load(name, dir, fs)?;
+        self.0.push(name, rules);
         Ok(())
     }
-    /// Drops the rules of the last directory entered.
-    pub fn leave(&mut self) {}
-    /// Whether the rules keep `name`, an entry of the last directory entered, from every tool.
-    pub fn denies(&self, _name: &str, _is_dir: bool) -> bool {
-        false
+
+    /// As [`Self::enter`], for a directory whose entries are known.
+    pub fn enter_listed(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem, entries: &[DirEntry]) -> Result<()> {
+        if entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(SECRETS_FILE)) {
+            return self.enter(name, dir, fs);
+        }
+        self.0.push(name, None);
+        Ok(())
     }
+
+    /// Drops the rules of the last directory entered.
+    pub fn leave(&mut self) {
+        self.0.pop();
+    }
+
+    /// Whether the rules keep `name`, an entry of the last directory entered, from every tool.
+    pub fn denies(&self, name: &str, is_dir: bool) -> bool {
+        if self.0.is_empty() {
+            return false;
+        }
+        let plain = protect::visible(name);
+        self.0.verdict(name, is_dir) == Some(Verdict::Out)
+            || (plain != name && self.0.verdict(&plain, is_dir) == Some(Verdict::Out))
+    }
+
+    fn load(&self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<Option<Rc<Gitignore>>> {
+        let refuse = |cause: String| {
+            let file = format!("{}{}{SECRETS_FILE}", self.0.below(name), if name.is_empty() { "" } else { "/" });
+            Error::at(Code::Denied, "apply the rules in", &file, cause)
+                .hint("nothing in that directory can be used until a person has repaired the file")
+        };
+        let text = match read_rules(dir, SECRETS_FILE, fs) {
+            Ok(None) => return Ok(None),
+            Ok(Some(text)) => text,
+            Err(Fault::NotRegular) => return Err(refuse("it is not a regular file".to_owned())),
+            Err(Fault::TooLarge) => return Err(refuse(format!("it has more than {MAX_RULE_BYTES} bytes"))),
+            Err(_) => return Err(refuse("it cannot be read".to_owned())),
+        };
+        parse(&text, Syntax::Strict).map(Some).map_err(refuse)
+    }
+}
+
+/// What walks leave out, from a root down to a directory: `.gitignore`,
+/// `.ignore`, and `.git/info/exclude` of the root, as git and ripgrep do.
+///
+/// A matching `.ignore` rule at any level wins over every `.gitignore`, and
+/// those win over `.git/info/exclude`; among files of one name the deepest
+/// wins, and in a file the last rule. Global excludes are left alone: they are
+/// not in the workspace. The rules hold in nested repositories too.
+#[derive(Clone, Default)]
+pub struct Rules {
+    ignore: Stack,
+    git: Stack,
+    exclude: Stack,
+}
+
+impl Rules {
+    /// Adds the rules of the directory `name`, which `dir` is; `entries` are
+    /// its entries, if they are known. Returns how many rule files could not be
+    /// used: links, unreadable or too large ones exclude nothing.
+    pub fn enter(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem, entries: Option<&[DirEntry]>) -> u64 {
+        let exclude = if name.is_empty() { exclude_file(dir, fs) } else { Ok(None) };
+        let load = |file: &str| match entries {
+            Some(entries) if !entries.iter().any(|entry| entry.name == file) => Ok(None),
+            _ => read_rules(dir, file, fs),
+        };
+        let files =
+            [(&mut self.ignore, load(".ignore")), (&mut self.git, load(".gitignore")), (&mut self.exclude, exclude)];
+        let mut unusable = 0;
+        for (stack, text) in files {
+            let rules = text
+                .map_err(|_| ())
+                .and_then(|text| text.map(|text| parse(&text, Syntax::Lenient)).transpose().map_err(|_| ()));
+            unusable += u64::from(rules.is_err());
+            stack.push(name, rules.ok().flatten());
+        }
+        unusable
+    }
+
+    /// Drops the rules of the last directory entered.
+    pub fn leave(&mut self) {
+        for stack in [&mut self.ignore, &mut self.git, &mut self.exclude] {
+            stack.pop();
+        }
+    }
+
+    /// Whether the rules exclude `name`, an entry of the last directory entered.
+    pub fn excludes(&self, name: &str, is_dir: bool) -> bool {
+        let verdict = [&self.ignore, &self.git, &self.exclude].iter().find_map(|stack| stack.verdict(name, is_dir));
+        verdict == Some(Verdict::Out)
+    }
+}
+
+/// What a rule says of a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Out,
+    /// A negated rule matched.
+    In,
+}
+
+/// The files of one name, a layer for each directory from a root down.
+#[derive(Clone, Default)]
+struct Stack {
+    /// The last directory entered, relative to the root, each name followed by `/`.
+    path: String,
+    layers: Vec<Layer>,
+    /// Layers that have rules.
+    filled: usize,
+}
+
+#[derive(Clone)]
+struct Layer {
+    /// Where in `Stack::path` the paths start to which the rules apply.
+    start: usize,
+    rules: Option<Rc<Gitignore>>,
+}
+
+impl Stack {
+    fn push(&mut self, name: &str, rules: Option<Rc<Gitignore>>) {
+        if !name.is_empty() {
+            self.path.push_str(name);
+            self.path.push('/');
+        }
+        self.filled += usize::from(rules.is_some());
+        self.layers.push(Layer { start: self.path.len(), rules });
+    }
+
+    fn pop(&mut self) {
+        if let Some(layer) = self.layers.pop() {
+            self.filled -= usize::from(layer.rules.is_some());
+        }
+        self.path.truncate(self.layers.last().map_or(0, |layer| layer.start));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    fn below(&self, name: &str) -> String {
+        format!("{}{name}", self.path)
+    }
+
+    fn verdict(&self, name: &str, is_dir: bool) -> Option<Verdict> {
+        if self.is_empty() {
+            return None;
+        }
+        let path = self.below(name);
+        self.layers.iter().rev().find_map(|layer| {
+            match layer.rules.as_ref()?.matched(path.get(layer.start..)?, is_dir) {
+                Match::None => None,
+                Match::Ignore(_) => Some(Verdict::Out),
+                Match::Whitelist(_) => Some(Verdict::In),
+            }
+        })
+    }
+}
+
+/// `.git/info/exclude` of a root.
+fn exclude_file(root: &Dir, fs: &dyn Filesystem) -> FsResult<Option<String>> {
+    let info = fs.open_dir(root, ".git").and_then(|git| fs.open_dir(&git, "info"));
+    info.map_or(Ok(None), |info| read_rules(&info, "exclude", fs))
+}
+
+/// The text of a rule file, if there is one.
+fn read_rules(dir: &Dir, name: &str, fs: &dyn Filesystem) -> FsResult<Option<String>> {
+    match fs.stat(dir, name) {
+        Err(Fault::NotFound) => return Ok(None),
+        Err(fault) => return Err(fault),
+        Ok(stat) if stat.kind != Kind::File => return Err(Fault::NotRegular),
+        Ok(_) => {}
+    }
+    let file = fs.open_file(dir, name, Open::Read)?;
+    let mut bytes = Vec::new();
+    while fs.read(&file, bytes.len() as u64, READ_SIZE, &mut bytes)? > 0 {
+        if bytes.len() > MAX_RULE_BYTES {
+            return Err(Fault::TooLarge);
+        }
+    }
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// What to do with a rule that does not parse, and with letter case.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Syntax {
+    /// As git does: such a rule matches nothing.
+    Lenient,
+    /// Fail, and let case count in negated rules only.
+    Strict,
+}
+
+fn parse(text: &str, syntax: Syntax) -> std::result::Result<Rc<Gitignore>, String> {
+    let mut builder = GitignoreBuilder::new("");
+    builder.allow_unclosed_class(false);
+    for (number, line) in text.strip_prefix('\u{feff}').unwrap_or(text).split('\n').enumerate() {
+        let Some(rule) = translate(line.strip_suffix('\r').unwrap_or(line)) else { continue };
+        let fold = syntax == Syntax::Strict && !rule.starts_with('!');
+        let added = builder.case_insensitive(fold).and_then(|builder| builder.add_line(None, &rule));
+        if added.is_err() && syntax == Syntax::Strict {
+            return Err(format!("line {} is no valid rule", number + 1));
+        }
+    }
+    builder.build().map(Rc::new).map_err(|_| "its rules are too complex".to_owned())
+}
+
+/// A line as git reads it, written for globset: braces are no alternatives,
+/// `[[:alpha:]]` is a class, and only unescaped spaces are cut at the end.
+fn translate(line: &str) -> Option<String> {
+    let line = trim_spaces(line);
+    if line.is_empty() || line.starts_with('#') || matches!(line, "/" | "!" | "!/") {
+        return None;
+    }
+    let mut out = String::with_capacity(line.len() + 2);
+    let mut rest = line.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' => {
+                out.push(c);
+                out.extend(rest.next());
+            }
+            '{' | '}' => out.extend(['\\', c]),
+            '[' => {
+                let class = class_length(rest.as_str());
+                let (inside, after) = rest.as_str().split_at(class);
+                out.push('[');
+                out.push_str(&posix_classes(inside));
+                rest = after.chars();
+            }
+            _ => out.push(c),
+        }
+    }
+    // The builder would cut this white space, which git keeps.
+    let bare = |c: &char| c.is_whitespace() && !out.ends_with("\\ ");
+    if let Some(last) = out.chars().last().filter(bare) {
+        out.pop();
+        out.extend(['[', last, ']']);
+    }
+    Some(out)
+}
+
+/// Without the spaces at the end that no backslash escapes.
+fn trim_spaces(line: &str) -> &str {
+    let trimmed = line.trim_end_matches(' ');
+    let escaped = trimmed.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
+    let keep = trimmed.len() + usize::from(escaped && trimmed.len() < line.len());
+    line.get(..keep).unwrap_or(line)
+}
+
+/// Bytes of what follows a `[` up to and with its `]`; 0 where it is not closed.
+fn class_length(rest: &str) -> usize {
+    let negated = usize::from(rest.starts_with(['!', '^']));
+    let mut at = negated;
+    loop {
+        let Some(tail) = rest.get(at..) else { return 0 };
+        let posix = tail.strip_prefix("[:").and_then(|name| name.find(":]"));
+        match (tail.chars().next(), posix) {
+            (None, _) => return 0,
+            (Some('['), Some(end)) => at += end + 4,
+            (Some(']'), _) if at > negated => return at + 1,
+            (Some(c), _) => at += c.len_utf8(),
+        }
+    }
+}
+
+fn posix_classes(class: &str) -> String {
+    const CLASSES: &[(&str, &str)] = &[
+        ("[:alnum:]", "0-9A-Za-z"),
+        ("[:alpha:]", "A-Za-z"),
+        ("[:blank:]", " \t"),
+        ("[:digit:]", "0-9"),
+        ("[:lower:]", "a-z"),
+        ("[:punct:]", "!-.:-@[-`{-~"),
+        ("[:space:]", " \t-\r"),
+        ("[:upper:]", "A-Z"),
+        ("[:xdigit:]", "0-9A-Fa-f"),
+    ];
+    if !class.contains("[:") {
+        return class.to_owned();
+    }
+    CLASSES.iter().fold(class.to_owned(), |class, (name, members)| class.replace(name, members))
 }

@@ -1,9 +1,180 @@
-//! Journal (being written).
+//! The journal: what a change is about to do, written durably before its first
+//! step, so that after a crash a later call finishes it or undoes it.
 
-use crate::error::Result;
-use crate::workspace::Workspace;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, Error, Result};
+use crate::fs::commit::Step;
+use crate::fs::protect::protected;
+use crate::fs::spot::{Site, Spot};
+use crate::fs::{Dir, Fault, Filesystem, FsResult, Open, tree};
+use crate::workspace::{READ_SIZE, Workspace, sha256};
+
+/// The state directory inside the workspace, for hosts that preopen none outside.
+const INSIDE: &str = ".paddock";
+const NAME: &str = "journal";
+const UNFINISHED: &str = "journal.new";
+const REFUSED: &str = "journal.refused";
+
+/// What a change is about to do.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Journal {
+    /// Directories that the change makes, outer ones first; undoing it removes them.
+    pub directories: Vec<Spot>,
+    /// Changes of files.
+    pub steps: Vec<Step>,
+    /// Trees that are to go, whether the change is finished or undone.
+    pub debris: Vec<Spot>,
+}
+
+impl Journal {
+    /// Makes the journal durable. From here on a crash is recovered from.
+    pub fn write(&self, workspace: &Workspace<'_>) -> Result<()> {
+        let put = || {
+            let dir = state_dir(workspace, true)?.ok_or(Fault::NotFound)?;
+            let body = serde_json::to_string(self).map_err(|cause| Fault::Io(cause.to_string()))?;
+            let new = Site { dir: dir.clone(), name: UNFINISHED.to_owned() };
+            new.discard(workspace.fs)?;
+            new.create(workspace.fs, format!("{}\n{body}", sha256(body.as_bytes())).as_bytes())?;
+            new.rename(workspace.fs, &new.beside(NAME))?;
+            workspace.fs.sync_dir(&dir)
+        };
+        put().map_err(|fault: Fault| fault.at("keep a journal in", "the state directory"))
+    }
+
+    /// Removes the journal: the change is done, or undone.
+    pub fn clear(workspace: &Workspace<'_>) -> FsResult<()> {
+        let Some(dir) = state_dir(workspace, false)? else { return Ok(()) };
+        Site { dir, name: NAME.to_owned() }.discard(workspace.fs)
+    }
+
+    /// Whether every name in it is one that a change could have had.
+    fn is_sound(&self, workspace: &Workspace<'_>) -> bool {
+        let spots = self.steps.iter().flat_map(Step::spots).chain(&self.directories).chain(&self.debris);
+        let mut spots = spots.peekable();
+        spots.peek().is_some()
+            && spots
+                .all(|spot| spot.is_sound() && (workspace.policy.allow_protected || protected(&spot.path()).is_none()))
+    }
+}
 
 /// Finishes or undoes what a crash left half done.
-pub fn recover(_workspace: &Workspace<'_>) -> Result<()> {
+///
+/// The host's lock (`host.locks` in the policy) makes sure that the journal is
+/// not that of a change under way; a host without one makes one call at a time.
+pub fn recover(workspace: &Workspace<'_>) -> Result<()> {
+    let found = read(workspace).map_err(|fault| fault.at("read the journal in", "the state directory"))?;
+    let Some((dir, text)) = found else { return Ok(()) };
+    let journal = parse(&text).filter(|journal| journal.is_sound(workspace));
+    let done = match journal {
+        Some(journal) => settle(workspace, &journal).and_then(|()| Journal::clear(workspace)),
+        // Not one of ours, or damaged: never replayed, and kept for whoever wants to look.
+        None => workspace.fs.rename(&dir, NAME, &dir, REFUSED),
+    };
+    done.map_err(|fault| {
+        let error = fault.at("recover the unfinished change in", "the journal");
+        Error { code: Code::Io, ..error }.hint("the workspace has to be writable for it; then call again")
+    })
+}
+
+/// All steps forward if each can be, else all back.
+fn settle(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
+    use crate::fs::commit::Progress::{Applied, Lost, Ready};
+    let fs = workspace.fs;
+    let mut steps = Vec::new();
+    for step in &journal.steps {
+        match step.open(workspace) {
+            Ok(work) => steps.push((work.progress(fs)?, work)),
+            // Its directory was to be made, and was not.
+            Err(Fault::NotFound) => return undo_all(workspace, journal),
+            Err(fault) => return Err(fault),
+        }
+    }
+    let lost = steps.iter().any(|(progress, _)| *progress == Lost);
+    let applied = steps.iter().any(|(progress, _)| *progress == Applied);
+    if lost && !applied || journal.steps.is_empty() {
+        return undo_all(workspace, journal);
+    }
+    for (progress, work) in &steps {
+        if *progress == Ready {
+            work.apply(fs)?;
+        }
+    }
+    for (_, work) in &steps {
+        work.sync(fs)?;
+        work.clean(fs)?;
+    }
+    remove_debris(workspace, journal)
+}
+
+/// Takes back what was prepared; no step was applied.
+fn undo_all(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
+    for step in &journal.steps {
+        match step.open(workspace) {
+            Ok(work) => work.clean(workspace.fs)?,
+            Err(Fault::NotFound) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    for spot in journal.directories.iter().rev() {
+        let Ok(site) = spot.open(workspace) else { continue };
+        match workspace.fs.remove_dir(&site.dir, &site.name) {
+            Ok(()) | Err(Fault::NotFound | Fault::NotEmpty | Fault::NotDirectory) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    remove_debris(workspace, journal)
+}
+
+fn remove_debris(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
+    for spot in &journal.debris {
+        match spot.open(workspace) {
+            // What cannot be removed stays out of sight; it must not stop every later change.
+            Ok(site) => match tree::remove(workspace.fs, &site) {
+                Ok(()) | Err(Fault::Access | Fault::NotEmpty) => {}
+                Err(fault) => return Err(fault),
+            },
+            Err(Fault::NotFound) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
     Ok(())
+}
+
+/// The journal's text, if there is one.
+fn read(workspace: &Workspace<'_>) -> FsResult<Option<(Dir, Vec<u8>)>> {
+    let Some(dir) = state_dir(workspace, false)? else { return Ok(None) };
+    let file = match workspace.fs.open_file(&dir, NAME, Open::Read) {
+        Ok(file) => file,
+        Err(Fault::NotFound) => return Ok(None),
+        Err(fault) => return Err(fault),
+    };
+    let mut text = Vec::new();
+    while workspace.fs.read(&file, text.len() as u64, READ_SIZE, &mut text)? > 0 {}
+    Ok(Some((dir, text)))
+}
+
+fn parse(text: &[u8]) -> Option<Journal> {
+    let (sum, body) = std::str::from_utf8(text).ok()?.split_once('\n')?;
+    (sum == sha256(body.as_bytes())).then(|| serde_json::from_str(body).ok())?
+}
+
+/// The state directory: outside the workspace if the host preopened it, else inside, where it ignores itself.
+fn state_dir(workspace: &Workspace<'_>, make: bool) -> FsResult<Option<Dir>> {
+    if let Some(dir) = &workspace.state {
+        return Ok(Some(dir.clone()));
+    }
+    let Some(root) = workspace.roots.first() else { return Ok(None) };
+    match workspace.fs.open_dir(&root.dir, INSIDE) {
+        Err(Fault::NotFound) if make => make_inside(workspace.fs, &root.dir).map(Some),
+        Err(Fault::NotFound) => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+fn make_inside(fs: &dyn Filesystem, root: &Dir) -> FsResult<Dir> {
+    fs.make_dir(root, INSIDE)?;
+    let dir = fs.open_dir(root, INSIDE)?;
+    Site { dir: dir.clone(), name: ".gitignore".to_owned() }.create(fs, b"*\n")?;
+    Ok(dir)
 }

@@ -42,6 +42,12 @@ impl MemoryFs {
         Self { preopens, clock, random: Cell::new(seed) }
     }
 
+    /// Empty trees with the same guest paths.
+    pub fn empty_like(&self) -> Self {
+        let paths: Vec<_> = self.preopens.iter().map(|(path, _)| path.as_str()).collect();
+        Self::new(&paths, self.clock, self.random.get())
+    }
+
     /// Sets when the content of `name` last changed, as a loaded archive tells it.
     pub fn set_modified(&self, dir: &Dir, name: &str, modified: Time) -> FsResult<()> {
         entry(dir, name)?.modified.set(modified);

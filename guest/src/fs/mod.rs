@@ -16,6 +16,8 @@ pub mod journal;
 pub mod memory;
 pub mod protect;
 pub mod resolve;
+pub mod spot;
+pub mod tree;
 pub mod walk;
 #[cfg(target_family = "wasm")]
 pub mod wasi;

@@ -35,14 +35,18 @@ pub fn protected(path: &str) -> Option<&str> {
     })
 }
 
-/// Case folded, and without what HFS+ and NTFS ignore: invisible characters,
-/// trailing dots and spaces, and the name of a stream.
+/// Case folded, and without what HFS+ and NTFS ignore.
 fn fold(name: &str) -> String {
-    let name = name.split_once(':').map_or(name, |(file, _stream)| file);
-    let visible = name.chars().filter(|c| !is_ignorable(*c));
     // Through upper case, so that `ſ` and the Kelvin sign become ASCII too.
-    let folded: String = visible.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
-    folded.trim_end_matches(['.', ' ']).to_owned()
+    visible(name).chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
+}
+
+/// Without what HFS+ and NTFS ignore: invisible characters, trailing dots and
+/// spaces, and the name of a stream.
+pub fn visible(name: &str) -> String {
+    let name = name.split_once(':').map_or(name, |(file, _stream)| file);
+    let visible: String = name.chars().filter(|c| !is_ignorable(*c)).collect();
+    visible.trim_end_matches(['.', ' ']).to_owned()
 }
 
 fn is_ignorable(c: char) -> bool {

@@ -1,1 +1,341 @@
-//! Walks (being written).
+//! A walk over everything below a directory, in a fixed order.
+//!
+//! The order is depth first: a directory, then what is in it, then its next
+//! sibling; siblings in the byte order of their names. So two paths compare
+//! name by name: `a`, `a/z`, `a.txt`. No link is followed, and what is held in
+//! memory is the listings from the top down to where the walk is.
+
+use globset::GlobSet;
+
+use crate::error::Result;
+use crate::fs::ignore::{Rules, Secrets};
+use crate::fs::resolve::Place;
+use crate::fs::{Dir, DirEntry, Kind, Listing};
+use crate::response::Skipped;
+use crate::workspace::Workspace;
+
+/// Where a workspace keeps its own state if the host has no other place for it: no walk shows it.
+const STATE_NAME: &str = ".paddock";
+/// Shown with ignored entries only, hidden or not: it is what git has, not what the workspace has.
+const GIT_NAME: &str = ".git";
+/// Entries between two looks at the clock.
+const ENTRIES_PER_CLOCK: u64 = 256;
+
+/// What a walk shows.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// Entries whose name starts with a dot.
+    pub hidden: Hidden,
+    /// Show what ignore rules exclude, and `.git`.
+    pub include_ignored: bool,
+    /// Levels to descend; none is as deep as it goes.
+    pub max_depth: Option<u32>,
+    /// Names of the only entries to look at on the first levels.
+    pub prefix: Vec<String>,
+    /// Where to begin; none is at the top.
+    pub start: Option<Start>,
+}
+
+/// Which names that start with a dot are shown.
+#[derive(Clone, Default)]
+pub enum Hidden {
+    /// None.
+    #[default]
+    Skip,
+    /// All.
+    Show,
+    /// Those that match.
+    Only(GlobSet),
+}
+
+impl Hidden {
+    /// All or none.
+    pub fn from_flag(include: bool) -> Self {
+        if include { Self::Show } else { Self::Skip }
+    }
+
+    fn shows(&self, name: &str) -> bool {
+        match self {
+            _ if !name.starts_with('.') => true,
+            Self::Skip => false,
+            Self::Show => true,
+            Self::Only(names) => names.is_match(name),
+        }
+    }
+}
+
+/// A place in the order of a walk. Nothing has to exist there.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// A path relative to the top of the walk.
+    pub path: String,
+    /// Whether what is there comes first; else only what follows it.
+    pub inclusive: bool,
+}
+
+/// One entry.
+pub struct Entry {
+    /// The directory that holds it.
+    pub dir: Dir,
+    /// Its name there.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Its path as results show it.
+    pub path: String,
+    /// Levels below the top of the walk: 1 for an entry of the top itself.
+    pub depth: u32,
+    base: usize,
+}
+
+impl Entry {
+    /// Its path relative to the top of the walk.
+    pub fn below(&self) -> &str {
+        self.path.get(self.base..).unwrap_or_default()
+    }
+}
+
+/// The order of a walk, for two paths relative to its top.
+pub fn order(a: &str, b: &str) -> std::cmp::Ordering {
+    a.split('/').cmp(b.split('/'))
+}
+
+/// A walk under way.
+pub struct Walk<'w> {
+    /// What has been left out so far.
+    pub skipped: Skipped,
+    /// Levels to descend; may be lowered while walking.
+    pub max_depth: u32,
+    /// Whether a limit ended the walk: [`Self::reached`] is where to go on.
+    pub stopped: bool,
+    workspace: &'w Workspace<'w>,
+    options: Options,
+    rules: Option<Rules>,
+    secrets: Secrets,
+    frames: Vec<Frame>,
+    /// Path of the top as results show it, with a `/` unless empty.
+    base: String,
+    /// The directory of the last frame relative to the top, each name followed by `/`.
+    path: String,
+    /// Last entry looked at, relative to the top; empty before the first.
+    position: String,
+    /// The directory to list before going on, and the component of the start in it.
+    pending: Option<(Dir, String, Option<usize>)>,
+    looked_at: u64,
+    is_root: bool,
+}
+
+struct Frame {
+    dir: Dir,
+    entries: std::vec::IntoIter<DirEntry>,
+    /// Which component of the start is among the entries.
+    start: Option<usize>,
+}
+
+/// Why an entry is left out.
+#[derive(Clone, Copy)]
+enum Reason {
+    Own,
+    Denied,
+    Hidden,
+    Ignored,
+}
+
+impl<'w> Walk<'w> {
+    /// A walk over everything below `dir`, which `place` is.
+    pub fn new(workspace: &'w Workspace<'w>, place: &Place, dir: &Dir, options: Options, verb: &str) -> Result<Self> {
+        let base = if place.path == "." { String::new() } else { format!("{}/", place.path.trim_end_matches('/')) };
+        let mut walk = Self {
+            skipped: Skipped::default(),
+            max_depth: options.max_depth.unwrap_or(u32::MAX),
+            stopped: false,
+            workspace,
+            rules: (!options.include_ignored).then(Rules::default),
+            secrets: place.secrets.clone(),
+            frames: Vec::new(),
+            base,
+            path: String::new(),
+            position: options.start.as_ref().map(|start| start.path.clone()).unwrap_or_default(),
+            pending: None,
+            looked_at: 0,
+            is_root: place.is_root(),
+            options,
+        };
+        walk.enter_parents(place);
+        let listing = workspace.fs.list(dir).map_err(|fault| fault.at(verb, &place.given))?;
+        if !walk.is_root {
+            walk.secrets.enter_listed(&place.name, dir, workspace.fs, &listing.entries)?;
+        }
+        walk.enter_rules(&place.name, dir, &listing.entries);
+        let start = walk.options.start.as_ref().filter(|start| !start.path.is_empty()).map(|_| 0);
+        walk.push(dir.clone(), listing, start);
+        Ok(walk)
+    }
+
+    /// Where the walk is: everything up to this path, relative to its top, has been looked at.
+    pub fn reached(&self) -> &str {
+        &self.position
+    }
+
+    /// Rules of the directories above `place`.
+    fn enter_parents(&mut self, place: &Place) {
+        let (Some(rules), Some(root)) = (&mut self.rules, self.workspace.roots.get(place.root)) else { return };
+        if place.is_root() {
+            return;
+        }
+        let above = std::iter::once(("", &root.dir)).chain(place.trail.iter().map(|(name, dir)| (name.as_str(), dir)));
+        for (name, dir) in above {
+            self.skipped.unreadable += rules.enter(name, dir, self.workspace.fs, None);
+        }
+    }
+
+    fn enter_rules(&mut self, name: &str, dir: &Dir, entries: &[DirEntry]) {
+        if let Some(rules) = &mut self.rules {
+            self.skipped.unreadable += rules.enter(name, dir, self.workspace.fs, Some(entries));
+        }
+    }
+
+    fn push(&mut self, dir: Dir, listing: Listing, start: Option<usize>) {
+        let mut entries = listing.entries;
+        if let Some(only) = self.options.prefix.get(self.frames.len()) {
+            entries.retain(|entry| entry.name == *only);
+        }
+        if let Some(first) = self.start_name(start) {
+            entries.retain(|entry| entry.name.as_str() >= first);
+        } else {
+            // A walk that goes on in the middle of a directory has counted these before.
+            self.skipped.unnamed += listing.unnamed;
+            self.skipped.unreadable += listing.unreadable;
+        }
+        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        self.frames.push(Frame { dir, entries: entries.into_iter(), start });
+    }
+
+    fn start_name(&self, component: Option<usize>) -> Option<&str> {
+        self.options.start.as_ref()?.path.split('/').nth(component?)
+    }
+
+    /// Lists the directory that the last entry was.
+    fn descend(&mut self, dir: &Dir, name: &str, start: Option<usize>) {
+        let fs = self.workspace.fs;
+        let opened = fs.open_dir(dir, name).and_then(|dir| Ok((fs.list(&dir)?, dir)));
+        let Ok((listing, dir)) = opened else {
+            self.skipped.unreadable += 1;
+            return;
+        };
+        if self.secrets.enter_listed(name, &dir, fs, &listing.entries).is_err() {
+            self.skipped.denied += 1;
+            return;
+        }
+        self.enter_rules(name, &dir, &listing.entries);
+        self.path.push_str(name);
+        self.path.push('/');
+        self.push(dir, listing, start);
+    }
+
+    fn ascend(&mut self) {
+        self.frames.pop();
+        if self.frames.is_empty() {
+            return;
+        }
+        self.secrets.leave();
+        if let Some(rules) = &mut self.rules {
+            rules.leave();
+        }
+        self.path.pop();
+        self.path.truncate(self.path.rfind('/').map_or(0, |slash| slash + 1));
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.looked_at += 1;
+        self.looked_at > self.workspace.policy.limits.max_entries
+            || (self.looked_at.is_multiple_of(ENTRIES_PER_CLOCK) && self.workspace.out_of_time())
+    }
+
+    /// How an entry stands to the start: whether it was shown before, and the component of the start below it.
+    fn passed(&mut self, name: &str) -> (bool, Option<usize>) {
+        let Some(frame) = self.frames.last_mut() else { return (false, None) };
+        let (Some(component), Some(start)) = (frame.start.take(), &self.options.start) else { return (false, None) };
+        let mut rest = start.path.split('/').skip(component);
+        if rest.next() != Some(name) {
+            return (false, None);
+        }
+        match rest.next() {
+            Some(_) => (true, Some(component + 1)),
+            None => (!start.inclusive, None),
+        }
+    }
+
+    fn left_out(&self, name: &str, is_dir: bool) -> Option<Reason> {
+        if self.is_root && self.frames.len() == 1 && name == STATE_NAME {
+            return Some(Reason::Own);
+        }
+        if self.secrets.denies(name, is_dir) {
+            return Some(Reason::Denied);
+        }
+        if !self.options.hidden.shows(name) {
+            return Some(Reason::Hidden);
+        }
+        let rules = self.rules.as_ref()?;
+        (name == GIT_NAME || rules.excludes(name, is_dir)).then_some(Reason::Ignored)
+    }
+
+    fn count(&mut self, reason: Reason) {
+        match reason {
+            Reason::Own => {}
+            Reason::Denied => self.skipped.denied += 1,
+            Reason::Hidden => self.skipped.hidden += 1,
+            Reason::Ignored => self.skipped.ignored += 1,
+        }
+    }
+
+    /// Whether the directory just looked at is to be listed; one that is too deep is counted.
+    fn goes_deeper(&mut self) -> bool {
+        let depth = u32::try_from(self.frames.len()).unwrap_or(u32::MAX);
+        let allowed = depth < self.workspace.policy.limits.max_depth;
+        if depth < self.max_depth && !allowed {
+            self.skipped.unreadable += 1;
+        }
+        depth < self.max_depth && allowed
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Entry;
+
+    fn next(&mut self) -> Option<Entry> {
+        loop {
+            if let Some((dir, name, start)) = self.pending.take() {
+                self.descend(&dir, &name, start);
+            }
+            let frame = self.frames.last_mut()?;
+            let dir = frame.dir.clone();
+            let Some(DirEntry { name, kind }) = frame.entries.next() else {
+                self.ascend();
+                continue;
+            };
+            if self.is_over() {
+                self.stopped = true;
+                self.frames.clear();
+                return None;
+            }
+            self.position.clone_from(&self.path);
+            self.position.push_str(&name);
+            let (passed, start) = self.passed(&name);
+            if let Some(reason) = self.left_out(&name, kind == Kind::Directory) {
+                if !passed {
+                    self.count(reason);
+                }
+                continue;
+            }
+            if kind == Kind::Directory && self.goes_deeper() {
+                self.pending = Some((dir.clone(), name.clone(), start));
+            }
+            if !passed {
+                let path = format!("{}{}", self.base, self.position);
+                let depth = u32::try_from(self.frames.len()).unwrap_or(u32::MAX);
+                return Some(Entry { dir, name, kind, path, depth, base: self.base.len() });
+            }
+        }
+    }
+}

@@ -1,11 +1,171 @@
 //! Copies a file or directory.
 
 use crate::error::{Code, Error, Result};
+use crate::fs::commit::{directories_to_make, make_missing};
+use crate::fs::journal::Journal;
+use crate::fs::resolve::{Last, Place};
+use crate::fs::spot::{Site, Spot, temporary_name};
+use crate::fs::tree::{self, Survey};
+use crate::fs::{Fault, FsResult, Kind};
 use crate::request;
-use crate::response;
+use crate::response::{self, Change, ChangeKind};
 use crate::workspace::Workspace;
 
-/// Copies a file or directory.
-pub fn run(_workspace: &Workspace<'_>, _args: &request::Transfer) -> Result<response::Transfer> {
-    Err(Error::new(Code::Io, "being written"))
+const VERB: &str = "copy";
+
+/// Copies a file, a link or a directory.
+pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<response::Transfer> {
+    let (source, target) = ends(workspace, args, VERB)?;
+    let stat = source.existing(workspace, VERB)?;
+    if stat.kind == Kind::Other {
+        return Err(source.not_a_file(VERB, stat.kind));
+    }
+    let survey = match stat.kind {
+        Kind::Directory => survey(workspace, &source, args)?,
+        _ => Survey { files: 1, bytes: stat.size, ..Survey::default() },
+    };
+    put(workspace, &source, &target, stat.kind)?;
+    let replaced = target.stat.is_some();
+    let kind = if replaced { ChangeKind::Modified } else { ChangeKind::Created };
+    workspace.changed(Change { kind, path: target.path.clone(), to: None, size: None });
+    Ok(response::Transfer {
+        source: source.path,
+        destination: target.path,
+        files: survey.files,
+        bytes: survey.bytes,
+        notes: left_out(&survey),
+    })
+}
+
+/// Where to copy or move from and to, with what holds for both checked.
+pub fn ends(workspace: &Workspace<'_>, args: &request::Transfer, verb: &str) -> Result<(Place, Place)> {
+    let source = workspace.resolve_with(&args.source, verb, Last::Keep)?;
+    let stat = source.existing(workspace, verb)?;
+    let target = workspace.resolve_with(&args.destination, verb, Last::Keep)?;
+    if source.is_root() {
+        return Err(Error::at(Code::InvalidPath, verb, &args.source, "it is the workspace itself"));
+    }
+    workspace.check_change(&target, verb)?;
+    let inside = target.path.strip_prefix(&source.path);
+    if inside.is_some_and(|rest| rest.is_empty() || (stat.kind == Kind::Directory && rest.starts_with('/'))) {
+        let cause = format!("`{}` is the source itself, or inside it", target.path);
+        return Err(Error::at(Code::InvalidArgument, verb, &args.source, cause).hint("name another destination"));
+    }
+    if stat.kind == Kind::Directory && !args.recursive {
+        return Err(Error::at(Code::NotAFile, verb, &args.source, "it is a directory")
+            .hint("`recursive` takes a directory with all it holds"));
+    }
+    match target.stat {
+        None => {}
+        Some(there) if there.kind == Kind::Directory => {
+            let name = format!("{}/{}", target.path, source.name);
+            return Err(Fault::Exists
+                .at(verb, &args.destination)
+                .hint(format!("to put it in that directory, name `{name}`")));
+        }
+        Some(_) if !args.overwrite => {
+            return Err(Fault::Exists.at(verb, &args.destination).hint("`overwrite` replaces a file that is there"));
+        }
+        Some(there) if there.kind == Kind::File && stat.kind == Kind::File => {}
+        Some(_) => {
+            return Err(Fault::Exists.at(verb, &args.destination).hint("only a file replaces a file; delete it first"));
+        }
+    }
+    if stat.kind == Kind::Link {
+        check_link(workspace, &source, &target, verb)?;
+    }
+    Ok((source, target))
+}
+
+/// Refuses to put a link where what it says would lead out of the workspace.
+fn check_link(workspace: &Workspace<'_>, source: &Place, target: &Place, verb: &str) -> Result<()> {
+    let leads_out = || {
+        Error::at(Code::OutsideWorkspace, verb, &source.given, "the symbolic link would lead outside the workspace")
+            .hint("copy what it names instead")
+    };
+    let said = match workspace.fs.read_link(&source.dir, &source.name) {
+        Err(Fault::Outside) => return Err(leads_out()),
+        other => other.map_err(|fault| fault.at(verb, &source.given))?,
+    };
+    let above = target.path.rsplit_once('/').map_or(".", |(above, _)| above);
+    let path = if said.starts_with('/') { said } else { format!("{above}/{said}") };
+    match workspace.resolve(&path, verb) {
+        Err(error) if matches!(error.code, Code::OutsideWorkspace | Code::InvalidPath | Code::Denied) => {
+            Err(leads_out())
+        }
+        // Where it dangles, what it says is looked at without what is there.
+        _ => Ok(()),
+    }
+}
+
+fn survey(workspace: &Workspace<'_>, source: &Place, args: &request::Transfer) -> Result<Survey> {
+    let survey = tree::survey(workspace, source, VERB, workspace.policy.limits.max_files)?;
+    if survey.protected > 0 && !workspace.policy.allow_protected {
+        let cause = format!("it holds {} protected entries, such as `.git`", survey.protected);
+        return Err(Error::at(Code::ReadOnly, VERB, &args.source, cause).hint("copy the other things in it one by one"));
+    }
+    Ok(survey)
+}
+
+/// Makes the copy beside the target, then puts it in its place at once.
+fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) -> Result<()> {
+    let fs = workspace.fs;
+    let temporary = temporary_name(fs);
+    let journal = Journal {
+        directories: directories_to_make(workspace, target),
+        debris: vec![Spot::of(workspace, target).beside(&temporary)],
+        ..Journal::default()
+    };
+    journal.write(workspace)?;
+    let mut made = Vec::new();
+    let mut carry_out = || {
+        let dir = make_missing(fs, target, &mut made)?;
+        let site = Site { dir, name: target.name.clone() };
+        let copy = site.beside(&temporary);
+        let from = Site { dir: source.dir.clone(), name: source.name.clone() };
+        let put = match kind {
+            Kind::Directory => copy_tree(workspace, source, &copy).and_then(|()| put_dir(workspace, &copy, &site)),
+            Kind::Link => fs.symlink(&site.dir, &site.name, &fs.read_link(&from.dir, &from.name)?),
+            Kind::File | Kind::Other => tree::copy_file(workspace, &from, &copy).and_then(|_| match target.stat {
+                Some(_) => copy.rename(fs, &site),
+                None => copy.move_to_free(fs, &site),
+            }),
+        };
+        put.inspect_err(|_| drop(tree::remove(fs, &copy)))?;
+        fs.sync_dir(&site.dir)
+    };
+    let done: FsResult<()> = carry_out();
+    if done.is_err() {
+        for site in made.iter().rev() {
+            drop(fs.remove_dir(&site.dir, &site.name));
+        }
+    }
+    let cleared = Journal::clear(workspace);
+    done.and(cleared).map_err(|fault| fault.at(VERB, &target.given))
+}
+
+fn copy_tree(workspace: &Workspace<'_>, source: &Place, copy: &Site) -> FsResult<()> {
+    let from = workspace.fs.open_dir(&source.dir, &source.name)?;
+    let mut secrets = source.secrets.clone();
+    secrets.enter(&source.name, &from, workspace.fs).map_err(|error| Fault::Io(error.message))?;
+    tree::copy(workspace, &from, &secrets, copy)
+}
+
+/// A rename of a directory replaces nothing but an empty directory that appeared just now.
+fn put_dir(workspace: &Workspace<'_>, copy: &Site, site: &Site) -> FsResult<()> {
+    match workspace.fs.stat(&site.dir, &site.name) {
+        Err(Fault::NotFound) => copy.rename(workspace.fs, site),
+        Ok(_) => Err(Fault::Exists),
+        Err(fault) => Err(fault),
+    }
+}
+
+fn left_out(survey: &Survey) -> Vec<String> {
+    let reasons = [
+        (survey.denied, "kept back by `.agentignore`"),
+        (survey.special, "FIFOs, sockets or devices"),
+        (survey.unnamed, "with names that are not UTF-8"),
+    ];
+    let told = reasons.iter().filter(|(count, _)| *count > 0);
+    told.map(|(count, reason)| format!("left out: {count} {reason}")).collect()
 }

@@ -1,11 +1,69 @@
 //! Deletes a file or directory.
 
 use crate::error::{Code, Error, Result};
+use crate::fs::journal::Journal;
+use crate::fs::resolve::{Last, Place};
+use crate::fs::spot::{Site, Spot, temporary_name};
+use crate::fs::{Fault, Kind, tree};
 use crate::request;
-use crate::response;
+use crate::response::{self, Change, ChangeKind};
 use crate::workspace::Workspace;
 
-/// Deletes a file or directory.
-pub fn run(_workspace: &Workspace<'_>, _args: &request::Delete) -> Result<response::Delete> {
-    Err(Error::new(Code::Io, "being written"))
+const VERB: &str = "delete";
+
+/// Deletes a file, a link or a directory.
+pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response::Delete> {
+    let place = workspace.resolve_with(&args.path, VERB, Last::Keep)?;
+    let stat = place.existing(workspace, VERB)?;
+    if place.is_root() {
+        return Err(
+            Error::at(Code::InvalidPath, VERB, &args.path, "it is the workspace itself").hint("delete what is in it")
+        );
+    }
+    workspace.check_change(&place, VERB)?;
+    let blame = |fault: Fault| match fault {
+        Fault::NotEmpty => fault.at(VERB, &args.path).hint("`recursive` deletes a directory with all it holds"),
+        fault => fault.at(VERB, &args.path),
+    };
+    let (fs, dir) = (workspace.fs, &place.dir);
+    let entries_deleted = match stat.kind {
+        Kind::Directory if args.recursive => delete_tree(workspace, &place)?,
+        Kind::Directory => fs.remove_dir(dir, &place.name).map(|()| 1).map_err(blame)?,
+        Kind::File | Kind::Link | Kind::Other => fs.unlink(dir, &place.name).map(|()| 1).map_err(blame)?,
+    };
+    fs.sync_dir(dir).map_err(blame)?;
+    workspace.changed(Change { kind: ChangeKind::Deleted, path: place.path.clone(), to: None, size: None });
+    Ok(response::Delete { path: place.path, entries_deleted })
+}
+
+/// Takes the whole tree out of sight at once, then removes it; after a crash a later call removes the rest.
+fn delete_tree(workspace: &Workspace<'_>, place: &Place) -> Result<u64> {
+    let blame = |fault: Fault| fault.at(VERB, &place.given);
+    let survey = tree::survey(workspace, place, VERB, workspace.policy.limits.max_files)?;
+    let refuse = |cause: String| {
+        Error::at(Code::Denied, VERB, &place.given, cause).hint("delete the other things in it one by one")
+    };
+    if survey.denied > 0 {
+        return Err(refuse(format!("`.agentignore` keeps {} entries in it from every tool", survey.denied)));
+    }
+    if survey.protected > 0 && !workspace.policy.allow_protected {
+        return Err(refuse(format!("it holds {} protected entries, such as `.git`", survey.protected)));
+    }
+    if survey.unnamed > 0 {
+        return Err(refuse(format!("it holds {} names that are not UTF-8", survey.unnamed)));
+    }
+    let site = Site { dir: place.dir.clone(), name: place.name.clone() };
+    let aside = site.beside(&temporary_name(workspace.fs));
+    let debris = vec![Spot::of(workspace, place).beside(&aside.name)];
+    Journal { debris, ..Journal::default() }.write(workspace)?;
+    let fs = workspace.fs;
+    let removed = site.rename(fs, &aside).and_then(|()| tree::remove(fs, &aside));
+    // What is left is put back, if anything moved at all.
+    let kept = removed.is_err() && aside.rename(fs, &site).is_ok();
+    Journal::clear(workspace).map_err(blame)?;
+    removed.map_err(|fault| match kept {
+        true => blame(fault).hint("a part of it was deleted; what could not be deleted is still there"),
+        false => blame(fault),
+    })?;
+    Ok(survey.files + survey.directories + survey.special)
 }

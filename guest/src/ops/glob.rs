@@ -1,11 +1,107 @@
 //! Finds files by name.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Code, Error, Result};
-use crate::request;
+use crate::fs::Kind;
+use crate::fs::walk::{Entry, Options, Start, Walk};
+use crate::request::{self, PathSort};
 use crate::response;
+use crate::search::cursor;
+use crate::search::glob::Glob;
+use crate::search::page::{self, Page, Rank};
 use crate::workspace::Workspace;
 
+const VERB: &str = "search";
+
 /// Finds files by name.
-pub fn run(_workspace: &Workspace<'_>, _args: &request::Glob) -> Result<response::Glob> {
-    Err(Error::new(Code::Io, "being written"))
+pub fn run(workspace: &Workspace<'_>, args: &request::Glob) -> Result<response::Glob> {
+    if args.limit == 0 {
+        return Err(Error::argument("limit", "it has to be at least 1"));
+    }
+    let glob = Glob::parse(&args.pattern, "pattern", workspace)?;
+    let fingerprint = cursor::fingerprint(&request::Glob { cursor: None, limit: 0, ..args.clone() });
+    let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
+    let (place, dir) = workspace.resolve_dir(&args.path, VERB)?;
+    let (start, after) = match position {
+        None => (None, None),
+        Some(Position::After(path)) => (Some(Start { path, inclusive: false }), None),
+        Some(Position::Ranked(rank)) => (None, Some(rank)),
+    };
+    let options = Options {
+        hidden: glob.hidden(args.include_hidden),
+        include_ignored: args.include_ignored,
+        max_depth: glob.max_depth,
+        prefix: glob.prefix.clone(),
+        start,
+    };
+    let mut walk = Walk::new(workspace, &place, &dir, options, VERB)?;
+    let size = page::size(args.limit);
+    let (paths, end) = match args.sort {
+        PathSort::Path => by_path(&mut walk, &glob, size),
+        PathSort::Modified => by_time(workspace, &mut walk, &glob, Page::new(size, after))?,
+    };
+    let next_cursor = end.as_ref().and_then(|end| cursor::seal(&fingerprint, end));
+    Ok(response::Glob { paths, skipped: walk.skipped, truncated: end.is_some(), next_cursor })
+}
+
+/// Where a page ended.
+#[derive(Serialize, Deserialize)]
+enum Position {
+    /// In the order of the walk.
+    After(String),
+    /// In order of time.
+    Ranked(Rank),
+}
+
+fn by_path(walk: &mut Walk<'_>, glob: &Glob, size: usize) -> (Vec<String>, Option<Position>) {
+    let mut paths = Vec::new();
+    let mut last = String::new();
+    while let Some(entry) = next_match(walk, glob) {
+        if paths.len() == size {
+            return (paths, Some(Position::After(last)));
+        }
+        last.clear();
+        last.push_str(entry.below());
+        paths.push(entry.path);
+    }
+    let end = walk.stopped.then(|| Position::After(walk.reached().to_owned()));
+    (paths, end)
+}
+
+fn by_time(
+    workspace: &Workspace<'_>,
+    walk: &mut Walk<'_>,
+    glob: &Glob,
+    mut page: Page<String>,
+) -> Result<(Vec<String>, Option<Position>)> {
+    while let Some(entry) = next_match(walk, glob) {
+        let modified = workspace.fs.stat(&entry.dir, &entry.name).ok().and_then(|stat| stat.modified);
+        page.push(Rank::by_time(modified, entry.below()), entry.path);
+    }
+    if walk.stopped {
+        return Err(too_many("modified", "path"));
+    }
+    let (paths, end) = page.finish();
+    Ok((paths, end.map(Position::Ranked)))
+}
+
+/// The failure of a call whose order needs more entries than one call can look at.
+pub(super) fn too_many(sort: &str, other: &str) -> Error {
+    Error::new(Code::LimitExceeded, format!("cannot sort by `{sort}`: the walk reached its limit of entries or time"))
+        .hint(format!("name a directory further down, or pass `sort: {other}`, which goes on page by page"))
+}
+
+fn next_match(walk: &mut Walk<'_>, glob: &Glob) -> Option<Entry> {
+    loop {
+        let entry = walk.next()?;
+        if entry.kind == Kind::Directory || !glob.matches(entry.below()) {
+            continue;
+        }
+        match entry.kind {
+            Kind::Link => walk.skipped.links += 1,
+            Kind::Other => walk.skipped.special += 1,
+            Kind::File | Kind::Directory => return Some(entry),
+        }
+    }
 }

@@ -1,11 +1,73 @@
 //! Moves a file or directory.
 
 use crate::error::{Code, Error, Result};
+use crate::fs::commit::{FileChange, commit, make_missing};
+use crate::fs::resolve::Place;
+use crate::fs::spot::Site;
+use crate::fs::{Fault, Kind, tree};
+use crate::ops::copy::ends;
 use crate::request;
-use crate::response;
+use crate::response::{self, Change, ChangeKind};
 use crate::workspace::Workspace;
 
-/// Moves a file or directory.
-pub fn run(_workspace: &Workspace<'_>, _args: &request::Transfer) -> Result<response::Transfer> {
-    Err(Error::new(Code::Io, "being written"))
+const VERB: &str = "move";
+
+/// Moves a file, a link or a directory.
+pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<response::Transfer> {
+    let (source, target) = ends(workspace, args, VERB)?;
+    workspace.check_change(&source, VERB)?;
+    let stat = source.existing(workspace, VERB)?;
+    let (mut files, mut bytes, mut notes) = (1, stat.size, Vec::new());
+    match stat.kind {
+        Kind::Directory => (files, bytes) = move_dir(workspace, &source, &target)?,
+        Kind::File if target.stat.is_none() && stat.size <= workspace.policy.limits.max_file_bytes => {
+            notes = move_file(workspace, &source, &target)?;
+        }
+        _ => rename(workspace, &source, &target)?,
+    }
+    let (source, destination) = (source.path, target.path);
+    Ok(response::Transfer { source, destination, files, bytes, notes })
+}
+
+/// Moves a file so that a crash leaves it at one name or the other.
+fn move_file(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Vec<String>> {
+    let (bytes, _) = workspace.read_whole(source, VERB)?;
+    let change =
+        FileChange { place: source.clone(), old: Some(bytes.clone()), new: Some(bytes), to: Some(target.clone()) };
+    commit(workspace, VERB, vec![change])
+}
+
+fn move_dir(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<(u64, u64)> {
+    let survey = tree::survey(workspace, source, VERB, workspace.policy.limits.max_entries)?;
+    if survey.denied > 0 {
+        let cause = format!("`.agentignore` keeps {} entries in it from every tool", survey.denied);
+        return Err(Error::at(Code::Denied, VERB, &source.given, cause).hint("move the other things in it one by one"));
+    }
+    rename(workspace, source, target)?;
+    Ok((survey.files, survey.bytes))
+}
+
+/// Renames at once. A link, FIFO or very large file is linked and unlinked, so
+/// that nothing is replaced that appeared meanwhile; a crash in between leaves both names.
+fn rename(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<()> {
+    let fs = workspace.fs;
+    let put = || {
+        let to = Site { dir: make_missing(fs, target, &mut Vec::new())?, name: target.name.clone() };
+        let from = Site { dir: source.dir.clone(), name: source.name.clone() };
+        let is_dir = source.stat.is_some_and(|stat| stat.kind == Kind::Directory);
+        match (is_dir, target.stat) {
+            (false, None) => from.move_to_free(fs, &to)?,
+            (true, None) if fs.stat(&to.dir, &to.name) != Err(Fault::NotFound) => return Err(Fault::Exists),
+            _ => from.rename(fs, &to)?,
+        }
+        fs.sync_dir(&from.dir)?;
+        fs.sync_dir(&to.dir)
+    };
+    put().map_err(|fault: Fault| match fault {
+        Fault::CrossDevice => fault.at(VERB, &target.given).hint("copy it, then delete the source"),
+        fault => fault.at(VERB, &target.given),
+    })?;
+    let (path, to) = (source.path.clone(), Some(target.path.clone()));
+    workspace.changed(Change { kind: ChangeKind::Moved, path, to, size: None });
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Text: encodings, line endings, lines, differences. Pure; touches no file.
 
+pub mod codec;
 pub mod document;
 pub mod encoding;
 pub mod eol;

@@ -1,0 +1,177 @@
+//! Names that outlive a call: where a change is, as the journal keeps it, and as
+//! an open directory and a name while it is made.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::fs::resolve::Place;
+use crate::fs::{Dir, Fault, File, Filesystem, FsResult, Kind, Open};
+use crate::workspace::{READ_SIZE, Workspace, hex};
+
+/// A name below a root, in a form that a later call can find again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spot {
+    /// The root's label.
+    pub root: String,
+    /// The directories from the root to the name.
+    pub above: Vec<String>,
+    /// The name.
+    pub name: String,
+}
+
+/// A name in an open directory.
+#[derive(Clone)]
+pub struct Site {
+    /// The directory.
+    pub dir: Dir,
+    /// The name in it.
+    pub name: String,
+}
+
+impl Spot {
+    /// The spot of a place that is not a root.
+    pub fn of(workspace: &Workspace<'_>, place: &Place) -> Self {
+        let root = workspace.roots.get(place.root).map(|root| root.label.clone()).unwrap_or_default();
+        let above = place.trail.iter().map(|(name, _)| name).chain(&place.missing).cloned().collect();
+        Self { root, above, name: place.name.clone() }
+    }
+
+    /// The name `name` in the same directory.
+    pub fn beside(&self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self.clone() }
+    }
+
+    /// The path as results show it.
+    pub fn path(&self) -> String {
+        let label = Some(&self.root).filter(|label| !label.is_empty());
+        label.into_iter().chain(&self.above).chain([&self.name]).cloned().collect::<Vec<_>>().join("/")
+    }
+
+    /// Opens the directory that the spot is in, through no link.
+    pub fn open(&self, workspace: &Workspace<'_>) -> FsResult<Site> {
+        let root = workspace.roots.iter().find(|root| root.label == self.root).ok_or(Fault::Gone)?;
+        let dir = self.above.iter().try_fold(root.dir.clone(), |dir, name| workspace.fs.open_dir(&dir, name))?;
+        Ok(Site { dir, name: self.name.clone() })
+    }
+
+    /// Whether it can be a spot at all: what comes from a journal may have been written by anyone.
+    pub fn is_sound(&self) -> bool {
+        let sound = |name: &String| !matches!(name.as_str(), "" | "." | "..") && !name.contains(['/', '\\', '\0']);
+        self.above.iter().all(sound) && sound(&self.name)
+    }
+}
+
+impl Site {
+    /// The name `name` in the same directory.
+    pub fn beside(&self, name: &str) -> Self {
+        Self { dir: self.dir.clone(), name: name.to_owned() }
+    }
+
+    /// Removes the name, if it is there.
+    pub fn discard(&self, fs: &dyn Filesystem) -> FsResult<()> {
+        match fs.unlink(&self.dir, &self.name) {
+            Err(Fault::NotFound) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Makes a new file with these bytes, durably.
+    pub fn create(&self, fs: &dyn Filesystem, bytes: &[u8]) -> FsResult<()> {
+        let file = fs.open_file(&self.dir, &self.name, Open::CreateNew)?;
+        fs.write(&file, 0, bytes)?;
+        fs.sync_file(&file)
+    }
+
+    /// Makes this file's bytes those of `from`, in place and durably.
+    pub fn overwrite(&self, fs: &dyn Filesystem, from: &Self) -> FsResult<()> {
+        let source = fs.open_file(&from.dir, &from.name, Open::Read)?;
+        let target = fs.open_file(&self.dir, &self.name, Open::Write)?;
+        let size = copy_bytes(fs, &source, &target)?;
+        fs.set_size(&target, size)?;
+        fs.sync_file(&target)
+    }
+
+    /// Makes this file's bytes `old` again, in place and durably, if they are not.
+    pub fn restore(&self, fs: &dyn Filesystem, old: &[u8]) -> FsResult<()> {
+        let file = fs.open_file(&self.dir, &self.name, Open::Write)?;
+        fs.write(&file, 0, old)?;
+        fs.set_size(&file, old.len() as u64)?;
+        fs.sync_file(&file)
+    }
+
+    /// Gives this file the name `to`, where nothing may be.
+    pub fn link(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
+        fs.link(&self.dir, &self.name, &to.dir, &to.name)
+    }
+
+    /// Renames this to `to`.
+    pub fn rename(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
+        fs.rename(&self.dir, &self.name, &to.dir, &to.name)
+    }
+
+    /// Gives this file the name `to` instead of its own, and never replaces what is there.
+    /// Where the file system has no hard links, something that appears between the look and the rename is replaced.
+    pub fn move_to_free(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
+        match self.link(fs, to) {
+            Err(Fault::Unsupported | Fault::Access) => match fs.stat(&to.dir, &to.name) {
+                Err(Fault::NotFound) => self.rename(fs, to),
+                Ok(_) => Err(Fault::Exists),
+                Err(fault) => Err(fault),
+            },
+            Err(fault) => Err(fault),
+            Ok(()) => fs.unlink(&self.dir, &self.name),
+        }
+    }
+
+    /// SHA-256 of the regular file of that name; none where there is none.
+    pub fn digest(&self, fs: &dyn Filesystem) -> FsResult<Option<String>> {
+        match fs.stat(&self.dir, &self.name) {
+            Ok(stat) if stat.kind == Kind::File => {}
+            Ok(_) | Err(Fault::NotFound) => return Ok(None),
+            Err(fault) => return Err(fault),
+        }
+        let file = fs.open_file(&self.dir, &self.name, Open::Read)?;
+        digest(fs, &file).map(Some)
+    }
+}
+
+/// SHA-256 of an open file in hexadecimal, in constant memory.
+pub fn digest(fs: &dyn Filesystem, file: &File) -> FsResult<String> {
+    let mut hash = Sha256::new();
+    each_part(fs, file, |_, part| {
+        hash.update(part);
+        Ok(())
+    })?;
+    Ok(hex(&hash.finalize()))
+}
+
+/// Copies the bytes of one open file to another, in constant memory; how many they were.
+pub fn copy_bytes(fs: &dyn Filesystem, from: &File, to: &File) -> FsResult<u64> {
+    each_part(fs, from, |offset, part| fs.write(to, offset, part))
+}
+
+fn each_part(fs: &dyn Filesystem, file: &File, mut take: impl FnMut(u64, &[u8]) -> FsResult<()>) -> FsResult<u64> {
+    let (mut offset, mut part) = (0, Vec::with_capacity(READ_SIZE));
+    loop {
+        part.clear();
+        if fs.read(file, offset, READ_SIZE, &mut part)? == 0 {
+            return Ok(offset);
+        }
+        take(offset, &part)?;
+        offset += part.len() as u64;
+    }
+}
+
+/// A name for a temporary file that nobody can guess, and that walks leave out.
+pub fn temporary_name(fs: &dyn Filesystem) -> String {
+    format!("{TEMPORARY_PREFIX}{:016x}{TEMPORARY_SUFFIX}", fs.random())
+}
+
+/// Whether `name` is one that [`temporary_name`] makes.
+pub fn is_temporary(name: &str) -> bool {
+    let digits = name.strip_prefix(TEMPORARY_PREFIX).and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX));
+    digits.is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+}
+
+const TEMPORARY_PREFIX: &str = ".paddock-";
+const TEMPORARY_SUFFIX: &str = ".tmp";

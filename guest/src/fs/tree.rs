@@ -1,0 +1,170 @@
+//! Whole trees: what they hold, copying them, removing them. No link is followed,
+//! and no depth of the tree is a depth of the stack.
+
+use crate::error::{Code, Error, Result};
+use crate::fs::ignore::Secrets;
+use crate::fs::protect::protected;
+use crate::fs::resolve::Place;
+use crate::fs::spot::{Site, copy_bytes, temporary_name};
+use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind, Open};
+use crate::workspace::Workspace;
+
+/// What a tree holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// Files and links.
+    pub files: u64,
+    /// Directories, the top one included.
+    pub directories: u64,
+    /// Size of the files, in bytes.
+    pub bytes: u64,
+    /// Entries that `.agentignore` keeps from every tool.
+    pub denied: u64,
+    /// FIFOs, sockets and devices.
+    pub special: u64,
+    /// Names that are not UTF-8.
+    pub unnamed: u64,
+    /// Protected names.
+    pub protected: u64,
+}
+
+/// Looks through the directory at `place`. Fails at the first part that cannot
+/// be looked at, and where there are more than `most` entries.
+pub fn survey(workspace: &Workspace<'_>, place: &Place, verb: &str, most: u64) -> Result<Survey> {
+    let fs = workspace.fs;
+    let blame = |fault: Fault| fault.at(verb, &place.given);
+    let top = place.open_dir(workspace, verb)?;
+    let mut secrets = place.secrets.clone();
+    secrets.enter(&place.name, &top, fs)?;
+    let mut survey = Survey { directories: 1, ..Survey::default() };
+    let mut ahead = vec![(top, secrets)];
+    while let Some((dir, secrets)) = ahead.pop() {
+        let listing = fs.list(&dir).map_err(blame)?;
+        if listing.unreadable > 0 {
+            return Err(Fault::Access.at(verb, &place.given));
+        }
+        survey.unnamed += listing.unnamed;
+        for entry in listing.entries {
+            survey.protected += u64::from(protected(&entry.name).is_some());
+            if secrets.denies(&entry.name, entry.kind == Kind::Directory) {
+                survey.denied += 1;
+                continue;
+            }
+            match entry.kind {
+                Kind::Directory => {
+                    let dir = fs.open_dir(&dir, &entry.name).map_err(blame)?;
+                    let mut below = secrets.clone();
+                    below.enter(&entry.name, &dir, fs)?;
+                    ahead.push((dir, below));
+                    survey.directories += 1;
+                }
+                Kind::File => {
+                    survey.files += 1;
+                    survey.bytes += fs.stat(&dir, &entry.name).map_err(blame)?.size;
+                }
+                Kind::Link => survey.files += 1,
+                Kind::Other => survey.special += 1,
+            }
+            if survey.files + survey.directories + survey.special > most {
+                return Err(too_many(place, verb, most));
+            }
+        }
+    }
+    Ok(survey)
+}
+
+fn too_many(place: &Place, verb: &str, most: u64) -> Error {
+    let cause = format!("it holds more than {most} entries, the most for one call");
+    Error::at(Code::LimitExceeded, verb, &place.given, cause).hint("do it in parts, one directory below it at a time")
+}
+
+/// Copies the directory `from`, whose rules are `secrets`, as the new directory
+/// `to`; what rules keep back, links that would lead elsewhere, and what is
+/// neither file, directory nor link is left out.
+pub fn copy(workspace: &Workspace<'_>, from: &Dir, secrets: &Secrets, to: &Site) -> FsResult<()> {
+    let fs = workspace.fs;
+    fs.make_dir(&to.dir, &to.name)?;
+    let top = fs.open_dir(&to.dir, &to.name)?;
+    let mut ahead = vec![(from.clone(), top, secrets.clone())];
+    while let Some((from, to, secrets)) = ahead.pop() {
+        for entry in fs.list(&from)?.entries {
+            if secrets.denies(&entry.name, entry.kind == Kind::Directory) {
+                continue;
+            }
+            let source = Site { dir: from.clone(), name: entry.name.clone() };
+            let target = Site { dir: to.clone(), name: entry.name.clone() };
+            match entry.kind {
+                Kind::Directory => {
+                    fs.make_dir(&to, &entry.name)?;
+                    let (from, to) = (fs.open_dir(&from, &entry.name)?, fs.open_dir(&to, &entry.name)?);
+                    let mut below = secrets.clone();
+                    below.enter(&entry.name, &from, fs).map_err(|error| Fault::Io(error.message))?;
+                    ahead.push((from, to, below));
+                }
+                Kind::File => {
+                    copy_file(workspace, &source, &target)?;
+                }
+                Kind::Link => fs.symlink(&to, &entry.name, &fs.read_link(&from, &entry.name)?)?,
+                Kind::Other => {}
+            }
+        }
+        fs.sync_dir(&to)?;
+    }
+    Ok(())
+}
+
+/// Copies the file `from` as the new file `to`, durably; how many bytes it has.
+///
+/// WASI cannot set a mode. Where the host carries modes over at a rename, the
+/// new content is renamed over a second link of the source, which gives it the
+/// source's mode, and then has that name.
+pub fn copy_file(workspace: &Workspace<'_>, from: &Site, to: &Site) -> FsResult<u64> {
+    let fs = workspace.fs;
+    let source = fs.open_file(&from.dir, &from.name, Open::Read)?;
+    let target = fs.open_file(&to.dir, &to.name, Open::CreateNew)?;
+    let size = copy_bytes(fs, &source, &target)?;
+    fs.sync_file(&target)?;
+    if workspace.policy.host.carries_modes {
+        let model = to.beside(&temporary_name(fs));
+        match from.link(fs, &model) {
+            Ok(()) => {
+                let carried = to.rename(fs, &model).and_then(|()| model.rename(fs, to));
+                carried.inspect_err(|_| drop(model.discard(fs)))?;
+            }
+            Err(Fault::Unsupported | Fault::Access | Fault::CrossDevice) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(size)
+}
+
+/// Removes the file, link or whole directory of that name; nothing there is fine.
+pub fn remove(fs: &dyn Filesystem, site: &Site) -> FsResult<()> {
+    match fs.stat(&site.dir, &site.name) {
+        Ok(stat) if stat.kind == Kind::Directory => {}
+        Ok(_) => return site.discard(fs),
+        Err(Fault::NotFound) => return Ok(()),
+        Err(fault) => return Err(fault),
+    }
+    let mut path = vec![site.clone()];
+    while let Some(top) = path.last().cloned() {
+        let dir = fs.open_dir(&top.dir, &top.name)?;
+        let mut deeper = None;
+        for entry in fs.list(&dir)?.entries {
+            let inner = Site { dir: dir.clone(), name: entry.name };
+            if entry.kind == Kind::Directory {
+                deeper = Some(inner);
+                break;
+            }
+            inner.discard(fs)?;
+        }
+        match deeper {
+            Some(inner) => path.push(inner),
+            None => {
+                fs.remove_dir(&top.dir, &top.name)?;
+                path.pop();
+            }
+        }
+    }
+    Ok(())
+}

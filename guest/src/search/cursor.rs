@@ -1,0 +1,68 @@
+//! Cursors: where a result ended, for the caller to hand back. They hold no
+//! right: what is in one is compared with names, and opens nothing.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, Result};
+
+/// Raised when the meaning of a position changes.
+const VERSION: u32 = 1;
+/// Hexadecimal digits of the fingerprint of the arguments.
+const FINGERPRINT_DIGITS: usize = 16;
+/// Bytes of a cursor: the longest path and some numbers fit.
+const MAX_CURSOR_BYTES: usize = 16 * 1024;
+
+/// A fingerprint of the arguments for which a cursor is good: all but the cursor and the limit.
+pub fn fingerprint(arguments: &impl std::fmt::Debug) -> String {
+    let mut digits = crate::workspace::sha256(format!("{arguments:?}").as_bytes());
+    digits.truncate(FINGERPRINT_DIGITS);
+    digits
+}
+
+/// The cursor that continues at `position`.
+pub fn seal(fingerprint: &str, position: &impl Serialize) -> Option<String> {
+    let json = serde_json::to_vec(&(VERSION, fingerprint, position)).ok()?;
+    Some(URL_SAFE_NO_PAD.encode(json))
+}
+
+/// The position that a cursor continues at; none without a cursor.
+pub fn open<P: DeserializeOwned>(cursor: Option<&str>, fingerprint: &str) -> Result<Option<P>> {
+    let Some(cursor) = cursor else { return Ok(None) };
+    let refuse = |cause: &str| {
+        Error::argument("cursor", cause)
+            .hint("repeat the call without `cursor`, then pass on each `next_cursor` with the same arguments")
+    };
+    let sealed = Some(cursor).filter(|cursor| cursor.len() <= MAX_CURSOR_BYTES);
+    let json = sealed.and_then(|cursor| URL_SAFE_NO_PAD.decode(cursor).ok());
+    let parsed = json.and_then(|json| serde_json::from_slice::<(u32, String, serde_json::Value)>(&json).ok());
+    let Some((version, made_for, position)) = parsed else { return Err(refuse("it is not a cursor")) };
+    if version != VERSION {
+        return Err(refuse("it is from another version"));
+    }
+    if made_for != fingerprint {
+        return Err(refuse("it belongs to a call with other arguments"));
+    }
+    serde_json::from_value(position).map(Some).map_err(|_| refuse("it is not a cursor"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+
+    #[test]
+    fn a_cursor_comes_back_and_fits_its_arguments_only() {
+        let cursor = seal("abc", &("src/ä.rs", 7)).unwrap();
+        assert_eq!(open(Some(&cursor), "abc").unwrap(), Some(("src/ä.rs".to_owned(), 7)));
+        assert_eq!(open::<(String, u8)>(None, "abc").unwrap(), None);
+        for (cursor, key) in [(cursor.as_str(), "abd"), ("", "abc"), ("!!", "abc"), ("bnVsbA", "abc")] {
+            let error = open::<(String, u8)>(Some(cursor), key).unwrap_err();
+            assert_eq!(error.code, Code::InvalidArgument);
+            assert!(error.hint.unwrap().contains("without `cursor`"));
+        }
+        assert!(open::<u8>(Some(&cursor), "abc").is_err());
+    }
+}

@@ -1,0 +1,111 @@
+//! Globs as tools take them, and what they tell of where to look.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use crate::error::{Code, Error, Result};
+use crate::fs::walk::Hidden;
+use crate::workspace::Workspace;
+
+/// Bytes of a glob, and levels of braces in it: beyond, compiling it would take the time.
+const MAX_GLOB_BYTES: usize = 4 * 1024;
+const MAX_BRACES: usize = 16;
+
+/// A compiled glob, relative to the directory that is walked.
+pub struct Glob {
+    set: GlobSet,
+    /// The glob has no `/`: it is compared with names.
+    names: bool,
+    /// Names with which every match starts.
+    pub prefix: Vec<String>,
+    /// Levels below which nothing matches.
+    pub max_depth: Option<u32>,
+    /// Parts of the glob that name hidden entries.
+    dotted: GlobSet,
+}
+
+impl Glob {
+    /// Compiles the glob that `argument` holds.
+    pub fn parse(pattern: &str, argument: &str, workspace: &Workspace<'_>) -> Result<Self> {
+        check(pattern, argument, workspace)?;
+        let names = !pattern.contains('/');
+        let mut parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+        if pattern.ends_with('/') {
+            parts.push("**");
+        }
+        if parts.is_empty() {
+            return Err(Error::argument(argument, "the glob is empty").hint("`**` matches every file"));
+        }
+        let glob = parts.join("/");
+        let literal = |part: &&&str| !part.contains(['*', '?', '[', ']', '{', '}']);
+        let bounded = !names && !glob.contains("**");
+        Ok(Self {
+            set: compile([glob.as_str()]).map_err(|cause| Error::argument(argument, cause))?,
+            names,
+            prefix: if names {
+                Vec::new()
+            } else {
+                parts.iter().take_while(literal).map(|part| (*part).to_owned()).collect()
+            },
+            max_depth: bounded.then(|| u32::try_from(glob.split('/').count()).unwrap_or(u32::MAX)),
+            dotted: dotted(&parts),
+        })
+    }
+
+    /// Whether it matches the entry at `path`, relative to the directory that is walked.
+    pub fn matches(&self, path: &str) -> bool {
+        let name = || path.rsplit('/').next().unwrap_or(path);
+        self.set.is_match(if self.names { name() } else { path })
+    }
+
+    /// Which hidden entries a walk has to show: all if asked for, else those that the glob names.
+    pub fn hidden(&self, include: bool) -> Hidden {
+        if include { Hidden::Show } else { Hidden::Only(self.dotted.clone()) }
+    }
+}
+
+fn check(pattern: &str, argument: &str, workspace: &Workspace<'_>) -> Result<()> {
+    if pattern.len() > MAX_GLOB_BYTES {
+        return Err(Error::argument(argument, format!("the glob is longer than {MAX_GLOB_BYTES} bytes")));
+    }
+    if pattern.contains('\0') {
+        return Err(Error::argument(argument, "a glob holds no NUL byte"));
+    }
+    if pattern.contains('\\') {
+        return Err(Error::argument(argument, "a glob holds no backslash")
+            .hint("separate directories by `/`, and put a special character in brackets: `[*]`"));
+    }
+    if pattern.split('/').any(|part| part == "..") {
+        return Err(Error::at(Code::OutsideWorkspace, "match", pattern, "a glob does not go up by `..`")
+            .hint("pass the directory as `path`, and a glob relative to it"));
+    }
+    let in_root = |name: &String| pattern.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('/'));
+    if workspace.roots.iter().flat_map(|root| &root.names).any(in_root) {
+        return Err(Error::argument(argument, "a glob is not an absolute path")
+            .hint("pass the directory as `path`, and a glob relative to it"));
+    }
+    let levels = pattern.chars().scan(0_usize, |level, c| {
+        *level = if c == '{' { *level + 1 } else { level.saturating_sub(usize::from(c == '}')) };
+        Some(*level)
+    });
+    if levels.max().unwrap_or(0) > MAX_BRACES {
+        return Err(Error::argument(argument, format!("braces are nested deeper than {MAX_BRACES}")));
+    }
+    Ok(())
+}
+
+fn compile<'g>(globs: impl IntoIterator<Item = &'g str>) -> std::result::Result<GlobSet, String> {
+    let mut set = GlobSetBuilder::new();
+    for glob in globs {
+        let built =
+            GlobBuilder::new(glob).literal_separator(true).backslash_escape(false).empty_alternates(true).build();
+        set.add(built.map_err(|error| error.kind().to_string())?);
+    }
+    set.build().map_err(|_| "the glob is too complex".to_owned())
+}
+
+/// The parts that name a hidden entry: they start with a dot, or an alternative in them does.
+fn dotted(parts: &[&str]) -> GlobSet {
+    let named = |part: &&str| part.starts_with('.') || part.contains("{.") || part.contains(",.");
+    let globs = parts.iter().copied().filter(named).filter(|part| compile([*part]).is_ok());
+    compile(globs).unwrap_or_default()
+}

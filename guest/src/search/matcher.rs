@@ -1,0 +1,170 @@
+//! The regular expression of a search: linear in the text whatever the pattern.
+//!
+//! A search by lines runs over a whole buffer at once, which lets the engine
+//! skip from one possible match to the next. For that to find what a search
+//! line by line would, the expression is changed so that it cannot match a line
+//! ending: see [`within_lines`].
+
+use regex_automata::meta::{BuildError, Cache, Config, Regex};
+use regex_automata::util::syntax;
+use regex_automata::{Input, Span};
+use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look};
+
+use crate::error::{Error, Result};
+use crate::request::{Grep, LetterCase};
+
+/// Bytes of a pattern.
+const MAX_PATTERN_BYTES: usize = 64 * 1024;
+/// Bytes of a compiled pattern, and of the states that a search keeps at a time.
+const MAX_PROGRAM_BYTES: usize = 10 * 1024 * 1024;
+const CACHE_BYTES: usize = 4 * 1024 * 1024;
+/// Levels of groups: parsing is recursive.
+const MAX_NESTING: u32 = 200;
+
+/// A compiled pattern with the memory that it searches in.
+pub struct Matcher {
+    regex: Regex,
+    cache: Cache,
+}
+
+impl Matcher {
+    /// Compiles the pattern of a search.
+    pub fn new(args: &Grep) -> Result<Self> {
+        if args.pattern.is_empty() {
+            return Err(
+                Error::argument("pattern", "it is empty").hint("`glob` finds files by name, `^` matches every line")
+            );
+        }
+        if args.pattern.len() > MAX_PATTERN_BYTES {
+            return Err(Error::argument("pattern", format!("it is longer than {MAX_PATTERN_BYTES} bytes")));
+        }
+        let mut hir = parse(args)?;
+        if !args.multiline {
+            hir = within_lines(hir).ok_or_else(|| {
+                Error::argument("pattern", "it matches a line ending, and a search goes line by line")
+                    .hint("pass `multiline: true` to match across lines")
+            })?;
+        }
+        let config =
+            Config::new().utf8_empty(false).nfa_size_limit(Some(MAX_PROGRAM_BYTES)).hybrid_cache_capacity(CACHE_BYTES);
+        let regex = Regex::builder().configure(config).build_from_hir(&hir).map_err(|error| refuse_build(&error))?;
+        Ok(Self { cache: regex.create_cache(), regex })
+    }
+
+    /// The first match in `text` from `at` on; what is before `at` is looked back at.
+    pub fn find(&mut self, text: &[u8], at: usize) -> Option<Span> {
+        if at > text.len() {
+            return None;
+        }
+        let input = Input::new(text).range(at..);
+        Some(self.regex.search_with(&mut self.cache, &input)?.span())
+    }
+}
+
+fn parse(args: &Grep) -> Result<Hir> {
+    let escaped;
+    let pattern = if args.fixed {
+        escaped = regex_syntax::escape(&args.pattern);
+        escaped.as_str()
+    } else {
+        args.pattern.as_str()
+    };
+    let fold = match args.letter_case {
+        LetterCase::Sensitive => false,
+        LetterCase::Insensitive => true,
+        LetterCase::Smart => !has_upper(pattern),
+    };
+    let config = syntax::Config::new().multi_line(true).crlf(true).utf8(false).case_insensitive(fold);
+    syntax::parse_with(pattern, &config.nest_limit(MAX_NESTING)).map_err(|error| refuse_syntax(&error))
+}
+
+fn refuse_syntax(error: &regex_syntax::Error) -> Error {
+    use regex_syntax::ast::ErrorKind;
+    let (cause, at) = match error {
+        regex_syntax::Error::Parse(error) => (error.kind().to_string(), error.span().start.offset),
+        regex_syntax::Error::Translate(error) => (error.kind().to_string(), error.span().start.offset),
+        _ => ("it does not parse".to_owned(), 0),
+    };
+    let refused = Error::argument("pattern", format!("{cause}, at byte {at}"));
+    match error {
+        regex_syntax::Error::Parse(error) => match error.kind() {
+            ErrorKind::UnsupportedLookAround => refused.hint(
+                "the engine is linear-time and has no look-around: match more than is needed, use `\\b`, or search twice",
+            ),
+            ErrorKind::UnsupportedBackreference => {
+                refused.hint("the engine is linear-time and has no back-references: write out what repeats")
+            }
+            _ => refused.hint("escape special characters by `\\`, or pass `fixed: true` to search for plain text"),
+        },
+        _ => refused,
+    }
+}
+
+fn refuse_build(error: &BuildError) -> Error {
+    match error.size_limit() {
+        Some(_) => Error::argument("pattern", format!("compiled, it is larger than {MAX_PROGRAM_BYTES} bytes"))
+            .hint("use smaller repetition counts, or ASCII classes such as `[0-9]` for `\\d`"),
+        None => Error::argument("pattern", "it cannot be compiled"),
+    }
+}
+
+/// Whether the pattern asks for an upper-case letter; `\S` and `\p{Lu}` do not.
+fn has_upper(pattern: &str) -> bool {
+    let mut rest = pattern.chars();
+    while let Some(c) = rest.next() {
+        if c.is_uppercase() {
+            return true;
+        }
+        let escape = if c == '\\' { rest.next() } else { None };
+        if matches!(escape, Some('p' | 'P' | 'x' | 'u' | 'U')) && rest.as_str().starts_with('{') {
+            rest.by_ref().find(|c| *c == '}');
+        } else if matches!(escape, Some('p' | 'P')) {
+            rest.next();
+        }
+        // The name of a group.
+        if c == '(' && (rest.as_str().starts_with("?P<") || rest.as_str().starts_with("?<")) {
+            rest.by_ref().find(|c| *c == '>');
+        }
+    }
+    false
+}
+
+/// The expression without line endings: classes lose `\n` and `\r`, `\A` and
+/// `\z` mean the ends of a line, groups capture nothing. None where it asks for
+/// a line feed.
+fn within_lines(hir: Hir) -> Option<Hir> {
+    Some(match hir.into_kind() {
+        HirKind::Empty => Hir::empty(),
+        HirKind::Literal(literal) if literal.0.contains(&b'\n') => return None,
+        HirKind::Literal(literal) => Hir::literal(literal.0),
+        HirKind::Class(class) => Hir::class(without_endings(class)?),
+        HirKind::Look(Look::Start | Look::StartLF) => Hir::look(Look::StartCRLF),
+        HirKind::Look(Look::End | Look::EndLF) => Hir::look(Look::EndCRLF),
+        HirKind::Look(look) => Hir::look(look),
+        HirKind::Repetition(repetition) => {
+            let sub = within_lines((*repetition.sub).clone())?;
+            Hir::repetition(repetition.with(sub))
+        }
+        HirKind::Capture(capture) => within_lines(*capture.sub)?,
+        HirKind::Concat(parts) => Hir::concat(parts.into_iter().map(within_lines).collect::<Option<_>>()?),
+        HirKind::Alternation(parts) => Hir::alternation(parts.into_iter().map(within_lines).collect::<Option<_>>()?),
+    })
+}
+
+/// None where the class had line endings only.
+fn without_endings(class: Class) -> Option<Class> {
+    match class {
+        Class::Unicode(mut class) => {
+            let was_empty = class.ranges().is_empty();
+            let endings = [ClassUnicodeRange::new('\n', '\n'), ClassUnicodeRange::new('\r', '\r')];
+            class.difference(&ClassUnicode::new(endings));
+            (was_empty || !class.ranges().is_empty()).then_some(Class::Unicode(class))
+        }
+        Class::Bytes(mut class) => {
+            let was_empty = class.ranges().is_empty();
+            class
+                .difference(&ClassBytes::new([ClassBytesRange::new(b'\n', b'\n'), ClassBytesRange::new(b'\r', b'\r')]));
+            (was_empty || !class.ranges().is_empty()).then_some(Class::Bytes(class))
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! What the searching operations share: cursors, globs, pages in an order, and
+//! the search in one file.
+
+pub mod cursor;
+pub mod glob;
+pub mod matcher;
+pub mod page;
+pub mod render;
+pub mod scan;
+pub mod source;

@@ -1,0 +1,153 @@
+//! The text of one file after another, in one buffer: whole where it is small,
+//! else in windows that end where a line does.
+
+use std::ops::Range;
+
+use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
+
+use crate::fs::{File, Filesystem, FsResult};
+use crate::text::encoding;
+use crate::workspace::READ_SIZE;
+
+/// Bytes of a window. A larger one reads no faster, and is no longer in the processor's cache.
+const WINDOW: usize = 1024 * 1024;
+/// Bytes of a line before it is searched in parts.
+pub const MAX_LINE: usize = 16 * 1024 * 1024;
+/// Bytes by which binary files are told.
+const HEAD: usize = 8 * 1024;
+/// What a host may cut a read to has this for a factor; what is left of a file seldom has.
+const BLOCK: usize = 4 * 1024;
+
+/// What a file turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opened {
+    /// Text, of which [`Source::next_window`] gives the windows.
+    Text,
+    /// Not text.
+    Binary,
+    /// A text that has to be held whole, and is over the limit.
+    TooLarge,
+}
+
+/// A part of a file's text.
+pub struct Window<'s> {
+    /// Whole lines, unless the line is too long.
+    pub text: &'s [u8],
+    /// Bytes of the first line that earlier windows had.
+    pub continued: u64,
+    /// Whether this is the first window that ends in a line that is too long.
+    pub splits_line: bool,
+    /// Whether the text ends with it.
+    pub is_last: bool,
+}
+
+/// One file after another.
+pub struct Source<'a> {
+    /// Bytes read so far, of all files.
+    pub bytes_read: u64,
+    fs: &'a dyn Filesystem,
+    max_whole: u64,
+    buffer: Vec<u8>,
+    file: Option<File>,
+    offset: u64,
+    ended: bool,
+    window: Range<usize>,
+    continued: u64,
+}
+
+impl<'a> Source<'a> {
+    /// No file yet. Those that are held whole may have `max_whole` bytes.
+    pub fn new(fs: &'a dyn Filesystem, max_whole: u64) -> Self {
+        let buffer = Vec::new();
+        Self { bytes_read: 0, fs, max_whole, buffer, file: None, offset: 0, ended: false, window: 0..0, continued: 0 }
+    }
+
+    /// Begins a file; `whole` asks for one window.
+    pub fn open(&mut self, file: File, whole: bool) -> FsResult<Opened> {
+        self.buffer.clear();
+        self.buffer.shrink_to(2 * WINDOW);
+        (self.file, self.offset, self.ended, self.window, self.continued) = (Some(file), 0, false, 0..0, 0);
+        self.fill(1)?;
+        let head = self.buffer.get(..HEAD).unwrap_or(&self.buffer);
+        if encoding::is_binary(head) {
+            return Ok(Opened::Binary);
+        }
+        if let Some(utf16) = utf16(head) {
+            return self.decode_whole(utf16);
+        }
+        if head.starts_with(b"\xef\xbb\xbf") {
+            self.window = 0..3;
+        }
+        Ok(if whole && !self.fill_whole()? { Opened::TooLarge } else { Opened::Text })
+    }
+
+    /// The next window; none after the last.
+    pub fn next_window(&mut self) -> FsResult<Option<Window<'_>>> {
+        if self.ended && self.window.end >= self.buffer.len() {
+            return Ok(None);
+        }
+        self.buffer.drain(..self.window.end);
+        self.window = 0..0;
+        self.fill(WINDOW)?;
+        let mut end = self.end_of_lines(0);
+        while end.is_none() && !self.ended && self.buffer.len() < MAX_LINE {
+            let had = self.buffer.len();
+            self.fill(had + WINDOW)?;
+            end = self.end_of_lines(had);
+        }
+        let continued = self.continued;
+        let splits = end.is_none() && !self.ended;
+        let length = if self.ended { self.buffer.len() } else { end.unwrap_or(self.buffer.len()) };
+        self.continued = if splits { continued + length as u64 } else { 0 };
+        self.window = 0..length;
+        let text = self.buffer.get(..length).unwrap_or_default();
+        let splits_line = splits && continued == 0;
+        Ok(Some(Window { text, continued, splits_line, is_last: self.ended && length == self.buffer.len() }))
+    }
+
+    /// Where the last line that ends in the buffer, from `from` on, has its end.
+    fn end_of_lines(&self, from: usize) -> Option<usize> {
+        memchr::memrchr(b'\n', self.buffer.get(from..)?).map(|at| from + at + 1)
+    }
+
+    /// Reads until the buffer has `wanted` bytes or the file has no more.
+    fn fill(&mut self, wanted: usize) -> FsResult<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        while !self.ended && self.buffer.len() < wanted {
+            if wanted > WINDOW {
+                self.buffer.reserve_exact((wanted + READ_SIZE).saturating_sub(self.buffer.len()));
+            }
+            let read = self.fs.read(file, self.offset, READ_SIZE, &mut self.buffer)?;
+            self.offset += read as u64;
+            self.bytes_read += read as u64;
+            // A short read is the end, unless a host gives less a call: asking again would double the calls.
+            self.ended = read == 0 || (read < READ_SIZE && !read.is_multiple_of(BLOCK));
+        }
+        Ok(())
+    }
+
+    /// Whether the whole file is in the buffer.
+    fn fill_whole(&mut self) -> FsResult<bool> {
+        while !self.ended && self.buffer.len() as u64 <= self.max_whole {
+            self.fill(self.buffer.len() + WINDOW)?;
+        }
+        Ok(self.buffer.len() as u64 <= self.max_whole)
+    }
+
+    fn decode_whole(&mut self, encoding: &'static Encoding) -> FsResult<Opened> {
+        if !self.fill_whole()? {
+            return Ok(Opened::TooLarge);
+        }
+        let (text, _) = encoding.decode_with_bom_removal(&self.buffer);
+        self.buffer = text.into_owned().into_bytes();
+        Ok(Opened::Text)
+    }
+}
+
+fn utf16(head: &[u8]) -> Option<&'static Encoding> {
+    let marked = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
+    if !marked && memchr::memchr(0, head).is_none() {
+        return None;
+    }
+    Some(encoding::detect(head).encoding).filter(|encoding| *encoding == UTF_16LE || *encoding == UTF_16BE)
+}
