@@ -4,6 +4,11 @@ pub mod codec;
 pub mod document;
 pub mod encoding;
 pub mod eol;
+pub mod indent;
+pub mod lines;
+pub mod mime;
+pub mod page;
+pub mod time;
 
 /// How alike two strings are, from 0 to 1.
 pub fn similarity(a: &str, b: &str) -> f32 {
