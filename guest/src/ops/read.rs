@@ -366,12 +366,12 @@ mod tests {
         assert_eq!((result.content.as_str(), result.start_line), ("line 200000", 200_000));
         let error = read_with(text.as_bytes(), &small(1000), |args| args.offset = 200_001).unwrap_err();
         assert!(error.message.ends_with("the file has 200000 lines"));
-        let mut middle = |args: &mut Read| {
+        let middle = |args: &mut Read| {
             args.mode = ReadMode::Base64;
             args.offset = 100_000;
             args.limit = Some(3);
         };
-        let result = read_with(text.as_bytes(), &small(1000), &mut middle).unwrap();
+        let result = read_with(text.as_bytes(), &small(1000), middle).unwrap();
         assert_eq!(STANDARD.decode(result.content).unwrap(), text.as_bytes()[99_999..100_002]);
     }
 

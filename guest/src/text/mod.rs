@@ -1,12 +1,15 @@
 //! Text: encodings, line endings, lines, differences. Pure; touches no file.
 
 pub mod codec;
+pub mod diff;
 pub mod document;
 pub mod encoding;
 pub mod eol;
+pub mod find;
 pub mod indent;
 pub mod lines;
 pub mod mime;
+pub mod nearest;
 pub mod page;
 pub mod time;
 

@@ -127,10 +127,14 @@ impl<'w> Content<'w> {
 
     /// The failure of a call that needs text.
     pub fn binary(&self, sample: &[u8]) -> Error {
-        let cause = format!("it is binary: {} bytes of {}", self.size(), self.mime(sample, None));
-        Error::at(Code::BinaryFile, self.verb, &self.place.given, cause)
-            .hint("`read_file` with `mode: \"base64\"` gives its bytes")
+        binary(self.place, self.verb, self.size(), sample)
     }
+}
+
+/// The failure of a call that needs text, for a file of `size` bytes that starts with `head`.
+pub fn binary(place: &Place, verb: &str, size: u64, head: &[u8]) -> Error {
+    let cause = format!("it is binary: {size} bytes of {}", mime::of(&place.name, head, false));
+    Error::at(Code::BinaryFile, verb, &place.given, cause).hint("`read_file` with `mode: \"base64\"` gives its bytes")
 }
 
 impl Source for Content<'_> {
