@@ -259,14 +259,18 @@ fn translate(line: &str) -> Option<String> {
             }
             '{' | '}' => out.extend(['\\', c]),
             '[' => {
-                let class = class_length(rest.as_str());
-                let (inside, after) = rest.as_str().split_at(class);
+                let (class, after) = split_class(rest.as_str());
                 out.push('[');
-                out.push_str(&posix_classes(inside));
+                out.push_str(&posix_classes(&class));
                 rest = after.chars();
             }
             _ => out.push(c),
         }
+    }
+    // What keeps a class from matching a `/` must not anchor the rule.
+    let is_name = !line.trim_end_matches('/').contains('/');
+    if is_name && out.trim_end_matches('/').contains('/') {
+        out.insert_str(usize::from(out.starts_with('!')), "**/");
     }
     // The builder would cut this white space, which git keeps.
     let bare = |c: &char| c.is_whitespace() && !out.ends_with("\\ ");
@@ -283,6 +287,18 @@ fn trim_spaces(line: &str) -> &str {
     let escaped = trimmed.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
     let keep = trimmed.len() + usize::from(escaped && trimmed.len() < line.len());
     line.get(..keep).unwrap_or(line)
+}
+
+/// What follows a `[`, up to and with its `]`, and the rest. A negated class,
+/// which globset lets match a `/`, is given one not to match.
+pub(crate) fn split_class(rest: &str) -> (String, &str) {
+    let (class, after) = rest.split_at(class_length(rest));
+    let front = match class.strip_prefix(['!', '^']) {
+        None => return (class.to_owned(), after),
+        Some(members) => 1 + usize::from(members.starts_with(']')),
+    };
+    let (front, members) = class.split_at(front);
+    (format!("{front}/{members}"), after)
 }
 
 /// Bytes of what follows a `[` up to and with its `]`; 0 where it is not closed.
