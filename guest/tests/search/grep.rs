@@ -63,8 +63,9 @@ proptest! {
 #[test]
 fn goes_on_over_the_edges_of_windows() {
     let fs = memory();
-    let line =
-        |n: usize| if n % 5_000 == 0 { format!("needle {n}\n") } else { format!("line {n} {}\n", "-".repeat(n % 97)) };
+    let line = |n: usize| {
+        if n.is_multiple_of(5_000) { format!("needle {n}\n") } else { format!("line {n} {}\n", "-".repeat(n % 97)) }
+    };
     let text: String = (1..=100_000).map(line).collect();
     assert!(text.len() > 5 << 20);
     put(&fs, "big", text.as_bytes());

@@ -91,22 +91,28 @@ fn what_is_left_out_is_counted() {
 fn limits_end_a_walk_with_a_cursor() {
     let fs = memory();
     for index in 0..50 {
-        put(&fs, &format!("d{}/{index:02}", index / 10), b"s\n");
+        put(&fs, &format!("d{}/e/{index:02}", index / 10), b"s\n");
     }
     let mut policy = Policy::default();
-    policy.limits.max_entries = 7;
-    let (mut args, mut paths, mut pages) = (search("s"), Vec::new(), 0);
-    loop {
-        let Response::Grep(page) = run_with(&fs, &policy, Request::Grep(args.clone())).unwrap() else { panic!() };
-        paths.extend(page.matches.into_iter().map(|m| m.path));
-        pages += 1;
-        args.cursor = page.next_cursor;
-        if args.cursor.is_none() {
-            break;
+    for (max_entries, max_time_ms) in [(7, 30_000), (1, 30_000), (5_000, 0)] {
+        (policy.limits.max_entries, policy.limits.max_time_ms) = (max_entries, max_time_ms);
+        let (mut args, mut paths, mut pages) = (search("s"), Vec::new(), 0);
+        loop {
+            let Response::Grep(page) = run_with(&fs, &policy, Request::Grep(args.clone())).unwrap() else { panic!() };
+            paths.extend(page.matches.into_iter().map(|m| m.path));
+            pages += 1;
+            assert!(pages < 200, "it does not get on");
+            args.cursor = page.next_cursor;
+            if args.cursor.is_none() {
+                break;
+            }
         }
+        let whole: Vec<_> = searched(&fs, search("s")).matches.into_iter().map(|m| m.path).collect();
+        assert_eq!((paths.len(), &paths), (50, &whole));
+        assert!(pages > 5);
     }
-    assert_eq!(paths.len(), 50);
-    assert!(pages > 5);
+    policy.limits.max_entries = 7;
+    policy.limits.max_time_ms = 30_000;
     let mut args = list();
     args.sort = paddock_guest::request::ListSort::Size;
     args.depth = 9;
@@ -195,4 +201,19 @@ fn a_listing_says_what_is_there() {
     assert_eq!(run(&fs, Request::List(args.clone())).unwrap_err().code, Code::NotADirectory);
     args.path = "sub".to_owned();
     assert_eq!(listed(&fs, args).entries[0].path, "sub/b.txt");
+}
+
+#[test]
+fn large_rule_files_cost_little() {
+    let fs = memory();
+    let rules = "*a*b*\n".repeat(20_000);
+    for depth in 1..12 {
+        put(&fs, &format!("{}.gitignore", "d/".repeat(depth)), rules.as_bytes());
+        put(&fs, &format!("{}f", "d/".repeat(depth)), b"s");
+    }
+    let started = std::time::Instant::now();
+    let found = searched(&fs, search("s"));
+    assert_eq!((found.matches.len(), found.skipped.unreadable > 8), (11, true));
+    println!("{:?}", started.elapsed());
+    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
 }
