@@ -32,7 +32,7 @@ impl Loss {
                 let cause =
                     format!("bytes there are not valid {name}, and the change would alter what they are read as");
                 Error::at(Code::EncodingLoss, verb, path, cause)
-                    .hint("choose a smaller `old_text`, without the damaged characters (shown as U+FFFD) and those beside them")
+                    .hint("leave the damaged characters (shown as U+FFFD) and those beside them as they are")
             }
         }
     }

@@ -1,6 +1,8 @@
 //! Why a text was not found in another one, and what is nearest to it. The work
 //! is bounded: one pass over the text, then a comparison of the few best lines.
 
+use std::collections::VecDeque;
+
 use super::find;
 
 /// Places that are told.
@@ -47,7 +49,9 @@ fn squeezed_places(text: &str, wanted: &str) -> Vec<Place> {
             let line = find::line_numbers(text, std::iter::once(range.start)).first().copied()?;
             let line_start = text.get(..range.start)?.rfind('\n').map_or(0, |at| at + 1);
             let count = found.lines().count();
-            let lines = text.get(line_start..)?.split_inclusive('\n').take(count.min(PLACE_LINES)).collect::<String>();
+            // Of a very long line, what is shown starts at the place.
+            let from = if range.start - line_start > SHOWN_CHARS / 2 { range.start } else { line_start };
+            let lines = text.get(from..)?.split_inclusive('\n').take(count.min(PLACE_LINES)).collect::<String>();
             Some(Place { line, shown: show(&lines), difference: Some(difference(found, &lines, wanted)) })
         })
         .collect()
@@ -95,18 +99,36 @@ fn difference(found: &str, lines: &str, wanted: &str) -> &'static str {
     }
 }
 
-/// Places whose lines have many pairs of bytes in common with the longest line.
+/// Places whose lines are alike, told by the longest line first.
 fn similar_places(text: &str, wanted: &str) -> Vec<Place> {
-    let wanted_lines: Vec<_> = wanted.lines().take(200).collect();
-    let longest = wanted_lines.iter().enumerate().max_by_key(|(_, line)| line.trim().len());
+    let wanted: Vec<_> = wanted.lines().take(200).collect();
+    let longest = wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().len());
     let Some((anchor, line)) = longest.filter(|(_, line)| line.trim().len() >= 2) else { return Vec::new() };
-    let pairs = Pairs::of(cut(line.trim()));
+    let count = wanted.len().min(PLACE_LINES);
+    let mut candidates: Vec<_> = best_starts(text, line, anchor)
+        .into_iter()
+        .map(|start| {
+            let lines: Vec<_> = text.get(start..).unwrap_or_default().split_inclusive('\n').take(count).collect();
+            (likeness(&lines, &wanted), start, lines.concat())
+        })
+        .filter(|(likeness, _, _)| *likeness >= 0.5)
+        .collect();
+    candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    candidates.truncate(PLACES);
+    let number = |start| find::line_numbers(text, std::iter::once(start)).first().copied().unwrap_or(1);
+    candidates
+        .into_iter()
+        .map(|(_, start, lines)| Place { line: number(start), shown: show(&lines), difference: None })
+        .collect()
+}
+
+/// Where the places start of which the line number `anchor` has the most pairs of bytes in common with `wanted`.
+fn best_starts(text: &str, wanted: &str, anchor: usize) -> Vec<usize> {
+    let pairs = Pairs::of(cut(wanted.trim()));
     let mut best: Vec<(f32, usize)> = Vec::new();
+    let mut starts = VecDeque::with_capacity(anchor + 1);
     let mut offset = 0;
-    let mut starts = std::collections::VecDeque::with_capacity(anchor + 1);
-    let mut candidates = Vec::new();
     for line in text.split_inclusive('\n') {
-        // Where a place starts whose longest line this is.
         starts.push_back(offset);
         if starts.len() > anchor + 1 {
             starts.pop_front();
@@ -120,21 +142,7 @@ fn similar_places(text: &str, wanted: &str) -> Vec<Place> {
             best.truncate(CLOSELY);
         }
     }
-    for (_, start) in best {
-        let count = wanted_lines.len().clamp(1, PLACE_LINES);
-        let lines: Vec<_> = text.get(start..).unwrap_or_default().split_inclusive('\n').take(count).collect();
-        let likeness = likeness(&lines, &wanted_lines);
-        if likeness >= 0.5 {
-            candidates.push((likeness, start, lines.concat()));
-        }
-    }
-    candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    candidates.truncate(PLACES);
-    let number = |start| find::line_numbers(text, std::iter::once(start)).first().copied().unwrap_or(1);
-    candidates
-        .into_iter()
-        .map(|(_, start, lines)| Place { line: number(start), shown: show(&lines), difference: None })
-        .collect()
+    best.into_iter().map(|(_, start)| start).collect()
 }
 
 /// How alike lines are in the mean, weighted by length.
