@@ -120,9 +120,9 @@ mod tests {
         assert_eq!(places("a\r\nb\na\nb", "\n"), [1..3, 4..5, 6..7]);
         assert_eq!(places("x\r\n\r\n", "\n\n"), [1..5; 1]);
         assert_eq!(places("a\rb", "a\nb"), [0..3; 1]);
-        assert_eq!(places("a\rb\nc", "a\nb"), []);
+        assert!(places("a\rb\nc", "a\nb").is_empty());
         assert_eq!(places("a\nb\r\nb", "\r\nb"), [3..6; 1]);
-        assert_eq!(places("a\nb", "a\r\nb"), []);
+        assert!(places("a\nb", "a\r\nb").is_empty());
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(places("aaa", "aa"), [0..2, 1..3]);
         assert_eq!(occurrences("aaaa", "aa", false, 100), [0..2, 2..4]);
         assert_eq!(occurrences("aaaa", "a", true, 2).len(), 2);
-        assert_eq!(places("a", ""), []);
+        assert!(places("a", "").is_empty());
     }
 
     #[test]
