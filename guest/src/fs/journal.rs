@@ -116,6 +116,7 @@ fn undo_all(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
             Err(fault) => return Err(fault),
         }
     }
+    remove_debris(workspace, journal)?;
     for spot in journal.directories.iter().rev() {
         let Ok(site) = spot.open(workspace) else { continue };
         match workspace.fs.remove_dir(&site.dir, &site.name) {
@@ -123,7 +124,7 @@ fn undo_all(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
             Err(fault) => return Err(fault),
         }
     }
-    remove_debris(workspace, journal)
+    Ok(())
 }
 
 fn remove_debris(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
