@@ -103,7 +103,9 @@ fn a_failing_tool_exits_with_1_and_says_why() {
 #[test]
 fn wrong_usage_exits_with_2_and_prints_no_result() {
     let cli = Cli::new();
-    for arguments in [&[][..], &["call"], &["call", "--nope", "stat"], &["cal"], &["tools", "--format", "x"], &["audit"]] {
+    for arguments in
+        [&[][..], &["call"], &["call", "--nope", "stat"], &["cal"], &["tools", "--format", "x"], &["audit"]]
+    {
         let output = cli.run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(output.stdout.is_empty() && !output.stderr.is_empty());

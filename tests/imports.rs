@@ -9,9 +9,7 @@ fn the_component_imports_these_interfaces_and_nothing_else() {
     let component = Component::new(&engine, paddock::component()).unwrap();
     let imports: Vec<String> = component.component_type().imports(&engine).map(|(name, _)| name.to_owned()).collect();
     let unversioned: Vec<&str> = imports.iter().map(|name| name.split_once('@').unwrap().0).collect();
-    let expected = [
-        "wasi:io/poll",
-    ];
+    let expected = ["wasi:io/poll"];
     assert_eq!(unversioned, expected);
     assert!(imports.iter().all(|name| name.contains("@0.2.")), "{imports:?}");
 }
