@@ -22,26 +22,39 @@ fn a_fifo_swapped_in_hangs_no_call() {
     mkfifoat(CWD, &fifo, Mode::RUSR | Mode::WUSR).unwrap();
     let workspace = Workspace::builder().root(directory.path()).no_state_dir().build().unwrap();
     let done = AtomicBool::new(false);
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            while !done.load(Ordering::Relaxed) {
-                renameat_with(CWD, &file, CWD, &fifo, RenameFlags::EXCHANGE).unwrap();
-            }
-        });
-        let started = Instant::now();
-        let (mut read, mut refused) = (0, 0);
-        while started.elapsed() < SWAPPING {
-            let outcome = workspace.call("read_file", r#"{"path": "a.txt"}"#);
-            match outcome.error {
-                None => read += 1,
-                Some(error) if error.code == ErrorCode::NotAFile => refused += 1,
-                Some(error) => panic!("{error:?}"),
-            }
-            assert!(workspace.call("grep", r#"{"pattern": "text"}"#).ok);
+    let (read, refused) = thread::scope(|scope| {
+        let calls = scope.spawn(|| calls_while(&workspace, &done));
+        while !done.load(Ordering::Relaxed) {
+            renameat_with(CWD, &file, CWD, &fifo, RenameFlags::EXCHANGE).unwrap();
         }
-        done.store(true, Ordering::Relaxed);
-        assert!(read > 0 && refused > 0, "{read} read, {refused} refused");
+        calls.join().unwrap()
     });
+    assert!(read > 0 && refused > 0, "{read} read, {refused} refused");
+}
+
+/// How many calls read the file, and how many were refused the FIFO.
+fn calls_while(workspace: &Workspace, done: &AtomicBool) -> (u32, u32) {
+    let _done = Done(done);
+    let started = Instant::now();
+    let (mut read, mut refused) = (0, 0);
+    while started.elapsed() < SWAPPING {
+        match workspace.call("read_file", r#"{"path": "a.txt"}"#).error {
+            None => read += 1,
+            Some(error) if error.code == ErrorCode::NotAFile => refused += 1,
+            Some(error) => panic!("{error:?}"),
+        }
+        assert!(workspace.call("grep", r#"{"pattern": "text"}"#).ok);
+    }
+    (read, refused)
+}
+
+/// Says so however the calls end.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 #[test]
