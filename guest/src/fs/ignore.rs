@@ -3,7 +3,7 @@
 //!
 //! Rule files are small texts of the workspace, which nobody vouches for: they
 //! are read through the handle of their directory, never through a link, up to
-//! [`MAX_RULE_BYTES`], and matched by an automaton in time linear in the path.
+//! a limit, and matched by an automaton in time linear in the path.
 
 use std::rc::Rc;
 
@@ -17,8 +17,10 @@ use crate::workspace::READ_SIZE;
 /// The rules that keep a path from every tool.
 pub const SECRETS_FILE: &str = ".agentignore";
 
-/// Bytes of one rule file. The largest in common use have a tenth of that.
-const MAX_RULE_BYTES: usize = 256 * 1024;
+/// Bytes of one rule file; the largest in common use have a tenth of that.
+const MAX_RULE_BYTES: usize = 128 * 1024;
+/// Bytes of all files of one name that apply to a path. Compiled they can take sixty times that.
+const MAX_STACK_BYTES: usize = 2 * MAX_RULE_BYTES;
 
 /// `.agentignore` rules from a root down to a directory. The rule that decides
 /// is the last that matches in the deepest file that has one.
@@ -33,8 +35,8 @@ impl Secrets {
     /// Adds the rules of the directory `name`, which `dir` is. Rules that
     /// cannot be read or do not parse deny the whole directory: this fails.
     pub fn enter(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<()> {
-        let rules = self.load(name, dir, fs)?;
-        self.0.push(name, rules);
+        let (rules, size) = self.load(name, dir, fs)?;
+        self.0.push(name, rules, size);
         Ok(())
     }
 
@@ -43,7 +45,7 @@ impl Secrets {
         if entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(SECRETS_FILE)) {
             return self.enter(name, dir, fs);
         }
-        self.0.push(name, None);
+        self.0.push(name, None, 0);
         Ok(())
     }
 
@@ -62,20 +64,20 @@ impl Secrets {
             || (plain != name && self.0.verdict(&plain, is_dir) == Some(Verdict::Out))
     }
 
-    fn load(&self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<Option<Rc<Gitignore>>> {
+    fn load(&self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<(Option<Rc<Gitignore>>, usize)> {
         let refuse = |cause: String| {
             let file = format!("{}{}{SECRETS_FILE}", self.0.below(name), if name.is_empty() { "" } else { "/" });
             Error::at(Code::Denied, "apply the rules in", &file, cause)
                 .hint("nothing in that directory can be used until a person has repaired the file")
         };
-        let text = match read_rules(dir, SECRETS_FILE, fs) {
-            Ok(None) => return Ok(None),
+        let text = match read_rules(dir, SECRETS_FILE, fs, self.0.room()) {
+            Ok(None) => return Ok((None, 0)),
             Ok(Some(text)) => text,
             Err(Fault::NotRegular) => return Err(refuse("it is not a regular file".to_owned())),
-            Err(Fault::TooLarge) => return Err(refuse(format!("it has more than {MAX_RULE_BYTES} bytes"))),
+            Err(Fault::TooLarge) => return Err(refuse("it is too large".to_owned())),
             Err(_) => return Err(refuse("it cannot be read".to_owned())),
         };
-        parse(&text, Syntax::Strict).map(Some).map_err(refuse)
+        parse(&text, Syntax::Strict).map(|rules| (Some(rules), text.len())).map_err(refuse)
     }
 }
 
@@ -98,20 +100,20 @@ impl Rules {
     /// its entries, if they are known. Returns how many rule files could not be
     /// used: links, unreadable or too large ones exclude nothing.
     pub fn enter(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem, entries: Option<&[DirEntry]>) -> u64 {
+        let is_there = |file: &str| entries.is_none_or(|entries| entries.iter().any(|entry| entry.name == file));
+        let read = |file: &str, room| if is_there(file) { read_rules(dir, file, fs, room) } else { Ok(None) };
+        let ignore = read(".ignore", self.ignore.room());
+        let git = read(".gitignore", self.git.room());
         let exclude = if name.is_empty() { exclude_file(dir, fs) } else { Ok(None) };
-        let load = |file: &str| match entries {
-            Some(entries) if !entries.iter().any(|entry| entry.name == file) => Ok(None),
-            _ => read_rules(dir, file, fs),
-        };
-        let files =
-            [(&mut self.ignore, load(".ignore")), (&mut self.git, load(".gitignore")), (&mut self.exclude, exclude)];
         let mut unusable = 0;
-        for (stack, text) in files {
-            let rules = text
-                .map_err(|_| ())
-                .and_then(|text| text.map(|text| parse(&text, Syntax::Lenient)).transpose().map_err(|_| ()));
-            unusable += u64::from(rules.is_err());
-            stack.push(name, rules.ok().flatten());
+        for (stack, text) in [(&mut self.ignore, ignore), (&mut self.git, git), (&mut self.exclude, exclude)] {
+            let (rules, size) = match text {
+                Ok(None) => (None, 0),
+                Ok(Some(text)) => (parse(&text, Syntax::Lenient).ok(), text.len()),
+                Err(_) => (None, 1),
+            };
+            unusable += u64::from(rules.is_none() && size > 0);
+            stack.push(name, rules, size);
         }
         unusable
     }
@@ -153,16 +155,18 @@ struct Layer {
     /// Where in `Stack::path` the paths start to which the rules apply.
     start: usize,
     rules: Option<Rc<Gitignore>>,
+    /// Bytes of their file.
+    size: usize,
 }
 
 impl Stack {
-    fn push(&mut self, name: &str, rules: Option<Rc<Gitignore>>) {
+    fn push(&mut self, name: &str, rules: Option<Rc<Gitignore>>, size: usize) {
         if !name.is_empty() {
             self.path.push_str(name);
             self.path.push('/');
         }
         self.filled += usize::from(rules.is_some());
-        self.layers.push(Layer { start: self.path.len(), rules });
+        self.layers.push(Layer { start: self.path.len(), rules, size });
     }
 
     fn pop(&mut self) {
@@ -170,6 +174,12 @@ impl Stack {
             self.filled -= usize::from(layer.rules.is_some());
         }
         self.path.truncate(self.layers.last().map_or(0, |layer| layer.start));
+    }
+
+    /// Bytes that the next file may have.
+    fn room(&self) -> usize {
+        let taken = self.layers.iter().map(|layer| layer.size).sum();
+        MAX_STACK_BYTES.saturating_sub(taken).min(MAX_RULE_BYTES)
     }
 
     fn is_empty(&self) -> bool {
@@ -198,11 +208,11 @@ impl Stack {
 /// `.git/info/exclude` of a root.
 fn exclude_file(root: &Dir, fs: &dyn Filesystem) -> FsResult<Option<String>> {
     let info = fs.open_dir(root, ".git").and_then(|git| fs.open_dir(&git, "info"));
-    info.map_or(Ok(None), |info| read_rules(&info, "exclude", fs))
+    info.map_or(Ok(None), |info| read_rules(&info, "exclude", fs, MAX_RULE_BYTES))
 }
 
 /// The text of a rule file, if there is one.
-fn read_rules(dir: &Dir, name: &str, fs: &dyn Filesystem) -> FsResult<Option<String>> {
+fn read_rules(dir: &Dir, name: &str, fs: &dyn Filesystem, room: usize) -> FsResult<Option<String>> {
     match fs.stat(dir, name) {
         Err(Fault::NotFound) => return Ok(None),
         Err(fault) => return Err(fault),
@@ -212,7 +222,7 @@ fn read_rules(dir: &Dir, name: &str, fs: &dyn Filesystem) -> FsResult<Option<Str
     let file = fs.open_file(dir, name, Open::Read)?;
     let mut bytes = Vec::new();
     while fs.read(&file, bytes.len() as u64, READ_SIZE, &mut bytes)? > 0 {
-        if bytes.len() > MAX_RULE_BYTES {
+        if bytes.len() > room {
             return Err(Fault::TooLarge);
         }
     }
@@ -259,14 +269,18 @@ fn translate(line: &str) -> Option<String> {
             }
             '{' | '}' => out.extend(['\\', c]),
             '[' => {
-                let class = class_length(rest.as_str());
-                let (inside, after) = rest.as_str().split_at(class);
+                let (class, after) = split_class(rest.as_str());
                 out.push('[');
-                out.push_str(&posix_classes(inside));
+                out.push_str(&posix_classes(&class));
                 rest = after.chars();
             }
             _ => out.push(c),
         }
+    }
+    // What keeps a class from matching a `/` must not anchor the rule.
+    let is_name = !line.trim_end_matches('/').contains('/');
+    if is_name && out.trim_end_matches('/').contains('/') {
+        out.insert_str(usize::from(out.starts_with('!')), "**/");
     }
     // The builder would cut this white space, which git keeps.
     let bare = |c: &char| c.is_whitespace() && !out.ends_with("\\ ");
@@ -283,6 +297,18 @@ fn trim_spaces(line: &str) -> &str {
     let escaped = trimmed.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
     let keep = trimmed.len() + usize::from(escaped && trimmed.len() < line.len());
     line.get(..keep).unwrap_or(line)
+}
+
+/// What follows a `[`, up to and with its `]`, and the rest. A negated class,
+/// which globset lets match a `/`, is given one not to match.
+pub(crate) fn split_class(rest: &str) -> (String, &str) {
+    let (class, after) = rest.split_at(class_length(rest));
+    let front = match class.strip_prefix(['!', '^']) {
+        None => return (class.to_owned(), after),
+        Some(members) => 1 + usize::from(members.starts_with(']')),
+    };
+    let (front, members) = class.split_at(front);
+    (format!("{front}/{members}"), after)
 }
 
 /// Bytes of what follows a `[` up to and with its `]`; 0 where it is not closed.

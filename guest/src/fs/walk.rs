@@ -122,6 +122,7 @@ pub struct Walk<'w> {
     /// The directory to list before going on, and the component of the start in it.
     pending: Option<(Dir, String, Option<usize>)>,
     looked_at: u64,
+    has_descended: bool,
     is_root: bool,
 }
 
@@ -158,6 +159,7 @@ impl<'w> Walk<'w> {
             position: options.start.as_ref().map(|start| start.path.clone()).unwrap_or_default(),
             pending: None,
             looked_at: 0,
+            has_descended: false,
             is_root: place.is_root(),
             options,
         };
@@ -218,6 +220,7 @@ impl<'w> Walk<'w> {
     /// Lists the directory that the last entry was.
     fn descend(&mut self, dir: &Dir, name: &str, start: Option<usize>) {
         let fs = self.workspace.fs;
+        self.has_descended = true;
         let opened = fs.open_dir(dir, name).and_then(|dir| Ok((fs.list(&dir)?, dir)));
         let Ok((listing, dir)) = opened else {
             self.skipped.unreadable += 1;
@@ -249,7 +252,13 @@ impl<'w> Walk<'w> {
     fn is_over(&mut self) -> bool {
         self.looked_at += 1;
         self.looked_at > self.workspace.policy.limits.max_entries
-            || (self.looked_at.is_multiple_of(ENTRIES_PER_CLOCK) && self.workspace.out_of_time())
+            || (self.is_clock_due() && self.workspace.out_of_time())
+    }
+
+    /// Also at the first entry of each directory, since its rules may have taken long.
+    fn is_clock_due(&mut self) -> bool {
+        let has_descended = std::mem::take(&mut self.has_descended);
+        (has_descended && self.looked_at > 1) || self.looked_at.is_multiple_of(ENTRIES_PER_CLOCK)
     }
 
     /// How an entry stands to the start: whether it was shown before, and the component of the start below it.
@@ -314,14 +323,17 @@ impl Iterator for Walk<'_> {
                 self.ascend();
                 continue;
             };
-            if self.is_over() {
-                self.stopped = true;
-                self.frames.clear();
-                return None;
-            }
-            self.position.clone_from(&self.path);
-            self.position.push_str(&name);
             let (passed, start) = self.passed(&name);
+            // What leads to the start is no progress: to go on from there would be to go back.
+            if !passed {
+                if self.is_over() {
+                    self.stopped = true;
+                    self.frames.clear();
+                    return None;
+                }
+                self.position.clone_from(&self.path);
+                self.position.push_str(&name);
+            }
             if let Some(reason) = self.left_out(&name, kind == Kind::Directory) {
                 if !passed {
                     self.count(reason);

@@ -1,11 +1,311 @@
-//! Replaces text in a file.
+//! Replaces text in a file: each replacement is spliced into the bytes that the
+//! one before it gave, so that nothing else in the file changes.
 
 use crate::error::{Code, Error, Result};
-use crate::request;
-use crate::response;
-use crate::workspace::Workspace;
+use crate::fs::commit::{FileChange, commit};
+use crate::fs::resolve::Place;
+use crate::ops::read::content;
+use crate::request::{self, Replacement};
+use crate::response::{self, LineRange};
+use crate::text::diff::{self, Change, LineChange};
+use crate::text::document::{Document, Splice};
+use crate::text::{encoding, find, nearest};
+use crate::workspace::{self, Workspace};
+
+const VERB: &str = "edit";
+/// Occurrences that one replacement may have: each is held in memory.
+const MAX_OCCURRENCES: usize = 100_000;
+/// Occurrences that are counted, and lines that are listed, where one was wanted.
+const MAX_COUNTED: usize = 1_000;
+const MAX_LISTED: usize = 50;
+/// Line ranges in a result.
+const MAX_RANGES: usize = 1_000;
 
 /// Replaces text in a file.
-pub fn run(_workspace: &Workspace<'_>, _args: &request::Edit) -> Result<response::Edit> {
-    Err(Error::new(Code::Io, "being written"))
+pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::Edit> {
+    let place = workspace.resolve(&args.path, VERB)?;
+    check(&place, &args.edits)?;
+    let (bytes, _) = workspace.read_whole(&place, VERB)?;
+    if !args.dry_run {
+        workspace.check_change(&place, VERB)?;
+    }
+    workspace::check_etag(args.if_match.as_deref(), Some(&bytes), &place, VERB)?;
+    if encoding::is_binary(&bytes) {
+        return Err(content::binary(&place, VERB, bytes.len() as u64, &bytes));
+    }
+    let old = Document::decode(bytes, None);
+    let edited = apply(workspace, &place, &old, &args.edits)?;
+    let lines = diff::line_changes(&old.text, &edited.document.text, &edited.changes);
+    let most = workspace.policy.limits.max_result_bytes;
+    let diff = diff::unified(&place.path, &old.text, &edited.document.text, &lines, most);
+    let (old, new) = (old.into_bytes(), edited.document.into_bytes());
+    let mut result = response::Edit {
+        path: place.path.clone(),
+        edits_applied: edited.count,
+        diff,
+        etag: workspace::etag(&new),
+        lines: lines.iter().take(MAX_RANGES).map(range).collect(),
+        notes: Vec::new(),
+    };
+    if lines.len() > MAX_RANGES {
+        result.notes.push(format!("`lines` has the first {MAX_RANGES} of {} ranges", lines.len()));
+    }
+    if !args.dry_run && old != new {
+        let change = FileChange { place, old: Some(old), new: Some(new), to: None };
+        result.notes.extend(commit(workspace, VERB, vec![change])?);
+    }
+    Ok(result)
+}
+
+fn check(place: &Place, edits: &[Replacement]) -> Result<()> {
+    if edits.is_empty() {
+        return Err(Error::argument("edits", "there is none").hint("give at least one `old_text` with its `new_text`"));
+    }
+    for (index, edit) in edits.iter().enumerate() {
+        let invalid = |cause: &str| at_edit(Code::InvalidArgument, place, index, cause);
+        if edit.old_text.is_empty() {
+            return Err(invalid("`old_text` is empty").hint(
+                "to insert, give the text beside the place as `old_text` and repeat it in `new_text`; `write_file` replaces a whole file",
+            ));
+        }
+        if edit.old_text == edit.new_text {
+            return Err(invalid("`old_text` and `new_text` are the same").hint("leave this edit out"));
+        }
+    }
+    Ok(())
+}
+
+/// A document after all edits.
+struct Edited {
+    document: Document,
+    /// What differs from the document before.
+    changes: Vec<Change>,
+    /// Occurrences replaced.
+    count: u64,
+}
+
+fn apply(workspace: &Workspace<'_>, place: &Place, old: &Document, edits: &[Replacement]) -> Result<Edited> {
+    let mut edited: Option<Edited> = None;
+    for (index, edit) in edits.iter().enumerate() {
+        if workspace.out_of_time() {
+            return Err(at_edit(Code::LimitExceeded, place, index, "the time of one call ran out")
+                .hint("nothing was changed; make fewer edits in one call"));
+        }
+        let document = edited.as_ref().map_or(old, |edited| &edited.document);
+        let splices = splices(workspace, place, &document.text, (index, edit))?;
+        let bytes = document.splice(&splices).map_err(|loss| {
+            let mut error = loss.at(VERB, &place.given);
+            error.message = format!("{} (edit {})", error.message, index + 1);
+            error
+        })?;
+        check_size(workspace, place, bytes.len())?;
+        let changes = diff::compose(edited.as_ref().map_or(&[], |edited| &edited.changes), &splices);
+        let count = edited.as_ref().map_or(0, |edited| edited.count) + splices.len() as u64;
+        edited = Some(Edited { document: document.decode_like(bytes), changes, count });
+    }
+    edited.ok_or_else(|| Error::argument("edits", "there is none"))
+}
+
+/// What one edit does to the text.
+fn splices(
+    workspace: &Workspace<'_>,
+    place: &Place,
+    text: &str,
+    (index, edit): (usize, &Replacement),
+) -> Result<Vec<Splice>> {
+    let most = if edit.replace_all { MAX_OCCURRENCES + 1 } else { MAX_COUNTED + 1 };
+    let found = find::occurrences(text, &edit.old_text, !edit.replace_all, most);
+    match found.len() {
+        0 => return Err(no_match(place, text, index, edit)),
+        1 => {}
+        _ if !edit.replace_all => return Err(ambiguous(place, text, index, &found)),
+        count if count > MAX_OCCURRENCES => {
+            let cause = format!("`old_text` is there more than {MAX_OCCURRENCES} times");
+            return Err(at_edit(Code::LimitExceeded, place, index, &cause)
+                .hint("give more of the text around it, so that it is rarer"));
+        }
+        _ => {}
+    }
+    // Before the new text is copied that often. No encoding holds a character in
+    // less than a third of the bytes that UTF-8 needs.
+    let grown = text.len().saturating_add(found.len().saturating_mul(edit.new_text.len()));
+    let gone = found.iter().map(|range| range.len()).sum::<usize>();
+    check_size(workspace, place, grown.saturating_sub(gone) / 3)?;
+    let splice = |range: std::ops::Range<usize>| {
+        let text = find::localize(text, &range, &edit.new_text).into_owned();
+        Splice { range, text }
+    };
+    Ok(found.into_iter().map(splice).collect())
+}
+
+fn check_size(workspace: &Workspace<'_>, place: &Place, size: usize) -> Result<()> {
+    let limit = workspace.policy.limits.max_file_bytes;
+    if size as u64 <= limit {
+        return Ok(());
+    }
+    let cause = format!("it would have more than {limit} bytes, up to which files are handled whole");
+    Err(Error::at(Code::TooLarge, VERB, &place.given, cause).hint("nothing was changed; replace less, or by less"))
+}
+
+fn no_match(place: &Place, text: &str, index: usize, edit: &Replacement) -> Error {
+    let near = nearest::places(text, &edit.old_text);
+    let cause = match near.first().and_then(|near| Some((near, near.difference?))) {
+        Some((near, difference)) => {
+            format!("`old_text` is not there, but line {} differs only in {difference}", near.line)
+        }
+        None => "`old_text` is not there".to_owned(),
+    };
+    let made =
+        if edit.new_text.trim().is_empty() { Vec::new() } else { find::occurrences(text, &edit.new_text, false, 1) };
+    let made = find::line_numbers(text, made.iter().map(|range| range.start)).first().copied();
+    let mut hints = Vec::new();
+    if let Some(line) = made {
+        hints.push(format!("`new_text` is there already, at line {line}: the edit may have been made before"));
+    }
+    if near.is_empty() {
+        hints.push("nothing there is like it: read the file and copy `old_text` from it".to_owned());
+    } else {
+        let shown: Vec<_> = near.iter().map(|near| format!("line {}: `{}`", near.line, near.shown)).collect();
+        hints.push(format!("nearest (`·` space, `→` tab, `⏎` line end): {}", shown.join("; ")));
+        hints.push("copy `old_text` from the file, character by character".to_owned());
+    }
+    at_edit(Code::NoMatch, place, index, &cause).hint(hints.join("; "))
+}
+
+fn ambiguous(place: &Place, text: &str, index: usize, found: &[std::ops::Range<usize>]) -> Error {
+    let lines = find::line_numbers(text, found.iter().map(|range| range.start));
+    let listed: Vec<_> = lines.iter().take(MAX_LISTED).map(u64::to_string).collect();
+    let count = match found.len() {
+        count if count > MAX_COUNTED => format!("more than {MAX_COUNTED}"),
+        count => count.to_string(),
+    };
+    let more = if lines.len() > MAX_LISTED { " and more" } else { "" };
+    let cause = format!("`old_text` is there {count} times, at lines {}{more}", listed.join(", "));
+    at_edit(Code::AmbiguousMatch, place, index, &cause)
+        .hint("give more of the lines around the one that is meant, or set `replace_all`")
+}
+
+fn at_edit(code: Code, place: &Place, index: usize, cause: &str) -> Error {
+    Error::at(code, VERB, &place.given, format!("edit {}: {cause}", index + 1))
+}
+
+fn range(change: &LineChange) -> LineRange {
+    let (start, count) = change.new;
+    LineRange { start, end: (start + count).saturating_sub(1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::read::fixture;
+    use crate::policy::Policy;
+
+    fn replacement(old: &str, new: &str) -> Replacement {
+        Replacement { old_text: old.to_owned(), new_text: new.to_owned(), replace_all: false }
+    }
+
+    fn all(old: &str, new: &str) -> Replacement {
+        Replacement { replace_all: true, ..replacement(old, new) }
+    }
+
+    fn edit(bytes: &[u8], edits: &[Replacement]) -> Result<response::Edit> {
+        let args = request::Edit {
+            path: "a.txt".to_owned(),
+            edits: edits.to_vec(),
+            if_match: Some(workspace::etag(bytes)),
+            dry_run: true,
+        };
+        fixture::with(&[("a.txt", bytes)], &Policy::default(), |workspace| run(workspace, &args))
+    }
+
+    /// The bytes after the edits.
+    fn edited(bytes: &[u8], edits: &[Replacement]) -> Vec<u8> {
+        fixture::with(&[("a.txt", bytes)], &Policy::default(), |workspace| {
+            let place = workspace.resolve("a.txt", VERB).unwrap();
+            let old = Document::decode(bytes.to_vec(), None);
+            apply(workspace, &place, &old, edits).unwrap().document.into_bytes()
+        })
+    }
+
+    fn failure(bytes: &[u8], edits: &[Replacement]) -> (Code, String, String) {
+        let error = edit(bytes, edits).unwrap_err();
+        (error.code, error.message, error.hint.unwrap())
+    }
+
+    #[test]
+    fn only_what_was_asked_for_changes() {
+        let script = b"\xef\xbb\xbf#!/bin/sh\r\necho one\r\n\tx \r\n";
+        assert_eq!(
+            edited(script, &[replacement("one\n\tx", "two\nthree\n\tx")]),
+            b"\xef\xbb\xbf#!/bin/sh\r\necho two\r\nthree\r\n\tx \r\n"
+        );
+        assert_eq!(edited(b"\xff\xfea\0\n\0", &[replacement("a", "\u{e4}")]), b"\xff\xfe\xe4\0\n\0");
+        assert_eq!(edited(b"caf\xe9 a\nna\xefve b", &[replacement("b", "\u{e9}")]), b"caf\xe9 a\nna\xefve \xe9");
+        assert_eq!(edited(b"a\r\nb\nc\n", &[replacement("b", "x\ny")]), b"a\r\nx\r\ny\nc\n");
+    }
+
+    #[test]
+    fn edits_follow_each_other() {
+        let result =
+            edit(b"a b\nc\n", &[replacement("a", "x"), replacement("x b", "y\nz"), all("\n", "\n\n")]).unwrap();
+        assert_eq!(result.edits_applied, 5);
+        assert_eq!(result.diff, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,6 @@\n-a b\n+y\n+\n+z\n+\n c\n+\n");
+        assert_eq!(result.lines, [LineRange { start: 1, end: 4 }, LineRange { start: 6, end: 6 }]);
+        assert_eq!(result.etag, workspace::etag(b"y\n\nz\n\nc\n\n"));
+    }
+
+    #[test]
+    fn removed_lines_end_before_they_start() {
+        let result = edit(b"a\nb\nc\n", &[replacement("b\n", "")]).unwrap();
+        assert_eq!(result.lines, [LineRange { start: 2, end: 1 }]);
+    }
+
+    #[test]
+    fn no_match_tells_the_nearest() {
+        let (code, message, hint) = failure(b"fn a() {\n\tone();\n}\n", &[replacement("    one();", "two();")]);
+        assert_eq!(code, Code::NoMatch);
+        assert_eq!(
+            message,
+            "cannot edit `a.txt`: edit 1: `old_text` is not there, but line 2 differs only in indentation (tabs against spaces)"
+        );
+        assert!(hint.contains("line 2: `→one();`"), "{hint}");
+        let (_, message, hint) = failure(b"two\n", &[replacement("two", "x"), replacement("one", "x")]);
+        assert_eq!(message, "cannot edit `a.txt`: edit 2: `old_text` is not there");
+        assert!(hint.starts_with("`new_text` is there already, at line 1"), "{hint}");
+    }
+
+    #[test]
+    fn ambiguity_tells_every_line() {
+        let (code, message, hint) = failure(b"a\nb\na\n", &[replacement("a", "x")]);
+        assert_eq!(code, Code::AmbiguousMatch);
+        assert_eq!(message, "cannot edit `a.txt`: edit 1: `old_text` is there 2 times, at lines 1, 3");
+        assert!(hint.contains("`replace_all`"));
+        assert_eq!(failure(b"xaaa", &[replacement("aa", "b")]).0, Code::AmbiguousMatch);
+        let (_, message, _) = failure(&b"a\n".repeat(5000), &[replacement("a", "x")]);
+        assert!(message.contains("more than 1000 times") && message.ends_with("50 and more"), "{message}");
+    }
+
+    #[test]
+    fn wrong_arguments() {
+        for edits in [&[][..], &[replacement("", "x")], &[replacement("a", "a")]] {
+            assert_eq!(failure(b"a", edits).0, Code::InvalidArgument);
+        }
+        assert_eq!(failure(b"\0a", &[replacement("a", "b")]).0, Code::BinaryFile);
+        assert_eq!(failure(b"caf\xe9", &[replacement("caf", "\u{4e2d}")]).0, Code::EncodingLoss);
+        let (code, message, _) = failure(&b"ab".repeat(60_000), &[all("a", &"x".repeat(1000))]);
+        assert_eq!(code, Code::TooLarge, "{message}");
+        assert_eq!(failure(&b"a".repeat(100_001), &[all("a", "b")]).0, Code::LimitExceeded);
+    }
+
+    #[test]
+    fn a_stale_etag_changes_nothing() {
+        let args = request::Edit {
+            path: "a.txt".to_owned(),
+            edits: vec![replacement("a", "b")],
+            if_match: Some("0123456789abcdef".to_owned()),
+            dry_run: true,
+        };
+        let result = fixture::with(&[("a.txt", b"a")], &Policy::default(), |workspace| run(workspace, &args));
+        assert_eq!(result.unwrap_err().code, Code::ChangedSinceRead);
+    }
 }

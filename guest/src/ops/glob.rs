@@ -7,9 +7,9 @@ use crate::fs::Kind;
 use crate::fs::walk::{Entry, Options, Start, Walk};
 use crate::request::{self, PathSort};
 use crate::response;
-use crate::search::cursor;
 use crate::search::glob::Glob;
 use crate::search::page::{self, Page, Rank};
+use crate::search::{self, cursor};
 use crate::workspace::Workspace;
 
 const VERB: &str = "search";
@@ -22,7 +22,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Glob) -> Result<response::
     let glob = Glob::parse(&args.pattern, "pattern", workspace)?;
     let fingerprint = cursor::fingerprint(&request::Glob { cursor: None, limit: 0, ..args.clone() });
     let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
-    let (place, dir) = workspace.resolve_dir(&args.path, VERB)?;
+    let (place, dir) = search::directory(workspace, &args.path, VERB)?;
     let (start, after) = match position {
         None => (None, None),
         Some(Position::After(path)) => (Some(Start { path, inclusive: false }), None),

@@ -309,7 +309,7 @@ impl<'w> Page<'w> {
             }
             GrepOutput::Count => scan.pass(hit),
         }
-        let found = progress.within.found + 1;
+        let found = progress.within.found.saturating_add(1);
         progress.within = Within { line: hit.last_line, offset: scan.at as u64, shown: scan.shown, found };
         progress.is_leaving |= self.args.max_per_file.is_some_and(|most| found >= u64::from(most));
     }

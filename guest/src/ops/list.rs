@@ -7,9 +7,9 @@ use crate::fs::walk::{self, Options, Start, Walk};
 use crate::fs::{Kind, Stat};
 use crate::request::{self, ListSort};
 use crate::response::{self, Entry};
-use crate::search::cursor;
 use crate::search::glob::Glob;
 use crate::search::page::{self, Page, Rank};
+use crate::search::{self, cursor};
 use crate::workspace::Workspace;
 
 const VERB: &str = "list";
@@ -26,7 +26,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
     let glob = args.pattern.as_deref().map(|glob| Glob::parse(glob, "pattern", workspace)).transpose()?;
     let fingerprint = cursor::fingerprint(&request::List { cursor: None, limit: 0, ..args.clone() });
     let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
-    let (place, dir) = workspace.resolve_dir(&args.path, VERB)?;
+    let (place, dir) = search::directory(workspace, &args.path, VERB)?;
     let start = position.as_ref().filter(|position| position.rank.is_none());
     let start = start.map(|position| Start { path: position.path.clone(), inclusive: false });
     let options = options(args, glob.as_ref(), start);

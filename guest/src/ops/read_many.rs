@@ -1,11 +1,109 @@
 //! Reads several files; one failure is an entry, not the end.
 
-use crate::error::{Code, Error, Result};
-use crate::request;
-use crate::response;
+use crate::error::{Error, Result};
+use crate::request::{self, FileRange};
+use crate::response::{self, ReadManyEntry, ReadOutcome};
 use crate::workspace::Workspace;
 
 /// Reads several files; one failure is an entry, not the end.
-pub fn run(_workspace: &Workspace<'_>, _args: &request::ReadMany) -> Result<response::ReadMany> {
-    Err(Error::new(Code::Io, "being written"))
+pub fn run(workspace: &Workspace<'_>, args: &request::ReadMany) -> Result<response::ReadMany> {
+    let max_files = usize::try_from(workspace.policy.limits.max_files).unwrap_or(usize::MAX);
+    let (files, more) = match (&args.glob, args.files.as_slice()) {
+        (Some(pattern), []) => matching(workspace, pattern)?,
+        (None, files @ [_, ..]) => (files.to_vec(), false),
+        (Some(_), _) => {
+            return Err(Error::argument("glob", "files are named in two ways").hint("give either `files` or `glob`"));
+        }
+        (None, _) => {
+            return Err(Error::argument("files", "no file is named").hint("give `files`, or a `glob`"));
+        }
+    };
+    let mut entries = Vec::new();
+    let mut room = workspace.policy.limits.max_result_bytes;
+    let mut left = files.as_slice();
+    while let [file, rest @ ..] = left {
+        if entries.len() >= max_files || workspace.out_of_time() {
+            break;
+        }
+        let outcome = read(workspace, file);
+        let size = outcome.as_ref().map_or(0, |result| result.content.len());
+        if size > room && !entries.is_empty() {
+            break;
+        }
+        room = room.saturating_sub(size);
+        let outcome = outcome.map_or_else(ReadOutcome::Error, |result| ReadOutcome::Result(Box::new(result)));
+        entries.push(ReadManyEntry { path: file.path.clone(), outcome });
+        left = rest;
+    }
+    let remaining: Vec<_> = left.iter().map(|file| file.path.clone()).collect();
+    Ok(response::ReadMany { entries, truncated: more || !remaining.is_empty(), remaining })
+}
+
+fn read(workspace: &Workspace<'_>, file: &FileRange) -> Result<response::Read> {
+    super::read::run(workspace, &request::Read::lines(&file.path, file.offset, file.limit))
+}
+
+/// The files that the pattern matches, and whether there are more.
+fn matching(workspace: &Workspace<'_>, pattern: &str) -> Result<(Vec<FileRange>, bool)> {
+    let found = super::glob::run(
+        workspace,
+        &request::Glob {
+            pattern: pattern.to_owned(),
+            path: ".".to_owned(),
+            include_hidden: false,
+            include_ignored: false,
+            sort: request::PathSort::Path,
+            limit: u32::try_from(workspace.policy.limits.max_files).unwrap_or(u32::MAX),
+            cursor: None,
+        },
+    )?;
+    let files = found.paths.into_iter().map(|path| FileRange { path, offset: 1, limit: None }).collect();
+    Ok((files, found.truncated))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+    use crate::ops::read::fixture;
+    use crate::policy::Policy;
+
+    fn read_all(paths: &[&str], policy: &Policy) -> response::ReadMany {
+        let file = |path: &&str| FileRange { path: (*path).to_owned(), offset: 1, limit: None };
+        let args = request::ReadMany { files: paths.iter().map(file).collect(), glob: None };
+        let files: &[(&str, &[u8])] = &[("a", b"aaaa\naaaa\n"), ("b", b"bbbb\n"), ("c", b"c")];
+        fixture::with(files, policy, |workspace| run(workspace, &args)).unwrap()
+    }
+
+    #[test]
+    fn one_failure_is_an_entry() {
+        let result = read_all(&["a", "none", "c"], &Policy::default());
+        let shown = result.entries.iter().map(|entry| match &entry.outcome {
+            ReadOutcome::Result(read) => Ok(read.content.as_str()),
+            ReadOutcome::Error(error) => Err(error.code),
+        });
+        assert_eq!(shown.collect::<Vec<_>>(), [Ok("aaaa\naaaa"), Err(Code::NotFound), Ok("c")]);
+        assert!(!result.truncated);
+    }
+
+    #[test]
+    fn what_does_not_fit_remains() {
+        let mut policy = Policy::default();
+        policy.limits.max_result_bytes = 6;
+        let result = read_all(&["b", "c", "a", "c"], &policy);
+        assert_eq!((result.entries.len(), result.truncated), (2, true));
+        assert_eq!(result.remaining, ["a", "c"]);
+        let first = read_all(&["a", "b"], &policy);
+        assert_eq!(first.remaining, ["b"]);
+        policy.limits.max_files = 1;
+        assert_eq!(read_all(&["c", "c", "b"], &policy).remaining, ["c", "b"]);
+    }
+
+    #[test]
+    fn exactly_one_way_to_name_files() {
+        let code = |args| fixture::with(&[], &Policy::default(), |workspace| run(workspace, &args)).unwrap_err().code;
+        let files = vec![FileRange { path: "a".to_owned(), offset: 1, limit: None }];
+        assert_eq!(code(request::ReadMany { files, glob: Some("*".to_owned()) }), Code::InvalidArgument);
+        assert_eq!(code(request::ReadMany::default()), Code::InvalidArgument);
+    }
 }

@@ -5,7 +5,7 @@ use crate::fs::Kind;
 use crate::fs::walk::{self, Hidden, Options, Walk};
 use crate::request;
 use crate::response::{self, TreeNode};
-use crate::search::page;
+use crate::search::{self, page};
 use crate::workspace::Workspace;
 
 const VERB: &str = "list";
@@ -18,7 +18,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
             return Err(Error::argument(name, "it has to be at least 1"));
         }
     }
-    let (place, dir) = workspace.resolve_dir(&args.path, VERB)?;
+    let (place, dir) = search::directory(workspace, &args.path, VERB)?;
     let options = Options {
         hidden: Hidden::from_flag(args.include_hidden),
         include_ignored: args.include_ignored,

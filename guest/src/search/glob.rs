@@ -3,6 +3,7 @@
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::error::{Code, Error, Result};
+use crate::fs::ignore::split_class;
 use crate::fs::walk::Hidden;
 use crate::workspace::Workspace;
 
@@ -96,11 +97,25 @@ fn check(pattern: &str, argument: &str, workspace: &Workspace<'_>) -> Result<()>
 fn compile<'g>(globs: impl IntoIterator<Item = &'g str>) -> std::result::Result<GlobSet, String> {
     let mut set = GlobSetBuilder::new();
     for glob in globs {
-        let built =
-            GlobBuilder::new(glob).literal_separator(true).backslash_escape(false).empty_alternates(true).build();
+        let built = GlobBuilder::new(&within_names(glob))
+            .literal_separator(true)
+            .backslash_escape(false)
+            .empty_alternates(true)
+            .build();
         set.add(built.map_err(|error| error.kind().to_string())?);
     }
     set.build().map_err(|_| "the glob is too complex".to_owned())
+}
+
+/// The glob with classes that match no `/`.
+fn within_names(glob: &str) -> String {
+    let (mut out, mut rest) = (String::with_capacity(glob.len()), glob);
+    while let Some((before, inside)) = rest.split_once('[') {
+        let (class, after) = split_class(inside);
+        out.extend([before, "[", &class]);
+        rest = after;
+    }
+    out + rest
 }
 
 /// The parts that name a hidden entry: they start with a dot, or an alternative in them does.

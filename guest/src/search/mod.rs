@@ -8,3 +8,16 @@ pub mod page;
 pub mod render;
 pub mod scan;
 pub mod source;
+
+use crate::error::{Code, Result};
+use crate::fs::Dir;
+use crate::fs::resolve::Place;
+use crate::workspace::Workspace;
+
+/// The directory that a call is to look through.
+pub fn directory(workspace: &Workspace<'_>, path: &str, verb: &str) -> Result<(Place, Dir)> {
+    workspace.resolve_dir(path, verb).map_err(|error| match error.code {
+        Code::NotADirectory => error.hint("`stat` describes a file, and `read_file` reads it"),
+        _ => error,
+    })
+}

@@ -111,6 +111,23 @@ pub fn runs(bytes: &[u8], encoding: &'static Encoding) -> impl Iterator<Item = R
     })
 }
 
+/// How many of `bytes` the `start` of their text came from.
+pub fn byte_at(bytes: &[u8], encoding: &'static Encoding, start: &str) -> usize {
+    if encoding == ISO_2022_JP {
+        return encode(start, encoding).map_or(0, |bytes| bytes.len());
+    }
+    let mut left = start.len();
+    let mut at = 0;
+    for run in runs(bytes, encoding) {
+        if run.text > left {
+            return if run.linear { at + left } else { at };
+        }
+        left -= run.text;
+        at += run.bytes;
+    }
+    at
+}
+
 fn next_run(rest: &[u8], encoding: &'static Encoding) -> Run {
     if is_utf16(encoding) {
         return next_utf16(rest, encoding);

@@ -73,6 +73,15 @@ impl Document {
         }
     }
 
+    /// Its bytes, without a copy where they are those of the text.
+    pub fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self { bom: false, bytes: None, text, .. } => text.into_bytes(),
+            Self { bom: false, bytes: Some(bytes), .. } => bytes,
+            Self { bom: true, .. } => self.bytes().into_owned(),
+        }
+    }
+
     /// What ends its lines.
     pub fn line_ending(&self) -> Eol {
         eol::detect(&self.text)

@@ -42,7 +42,11 @@ impl Eol {
 
 /// The line endings of `text`.
 pub fn detect(text: &str) -> Eol {
-    let bytes = text.as_bytes();
+    detect_bytes(text.as_bytes())
+}
+
+/// The line endings of a text in any encoding but UTF-16.
+pub fn detect_bytes(bytes: &[u8]) -> Eol {
     let mut found = Eol::None;
     for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
         let one = match bytes.get(at) {

@@ -1,9 +1,17 @@
 //! Text: encodings, line endings, lines, differences. Pure; touches no file.
 
 pub mod codec;
+pub mod diff;
 pub mod document;
 pub mod encoding;
 pub mod eol;
+pub mod find;
+pub mod indent;
+pub mod lines;
+pub mod mime;
+pub mod nearest;
+pub mod page;
+pub mod time;
 
 /// How alike two strings are, from 0 to 1.
 pub fn similarity(a: &str, b: &str) -> f32 {

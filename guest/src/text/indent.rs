@@ -1,0 +1,168 @@
+//! The block of lines around one, told by indentation alone: it works for any
+//! language that is laid out like code.
+
+use std::ops::Range;
+
+/// Columns of a tab, and of one level.
+const LEVEL: usize = 4;
+
+/// What counts of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    indent: usize,
+    blank: bool,
+    comment: bool,
+}
+
+impl Shape {
+    /// The shape of a line; its start is enough.
+    pub fn of(line: &str) -> Self {
+        let body = line.trim_start();
+        let lead = line.len() - body.len();
+        let indent = line.bytes().take(lead).map(|byte| if byte == b'\t' { LEVEL } else { 1 }).sum();
+        let comment = ["#", "//", "--"].iter().any(|mark| body.starts_with(mark));
+        Self { indent, blank: body.is_empty(), comment }
+    }
+}
+
+/// How much of a block to take.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How many levels to go out; 0 is all.
+    pub max_levels: u32,
+    /// Blocks at the same level too.
+    pub include_siblings: bool,
+    /// Comment lines above the block too.
+    pub include_header: bool,
+    /// Most lines.
+    pub max_lines: usize,
+}
+
+/// Lines that belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// Which ones.
+    pub lines: Range<usize>,
+    /// Whether more lines than allowed belong to it.
+    pub cut: bool,
+}
+
+/// The block around the line `anchor`: grows a line up and a line down in turn,
+/// as long as they are indented at least as the outermost level that is wanted.
+/// Of the lines at that level itself, only the first in each direction belongs to the block.
+pub fn block(shapes: &[Shape], anchor: usize, options: &Options) -> Block {
+    let indents = effective(shapes);
+    let own = indents.get(anchor).copied().unwrap_or(0);
+    let levels = usize::try_from(options.max_levels).unwrap_or(usize::MAX);
+    let min = if levels == 0 { 0 } else { own.saturating_sub(levels.saturating_mul(LEVEL)) };
+    let indent = |at: usize| indents.get(at).copied();
+    let edge = |at: usize| indent(at) == Some(min) && !options.include_siblings;
+    let is_header = |at: usize| options.include_header && shapes.get(at).is_some_and(|shape| shape.comment);
+
+    let mut lines = anchor..anchor.saturating_add(1).min(shapes.len());
+    let (mut up, mut down) = (true, true);
+    let (mut edge_above, mut edge_below) = (false, false);
+    let mut cut = false;
+    while up || down {
+        let above = lines.start.checked_sub(1).filter(|at| up && indent(*at) >= Some(min));
+        up = above.is_some_and(|at| !edge(at) || !edge_above || is_header(at));
+        if up && lines.len() >= options.max_lines {
+            cut = true;
+            break;
+        }
+        if let Some(at) = above.filter(|_| up) {
+            edge_above |= edge(at);
+            lines.start = at;
+        }
+        let below = Some(lines.end).filter(|at| down && indent(*at) >= Some(min));
+        down = below.is_some_and(|at| !edge(at) || !edge_below);
+        if down && lines.len() >= options.max_lines {
+            cut = true;
+            break;
+        }
+        if let Some(at) = below.filter(|_| down) {
+            edge_below |= edge(at);
+            lines.end = at + 1;
+        }
+    }
+    Block { lines: trim(shapes, lines), cut }
+}
+
+/// The indentation of each line; a blank one has that of the line before.
+fn effective(shapes: &[Shape]) -> Vec<usize> {
+    let mut before = 0;
+    shapes
+        .iter()
+        .map(|shape| {
+            if !shape.blank {
+                before = shape.indent;
+            }
+            before
+        })
+        .collect()
+}
+
+/// Without the blank lines at both ends.
+fn trim(shapes: &[Shape], lines: Range<usize>) -> Range<usize> {
+    let blank = |at: &usize| shapes.get(*at).is_some_and(|shape| shape.blank);
+    let start = lines.clone().find(|at| !blank(at));
+    let end = lines.clone().rev().find(|at| !blank(at));
+    match (start, end) {
+        (Some(start), Some(end)) => start..end + 1,
+        _ => lines,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CODE: &str = "\
+use a;
+
+// About f.
+fn f() {
+    if x {
+        one();
+
+        two();
+    }
+    other();
+}
+
+fn g() {
+    three();
+}";
+
+    fn take(anchor: usize, options: Options) -> (usize, usize, bool) {
+        let shapes: Vec<_> = CODE.lines().map(Shape::of).collect();
+        let block = block(&shapes, anchor - 1, &options);
+        (block.lines.start + 1, block.lines.end, block.cut)
+    }
+
+    const ALL: Options = Options { max_levels: 0, include_siblings: false, include_header: true, max_lines: 100 };
+
+    #[test]
+    fn levels() {
+        assert_eq!(take(6, ALL), (3, 11, false));
+        assert_eq!(take(6, Options { include_header: false, ..ALL }), (4, 11, false));
+        assert_eq!(take(6, Options { max_levels: 1, ..ALL }), (5, 9, false));
+        assert_eq!(take(6, Options { max_levels: 1, include_siblings: true, ..ALL }), (5, 10, false));
+        assert_eq!(take(6, Options { include_siblings: true, ..ALL }), (1, 15, false));
+        assert_eq!(take(14, ALL), (13, 15, false));
+    }
+
+    #[test]
+    fn limits() {
+        assert_eq!(take(6, Options { max_lines: 3, ..ALL }), (5, 6, true));
+        assert_eq!(take(6, Options { max_lines: 1, ..ALL }), (6, 6, true));
+        assert_eq!(take(15, Options { max_lines: 9, max_levels: u32::MAX, ..ALL }).1, 15);
+        assert_eq!(block(&[], 0, &ALL), Block { lines: 0..0, cut: false });
+    }
+
+    #[test]
+    fn tabs_are_four_columns() {
+        assert_eq!(Shape::of("\t  # x"), Shape { indent: 6, blank: false, comment: true });
+        assert!(Shape::of(" \t").blank);
+    }
+}

@@ -1,0 +1,225 @@
+//! A page: consecutive lines as a result shows them, within its limits.
+
+use std::collections::VecDeque;
+
+use encoding_rs::Encoding;
+
+use super::codec;
+use super::eol::Eol;
+use super::lines::{Line, Lines, Source};
+
+/// What a line that was cut ends in.
+pub const CUT_MARK: &str = "… [truncated line]";
+
+/// How much a page may hold, and how it shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Most lines.
+    pub lines: u64,
+    /// Most characters of one line; not with `raw`.
+    pub line_chars: usize,
+    /// Most bytes of text.
+    pub bytes: usize,
+    /// Lines as they are, endings included.
+    pub raw: bool,
+    /// Where not everything fits, the last lines are shown rather than the first ones.
+    pub last: bool,
+    /// The encoding.
+    pub encoding: &'static Encoding,
+}
+
+/// Consecutive lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The text.
+    pub content: String,
+    /// The first line's number; 0 where there is none.
+    pub start: u64,
+    /// The last line's number; 0 where there is none.
+    pub end: u64,
+    /// Whether there are lines after it.
+    pub more: bool,
+    /// Whether a limit cut a line short, or lines off where `more` does not tell.
+    pub cut: bool,
+    /// Line endings of the lines.
+    pub ending: Eol,
+}
+
+/// The page of the lines that come next, of which the first is number `first`.
+///
+/// It has at least one line, if there is one, so that page after page gets to the end.
+pub fn page<S: Source + ?Sized>(lines: &mut Lines<'_, S>, first: u64, layout: &Layout) -> Result<Page, S::Error> {
+    let mut builder = Builder { layout, first, shown: VecDeque::new(), size: 0, cut: false, ending: Eol::None };
+    let mut kept = Vec::new();
+    let mut taken = 0;
+    let mut more = false;
+    while taken < layout.lines {
+        let Some(line) = lines.next(layout.keep(), &mut kept)? else { break };
+        if !builder.add(line, &kept, first.saturating_add(taken)) {
+            more = true;
+            break;
+        }
+        taken += 1;
+    }
+    let more = more || !lines.is_at_end()?;
+    Ok(builder.finish(more))
+}
+
+impl Layout {
+    /// How many bytes of a line to look at: more than can be shown.
+    fn keep(&self) -> usize {
+        let shown = if self.raw { self.bytes } else { self.line_chars.min(self.bytes) };
+        shown.saturating_mul(4).saturating_add(16)
+    }
+}
+
+struct Builder<'l> {
+    layout: &'l Layout,
+    /// The number of the first line of `shown`.
+    first: u64,
+    shown: VecDeque<String>,
+    size: usize,
+    cut: bool,
+    ending: Eol,
+}
+
+impl Builder<'_> {
+    /// Adds a line; false where it does not fit any more.
+    fn add(&mut self, line: Line, kept: &[u8], number: u64) -> bool {
+        let (text, cut) = if self.layout.raw { self.raw(line, kept, number) } else { self.plain(line, kept) };
+        // A line feed between lines counts.
+        let size = text.len() + usize::from(!self.layout.raw && !self.shown.is_empty());
+        if self.size + size > self.layout.bytes && !self.shown.is_empty() && !self.layout.last {
+            return false;
+        }
+        self.size += size;
+        self.cut |= cut;
+        self.ending = self.ending.and(line.ending);
+        self.shown.push_back(text);
+        while self.size > self.layout.bytes && self.shown.len() > 1 {
+            let gone = self.shown.pop_front().map_or(0, |text| text.len() + usize::from(!self.layout.raw));
+            self.size = self.size.saturating_sub(gone);
+            self.first += 1;
+            self.cut = true;
+        }
+        true
+    }
+
+    /// The line without its ending, cut where it is too long.
+    fn plain(&self, line: Line, kept: &[u8]) -> (String, bool) {
+        let mut text = codec::decode(kept, self.layout.encoding).into_owned();
+        let limit = text.char_indices().nth(self.layout.line_chars).map_or(text.len(), |(at, _)| at);
+        let limit = text.floor_char_boundary(limit.min(self.layout.bytes));
+        let cut = limit < text.len() || line.size > kept.len() as u64;
+        if cut {
+            text.truncate(limit);
+            text.push_str(CUT_MARK);
+        }
+        (text, cut)
+    }
+
+    /// The line with its ending. One that fills more than a page is cut, and says where its rest is.
+    fn raw(&self, line: Line, kept: &[u8], number: u64) -> (String, bool) {
+        let mut text = codec::decode(kept, self.layout.encoding).into_owned();
+        if line.size == kept.len() as u64 && text.len() <= self.layout.bytes {
+            text.push_str(match line.ending {
+                Eol::Crlf => "\r\n",
+                Eol::Cr => "\r",
+                Eol::Lf => "\n",
+                Eol::Mixed | Eol::None => "",
+            });
+            return (text, false);
+        }
+        text.truncate(text.floor_char_boundary(self.layout.bytes));
+        let rest = line.start + codec::byte_at(kept, self.layout.encoding, &text) as u64 + 1;
+        text.push_str(&format!("… [line {number} goes on: `mode` `base64`, `offset` {rest}]"));
+        (text, true)
+    }
+
+    fn finish(self, more: bool) -> Page {
+        let count = self.shown.len() as u64;
+        let (start, end) = if count == 0 { (0, 0) } else { (self.first, self.first.saturating_add(count - 1)) };
+        let between = if self.layout.raw { "" } else { "\n" };
+        let content = Vec::from(self.shown).join(between);
+        Page { content, start, end, more, cut: self.cut, ending: self.ending }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use encoding_rs::{UTF_8, UTF_16LE};
+    use proptest::prelude::*;
+
+    use super::super::lines::Ender;
+    use super::*;
+
+    const PLAIN: Layout = Layout { lines: 10, line_chars: 20, bytes: 100, raw: false, last: false, encoding: UTF_8 };
+
+    fn read(bytes: &[u8], skip: u64, layout: &Layout) -> Page {
+        let mut lines = Lines::from(bytes, Ender::of(bytes, layout.encoding), 0);
+        lines.skip(skip).unwrap();
+        page(&mut lines, skip + 1, layout).unwrap()
+    }
+
+    #[test]
+    fn lines_are_joined_by_lf() {
+        let page = read(b"a\r\n\r\nb\r\n", 0, &PLAIN);
+        assert_eq!((page.content.as_str(), page.start, page.end, page.more, page.cut), ("a\n\nb", 1, 3, false, false));
+        assert_eq!(page.ending, Eol::Crlf);
+        assert_eq!(read(b"", 0, &PLAIN).end, 0);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_between_characters() {
+        let page = read("äöü\nx".as_bytes(), 0, &Layout { line_chars: 2, ..PLAIN });
+        assert_eq!((page.content.as_str(), page.cut), ("äö… [truncated line]\nx", true));
+        let page = read("äöü".as_bytes(), 0, &Layout { bytes: 3, ..PLAIN });
+        assert_eq!(page.content, "ä… [truncated line]");
+        assert_eq!(read("äö".as_bytes(), 0, &Layout { line_chars: 2, ..PLAIN }).content, "äö");
+    }
+
+    #[test]
+    fn a_raw_line_says_where_its_rest_is() {
+        let layout = Layout { bytes: 4, raw: true, ..PLAIN };
+        let page = read(b"ab\n0123456\nz", 1, &layout);
+        assert_eq!(page.content, "0123… [line 2 goes on: `mode` `base64`, `offset` 8]");
+        assert!(page.more && page.cut);
+        let utf16: Vec<u8> = "0123456".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let page = read(&utf16, 0, &Layout { encoding: UTF_16LE, ..layout });
+        assert_eq!(page.content, "0123… [line 1 goes on: `mode` `base64`, `offset` 9]");
+    }
+
+    #[test]
+    fn the_last_lines_stay_where_not_all_fit() {
+        let page = read(b"aaa\nbbb\nccc\n", 0, &Layout { bytes: 7, last: true, ..PLAIN });
+        assert_eq!((page.content.as_str(), page.start, page.end, page.cut), ("bbb\nccc", 2, 3, true));
+    }
+
+    proptest! {
+        #[test]
+        fn a_page_after_a_page_gives_the_whole(
+            text in "([a-zé中]{0,12}(\n|\r\n)){0,12}[a-z]{0,3}", lines in 1..5_u64, bytes in 40..60_usize, raw in any::<bool>(),
+        ) {
+            let layout = Layout { lines, bytes, raw, ..PLAIN };
+            let mut parts = Vec::new();
+            let mut at = 0;
+            loop {
+                let page = read(text.as_bytes(), at, &layout);
+                prop_assert!(page.content.len() <= bytes && !page.cut);
+                prop_assert!(page.end == 0 || page.end + 1 - page.start <= lines);
+                parts.push(page.content);
+                if !page.more {
+                    break;
+                }
+                prop_assert!(page.end > at);
+                at = page.end;
+            }
+            if raw {
+                prop_assert_eq!(parts.concat(), text);
+            } else {
+                let text = text.replace("\r\n", "\n");
+                prop_assert_eq!(parts.join("\n"), text.strip_suffix('\n').unwrap_or(&text));
+            }
+        }
+    }
+}
