@@ -58,7 +58,7 @@ fn a_call_prints_one_object_and_exits_with_0() {
     assert_eq!(status, 0, "{reply}");
     assert_eq!(reply["ok"], true);
     assert_eq!(reply["result"]["content"], "one\ntwo");
-    assert_eq!(reply["text"], "1|one\n2|two");
+    assert_eq!(reply["text"], "1|one\n2|two\n");
     assert_eq!(reply["changes"], json!([]));
     assert_eq!(reply.as_object().unwrap().len(), 4);
 }
@@ -84,7 +84,7 @@ fn a_failing_tool_exits_with_1_and_says_why() {
         (&["read_file", r#"{"file": "a.txt"}"#], "invalid-argument"),
         (&["read_file", r#"{"path": 1}"#], "invalid-argument"),
         (&["read_file", r#"{"path": "a.txt", "offset": 0}"#], "invalid-argument"),
-        (&["read_file", r#"{"path": "a.txt", "offset": 1, "tail": 1}"#], "invalid-argument"),
+        (&["read_file", r#"{"path": "a.txt", "offset": 2, "tail": 1}"#], "invalid-argument"),
         (&["read_file", r#"[]"#], "invalid-argument"),
         (&["read_file"], "invalid-argument"),
         (&["read_fil", r#"{"path": "a.txt"}"#], "unknown-tool"),

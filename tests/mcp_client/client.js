@@ -52,7 +52,7 @@ async function session() {
   await check("reads", async () => {
     writeFileSync(workspace("a.txt"), "one\ntwo\n");
     const result = await call("read_file", { path: "a.txt" });
-    assert.equal(result.content[0].text, "1|one\n2|two");
+    assert.equal(result.content[0].text, "1|one\n2|two\n");
     assert.equal(result.structuredContent.total_lines, 2);
   });
 
