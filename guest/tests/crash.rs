@@ -120,9 +120,7 @@ fn scenarios() -> Vec<Scenario> {
 }
 
 fn policies() -> [Policy; 2] {
-    let policy = |carries_modes| {
-        Policy::parse(&format!(r#"{{"host":{{"carries_modes":{carries_modes},"locks":true}}}}"#)).unwrap()
-    };
+    let policy = |carries_modes| Policy::parse(&format!(r#"{{"host":{{"carries_modes":{carries_modes}}}}}"#)).unwrap();
     [policy(true), policy(false)]
 }
 

@@ -60,8 +60,8 @@ impl Journal {
 
 /// Finishes or undoes what a crash left half done.
 ///
-/// The host's lock (`host.locks` in the policy) makes sure that the journal is
-/// not that of a change under way; a host without one makes one call at a time.
+/// The host makes sure that the journal is not that of a change under way: it
+/// holds a lock around each changing call, or makes one call at a time.
 pub fn recover(workspace: &Workspace<'_>) -> Result<()> {
     let found = read(workspace).map_err(|fault| fault.at("read the journal in", "the state directory"))?;
     let Some((dir, text)) = found else { return Ok(()) };

@@ -120,7 +120,7 @@ impl Builder {
         let writable = !self.policy.read_only && mounts.iter().any(|mount| mount.access == Access::ReadWrite);
         let state = if writable { self.state.resolve(&workspace.host) } else { None };
         let mut environment = self.environment;
-        let policy = self.policy.environment(Backend::Wasi, &mounts, state.is_some())?;
+        let policy = self.policy.environment(Backend::Wasi, &mounts)?;
         environment.push(("PADDOCK_POLICY".to_owned(), policy));
         let limits = self.policy.limits;
         Ok(Workspace(Arc::new(Inner { mounts, state, environment, limits, kept: None })))
@@ -157,7 +157,7 @@ impl Workspace {
     ///
     /// Its calls are made one after the other. [`Workspace::load`] fills it, [`Workspace::snapshot`] takes it out.
     pub fn memory(policy: Policy) -> Result<Self, Error> {
-        let text = policy.environment(Backend::Memory, &[], false)?;
+        let text = policy.environment(Backend::Memory, &[])?;
         let environment = vec![("PADDOCK_POLICY".to_owned(), text)];
         let mut inner = Inner { mounts: Vec::new(), state: None, environment, limits: policy.limits, kept: None };
         let sandbox = inner.sandbox(&[], inner.control(&CallOptions::default()));
