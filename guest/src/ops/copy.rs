@@ -27,7 +27,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
     put(workspace, &source, &target, stat.kind)?;
     let replaced = target.stat.is_some();
     let kind = if replaced { ChangeKind::Modified } else { ChangeKind::Created };
-    workspace.changed(Change { kind, path: target.path.clone(), to: None, size: None });
+    let size = (stat.kind == Kind::File).then_some(stat.size);
+    workspace.changed(Change { kind, path: target.path.clone(), to: None, size });
     Ok(response::Transfer {
         source: source.path,
         destination: target.path,
