@@ -79,6 +79,11 @@ fn read_many_text(many: &ReadMany) -> String {
             text.push('\n');
         }
     }
+    if many.entries.is_empty() {
+        text.push_str("[no files match]");
+    } else if many.truncated && many.remaining.is_empty() {
+        text.push_str("[more files match than one call reads: narrow the glob]");
+    }
     if !many.remaining.is_empty() {
         let names: Vec<_> = many.remaining.iter().take(20).map(|path| printable(path)).collect();
         let _ = write!(text, "[{} more files do not fit: {}]", many.remaining.len(), names.join(", "));
@@ -114,8 +119,16 @@ fn make_dir_text(made: &MakeDir) -> String {
 
 fn transfer_text(verb: &str, transfer: &Transfer) -> String {
     let (source, destination) = (printable(&transfer.source), printable(&transfer.destination));
-    let head = format!("{verb} {source} -> {destination} ({} files, {} bytes)", transfer.files, transfer.bytes);
+    let head = format!(
+        "{verb} {source} -> {destination} ({}, {})",
+        counted(transfer.files, "file"),
+        counted(transfer.bytes, "byte")
+    );
     with_notes(head, &transfer.notes)
+}
+
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn delete_text(delete: &Delete) -> String {

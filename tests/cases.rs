@@ -1,0 +1,73 @@
+//! Every folder below `tests/cases/<operation>/` is a case, run natively over
+//! the memory backend, through the component over it, and through the component
+//! on a real directory; each has to give the same results and the same tree.
+//! `tests/README.md` says how to add one.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+#[path = "cases_runner/mod.rs"]
+mod cases_runner;
+
+use cases_runner::backend::{self, Backend};
+use cases_runner::case::Case;
+use cases_runner::{expect, tidy};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    match prepare(&arguments) {
+        Ok(trials) => libtest_mimic::run(&arguments, trials).exit_code(),
+        Err(cause) => {
+            eprintln!("{cause:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn prepare(arguments: &Arguments) -> Result<Vec<Trial>> {
+    let folder = folder();
+    let cases = Case::all(&folder)?;
+    if env::var_os("BLESS").is_some() {
+        for case in cases.iter().filter(|case| named(arguments, &case.name)) {
+            expect::bless(case).with_context(|| case.name.clone())?;
+        }
+    }
+    let mut trials = vec![Trial::test("tidy", {
+        let folder = folder.clone();
+        move || tidy::check(&folder).map_err(failed)
+    })];
+    trials.extend(cases.into_iter().map(Arc::new).flat_map(|case| Backend::ALL.map(|backend| trial(&case, backend))));
+    Ok(trials)
+}
+
+fn trial(case: &Arc<Case>, backend: Backend) -> Trial {
+    let name = format!("{}::{}", case.name, backend.name());
+    let held = case.runs_on(backend);
+    let case_of_trial = Arc::clone(case);
+    let trial = Trial::test(name, move || {
+        let observed = backend::run(&case_of_trial, backend).map_err(failed)?;
+        expect::compare(&case_of_trial, &observed).map_err(failed)
+    });
+    match held {
+        Ok(()) => trial,
+        Err(reason) => trial.with_kind(format!("skipped: {reason}")).with_ignored_flag(true),
+    }
+}
+
+/// Whether the command line's filter can mean the case: a filter may go on to name a backend.
+fn named(arguments: &Arguments, case: &str) -> bool {
+    arguments.filter.as_ref().is_none_or(|filter| case.contains(filter.split("::").next().unwrap_or_default()))
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases")
+}
+
+fn failed(cause: anyhow::Error) -> Failed {
+    format!("{cause:#}").into()
+}

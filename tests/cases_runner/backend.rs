@@ -1,0 +1,164 @@
+//! Runs a case on each backend.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use paddock::{CallOptions, Workspace};
+use paddock_guest::engine;
+use paddock_guest::fs::memory::MemoryFs;
+use paddock_guest::fs::{Time, archive};
+use paddock_guest::policy::Policy;
+use paddock_guest::workspace::STATE_GUEST_PATH;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::case::Case;
+use super::outcome::{self, Names};
+use super::tree::{self, Node, Tree};
+
+/// Seconds since 1970 that the native memory backend takes for now.
+pub const NOW: u64 = 1_750_000_000;
+
+/// Where a case runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Backend {
+    /// Natively, over the memory backend.
+    Memory,
+    /// Through the component, over the memory backend.
+    ComponentMemory,
+    /// Through the component, on a real directory.
+    Directory,
+}
+
+impl Backend {
+    pub const ALL: [Self; 3] = [Self::Memory, Self::ComponentMemory, Self::Directory];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::ComponentMemory => "component_memory",
+            Self::Directory => "directory",
+        }
+    }
+}
+
+/// What a case did.
+pub struct Observed {
+    pub outcomes: Vec<Value>,
+    pub tree: Tree,
+    /// The modes of regular files, where the backend keeps them.
+    pub modes: Option<BTreeMap<Vec<u8>, u32>>,
+}
+
+/// Runs the calls of a case on a backend.
+pub fn run(case: &Case, backend: Backend) -> Result<Observed> {
+    match backend {
+        Backend::Memory => memory(case),
+        Backend::ComponentMemory => component_memory(case),
+        Backend::Directory => directory(case),
+    }
+}
+
+fn memory(case: &Case) -> Result<Observed> {
+    let mut policy = case.policy.clone();
+    policy.as_object_mut().context("`policy` is not an object")?.insert("backend".to_owned(), json!("memory"));
+    let policy = Policy::parse(&policy.to_string())?;
+    let now = || Time { seconds: NOW, nanoseconds: 0 };
+    let fs = MemoryFs::new(&["/workspace", STATE_GUEST_PATH], now, 0);
+    archive::load(&fs, &tree::pack(&absolute(case, &Names::in_memory())?)?)?;
+    let outcomes = outcome::drive(case, &Names::in_memory(), |dialect, tool, arguments| {
+        let called = engine::call(&fs, &policy, dialect, tool, arguments);
+        outcome::record(called.error.is_none(), called.result, &called.text, json!(called.changes), called.truncated)
+    })?;
+    Ok(Observed { outcomes, tree: relative(tree::unpack(&archive::snapshot(&fs)?)?, case), modes: None })
+}
+
+fn component_memory(case: &Case) -> Result<Observed> {
+    let workspace = Workspace::memory(serde_json::from_value(case.policy.clone())?)?;
+    let told = |error: paddock::types::ToolError| anyhow!(error.message);
+    workspace.load(&tree::pack(&absolute(case, &Names::in_memory())?)?).map_err(told)?;
+    let outcomes = outcome::drive(case, &Names::in_memory(), through(&workspace))?;
+    Ok(Observed { outcomes, tree: relative(tree::unpack(&workspace.snapshot().map_err(told)?)?, case), modes: None })
+}
+
+fn directory(case: &Case) -> Result<Observed> {
+    let surroundings = Surroundings::new()?;
+    let names = Names { root: surroundings.path("ws"), outside: surroundings.path("outside") };
+    tree::write(&absolute(case, &names)?, &surroundings.top.join("ws"))?;
+    let outside = surroundings.outside()?;
+    let builder = Workspace::builder().root(&names.root).state_dir(surroundings.top.join("state"));
+    let workspace = builder.policy(serde_json::from_value(case.policy.clone())?).build()?;
+    let outcomes = outcome::drive(case, &names, through(&workspace))?;
+    ensure!(surroundings.outside()? == outside, "something outside the workspace was changed");
+    let tree = tree::read(Path::new(&names.root))?;
+    let modes = tree::modes(Path::new(&names.root), &tree)?;
+    Ok(Observed { outcomes, tree: restore(tree, &names), modes: Some(modes) })
+}
+
+fn through(workspace: &Workspace) -> impl Fn(&str, &str, &str) -> Value {
+    |dialect, tool, arguments| {
+        let called = workspace.call_with(tool, arguments, &CallOptions::dialect(dialect));
+        outcome::record(called.ok, called.value(), &called.text, json!(called.changes), called.truncated)
+    }
+}
+
+/// The temporary directory of one case: the workspace with neighbours that no tool may see.
+struct Surroundings {
+    _keep: tempfile::TempDir,
+    top: PathBuf,
+}
+
+impl Surroundings {
+    fn new() -> Result<Self> {
+        let keep = tempfile::tempdir()?;
+        let top = keep.path().canonicalize()?;
+        for (dir, file) in [("outside", "secret.txt"), ("ws-evil", "secret.txt"), ("ws ", "secret.txt")] {
+            fs::create_dir(top.join(dir))?;
+            fs::write(top.join(dir).join(file), "SECRET\n")?;
+        }
+        fs::create_dir(top.join("ws"))?;
+        Ok(Self { _keep: keep, top })
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.top.join(name).to_string_lossy().into_owned()
+    }
+
+    /// All but the workspace and its state.
+    fn outside(&self) -> Result<Tree> {
+        let mut tree = tree::read(&self.top)?;
+        tree.retain(|path, _| !path.starts_with(b"ws/") && !path.starts_with(b"state"));
+        Ok(tree)
+    }
+}
+
+/// The start with the backend's own names in links.
+fn absolute(case: &Case, names: &Names) -> Result<super::setup::Start> {
+    let start = &case.start;
+    let tree = start.tree.iter().map(|(path, node)| match node {
+        Node::Link(target) => (path.clone(), Node::Link(names.fill(target))),
+        other => (path.clone(), other.clone()),
+    });
+    Ok(super::setup::Start {
+        tree: tree.collect(),
+        hard_links: start.hard_links.clone(),
+        modes: start.modes.clone(),
+        modified: start.modified.clone(),
+    })
+}
+
+fn relative(tree: Tree, case: &Case) -> Tree {
+    if case.absolute { restore(tree, &Names::in_memory()) } else { tree }
+}
+
+/// A tree with `{root}` and `{outside}` in links again.
+fn restore(tree: Tree, names: &Names) -> Tree {
+    let entries = tree.into_iter().map(|(path, node)| match node {
+        Node::Link(target) => (path, Node::Link(names.clear(&target))),
+        other => (path, other),
+    });
+    entries.collect()
+}

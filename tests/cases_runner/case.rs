@@ -1,0 +1,138 @@
+//! A case: its folder and what `call.json` says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::backend::Backend;
+use super::setup::{Setup, Start};
+
+/// One case, read from its folder.
+pub struct Case {
+    /// `operation/NNN_name`.
+    pub name: String,
+    pub folder: PathBuf,
+    pub start: Start,
+    pub policy: Value,
+    pub calls: Vec<Call>,
+    /// Whether `{root}` or `{outside}` stands somewhere in `call.json`.
+    pub absolute: bool,
+    only: Vec<Backend>,
+    reason: String,
+}
+
+/// One call of a tool.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    pub tool: String,
+    #[serde(default)]
+    pub arguments: Value,
+    /// The arguments as text, in place of `arguments`.
+    pub raw: Option<String>,
+    #[serde(default = "paddock")]
+    pub dialect: String,
+}
+
+/// `call.json`: one call, or several in `calls`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CallFile {
+    #[serde(default)]
+    setup: Vec<Setup>,
+    policy: Option<Value>,
+    #[serde(default)]
+    only: Vec<Backend>,
+    #[serde(default)]
+    reason: String,
+    calls: Option<Vec<Call>>,
+    tool: Option<String>,
+    #[serde(default)]
+    arguments: Value,
+    raw: Option<String>,
+    dialect: Option<String>,
+}
+
+fn paddock() -> String {
+    "paddock".to_owned()
+}
+
+impl Case {
+    /// Every case below `folder`, by name.
+    pub fn all(folder: &Path) -> Result<Vec<Self>> {
+        let mut cases = Vec::new();
+        for operation in folders(folder)? {
+            for case in folders(&operation)? {
+                let name = format!("{}/{}", file_name(&operation), file_name(&case));
+                cases.push(Self::read(name.clone(), case).with_context(|| format!("tests/cases/{name}"))?);
+            }
+        }
+        Ok(cases)
+    }
+
+    fn read(name: String, folder: PathBuf) -> Result<Self> {
+        let text = fs::read_to_string(folder.join("call.json")).context("call.json")?;
+        let file: CallFile = serde_json::from_str(&text).context("call.json")?;
+        ensure!(file.only.is_empty() == file.reason.is_empty(), "call.json: `only` and `reason` go together");
+        Ok(Self {
+            start: Start::read(&folder, &file.setup)?,
+            policy: file.policy.clone().unwrap_or_else(|| Value::Object(serde_json::Map::new())),
+            absolute: text.contains("{root}") || text.contains("{outside}"),
+            only: file.only.clone(),
+            reason: file.reason.clone(),
+            calls: file.calls()?,
+            name,
+            folder,
+        })
+    }
+
+    /// Whether the case runs on a backend; the reason where it does not.
+    pub fn runs_on(&self, backend: Backend) -> Result<(), String> {
+        if self.only.is_empty() || self.only.contains(&backend) {
+            return Ok(());
+        }
+        Err(self.reason.clone())
+    }
+
+    /// The backend whose results are written down.
+    pub fn first_backend(&self) -> Result<Backend> {
+        Backend::ALL.into_iter().find(|backend| self.runs_on(*backend).is_ok()).context("`only` names no backend")
+    }
+}
+
+impl CallFile {
+    fn calls(self) -> Result<Vec<Call>> {
+        let single = self.tool.map(|tool| Call {
+            tool,
+            arguments: self.arguments,
+            raw: self.raw,
+            dialect: self.dialect.unwrap_or_else(paddock),
+        });
+        match (single, self.calls) {
+            (Some(call), None) => Ok(vec![call]),
+            (None, Some(calls)) if !calls.is_empty() => Ok(calls),
+            _ => bail!("call.json needs either `tool` or `calls`"),
+        }
+    }
+}
+
+/// The folders in a folder, by name.
+pub fn folders(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut folders = Vec::new();
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            folders.push(entry.path());
+        }
+    }
+    folders.sort();
+    Ok(folders)
+}
+
+/// The last name of a path.
+pub fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,9 @@
+//! The parts of the runner.
+
+pub mod backend;
+pub mod case;
+pub mod expect;
+pub mod outcome;
+pub mod setup;
+pub mod tidy;
+pub mod tree;

@@ -1,0 +1,61 @@
+//! The corpus itself: nothing missing, nothing twice, enough of it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+
+use super::case::{file_name, folders};
+use super::expect::is_plain;
+use super::tree;
+
+/// Cases that there are at least, in all and of an operation.
+const ALL: usize = 250;
+const EACH: usize = 15;
+const OPERATIONS: [&str; 5] = ["read", "edit", "patch", "grep", "list"];
+
+/// Fails with everything that is wrong with the corpus.
+pub fn check(folder: &Path) -> Result<()> {
+    let mut wrong = Vec::new();
+    let mut all = 0;
+    for operation in folders(folder)? {
+        let cases = folders(&operation)?;
+        all += cases.len();
+        let name = file_name(&operation);
+        if OPERATIONS.contains(&name.as_str()) && cases.len() < EACH {
+            wrong.push(format!("{name}: {} cases, fewer than {EACH}", cases.len()));
+        }
+        let mut numbers = BTreeSet::new();
+        for case in &cases {
+            check_case(case, &name, &mut numbers, &mut wrong)?;
+        }
+    }
+    if all < ALL {
+        wrong.push(format!("{all} cases, fewer than {ALL}"));
+    }
+    if wrong.is_empty() { Ok(()) } else { bail!("{}", wrong.join("\n")) }
+}
+
+fn check_case(case: &Path, operation: &str, numbers: &mut BTreeSet<String>, wrong: &mut Vec<String>) -> Result<()> {
+    let name = file_name(case);
+    let number = name.split('_').next().unwrap_or_default();
+    if number.len() != 3 || !number.bytes().all(|byte| byte.is_ascii_digit()) || number.len() == name.len() {
+        wrong.push(format!("{operation}/{name}: the name is not NNN_name"));
+    }
+    if !numbers.insert(number.to_owned()) {
+        wrong.push(format!("{operation}/{name}: the number is there twice"));
+    }
+    for file in ["call.json", "result.json"] {
+        if !case.join(file).is_file() {
+            wrong.push(format!("{operation}/{name}: no {file}"));
+        }
+    }
+    let input = case.join("input");
+    for path in if input.is_dir() { tree::read(&input)? } else { tree::Tree::new() }.keys() {
+        if !is_plain(path) {
+            let path = String::from_utf8_lossy(path);
+            wrong.push(format!("{operation}/{name}: `{path}` in input/ belongs in `setup`"));
+        }
+    }
+    Ok(())
+}

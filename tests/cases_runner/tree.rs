@@ -1,0 +1,168 @@
+//! Trees as maps from path to what is there; read from and written to a
+//! directory, and a tar archive.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{CWD, FileType, mknodat};
+
+use super::setup::Start;
+
+/// What is at each path, directories too.
+pub type Tree = BTreeMap<Vec<u8>, Node>;
+
+/// What is at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Node {
+    File(Vec<u8>),
+    /// A file of so many zero bytes, too many to hold.
+    Sparse(u64),
+    Directory,
+    Link(String),
+    Fifo,
+}
+
+/// Bytes of a file beyond which it is taken for a sparse one.
+const HELD: u64 = 64 << 20;
+
+/// The tree below a directory.
+pub fn read(top: &Path) -> Result<Tree> {
+    let mut tree = Tree::new();
+    read_below(top, &[], &mut tree)?;
+    Ok(tree)
+}
+
+fn read_below(dir: &Path, prefix: &[u8], tree: &mut Tree) -> Result<()> {
+    for entry in fs::read_dir(dir).with_context(|| dir.display().to_string())? {
+        let entry = entry?;
+        let mut path = prefix.to_vec();
+        path.extend_from_slice(entry.file_name().as_bytes());
+        let node = read_node(&entry.path())?;
+        let is_dir = node == Node::Directory;
+        tree.insert(path.clone(), node);
+        if is_dir {
+            path.push(b'/');
+            read_below(&entry.path(), &path, tree)?;
+        }
+    }
+    Ok(())
+}
+
+fn read_node(path: &Path) -> Result<Node> {
+    let metadata = fs::symlink_metadata(path)?;
+    let kind = metadata.file_type();
+    Ok(match kind {
+        _ if kind.is_dir() => Node::Directory,
+        _ if kind.is_symlink() => Node::Link(fs::read_link(path)?.to_string_lossy().into_owned()),
+        _ if kind.is_fifo() => Node::Fifo,
+        _ if metadata.len() > HELD => Node::Sparse(metadata.len()),
+        _ => Node::File(fs::read(path)?),
+    })
+}
+
+/// The modes of the regular files below a directory.
+pub fn modes(top: &Path, tree: &Tree) -> Result<BTreeMap<Vec<u8>, u32>> {
+    let files = tree.iter().filter(|(_, node)| matches!(node, Node::File(_)));
+    let mode = |path: &Vec<u8>| Ok((path.clone(), fs::metadata(top.join(name(path)))?.permissions().mode() & 0o7777));
+    files.map(|(path, _)| mode(path)).collect()
+}
+
+/// Makes what a case starts from in the empty directory `top`.
+pub fn write(start: &Start, top: &Path) -> Result<()> {
+    // Paths are in order, so a directory comes before what is in it.
+    for (path, node) in &start.tree {
+        let shown = String::from_utf8_lossy(path).into_owned();
+        write_node(&top.join(name(path)), node).with_context(|| shown)?;
+    }
+    for (second, first) in &start.hard_links {
+        fs::remove_file(top.join(name(second)))?;
+        fs::hard_link(top.join(name(first)), top.join(name(second)))?;
+    }
+    for (path, mode) in &start.modes {
+        fs::set_permissions(top.join(name(path)), fs::Permissions::from_mode(*mode))?;
+    }
+    for (path, time) in &start.modified {
+        fs::File::open(top.join(name(path)))?.set_modified(*time)?;
+    }
+    Ok(())
+}
+
+fn write_node(path: &Path, node: &Node) -> Result<()> {
+    match node {
+        Node::File(bytes) => {
+            fs::write(path, bytes)?;
+            fs::set_permissions(path, fs::Permissions::from_mode(0o644))?;
+        }
+        Node::Sparse(size) => fs::File::create_new(path)?.set_len(*size)?,
+        Node::Directory => fs::create_dir(path)?,
+        Node::Link(target) => symlink(target, path)?,
+        Node::Fifo => mknodat(CWD, path, FileType::Fifo, 0o644.into(), 0)?,
+    }
+    Ok(())
+}
+
+/// What a case starts from, as the memory backend loads it.
+pub fn pack(start: &Start) -> Result<Vec<u8>> {
+    let mut archive = tar::Builder::new(Vec::new());
+    for (path, node) in &start.tree {
+        let mut header = tar::Header::new_gnu();
+        let modified = start.modified.get(path).and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        header.set_mtime(modified.map_or(super::backend::NOW, |time| time.as_secs()));
+        header.set_mode(0o644);
+        header.set_size(0);
+        match node {
+            Node::File(bytes) => {
+                header.set_size(bytes.len() as u64);
+                archive.append_data(&mut header, name(path), bytes.as_slice())?;
+            }
+            Node::Directory => {
+                header.set_entry_type(tar::EntryType::Directory);
+                archive.append_data(&mut header, name(path), std::io::empty())?;
+            }
+            Node::Link(target) => {
+                header.set_entry_type(tar::EntryType::Symlink);
+                archive.append_link(&mut header, name(path), target)?;
+            }
+            Node::Sparse(_) | Node::Fifo => bail!("the memory backend cannot hold it: say `only` and `reason`"),
+        }
+    }
+    Ok(archive.into_inner()?)
+}
+
+/// The tree of a snapshot.
+pub fn unpack(archive: &[u8]) -> Result<Tree> {
+    let mut tree = Tree::new();
+    for entry in tar::Archive::new(archive).entries()? {
+        let mut entry = entry?;
+        let mut path = entry.path_bytes().into_owned();
+        if path.last() == Some(&b'/') {
+            path.pop();
+        }
+        let node = match entry.header().entry_type() {
+            tar::EntryType::Directory => Node::Directory,
+            tar::EntryType::Symlink => {
+                let target = entry.link_name_bytes().context("a link without a target")?.into_owned();
+                Node::Link(String::from_utf8(target)?)
+            }
+            _ => {
+                let mut bytes = Vec::new();
+                entry.read_to_end(&mut bytes)?;
+                Node::File(bytes)
+            }
+        };
+        tree.insert(path, node);
+    }
+    Ok(tree)
+}
+
+/// A path of a tree as the system has it.
+pub fn name(path: &[u8]) -> OsString {
+    OsString::from_vec(path.to_vec())
+}
