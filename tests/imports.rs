@@ -1,5 +1,13 @@
 //! The list of the component's imports is the list of its permissions.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
+
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -8,9 +16,28 @@ fn the_component_imports_these_interfaces_and_nothing_else() {
     let engine = Engine::default();
     let component = Component::new(&engine, paddock::component()).unwrap();
     let imports: Vec<String> = component.component_type().imports(&engine).map(|(name, _)| name.to_owned()).collect();
-    let unversioned: Vec<&str> = imports.iter().map(|name| name.split_once('@').unwrap().0).collect();
+    let mut unversioned: Vec<&str> = imports.iter().map(|name| name.split_once('@').unwrap().0).collect();
+    unversioned.sort_unstable();
     let expected = [
+        "wasi:cli/environment",
+        "wasi:cli/exit",
+        "wasi:cli/stderr",
+        "wasi:cli/stdin",
+        "wasi:cli/stdout",
+        "wasi:cli/terminal-input",
+        "wasi:cli/terminal-output",
+        "wasi:cli/terminal-stderr",
+        "wasi:cli/terminal-stdin",
+        "wasi:cli/terminal-stdout",
+        "wasi:clocks/monotonic-clock",
+        "wasi:clocks/wall-clock",
+        "wasi:filesystem/preopens",
+        "wasi:filesystem/types",
+        "wasi:io/error",
         "wasi:io/poll",
+        "wasi:io/streams",
+        "wasi:random/insecure-seed",
+        "wasi:random/random",
     ];
     assert_eq!(unversioned, expected);
     assert!(imports.iter().all(|name| name.contains("@0.2.")), "{imports:?}");

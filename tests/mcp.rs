@@ -1,5 +1,13 @@
 //! `paddock mcp` as a client sees it, line by line, in both eras of the protocol.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
+
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -42,7 +50,8 @@ impl Client {
     /// A client of the era in which a session starts with `initialize`.
     fn legacy(version: &str) -> Self {
         let mut client = Self::start(false);
-        let hello = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+        let hello =
+            json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
         let answer = client.request(1, "initialize", hello);
         assert_eq!(answer["result"]["protocolVersion"], version, "{answer}");
         assert_eq!(answer["result"]["serverInfo"]["name"], "paddock");
@@ -99,11 +108,13 @@ fn session(mut client: Client) {
     let find = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap();
     assert_eq!(find("read_file")["annotations"]["readOnlyHint"], true);
     assert_eq!(find("delete")["annotations"]["destructiveHint"], true);
-    assert!(tools.iter().all(|tool| tool["inputSchema"]["type"] == "object" && tool["outputSchema"]["type"] == "object"));
+    assert!(
+        tools.iter().all(|tool| tool["inputSchema"]["type"] == "object" && tool["outputSchema"]["type"] == "object")
+    );
     assert!(tools.iter().all(|tool| tool["annotations"]["openWorldHint"] == false));
 
     let read = client.call(4, "read_file", json!({"path": "a.txt"}));
-    assert_eq!(read["result"]["content"], json!([{"type": "text", "text": "1|one\n2|two"}]), "{read}");
+    assert_eq!(read["result"]["content"], json!([{"type": "text", "text": "1|one\n2|two\n"}]), "{read}");
     assert_eq!(read["result"]["structuredContent"]["content"], "one\ntwo");
     assert_ne!(read["result"]["isError"], true);
 
@@ -166,11 +177,66 @@ fn a_client_that_says_nothing_ends_it_well() {
     Client::start(false).close();
 }
 
-/// A tree whose search takes longer than any test waits.
+/// A search that takes longer than any test waits: its automaton is too large to keep, so it is slow at each byte.
 fn slow(client: &Client) -> Value {
-    for name in 0..40 {
-        let file = fs::File::create(client.workspace.path().join(format!("{name}.txt"))).unwrap();
-        file.set_len(400 << 20).unwrap();
+    let mut seed = 1u64;
+    for name in 0..64 {
+        let mut letter = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            if seed >> 63 == 0 { b'a' } else { b'b' }
+        };
+        let text: Vec<u8> = (0..256 << 10).map(|at| if at % 4096 == 4095 { b'\n' } else { letter() }).collect();
+        fs::write(client.workspace.path().join(format!("{name}.txt")), text).unwrap();
     }
-    json!({"pattern": "(a|b|ab)*c[0-9]{3}x", "include_hidden": true, "multiline": false})
+    json!({"pattern": "(?:a[ab]{90}|b[ab]{120}|[ab]a[ab]{150})[c-zC-Z]"})
+}
+
+#[test]
+fn a_long_call_reports_more_and_more() {
+    let mut client = Client::legacy("2025-11-25");
+    let arguments = slow(&client);
+    client.ask(2, "tools/call", json!({"name": "grep", "arguments": arguments, "_meta": {"progressToken": "p"}}));
+    let mut last = 0.0;
+    for _ in 0..3 {
+        let note = client.next();
+        assert_eq!(note["method"], "notifications/progress", "{note}");
+        assert_eq!(note["params"]["progressToken"], "p");
+        let progress = note["params"]["progress"].as_f64().unwrap();
+        assert!(progress > last, "{progress} after {last}");
+        last = progress;
+    }
+    // Meanwhile others are served.
+    client.ask(3, "tools/call", json!({"name": "stat", "arguments": {"path": "0.txt"}}));
+    let answer = std::iter::repeat_with(|| client.next()).find(|message| message.get("method").is_none()).unwrap();
+    assert_eq!(answer["id"], 3, "{answer}");
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}));
+    client.close();
+}
+
+#[test]
+fn a_cancelled_call_stops_and_says_nothing_more() {
+    let mut client = Client::legacy("2025-11-25");
+    let arguments = slow(&client);
+    client.ask(2, "tools/call", json!({"name": "grep", "arguments": arguments}));
+    thread::sleep(Duration::from_millis(700));
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}}));
+    let answer = client.call(3, "stat", json!({"path": "0.txt"}));
+    assert_eq!(answer["result"]["isError"], false, "{answer}");
+    thread::sleep(Duration::from_millis(200));
+    let before = cpu_ticks(&client.child);
+    thread::sleep(Duration::from_millis(500));
+    assert!(cpu_ticks(&client.child) - before <= 5, "the guest still runs");
+    client.close();
+}
+
+#[cfg(target_os = "linux")]
+fn cpu_ticks(child: &Child) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
+    let fields: Vec<&str> = stat.rsplit_once(')').unwrap().1.split_whitespace().collect();
+    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn cpu_ticks(_child: &Child) -> u64 {
+    0
 }

@@ -93,7 +93,4 @@ pub struct HostPolicy {
     /// At a rename of a temporary file over an existing one, the host gives the
     /// new one the old one's mode bits, owner and extended attributes.
     pub carries_modes: bool,
-    /// The host holds a lock around each changing call, so that a journal that
-    /// is found there is a dead call's.
-    pub locks: bool,
 }

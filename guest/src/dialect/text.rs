@@ -79,6 +79,11 @@ fn read_many_text(many: &ReadMany) -> String {
             text.push('\n');
         }
     }
+    if many.entries.is_empty() {
+        text.push_str("[no files match]");
+    } else if many.truncated && many.remaining.is_empty() {
+        text.push_str("[more files match than one call reads: narrow the glob]");
+    }
     if !many.remaining.is_empty() {
         let names: Vec<_> = many.remaining.iter().take(20).map(|path| printable(path)).collect();
         let _ = write!(text, "[{} more files do not fit: {}]", many.remaining.len(), names.join(", "));

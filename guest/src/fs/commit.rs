@@ -207,8 +207,8 @@ pub fn make_missing(fs: &dyn Filesystem, place: &Place, made: &mut Vec<Site>) ->
     place.missing.iter().try_fold(place.dir.clone(), |dir, name| {
         match fs.make_dir(&dir, name) {
             Ok(()) => {
-                fs.sync_dir(&dir)?;
                 made.push(Site { dir: dir.clone(), name: name.clone() });
+                fs.sync_dir(&dir)?;
             }
             Err(Fault::Exists) => {}
             Err(fault) => return Err(fault),
@@ -380,11 +380,13 @@ impl Work<'_> {
             Some(temporary) => temporary.digest(fs)? == step.new,
             None => true,
         };
+        // A rewrite in place that was torn is begun again from the temporary file.
+        let ready = prepared && (target == step.old || (step.in_place && target.is_some()));
         if let Some(to) = &self.to {
             let moved = to.digest(fs)? == step.new;
             return Ok(match (moved, &target) {
                 (true, None) => Progress::Applied,
-                (false, target) if *target == step.new || (prepared && *target == step.old) => Progress::Ready,
+                (false, target) if *target == step.new || ready => Progress::Ready,
                 // Linked under the new name, and not yet gone from the old one.
                 (true, target) if *target == step.new => Progress::Ready,
                 _ => Progress::Lost,
@@ -392,7 +394,7 @@ impl Work<'_> {
         }
         Ok(match () {
             () if target == step.new => Progress::Applied,
-            () if prepared && (target == step.old || step.in_place) => Progress::Ready,
+            () if ready => Progress::Ready,
             () => Progress::Lost,
         })
     }

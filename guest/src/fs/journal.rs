@@ -60,8 +60,8 @@ impl Journal {
 
 /// Finishes or undoes what a crash left half done.
 ///
-/// The host's lock (`host.locks` in the policy) makes sure that the journal is
-/// not that of a change under way; a host without one makes one call at a time.
+/// The host makes sure that the journal is not that of a change under way: it
+/// holds a lock around each changing call, or makes one call at a time.
 pub fn recover(workspace: &Workspace<'_>) -> Result<()> {
     let found = read(workspace).map_err(|fault| fault.at("read the journal in", "the state directory"))?;
     let Some((dir, text)) = found else { return Ok(()) };
@@ -116,6 +116,7 @@ fn undo_all(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
             Err(fault) => return Err(fault),
         }
     }
+    remove_debris(workspace, journal)?;
     for spot in journal.directories.iter().rev() {
         let Ok(site) = spot.open(workspace) else { continue };
         match workspace.fs.remove_dir(&site.dir, &site.name) {
@@ -123,7 +124,7 @@ fn undo_all(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
             Err(fault) => return Err(fault),
         }
     }
-    remove_debris(workspace, journal)
+    Ok(())
 }
 
 fn remove_debris(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {

@@ -48,6 +48,12 @@ impl MemoryFs {
         Self::new(&paths, self.clock, self.random.get())
     }
 
+    /// The same trees again, every file a copy with one name.
+    pub fn clone_tree(&self) -> Self {
+        let preopens = self.preopens.iter().map(|(path, node)| (path.clone(), Inode::deep_clone(node))).collect();
+        Self { preopens, clock: self.clock, random: Cell::new(self.random.get()) }
+    }
+
     /// Sets when the content of `name` last changed, as a loaded archive tells it.
     pub fn set_modified(&self, dir: &Dir, name: &str, modified: Time) -> FsResult<()> {
         entry(dir, name)?.modified.set(modified);
@@ -253,6 +259,17 @@ impl Filesystem for MemoryFs {
 impl Inode {
     fn new(content: Content, now: Time) -> Node {
         Rc::new(Self { content: RefCell::new(content), links: Cell::new(1), modified: Cell::new(now) })
+    }
+
+    fn deep_clone(node: &Node) -> Node {
+        let content = match &*node.content.borrow() {
+            Content::File(bytes) => Content::File(bytes.clone()),
+            Content::Directory(entries) => {
+                Content::Directory(entries.iter().map(|(name, node)| (name.clone(), Self::deep_clone(node))).collect())
+            }
+            Content::Link(target) => Content::Link(target.clone()),
+        };
+        Self::new(content, node.modified.get())
     }
 
     fn kind(&self) -> Kind {

@@ -170,6 +170,8 @@ struct Resolution<'w> {
     missing: Vec<String>,
     /// Components still to come.
     ahead: VecDeque<String>,
+    /// How many of them, at the end, the caller gave; the others are from links.
+    own: usize,
     /// The path ended in `/`, or went through one: what it names has to be a directory.
     needs_dir: bool,
     links: usize,
@@ -186,6 +188,7 @@ impl<'w> Resolution<'w> {
             secrets: Secrets::default(),
             missing: Vec::new(),
             ahead: VecDeque::new(),
+            own: 0,
             needs_dir: false,
             links: 0,
         };
@@ -205,13 +208,16 @@ impl<'w> Resolution<'w> {
     fn push_back(&mut self, path: &str) -> Result<()> {
         self.needs_dir = ends_in_dir(path);
         self.ahead = components(path).map(str::to_owned).collect();
+        self.own = self.ahead.len();
         self.ahead.iter().try_for_each(|name| check_name(name, self.given, self.verb))
     }
 
     fn run(mut self, last: Last) -> Result<Place> {
         while let Some(name) = self.ahead.pop_front() {
+            let from_link = self.ahead.len() >= self.own;
+            self.own = self.own.min(self.ahead.len());
             if name == ".." {
-                self.up()?;
+                self.up(from_link)?;
                 continue;
             }
             if !self.missing.is_empty() {
@@ -280,11 +286,14 @@ impl<'w> Resolution<'w> {
         })
     }
 
-    fn up(&mut self) -> Result<()> {
+    fn up(&mut self, from_link: bool) -> Result<()> {
         if !self.missing.is_empty() {
             return Err(self.fault(&Fault::NotFound));
         }
         if self.trail.pop().is_none() {
+            if from_link {
+                return Err(self.leads_out());
+            }
             return Err(self.workspace.outside(self.given, self.verb, "`..` leads out of the root"));
         }
         self.secrets.leave();

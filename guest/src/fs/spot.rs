@@ -119,7 +119,7 @@ impl Site {
                 Err(fault) => Err(fault),
             },
             Err(fault) => Err(fault),
-            Ok(()) => fs.unlink(&self.dir, &self.name),
+            Ok(()) => fs.unlink(&self.dir, &self.name).inspect_err(|_| drop(to.discard(fs))),
         }
     }
 

@@ -102,7 +102,7 @@ pub fn copy(workspace: &Workspace<'_>, from: &Dir, secrets: &Secrets, to: &Site)
                     ahead.push((from, to, below));
                 }
                 Kind::File => {
-                    copy_file(workspace, &source, &target)?;
+                    copy_file(workspace, &source, &target, &target.beside(&temporary_name(fs)))?;
                 }
                 Kind::Link => fs.symlink(&to, &entry.name, &fs.read_link(&from, &entry.name)?)?,
                 Kind::Other => {}
@@ -116,19 +116,18 @@ pub fn copy(workspace: &Workspace<'_>, from: &Dir, secrets: &Secrets, to: &Site)
 /// Copies the file `from` as the new file `to`, durably; how many bytes it has.
 ///
 /// WASI cannot set a mode. Where the host carries modes over at a rename, the
-/// new content is renamed over a second link of the source, which gives it the
-/// source's mode, and then has that name.
-pub fn copy_file(workspace: &Workspace<'_>, from: &Site, to: &Site) -> FsResult<u64> {
+/// new content is renamed over `model`, a second link of the source, which gives
+/// it the source's mode, and then back.
+pub fn copy_file(workspace: &Workspace<'_>, from: &Site, to: &Site, model: &Site) -> FsResult<u64> {
     let fs = workspace.fs;
     let source = fs.open_file(&from.dir, &from.name, Open::Read)?;
     let target = fs.open_file(&to.dir, &to.name, Open::CreateNew)?;
     let size = copy_bytes(fs, &source, &target)?;
     fs.sync_file(&target)?;
     if workspace.policy.host.carries_modes {
-        let model = to.beside(&temporary_name(fs));
-        match from.link(fs, &model) {
+        match from.link(fs, model) {
             Ok(()) => {
-                let carried = to.rename(fs, &model).and_then(|()| model.rename(fs, to));
+                let carried = to.rename(fs, model).and_then(|()| model.rename(fs, to));
                 carried.inspect_err(|_| drop(model.discard(fs)))?;
             }
             Err(Fault::Unsupported | Fault::Access | Fault::CrossDevice) => {}

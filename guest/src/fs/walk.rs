@@ -10,6 +10,7 @@ use globset::GlobSet;
 use crate::error::Result;
 use crate::fs::ignore::{Rules, Secrets};
 use crate::fs::resolve::Place;
+use crate::fs::spot::is_temporary;
 use crate::fs::{Dir, DirEntry, Kind, Listing};
 use crate::response::Skipped;
 use crate::workspace::Workspace;
@@ -276,7 +277,8 @@ impl<'w> Walk<'w> {
     }
 
     fn left_out(&self, name: &str, is_dir: bool) -> Option<Reason> {
-        if self.is_root && self.frames.len() == 1 && name == STATE_NAME {
+        let own_state = self.is_root && self.frames.len() == 1 && name == STATE_NAME;
+        if own_state || is_temporary(name) {
             return Some(Reason::Own);
         }
         if self.secrets.denies(name, is_dir) {

@@ -1,7 +1,7 @@
 //! Copies a file or directory.
 
 use crate::error::{Code, Error, Result};
-use crate::fs::commit::{directories_to_make, make_missing};
+use crate::fs::commit::{FileChange, commit, directories_to_make, make_missing};
 use crate::fs::journal::Journal;
 use crate::fs::resolve::{Last, Place};
 use crate::fs::spot::{Site, Spot, temporary_name};
@@ -24,17 +24,27 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
         Kind::Directory => survey(workspace, &source, args)?,
         _ => Survey { files: 1, bytes: stat.size, ..Survey::default() },
     };
-    put(workspace, &source, &target, stat.kind)?;
-    let replaced = target.stat.is_some();
-    let kind = if replaced { ChangeKind::Modified } else { ChangeKind::Created };
-    workspace.changed(Change { kind, path: target.path.clone(), to: None, size: None });
-    Ok(response::Transfer {
-        source: source.path,
-        destination: target.path,
-        files: survey.files,
-        bytes: survey.bytes,
-        notes: left_out(&survey),
-    })
+    let mut notes = left_out(&survey);
+    let limit = workspace.policy.limits.max_file_bytes;
+    match target.stat {
+        Some(there) if stat.size.max(there.size) <= limit => notes.extend(overwrite(workspace, &source, &target)?),
+        _ => {
+            put(workspace, &source, &target, stat.kind)?;
+            let kind = if target.stat.is_some() { ChangeKind::Modified } else { ChangeKind::Created };
+            let size = (stat.kind == Kind::File).then_some(stat.size);
+            workspace.changed(Change { kind, path: target.path.clone(), to: None, size });
+        }
+    }
+    let (files, bytes) = (survey.files, survey.bytes);
+    Ok(response::Transfer { source: source.path, destination: target.path, files, bytes, notes })
+}
+
+/// Replaces the content of a file that is there; it keeps its mode, as with `cp`.
+fn overwrite(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Vec<String>> {
+    let (new, _) = workspace.read_whole(source, VERB)?;
+    let (old, _) = workspace.read_whole(target, VERB)?;
+    let change = FileChange { place: target.clone(), old: Some(old), new: Some(new), to: None };
+    commit(workspace, VERB, vec![change])
 }
 
 /// Where to copy or move from and to, with what holds for both checked.
@@ -110,10 +120,11 @@ fn survey(workspace: &Workspace<'_>, source: &Place, args: &request::Transfer) -
 /// Makes the copy beside the target, then puts it in its place at once.
 fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) -> Result<()> {
     let fs = workspace.fs;
-    let temporary = temporary_name(fs);
+    let (temporary, model) = (temporary_name(fs), temporary_name(fs));
+    let spot = Spot::of(workspace, target);
     let journal = Journal {
         directories: directories_to_make(workspace, target),
-        debris: vec![Spot::of(workspace, target).beside(&temporary)],
+        debris: vec![spot.beside(&temporary), spot.beside(&model)],
         ..Journal::default()
     };
     journal.write(workspace)?;
@@ -126,13 +137,19 @@ fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) ->
         let put = match kind {
             Kind::Directory => copy_tree(workspace, source, &copy).and_then(|()| put_dir(workspace, &copy, &site)),
             Kind::Link => fs.symlink(&site.dir, &site.name, &fs.read_link(&from.dir, &from.name)?),
-            Kind::File | Kind::Other => tree::copy_file(workspace, &from, &copy).and_then(|_| match target.stat {
-                Some(_) => copy.rename(fs, &site),
-                None => copy.move_to_free(fs, &site),
-            }),
+            Kind::File | Kind::Other => {
+                tree::copy_file(workspace, &from, &copy, &site.beside(&model)).and_then(|_| match target.stat {
+                    Some(_) => copy.rename(fs, &site),
+                    None => copy.move_to_free(fs, &site),
+                })
+            }
         };
         put.inspect_err(|_| drop(tree::remove(fs, &copy)))?;
-        fs.sync_dir(&site.dir)
+        fs.sync_dir(&site.dir).inspect_err(|_| {
+            if target.stat.is_none() {
+                drop(tree::remove(fs, &site));
+            }
+        })
     };
     let done: FsResult<()> = carry_out();
     if done.is_err() {
@@ -140,8 +157,9 @@ fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) ->
             drop(fs.remove_dir(&site.dir, &site.name));
         }
     }
-    let cleared = Journal::clear(workspace);
-    done.and(cleared).map_err(|fault| fault.at(VERB, &target.given))
+    // A journal that stays has nothing left to do.
+    drop(Journal::clear(workspace));
+    done.map_err(|fault| fault.at(VERB, &target.given))
 }
 
 fn copy_tree(workspace: &Workspace<'_>, source: &Place, copy: &Site) -> FsResult<()> {

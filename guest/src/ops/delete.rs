@@ -25,45 +25,58 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response
         Fault::NotEmpty => fault.at(VERB, &args.path).hint("`recursive` deletes a directory with all it holds"),
         fault => fault.at(VERB, &args.path),
     };
-    let (fs, dir) = (workspace.fs, &place.dir);
     let entries_deleted = match stat.kind {
-        Kind::Directory if args.recursive => delete_tree(workspace, &place)?,
-        Kind::Directory => fs.remove_dir(dir, &place.name).map(|()| 1).map_err(blame)?,
-        Kind::File | Kind::Link | Kind::Other => fs.unlink(dir, &place.name).map(|()| 1).map_err(blame)?,
+        Kind::Directory if !args.recursive => {
+            let removed = workspace.fs.remove_dir(&place.dir, &place.name);
+            removed.and_then(|()| workspace.fs.sync_dir(&place.dir)).map(|()| 1).map_err(blame)?
+        }
+        Kind::Directory => {
+            let entries = check_tree(workspace, &place)?;
+            take_away(workspace, &place)?;
+            entries
+        }
+        Kind::File | Kind::Link | Kind::Other => {
+            take_away(workspace, &place)?;
+            1
+        }
     };
-    fs.sync_dir(dir).map_err(blame)?;
     workspace.changed(Change { kind: ChangeKind::Deleted, path: place.path.clone(), to: None, size: None });
     Ok(response::Delete { path: place.path, entries_deleted })
 }
 
-/// Takes the whole tree out of sight at once, then removes it; after a crash a later call removes the rest.
-fn delete_tree(workspace: &Workspace<'_>, place: &Place) -> Result<u64> {
-    let blame = |fault: Fault| fault.at(VERB, &place.given);
+/// Refuses a tree that holds what no tool may change; how many entries it has.
+fn check_tree(workspace: &Workspace<'_>, place: &Place) -> Result<u64> {
     let survey = tree::survey(workspace, place, VERB, workspace.policy.limits.max_files)?;
-    let refuse = |cause: String| {
-        Error::at(Code::Denied, VERB, &place.given, cause).hint("delete the other things in it one by one")
+    let refuse = |code: Code, cause: String| {
+        Error::at(code, VERB, &place.given, cause).hint("delete the other things in it one by one")
     };
     if survey.denied > 0 {
-        return Err(refuse(format!("`.agentignore` keeps {} entries in it from every tool", survey.denied)));
+        return Err(refuse(Code::Denied, format!("`.agentignore` keeps {} entries in it from every tool", survey.denied)));
     }
     if survey.protected > 0 && !workspace.policy.allow_protected {
-        return Err(refuse(format!("it holds {} protected entries, such as `.git`", survey.protected)));
+        return Err(refuse(Code::ReadOnly, format!("it holds {} protected entries, such as `.git`", survey.protected)));
     }
     if survey.unnamed > 0 {
-        return Err(refuse(format!("it holds {} names that are not UTF-8", survey.unnamed)));
+        return Err(refuse(Code::Denied, format!("it holds {} names that are not UTF-8", survey.unnamed)));
     }
+    Ok(survey.files + survey.directories + survey.special)
+}
+
+/// Takes what is at the place out of sight at once, then removes it; after a crash a later call removes the rest.
+fn take_away(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
+    let fs = workspace.fs;
     let site = Site { dir: place.dir.clone(), name: place.name.clone() };
-    let aside = site.beside(&temporary_name(workspace.fs));
+    let aside = site.beside(&temporary_name(fs));
     let debris = vec![Spot::of(workspace, place).beside(&aside.name)];
     Journal { debris, ..Journal::default() }.write(workspace)?;
-    let fs = workspace.fs;
-    let removed = site.rename(fs, &aside).and_then(|()| tree::remove(fs, &aside));
+    let moved = site.rename(fs, &aside).and_then(|()| fs.sync_dir(&site.dir));
+    let removed = moved.and_then(|()| tree::remove(fs, &aside));
     // What is left is put back, if anything moved at all.
     let kept = removed.is_err() && aside.rename(fs, &site).is_ok();
-    Journal::clear(workspace).map_err(blame)?;
-    removed.map_err(|fault| match kept {
-        true => blame(fault).hint("a part of it was deleted; what could not be deleted is still there"),
-        false => blame(fault),
-    })?;
-    Ok(survey.files + survey.directories + survey.special)
+    // A journal that stays has nothing left to do, or only to remove what is out of sight.
+    drop(Journal::clear(workspace));
+    removed.map_err(|fault| match (kept, fault.at(VERB, &place.given)) {
+        (true, error) => error.hint("what could not be deleted is still there"),
+        (false, error) => error,
+    })
 }

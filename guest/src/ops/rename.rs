@@ -43,6 +43,12 @@ fn move_dir(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result
         let cause = format!("`.agentignore` keeps {} entries in it from every tool", survey.denied);
         return Err(Error::at(Code::Denied, VERB, &source.given, cause).hint("move the other things in it one by one"));
     }
+    if survey.protected > 0 && !workspace.policy.allow_protected {
+        let cause = format!("it holds {} protected entries, such as `.git`", survey.protected);
+        return Err(
+            Error::at(Code::ReadOnly, VERB, &source.given, cause).hint("move the other things in it one by one")
+        );
+    }
     rename(workspace, source, target)?;
     Ok((survey.files, survey.bytes))
 }
@@ -68,6 +74,7 @@ fn rename(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<(
         fault => fault.at(VERB, &target.given),
     })?;
     let (path, to) = (source.path.clone(), Some(target.path.clone()));
-    workspace.changed(Change { kind: ChangeKind::Moved, path, to, size: None });
+    let size = source.stat.filter(|stat| stat.kind == Kind::File).map(|stat| stat.size);
+    workspace.changed(Change { kind: ChangeKind::Moved, path, to, size });
     Ok(())
 }

@@ -23,7 +23,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Stat) -> Result<response::
         modified: show(stat.modified),
         accessed: show(stat.accessed),
         changed: show(stat.changed),
-        hard_links: stat.links,
+        // Of a directory some file systems count its subdirectories, which says nothing.
+        hard_links: if stat.kind == Kind::Directory { 1 } else { stat.links },
         lines: None,
         encoding: None,
         mime: None,

@@ -1,4 +1,48 @@
 //! File tools for AI agents that cannot leave the workspace.
+//!
+//! The tools are a WebAssembly component, embedded in this library. A
+//! [`Workspace`] says which directories the component gets; there is nothing else
+//! that it could open. Each call runs in a guest of its own, with a limit on time
+//! and memory, and ends in a value: what a tool reports, a limit that was reached
+//! and a defect of the component are all an [`Outcome`] or a
+//! [`types::ToolError`]. Only opening a workspace can fail with an [`Error`].
+//!
+//! ```
+//! use paddock::types::EditArgs;
+//! use paddock::{Access, CallOptions, Workspace};
+//!
+//! # let directory = tempfile::tempdir()?;
+//! # let (project, state) = (directory.path().join("project"), directory.path().join("state"));
+//! # std::fs::create_dir(&project)?;
+//! # std::fs::write(project.join("greeting.txt"), "hello\n")?;
+//! let workspace = Workspace::builder()
+//!     .root(&project)
+//!     .mount(std::env::temp_dir(), "/scratch", Access::ReadOnly)
+//!     .state_dir(&state)
+//!     .build()?;
+//!
+//! // A model's tool call, as JSON.
+//! let outcome = workspace.call("read_file", r#"{"path": "greeting.txt"}"#);
+//! assert_eq!(outcome.text, "1|hello\n");
+//!
+//! // The same tools with types.
+//! let edited = workspace.edit(&EditArgs::new("greeting.txt", "hello", "hello, world"))?;
+//! assert_eq!(edited.edits_applied, 1);
+//!
+//! // A failure is a value that says what would work instead.
+//! let outcome = workspace.call("read_file", r#"{"path": "../secret"}"#);
+//! assert_eq!(outcome.value()["code"], "outside-workspace");
+//!
+//! // Cancelled from anywhere, a call ends within some 10 ms.
+//! let options = CallOptions::default();
+//! options.cancel.cancel();
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Workspace::call`] blocks its thread, in a tokio runtime too;
+//! [`Workspace::call_async`] does not. [`Workspace::memory`] is a workspace that
+//! touches no disk. The engine and the compiled component are made at the first
+//! call and shared by the process; wasmtime caches the compiled code on disk.
 
 mod bindings;
 mod engine;

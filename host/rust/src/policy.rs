@@ -34,10 +34,11 @@ pub enum HardLinks {
 
 impl Policy {
     /// `PADDOCK_POLICY` for the guest, which says what each field means.
-    pub(crate) fn environment(&self, backend: Backend, mounts: &[Mount], locks: bool) -> serde_json::Result<String> {
+    pub(crate) fn environment(&self, backend: Backend, mounts: &[Mount]) -> serde_json::Result<String> {
         let roots =
             mounts.iter().map(|mount| Root { guest: &mount.guest, host: mount.host.to_str(), access: mount.access });
-        let host = Host { carries_modes: cfg!(unix) && backend == Backend::Wasi, locks };
+        // A tree in memory has no modes to lose.
+        let host = Host { carries_modes: cfg!(unix) || backend == Backend::Memory };
         serde_json::to_string(&Environment { policy: self, backend, roots: roots.collect(), host })
     }
 }
@@ -70,5 +71,4 @@ struct Root<'a> {
 #[derive(Serialize)]
 struct Host {
     carries_modes: bool,
-    locks: bool,
 }

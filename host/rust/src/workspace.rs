@@ -1,5 +1,6 @@
 //! A workspace: directories, rules and limits, in which tools are called.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -119,7 +120,7 @@ impl Builder {
         let writable = !self.policy.read_only && mounts.iter().any(|mount| mount.access == Access::ReadWrite);
         let state = if writable { self.state.resolve(&workspace.host) } else { None };
         let mut environment = self.environment;
-        let policy = self.policy.environment(Backend::Wasi, &mounts, state.is_some())?;
+        let policy = self.policy.environment(Backend::Wasi, &mounts)?;
         environment.push(("PADDOCK_POLICY".to_owned(), policy));
         let limits = self.policy.limits;
         Ok(Workspace(Arc::new(Inner { mounts, state, environment, limits, kept: None })))
@@ -156,7 +157,7 @@ impl Workspace {
     ///
     /// Its calls are made one after the other. [`Workspace::load`] fills it, [`Workspace::snapshot`] takes it out.
     pub fn memory(policy: Policy) -> Result<Self, Error> {
-        let text = policy.environment(Backend::Memory, &[], false)?;
+        let text = policy.environment(Backend::Memory, &[])?;
         let environment = vec![("PADDOCK_POLICY".to_owned(), text)];
         let mut inner = Inner { mounts: Vec::new(), state: None, environment, limits: policy.limits, kept: None };
         let sandbox = inner.sandbox(&[], inner.control(&CallOptions::default()));
@@ -302,15 +303,13 @@ fn bare() -> Workspace {
 
 /// Whether a tool can change something, as it says itself. One that is not known changes nothing.
 fn changes(dialect: &str, tool: &str) -> bool {
-    static CHANGING: OnceLock<Mutex<Vec<(String, Vec<String>)>>> = OnceLock::new();
+    static CHANGING: OnceLock<Mutex<HashMap<String, HashSet<String>>>> = OnceLock::new();
     let mut known = CHANGING.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, changing)) = known.iter().find(|(name, _)| name == dialect) {
-        return changing.iter().any(|name| name == tool);
+    if let Some(changing) = known.get(dialect) {
+        return changing.contains(tool);
     }
-    let described = tools(dialect).unwrap_or_default();
-    let changing = described.into_iter().filter(|tool| !tool.annotations.read_only).map(|tool| tool.name);
-    let changing: Vec<String> = changing.collect();
-    let found = changing.iter().any(|name| name == tool);
-    known.push((dialect.to_owned(), changing));
-    found
+    // Nothing is kept of a dialect that there is not: any number of names could be asked for.
+    let Ok(tools) = tools(dialect) else { return false };
+    let changing = tools.into_iter().filter(|tool| !tool.annotations.read_only).map(|tool| tool.name);
+    known.entry(dialect.to_owned()).or_insert(changing.collect()).contains(tool)
 }

@@ -3,7 +3,8 @@
 //! A guest looks at what a name is before it opens it, but a process beside it can
 //! swap in a FIFO between the two, whose plain open waits for ever. So an open of
 //! what exists never waits, and hands out nothing but regular files and directories.
-//! A link is `loop`, anything else `unsupported`.
+//! A link is `loop`, anything else `no-such-device`, as a FIFO without a
+//! reader and a socket are in POSIX.
 
 use std::fs::File as OsFile;
 
@@ -39,7 +40,7 @@ pub(super) fn open(dir: &Dir, name: &str, how: OpenFlags, flags: DescriptorFlags
         return Err(ErrorCode::NotDirectory);
     }
     if kind != FileType::RegularFile {
-        return Err(ErrorCode::Unsupported);
+        return Err(ErrorCode::NoSuchDevice);
     }
     // Some file systems, FUSE ones among them, heed the flag on regular files.
     fcntl_setfl(&opened, OFlags::empty()).map_err(reason)?;
@@ -57,7 +58,7 @@ fn mode(flags: DescriptorFlags) -> (OpenMode, OFlags) {
 fn reason(errno: rustix::io::Errno) -> ErrorCode {
     match errno {
         // What opening a FIFO for writing, or a socket, says.
-        rustix::io::Errno::NXIO => ErrorCode::Unsupported,
+        rustix::io::Errno::NXIO => ErrorCode::NoSuchDevice,
         other => ErrorCode::from(std::io::Error::from(other)),
     }
 }

@@ -1,0 +1,244 @@
+//! A change that stops at any point, by an error or by a crash, leaves the old
+//! tree or the new one: every scenario is run once for every call of the file
+//! system that it makes, and its recovery once for every call of that.
+
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::cell::Cell;
+
+use paddock_guest::engine;
+use paddock_guest::fs::archive;
+use paddock_guest::fs::memory::MemoryFs;
+use paddock_guest::fs::{Dir, Fault, File, Filesystem, FsResult, Listing, Open, Preopen, Stat, Time};
+use paddock_guest::policy::Policy;
+
+/// Stops at the n-th call: that one fails, and with `crash` every later one too.
+struct Stopping<'f> {
+    inner: &'f MemoryFs,
+    left: Cell<u64>,
+    crash: bool,
+}
+
+impl Stopping<'_> {
+    fn step(&self) -> FsResult<()> {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        match left {
+            0 if self.crash => Err(Fault::Io("crashed".to_owned())),
+            1 => {
+                self.left.set(if self.crash { 0 } else { u64::MAX });
+                Err(Fault::NoSpace)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+macro_rules! forward {
+    ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
+        $(fn $name(&self, $($arg: $type),*) -> FsResult<$result> {
+            self.step()?;
+            self.inner.$name($($arg),*)
+        })*
+    };
+}
+
+impl Filesystem for Stopping<'_> {
+    forward! {
+        open_dir(dir: &Dir, name: &str) -> Dir;
+        open_file(dir: &Dir, name: &str, mode: Open) -> File;
+        list(dir: &Dir) -> Listing;
+        stat(dir: &Dir, name: &str) -> Stat;
+        stat_file(file: &File) -> Stat;
+        stat_dir(dir: &Dir) -> Stat;
+        read_link(dir: &Dir, name: &str) -> String;
+        read(file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> usize;
+        set_size(file: &File, size: u64) -> ();
+        sync_file(file: &File) -> ();
+        sync_dir(dir: &Dir) -> ();
+        make_dir(dir: &Dir, name: &str) -> ();
+        link(dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> ();
+        symlink(dir: &Dir, name: &str, target: &str) -> ();
+        rename(dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> ();
+        unlink(dir: &Dir, name: &str) -> ();
+        remove_dir(dir: &Dir, name: &str) -> ();
+    }
+
+    /// A write that stops has written its first half.
+    fn write(&self, file: &File, offset: u64, bytes: &[u8]) -> FsResult<()> {
+        self.step().inspect_err(|fault| {
+            if *fault == Fault::NoSpace {
+                self.inner.write(file, offset, &bytes[..bytes.len() / 2]).unwrap();
+            }
+        })?;
+        self.inner.write(file, offset, bytes)
+    }
+
+    fn preopens(&self) -> Vec<Preopen> {
+        self.inner.preopens()
+    }
+
+    fn random(&self) -> u64 {
+        self.inner.random()
+    }
+
+    fn clock_ms(&self) -> u64 {
+        self.inner.clock_ms()
+    }
+}
+
+struct Scenario {
+    name: &'static str,
+    tool: &'static str,
+    arguments: serde_json::Value,
+}
+
+fn scenarios() -> Vec<Scenario> {
+    let patch = "*** Begin Patch\n*** Update File: one.txt\n@@\n-first\n+FIRST\n*** Add File: deep/er/new.txt\n+new\n\
+        *** Delete File: dir/two.txt\n*** Update File: dir/three.txt\n*** Move to: moved/three.txt\n@@\n-three\n+THREE\n\
+        *** Update File: dir/four.txt\n*** Move to: moved/four.txt\n*** End Patch\n";
+    let scenario = |name, tool, arguments| Scenario { name, tool, arguments };
+    use serde_json::json;
+    vec![
+        scenario("new file", "write_file", json!({"path": "new.txt", "content": "hello"})),
+        scenario("new file in new directories", "write_file", json!({"path": "a/b/c.txt", "content": "hello"})),
+        scenario("overwrite", "write_file", json!({"path": "one.txt", "content": "x"})),
+        scenario("append", "write_file", json!({"path": "one.txt", "content": "more\n", "append": true})),
+        scenario(
+            "edit",
+            "edit_file",
+            json!({"path": "dir/two.txt", "edits": [{"old_text": "two", "new_text": "a longer two"}]}),
+        ),
+        scenario("patch", "apply_patch", json!({ "patch": patch })),
+        scenario("move", "move", json!({"source": "one.txt", "destination": "far/away.txt"})),
+        scenario("copy file", "copy", json!({"source": "one.txt", "destination": "far/copy.txt"})),
+        scenario("copy over", "copy", json!({"source": "one.txt", "destination": "dir/two.txt", "overwrite": true})),
+        scenario("copy tree", "copy", json!({"source": "dir", "destination": "far/dir", "recursive": true})),
+        scenario("delete file", "delete", json!({"path": "one.txt"})),
+        scenario("delete tree", "delete", json!({"path": "dir", "recursive": true})),
+    ]
+}
+
+fn policies() -> [Policy; 2] {
+    let policy = |carries_modes| Policy::parse(&format!(r#"{{"host":{{"carries_modes":{carries_modes}}}}}"#)).unwrap();
+    [policy(true), policy(false)]
+}
+
+fn fresh() -> MemoryFs {
+    let memory = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
+    let files = [
+        ("one.txt", "first\nsecond\n"),
+        ("dir/two.txt", "two\n"),
+        ("dir/three.txt", "three\n"),
+        ("dir/four.txt", "four\n"),
+        ("dir/inner/five.txt", "five\n"),
+    ];
+    for (path, content) in files {
+        let arguments = serde_json::json!({"path": path, "content": content}).to_string();
+        assert!(engine::call(&memory, &Policy::default(), "paddock", "write_file", &arguments).error.is_none());
+    }
+    memory
+}
+
+fn run(fs: &dyn Filesystem, policy: &Policy, scenario: &Scenario) -> engine::Outcome {
+    engine::call(fs, policy, "paddock", scenario.tool, &scenario.arguments.to_string())
+}
+
+fn tree(memory: &MemoryFs) -> Vec<u8> {
+    archive::snapshot(memory).unwrap()
+}
+
+fn names(archive: &[u8]) -> Vec<String> {
+    let mut archive = tar::Archive::new(archive);
+    archive.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().display().to_string()).collect()
+}
+
+/// Runs `check` with a file system that stops at call 1, 2, 3 and so on, until the scenario gets through.
+fn for_every_stop(crash: bool, mut check: impl FnMut(&Scenario, &Policy, &MemoryFs, &engine::Outcome, &[u8], &[u8])) {
+    for policy in policies() {
+        for scenario in scenarios() {
+            let old = tree(&fresh());
+            let finished = fresh();
+            let outcome = run(&finished, &policy, &scenario);
+            assert!(outcome.error.is_none(), "{}: {:?}", scenario.name, outcome.error);
+            let new = tree(&finished);
+            assert_ne!(old, new, "{}", scenario.name);
+            for stop in 1.. {
+                let memory = fresh();
+                let stopping = Stopping { inner: &memory, left: Cell::new(stop), crash };
+                let outcome = run(&stopping, &policy, &scenario);
+                let reached = if crash { stopping.left.get() == 0 } else { stopping.left.get() > stop };
+                if !reached {
+                    assert!(outcome.error.is_none());
+                    break;
+                }
+                check(&scenario, &policy, &memory, &outcome, &old, &new);
+            }
+        }
+    }
+}
+
+fn look(memory: &MemoryFs, policy: &Policy) {
+    let looked = engine::call(memory, policy, "paddock", "make_dir", r#"{"path": "dir2"}"#);
+    assert!(looked.error.is_none(), "{:?}", looked.error);
+    let looked = engine::call(memory, policy, "paddock", "delete", r#"{"path": "dir2"}"#);
+    assert!(looked.error.is_none(), "{:?}", looked.error);
+}
+
+#[test]
+fn a_crash_at_any_call_leaves_the_old_tree_or_the_new_one() {
+    let mut states = 0;
+    for_every_stop(true, |scenario, policy, memory, _, old, new| {
+        states += 1;
+        look(memory, policy);
+        let after = tree(memory);
+        let names = || format!("{}: {:?}", scenario.name, names(&after));
+        assert!(after == old || after == new, "neither old nor new after {}", names());
+    });
+    assert!(states > 500, "{states}");
+}
+
+#[test]
+fn a_crash_during_recovery_is_recovered_from() {
+    let mut states = 0;
+    for_every_stop(true, |scenario, policy, memory, _, old, new| {
+        let crashed = tree(memory);
+        for stop in (1..).step_by(3) {
+            // The state directory is not part of the archive, so the crash is made again for each stop.
+            let again = MemoryFs::clone_tree(memory);
+            assert_eq!(tree(&again), crashed);
+            let stopping = Stopping { inner: &again, left: Cell::new(stop), crash: true };
+            engine::call(&stopping, policy, "paddock", "stat", r#"{"path": "."}"#);
+            if stopping.left.get() > 0 {
+                break;
+            }
+            states += 1;
+            look(&again, policy);
+            let after = tree(&again);
+            assert!(after == old || after == new, "{} twice: {:?}", scenario.name, names(&after));
+        }
+    });
+    assert!(states > 500, "{states}");
+}
+
+#[test]
+fn an_error_at_any_call_is_reported_and_leaves_the_old_tree() {
+    let mut states = 0;
+    for_every_stop(false, |scenario, policy, memory, outcome, old, new| {
+        states += 1;
+        let reported = outcome.error.is_some();
+        let before = tree(memory);
+        look(memory, policy);
+        let after = tree(memory);
+        // A change that is durable may leave its cleaning up to the next call.
+        if reported {
+            assert_eq!(names(&before), names(&after), "{}: something was left for later", scenario.name);
+        }
+        let expected = if reported { old } else { new };
+        // A tree that was half deleted when the error came cannot be put together again.
+        if scenario.name != "delete tree" {
+            assert!(after == expected, "{} ({:?}): {:?}", scenario.name, outcome.error, names(&after));
+        }
+    });
+    assert!(states > 500, "{states}");
+}

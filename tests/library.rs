@@ -1,0 +1,114 @@
+//! The library from outside: typed operations, roots and the workspace in memory.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
+
+use std::fs;
+use std::thread;
+
+use paddock::types::*;
+use paddock::{Access, Error, Policy, Workspace};
+use tempfile::TempDir;
+
+#[test]
+fn typed_operations_say_what_the_tools_say() {
+    let workspace = Workspace::memory(Policy::default()).unwrap();
+    let written = workspace.write(&WriteArgs::new("src/a.rs", "fn a() {}\nfn b() {}\n")).unwrap();
+    assert!(written.created && written.bytes_written == 20);
+    assert_eq!(workspace.read(&ReadArgs::new("src/a.rs")).unwrap().content, "fn a() {}\nfn b() {}");
+    let edited = workspace.edit(&EditArgs::new("src/a.rs", "fn b", "fn c")).unwrap();
+    assert_eq!(edited.lines, [LineRange { start: 2, end: 2 }]);
+    let found = workspace.grep(&GrepArgs::new(r"fn \w")).unwrap();
+    assert_eq!(found.matches.iter().map(|found| found.line).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(workspace.glob(&GlobArgs::new("*.rs")).unwrap().paths, ["src/a.rs"]);
+    assert!(workspace.make_directory(&MakeDirectoryArgs::new("docs/x")).unwrap().created);
+    workspace.copy(&TransferArgs::new("src/a.rs", "docs/a.rs")).unwrap();
+    workspace.move_entry(&TransferArgs::new("docs/a.rs", "docs/b.rs")).unwrap();
+    let many = workspace.read_many(&ReadManyArgs::paths(["docs/b.rs", "docs/a.rs"])).unwrap();
+    assert!(many.entries[0].outcome.is_ok() && many.entries[1].outcome.is_err());
+    let patch = "*** Begin Patch\n*** Add File: n\n+n\n*** End Patch\n";
+    assert_eq!(workspace.apply_patch(&ApplyPatchArgs::new(patch)).unwrap().files[0].action, PatchAction::Add);
+    assert_eq!(workspace.list(&ListArgs::new(".")).unwrap().entries.len(), 3);
+    assert_eq!(workspace.tree(&TreeArgs::new("docs")).unwrap().files, 1);
+    assert_eq!(workspace.stat(&StatArgs::new("n")).unwrap().kind, EntryKind::File);
+    assert_eq!(workspace.delete(&DeleteArgs::new("n")).unwrap().entries_deleted, 1);
+    assert_eq!(workspace.read(&ReadArgs::new("n")).unwrap_err().code, ErrorCode::NotFound);
+}
+
+#[test]
+fn a_tree_in_memory_goes_out_and_in_again() {
+    let one = Workspace::memory(Policy::default()).unwrap();
+    one.write(&WriteArgs::new("a/b.txt", "b\n")).unwrap();
+    let archive = one.snapshot().unwrap();
+    let two = Workspace::memory(Policy::default()).unwrap();
+    two.load(&archive).unwrap();
+    assert_eq!(two.read(&ReadArgs::new("a/b.txt")).unwrap().content, "b");
+    assert_eq!(two.snapshot().unwrap(), archive);
+    assert_eq!(two.load(b"no archive").unwrap_err().code, ErrorCode::InvalidArgument);
+    assert_eq!(two.read(&ReadArgs::new("a/b.txt")).unwrap().content, "b", "a failed load changes nothing");
+}
+
+#[test]
+fn a_directory_has_no_snapshot() {
+    let directory = TempDir::new().unwrap();
+    let workspace = Workspace::builder().root(directory.path()).no_state_dir().build().unwrap();
+    assert_eq!(workspace.snapshot().unwrap_err().code, ErrorCode::Io);
+}
+
+#[test]
+fn a_builder_refuses_what_cannot_be_a_workspace() {
+    let directory = TempDir::new().unwrap();
+    let builder = || Workspace::builder().root(directory.path());
+    let mount = |guest: &str| builder().mount(directory.path(), guest, Access::ReadOnly).build();
+    assert!(matches!(Workspace::builder().build(), Err(Error::NoRoot)));
+    assert!(matches!(Workspace::open(directory.path().join("none")), Err(Error::Root { .. })));
+    for guest in ["x", "/", "/..", "/a/b", "/workspace", "/paddock-state"] {
+        assert!(matches!(mount(guest), Err(Error::Mount { .. })), "{guest}");
+    }
+    assert!(matches!(builder().policy_json(r#"{"limits": {"max_line": 1}}"#), Err(Error::Policy(_))));
+    assert!(mount("/notes").is_ok());
+}
+
+#[test]
+fn a_read_only_root_is_so_without_the_guests_help() {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("a"), "a").unwrap();
+    let workspace = Workspace::builder().root_with(directory.path(), Access::ReadOnly).build().unwrap();
+    assert_eq!(workspace.delete(&DeleteArgs::new("a")).unwrap_err().code, ErrorCode::ReadOnly);
+    assert!(directory.path().join("a").exists());
+}
+
+#[test]
+fn changes_from_many_threads_all_happen() {
+    let (directory, state) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let open = || Workspace::builder().root(directory.path()).state_dir(state.path()).build().unwrap();
+    open().write(&WriteArgs::new("log", "")).unwrap();
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            // Each its own, as processes would have.
+            let workspace = open();
+            scope.spawn(move || {
+                for _ in 0..10 {
+                    let line = WriteArgs { append: true, ..WriteArgs::new("log", "line\n") };
+                    workspace.write(&line).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(fs::read_to_string(directory.path().join("log")).unwrap().lines().count(), 40);
+}
+
+#[test]
+fn tools_are_described_in_a_fixed_order() {
+    let names = |tools: Vec<Tool>| tools.into_iter().map(|tool| tool.name).collect::<Vec<_>>();
+    let tools = names(paddock::tools("paddock").unwrap());
+    assert_eq!(tools, names(paddock::tools("paddock").unwrap()));
+    assert_eq!(tools.first().map(String::as_str), Some("read_file"));
+    assert!(paddock::dialects().unwrap().contains(&"paddock".to_owned()));
+    assert_eq!(paddock::tools("latin").unwrap_err().code, ErrorCode::UnknownDialect);
+}

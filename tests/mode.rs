@@ -1,0 +1,77 @@
+//! A replaced file keeps its mode, owner and extended attributes.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
+#![cfg(target_os = "linux")]
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use paddock::Workspace;
+use paddock::types::{ApplyPatchArgs, EditArgs, WriteArgs};
+use rustix::fs::{XattrFlags, getxattr, setxattr};
+use rustix::io::Errno;
+use tempfile::TempDir;
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().mode() & 0o7777
+}
+
+#[test]
+fn an_executable_script_changes_in_the_bytes_asked_for_and_nothing_else() {
+    let directory = TempDir::new().unwrap();
+    let script = directory.path().join("run.sh");
+    fs::write(&script, "\u{feff}#!/bin/sh\r\necho one\r\necho two\r\n").unwrap();
+    fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
+    let attribute = setxattr(&script, "user.paddock", b"kept", XattrFlags::empty());
+    let inode = fs::metadata(&script).unwrap().ino();
+    let workspace = Workspace::builder().root(directory.path()).no_state_dir().build().unwrap();
+
+    workspace.edit(&EditArgs::new("run.sh", "echo one\necho two", "echo 1\necho 2")).unwrap();
+
+    assert_eq!(fs::read_to_string(&script).unwrap(), "\u{feff}#!/bin/sh\r\necho 1\r\necho 2\r\n");
+    assert_ne!(fs::metadata(&script).unwrap().ino(), inode, "replaced, not written in place");
+    assert_eq!(mode(&script), 0o755);
+    match attribute {
+        Ok(()) => {
+            let mut value = [0; 8];
+            assert_eq!(getxattr(&script, "user.paddock", &mut value).unwrap(), 4);
+            assert_eq!(&value[..4], b"kept");
+        }
+        Err(errno) => assert_eq!(errno, Errno::NOTSUP, "the file system keeps no attributes"),
+    }
+}
+
+#[test]
+fn every_kind_of_replacement_keeps_the_mode() {
+    let directory = TempDir::new().unwrap();
+    let workspace = Workspace::builder().root(directory.path()).no_state_dir().build().unwrap();
+    for bits in [0o600, 0o640, 0o444, 0o777] {
+        let file = directory.path().join("a");
+        fs::write(&file, "one\n").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(bits)).unwrap();
+        workspace.write(&WriteArgs::new("a", "two\n")).unwrap();
+        assert_eq!(mode(&file), bits);
+        let patch = "*** Begin Patch\n*** Update File: a\n@@\n-two\n+three\n*** End Patch\n";
+        workspace.apply_patch(&ApplyPatchArgs::new(patch)).unwrap();
+        assert_eq!((mode(&file), fs::read(&file).unwrap()), (bits, b"three\n".to_vec()));
+        fs::remove_file(&file).unwrap();
+    }
+}
+
+#[test]
+fn set_id_bits_do_not_outlive_the_content_they_were_given_to() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("a");
+    fs::write(&file, "one\n").unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o4755)).unwrap();
+    let workspace = Workspace::builder().root(directory.path()).no_state_dir().build().unwrap();
+    workspace.write(&WriteArgs::new("a", "two\n")).unwrap();
+    assert_eq!(mode(&file), 0o755);
+}
