@@ -265,7 +265,8 @@ pub struct GrepMatch {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FileCount {
     pub path: String,
-    pub count: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -209,7 +209,8 @@ fn grep_text(grep: &Grep) -> String {
         match_text(&mut text, found);
     }
     for file in &grep.files {
-        let _ = writeln!(text, "{}:{}", printable(&file.path), file.count);
+        let count = file.count.map(|count| format!(":{count}")).unwrap_or_default();
+        let _ = writeln!(text, "{}{count}", printable(&file.path));
     }
     if grep.matches.is_empty() && grep.files.is_empty() {
         let _ = writeln!(text, "[no match in {} files]", grep.files_searched);

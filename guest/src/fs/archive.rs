@@ -78,16 +78,26 @@ fn bytes(memory: &MemoryFs, dir: &Dir, name: &str, stat: &Stat) -> FsResult<Vec<
 fn unpack(memory: &MemoryFs, archive: &[u8]) -> Result<()> {
     let bad = |cause: String| Error::new(Code::InvalidArgument, format!("cannot load the archive: {cause}"));
     let mut archive = tar::Archive::new(archive);
+    let mut directories = Vec::new();
     for entry in archive.entries().map_err(|cause| bad(cause.to_string()))? {
         let mut entry = entry.map_err(|cause| bad(cause.to_string()))?;
         let path = String::from_utf8(entry.path_bytes().into_owned())
             .map_err(|_| bad("a member's name is not UTF-8".to_owned()))?;
-        unpack_entry(memory, &mut entry, &path).map_err(|fault| bad(format!("member `{path}`: {fault:?}")))?;
+        let unpacked = unpack_entry(memory, &mut entry, &path, &mut directories);
+        unpacked.map_err(|fault| bad(format!("member `{path}`: {fault:?}")))?;
     }
-    Ok(())
+    // Every entry made in a directory changes its time.
+    let timed = directories.into_iter().try_for_each(|(above, name, time)| memory.set_modified(&above, &name, time));
+    timed.map_err(|fault| bad(format!("{fault:?}")))
 }
 
-fn unpack_entry(memory: &MemoryFs, entry: &mut tar::Entry<'_, &[u8]>, path: &str) -> FsResult<()> {
+/// Makes one entry; a directory's time is for `directories` to keep until all are made.
+fn unpack_entry(
+    memory: &MemoryFs,
+    entry: &mut tar::Entry<'_, &[u8]>,
+    path: &str,
+    directories: &mut Vec<(Dir, String, Time)>,
+) -> FsResult<()> {
     let io = |cause: std::io::Error| Fault::Io(cause.to_string());
     let path = path.trim_start_matches("./").trim_end_matches('/');
     if path.is_empty() || path == "." {
@@ -96,9 +106,13 @@ fn unpack_entry(memory: &MemoryFs, entry: &mut tar::Entry<'_, &[u8]>, path: &str
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
     let dir = make_dirs(memory, above)?;
     check_name(name)?;
+    let time = Time { seconds: entry.header().mtime().map_err(io)?, nanoseconds: 0 };
     match entry.header().entry_type() {
         tar::EntryType::Directory => match memory.make_dir(&dir, name) {
-            Ok(()) | Err(Fault::Exists) => {}
+            Ok(()) | Err(Fault::Exists) => {
+                directories.push((dir, name.to_owned(), time));
+                return Ok(());
+            }
             Err(fault) => return Err(fault),
         },
         tar::EntryType::Symlink => {
@@ -112,8 +126,7 @@ fn unpack_entry(memory: &MemoryFs, entry: &mut tar::Entry<'_, &[u8]>, path: &str
         }
         _ => return Err(Fault::Unsupported),
     }
-    let seconds = entry.header().mtime().map_err(io)?;
-    memory.set_modified(&dir, name, Time { seconds, nanoseconds: 0 })
+    memory.set_modified(&dir, name, time)
 }
 
 fn make_dirs(memory: &MemoryFs, path: &str) -> FsResult<Dir> {
@@ -160,6 +173,17 @@ mod tests {
         let dir = make_dirs(&two, "a/b").unwrap();
         assert_eq!(two.read_link(&dir, "link").unwrap(), "text");
         assert_eq!(two.stat(&dir, "text").unwrap().size, 5);
+    }
+
+    #[test]
+    fn a_directory_keeps_its_time() {
+        let (one, two) = (memory(), MemoryFs::new(&["/workspace"], || Time { seconds: 9, nanoseconds: 0 }, 1));
+        make_dirs(&one, "a/b").unwrap();
+        one.set_modified(&top(&one).unwrap(), "a", Time { seconds: 3, nanoseconds: 0 }).unwrap();
+        load(&two, &snapshot(&one).unwrap()).unwrap();
+        let seconds = |dir: &Dir, name: &str| two.stat(dir, name).unwrap().modified.unwrap().seconds;
+        assert_eq!(seconds(&top(&two).unwrap(), "a"), 3);
+        assert_eq!(seconds(&make_dirs(&two, "a").unwrap(), "b"), 7);
     }
 
     #[test]

@@ -56,14 +56,17 @@ enum Position {
 
 fn by_path(walk: &mut Walk<'_>, glob: &Glob, size: usize) -> (Vec<String>, Option<Position>) {
     let mut paths = Vec::new();
-    let mut last = String::new();
+    let (mut last, mut skipped) = (String::new(), walk.skipped);
     while let Some(entry) = next_match(walk, glob) {
         if paths.len() == size {
+            // What is left out between two pages is for the second to say.
+            walk.skipped = skipped;
             return (paths, Some(Position::After(last)));
         }
         last.clear();
         last.push_str(entry.below());
         paths.push(entry.path);
+        skipped = walk.skipped;
     }
     let end = walk.stopped.then(|| Position::After(walk.reached().to_owned()));
     (paths, end)

@@ -210,7 +210,7 @@ impl<'w> Search<'w> {
         let end = self.windows(&mut progress)?;
         let found = progress.within.found;
         if self.args.output == GrepOutput::Count && found > 0 && matches!(end, End::Done) {
-            self.page.result.files.push(FileCount { path: path.to_owned(), count: found });
+            self.page.result.files.push(FileCount { path: path.to_owned(), count: Some(found) });
         }
         Ok(end)
     }
@@ -304,7 +304,7 @@ impl<'w> Page<'w> {
                 self.result.matches.push(shown);
             }
             GrepOutput::Files => {
-                self.result.files.push(FileCount { path: progress.path.to_owned(), count: 1 });
+                self.result.files.push(FileCount { path: progress.path.to_owned(), count: None });
                 progress.is_leaving = true;
             }
             GrepOutput::Count => scan.pass(hit),

@@ -119,12 +119,10 @@ impl Listing<'_> {
     /// A page in the order of the walk. The first page goes on to the end for the totals; later ones are told them.
     fn by_name(&mut self, size: usize, told: Option<Option<Sums>>) -> (Vec<Entry>, Option<Position>) {
         let mut entries: Vec<Entry> = Vec::new();
-        let (mut last, mut skipped) = (String::new(), None);
+        let (mut last, mut skipped, mut more) = (String::new(), self.walk.skipped, false);
         while let Some(entry) = self.next_match() {
             let is_full = entries.len() == size;
-            if is_full && skipped.is_none() {
-                skipped = Some(self.walk.skipped);
-            }
+            more |= is_full;
             if is_full && (told.is_some() || self.totals.known.is_none()) {
                 break;
             }
@@ -134,6 +132,7 @@ impl Listing<'_> {
                 last.clear();
                 last.push_str(entry.below());
                 entries.push(shown(entry, stat));
+                skipped = self.walk.skipped;
             }
         }
         if self.walk.stopped {
@@ -142,14 +141,14 @@ impl Listing<'_> {
         if let Some(told) = told {
             self.totals.known = told;
         }
-        let path = match skipped {
-            Some(skipped) => {
-                // What the rest of the walk leaves out is for the next pages to say.
-                self.walk.skipped = skipped;
-                last
-            }
-            None if self.walk.stopped => self.walk.reached().to_owned(),
-            None => return (entries, None),
+        let path = if more {
+            // What is left out after this page is for the next ones to say.
+            self.walk.skipped = skipped;
+            last
+        } else if self.walk.stopped {
+            self.walk.reached().to_owned()
+        } else {
+            return (entries, None);
         };
         (entries, Some(Position { path, rank: None, totals: self.totals.known }))
     }

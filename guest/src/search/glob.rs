@@ -40,7 +40,10 @@ impl Glob {
         let literal = |part: &&&str| !part.contains(['*', '?', '[', ']', '{', '}']);
         let bounded = !names && !glob.contains("**");
         Ok(Self {
-            set: compile([glob.as_str()]).map_err(|cause| Error::argument(argument, cause))?,
+            set: compile([glob.as_str()]).map_err(|cause| {
+                Error::argument(argument, cause)
+                    .hint("`*`, `?`, `[a-z]`, `{a,b}` and `**` are special; in brackets a character is itself: `[[]`")
+            })?,
             names,
             prefix: if names {
                 Vec::new()

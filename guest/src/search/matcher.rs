@@ -96,7 +96,7 @@ fn refuse_syntax(error: &regex_syntax::Error) -> Error {
             }
             _ => refused.hint("escape special characters by `\\`, or pass `fixed: true` to search for plain text"),
         },
-        _ => refused,
+        _ => refused.hint("classes are `\\d`, `\\w`, `\\s`, `[a-z]`, `[[:alpha:]]`, or `\\p{Lu}` and its like"),
     }
 }
 
