@@ -66,3 +66,8 @@ pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;
 pub use policy::{HardLinks, Policy};
 pub use workspace::{Builder, Workspace, component, dialects, tools};
+
+/// The README's program is compiled with the documentation's.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,0 +1,94 @@
+//! Every command and path in the README, tried as it is written there.
+
+#![expect(clippy::expect_used, clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const README: &str = include_str!("../README.md");
+
+/// The commands of the tour, each with the line of output that the README shows below it, if it shows one.
+fn tour() -> Vec<(&'static str, Option<&'static str>)> {
+    let lines: Vec<_> = README.lines().collect();
+    let command = |index: usize| lines[index].strip_prefix("$ paddock ").map(|command| (index, command));
+    let shown = |index: usize| lines.get(index + 1).filter(|line| line.starts_with('{')).copied();
+    (0..lines.len()).filter_map(command).map(|(index, command)| (command, shown(index))).collect()
+}
+
+/// Runs `command` as a shell would, with single quotes and a redirected standard input.
+fn run(command: &str, directory: &Path) -> Output {
+    let (command, stdin) = command.split_once(" < ").map_or((command, None), |(command, file)| (command, Some(file)));
+    let mut parts = command.split('\'');
+    let mut arguments: Vec<_> = parts.next().unwrap().split_whitespace().collect();
+    arguments.extend(parts.next());
+    let stdin = stdin.map_or(Stdio::null(), |file| fs::File::open(directory.join(file)).unwrap().into());
+    let mut paddock = Command::new(env!("CARGO_BIN_EXE_paddock"));
+    paddock.args(arguments).current_dir(directory).env("PADDOCK_STATE_DIR", directory.join("../state")).stdin(stdin);
+    paddock.output().unwrap()
+}
+
+fn project(directory: &Path) {
+    fs::create_dir_all(directory).unwrap();
+    fs::write(directory.join("README.md"), README).unwrap();
+    fs::write(directory.join("notes.txt"), "The colour is TODO.\n").unwrap();
+    let patch = "--- a/notes.txt\n+++ b/notes.txt\n@@ -1 +1 @@\n-The colour is TODO.\n+The color is red.\n";
+    fs::write(directory.join("change.json"), serde_json::json!({ "patch": patch }).to_string()).unwrap();
+}
+
+#[test]
+fn the_tour_goes_as_it_says() {
+    let temporary = tempfile::tempdir().unwrap();
+    let directory = temporary.path().join("project");
+    project(&directory);
+    let tour = tour();
+    assert!(tour.len() >= 7, "{tour:?}");
+    for (command, shown) in tour {
+        let output = run(command, &directory);
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let outcome: serde_json::Value = serde_json::from_str(&stdout).expect(command);
+        match shown {
+            Some(shown) if shown.starts_with(r#"{"ok":false"#) => {
+                assert_eq!(stdout.trim_end(), shown, "{command}");
+                assert_eq!(output.status.code(), Some(1), "{command}");
+            }
+            Some(shown) => {
+                let certain = shown.split('…').next().unwrap();
+                assert!(stdout.starts_with(certain), "{command}: {stdout}");
+            }
+            None => assert_eq!(outcome["ok"], true, "{command}: {stdout}"),
+        }
+    }
+    assert_eq!(fs::read_to_string(directory.join("notes.txt")).unwrap(), "The color is red.\n");
+}
+
+#[test]
+fn the_first_command_finds_something() {
+    let line = README.lines().find(|line| line.starts_with("cargo run --release -- ")).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = run(line.strip_prefix("cargo run --release -- ").unwrap(), &root);
+    let outcome: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let files = outcome["result"]["files"].as_array().unwrap();
+    assert!(files.iter().any(|file| file["path"] == "host/rust/src/main.rs"), "{outcome}");
+}
+
+#[test]
+fn every_path_that_it_names_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let tops = ["wit/", "guest/", "host/", "tests/", "benches/", ".ci/"];
+    let paths: Vec<_> =
+        README.split('`').skip(1).step_by(2).filter(|code| tops.iter().any(|top| code.starts_with(top))).collect();
+    assert!(paths.len() >= 5, "{paths:?}");
+    for path in paths {
+        assert!(root.join(path).exists(), "{path}");
+    }
+}
+
+#[test]
+fn its_json_is_json() {
+    let blocks = README.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    assert!(blocks.clone().count() >= 1);
+    for block in blocks {
+        serde_json::from_str::<serde_json::Value>(block).expect(block);
+    }
+}
