@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Code, Error, Result, printable};
-use crate::fs::resolve::Place;
+use crate::fs::place::Place;
 use crate::fs::{Dir, Fault, File, Filesystem, Kind, Open, Stat};
 use crate::policy::{Policy, RootAccess};
 use crate::response::Change;

@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
-use crate::fs::commit::Step;
 use crate::fs::protect::protected;
 use crate::fs::spot::{Site, Spot};
+use crate::fs::step::Step;
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Open, tree};
 use crate::workspace::{READ_SIZE, Workspace, sha256};
 
@@ -79,7 +79,7 @@ pub fn recover(workspace: &Workspace<'_>) -> Result<()> {
 
 /// All steps forward if each can be, else all back.
 fn settle(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
-    use crate::fs::commit::Progress::{Applied, Lost, Ready};
+    use crate::fs::step::Progress::{Applied, Lost, Ready};
     let fs = workspace.fs;
     let mut steps = Vec::new();
     for step in &journal.steps {

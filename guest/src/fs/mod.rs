@@ -14,9 +14,11 @@ pub mod commit;
 pub mod ignore;
 pub mod journal;
 pub mod memory;
+pub mod place;
 pub mod protect;
 pub mod resolve;
 pub mod spot;
+pub mod step;
 pub mod tree;
 pub mod walk;
 #[cfg(target_family = "wasm")]

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use crate::error::{Code, Error, Result};
 use crate::fs::ignore::Secrets;
+use crate::fs::place::Place;
 use crate::fs::{Dir, Fault, Kind, Stat};
 use crate::workspace::{Root, Workspace};
 
@@ -13,29 +14,6 @@ const MAX_LINKS: usize = 40;
 /// Bytes of a path, and of one name in it, as on Linux.
 const MAX_PATH_BYTES: usize = 4_096;
 const MAX_NAME_BYTES: usize = 255;
-
-/// Where a path leads: a name in a directory that exists.
-#[derive(Clone)]
-pub struct Place {
-    /// Which root it is in.
-    pub root: usize,
-    /// The deepest directory of the path that exists, the last name not counted.
-    pub dir: Dir,
-    /// The directories passed below the root, each with its name and handle; `dir` is the last.
-    pub trail: Vec<(String, Dir)>,
-    /// `.agentignore` rules from the root down to `dir`.
-    pub secrets: Secrets,
-    /// Directories between `dir` and `name` that do not exist.
-    pub missing: Vec<String>,
-    /// The last name; empty where the place is the root itself, and `dir` is it.
-    pub name: String,
-    /// The path as results show it, links resolved.
-    pub path: String,
-    /// The path as the caller gave it.
-    pub given: String,
-    /// What is there; none where nothing is.
-    pub stat: Option<Stat>,
-}
 
 /// What to do with a link that is the last component.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -98,66 +76,6 @@ impl Workspace<'_> {
             [] => error.hint("use a path relative to the workspace; `.` is its top"),
             others => error.hint(format!("use a path relative to the workspace, or one below {}", others.join(", "))),
         }
-    }
-}
-
-impl Place {
-    /// What is there, or `not-found` with up to three near names.
-    pub fn existing(&self, workspace: &Workspace<'_>, verb: &str) -> Result<Stat> {
-        self.stat.ok_or_else(|| {
-            let error = Error::at(Code::NotFound, verb, &self.given, "no such file or directory");
-            match self.near_names(workspace) {
-                near if near.is_empty() => error.hint("`glob` and `list_dir` show what is there"),
-                near => error.hint(format!("did you mean {}?", near.join(", "))),
-            }
-        })
-    }
-
-    /// Whether the place is a root itself.
-    pub fn is_root(&self) -> bool {
-        self.name.is_empty()
-    }
-
-    /// How many directories below its root a directory there is.
-    pub fn depth(&self) -> usize {
-        self.trail.len() + self.missing.len() + usize::from(!self.is_root())
-    }
-
-    /// Opens the directory that is there.
-    pub fn open_dir(&self, workspace: &Workspace<'_>, verb: &str) -> Result<Dir> {
-        if self.is_root() {
-            return Ok(self.dir.clone());
-        }
-        workspace.fs.open_dir(&self.dir, &self.name).map_err(|fault| fault.at(verb, &self.given))
-    }
-
-    /// The failure of a call that needs a file, for a place that is something else.
-    pub fn not_a_file(&self, verb: &str, kind: Kind) -> Error {
-        let (cause, hint) = match kind {
-            Kind::Directory => ("it is a directory", "`list_dir` shows a directory"),
-            Kind::Link => ("it is a symbolic link", "name what the link names"),
-            Kind::File | Kind::Other => ("it is a FIFO, socket or device", "only regular files are opened"),
-        };
-        Error::at(Code::NotAFile, verb, &self.given, cause).hint(hint)
-    }
-
-    /// Up to three names beside the missing one that look like it, as paths in backticks.
-    fn near_names(&self, workspace: &Workspace<'_>) -> Vec<String> {
-        let wanted = self.missing.first().unwrap_or(&self.name);
-        let Ok(listing) = workspace.fs.list(&self.dir) else { return Vec::new() };
-        let gone = self.missing.len() + 1;
-        let above: Vec<_> = self.path.split('/').collect();
-        let above = above.get(..above.len().saturating_sub(gone)).unwrap_or_default().join("/");
-        let mut scored: Vec<_> = listing
-            .entries
-            .into_iter()
-            .filter(|entry| !self.secrets.denies(&entry.name, entry.kind == Kind::Directory))
-            .map(|entry| (crate::text::similarity(&wanted.to_lowercase(), &entry.name.to_lowercase()), entry.name))
-            .filter(|(score, _)| *score >= 0.6)
-            .collect();
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        let full = |name: &str| if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
-        scored.iter().take(3).map(|(_, name)| format!("`{}`", crate::error::printable(&full(name)))).collect()
     }
 }
 

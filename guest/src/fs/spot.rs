@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::fs::resolve::Place;
+use crate::fs::place::Place;
 use crate::fs::{Dir, Fault, File, Filesystem, FsResult, Kind, Open};
 use crate::workspace::{READ_SIZE, Workspace, hex};
 

@@ -3,8 +3,8 @@
 
 use crate::error::{Code, Error, Result};
 use crate::fs::ignore::Secrets;
+use crate::fs::place::Place;
 use crate::fs::protect::protected;
-use crate::fs::resolve::Place;
 use crate::fs::spot::{Site, copy_bytes, temporary_name};
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind, Open};
 use crate::workspace::Workspace;

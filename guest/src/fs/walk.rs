@@ -9,7 +9,7 @@ use globset::GlobSet;
 
 use crate::error::Result;
 use crate::fs::ignore::{Rules, Secrets};
-use crate::fs::resolve::Place;
+use crate::fs::place::Place;
 use crate::fs::spot::is_temporary;
 use crate::fs::{Dir, DirEntry, Kind, Listing};
 use crate::response::Skipped;

@@ -3,7 +3,8 @@
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::commit::{FileChange, commit, directories_to_make, make_missing};
 use crate::fs::journal::Journal;
-use crate::fs::resolve::{Last, Place};
+use crate::fs::place::Place;
+use crate::fs::resolve::Last;
 use crate::fs::spot::{Site, Spot, temporary_name};
 use crate::fs::tree::{self, Survey};
 use crate::fs::{Fault, FsResult, Kind};

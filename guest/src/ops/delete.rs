@@ -2,7 +2,8 @@
 
 use crate::error::{Code, Error, Result};
 use crate::fs::journal::Journal;
-use crate::fs::resolve::{Last, Place};
+use crate::fs::place::Place;
+use crate::fs::resolve::Last;
 use crate::fs::spot::{Site, Spot, temporary_name};
 use crate::fs::{Fault, Kind, tree};
 use crate::request;

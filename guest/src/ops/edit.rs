@@ -3,7 +3,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::fs::commit::{FileChange, commit};
-use crate::fs::resolve::Place;
+use crate::fs::place::Place;
 use crate::ops::read::content;
 use crate::request::{self, Replacement};
 use crate::response::{self, LineRange};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::fs::resolve::Place;
+use crate::fs::place::Place;
 use crate::fs::walk::{Entry, Hidden, Options, Start, Walk};
 use crate::fs::{Dir, Fault, FsResult, Kind, Open};
 use crate::request::{self, GrepOutput};

@@ -2,7 +2,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::fs::commit::{FileChange, commit, make_missing};
-use crate::fs::resolve::Place;
+use crate::fs::place::Place;
 use crate::fs::spot::Site;
 use crate::fs::{Fault, Kind, tree};
 use crate::ops::copy::ends;

@@ -1,7 +1,8 @@
 //! Describes what a path names.
 
 use crate::error::{Code, Result};
-use crate::fs::resolve::{Last, Place};
+use crate::fs::place::Place;
+use crate::fs::resolve::Last;
 use crate::fs::{Kind, Time};
 use crate::ops::read::content::Content;
 use crate::request;

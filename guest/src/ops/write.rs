@@ -5,7 +5,7 @@ use encoding_rs::{Encoding, UTF_8};
 use crate::error::{Code, Error, Result};
 use crate::fs::Kind;
 use crate::fs::commit::{FileChange, commit};
-use crate::fs::resolve::Place;
+use crate::fs::place::Place;
 use crate::ops::read::content;
 use crate::request;
 use crate::response;

@@ -11,7 +11,7 @@ pub mod source;
 
 use crate::error::{Code, Result};
 use crate::fs::Dir;
-use crate::fs::resolve::Place;
+use crate::fs::place::Place;
 use crate::workspace::Workspace;
 
 /// The directory that a call is to look through.

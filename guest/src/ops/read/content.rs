@@ -6,7 +6,7 @@ use encoding_rs::Encoding;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Code, Error, Result};
-use crate::fs::resolve::Place;
+use crate::fs::place::Place;
 use crate::fs::{File, Stat};
 use crate::text::encoding::{self, Detected};
 use crate::text::eol::{self, Eol};
