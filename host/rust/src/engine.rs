@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use wasmtime::component::{Component, Linker};
-use wasmtime::{Cache, Config, Engine};
+use wasmtime::{Cache, Config, Engine, PoolingAllocationConfig};
 
 use crate::bindings::FileToolsPre;
 use crate::error::Error;
@@ -16,6 +16,9 @@ pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/paddock.w
 
 /// How often a running guest looks at its deadline and at cancellation.
 const TICK: Duration = Duration::from_millis(10);
+
+/// Guests that can be at once: calls under way, and workspaces in memory.
+pub(crate) const GUESTS: u32 = 512;
 
 /// What every call of the process shares.
 pub(crate) struct Runtime {
@@ -33,7 +36,8 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Error> {
 
 impl Runtime {
     fn new() -> wasmtime::Result<Self> {
-        let engine = Engine::new(&config())?;
+        // Where no room can be reserved for a pool, each call maps its own memory.
+        let engine = Engine::new(config().allocation_strategy(pool())).or_else(|_| Engine::new(&config()))?;
         let component = Component::new(&engine, COMPONENT)?;
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
@@ -58,6 +62,19 @@ fn config() -> Config {
     // Without a directory that it can write to, each start compiles again.
     config.cache(Cache::from_file(None).ok());
     config
+}
+
+/// Memory, tables and stacks that are kept from call to call and given out clean.
+fn pool() -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(GUESTS);
+    // A component is a core module and the small ones that join it to its imports.
+    pool.total_core_instances(GUESTS * 4).total_tables(GUESTS * 4);
+    pool.total_memories(GUESTS).total_stacks(GUESTS);
+    pool.max_memory_size(1 << 32);
+    // Zeroing these is cheaper than giving them back to the system and faulting them in again.
+    pool.linear_memory_keep_resident(1 << 20).async_stack_keep_resident(1 << 16).table_keep_resident(1 << 16);
+    pool
 }
 
 /// Advances the epoch while calls run, and sleeps while none does.

@@ -7,12 +7,12 @@ use std::thread::{self, Thread};
 use std::time::Instant;
 
 use wasmtime::component::ResourceTable;
-use wasmtime::{Store, UpdateDeadline};
+use wasmtime::{PoolConcurrencyLimitError, Store, UpdateDeadline};
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use crate::bindings::FileTools;
-use crate::engine::{Runtime, runtime};
+use crate::engine::{GUESTS, Runtime, runtime};
 use crate::limits::{Limiter, Limits};
 use crate::mount::Mount;
 use crate::options::{CancelToken, Progress};
@@ -110,6 +110,10 @@ impl State {
         if self.limiter.exceeded {
             return ToolError::new(ErrorCode::LimitExceeded, "the call needs more memory than it may have")
                 .hint("ask for less at once: a part of the file, a narrower path or glob, a smaller limit");
+        }
+        if trap.is::<PoolConcurrencyLimitError>() {
+            let message = format!("{GUESTS} calls are under way in this process, which is the most");
+            return ToolError::new(ErrorCode::LimitExceeded, message).hint("call again when others have ended");
         }
         let said = String::from_utf8_lossy(&self.stderr.contents()).trim().to_owned();
         let said = if said.is_empty() { format!("{:#}", trap.root_cause()) } else { said };
