@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use sha2::{Digest, Sha256};
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, printable};
 use crate::fs::resolve::Place;
 use crate::fs::{Dir, Fault, File, Filesystem, Kind, Open, Stat};
 use crate::policy::{Policy, RootAccess};
@@ -145,7 +145,7 @@ impl<'a> Workspace<'a> {
         if !self.policy.allow_protected
             && let Some(name) = crate::fs::protect::protected(&place.path)
         {
-            let cause = format!("`{name}` is protected, since what is in it can run code later");
+            let cause = format!("`{}` is protected, since it can run code or change rules later", printable(name));
             return Err(Error::at(Code::ReadOnly, verb, &place.given, cause)
                 .hint("leave it as it is, or ask the person who runs this to change it"));
         }

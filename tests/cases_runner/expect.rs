@@ -171,8 +171,16 @@ pub fn is_plain(path: &[u8]) -> bool {
         let lower = name.to_ascii_lowercase();
         let usual = name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"._-+ ".contains(byte));
         let taken = lower.starts_with(b".git") || lower.starts_with(b"git~") || lower == b"node_modules";
+        let taken = taken || is_device(&lower);
         usual && !taken && !name.ends_with(b" ") && !name.ends_with(b".")
     })
+}
+
+/// Whether Windows takes the name for a device, whatever comes after a dot.
+fn is_device(lower: &[u8]) -> bool {
+    let stem = lower.split(|byte| *byte == b'.').next().unwrap_or_default();
+    let numbered = stem.len() == 4 && (stem.starts_with(b"com") || stem.starts_with(b"lpt"));
+    numbered || [&b"con"[..], b"prn", b"aux", b"nul"].contains(&stem)
 }
 
 /// A path as `expected.json` has it.

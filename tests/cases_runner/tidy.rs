@@ -18,6 +18,9 @@ const OPERATIONS: [&str; 5] = ["read", "edit", "patch", "grep", "list"];
 pub fn check(folder: &Path) -> Result<()> {
     let mut wrong = Vec::new();
     let mut all = 0;
+    for operation in OPERATIONS.iter().filter(|operation| !folder.join(operation).is_dir()) {
+        wrong.push(format!("{operation}: no cases"));
+    }
     for operation in folders(folder)? {
         let cases = folders(&operation)?;
         all += cases.len();

@@ -20,7 +20,7 @@ impl Args {
                 .hint(usage(tool))
         })?;
         let Value::Object(given) = value else {
-            let message = format!("the arguments of `{}` are {}, not a JSON object", tool.name, type_name(&value));
+            let message = format!("the arguments of `{}` are {}, not a JSON object", tool.name, a_type(&value));
             return Err(Error::new(Code::InvalidArgument, message).hint(usage(tool)));
         };
         let values = fit(tool.params, given, "").map_err(|error| match &error.hint {
@@ -192,6 +192,15 @@ fn shown(value: &Value) -> String {
         Value::Array(_) | Value::Object(_) => type_name(value).to_owned(),
         _ if text.len() <= 40 => format!("{} {text}", type_name(value)),
         _ => type_name(value).to_owned(),
+    }
+}
+
+fn a_type(value: &Value) -> &'static str {
+    match value {
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        other => type_name(other),
     }
 }
 

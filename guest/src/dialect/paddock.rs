@@ -7,7 +7,7 @@ use crate::dialect::args::Args;
 use crate::dialect::schema::output;
 use crate::dialect::spec::{Absent, Effect, Param, ParamKind, ToolSpec};
 use crate::dialect::{Dialect, text};
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::request::{self, GrepOutput, LetterCase, ListSort, PathSort, ReadMode, Request};
 use crate::response;
 
@@ -32,7 +32,7 @@ const TOOLS: &[ToolSpec] = &[
         description: "Read a text file, by lines (1-based). A result is at most 2,000 lines or 50 KiB; `next_offset` continues it. Lines of the text are shown as `12|text`.",
         params: &[
             path("File to read"),
-            whole("offset", 1, MAX, Absent::Whole(1), "First line, 1-based; with mode base64, first byte"),
+            whole("offset", 1, MAX, Absent::None, "First line (1); with mode base64, first byte"),
             whole("limit", 1, MAX, Absent::None, "Most lines (2000); with mode base64, most bytes"),
             whole("tail", 1, MAX, Absent::None, "Last so many lines, instead of offset"),
             Param {
@@ -309,13 +309,10 @@ const fn choice(name: &'static str, words: &'static [&'static str], default: &'s
 }
 
 fn read(args: &Args) -> Result<Request> {
-    if args.has("tail") && args.whole("offset") != 1 {
-        return Err(Error::new(Code::InvalidArgument, "`offset` and `tail` exclude each other")
-            .hint("give `offset` to read from a line on, or `tail` to read the last lines"));
-    }
+    args.not_both("offset", "tail", "give `offset` to read from a line on, or `tail` to read the last lines")?;
     Ok(Request::Read(request::Read {
         path: args.text("path"),
-        offset: args.whole("offset"),
+        offset: args.opt_whole("offset").unwrap_or(1),
         limit: args.opt_whole("limit"),
         tail: args.opt_whole("tail"),
         mode: match args.text("mode").as_str() {

@@ -1,5 +1,7 @@
 //! JSON Schema (2020-12), made from the table of arguments and from the types of results.
 
+use schemars::Schema;
+use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 
 use crate::dialect::spec::{Absent, Param, ParamKind};
@@ -22,6 +24,8 @@ pub fn output<T: schemars::JsonSchema>() -> Value {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
+    // `uint64` and its like are no formats of JSON Schema, and clients warn of each.
+    let settings = settings.with_transform(RecursiveTransform(|schema: &mut Schema| drop(schema.remove("format"))));
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(schema) = schema.as_object_mut() {
         schema.remove("title");

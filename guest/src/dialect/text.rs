@@ -119,8 +119,16 @@ fn make_dir_text(made: &MakeDir) -> String {
 
 fn transfer_text(verb: &str, transfer: &Transfer) -> String {
     let (source, destination) = (printable(&transfer.source), printable(&transfer.destination));
-    let head = format!("{verb} {source} -> {destination} ({} files, {} bytes)", transfer.files, transfer.bytes);
+    let head = format!(
+        "{verb} {source} -> {destination} ({}, {})",
+        counted(transfer.files, "file"),
+        counted(transfer.bytes, "byte")
+    );
     with_notes(head, &transfer.notes)
+}
+
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 fn delete_text(delete: &Delete) -> String {

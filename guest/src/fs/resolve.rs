@@ -118,6 +118,11 @@ impl Place {
         self.name.is_empty()
     }
 
+    /// How many directories below its root a directory there is.
+    pub fn depth(&self) -> usize {
+        self.trail.len() + self.missing.len() + usize::from(!self.is_root())
+    }
+
     /// Opens the directory that is there.
     pub fn open_dir(&self, workspace: &Workspace<'_>, verb: &str) -> Result<Dir> {
         if self.is_root() {

@@ -26,19 +26,22 @@ pub struct Survey {
     pub unnamed: u64,
     /// Protected names.
     pub protected: u64,
+    /// Links, among the files, that would lead out of the root from the depth at which the tree is to be.
+    pub outward: u64,
 }
 
 /// Looks through the directory at `place`. Fails at the first part that cannot
-/// be looked at, and where there are more than `most` entries.
-pub fn survey(workspace: &Workspace<'_>, place: &Place, verb: &str, most: u64) -> Result<Survey> {
+/// be looked at, and where there are more than `most` entries. `depth` is how
+/// many directories below its root the tree is, or is to be.
+pub fn survey(workspace: &Workspace<'_>, place: &Place, verb: &str, most: u64, depth: usize) -> Result<Survey> {
     let fs = workspace.fs;
     let blame = |fault: Fault| fault.at(verb, &place.given);
     let top = place.open_dir(workspace, verb)?;
     let mut secrets = place.secrets.clone();
     secrets.enter(&place.name, &top, fs)?;
     let mut survey = Survey { directories: 1, ..Survey::default() };
-    let mut ahead = vec![(top, secrets)];
-    while let Some((dir, secrets)) = ahead.pop() {
+    let mut ahead = vec![(top, secrets, depth)];
+    while let Some((dir, secrets, depth)) = ahead.pop() {
         let listing = fs.list(&dir).map_err(blame)?;
         if listing.unreadable > 0 {
             return Err(Fault::Access.at(verb, &place.given));
@@ -55,14 +58,17 @@ pub fn survey(workspace: &Workspace<'_>, place: &Place, verb: &str, most: u64) -
                     let dir = fs.open_dir(&dir, &entry.name).map_err(blame)?;
                     let mut below = secrets.clone();
                     below.enter(&entry.name, &dir, fs)?;
-                    ahead.push((dir, below));
+                    ahead.push((dir, below, depth + 1));
                     survey.directories += 1;
                 }
                 Kind::File => {
                     survey.files += 1;
                     survey.bytes += fs.stat(&dir, &entry.name).map_err(blame)?.size;
                 }
-                Kind::Link => survey.files += 1,
+                Kind::Link => {
+                    survey.files += 1;
+                    survey.outward += u64::from(leads_out(fs, &dir, &entry.name, depth));
+                }
                 Kind::Other => survey.special += 1,
             }
             if survey.files + survey.directories + survey.special > most {
@@ -78,15 +84,30 @@ fn too_many(place: &Place, verb: &str, most: u64) -> Error {
     Error::at(Code::LimitExceeded, verb, &place.given, cause).hint("do it in parts, one directory below it at a time")
 }
 
+/// Whether what the link says leads out of the root from a directory that is
+/// `depth` below it. One that is absolute does, since WASI does not tell where to.
+fn leads_out(fs: &dyn Filesystem, dir: &Dir, name: &str, depth: usize) -> bool {
+    let target = match fs.read_link(dir, name) {
+        Ok(target) => target,
+        Err(fault) => return fault == Fault::Outside,
+    };
+    let step = |depth: usize, name: &str| match name {
+        "" | "." => Some(depth),
+        ".." => depth.checked_sub(1),
+        _ => Some(depth + 1),
+    };
+    target.starts_with('/') || target.split('/').try_fold(depth, step).is_none()
+}
+
 /// Copies the directory `from`, whose rules are `secrets`, as the new directory
-/// `to`; what rules keep back, links that would lead elsewhere, and what is
-/// neither file, directory nor link is left out.
-pub fn copy(workspace: &Workspace<'_>, from: &Dir, secrets: &Secrets, to: &Site) -> FsResult<()> {
+/// `to`, `depth` directories below its root; what rules keep back, links that
+/// would lead out, and what is neither file, directory nor link is left out.
+pub fn copy(workspace: &Workspace<'_>, from: &Dir, secrets: &Secrets, to: &Site, depth: usize) -> FsResult<()> {
     let fs = workspace.fs;
     fs.make_dir(&to.dir, &to.name)?;
     let top = fs.open_dir(&to.dir, &to.name)?;
-    let mut ahead = vec![(from.clone(), top, secrets.clone())];
-    while let Some((from, to, secrets)) = ahead.pop() {
+    let mut ahead = vec![(from.clone(), top, secrets.clone(), depth)];
+    while let Some((from, to, secrets, depth)) = ahead.pop() {
         for entry in fs.list(&from)?.entries {
             if secrets.denies(&entry.name, entry.kind == Kind::Directory) {
                 continue;
@@ -99,11 +120,12 @@ pub fn copy(workspace: &Workspace<'_>, from: &Dir, secrets: &Secrets, to: &Site)
                     let (from, to) = (fs.open_dir(&from, &entry.name)?, fs.open_dir(&to, &entry.name)?);
                     let mut below = secrets.clone();
                     below.enter(&entry.name, &from, fs).map_err(|error| Fault::Io(error.message))?;
-                    ahead.push((from, to, below));
+                    ahead.push((from, to, below, depth + 1));
                 }
                 Kind::File => {
                     copy_file(workspace, &source, &target, &target.beside(&temporary_name(fs)))?;
                 }
+                Kind::Link if leads_out(fs, &from, &entry.name, depth) => {}
                 Kind::Link => fs.symlink(&to, &entry.name, &fs.read_link(&from, &entry.name)?)?,
                 Kind::Other => {}
             }

@@ -1,6 +1,6 @@
 //! Copies a file or directory.
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, printable};
 use crate::fs::commit::{FileChange, commit, directories_to_make, make_missing};
 use crate::fs::journal::Journal;
 use crate::fs::resolve::{Last, Place};
@@ -21,7 +21,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
         return Err(source.not_a_file(VERB, stat.kind));
     }
     let survey = match stat.kind {
-        Kind::Directory => survey(workspace, &source, args)?,
+        Kind::Directory => survey(workspace, &source, &target, args)?,
         _ => Survey { files: 1, bytes: stat.size, ..Survey::default() },
     };
     let mut notes = left_out(&survey);
@@ -35,7 +35,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
             workspace.changed(Change { kind, path: target.path.clone(), to: None, size });
         }
     }
-    let (files, bytes) = (survey.files, survey.bytes);
+    let (files, bytes) = (survey.files - survey.outward, survey.bytes);
     Ok(response::Transfer { source: source.path, destination: target.path, files, bytes, notes })
 }
 
@@ -58,7 +58,7 @@ pub fn ends(workspace: &Workspace<'_>, args: &request::Transfer, verb: &str) -> 
     workspace.check_change(&target, verb)?;
     let inside = target.path.strip_prefix(&source.path);
     if inside.is_some_and(|rest| rest.is_empty() || (stat.kind == Kind::Directory && rest.starts_with('/'))) {
-        let cause = format!("`{}` is the source itself, or inside it", target.path);
+        let cause = format!("`{}` is the source itself, or inside it", printable(&target.path));
         return Err(Error::at(Code::InvalidArgument, verb, &args.source, cause).hint("name another destination"));
     }
     if stat.kind == Kind::Directory && !args.recursive {
@@ -71,7 +71,7 @@ pub fn ends(workspace: &Workspace<'_>, args: &request::Transfer, verb: &str) -> 
             let name = format!("{}/{}", target.path, source.name);
             return Err(Fault::Exists
                 .at(verb, &args.destination)
-                .hint(format!("to put it in that directory, name `{name}`")));
+                .hint(format!("to put it in that directory, name `{}`", printable(&name))));
         }
         Some(_) if !args.overwrite => {
             return Err(Fault::Exists.at(verb, &args.destination).hint("`overwrite` replaces a file that is there"));
@@ -100,16 +100,18 @@ fn check_link(workspace: &Workspace<'_>, source: &Place, target: &Place, verb: &
     let above = target.path.rsplit_once('/').map_or(".", |(above, _)| above);
     let path = if said.starts_with('/') { said } else { format!("{above}/{said}") };
     match workspace.resolve(&path, verb) {
-        Err(error) if matches!(error.code, Code::OutsideWorkspace | Code::InvalidPath | Code::Denied) => {
-            Err(leads_out())
+        Err(error) if error.code == Code::Denied => {
+            let cause = "`.agentignore` keeps what it names from every tool";
+            Err(Error::at(Code::Denied, verb, &source.given, cause).hint("leave it where it is"))
         }
+        Err(error) if matches!(error.code, Code::OutsideWorkspace | Code::InvalidPath) => Err(leads_out()),
         // Where it dangles, what it says is looked at without what is there.
         _ => Ok(()),
     }
 }
 
-fn survey(workspace: &Workspace<'_>, source: &Place, args: &request::Transfer) -> Result<Survey> {
-    let survey = tree::survey(workspace, source, VERB, workspace.policy.limits.max_files)?;
+fn survey(workspace: &Workspace<'_>, source: &Place, target: &Place, args: &request::Transfer) -> Result<Survey> {
+    let survey = tree::survey(workspace, source, VERB, workspace.policy.limits.max_files, target.depth())?;
     if survey.protected > 0 && !workspace.policy.allow_protected {
         let cause = format!("it holds {} protected entries, such as `.git`", survey.protected);
         return Err(Error::at(Code::ReadOnly, VERB, &args.source, cause).hint("copy the other things in it one by one"));
@@ -135,7 +137,9 @@ fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) ->
         let copy = site.beside(&temporary);
         let from = Site { dir: source.dir.clone(), name: source.name.clone() };
         let put = match kind {
-            Kind::Directory => copy_tree(workspace, source, &copy).and_then(|()| put_dir(workspace, &copy, &site)),
+            Kind::Directory => {
+                copy_tree(workspace, source, target, &copy).and_then(|()| put_dir(workspace, &copy, &site))
+            }
             Kind::Link => fs.symlink(&site.dir, &site.name, &fs.read_link(&from.dir, &from.name)?),
             Kind::File | Kind::Other => {
                 tree::copy_file(workspace, &from, &copy, &site.beside(&model)).and_then(|_| match target.stat {
@@ -162,11 +166,11 @@ fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) ->
     done.map_err(|fault| fault.at(VERB, &target.given))
 }
 
-fn copy_tree(workspace: &Workspace<'_>, source: &Place, copy: &Site) -> FsResult<()> {
+fn copy_tree(workspace: &Workspace<'_>, source: &Place, target: &Place, copy: &Site) -> FsResult<()> {
     let from = workspace.fs.open_dir(&source.dir, &source.name)?;
     let mut secrets = source.secrets.clone();
     secrets.enter(&source.name, &from, workspace.fs).map_err(|error| Fault::Io(error.message))?;
-    tree::copy(workspace, &from, &secrets, copy)
+    tree::copy(workspace, &from, &secrets, copy, target.depth())
 }
 
 /// A rename of a directory replaces nothing but an empty directory that appeared just now.
@@ -181,6 +185,7 @@ fn put_dir(workspace: &Workspace<'_>, copy: &Site, site: &Site) -> FsResult<()> 
 fn left_out(survey: &Survey) -> Vec<String> {
     let reasons = [
         (survey.denied, "kept back by `.agentignore`"),
+        (survey.outward, "symbolic links that would lead outside the workspace"),
         (survey.special, "FIFOs, sockets or devices"),
         (survey.unnamed, "with names that are not UTF-8"),
     ];

@@ -38,7 +38,7 @@ fn move_file(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Resul
 }
 
 fn move_dir(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<(u64, u64)> {
-    let survey = tree::survey(workspace, source, VERB, workspace.policy.limits.max_entries)?;
+    let survey = tree::survey(workspace, source, VERB, workspace.policy.limits.max_entries, target.depth())?;
     if survey.denied > 0 {
         let cause = format!("`.agentignore` keeps {} entries in it from every tool", survey.denied);
         return Err(Error::at(Code::Denied, VERB, &source.given, cause).hint("move the other things in it one by one"));

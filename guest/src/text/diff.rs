@@ -4,8 +4,9 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use similar::{Algorithm, DiffOp};
+use similar::DiffOp;
 
+use super::compare;
 use super::document::Splice;
 
 /// Lines around a change.
@@ -127,7 +128,7 @@ fn compare(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     if old.len() + new.len() > COMPARED {
         return vec![DiffOp::Replace { old_index: 0, old_len: old.len(), new_index: 0, new_len: new.len() }];
     }
-    similar::capture_diff_slices(Algorithm::Myers, old, new)
+    compare::lines(old, new)
 }
 
 fn lines<'t>(text: &'t str, range: &Range<usize>) -> Vec<&'t str> {

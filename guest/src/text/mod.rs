@@ -1,6 +1,7 @@
 //! Text: encodings, line endings, lines, differences. Pure; touches no file.
 
 pub mod codec;
+mod compare;
 pub mod diff;
 pub mod document;
 pub mod encoding;
@@ -15,5 +16,6 @@ pub mod time;
 
 /// How alike two strings are, from 0 to 1.
 pub fn similarity(a: &str, b: &str) -> f32 {
-    similar::TextDiff::from_chars(a, b).ratio()
+    let [a, b] = [a, b].map(|text| text.chars().map(u32::from).collect::<Vec<_>>());
+    similar::diff_ratio(&compare::numbers(&a, &b), a.len(), b.len())
 }
