@@ -99,7 +99,7 @@ struct Search<'w> {
 impl<'w> Search<'w> {
     fn new(workspace: &'w Workspace<'w>, args: &'w request::Grep, matcher: Matcher) -> Self {
         let limits = &workspace.policy.limits;
-        let source = Source::new(workspace.fs, limits.max_file_bytes);
+        let source = Source::new(workspace.fs, limits.max_file_bytes, matcher.needs_utf8);
         Self { workspace, args, matcher, source, page: Page::new(args, limits.max_result_bytes) }
     }
 

@@ -25,6 +25,8 @@ const MAX_NESTING: u32 = 200;
 pub struct Matcher {
     regex: Regex,
     cache: Cache,
+    /// Whether it can match a character beyond ASCII, which each encoding writes in its own way.
+    pub needs_utf8: bool,
 }
 
 impl Matcher {
@@ -48,7 +50,7 @@ impl Matcher {
         let config =
             Config::new().utf8_empty(false).nfa_size_limit(Some(MAX_PROGRAM_BYTES)).hybrid_cache_capacity(CACHE_BYTES);
         let regex = Regex::builder().configure(config).build_from_hir(&hir).map_err(|error| refuse_build(&error))?;
-        Ok(Self { cache: regex.create_cache(), regex })
+        Ok(Self { cache: regex.create_cache(), regex, needs_utf8: is_beyond_ascii(&hir) })
     }
 
     /// The first match in `text` from `at` on; what is before `at` is looked back at.
@@ -149,6 +151,18 @@ fn within_lines(hir: Hir) -> Option<Hir> {
         HirKind::Concat(parts) => Hir::concat(parts.into_iter().map(within_lines).collect::<Option<_>>()?),
         HirKind::Alternation(parts) => Hir::alternation(parts.into_iter().map(within_lines).collect::<Option<_>>()?),
     })
+}
+
+/// Whether the expression names characters beyond ASCII; bytes, as by `(?-u:\xff)`, are none.
+fn is_beyond_ascii(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) | HirKind::Class(Class::Bytes(_)) => false,
+        HirKind::Literal(literal) => std::str::from_utf8(&literal.0).is_ok_and(|text| !text.is_ascii()),
+        HirKind::Class(Class::Unicode(class)) => !class.is_ascii(),
+        HirKind::Repetition(repetition) => is_beyond_ascii(&repetition.sub),
+        HirKind::Capture(capture) => is_beyond_ascii(&capture.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().any(is_beyond_ascii),
+    }
 }
 
 /// None where the class had line endings only.

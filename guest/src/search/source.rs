@@ -53,13 +53,31 @@ pub struct Source<'a> {
     ended: bool,
     window: Range<usize>,
     continued: u64,
+    legacy: Option<Legacy>,
+}
+
+/// Decodes lines that are not UTF-8, by an encoding that is guessed once a file.
+#[derive(Default)]
+struct Legacy {
+    encoding: Option<&'static Encoding>,
+    text: Vec<u8>,
 }
 
 impl<'a> Source<'a> {
-    /// No file yet. Those that are held whole may have `max_whole` bytes.
-    pub fn new(fs: &'a dyn Filesystem, max_whole: u64) -> Self {
-        let buffer = Vec::new();
-        Self { bytes_read: 0, fs, max_whole, buffer, file: None, offset: 0, ended: false, window: 0..0, continued: 0 }
+    /// No file yet. Those that are held whole may have `max_whole` bytes; `decodes` asks for UTF-8 in every line.
+    pub fn new(fs: &'a dyn Filesystem, max_whole: u64, decodes: bool) -> Self {
+        Self {
+            bytes_read: 0,
+            fs,
+            max_whole,
+            buffer: Vec::new(),
+            file: None,
+            offset: 0,
+            ended: false,
+            window: 0..0,
+            continued: 0,
+            legacy: decodes.then(Legacy::default),
+        }
     }
 
     /// Begins a file; `whole` asks for one window.
@@ -67,6 +85,9 @@ impl<'a> Source<'a> {
         self.buffer.clear();
         self.buffer.shrink_to(2 * WINDOW);
         (self.file, self.offset, self.ended, self.window, self.continued) = (Some(file), 0, false, 0..0, 0);
+        if let Some(legacy) = &mut self.legacy {
+            legacy.encoding = None;
+        }
         self.fill(1)?;
         let head = self.buffer.get(..HEAD).unwrap_or(&self.buffer);
         if encoding::is_binary(head) {
@@ -101,6 +122,11 @@ impl<'a> Source<'a> {
         self.continued = if splits { continued + length as u64 } else { 0 };
         self.window = 0..length;
         let text = self.buffer.get(..length).unwrap_or_default();
+        // A part of a line is left as it is: it may begin and end within a character.
+        let text = match &mut self.legacy {
+            Some(legacy) if !splits && continued == 0 => legacy.decoded(text),
+            _ => text,
+        };
         let splits_line = splits && continued == 0;
         Ok(Some(Window { text, continued, splits_line, is_last: self.ended && length == self.buffer.len() }))
     }
@@ -141,6 +167,23 @@ impl<'a> Source<'a> {
         let (text, _) = encoding.decode_with_bom_removal(&self.buffer);
         self.buffer = text.into_owned().into_bytes();
         Ok(Opened::Text)
+    }
+}
+
+impl Legacy {
+    fn decoded<'t>(&'t mut self, text: &'t [u8]) -> &'t [u8] {
+        if std::str::from_utf8(text).is_ok() {
+            return text;
+        }
+        let encoding = *self.encoding.get_or_insert_with(|| encoding::detect(text).encoding);
+        self.text.clear();
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            match std::str::from_utf8(line) {
+                Ok(_) => self.text.extend_from_slice(line),
+                Err(_) => self.text.extend_from_slice(encoding.decode_without_bom_handling(line).0.as_bytes()),
+            }
+        }
+        &self.text
     }
 }
 

@@ -111,7 +111,10 @@ impl<'w> Content<'w> {
         let mut offset = 0;
         loop {
             chunk.clear();
-            self.read(offset, &mut chunk)?;
+            self.read(offset, &mut chunk).map_err(|error| match error.code {
+                Code::LimitExceeded => error.hint("leave `checksum` out: the file is too large for it"),
+                _ => error,
+            })?;
             if chunk.is_empty() {
                 return Ok(workspace::hex(&hash.finalize()));
             }
