@@ -1,8 +1,6 @@
 //! One call, from names and JSON to an outcome: decode, policy, run, encode.
 //! Every failure is a value in the outcome.
 
-use serde_json::Value;
-
 use crate::dialect::Dialect;
 use crate::error::{Error, Result};
 use crate::fs::{Filesystem, journal};
@@ -15,8 +13,8 @@ use crate::workspace::Workspace;
 /// How a call ended: the `outcome` of `wit/tools.wit`.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The result in the dialect's shape; where there is an error, the error in it.
-    pub result: Value,
+    /// The result as JSON in the dialect's shape; where there is an error, the error in it.
+    pub result: String,
     /// The result as text for the model.
     pub text: String,
     /// Why the call failed.
@@ -61,10 +59,10 @@ pub fn run(fs: &dyn Filesystem, policy: &Policy, request: &Request) -> Result<(R
 impl Outcome {
     /// The outcome of a call that failed before its dialect was known.
     pub fn of(error: Error) -> Self {
-        Self::failure(error, |error| serde_json::json!(error))
+        Self::failure(error, |error| serde_json::json!(error).to_string())
     }
 
-    fn failure(error: Error, shape: fn(&Error) -> Value) -> Self {
+    fn failure(error: Error, shape: fn(&Error) -> String) -> Self {
         let text = match &error.hint {
             Some(hint) => format!("{error}; {hint}"),
             None => error.to_string(),

@@ -71,7 +71,13 @@ fn memory(case: &Case) -> Result<Observed> {
     archive::load(&fs, &tree::pack(&absolute(case, &Names::in_memory())?)?)?;
     let outcomes = outcome::drive(case, &Names::in_memory(), |dialect, tool, arguments| {
         let called = engine::call(&fs, &policy, dialect, tool, arguments);
-        outcome::record(called.error.is_none(), called.result, &called.text, json!(called.changes), called.truncated)
+        outcome::record(
+            called.error.is_none(),
+            serde_json::from_str(&called.result).unwrap_or_default(),
+            &called.text,
+            json!(called.changes),
+            called.truncated,
+        )
     })?;
     Ok(Observed { outcomes, tree: relative(tree::unpack(&archive::snapshot(&fs)?)?, case), modes: None })
 }

@@ -157,7 +157,7 @@ impl Lower<tools::Outcome> for Outcome {
     fn lower(self) -> tools::Outcome {
         tools::Outcome {
             ok: self.error.is_none(),
-            result: self.result.to_string(),
+            result: self.result,
             text: self.text,
             error: self.error.lower(),
             changes: self.changes.lower(),

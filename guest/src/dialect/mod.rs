@@ -1,7 +1,7 @@
 //! Dialects: the only place that knows the names, units and shapes of JSON. A
 //! dialect is a table of tools over the same operations.
 
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::error::{Code, Error, Result};
 use crate::request::Request;
@@ -22,12 +22,17 @@ pub struct Dialect {
     pub name: &'static str,
     /// Its tools, in the order in which they are listed.
     pub tools: &'static [ToolSpec],
-    /// The answer in the dialect's shape.
-    pub result: fn(&Response) -> Value,
+    /// The answer as JSON in the dialect's shape.
+    pub result: fn(&Response) -> String,
     /// The answer as text for the model.
     pub text: fn(&Response) -> String,
-    /// A failure in the dialect's shape.
-    pub error: fn(&Error) -> Value,
+    /// A failure as JSON in the dialect's shape.
+    pub error: fn(&Error) -> String,
+}
+
+/// A value of ours as JSON. Nothing in one can fail to be written.
+fn to_json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
 
 /// Every dialect.

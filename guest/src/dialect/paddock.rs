@@ -1,11 +1,9 @@
 //! The `paddock` dialect: the operations under their own names, 1-based lines,
 //! results as they are.
 
-use serde_json::{Value, json};
-
 use crate::dialect::schema::output;
 use crate::dialect::spec::{Absent, Effect, Param, ParamKind, ToolSpec};
-use crate::dialect::{Dialect, text};
+use crate::dialect::{Dialect, text, to_json};
 use crate::request::{self, Request};
 use crate::response;
 
@@ -15,9 +13,9 @@ mod requests;
 pub const DIALECT: Dialect = Dialect {
     name: "paddock",
     tools: TOOLS,
-    result: |response| serde_json::to_value(response).unwrap_or(Value::Null),
+    result: |response| to_json(response),
     text: text::render,
-    error: |error| json!(error),
+    error: |error| to_json(error),
 };
 
 /// The largest offset that every host handles.

@@ -1,7 +1,8 @@
 //! One engine and one compiled component for the process.
 
-use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
-use std::thread;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, Thread};
 use std::time::Duration;
 
 use wasmtime::component::{Component, Linker};
@@ -49,7 +50,7 @@ impl Runtime {
 
     /// Lets the engine's epoch advance as long as the result is held.
     pub(crate) fn tick(&self) -> Ticking<'_> {
-        self.clock.change(|active| *active += 1);
+        self.clock.begin();
         Ticking(&self.clock)
     }
 }
@@ -72,39 +73,56 @@ fn pool() -> PoolingAllocationConfig {
     pool.total_core_instances(GUESTS * 4).total_tables(GUESTS * 4);
     pool.total_memories(GUESTS).total_stacks(GUESTS);
     pool.max_memory_size(1 << 32);
-    // Zeroing these is cheaper than giving them back to the system and faulting them in again.
-    pool.linear_memory_keep_resident(1 << 20).async_stack_keep_resident(1 << 16).table_keep_resident(1 << 16);
+    // Zeroing so little is cheaper than giving it back to the system and faulting it in again.
+    pool.async_stack_keep_resident(1 << 14).table_keep_resident(1 << 12);
     pool
 }
 
-/// Advances the epoch while calls run, and sleeps while none does.
+/// Advances the epoch while calls run, and sleeps when none has run for a while.
 struct Clock {
-    active: Mutex<usize>,
-    changed: Condvar,
+    /// Calls under way.
+    active: AtomicUsize,
+    thread: OnceLock<Thread>,
+    asleep: AtomicBool,
 }
+
+/// Ticks without a call before the clock sleeps: waking it costs more than a call.
+const IDLE_TICKS: u32 = 100;
 
 impl Clock {
     fn start(engine: Engine) -> std::io::Result<Arc<Self>> {
-        let clock = Arc::new(Self { active: Mutex::new(0), changed: Condvar::new() });
+        let clock = Self { active: AtomicUsize::new(0), thread: OnceLock::new(), asleep: AtomicBool::new(false) };
+        let clock = Arc::new(clock);
         let own = Arc::clone(&clock);
-        thread::Builder::new().name("paddock-clock".to_owned()).spawn(move || {
-            loop {
-                own.wait_for_calls();
-                thread::sleep(TICK);
-                engine.increment_epoch();
-            }
-        })?;
+        let ticking = thread::Builder::new().name("paddock-clock".to_owned()).spawn(move || own.tick(&engine))?;
+        clock.thread.get_or_init(|| ticking.thread().clone());
         Ok(clock)
     }
 
-    fn wait_for_calls(&self) {
-        let active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.changed.wait_while(active, |active| *active == 0));
+    fn tick(&self, engine: &Engine) {
+        let mut idle = 0;
+        loop {
+            thread::sleep(TICK);
+            engine.increment_epoch();
+            idle = if self.active.load(Ordering::SeqCst) == 0 { idle + 1 } else { 0 };
+            if idle >= IDLE_TICKS {
+                self.asleep.store(true, Ordering::SeqCst);
+                // A call that began before it could see this has to be seen here.
+                while self.active.load(Ordering::SeqCst) == 0 {
+                    thread::park();
+                }
+                self.asleep.store(false, Ordering::SeqCst);
+            }
+        }
     }
 
-    fn change(&self, change: impl FnOnce(&mut usize)) {
-        change(&mut self.active.lock().unwrap_or_else(PoisonError::into_inner));
-        self.changed.notify_one();
+    fn begin(&self) {
+        self.active.fetch_add(1, Ordering::SeqCst);
+        if self.asleep.load(Ordering::SeqCst)
+            && let Some(thread) = self.thread.get()
+        {
+            thread.unpark();
+        }
     }
 }
 
@@ -113,6 +131,6 @@ pub(crate) struct Ticking<'a>(&'a Clock);
 
 impl Drop for Ticking<'_> {
     fn drop(&mut self) {
-        self.0.change(|active| *active -= 1);
+        self.0.active.fetch_sub(1, Ordering::SeqCst);
     }
 }
