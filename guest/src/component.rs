@@ -169,8 +169,12 @@ fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::re
     answer.map_err(Lower::lower)
 }
 
+/// Memory that a call is given at once: each growth is a call of the host and of its system.
+const FIRST_GROWTH_BYTES: usize = 512 * 1024;
+
 /// Calls with the file system that the policy names.
 fn with_fs<T>(call: impl FnOnce(&dyn Filesystem, &Policy) -> Result<T>) -> Result<T> {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(FIRST_GROWTH_BYTES)));
     let policy = match std::env::var("PADDOCK_POLICY") {
         Ok(json) => Policy::parse(&json)?,
         Err(_) => Policy::default(),

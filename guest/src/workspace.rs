@@ -116,12 +116,14 @@ impl<'a> Workspace<'a> {
         let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0));
         loop {
             let offset = bytes.len() as u64;
-            let read =
-                self.fs.read(file, offset, READ_SIZE, &mut bytes).map_err(|fault| fault.at(verb, &place.given))?;
+            // One byte more than there should be: where fewer come, that was all.
+            let rest = usize::try_from(stat.size.saturating_sub(offset) + 1).unwrap_or(READ_SIZE);
+            let asked = rest.min(READ_SIZE);
+            let read = self.fs.read(file, offset, asked, &mut bytes).map_err(|fault| fault.at(verb, &place.given))?;
             if bytes.len() as u64 > limit {
                 return Err(self.too_large(place, verb, bytes.len() as u64));
             }
-            if read == 0 || (bytes.len() as u64 == stat.size && read < READ_SIZE) {
+            if read == 0 || (bytes.len() as u64 == stat.size && read < asked) {
                 return Ok(bytes);
             }
         }

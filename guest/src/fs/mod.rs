@@ -1,6 +1,6 @@
 //! The protocol that every backend serves: relative to a directory, one name at
 //! a time, never through a link. It is shaped like `wasi:filesystem`, so that
-//! the [`wasi`] backend adds nothing and any other can stand in for it.
+//! the `wasi` backend adds nothing and any other can stand in for it.
 //!
 //! Names are single components: no `/`, not empty, not `.` or `..`. Whoever has
 //! a path resolves it first ([`resolve`]); nothing above this module hands a

@@ -158,7 +158,9 @@ impl<'w> Resolution<'w> {
             self.check_secret(&name, stat.kind == Kind::Directory)?;
             let is_last = self.ahead.is_empty();
             match stat.kind {
-                Kind::Link if !is_last || self.needs_dir || last == Last::Follow => self.follow(&name)?,
+                // A slash after the name must not turn a call on the link into one on what it names.
+                Kind::Link if is_last && self.needs_dir && last == Last::Keep => return Err(self.slash_after_link()),
+                Kind::Link if !is_last || last == Last::Follow => self.follow(&name)?,
                 Kind::Directory if !is_last => self.enter(name)?,
                 kind if is_last && (kind == Kind::Directory || !self.needs_dir) => return self.place(name, Some(stat)),
                 _ => return Err(self.fault(&Fault::NotDirectory)),
@@ -267,6 +269,12 @@ impl<'w> Resolution<'w> {
                 .hint("do without it, or ask the person who runs this"));
         }
         Ok(())
+    }
+
+    fn slash_after_link(&self) -> Error {
+        let cause = "a `/` follows the name of a symbolic link";
+        Error::at(Code::NotADirectory, self.verb, self.given, cause)
+            .hint("leave the `/` out to mean the link itself, or name what it names")
     }
 
     fn leads_out(&self) -> Error {

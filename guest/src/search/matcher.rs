@@ -3,7 +3,7 @@
 //! A search by lines runs over a whole buffer at once, which lets the engine
 //! skip from one possible match to the next. For that to find what a search
 //! line by line would, the expression is changed so that it cannot match a line
-//! ending: see [`within_lines`].
+//! ending: see `within_lines`.
 
 use regex_automata::meta::{BuildError, Cache, Config, Regex};
 use regex_automata::util::syntax;
