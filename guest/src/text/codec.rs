@@ -45,7 +45,12 @@ pub fn is_utf16(encoding: &'static Encoding) -> bool {
 
 /// The text of `bytes`, which have no byte order mark; what the encoding does not know is U+FFFD.
 pub fn decode<'b>(bytes: &'b [u8], encoding: &'static Encoding) -> Cow<'b, str> {
-    if encoding == UTF_8 { String::from_utf8_lossy(bytes) } else { encoding.decode_without_bom_handling(bytes).0 }
+    match std::str::from_utf8(bytes) {
+        // Much faster than looking for what is to be replaced, and nearly always enough.
+        Ok(text) if encoding == UTF_8 => Cow::Borrowed(text),
+        _ if encoding == UTF_8 => String::from_utf8_lossy(bytes),
+        _ => encoding.decode_without_bom_handling(bytes).0,
+    }
 }
 
 /// The bytes of `text`, without a byte order mark, or what would not be read back the same.

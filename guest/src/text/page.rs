@@ -108,7 +108,10 @@ impl Builder<'_> {
     /// The line without its ending, cut where it is too long.
     fn plain(&self, line: Line, kept: &[u8]) -> (String, bool) {
         let mut text = codec::decode(kept, self.layout.encoding).into_owned();
-        let limit = text.char_indices().nth(self.layout.line_chars).map_or(text.len(), |(at, _)| at);
+        let limit = match text.len() > self.layout.line_chars {
+            true => text.char_indices().nth(self.layout.line_chars).map_or(text.len(), |(at, _)| at),
+            false => text.len(),
+        };
         let limit = text.floor_char_boundary(limit.min(self.layout.bytes));
         let cut = limit < text.len() || line.size > kept.len() as u64;
         if cut {

@@ -6,7 +6,7 @@ use std::thread::{self, Thread};
 use std::time::Duration;
 
 use wasmtime::component::{Component, Linker};
-use wasmtime::{Cache, Config, Engine, PoolingAllocationConfig};
+use wasmtime::{Cache, Config, Enabled, Engine, PoolingAllocationConfig};
 
 use crate::bindings::FileToolsPre;
 use crate::error::Error;
@@ -75,6 +75,10 @@ fn pool() -> PoolingAllocationConfig {
     pool.max_memory_size(1 << 32);
     // Zeroing so little is cheaper than giving it back to the system and faulting it in again.
     pool.async_stack_keep_resident(1 << 14).table_keep_resident(1 << 12);
+    // The same holds for memory where the system tells which pages were written.
+    if PoolingAllocationConfig::is_pagemap_scan_available() {
+        pool.pagemap_scan(Enabled::Yes).linear_memory_keep_resident(4 << 20);
+    }
     pool
 }
 
