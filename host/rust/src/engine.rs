@@ -38,7 +38,9 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Error> {
 impl Runtime {
     fn new() -> wasmtime::Result<Self> {
         // Where no room can be reserved for a pool, each call maps its own memory.
-        let engine = Engine::new(config().allocation_strategy(pool())).or_else(|_| Engine::new(&config()))?;
+        let engine = Engine::new(config().allocation_strategy(pool(true)))
+            .or_else(|_| Engine::new(config().allocation_strategy(pool(false))))
+            .or_else(|_| Engine::new(&config()))?;
         let component = Component::new(&engine, COMPONENT)?;
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
@@ -66,7 +68,8 @@ fn config() -> Config {
 }
 
 /// Memory, tables and stacks that are kept from call to call and given out clean.
-fn pool() -> PoolingAllocationConfig {
+/// With `scanned`, a system that tells which pages were written: those are reset, and the others kept.
+fn pool(scanned: bool) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(GUESTS);
     // A component is a core module and the small ones that join it to its imports.
@@ -75,8 +78,7 @@ fn pool() -> PoolingAllocationConfig {
     pool.max_memory_size(1 << 32);
     // Zeroing so little is cheaper than giving it back to the system and faulting it in again.
     pool.async_stack_keep_resident(1 << 14).table_keep_resident(1 << 12);
-    // The same holds for memory where the system tells which pages were written.
-    if PoolingAllocationConfig::is_pagemap_scan_available() {
+    if scanned {
         pool.pagemap_scan(Enabled::Yes).linear_memory_keep_resident(4 << 20);
     }
     pool
