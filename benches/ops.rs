@@ -1,6 +1,8 @@
 //! What a call costs, through the library, each in a fresh sandbox; and searches
 //! beside ripgrep with one thread. `benches/README.md` holds the figures.
 
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a bench that cannot run stops")]
+
 use std::hint::black_box;
 use std::path::Path;
 use std::process::{Command, Stdio};
