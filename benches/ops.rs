@@ -21,6 +21,7 @@ fn calls(criterion: &mut Criterion) {
     let kept = Workspace::memory(Policy::default()).expect("the component loads");
     let fresh = workspace(&trees::texts());
     let mut group = criterion.benchmark_group("call");
+    group.bench_function("instantiate", |bench| bench.iter(|| black_box(paddock::dialects()).expect("there is one")));
     // An unknown tool is refused before anything is opened: what is left is the sandbox and the call.
     group.bench_function("empty, kept instance", |bench| bench.iter(|| kept.call("none", "{}")));
     group.bench_function("empty, fresh sandbox", |bench| bench.iter(|| fresh.call("none", "{}")));

@@ -103,7 +103,7 @@ fn a_failing_tool_exits_with_1_and_says_why() {
         assert_eq!(reply["ok"], false);
         assert_eq!(reply["error"]["code"], code, "{arguments:?} {reply}");
         let fields: Vec<&String> = reply["error"].as_object().unwrap().keys().collect();
-        assert_eq!(fields, ["code", "hint", "message", "path"]);
+        assert_eq!(fields, ["code", "message", "path", "hint"]);
         assert_eq!(reply.as_object().unwrap().len(), 2);
     }
 }
