@@ -79,6 +79,34 @@ pub fn survey(workspace: &Workspace<'_>, place: &Place, verb: &str, most: u64, d
     Ok(survey)
 }
 
+impl Survey {
+    /// Refuses to `verb` a tree that holds what no tool may know of.
+    pub fn refuse_denied(&self, place: &Place, verb: &str) -> Result<()> {
+        let cause = || format!("`.agentignore` keeps {} entries in it from every tool", self.denied);
+        refuse(self.denied > 0, Code::Denied, place, verb, cause)
+    }
+
+    /// Refuses to `verb` a tree that holds what no tool may change.
+    pub fn refuse_protected(&self, workspace: &Workspace<'_>, place: &Place, verb: &str) -> Result<()> {
+        let cause = || format!("it holds {} protected entries, such as `.git`", self.protected);
+        refuse(self.protected > 0 && !workspace.policy.allow_protected, Code::ReadOnly, place, verb, cause)
+    }
+
+    /// Refuses to `verb` a tree that holds names that cannot be told.
+    pub fn refuse_unnamed(&self, place: &Place, verb: &str) -> Result<()> {
+        let cause = || format!("it holds {} names that are not UTF-8", self.unnamed);
+        refuse(self.unnamed > 0, Code::Denied, place, verb, cause)
+    }
+}
+
+fn refuse(held: bool, code: Code, place: &Place, verb: &str, cause: impl FnOnce() -> String) -> Result<()> {
+    if !held {
+        return Ok(());
+    }
+    let hint = format!("{verb} the other things in it one by one");
+    Err(Error::at(code, verb, &place.given, cause()).hint(hint))
+}
+
 fn too_many(place: &Place, verb: &str, most: u64) -> Error {
     let cause = format!("it holds more than {most} entries, the most for one call");
     Error::at(Code::LimitExceeded, verb, &place.given, cause).hint("do it in parts, one directory below it at a time")

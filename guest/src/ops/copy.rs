@@ -22,7 +22,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
         return Err(source.not_a_file(VERB, stat.kind));
     }
     let survey = match stat.kind {
-        Kind::Directory => survey(workspace, &source, &target, args)?,
+        Kind::Directory => survey(workspace, &source, &target)?,
         _ => Survey { files: 1, bytes: stat.size, ..Survey::default() },
     };
     let mut notes = left_out(&survey);
@@ -111,12 +111,9 @@ fn check_link(workspace: &Workspace<'_>, source: &Place, target: &Place, verb: &
     }
 }
 
-fn survey(workspace: &Workspace<'_>, source: &Place, target: &Place, args: &request::Transfer) -> Result<Survey> {
+fn survey(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Survey> {
     let survey = tree::survey(workspace, source, VERB, workspace.policy.limits.max_files, target.depth())?;
-    if survey.protected > 0 && !workspace.policy.allow_protected {
-        let cause = format!("it holds {} protected entries, such as `.git`", survey.protected);
-        return Err(Error::at(Code::ReadOnly, VERB, &args.source, cause).hint("copy the other things in it one by one"));
-    }
+    survey.refuse_protected(workspace, source, VERB)?;
     Ok(survey)
 }
 

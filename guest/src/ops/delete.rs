@@ -48,21 +48,9 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response
 /// Refuses a tree that holds what no tool may change; how many entries it has.
 fn check_tree(workspace: &Workspace<'_>, place: &Place) -> Result<u64> {
     let survey = tree::survey(workspace, place, VERB, workspace.policy.limits.max_files, place.depth())?;
-    let refuse = |code: Code, cause: String| {
-        Error::at(code, VERB, &place.given, cause).hint("delete the other things in it one by one")
-    };
-    if survey.denied > 0 {
-        return Err(refuse(
-            Code::Denied,
-            format!("`.agentignore` keeps {} entries in it from every tool", survey.denied),
-        ));
-    }
-    if survey.protected > 0 && !workspace.policy.allow_protected {
-        return Err(refuse(Code::ReadOnly, format!("it holds {} protected entries, such as `.git`", survey.protected)));
-    }
-    if survey.unnamed > 0 {
-        return Err(refuse(Code::Denied, format!("it holds {} names that are not UTF-8", survey.unnamed)));
-    }
+    survey.refuse_denied(place, VERB)?;
+    survey.refuse_protected(workspace, place, VERB)?;
+    survey.refuse_unnamed(place, VERB)?;
     Ok(survey.files + survey.directories + survey.special)
 }
 

@@ -10,6 +10,7 @@ use crate::response::{self, Entry};
 use crate::search::glob::Glob;
 use crate::search::page::{self, Page, Rank};
 use crate::search::{self, cursor};
+use crate::text::time;
 use crate::workspace::Workspace;
 
 const VERB: &str = "list";
@@ -189,6 +190,6 @@ fn shown(entry: walk::Entry, stat: Option<Stat>) -> Entry {
         path: entry.path,
         kind: entry.kind,
         size: stat.filter(|_| entry.kind == Kind::File).map(|stat| stat.size),
-        modified: stat.and_then(|stat| stat.modified).and_then(page::rfc3339),
+        modified: stat.and_then(|stat| stat.modified).and_then(time::rfc3339_seconds),
     }
 }

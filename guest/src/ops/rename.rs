@@ -1,6 +1,6 @@
 //! Moves a file or directory.
 
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::fs::commit::{FileChange, commit, make_missing};
 use crate::fs::place::Place;
 use crate::fs::spot::Site;
@@ -39,16 +39,8 @@ fn move_file(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Resul
 
 fn move_dir(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<(u64, u64)> {
     let survey = tree::survey(workspace, source, VERB, workspace.policy.limits.max_entries, target.depth())?;
-    if survey.denied > 0 {
-        let cause = format!("`.agentignore` keeps {} entries in it from every tool", survey.denied);
-        return Err(Error::at(Code::Denied, VERB, &source.given, cause).hint("move the other things in it one by one"));
-    }
-    if survey.protected > 0 && !workspace.policy.allow_protected {
-        let cause = format!("it holds {} protected entries, such as `.git`", survey.protected);
-        return Err(
-            Error::at(Code::ReadOnly, VERB, &source.given, cause).hint("move the other things in it one by one")
-        );
-    }
+    survey.refuse_denied(source, VERB)?;
+    survey.refuse_protected(workspace, source, VERB)?;
     rename(workspace, source, target)?;
     Ok((survey.files, survey.bytes))
 }

@@ -83,10 +83,3 @@ impl<T> Page<T> {
         self.items.truncate(self.size + 1);
     }
 }
-
-/// A time as results show it; none for one that no calendar has.
-pub fn rfc3339(time: Time) -> Option<String> {
-    let since = std::time::Duration::new(time.seconds, time.nanoseconds.min(999_999_999));
-    let time = std::time::UNIX_EPOCH.checked_add(since).filter(|_| time.seconds < 253_402_300_800)?;
-    Some(humantime::format_rfc3339_seconds(time).to_string())
-}

@@ -16,6 +16,11 @@ pub fn rfc3339(time: Time) -> Option<String> {
     Some(humantime::format_rfc3339(time).to_string())
 }
 
+/// The same in whole seconds, for listings.
+pub fn rfc3339_seconds(time: Time) -> Option<String> {
+    rfc3339(Time { nanoseconds: 0, ..time })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
