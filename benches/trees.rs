@@ -33,6 +33,21 @@ pub fn wide_dir() -> PathBuf {
     })
 }
 
+/// So many files, a thousand in a directory: most of them empty, since what costs is their number.
+pub fn entries(count: usize) -> PathBuf {
+    made_once(&format!("entries-{count}"), |top| {
+        for number in 0..count {
+            let dir = top.join(format!("d{:02}/e{:03}", number / 100_000, number / 1_000 % 100));
+            if number % 1_000 == 0 {
+                fs::create_dir_all(&dir)?;
+            }
+            let text = if number % 100 == 0 { "some text that says nothing\n" } else { "" };
+            fs::write(dir.join(format!("file{number:07}.txt")), text)?;
+        }
+        fs::write(top.join("last.txt"), "needle_in_haystack\n")
+    })
+}
+
 /// A text of 100 MB, in lines of 64 bytes, and a text of 4 KB.
 pub fn texts() -> PathBuf {
     made_once("texts", |top| {

@@ -9,6 +9,7 @@ mod bindings {
 }
 
 mod convert;
+mod shares;
 
 use bindings::exports::paddock::files::{files, search, session, tools, types};
 use convert::Lower;
@@ -45,7 +46,7 @@ impl tools::Guest for Component {
 
     fn call(dialect: String, name: String, arguments: String) -> tools::Outcome {
         let outcome = with_fs(|fs, policy| Ok(engine::call(fs, policy, &dialect, &name, &arguments)));
-        outcome.unwrap_or_else(engine::Outcome::of).lower()
+        outcome.unwrap_or_else(engine::Outcome::failed).lower()
     }
 }
 
@@ -175,13 +176,18 @@ const FIRST_GROWTH_BYTES: usize = 512 * 1024;
 /// Calls with the file system that the policy names.
 fn with_fs<T>(call: impl FnOnce(&dyn Filesystem, &Policy) -> Result<T>) -> Result<T> {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(FIRST_GROWTH_BYTES)));
-    let policy = match std::env::var("PADDOCK_POLICY") {
-        Ok(json) => Policy::parse(&json)?,
-        Err(_) => Policy::default(),
-    };
+    let policy = policy()?;
     match policy.backend {
         Backend::Wasi => call(&WasiFs, &policy),
         Backend::Memory => MEMORY.with(|memory| call(memory, &policy)),
+    }
+}
+
+/// What the host allows.
+fn policy() -> Result<Policy> {
+    match std::env::var("PADDOCK_POLICY") {
+        Ok(json) => Policy::parse(&json),
+        Err(_) => Ok(Policy::default()),
     }
 }
 

@@ -29,36 +29,47 @@ pub struct Outcome {
 pub fn call(fs: &dyn Filesystem, policy: &Policy, dialect: &str, name: &str, arguments: &str) -> Outcome {
     let dialect = match Dialect::find(dialect) {
         Ok(dialect) => dialect,
-        Err(error) => return Outcome::of(error),
+        Err(error) => return Outcome::failed(error),
     };
-    match dialect.request(name, arguments).and_then(|request| run(fs, policy, &request)) {
-        Ok((response, changes)) => Outcome {
-            result: (dialect.result)(&response),
-            text: (dialect.text)(&response),
-            error: None,
-            changes,
-            truncated: response.truncated(),
-        },
-        Err(error) => Outcome::failure(error, dialect.error),
-    }
+    Outcome::of(dialect, dialect.request(name, arguments).and_then(|request| run(fs, policy, &request)))
 }
 
 /// Does what a request asks, with the changes that it made.
 pub fn run(fs: &dyn Filesystem, policy: &Policy, request: &Request) -> Result<(Response, Vec<Change>)> {
+    let workspace = open(fs, policy, request.access())?;
+    let response = ops::run(&workspace, request)?;
+    Ok((response, workspace.take_changes()))
+}
+
+/// The workspace for a call, recovered from what a crash left.
+pub fn open<'a>(fs: &'a dyn Filesystem, policy: &'a Policy, access: Access) -> Result<Workspace<'a>> {
     let workspace = Workspace::open(fs, policy)?;
-    let changes = request.access() == Access::Change;
+    let changes = access == Access::Change;
     if changes {
         workspace.check_any_change()?;
     }
     // Where recovery is not possible, as in a read-only workspace, reading still is.
     journal::recover(&workspace).or_else(|error| if changes { Err(error) } else { Ok(()) })?;
-    let response = ops::run(&workspace, request)?;
-    Ok((response, workspace.take_changes()))
+    Ok(workspace)
 }
 
 impl Outcome {
+    /// What an operation answered, in the shape of a dialect.
+    pub fn of(dialect: &Dialect, answer: Result<(Response, Vec<Change>)>) -> Self {
+        match answer {
+            Ok((response, changes)) => Self {
+                result: (dialect.result)(&response),
+                text: (dialect.text)(&response),
+                error: None,
+                changes,
+                truncated: response.truncated(),
+            },
+            Err(error) => Self::failure(error, dialect.error),
+        }
+    }
+
     /// The outcome of a call that failed before its dialect was known.
-    pub fn of(error: Error) -> Self {
+    pub fn failed(error: Error) -> Self {
         Self::failure(error, |error| serde_json::json!(error).to_string())
     }
 

@@ -65,6 +65,22 @@ pub struct Skipped {
     pub long_lines: u64,
 }
 
+impl Skipped {
+    /// Adds what was left out elsewhere.
+    pub fn add(&mut self, other: &Self) {
+        self.ignored += other.ignored;
+        self.hidden += other.hidden;
+        self.denied += other.denied;
+        self.unreadable += other.unreadable;
+        self.unnamed += other.unnamed;
+        self.links += other.links;
+        self.special += other.special;
+        self.binary += other.binary;
+        self.too_large += other.too_large;
+        self.long_lines += other.long_lines;
+    }
+}
+
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Read {
     pub path: String,

@@ -14,8 +14,9 @@ use crate::response::Change;
 /// The guest path at which a host preopens the state directory.
 pub const STATE_GUEST_PATH: &str = "/paddock-state";
 
-/// Bytes that one read asks a backend for: what wasmtime gives at most in one call.
-pub const READ_SIZE: usize = 64 * 1024;
+/// Bytes that one read asks a backend for. A larger one is no longer in the
+/// processor's cache when it is looked at; some hosts give less a call.
+pub const READ_SIZE: usize = 256 * 1024;
 
 /// The roots, the policy and the file system, for one call.
 pub struct Workspace<'a> {
@@ -28,6 +29,8 @@ pub struct Workspace<'a> {
     /// Where journals are kept, if the host preopened a place outside the workspace.
     pub state: Option<Dir>,
     started_ms: u64,
+    /// Milliseconds from then, where they are not the policy's.
+    time_ms: Option<u64>,
     changes: RefCell<Vec<Change>>,
 }
 
@@ -67,7 +70,7 @@ impl<'a> Workspace<'a> {
                 .hint("the host has to preopen the workspace directory"));
         }
         let state = state.into_iter().next().map(|preopen| preopen.dir);
-        Ok(Self { fs, policy, roots, state, started_ms: fs.clock_ms(), changes: RefCell::default() })
+        Ok(Self { fs, policy, roots, state, started_ms: fs.clock_ms(), time_ms: None, changes: RefCell::default() })
     }
 
     /// Records a change that was made.
@@ -82,8 +85,20 @@ impl<'a> Workspace<'a> {
 
     /// Whether the call has used up its time. Walks and searches end with what they have.
     pub fn out_of_time(&self) -> bool {
-        // Some of it is left for handing over what was found.
-        self.fs.clock_ms().saturating_sub(self.started_ms) >= self.policy.limits.max_time_ms * 9 / 10
+        self.time_left_ms() == 0
+    }
+
+    /// Milliseconds until [`Self::out_of_time`].
+    pub fn time_left_ms(&self) -> u64 {
+        // Some of the time is left for handing over what was found.
+        let time = self.time_ms.unwrap_or(self.policy.limits.max_time_ms * 9 / 10);
+        time.saturating_sub(self.fs.clock_ms().saturating_sub(self.started_ms))
+    }
+
+    /// Gives the call less time than the policy does.
+    pub fn set_time_left_ms(&mut self, time_ms: u64) {
+        self.time_ms = Some(time_ms.min(self.time_left_ms()));
+        self.started_ms = self.fs.clock_ms();
     }
 
     /// Opens the regular file at `place` for reading, with what it is.

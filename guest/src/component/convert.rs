@@ -1,9 +1,10 @@
 //! Conversions between the bindings' types and ours, field by field under the same names.
 
-use super::bindings::exports::paddock::files::{files, search, tools, types};
+use super::bindings::exports::paddock::files::{files, search, shares, tools, types};
 use crate::engine::Outcome;
 use crate::error::{Code, Error};
 use crate::fs::Kind;
+use crate::ops::grep::shares::Findings;
 use crate::{request, response};
 
 /// Turns a value of one side into the same value of the other.
@@ -130,6 +131,27 @@ record!(response::FileCount => search::FileCount { path, count });
 record!(response::Grep => search::GrepResult {
     matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor,
 });
+
+// What crosses from the leader of a search to its helpers, and back.
+variants!(request::LetterCase => search::LetterCase { Sensitive, Insensitive, Smart });
+variants!(request::GrepOutput => search::GrepOutput { Content, Files, Count });
+record!(request::Grep => search::GrepArgs {
+    pattern, path, glob, fixed, letter_case, multiline, before, after, output, limit, max_per_file, include_hidden,
+    include_ignored, cursor,
+});
+record!(types::Skipped => response::Skipped {
+    ignored, hidden, denied, unreadable, unnamed, links, special, binary, too_large, long_lines,
+});
+record!(search::ContextLine => response::ContextLine { line, text });
+record!(search::GrepMatch => response::GrepMatch {
+    path, line, text, text_start, match_start, match_end, before, after,
+});
+record!(search::FileCount => response::FileCount { path, count });
+record!(search::GrepResult => response::Grep {
+    matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor,
+});
+record!(shares::Findings => Findings { complete, found, used });
+record!(Findings => shares::Findings { complete, found, used });
 
 impl Lower<Result<files::ReadResult, types::Error>> for response::ReadOutcome {
     fn lower(self) -> Result<files::ReadResult, types::Error> {

@@ -40,6 +40,11 @@ impl Place {
         })
     }
 
+    /// The path in front of those of what is in the directory: with a `/`, unless it is the workspace itself.
+    pub fn base(&self) -> String {
+        if self.path == "." { String::new() } else { format!("{}/", self.path.trim_end_matches('/')) }
+    }
+
     /// Whether the place is a root itself.
     pub fn is_root(&self) -> bool {
         self.name.is_empty()

@@ -5,6 +5,8 @@
 //! name by name: `a`, `a/z`, `a.txt`. No link is followed, and what is held in
 //! memory is the listings from the top down to where the walk is.
 
+use std::rc::Rc;
+
 use globset::GlobSet;
 
 use crate::error::Result;
@@ -101,7 +103,8 @@ pub fn order(a: &str, b: &str) -> std::cmp::Ordering {
     a.split('/').cmp(b.split('/'))
 }
 
-/// A walk under way.
+/// A walk under way. A clone goes on from the same place, and costs little.
+#[derive(Clone)]
 pub struct Walk<'w> {
     /// What has been left out so far.
     pub skipped: Skipped,
@@ -110,7 +113,7 @@ pub struct Walk<'w> {
     /// Whether a limit ended the walk: [`Self::reached`] is where to go on.
     pub stopped: bool,
     workspace: &'w Workspace<'w>,
-    options: Options,
+    options: Rc<Options>,
     rules: Option<Rules>,
     secrets: Secrets,
     frames: Vec<Frame>,
@@ -127,9 +130,12 @@ pub struct Walk<'w> {
     is_root: bool,
 }
 
+#[derive(Clone)]
 struct Frame {
     dir: Dir,
-    entries: std::vec::IntoIter<DirEntry>,
+    entries: Rc<Vec<DirEntry>>,
+    /// The next entry.
+    next: usize,
     /// Which component of the start is among the entries.
     start: Option<usize>,
 }
@@ -146,7 +152,6 @@ enum Reason {
 impl<'w> Walk<'w> {
     /// A walk over everything below `dir`, which `place` is.
     pub fn new(workspace: &'w Workspace<'w>, place: &Place, dir: &Dir, options: Options, verb: &str) -> Result<Self> {
-        let base = if place.path == "." { String::new() } else { format!("{}/", place.path.trim_end_matches('/')) };
         let mut walk = Self {
             skipped: Skipped::default(),
             max_depth: options.max_depth.unwrap_or(u32::MAX),
@@ -155,14 +160,14 @@ impl<'w> Walk<'w> {
             rules: (!options.include_ignored).then(Rules::default),
             secrets: place.secrets.clone(),
             frames: Vec::new(),
-            base,
+            base: place.base(),
             path: String::new(),
             position: options.start.as_ref().map(|start| start.path.clone()).unwrap_or_default(),
             pending: None,
             looked_at: 0,
             has_descended: false,
             is_root: place.is_root(),
-            options,
+            options: Rc::new(options),
         };
         walk.enter_parents(place);
         let listing = workspace.fs.list(dir).map_err(|fault| fault.at(verb, &place.given))?;
@@ -211,7 +216,7 @@ impl<'w> Walk<'w> {
             self.skipped.unreadable += listing.unreadable;
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        self.frames.push(Frame { dir, entries: entries.into_iter(), start });
+        self.frames.push(Frame { dir, entries: Rc::new(entries), next: 0, start });
     }
 
     fn start_name(&self, component: Option<usize>) -> Option<&str> {
@@ -320,11 +325,12 @@ impl Iterator for Walk<'_> {
                 self.descend(&dir, &name, start);
             }
             let frame = self.frames.last_mut()?;
-            let dir = frame.dir.clone();
-            let Some(DirEntry { name, kind }) = frame.entries.next() else {
+            let Some(DirEntry { name, kind }) = frame.entries.get(frame.next).cloned() else {
                 self.ascend();
                 continue;
             };
+            frame.next += 1;
+            let dir = frame.dir.clone();
             let (passed, start) = self.passed(&name);
             // What leads to the start is no progress: to go on from there would be to go back.
             if !passed {

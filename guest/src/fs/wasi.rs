@@ -18,6 +18,9 @@ use crate::fs::{
 /// Links are never followed by the host: `fs::resolve` reads them.
 const NO_FOLLOW: PathFlags = PathFlags::empty();
 
+/// Bytes of one write.
+const WRITE_SIZE: usize = 64 * 1024;
+
 /// Entries in a row that a host may fail to tell before the listing is given up:
 /// a host that repeats an error for ever must not hang the call.
 const MAX_BAD_ENTRIES: u64 = 1_000_000;
@@ -85,7 +88,8 @@ impl Filesystem for WasiFs {
         check_offset(offset)?;
         let descriptor = file.descriptor()?;
         let (bytes, _end) = retry(|| descriptor.read(max as u64, offset))?;
-        if into.is_empty() && into.capacity() <= bytes.len() {
+        // What is all there is to come, or to hold, needs no copy.
+        if into.is_empty() && (bytes.len() < max || into.capacity() <= bytes.len()) {
             *into = bytes;
             return Ok(into.len());
         }
@@ -98,7 +102,7 @@ impl Filesystem for WasiFs {
         let descriptor = file.descriptor()?;
         let (mut offset, mut rest) = (offset, bytes);
         while !rest.is_empty() {
-            let part = rest.get(..crate::workspace::READ_SIZE).unwrap_or(rest);
+            let part = rest.get(..WRITE_SIZE).unwrap_or(rest);
             let written = retry(|| descriptor.write(part, offset))?;
             if written == 0 {
                 return Err(Fault::Io("the file system took no more bytes".to_owned()));

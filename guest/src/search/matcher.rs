@@ -3,7 +3,8 @@
 //! A search by lines runs over a whole buffer at once, which lets the engine
 //! skip from one possible match to the next. For that to find what a search
 //! line by line would, the expression is changed so that it cannot match a line
-//! ending: see `within_lines`.
+//! ending: see `within_lines`. The skipping is by literals that every match has,
+//! where there are any: then only their lines are matched.
 
 use regex_automata::meta::{BuildError, Cache, Config, Regex};
 use regex_automata::util::syntax;
@@ -12,6 +13,8 @@ use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassU
 
 use crate::error::{Error, Result};
 use crate::request::{Grep, LetterCase};
+use crate::search::literals::Literals;
+use crate::search::scan::{line_end, line_start};
 
 /// Bytes of a pattern.
 const MAX_PATTERN_BYTES: usize = 64 * 1024;
@@ -25,6 +28,8 @@ const MAX_NESTING: u32 = 200;
 pub struct Matcher {
     regex: Regex,
     cache: Cache,
+    literals: Option<Literals>,
+    multiline: bool,
     /// Whether it can match a character beyond ASCII, which each encoding writes in its own way.
     pub needs_utf8: bool,
 }
@@ -50,16 +55,42 @@ impl Matcher {
         let config =
             Config::new().utf8_empty(false).nfa_size_limit(Some(MAX_PROGRAM_BYTES)).hybrid_cache_capacity(CACHE_BYTES);
         let regex = Regex::builder().configure(config).build_from_hir(&hir).map_err(|error| refuse_build(&error))?;
-        Ok(Self { cache: regex.create_cache(), regex, needs_utf8: is_beyond_ascii(&hir) })
+        let (cache, literals) = (regex.create_cache(), Literals::of(&hir));
+        Ok(Self { regex, cache, literals, multiline: args.multiline, needs_utf8: is_beyond_ascii(&hir) })
     }
 
     /// The first match in `text` from `at` on; what is before `at` is looked back at.
     pub fn find(&mut self, text: &[u8], at: usize) -> Option<Span> {
-        if at > text.len() {
+        let Some(literals) = &self.literals else { return self.find_within(text, at, text.len()) };
+        let (mut from, mut found) = (at, literals.find(text, at)?);
+        if literals.is_match() {
+            return Some(Span { start: found.0, end: found.1 });
+        }
+        if self.multiline {
+            return self.find_within(text, at, text.len());
+        }
+        loop {
+            let end = line_end(text, found.0);
+            from = from.max(line_start(text, found.0));
+            if let Some(span) = self.find_within(text, from, end) {
+                return Some(span);
+            }
+            from = end + 1;
+            found = self.literals.as_ref()?.find(text, from)?;
+        }
+    }
+
+    fn find_within(&mut self, text: &[u8], at: usize, end: usize) -> Option<Span> {
+        if at > end {
             return None;
         }
-        let input = Input::new(text).range(at..);
+        let input = Input::new(text).range(at..end);
         Some(self.regex.search_with(&mut self.cache, &input)?.span())
+    }
+
+    /// Whether a text can have a match, whatever it means in its encoding. False is certain.
+    pub fn may_match(&self, text: &[u8]) -> bool {
+        self.literals.as_ref().is_none_or(|literals| !literals.is_ascii() || literals.find(text, 0).is_some())
     }
 }
 

@@ -3,11 +3,13 @@
 
 pub mod cursor;
 pub mod glob;
+mod literals;
 pub mod matcher;
 pub mod page;
 pub mod render;
 pub mod scan;
 pub mod source;
+mod teddy;
 
 use crate::error::{Code, Result};
 use crate::fs::Dir;

@@ -230,10 +230,12 @@ fn count(text: &[u8], range: Range<usize>) -> u64 {
     memchr_iter(b'\n', text.get(range).unwrap_or_default()).count() as u64
 }
 
-fn line_start(text: &[u8], at: usize) -> usize {
+/// Where the line begins that has the position `at`.
+pub fn line_start(text: &[u8], at: usize) -> usize {
     memrchr(b'\n', text.get(..at).unwrap_or_default()).map_or(0, |ending| ending + 1)
 }
 
-fn line_end(text: &[u8], at: usize) -> usize {
+/// Where the line ends, before its line feed, that has the position `at`.
+pub fn line_end(text: &[u8], at: usize) -> usize {
     memchr(b'\n', text.get(at..).unwrap_or_default()).map_or(text.len(), |length| at + length)
 }

@@ -6,11 +6,12 @@ use std::ops::Range;
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 
 use crate::fs::{File, Filesystem, FsResult};
+use crate::search::matcher::Matcher;
 use crate::text::encoding;
 use crate::workspace::READ_SIZE;
 
 /// Bytes of a window. A larger one reads no faster, and is no longer in the processor's cache.
-const WINDOW: usize = 1024 * 1024;
+const WINDOW: usize = READ_SIZE;
 /// Bytes of a line before it is searched in parts.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
 /// Bytes by which binary files are told.
@@ -102,8 +103,8 @@ impl<'a> Source<'a> {
         Ok(if whole && !self.fill_whole()? { Opened::TooLarge } else { Opened::Text })
     }
 
-    /// The next window; none after the last.
-    pub fn next_window(&mut self) -> FsResult<Option<Window<'_>>> {
+    /// The next window; none after the last. Only one in which `matcher` may find something is decoded.
+    pub fn next_window(&mut self, matcher: &Matcher) -> FsResult<Option<Window<'_>>> {
         if self.ended && self.window.end >= self.buffer.len() {
             return Ok(None);
         }
@@ -124,7 +125,7 @@ impl<'a> Source<'a> {
         let text = self.buffer.get(..length).unwrap_or_default();
         // A part of a line is left as it is: it may begin and end within a character.
         let text = match &mut self.legacy {
-            Some(legacy) if !splits && continued == 0 => legacy.decoded(text),
+            Some(legacy) if !splits && continued == 0 && matcher.may_match(text) => legacy.decoded(text),
             _ => text,
         };
         let splits_line = splits && continued == 0;
@@ -172,7 +173,7 @@ impl<'a> Source<'a> {
 
 impl Legacy {
     fn decoded<'t>(&'t mut self, text: &'t [u8]) -> &'t [u8] {
-        if std::str::from_utf8(text).is_ok() {
+        if simdutf8::basic::from_utf8(text).is_ok() {
             return text;
         }
         let encoding = *self.encoding.get_or_insert_with(|| encoding::detect(text).encoding);

@@ -52,6 +52,7 @@ mod mount;
 mod operations;
 mod options;
 mod outcome;
+mod parallel;
 mod policy;
 mod sandbox;
 mod state;

@@ -73,8 +73,13 @@ impl Workspace {
         /// Finds files by a glob.
         glob(GlobArgs) -> GlobResult, LOOKS, paddock_files_search.call_glob
     }
-    operation! {
-        /// Finds text in files.
-        grep(GrepArgs) -> GrepResult, LOOKS, paddock_files_search.call_grep
+
+    /// Finds text in files.
+    pub fn grep(&self, arguments: &GrepArgs) -> Result<GrepResult, ToolError> {
+        self.run_shared(
+            &CallOptions::default(),
+            async |guest, store| guest.paddock_files_shares().call_begin_grep(store, arguments).await,
+            async |guest, store| guest.paddock_files_shares().call_finish_grep(store).await,
+        )?
     }
 }

@@ -37,17 +37,28 @@ impl CallOptions {
 
 /// Ends calls: clones of a token are the same token.
 #[derive(Clone, Debug, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
+pub struct CancelToken(Arc<Flag>);
+
+#[derive(Debug, Default)]
+struct Flag {
+    is_set: AtomicBool,
+    parent: Option<CancelToken>,
+}
 
 impl CancelToken {
     /// Stops the guest of every call that was given this token, within some 10 ms.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.is_set.store(true, Ordering::Relaxed);
     }
 
     /// Whether it was cancelled.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.is_set.load(Ordering::Relaxed) || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
+    }
+
+    /// A token that is cancelled where this one is, and can be by itself.
+    pub(crate) fn child(&self) -> Self {
+        Self(Arc::new(Flag { is_set: AtomicBool::new(false), parent: Some(self.clone()) }))
     }
 }
 

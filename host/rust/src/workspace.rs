@@ -1,6 +1,7 @@
 //! A workspace: directories, rules and limits, in which tools are called.
 
 use std::collections::{HashMap, HashSet};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use crate::limits::Limits;
 use crate::mount::{Access, Mount, WORKSPACE};
 use crate::options::{CallOptions, CancelToken};
 use crate::outcome::Outcome;
+use crate::parallel;
 use crate::policy::{Backend, Policy};
 use crate::sandbox::{Control, Sandbox, State, Surroundings};
 use crate::state::{StateChoice, StateDir};
@@ -175,10 +177,17 @@ impl Workspace {
     /// Calls a tool, with a dialect, a way to cancel it and a way to watch it.
     pub fn call_with(&self, tool: &str, arguments: &str, options: &CallOptions) -> Outcome {
         let dialect = options.dialect.as_str();
-        let changing = changes(dialect, tool);
-        let called = self.run(changing, options, async |guest, store| {
-            guest.paddock_files_tools().call_call(store, dialect, tool, arguments).await
-        });
+        let called = if changes(dialect, tool) || self.0.kept.is_some() {
+            self.run(true, options, async |guest, store| {
+                guest.paddock_files_tools().call_call(store, dialect, tool, arguments).await
+            })
+        } else {
+            self.run_shared(
+                options,
+                async |guest, store| guest.paddock_files_shares().call_begin(store, dialect, tool, arguments).await,
+                async |guest, store| guest.paddock_files_shares().call_finish(store).await,
+            )
+        };
         called.map_or_else(Outcome::failed, Outcome::from)
     }
 
@@ -208,6 +217,16 @@ impl Workspace {
         })?
     }
 
+    /// Runs a call that reads, in a fresh guest, or several where it is a search.
+    pub(crate) fn run_shared<R>(
+        &self,
+        options: &CallOptions,
+        begin: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<Option<R>>,
+        finish: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<R>,
+    ) -> Result<R, ToolError> {
+        self.0.run_shared(self.0.control(options), begin, finish)
+    }
+
     /// Runs `body` in a guest: a fresh one, or over memory the one that is kept.
     pub(crate) fn run<R>(
         &self,
@@ -230,13 +249,33 @@ impl Inner {
         control: Control,
         body: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
+        let (mounts, _lock) = self.mounts(changing, &control)?;
+        self.sandbox(&mounts, control.clone())?.run(control, body)
+    }
+
+    /// Runs a call that `begin` makes, and where it leaves a search to be gone on with, that by several guests.
+    fn run_shared<R>(
+        &self,
+        control: Control,
+        begin: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<Option<R>>,
+        finish: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<R>,
+    ) -> Result<R, ToolError> {
+        let (mounts, _lock) = self.mounts(false, &control)?;
+        let mut leader = self.sandbox(&mounts, control.clone())?;
+        if let Some(answer) = leader.run(control.clone(), begin)? {
+            return Ok(answer);
+        }
+        let threads = self.limits.max_threads.unwrap_or_else(parallel::default_threads);
+        let mut leader = parallel::search(leader, &control, threads, |control| self.sandbox(&mounts, control))?;
+        leader.run(control, finish)
+    }
+
+    /// What a guest gets, with the lock if it is to change something or to recover from a crash.
+    fn mounts(&self, changing: bool, control: &Control) -> Result<(Vec<Mount>, Option<File>), ToolError> {
         let state = self.state.as_ref().filter(|state| (changing && state.create().is_ok()) || state.exists());
         let lock =
-            state.filter(|state| changing || state.has_journal()).map(|state| state.lock(&control)).transpose()?;
-        let mounts: Vec<Mount> = self.mounts.iter().cloned().chain(state.map(StateDir::mount)).collect();
-        let result = self.sandbox(&mounts, control.clone())?.run(control, body);
-        drop(lock);
-        result
+            state.filter(|state| changing || state.has_journal()).map(|state| state.lock(control)).transpose()?;
+        Ok((self.mounts.iter().cloned().chain(state.map(StateDir::mount)).collect(), lock))
     }
 
     fn sandbox(&self, mounts: &[Mount], control: Control) -> Result<Sandbox, ToolError> {

@@ -1,10 +1,17 @@
 //! Where this host does more than `wasmtime-wasi`: opening what was swapped in
-//! meanwhile without hanging, and carrying modes over a rename.
+//! meanwhile without hanging, carrying modes over a rename, and reading at the
+//! system's own speed.
+//!
+//! These functions answer at once, as all do for a guest that may block its
+//! thread: they are called without the detour that a function which waits needs.
+
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
+use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::filesystem::WasiFilesystemView;
-use wasmtime_wasi::filesystem::{Descriptor, Dir};
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
     DescriptorFlags, ErrorCode, HostDescriptor, OpenFlags, PathFlags,
@@ -13,9 +20,15 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use crate::sandbox::State;
 
 #[cfg(target_os = "linux")]
+mod list;
+#[cfg(target_os = "linux")]
 mod mode;
 #[cfg(target_os = "linux")]
 mod open;
+#[cfg(target_os = "linux")]
+mod read;
+#[cfg(target_os = "linux")]
+mod stat;
 
 /// The interface as `wasmtime-wasi` defines it; the linker matches a component's own patch version with it.
 const TYPES: &str = "wasi:filesystem/types@0.2.12";
@@ -28,15 +41,18 @@ type RenameAt = (Fd, String, Fd, String);
 pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
     let mut types = linker.instance(TYPES)?;
-    types.func_wrap_async("[method]descriptor.open-at", |store, arguments| {
-        Box::new(async move { Ok((answer(open_at(store, arguments).await)?,)) })
-    })?;
-    types.func_wrap_async("[method]descriptor.rename-at", |store, arguments| {
-        Box::new(async move { Ok((answer(rename_at(store, arguments).await)?,)) })
-    })
+    types.func_wrap("[method]descriptor.open-at", |store, arguments| Ok((answer(open_at(store, arguments))?,)))?;
+    types.func_wrap("[method]descriptor.rename-at", |store, arguments| Ok((answer(rename_at(store, arguments))?,)))?;
+    #[cfg(target_os = "linux")]
+    {
+        read::add_to_linker(&mut types)?;
+        stat::add_to_linker(&mut types)?;
+        list::add_to_linker(&mut types)?;
+    }
+    Ok(())
 }
 
-async fn open_at(mut store: StoreContextMut<'_, State>, arguments: OpenAt) -> FsResult<Fd> {
+fn open_at(mut store: StoreContextMut<'_, State>, arguments: OpenAt) -> FsResult<Fd> {
     let (dir, follow, path, how, flags) = arguments;
     store.data().control.progress.advance();
     let mut view = store.data_mut().filesystem();
@@ -45,10 +61,10 @@ async fn open_at(mut store: StoreContextMut<'_, State>, arguments: OpenAt) -> Fs
         let opened = open::open(directory(view.table.get(&dir)?)?, &path, how, flags)?;
         return Ok(view.table.push(opened)?);
     }
-    view.open_at(dir, follow, path, how, flags).await
+    at_once(view.open_at(dir, follow, path, how, flags))
 }
 
-async fn rename_at(mut store: StoreContextMut<'_, State>, arguments: RenameAt) -> FsResult<()> {
+fn rename_at(mut store: StoreContextMut<'_, State>, arguments: RenameAt) -> FsResult<()> {
     let (dir, from, to_dir, to) = arguments;
     let mut view = store.data_mut().filesystem();
     #[cfg(target_os = "linux")]
@@ -56,11 +72,19 @@ async fn rename_at(mut store: StoreContextMut<'_, State>, arguments: RenameAt) -
         let (from_dir, into_dir) = (directory(view.table.get(&dir)?)?, directory(view.table.get(&to_dir)?)?);
         mode::carry(from_dir, &from, into_dir, &to)?;
     }
-    view.rename_at(dir, from, to_dir, to).await
+    at_once(view.rename_at(dir, from, to_dir, to))
+}
+
+/// What a function of `wasmtime-wasi` answers, which may block the thread and so never waits.
+fn at_once<T>(future: impl Future<Output = FsResult<T>>) -> FsResult<T> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => Err(ErrorCode::WouldBlock.into()),
+    }
 }
 
 #[cfg(target_os = "linux")]
-fn directory(descriptor: &Descriptor) -> Result<&Dir, ErrorCode> {
+fn directory(descriptor: &Descriptor) -> Result<&wasmtime_wasi::filesystem::Dir, ErrorCode> {
     match descriptor {
         Descriptor::Dir(dir) => Ok(dir),
         Descriptor::File(_) => Err(ErrorCode::NotDirectory),
@@ -71,6 +95,12 @@ fn directory(descriptor: &Descriptor) -> Result<&Dir, ErrorCode> {
 #[cfg(target_os = "linux")]
 fn is_name(path: &str) -> bool {
     !path.is_empty() && path != "." && path != ".." && !path.contains(['/', '\0'])
+}
+
+/// What the system says, as `wasmtime-wasi` tells it.
+#[cfg(target_os = "linux")]
+fn code(errno: rustix::io::Errno) -> ErrorCode {
+    ErrorCode::from(std::io::Error::from(errno))
 }
 
 fn answer<T>(result: FsResult<T>) -> wasmtime::Result<Result<T, ErrorCode>> {

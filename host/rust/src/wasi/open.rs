@@ -31,13 +31,15 @@ pub(super) fn open(dir: &Dir, name: &str, how: OpenFlags, flags: DescriptorFlags
         return Err(ErrorCode::NotPermitted);
     }
     let never_wait = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let opened = openat(&dir.dir, name, access | never_wait, Mode::empty()).map_err(reason)?;
+    let only_dir = if how.contains(OpenFlags::DIRECTORY) { OFlags::DIRECTORY } else { OFlags::empty() };
+    let opened = openat(&dir.dir, name, access | never_wait | only_dir, Mode::empty()).map_err(reason)?;
+    let directory = |opened| Descriptor::Dir(Dir::new(OsFile::from(opened), dir.perms, mode, true));
+    if !only_dir.is_empty() {
+        return Ok(directory(opened));
+    }
     let kind = FileType::from_raw_mode(fstat(&opened).map_err(reason)?.st_mode);
     if kind == FileType::Directory {
-        return Ok(Descriptor::Dir(Dir::new(OsFile::from(opened), dir.perms, mode, true)));
-    }
-    if how.contains(OpenFlags::DIRECTORY) {
-        return Err(ErrorCode::NotDirectory);
+        return Ok(directory(opened));
     }
     if kind != FileType::RegularFile {
         return Err(ErrorCode::NoSuchDevice);

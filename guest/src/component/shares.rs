@@ -1,0 +1,141 @@
+//! `interface shares`: what an instance keeps between the calls of one search.
+
+use std::cell::RefCell;
+
+use super::bindings::exports::paddock::files::{search, shares, tools, types};
+use super::convert::Lower;
+use super::{Component, policy};
+use crate::dialect::Dialect;
+use crate::engine::{self, Outcome};
+use crate::error::{Code, Error, Result};
+use crate::fs::wasi::WasiFs;
+use crate::ops::grep::shares::{Findings, Helper, Lead};
+use crate::policy::Backend;
+use crate::request::{self, Access, Request};
+use crate::response::{Grep, Response};
+
+thread_local! {
+    /// The part of this instance in a search, of which it has one in its life.
+    static PART: RefCell<Part> = const { RefCell::new(Part::None) };
+}
+
+enum Part {
+    None,
+    Lead(Lead<'static>, Option<&'static Dialect>),
+    Helper(Helper<'static>),
+}
+
+impl shares::Guest for Component {
+    fn begin(dialect: String, name: String, arguments: String) -> Option<tools::Outcome> {
+        let outcome = Dialect::find(&dialect).map_or_else(
+            |error| Some(Outcome::failed(error)),
+            |dialect| match dialect.request(&name, &arguments) {
+                Ok(Request::Grep(args)) if is_on_disk() => {
+                    let answer = lead(args, Some(dialect)).transpose()?;
+                    Some(Outcome::of(dialect, answer.map(|grep| (Response::Grep(grep), Vec::new()))))
+                }
+                Ok(request) => {
+                    Some(Outcome::of(dialect, super::with_fs(|fs, policy| engine::run(fs, policy, &request))))
+                }
+                Err(error) => Some(Outcome::of(dialect, Err(error))),
+            },
+        );
+        outcome.lower()
+    }
+
+    fn begin_grep(args: search::GrepArgs) -> Option<std::result::Result<search::GrepResult, types::Error>> {
+        if !is_on_disk() {
+            return Some(<Component as search::Guest>::grep(args));
+        }
+        let answer = lead(args.lower(), None).transpose()?;
+        Some(answer.map(Lower::lower).map_err(Lower::lower))
+    }
+
+    fn orders() -> std::result::Result<shares::Order, types::Error> {
+        leading(|lead| {
+            let (args, time_ms) = lead.order();
+            shares::Order { args: args.lower(), time_ms }
+        })
+    }
+
+    fn next() -> std::result::Result<Option<String>, types::Error> {
+        leading(Lead::next)
+    }
+
+    fn join(findings: shares::Findings) -> std::result::Result<bool, types::Error> {
+        leading(|lead| lead.join(findings.lower()))
+    }
+
+    fn finish() -> tools::Outcome {
+        let outcome = match PART.replace(Part::None) {
+            Part::Lead(lead, Some(dialect)) => Outcome::of(dialect, Ok((Response::Grep(lead.finish()), Vec::new()))),
+            _ => Outcome::failed(no_part()),
+        };
+        outcome.lower()
+    }
+
+    fn finish_grep() -> std::result::Result<search::GrepResult, types::Error> {
+        match PART.replace(Part::None) {
+            Part::Lead(lead, None) => Ok(lead.finish().lower()),
+            _ => Err(no_part().lower()),
+        }
+    }
+
+    fn enlist(order: shares::Order) -> std::result::Result<(), types::Error> {
+        enlist(order.args.lower(), order.time_ms).map_err(Lower::lower)
+    }
+
+    fn look(share: String) -> std::result::Result<shares::Findings, types::Error> {
+        let found: Result<Findings> = PART.with_borrow_mut(|part| match part {
+            Part::Helper(helper) => Ok(helper.look(&share)),
+            _ => Err(no_part()),
+        });
+        found.map(Lower::lower).map_err(Lower::lower)
+    }
+}
+
+/// Begins a search. The answer, where it is all there.
+fn lead(args: request::Grep, dialect: Option<&'static Dialect>) -> Result<Option<Grep>> {
+    let (workspace, args) = (surroundings(None)?, forever(args));
+    let lead = Lead::begin(workspace, args)?;
+    if lead.is_over() {
+        return Ok(Some(lead.finish()));
+    }
+    PART.set(Part::Lead(lead, dialect));
+    Ok(None)
+}
+
+fn enlist(args: request::Grep, time_ms: u64) -> Result<()> {
+    let (workspace, args) = (surroundings(Some(time_ms))?, forever(args));
+    PART.set(Part::Helper(Helper::enlist(workspace, args)?));
+    Ok(())
+}
+
+fn leading<T>(act: impl FnOnce(&mut Lead<'static>) -> T) -> std::result::Result<T, types::Error> {
+    PART.with_borrow_mut(|part| match part {
+        Part::Lead(lead, _) => Ok(act(lead)),
+        _ => Err(no_part().lower()),
+    })
+}
+
+fn no_part() -> Error {
+    Error::new(Code::InvalidArgument, "this instance has no such part in a search")
+        .hint("the host calls `begin` first in a leader, and `enlist` in a helper")
+}
+
+fn is_on_disk() -> bool {
+    policy().is_ok_and(|policy| policy.backend == Backend::Wasi)
+}
+
+fn surroundings(time_ms: Option<u64>) -> Result<&'static crate::workspace::Workspace<'static>> {
+    let mut workspace = engine::open(&WasiFs, forever(policy()?), Access::Read)?;
+    if let Some(time_ms) = time_ms {
+        workspace.set_time_left_ms(time_ms);
+    }
+    Ok(forever(workspace))
+}
+
+/// For as long as the instance lives, which ends with the search.
+fn forever<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
+}

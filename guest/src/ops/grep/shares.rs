@@ -1,0 +1,198 @@
+//! One search by several instances: a leader cuts what is to be searched into
+//! shares, helpers search them, and the leader joins what they found in the
+//! order of the walk. The answer is the one that the leader alone would give.
+
+use std::collections::VecDeque;
+
+use super::file::Files;
+use super::page::{End, Within};
+use super::{Hunt, Search, VERB};
+use crate::error::Result;
+use crate::fs::{Dir, FsResult};
+use crate::request;
+use crate::response::Grep;
+use crate::search;
+use crate::search::matcher::Matcher;
+use crate::workspace::Workspace;
+
+/// Files and bytes that the leader searches before it asks for help: less is not worth it.
+const ALONE_FILES: usize = 64;
+const ALONE_BYTES: u64 = 1024 * 1024;
+/// Bytes that a share is to have, going by those before, and the most files in it.
+const SHARE_BYTES: u64 = 1024 * 1024;
+const SHARE_FILES: u64 = 256;
+/// What ends each path in a share. No name has it.
+const PATH_END: char = '\0';
+
+/// The instance that has the walk and the page.
+pub struct Lead<'w> {
+    search: Search<'w>,
+    /// Shares that are not joined yet, first ones first.
+    out: VecDeque<Share<'w>>,
+    args: &'w request::Grep,
+}
+
+struct Share<'w> {
+    /// The walk as it was before the share.
+    before: Hunt<'w>,
+    files: usize,
+}
+
+/// What a helper found in one share.
+pub struct Findings {
+    /// Whether the share was searched to its end.
+    pub complete: bool,
+    /// What was found; of what was left out, only what the walk did not see.
+    pub found: Grep,
+    /// Bytes of text in it, as a page counts them.
+    pub used: u64,
+}
+
+impl<'w> Lead<'w> {
+    /// Begins the search and makes the first part of it, or all of it.
+    pub fn begin(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
+        let mut lead = Self { search: Search::begin(workspace, args)?, out: VecDeque::new(), args };
+        for _ in 0..ALONE_FILES {
+            if lead.is_over() || lead.search.files.bytes_read() >= ALONE_BYTES {
+                break;
+            }
+            lead.search.advance(1);
+        }
+        Ok(lead)
+    }
+
+    /// Whether nothing more is to be searched.
+    pub fn is_over(&self) -> bool {
+        self.search.is_over
+    }
+
+    /// What helpers are to search for, and the milliseconds that they have.
+    pub fn order(&self) -> (request::Grep, u64) {
+        (self.args.clone(), self.search.workspace.time_left_ms())
+    }
+
+    /// The next share: paths below the directory searched, each ended by a NUL byte.
+    pub fn next(&mut self) -> Option<String> {
+        if self.search.is_over {
+            return None;
+        }
+        let most = self.share_files();
+        let hunt = self.search.hunt.as_mut()?;
+        let before = hunt.clone();
+        let mut share = String::new();
+        let mut files = 0;
+        while files < most
+            && let Some(entry) = hunt.next()
+        {
+            share.push_str(entry.below());
+            share.push(PATH_END);
+            files += 1;
+        }
+        if files == 0 {
+            return None;
+        }
+        self.out.push_back(Share { before, files });
+        Some(share)
+    }
+
+    /// Adds what was found in the first share that is not joined yet. True where nothing more is needed.
+    pub fn join(&mut self, findings: Findings) -> bool {
+        let Some(share) = self.out.pop_front() else { return true };
+        let used = usize::try_from(findings.used).unwrap_or(usize::MAX);
+        if !(findings.complete && self.search.files.page.append(findings.found, used)) {
+            self.search_again(share);
+        }
+        self.search.is_over
+    }
+
+    /// Searches a share as if nobody had: where the page ends in it, it has to end at the very match.
+    fn search_again(&mut self, share: Share<'w>) {
+        let ahead = self.search.hunt.replace(share.before);
+        self.search.advance(share.files);
+        if !self.search.is_over {
+            self.search.hunt = ahead;
+        }
+    }
+
+    /// The answer, when every share is joined or nothing more is needed. What was not given out is searched here.
+    pub fn finish(mut self) -> Grep {
+        self.search.advance(usize::MAX);
+        self.search.finish()
+    }
+
+    fn share_files(&self) -> usize {
+        let page = &self.search.files.page.result;
+        let bytes = page.bytes_searched + self.search.files.bytes_read();
+        let files = SHARE_BYTES.saturating_mul(page.files_searched.max(1)) / bytes.max(1);
+        usize::try_from(files.clamp(1, SHARE_FILES)).unwrap_or(1)
+    }
+}
+
+/// An instance that searches shares.
+pub struct Helper<'w> {
+    workspace: &'w Workspace<'w>,
+    files: Files<'w>,
+    /// Path of the directory searched as results show it, with a `/` unless empty.
+    base: String,
+    /// The directories from it down to the last one searched, each with its path below it.
+    trail: Vec<(String, Dir)>,
+}
+
+impl<'w> Helper<'w> {
+    /// Makes ready for shares of the search that `args` is.
+    pub fn enlist(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
+        let files = Files::new(workspace, args, Matcher::new(args)?);
+        let (place, dir) = search::directory(workspace, &args.path, VERB)?;
+        Ok(Self { workspace, files, base: place.base(), trail: vec![(String::new(), dir)] })
+    }
+
+    /// Searches a share.
+    pub fn look(&mut self, share: &str) -> Findings {
+        let mut complete = true;
+        for path in share.split_terminator(PATH_END) {
+            let end = self.file(path);
+            if !matches!(end, End::Done) || self.workspace.out_of_time() {
+                complete = false;
+                break;
+            }
+        }
+        let (found, used) = self.files.take();
+        Findings { complete, found, used: used as u64 }
+    }
+
+    fn file(&mut self, path: &str) -> End {
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        match self.enter(above) {
+            Ok(dir) => {
+                let shown = format!("{}{path}", self.base);
+                self.files.one_of_many(&dir, name, &shown, Within::default())
+            }
+            Err(fault) => {
+                self.files.count(&fault);
+                End::Done
+            }
+        }
+    }
+
+    /// Opens a directory name by name, from the last one that is above it or it.
+    fn enter(&mut self, path: &str) -> FsResult<Dir> {
+        let is_in = |above: &str| {
+            above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        while self.trail.len() > 1 && self.trail.last().is_some_and(|(above, _)| !is_in(above)) {
+            self.trail.pop();
+        }
+        let (above, dir) = self.trail.last().ok_or(crate::fs::Fault::Gone)?;
+        let (mut at, mut dir) = (above.clone(), dir.clone());
+        let rest = path.get(at.len()..).unwrap_or_default();
+        for name in rest.split('/').filter(|name| !name.is_empty()) {
+            dir = self.workspace.fs.open_dir(&dir, name)?;
+            if !at.is_empty() {
+                at.push('/');
+            }
+            at.push_str(name);
+            self.trail.push((at.clone(), dir.clone()));
+        }
+        Ok(dir)
+    }
+}

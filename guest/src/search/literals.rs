@@ -1,0 +1,184 @@
+//! What every match of an expression has in it: a search looks for that first,
+//! since literals are found many times faster than an expression is matched.
+
+use memchr::memmem;
+use regex_syntax::hir::literal::{ExtractKind, Extractor, Literal, Seq};
+use regex_syntax::hir::{Hir, HirKind};
+
+use crate::search::teddy::{MAX_LITERALS, Teddy};
+
+/// Bytes of a literal that is one of several: more would make them no rarer.
+const MAX_BYTES: usize = 8;
+/// The share of places that may look like a match for a look at literals to pay.
+const MAX_SHARE: f64 = 0.02;
+
+/// The bytes of texts and programs, most frequent first; what is not here is rarer.
+const FREQUENT: &[u8] = b" etaoinsrlcdupmfh_gb.y,()-vw\"=;:0/k1x*{}'2TSAEICR>3<NL#&OPDMFq4j6z5U8[]+B97V";
+
+/// Where a match can be.
+pub struct Literals {
+    finder: Finder,
+    /// What is found is a match, and not just what a match has in it.
+    is_match: bool,
+    /// No byte of it is beyond ASCII, so that it is the same in every encoding.
+    is_ascii: bool,
+}
+
+enum Finder {
+    One(Box<memmem::Finder<'static>>),
+    Many(Box<Teddy>),
+}
+
+impl Literals {
+    /// The rarest literals of which every match has one, if there are any worth looking for.
+    pub fn of(hir: &Hir) -> Option<Self> {
+        let rarest = candidates(hir).into_iter().filter_map(|seq| Some((share(&seq)?, seq)));
+        let (share, seq) = rarest.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let has_looks = !hir.properties().look_set().is_empty();
+        let is_match = seq.is_exact() && !has_looks && whole(hir).is_some_and(|whole| whole == seq);
+        if share > MAX_SHARE && !is_match {
+            return None;
+        }
+        let literals: Vec<Vec<u8>> = seq.literals()?.iter().map(|literal| literal.as_bytes().to_vec()).collect();
+        let is_ascii = literals.iter().all(|literal| literal.is_ascii());
+        let finder = match literals.as_slice() {
+            [one] => Finder::One(Box::new(memmem::Finder::new(one).into_owned())),
+            _ => Finder::Many(Box::new(Teddy::new(literals)?)),
+        };
+        Some(Self { finder, is_match, is_ascii })
+    }
+
+    /// Whether one that is found is a match itself.
+    pub fn is_match(&self) -> bool {
+        self.is_match
+    }
+
+    /// Whether a text that has none of them has none in any other encoding of it either.
+    pub fn is_ascii(&self) -> bool {
+        self.is_ascii
+    }
+
+    /// The first that is in `text` from `at` on: where it starts, and where it ends.
+    pub fn find(&self, text: &[u8], at: usize) -> Option<(usize, usize)> {
+        match &self.finder {
+            Finder::One(finder) => {
+                let start = at + finder.find(text.get(at..)?)?;
+                Some((start, start + finder.needle().len()))
+            }
+            Finder::Many(teddy) => {
+                let (start, which) = teddy.find(text, at)?;
+                Some((start, start + teddy.literal(which).len()))
+            }
+        }
+    }
+}
+
+/// Sets of literals of which every match has one.
+fn candidates(hir: &Hir) -> Vec<Seq> {
+    let mut found: Vec<Seq> = whole(hir).into_iter().collect();
+    found.extend(fronts(hir));
+    let mut extractor = Extractor::new();
+    found.extend(cut(extractor.kind(ExtractKind::Suffix).extract(hir), ExtractKind::Suffix));
+    if let HirKind::Concat(parts) = hir.kind() {
+        for (index, part) in parts.iter().enumerate().skip(1) {
+            found.extend(fronts(&Hir::concat(parts.get(index..).unwrap_or_default().to_vec())));
+            if let HirKind::Repetition(repetition) = part.kind()
+                && repetition.min > 0
+            {
+                found.extend(fronts(&repetition.sub));
+            }
+        }
+    }
+    found
+}
+
+/// All that an expression can match, uncut, where that is a few literals.
+fn whole(hir: &Hir) -> Option<Seq> {
+    Some(Extractor::new().extract(hir)).filter(|seq| seq.is_exact() && seq.len().is_some_and(|n| n <= MAX_LITERALS))
+}
+
+fn fronts(hir: &Hir) -> Option<Seq> {
+    cut(Extractor::new().extract(hir), ExtractKind::Prefix)
+}
+
+/// The literals short enough to be few.
+fn cut(mut seq: Seq, kind: ExtractKind) -> Option<Seq> {
+    for bytes in (1..=MAX_BYTES).rev() {
+        match kind {
+            ExtractKind::Suffix => seq.keep_last_bytes(bytes),
+            _ => seq.keep_first_bytes(bytes),
+        }
+        seq.dedup();
+        if seq.len()? <= MAX_LITERALS {
+            return Some(seq);
+        }
+    }
+    None
+}
+
+/// The share of places at which one of the literals is likely to be. None where a place may have nothing.
+fn share(seq: &Seq) -> Option<f64> {
+    let literals = seq.literals().filter(|literals| !literals.is_empty())?;
+    literals
+        .iter()
+        .map(|literal: &Literal| match literal.as_bytes() {
+            [] => None,
+            bytes => Some(bytes.iter().map(|byte| frequency(*byte)).product::<f64>()),
+        })
+        .sum()
+}
+
+/// How often a byte is to be met, by its rank among bytes.
+fn frequency(byte: u8) -> f64 {
+    let rank = FREQUENT.iter().position(|frequent| *frequent == byte).unwrap_or(FREQUENT.len() + 20);
+    0.2 / (rank as f64 + 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(pattern: &str) -> Option<Literals> {
+        Literals::of(&regex_syntax::parse(pattern).unwrap())
+    }
+
+    #[test]
+    fn a_plain_text_is_its_own_match() {
+        let literals = of("needle_in").unwrap();
+        assert!(literals.is_match() && literals.is_ascii());
+        assert_eq!(literals.find(b"a needle_in a", 0), Some((2, 11)));
+        assert_eq!(literals.find(b"a needle_in a", 3), None);
+    }
+
+    #[test]
+    fn alternatives_are_found_in_the_order_of_the_expression() {
+        let literals = of("sam|samwise|frodo").unwrap();
+        assert!(literals.is_match());
+        assert_eq!(literals.find(b"by samwise", 0), Some((3, 6)));
+        assert_eq!(literals.find(b"by frodo, samwise", 0), Some((3, 8)));
+    }
+
+    #[test]
+    fn the_rarest_part_is_looked_for() {
+        let literals = of("fn [a-z_]+_unchecked").unwrap();
+        assert!(!literals.is_match());
+        assert_eq!(literals.find(b"fn one() fn get_unchecked()", 0).map(|found| found.0), Some(15));
+        assert!(of("[a-z]+").is_none());
+        assert!(of("x?y*").is_none());
+        assert!(of(".").is_none());
+    }
+
+    #[test]
+    fn letter_case_makes_several_of_one() {
+        let literals = of("(?i)needle_in_haystack").unwrap();
+        assert!(!literals.is_match());
+        assert!(literals.find(b"some NeEdLe_In_HaYsTaCk", 0).is_some());
+        assert!(literals.find(b"something else", 0).is_none());
+    }
+
+    #[test]
+    fn what_is_looked_around_for_is_no_match_yet() {
+        assert!(!of(r"\bneedle\b").unwrap().is_match());
+        assert!(!of("(?m)^needle").unwrap().is_match());
+    }
+}

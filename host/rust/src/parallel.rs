@@ -1,0 +1,176 @@
+//! One search by several guests, each on a thread of its own: the leader gives
+//! out shares and joins what is found in their order, and any thread moves it on.
+//!
+//! A search asks for help only when it did not end at once, and gets it only
+//! where the process has processors to spare: no search waits for another.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use crate::bindings::exports::paddock::files::shares::{Findings, Order};
+use crate::options::CancelToken;
+use crate::sandbox::{Control, Sandbox};
+use crate::types::ToolError;
+
+/// Threads of one search, where nothing else is said: with more, giving out shares is what takes the time.
+const MAX_THREADS: usize = 8;
+
+/// How many threads one search has by default.
+pub(crate) fn default_threads() -> usize {
+    thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
+}
+
+/// Searches until nothing more is needed, with `threads` at the most, and gives the leader back.
+/// `guest` makes a guest that can help.
+pub(crate) fn search(
+    leader: Sandbox,
+    control: &Control,
+    threads: usize,
+    guest: impl Fn(Control) -> Result<Sandbox, ToolError> + Sync,
+) -> Result<Sandbox, ToolError> {
+    let places: Vec<Place> = std::iter::repeat_with(Place::take).take(threads.saturating_sub(1)).flatten().collect();
+    if places.is_empty() {
+        // The leader searches what is left when it is told to finish.
+        return Ok(leader);
+    }
+    let mut leader = leader;
+    let order =
+        leader.run(control.clone(), async |guest, store| guest.paddock_files_shares().call_orders(store).await)??;
+    let stop = control.cancel.child();
+    let own = Control { cancel: stop.clone(), ..control.clone() };
+    let work = Work { joint: Mutex::new(Joint::new(leader, control.clone())), order, stop, control: own };
+    thread::scope(|scope| {
+        for place in places {
+            let (work, guest) = (&work, &guest);
+            let helper = thread::Builder::new().name("paddock-search".to_owned());
+            // Without another thread, this one does it all.
+            let _ = helper.spawn_scoped(scope, move || {
+                work.help(guest);
+                drop(place);
+            });
+        }
+        work.help(&guest);
+    });
+    work.joint.into_inner().unwrap_or_else(PoisonError::into_inner).end()
+}
+
+/// What the threads of one search share.
+struct Work {
+    joint: Mutex<Joint>,
+    order: Order,
+    /// Ends what is not needed any more.
+    stop: CancelToken,
+    control: Control,
+}
+
+/// The leader, and what it cannot take yet.
+struct Joint {
+    leader: Sandbox,
+    control: Control,
+    /// Shares given out, and shares joined.
+    given: u64,
+    joined: u64,
+    /// What was found in shares of which an earlier one is still out.
+    waiting: BTreeMap<u64, Findings>,
+    is_over: bool,
+    failure: Option<ToolError>,
+}
+
+impl Work {
+    /// Searches share after share until there is none.
+    fn help(&self, guest: &impl Fn(Control) -> Result<Sandbox, ToolError>) {
+        let result = self.shares(guest);
+        let mut joint = self.joint();
+        if let Err(error) = result
+            && !joint.is_over
+        {
+            joint.failure = Some(error);
+            joint.is_over = true;
+        }
+        if joint.is_over {
+            self.stop.cancel();
+        }
+    }
+
+    fn shares(&self, guest: &impl Fn(Control) -> Result<Sandbox, ToolError>) -> Result<(), ToolError> {
+        let Some((mut number, mut share)) = self.joint().next()? else { return Ok(()) };
+        let mut helper = guest(self.control.clone())?;
+        helper.run(self.control.clone(), async |guest, store| {
+            guest.paddock_files_shares().call_enlist(store, &self.order).await
+        })??;
+        loop {
+            let found = helper.run(self.control.clone(), async |guest, store| {
+                guest.paddock_files_shares().call_look(store, &share).await
+            })??;
+            let mut joint = self.joint();
+            joint.take(number, found)?;
+            match joint.next()? {
+                Some(next) => (number, share) = next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    fn joint(&self) -> MutexGuard<'_, Joint> {
+        self.joint.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Joint {
+    fn new(leader: Sandbox, control: Control) -> Self {
+        Self { leader, control, given: 0, joined: 0, waiting: BTreeMap::new(), is_over: false, failure: None }
+    }
+
+    /// The next share with its number, while one is needed.
+    fn next(&mut self) -> Result<Option<(u64, String)>, ToolError> {
+        if self.is_over {
+            return Ok(None);
+        }
+        let share = self
+            .leader
+            .run(self.control.clone(), async |guest, store| guest.paddock_files_shares().call_next(store).await)??;
+        self.given += u64::from(share.is_some());
+        Ok(share.map(|share| (self.given - 1, share)))
+    }
+
+    /// Joins what was found in a share, and what waited for it.
+    fn take(&mut self, number: u64, found: Findings) -> Result<(), ToolError> {
+        self.waiting.insert(number, found);
+        while !self.is_over
+            && let Some(found) = self.waiting.remove(&self.joined)
+        {
+            self.joined += 1;
+            self.is_over = self.leader.run(self.control.clone(), async |guest, store| {
+                guest.paddock_files_shares().call_join(store, &found).await
+            })??;
+        }
+        Ok(())
+    }
+
+    fn end(self) -> Result<Sandbox, ToolError> {
+        self.failure.map_or(Ok(self.leader), Err)
+    }
+}
+
+/// The right to one more thread than those that made calls.
+struct Place;
+
+/// Threads that help at this time, in the whole process.
+static HELPING: AtomicUsize = AtomicUsize::new(0);
+
+impl Place {
+    /// None where each processor has something to do.
+    fn take() -> Option<Self> {
+        let most = default_threads();
+        let taken = HELPING.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < most).then_some(n + 1));
+        taken.is_ok().then_some(Self)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        HELPING.fetch_sub(1, Ordering::AcqRel);
+    }
+}

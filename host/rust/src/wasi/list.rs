@@ -1,0 +1,110 @@
+//! Listing a directory by what its own entries say, without a look at each: the
+//! stock function asks the system for everything about every entry before it
+//! tells the first name.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir, RawDirEntry, SeekFrom, openat, seek, statat};
+use wasmtime::StoreContextMut;
+use wasmtime::component::{LinkerInstance, Resource, ResourceType};
+use wasmtime_wasi::filesystem::WasiFilesystemView;
+use wasmtime_wasi::p2::FsResult;
+use wasmtime_wasi::p2::bindings::filesystem::types::{DirectoryEntry, ErrorCode};
+
+use super::{Fd, answer, code, directory, stat};
+use crate::sandbox::State;
+
+/// Bytes of entries asked of the system at a time.
+const BATCH: usize = 32 * 1024;
+/// Entries of a directory that is listed at once; of a larger one a part is held at a time.
+const AT_ONCE: usize = 4_096;
+
+/// A listing under way: what the guest holds as a `directory-entry-stream`.
+pub(super) struct Entries {
+    batch: std::vec::IntoIter<Entry>,
+    /// A directory with more entries, by a handle whose position nobody else moves.
+    rest: Option<File>,
+}
+
+type Entry = Result<DirectoryEntry, ErrorCode>;
+type Stream = Resource<Entries>;
+
+pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+    types.resource("directory-entry-stream", ResourceType::host::<Entries>(), |mut store, rep| {
+        store.data_mut().filesystem().table.delete(Stream::new_own(rep))?;
+        Ok(())
+    })?;
+    types
+        .func_wrap("[method]descriptor.read-directory", |store, (dir,)| Ok((answer(read_directory(store, &dir))?,)))?;
+    types.func_wrap("[method]directory-entry-stream.read-directory-entry", |store, (entries,)| {
+        Ok((answer(next(store, &entries))?,))
+    })
+}
+
+fn read_directory(mut store: StoreContextMut<'_, State>, dir: &Fd) -> FsResult<Stream> {
+    let view = store.data_mut().filesystem();
+    let dir = Arc::clone(&directory(view.table.get(dir)?)?.dir);
+    Ok(view.table.push(Entries::of(&dir)?)?)
+}
+
+fn next(mut store: StoreContextMut<'_, State>, entries: &Stream) -> FsResult<Option<DirectoryEntry>> {
+    let view = store.data_mut().filesystem();
+    Ok(view.table.get_mut(entries)?.next()?)
+}
+
+impl Entries {
+    fn of(dir: &File) -> Result<Self, ErrorCode> {
+        // What is read at once can be read through the handle that there is, but for a preopen's, which is a path only.
+        if seek(dir, SeekFrom::Start(0)).is_ok() {
+            let (entries, ended) = read(dir, AT_ONCE)?;
+            if ended {
+                return Ok(Self { batch: entries.into_iter(), rest: None });
+            }
+        }
+        let again = openat(dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
+        Ok(Self { batch: Vec::new().into_iter(), rest: Some(again.map_err(code)?.into()) })
+    }
+
+    fn next(&mut self) -> Result<Option<DirectoryEntry>, ErrorCode> {
+        while self.batch.len() == 0
+            && let Some(dir) = &self.rest
+        {
+            let (entries, ended) = read(dir, 1)?;
+            self.batch = entries.into_iter();
+            if ended {
+                self.rest = None;
+            }
+        }
+        self.batch.next().transpose()
+    }
+}
+
+/// The next entries, `most` or some more, and whether they are the last.
+fn read(dir: &File, most: usize) -> Result<(Vec<Entry>, bool), ErrorCode> {
+    let mut buffer = Vec::with_capacity(BATCH);
+    let mut raw = RawDir::new(dir, buffer.spare_capacity_mut());
+    let mut entries = Vec::new();
+    // Between two calls of the system: what one gave is not lost.
+    while entries.len() < most || !raw.is_buffer_empty() {
+        let Some(entry) = raw.next() else { return Ok((entries, true)) };
+        let entry = entry.map_err(code)?;
+        if entry.file_name() != c"." && entry.file_name() != c".." {
+            entries.push(shown(dir, &entry));
+        }
+    }
+    Ok((entries, false))
+}
+
+fn shown(dir: &File, entry: &RawDirEntry<'_>) -> Entry {
+    let name = entry.file_name().to_str().map_err(|_| ErrorCode::IllegalByteSequence)?;
+    let kind = match entry.file_type() {
+        // Some file systems do not say.
+        FileType::Unknown => {
+            let stat = statat(dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW).map_err(code)?;
+            FileType::from_raw_mode(stat.st_mode)
+        }
+        known => known,
+    };
+    Ok(DirectoryEntry { type_: stat::kind(kind), name: name.to_owned() })
+}

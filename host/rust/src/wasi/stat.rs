@@ -1,0 +1,56 @@
+//! What a single name is, by one call of the system.
+
+use rustix::fs::{AtFlags, FileType, Stat, statat};
+use wasmtime::StoreContextMut;
+use wasmtime::component::LinkerInstance;
+use wasmtime_wasi::filesystem::WasiFilesystemView;
+use wasmtime_wasi::p2::FsResult;
+use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
+use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorStat, DescriptorType, HostDescriptor, PathFlags};
+
+use super::{Fd, answer, at_once, code, directory, is_name};
+use crate::sandbox::State;
+
+pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+    types.func_wrap("[method]descriptor.stat-at", |store, arguments| Ok((answer(stat_at(store, arguments))?,)))
+}
+
+fn stat_at(
+    mut store: StoreContextMut<'_, State>,
+    (dir, follow, path): (Fd, PathFlags, String),
+) -> FsResult<DescriptorStat> {
+    let mut view = store.data_mut().filesystem();
+    if follow.contains(PathFlags::SYMLINK_FOLLOW) || !is_name(&path) {
+        return at_once(view.stat_at(dir, follow, path));
+    }
+    let dir = directory(view.table.get(&dir)?)?;
+    Ok(shown(&statat(&dir.dir, &path, AtFlags::SYMLINK_NOFOLLOW).map_err(code)?))
+}
+
+fn shown(stat: &Stat) -> DescriptorStat {
+    DescriptorStat {
+        type_: kind(FileType::from_raw_mode(stat.st_mode)),
+        link_count: u64::from(stat.st_nlink),
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        data_access_timestamp: time(stat.st_atime, stat.st_atime_nsec),
+        data_modification_timestamp: time(stat.st_mtime, stat.st_mtime_nsec),
+        status_change_timestamp: time(stat.st_ctime, stat.st_ctime_nsec),
+    }
+}
+
+/// A time before 1970 is none: WASI has no such.
+fn time(seconds: i64, nanoseconds: u64) -> Option<Datetime> {
+    Some(Datetime { seconds: u64::try_from(seconds).ok()?, nanoseconds: u32::try_from(nanoseconds).ok()? })
+}
+
+/// FIFOs and sockets have no type of their own in WASI 0.2.
+pub(super) fn kind(kind: FileType) -> DescriptorType {
+    match kind {
+        FileType::RegularFile => DescriptorType::RegularFile,
+        FileType::Directory => DescriptorType::Directory,
+        FileType::Symlink => DescriptorType::SymbolicLink,
+        FileType::BlockDevice => DescriptorType::BlockDevice,
+        FileType::CharacterDevice => DescriptorType::CharacterDevice,
+        FileType::Fifo | FileType::Socket | FileType::Unknown => DescriptorType::Unknown,
+    }
+}

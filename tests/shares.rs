@@ -1,0 +1,147 @@
+//! A search by several guests answers what one guest would answer, to the byte.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use paddock::types::{ErrorCode, GrepArgs};
+use paddock::{CallOptions, Limits, Workspace};
+use serde_json::{Value, json};
+
+/// 3,000 files in directories of every depth, with all that a search leaves out among them.
+fn tree(top: &Path) {
+    for number in 0..3_000 {
+        let dir = match number % 7 {
+            0 => "a".to_owned(),
+            1 => format!("b/{}", number % 5),
+            2 => format!("b/{}/deep/er", number % 3),
+            3 => "b.d".to_owned(),
+            4 => format!("ignored/{}", number % 2),
+            5 => format!("z/{}", number % 11),
+            _ => ".hidden".to_owned(),
+        };
+        let dir = top.join(dir);
+        fs::create_dir_all(&dir).unwrap();
+        let text = match number % 50 {
+            0 => "\0binary".to_owned(),
+            1 => format!("needle {number}\n").repeat(40),
+            _ => format!("line one of {number}\n{}\nthe end\n", if number % 9 == 0 { "a needle here" } else { "hay" }),
+        };
+        fs::write(dir.join(format!("f{number:04}.txt")), text).unwrap();
+    }
+    fs::write(top.join(".gitignore"), "ignored/1\n*7.txt\n").unwrap();
+    fs::write(top.join("b/.agentignore"), "0/\n").unwrap();
+    fs::write(top.join("latin1.txt"), b"caf\xe9 needle\n").unwrap();
+    symlink("a", top.join("link")).unwrap();
+}
+
+fn workspace(top: &Path, threads: usize) -> Workspace {
+    let limits = Limits { max_threads: Some(threads), ..Limits::default() };
+    Workspace::builder().root(top).no_state_dir().limits(limits).build().unwrap()
+}
+
+/// Every page of a search, in order.
+fn pages(workspace: &Workspace, arguments: &Value) -> Vec<String> {
+    let mut arguments = arguments.clone();
+    let mut pages = Vec::new();
+    loop {
+        let outcome = workspace.call("grep", &arguments.to_string());
+        pages.push(serde_json::to_string(&outcome).unwrap());
+        match &outcome.value()["next_cursor"] {
+            Value::String(cursor) => arguments["cursor"] = cursor.clone().into(),
+            _ => return pages,
+        }
+    }
+}
+
+#[test]
+fn several_guests_answer_as_one() {
+    let top = tempfile::tempdir().unwrap();
+    tree(top.path());
+    let (one, several) = (workspace(top.path(), 1), workspace(top.path(), 4));
+    for arguments in [
+        json!({"pattern": "needle", "limit": 10_000}),
+        json!({"pattern": "needle", "limit": 333}),
+        json!({"pattern": "needle", "output": "count", "limit": 10_000}),
+        json!({"pattern": "needle", "output": "files", "limit": 97}),
+        json!({"pattern": "needle", "output": "count", "limit": 10_000, "include_hidden": true, "include_ignored": true}),
+        json!({"pattern": "needle", "context": 2, "limit": 250}),
+        json!({"pattern": "one of \\d+\\nhay", "multiline": true, "limit": 1_000}),
+        json!({"pattern": "n.edle", "max_per_file": 2, "limit": 150}),
+        json!({"pattern": "needle", "glob": "b/**/*.txt", "limit": 10_000}),
+        json!({"pattern": "(?i)NEEDLE|END$", "limit": 5_000}),
+        json!({"pattern": "nothing has this", "limit": 10}),
+        json!({"pattern": "café", "limit": 10}),
+    ] {
+        assert_eq!(pages(&one, &arguments), pages(&several, &arguments), "{arguments}");
+    }
+}
+
+#[test]
+fn a_typed_search_is_shared_too() {
+    let top = tempfile::tempdir().unwrap();
+    tree(top.path());
+    let arguments = GrepArgs { limit: 5_000, ..GrepArgs::new("needle") };
+    let (one, several) = (workspace(top.path(), 1).grep(&arguments), workspace(top.path(), 4).grep(&arguments));
+    assert_eq!(one.unwrap(), several.unwrap());
+    let broken = workspace(top.path(), 4).grep(&GrepArgs::new("(")).unwrap_err();
+    assert_eq!(broken.code, ErrorCode::InvalidArgument);
+}
+
+/// Two files that take longer than a page may wait for.
+fn slow_tree(top: &Path) {
+    for number in 0..200 {
+        fs::write(top.join(format!("a{number:03}.txt")), "nothing\n").unwrap();
+    }
+    fs::write(top.join("b.txt"), "needle\n").unwrap();
+    for name in ["c.txt", "d.txt"] {
+        fs::File::create(top.join(name)).unwrap().set_len(8 << 30).unwrap();
+        let mut text = fs::OpenOptions::new().write(true).open(top.join(name)).unwrap();
+        std::io::Write::write_all(&mut text, &b"text\n".repeat(2_000)).unwrap();
+    }
+}
+
+#[test]
+fn a_full_page_waits_for_nobody() {
+    let top = tempfile::tempdir().unwrap();
+    slow_tree(top.path());
+    let started = Instant::now();
+    let outcome = workspace(top.path(), 4).call("grep", r#"{"pattern": "needle", "limit": 1, "output": "files"}"#);
+    let files = &outcome.value()["files"];
+    assert_eq!(files[0]["path"], "b.txt");
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_cancelled_search_ends_in_every_guest() {
+    let top = tempfile::tempdir().unwrap();
+    slow_tree(top.path());
+    let workspace = workspace(top.path(), 4);
+    let options = CallOptions::default();
+    let cancel = options.cancel.clone();
+    let waiting = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        cancel.cancel();
+        Instant::now()
+    });
+    let outcome = workspace.call_with("grep", r#"{"pattern": "nowhere"}"#, &options);
+    let ended = Instant::now();
+    assert_eq!(outcome.error.unwrap().code, ErrorCode::Cancelled);
+    assert!(ended - waiting.join().unwrap() < Duration::from_millis(500));
+}
+
+#[test]
+fn a_search_that_runs_out_of_time_goes_on_where_it_was() {
+    let top = tempfile::tempdir().unwrap();
+    tree(top.path());
+    let arguments = json!({"pattern": "needle", "output": "count", "limit": 10_000});
+    let all = pages(&workspace(top.path(), 1), &arguments);
+    let limits = Limits { max_threads: Some(4), max_time_ms: Some(60), ..Limits::default() };
+    let hurried = Workspace::builder().root(top.path()).no_state_dir().limits(limits).build().unwrap();
+    let counts = |pages: &[String]| {
+        let pages = pages.iter().map(|page| serde_json::from_str::<Value>(page).unwrap());
+        pages.flat_map(|page| page["result"]["files"].as_array().unwrap().clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(counts(&pages(&hurried, &arguments)), counts(&all));
+}
