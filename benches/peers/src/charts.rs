@@ -23,22 +23,29 @@ const SERIES: [(&str, &str); 6] = [
 ];
 const RATIOS: [(&str, &str); 2] = [(CALL, "#1f6feb"), (BATCH, "#39a0c9")];
 
-/// Writes those that these rows allow into `benches/charts/`.
-pub fn write(rows: &[Row], sizes: &[Size]) -> Result<()> {
+/// Writes those that these rows allow into `benches/charts/`, removes the
+/// others, which would be of another run, and names what is there.
+pub fn write(rows: &[Row], sizes: &[Size]) -> Result<Vec<&'static str>> {
     let dir = places::repository().join("benches/charts");
     fs::create_dir_all(&dir)?;
-    if let Some(chart) = by_size(rows, sizes) {
-        fs::write(dir.join("grep-by-size.svg"), chart)?;
-    }
-    for (file, tree) in [
-        ("grep-ratio-generated.svg", sizes.iter().rfind(|size| size.kind != Kind::Registry)),
-        ("grep-ratio-registry.svg", sizes.iter().find(|size| size.kind == Kind::Registry)),
-    ] {
-        if let Some(chart) = tree.and_then(|tree| ratios(rows, tree)) {
-            fs::write(dir.join(file), chart)?;
+    let generated = sizes.iter().rfind(|size| size.kind != Kind::Registry);
+    let registry = sizes.iter().find(|size| size.kind == Kind::Registry);
+    let charts = [
+        ("grep-by-size.svg", by_size(rows, sizes)),
+        ("grep-ratio-generated.svg", generated.and_then(|tree| ratios(rows, tree))),
+        ("grep-ratio-registry.svg", registry.and_then(|tree| ratios(rows, tree))),
+    ];
+    let mut written = Vec::new();
+    for (name, chart) in charts {
+        let path = dir.join(name);
+        if let Some(chart) = chart {
+            fs::write(path, chart)?;
+            written.push(name);
+        } else if path.exists() {
+            fs::remove_file(path)?;
         }
     }
-    Ok(())
+    Ok(written)
 }
 
 /// A logarithmic scale from values to places.

@@ -101,8 +101,8 @@ fn run(args: &Args) -> Result<bool> {
         work::servers::rows_of_tree(&bench, &tree, &mut rows)?;
         sizes.push(report::Size { kind, files: tree.files, bytes: tree.bytes });
     }
-    report::write(&bench, &rows, &sizes)?;
-    charts::write(&rows, &sizes)?;
+    let charts = charts::write(&rows, &sizes)?;
+    report::write(&bench, &rows, &sizes, &charts)?;
     Ok(has_agreed(&rows))
 }
 

@@ -40,9 +40,12 @@ const MCP: &str = "paddock mcp";
 const REFERENCE: &str = "reference server";
 const RUST_MCP: &str = "rust-mcp-filesystem";
 
-/// Writes the file.
-pub fn write(bench: &Bench, rows: &[Row], sizes: &[Size]) -> Result<()> {
+/// Writes the file, which shows these charts.
+pub fn write(bench: &Bench, rows: &[Row], sizes: &[Size], charts: &[&str]) -> Result<()> {
     let mut text = String::from(include_str!("../report-head.md"));
+    for chart in charts {
+        push(&mut text, &format!("\n![{}](charts/{chart})", chart.trim_end_matches(".svg")));
+    }
     machine(&mut text, bench, rows, sizes);
     for size in sizes {
         searches(&mut text, rows, size);
@@ -65,7 +68,7 @@ fn machine(text: &mut String, bench: &Bench, rows: &[Row], sizes: &[Size]) {
         text,
         &format!("\n## This run\n\n{date}, {cores} cores ({}), Linux {}.\n", std::env::consts::ARCH, kernel.join(".")),
     );
-    push(text, &format!("Command: `{}`; {} rounds.\n", command(), bench.rounds));
+    push(text, &format!("Command: `{}`; rounds: {}.\n", command(), bench.rounds));
     let agreed = rows.iter().filter(|row| row.mismatch.is_none()).count();
     push(text, &format!("Pieces of work: {}; all programs gave the same answer in {agreed} of them.\n", rows.len()));
     push(text, "| program | version |\n| --- | --- |");
