@@ -140,7 +140,7 @@ fn legend(svg: &mut Svg, mut lines: Vec<Line>, x: &Scale, y: &Scale) {
 }
 
 /// Where the bars of the second chart begin, and how far they reach.
-const LEFT: f64 = 240.0;
+const LEFT: f64 = 250.0;
 const RIGHT: f64 = 640.0;
 const TOP: f64 = 70.0;
 const STEP: f64 = 38.0;

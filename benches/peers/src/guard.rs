@@ -134,7 +134,7 @@ impl Guard {
 
     fn duel(&self, work: &str, entrants: Vec<Entrant<'_>>) -> Result<f64> {
         let mut row = Row::new("guard", TREE.to_string(), work);
-        self.bench.contest(&mut row, entrants, &HashSet::new())?;
+        self.bench.contest(&mut row, entrants, &HashSet::new());
         ratio(&row, BATCH_1, RG_1)
     }
 }

@@ -79,6 +79,15 @@ impl Row {
         self.left_out.push((name.to_owned(), reason.into()));
     }
 
+    /// Leaves out what failed; paddock has to do all of the work.
+    pub fn has_failed(&mut self, name: &str, cause: &anyhow::Error) {
+        eprintln!("    LEFT OUT: {name}: {cause:#}");
+        self.leave_out(name, format!("{cause:#}"));
+        if name.starts_with("paddock") {
+            self.mismatch.get_or_insert(format!("{name} failed: {cause:#}"));
+        }
+    }
+
     /// The median of an entrant in seconds.
     pub fn median(&self, name: &str) -> Option<f64> {
         Some(self.cells.iter().find(|cell| cell.name == name)?.median)
@@ -92,8 +101,8 @@ impl Row {
 
 /// Runs the entrants once to warm up and to compare their answers, then in
 /// turns, and adds what they needed to `row`. Facts about `odd` paths are not
-/// compared. The first entrant has to succeed; another that fails is left out.
-pub fn contest(row: &mut Row, entrants: Vec<Entrant<'_>>, rounds: usize, odd: &HashSet<String>) -> Result<()> {
+/// compared. One that fails is left out; if it is paddock, the row is wrong.
+pub fn contest(row: &mut Row, entrants: Vec<Entrant<'_>>, rounds: usize, odd: &HashSet<String>) {
     eprintln!("  {} | {} | {}", row.group, row.tree, row.work);
     let mut taking_part = Vec::new();
     let mut first: Option<(&'static str, Answer)> = None;
@@ -108,20 +117,21 @@ pub fn contest(row: &mut Row, entrants: Vec<Entrant<'_>>, rounds: usize, odd: &H
                 row.facts = expected.len();
                 taking_part.push((entrant, contender));
             }
-            Err(cause) if first.is_some() => {
-                eprintln!("    LEFT OUT: {}: {cause:#}", entrant.name);
-                row.leave_out(entrant.name, format!("{cause:#}"));
-            }
-            Err(cause) => return Err(cause.context(format!("{} on {}", row.work, row.tree))),
+            Err(cause) => row.has_failed(entrant.name, &cause),
         }
     }
     for round in 1..=rounds {
-        for (entrant, contender) in taking_part.iter_mut().filter(|(_, contender)| round <= contender.rounds(rounds)) {
-            contender.times.push((entrant.run)(round)?.time.as_secs_f64());
-        }
+        taking_part.retain_mut(|(entrant, contender)| {
+            if round > contender.rounds(rounds) {
+                return true;
+            }
+            let run = (entrant.run)(round);
+            run.map(|run| contender.times.push(run.time.as_secs_f64()))
+                .map_err(|cause| row.has_failed(entrant.name, &cause))
+                .is_ok()
+        });
     }
     row.cells.extend(taking_part.into_iter().map(|(entrant, contender)| contender.cell(entrant.name)));
-    Ok(())
 }
 
 struct Contender {
@@ -188,9 +198,27 @@ mod tests {
             peak: None,
         };
         let mut row = Row::new("g", "t", "w");
-        contest(&mut row, vec![entrant("a", "x"), entrant("b", "y")], 2, &HashSet::new()).unwrap();
+        contest(&mut row, vec![entrant("a", "x"), entrant("b", "y")], 2, &HashSet::new());
         assert_eq!(*order.borrow(), [("a", 0), ("b", 0), ("a", 1), ("b", 1), ("a", 2), ("b", 2)]);
         assert!(row.mismatch.unwrap().contains("a has `` `x`, b has not"));
         assert_eq!(row.cells.len(), 2);
+    }
+
+    #[test]
+    fn one_that_fails_is_left_out() {
+        let entrant = |name: &'static str| Entrant {
+            name,
+            run: Box::new(move |round| {
+                anyhow::ensure!(round < 2 || name == "rg", "broken");
+                Ok(Run { time: Duration::from_millis(1), outputs: Vec::new() })
+            }),
+            answer: Box::new(|_| Ok(Answer::default())),
+            peak: None,
+        };
+        let mut row = Row::new("g", "t", "w");
+        contest(&mut row, vec![entrant("paddock call"), entrant("rg"), entrant("fd")], 2, &HashSet::new());
+        assert_eq!(row.cells.iter().map(|cell| cell.name.as_str()).collect::<Vec<_>>(), ["rg"]);
+        assert_eq!(row.left_out.len(), 2);
+        assert_eq!(row.mismatch.unwrap(), "paddock call failed: broken");
     }
 }

@@ -100,7 +100,7 @@ pub fn rows(bench: &Bench, tree: &Tree, rows: &mut Vec<Row>) -> Result<()> {
 pub fn row(bench: &Bench, tree: &Tree, paddock: &Paddock, query: &Query, rules: Rules) -> Result<Row> {
     let mut row = Row::new(GROUP, tree.kind.to_string(), format!("{}, {}", query.name, rules.words()));
     let entrants = entrants(bench, tree, paddock, query, rules, &mut row)?;
-    bench.contest(&mut row, entrants, &tree.odd)?;
+    bench.contest(&mut row, entrants, &tree.odd);
     Ok(row)
 }
 

@@ -9,8 +9,6 @@ pub mod servers;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
-
 use crate::answers::{Answer, Form};
 use crate::measure::{Entrant, Row, contest};
 use crate::paddock::run_each;
@@ -31,9 +29,9 @@ pub struct Bench {
 
 impl Bench {
     /// [`contest`] of those entrants that take part.
-    pub fn contest(&self, row: &mut Row, mut entrants: Vec<Entrant<'_>>, odd: &HashSet<String>) -> Result<()> {
+    pub fn contest(&self, row: &mut Row, mut entrants: Vec<Entrant<'_>>, odd: &HashSet<String>) {
         entrants.retain(|entrant| self.only.is_empty() || self.only.contains(&entrant.name));
-        contest(row, entrants, self.rounds, odd)
+        contest(row, entrants, self.rounds, odd);
     }
 }
 
@@ -86,12 +84,7 @@ pub fn invocation(peer: Option<&Peer>, dir: &Path) -> Option<Invocation> {
 }
 
 /// Adds an entrant, or the reason why there is none.
-pub fn add<'a>(
-    row: &mut Row,
-    entrants: &mut Vec<Entrant<'a>>,
-    name: &'static str,
-    found: std::result::Result<Entrant<'a>, &str>,
-) {
+pub fn add<'a>(row: &mut Row, entrants: &mut Vec<Entrant<'a>>, name: &'static str, found: Result<Entrant<'a>, &str>) {
     match found {
         Ok(entrant) => entrants.push(entrant),
         Err(reason) => row.leave_out(name, reason),

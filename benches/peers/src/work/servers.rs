@@ -201,7 +201,7 @@ fn kept(bench: &Bench, tree: &str, name: &str, root: &Path, work: Work) -> Resul
         entrants.push(entrant(flavor, &server, vec![request], root, work));
         servers.push((flavor, server));
     }
-    bench.contest(&mut row, entrants, &HashSet::new())?;
+    bench.contest(&mut row, entrants, &HashSet::new());
     add_peaks(&mut row, &servers);
     Ok(row)
 }
@@ -220,7 +220,7 @@ fn edits(bench: &Bench) -> Result<Row> {
         entrants.push(checked(entrant(flavor, &server, turns.to_vec(), &root, Work::Edit(1, 2)), root));
         servers.push((flavor, server));
     }
-    bench.contest(&mut row, entrants, &HashSet::new())?;
+    bench.contest(&mut row, entrants, &HashSet::new());
     add_peaks(&mut row, &servers);
     Ok(row)
 }
@@ -232,7 +232,8 @@ fn server(bench: &Bench, flavor: Flavor, root: &Path, row: &mut Row) -> Result<O
         row.leave_out(flavor.name(), ABSENT);
         return Ok(None);
     };
-    Ok(Some(Rc::new(RefCell::new(Server::start(flavor.name(), command)?))))
+    let started = Server::start(flavor.name(), command).map_err(|cause| row.has_failed(flavor.name(), &cause));
+    Ok(started.ok().map(|server| Rc::new(RefCell::new(server))))
 }
 
 fn entrant<'a>(
@@ -283,7 +284,7 @@ fn started(bench: &Bench, texts: &Path) -> Result<Row> {
             peak: None,
         });
     }
-    bench.contest(&mut row, entrants, &HashSet::new())?;
+    bench.contest(&mut row, entrants, &HashSet::new());
     Ok(row)
 }
 
