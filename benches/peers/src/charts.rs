@@ -84,7 +84,7 @@ fn by_size(rows: &[Row], sizes: &[Size]) -> Option<String> {
     if lines.is_empty() {
         return None;
     }
-    let mut svg = Svg::new(680.0, 400.0, "Time of a search against the number of files");
+    let mut svg = Svg::new(740.0, 400.0, "Time of a search against the number of files");
     svg.text((20.0, 24.0), Anchor::Start, INK, "Time of a search for a rare literal, by the size of the tree");
     axes(&mut svg, &x, &y, &trees);
     legend(&mut svg, lines, &x, &y);

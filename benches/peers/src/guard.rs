@@ -46,7 +46,7 @@ struct Record {
 /// Measures, and compares or records. Whether nothing is clearly worse.
 pub fn run(paddock: PathBuf, record: bool) -> Result<bool> {
     let peers = Peers { rg: Some(system("rg").context("the guard needs ripgrep on the PATH")?), ..Peers::default() };
-    let bench = Bench { paddock, peers, rounds: ROUNDS, only: &[BATCH, BATCH_1, RG_1] };
+    let bench = Bench { paddock, peers, rounds: ROUNDS, load: String::new(), only: &[BATCH, BATCH_1, RG_1] };
     let guard = Guard { tree: Tree::prepare(TREE)?, texts: trees::texts()?, bench };
     let path = places::repository().join("benches/peers/recorded.json");
     if record {

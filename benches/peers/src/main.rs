@@ -88,7 +88,8 @@ fn run(args: &Args) -> Result<bool> {
     if args.quick {
         return guard::run(paddock, args.record);
     }
-    let bench = Bench { paddock, peers: Peers::prepare()?, rounds: args.rounds.max(1), only: &[] };
+    let peers = Peers::prepare()?;
+    let bench = Bench { paddock, peers, rounds: args.rounds.max(1), load: report::load(), only: &[] };
     let mut rows = Vec::new();
     let mut sizes = Vec::new();
     work::read::rows(&bench, &mut rows)?;

@@ -65,7 +65,8 @@ pub fn result(answer: &[u8]) -> Result<Value> {
     let mut answer: Value = serde_json::from_slice(answer).context("an answer is no JSON")?;
     let failed = answer.pointer("/result/isError").and_then(Value::as_bool).unwrap_or(false);
     if failed || answer.get("error").is_some() {
-        bail!("{}", crate::process::clipped(&answer.to_string()));
+        let said = answer.pointer("/result/content/0/text").and_then(Value::as_str);
+        bail!("{}", crate::process::clipped(&said.map_or_else(|| answer.to_string(), str::to_owned)));
     }
     answer.get_mut("result").map(Value::take).context("an answer without a result")
 }

@@ -68,7 +68,7 @@ fn machine(text: &mut String, bench: &Bench, rows: &[Row], sizes: &[Size]) {
         text,
         &format!("\n## This run\n\n{date}, {cores} cores ({}), Linux {}.\n", std::env::consts::ARCH, kernel.join(".")),
     );
-    push(text, &format!("Command: `{}`; rounds: {}.\n", command(), bench.rounds));
+    push(text, &format!("Command: `{}`; rounds: {}; load average before: {}.\n", command(), bench.rounds, bench.load));
     let agreed = rows.iter().filter(|row| row.mismatch.is_none()).count();
     push(text, &format!("Pieces of work: {}; all programs gave the same answer in {agreed} of them.\n", rows.len()));
     push(text, "| program | version |\n| --- | --- |");
@@ -81,6 +81,12 @@ fn machine(text: &mut String, bench: &Bench, rows: &[Row], sizes: &[Size]) {
     for size in sizes {
         push(text, &format!("| {} | {} | {} |", size.kind, grouped(size.files), grouped(size.bytes / 1_000_000)));
     }
+}
+
+/// The load average of the last minute: on a busy machine ratios are off too.
+pub fn load() -> String {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load.split(' ').next().unwrap_or_default().to_owned()
 }
 
 /// How to do it again; a path of this machine means nothing elsewhere.

@@ -23,6 +23,8 @@ pub struct Bench {
     pub peers: Peers,
     /// Rounds that are measured.
     pub rounds: usize,
+    /// How busy the machine was before.
+    pub load: String,
     /// The only entrants that take part; all where it is empty.
     pub only: &'static [&'static str],
 }
