@@ -1,0 +1,79 @@
+//! A process that is kept: a request a line, an answer a line.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+/// Bytes that are taken from the pipe at once.
+const BUFFER: usize = 1 << 20;
+
+/// A process that answers lines.
+pub struct Kept {
+    name: String,
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Kept {
+    /// Starts `command`, which messages call `name`.
+    pub fn start(name: &str, mut command: Command) -> Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().with_context(|| format!("cannot start {name}"))?;
+        let stdin = child.stdin.take();
+        let stdout = BufReader::with_capacity(BUFFER, child.stdout.take().context("no pipe")?);
+        Ok(Self { name: name.to_owned(), child, stdin, stdout })
+    }
+
+    /// Sends a line, which ends with its line feed.
+    pub fn send(&mut self, line: &[u8]) -> Result<()> {
+        let pipe = self.stdin.as_mut().context("closed")?;
+        pipe.write_all(line).and_then(|()| pipe.flush()).with_context(|| format!("{} has ended", self.name))
+    }
+
+    /// The next line that `is_wanted`; servers say other things in between.
+    pub fn receive(&mut self, is_wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>> {
+        loop {
+            let mut line = Vec::new();
+            if self.stdout.read_until(b'\n', &mut line)? == 0 {
+                bail!("{} ended without an answer", self.name);
+            }
+            if is_wanted(&line) {
+                return Ok(line);
+            }
+        }
+    }
+
+    /// The answer to a line, and the time from the first byte written to the last one read.
+    pub fn ask(&mut self, line: &[u8], is_wanted: impl Fn(&[u8]) -> bool) -> Result<(Duration, Vec<u8>)> {
+        let start = Instant::now();
+        self.send(line)?;
+        let answer = self.receive(is_wanted)?;
+        Ok((start.elapsed(), answer))
+    }
+
+    /// Most memory that the process has had so far, in KiB, where the system tells.
+    pub fn peak_kib(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        line.trim().trim_end_matches("kB").trim().parse().ok()
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // The end of its input ends a server of good manners; the others are not waited for.
+        self.stdin = None;
+        let patience = Instant::now() + Duration::from_millis(500);
+        while Instant::now() < patience {
+            if matches!(self.child.try_wait(), Ok(Some(_))) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

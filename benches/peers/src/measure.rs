@@ -1,0 +1,224 @@
+//! Entrants of one piece of work, run in turns, and what came out.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::answers::Answer;
+use crate::process::Run;
+
+/// Entrants that take longer than this get [`SLOW_ROUNDS`] only, else they would be most of the time.
+const SLOW: Duration = Duration::from_secs(2);
+const SLOW_ROUNDS: usize = 3;
+
+/// Runs one entrant; the number says how often it has run.
+pub type Runner<'a> = Box<dyn FnMut(usize) -> Result<Run> + 'a>;
+
+/// Understands what an entrant printed.
+pub type Reader<'a> = Box<dyn Fn(&[Vec<u8>]) -> Result<Answer> + 'a>;
+
+/// Finds the peak memory of an entrant in KiB, in a run of its own.
+pub type PeakFinder<'a> = Box<dyn Fn() -> Result<u64> + 'a>;
+
+/// One program that does a piece of work.
+pub struct Entrant<'a> {
+    /// Its column in the tables.
+    pub name: &'static str,
+    /// Does it.
+    pub run: Runner<'a>,
+    /// Understands what it printed.
+    pub answer: Reader<'a>,
+    /// Finds its peak memory in KiB, in a run of its own.
+    pub peak: Option<PeakFinder<'a>>,
+}
+
+/// What one entrant needed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// The entrant.
+    pub name: String,
+    /// Median in seconds.
+    pub median: f64,
+    /// The fastest round, in seconds.
+    pub fastest: f64,
+    /// Rounds that were measured.
+    pub rounds: usize,
+    /// Peak memory in KiB.
+    pub peak_kib: Option<u64>,
+}
+
+/// One piece of work on one tree.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Row {
+    /// What kind of work; a table each.
+    pub group: &'static str,
+    /// What it ran over.
+    pub tree: String,
+    /// The work in words.
+    pub work: String,
+    /// Facts in the answer.
+    pub facts: usize,
+    /// Who did it.
+    pub cells: Vec<Cell>,
+    /// Who did not, and why.
+    pub left_out: Vec<(String, String)>,
+    /// The first difference between two answers.
+    pub mismatch: Option<String>,
+}
+
+impl Row {
+    /// A row to be filled.
+    pub fn new(group: &'static str, tree: impl Into<String>, work: impl Into<String>) -> Self {
+        Self { group, tree: tree.into(), work: work.into(), ..Self::default() }
+    }
+
+    /// Says why a program is not in this row.
+    pub fn leave_out(&mut self, name: &str, reason: impl Into<String>) {
+        self.left_out.push((name.to_owned(), reason.into()));
+    }
+
+    /// Leaves out what failed; paddock has to do all of the work.
+    pub fn has_failed(&mut self, name: &str, cause: &anyhow::Error) {
+        eprintln!("    LEFT OUT: {name}: {cause:#}");
+        self.leave_out(name, format!("{cause:#}"));
+        if name.starts_with("paddock") {
+            self.mismatch.get_or_insert(format!("{name} failed: {cause:#}"));
+        }
+    }
+
+    /// The median of an entrant in seconds.
+    pub fn median(&self, name: &str) -> Option<f64> {
+        Some(self.cells.iter().find(|cell| cell.name == name)?.median)
+    }
+
+    /// The median of one entrant over that of another.
+    pub fn ratio(&self, name: &str, other: &str) -> Option<f64> {
+        Some(self.median(name)? / self.median(other)?)
+    }
+}
+
+/// Runs the entrants once to warm up and to compare their answers, then in
+/// turns, and adds what they needed to `row`. Facts about `odd` paths are not
+/// compared. One that fails is left out; if it is paddock, the row is wrong.
+pub fn contest(row: &mut Row, entrants: Vec<Entrant<'_>>, rounds: usize, odd: &HashSet<String>) {
+    eprintln!("  {} | {} | {}", row.group, row.tree, row.work);
+    let mut taking_part = Vec::new();
+    let mut first: Option<(&'static str, Answer)> = None;
+    for mut entrant in entrants {
+        match warm_up(&mut entrant, odd) {
+            Ok((answer, contender)) => {
+                let (name, expected) = first.get_or_insert_with(|| (entrant.name, answer.clone()));
+                if let Some(difference) = expected.first_difference(name, &answer, entrant.name) {
+                    eprintln!("    DIFFERENT ANSWERS: {difference}");
+                    row.mismatch.get_or_insert(difference);
+                }
+                row.facts = expected.len();
+                taking_part.push((entrant, contender));
+            }
+            Err(cause) => row.has_failed(entrant.name, &cause),
+        }
+    }
+    for round in 1..=rounds {
+        taking_part.retain_mut(|(entrant, contender)| {
+            if round > contender.rounds(rounds) {
+                return true;
+            }
+            let run = (entrant.run)(round);
+            run.map(|run| contender.times.push(run.time.as_secs_f64()))
+                .map_err(|cause| row.has_failed(entrant.name, &cause))
+                .is_ok()
+        });
+    }
+    row.cells.extend(taking_part.into_iter().map(|(entrant, contender)| contender.cell(entrant.name)));
+}
+
+struct Contender {
+    is_slow: bool,
+    peak_kib: Option<u64>,
+    times: Vec<f64>,
+}
+
+impl Contender {
+    fn rounds(&self, wanted: usize) -> usize {
+        if self.is_slow { wanted.min(SLOW_ROUNDS) } else { wanted }
+    }
+
+    fn cell(self, name: &str) -> Cell {
+        Cell {
+            name: name.to_owned(),
+            median: median(&self.times).unwrap_or(f64::NAN),
+            fastest: self.times.iter().copied().fold(f64::NAN, f64::min),
+            rounds: self.times.len(),
+            peak_kib: self.peak_kib,
+        }
+    }
+}
+
+fn warm_up(entrant: &mut Entrant<'_>, odd: &HashSet<String>) -> Result<(Answer, Contender)> {
+    let run = (entrant.run)(0)?;
+    let answer = (entrant.answer)(&run.outputs)?.without(odd);
+    let peak_kib = entrant.peak.as_ref().map(|peak| peak()).transpose()?;
+    Ok((answer, Contender { is_slow: run.time > SLOW, peak_kib, times: Vec::new() }))
+}
+
+/// The middle one, or the mean of the two in the middle.
+pub fn median(times: &[f64]) -> Option<f64> {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let upper = *sorted.get(sorted.len() / 2)?;
+    if sorted.len() % 2 == 1 {
+        return Some(upper);
+    }
+    Some((upper + *sorted.get(sorted.len() / 2 - 1)?) / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn median_is_in_the_middle() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+    }
+
+    #[test]
+    fn entrants_take_turns_and_differences_are_found() {
+        let order = &std::cell::RefCell::new(Vec::new());
+        let entrant = |name: &'static str, said: &'static str| Entrant {
+            name,
+            run: Box::new(move |round| {
+                order.borrow_mut().push((name, round));
+                Ok(Run { time: Duration::from_millis(1), outputs: Vec::new() })
+            }),
+            answer: Box::new(move |_| Ok(Answer::text(said))),
+            peak: None,
+        };
+        let mut row = Row::new("g", "t", "w");
+        contest(&mut row, vec![entrant("a", "x"), entrant("b", "y")], 2, &HashSet::new());
+        assert_eq!(*order.borrow(), [("a", 0), ("b", 0), ("a", 1), ("b", 1), ("a", 2), ("b", 2)]);
+        assert!(row.mismatch.unwrap().contains("a has `` `x`, b has not"));
+        assert_eq!(row.cells.len(), 2);
+    }
+
+    #[test]
+    fn one_that_fails_is_left_out() {
+        let entrant = |name: &'static str| Entrant {
+            name,
+            run: Box::new(move |round| {
+                anyhow::ensure!(round < 2 || name == "rg", "broken");
+                Ok(Run { time: Duration::from_millis(1), outputs: Vec::new() })
+            }),
+            answer: Box::new(|_| Ok(Answer::default())),
+            peak: None,
+        };
+        let mut row = Row::new("g", "t", "w");
+        contest(&mut row, vec![entrant("paddock call"), entrant("rg"), entrant("fd")], 2, &HashSet::new());
+        assert_eq!(row.cells.iter().map(|cell| cell.name.as_str()).collect::<Vec<_>>(), ["rg"]);
+        assert_eq!(row.left_out.len(), 2);
+        assert_eq!(row.mismatch.unwrap(), "paddock call failed: broken");
+    }
+}

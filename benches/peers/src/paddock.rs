@@ -1,0 +1,211 @@
+//! Paddock as a process for each call, and as a process that is kept.
+
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use crate::answers::Answer;
+use crate::kept::Kept;
+use crate::measure::{Entrant, PeakFinder};
+use crate::places;
+use crate::process::{Invocation, Run};
+
+/// The names of the four columns.
+pub const CALL: &str = "paddock call";
+/// One process kept; see [`CALL`].
+pub const BATCH: &str = "paddock batch";
+/// With one thread; see [`CALL`].
+pub const CALL_1: &str = "paddock call, 1 thread";
+/// With one thread; see [`BATCH`].
+pub const BATCH_1: &str = "paddock batch, 1 thread";
+
+/// The paddock binary on one directory.
+pub struct Paddock {
+    binary: PathBuf,
+    options: Vec<OsString>,
+    root: PathBuf,
+    kept: RefCell<Kept>,
+    kept_single: RefCell<Kept>,
+}
+
+/// What the environment says where one thread is wanted.
+const SINGLE: (&str, &str) = ("PADDOCK_THREADS", "1");
+
+/// Arguments of a tool, one object for each page of the answer.
+pub type Pages = Vec<Value>;
+
+impl Paddock {
+    /// Starts the kept processes for `root`.
+    pub fn open(binary: &Path, root: &Path) -> Result<Self> {
+        let options = options(root)?;
+        let start = |threads: Option<(&str, &str)>| {
+            let mut command = Command::new(binary);
+            command.arg("batch").args(&options).envs(threads);
+            Kept::start("paddock batch", command).map(RefCell::new)
+        };
+        let (kept, kept_single) = (start(None)?, start(Some(SINGLE))?);
+        Ok(Self { binary: binary.to_owned(), root: root.to_owned(), options, kept, kept_single })
+    }
+
+    /// The arguments of every page, found by following the cursors. What is
+    /// timed asks for the same pages again.
+    pub fn pages(&self, tool: &str, arguments: Value) -> Result<Pages> {
+        let mut pages = vec![arguments.clone()];
+        loop {
+            let last = pages.last().context("there is a page")?;
+            let (_, answer) = self.kept.borrow_mut().ask(&line(tool, last), |_| true)?;
+            let Some(cursor) = result(&answer)?.get("next_cursor").filter(|cursor| cursor.is_string()).cloned() else {
+                return Ok(pages);
+            };
+            let mut next = arguments.clone();
+            next.as_object_mut().context("arguments are an object")?.insert("cursor".to_owned(), cursor);
+            pages.push(next);
+        }
+    }
+
+    /// Both ways with all threads, and if wanted both with one.
+    pub fn entrants<'a>(
+        &'a self,
+        tool: &'static str,
+        pages: &Pages,
+        with_single: bool,
+        answer: fn(&[Value]) -> Result<Answer>,
+    ) -> Vec<Entrant<'a>> {
+        let turns = vec![pages.clone()];
+        let mut entrants =
+            vec![self.called(CALL, tool, turns.clone(), answer), self.asked(BATCH, tool, turns.clone(), answer)];
+        if with_single {
+            entrants.push(self.called(CALL_1, tool, turns.clone(), answer));
+            entrants.push(self.asked(BATCH_1, tool, turns, answer));
+        }
+        entrants
+    }
+
+    /// A process a page. With several turns, each run takes the next.
+    pub fn called<'a>(
+        &'a self,
+        name: &'static str,
+        tool: &'static str,
+        turns: Vec<Pages>,
+        answer: fn(&[Value]) -> Result<Answer>,
+    ) -> Entrant<'a> {
+        let turns: Vec<Vec<Invocation>> = turns
+            .iter()
+            .map(|pages| pages.iter().map(|arguments| self.invocation(tool, arguments, name == CALL_1)).collect())
+            .collect();
+        let first = turns.first().and_then(|pages| pages.first()).cloned();
+        // What changes files is not run once more for its memory.
+        let peak = first.filter(|_| turns.len() == 1);
+        Entrant {
+            name,
+            run: Box::new(move |round| run_each(turn(&turns, round)?)),
+            answer: Box::new(move |outputs| answer(&results(outputs)?)),
+            peak: peak.map(|first| Box::new(move || first.peak_kib()) as PeakFinder<'a>),
+        }
+    }
+
+    /// A line a page to the kept process. With several turns, each run takes the next.
+    pub fn asked<'a>(
+        &'a self,
+        name: &'static str,
+        tool: &'static str,
+        turns: Vec<Pages>,
+        answer: fn(&[Value]) -> Result<Answer>,
+    ) -> Entrant<'a> {
+        let kept = if name == BATCH_1 { &self.kept_single } else { &self.kept };
+        let turns: Vec<Vec<Vec<u8>>> =
+            turns.iter().map(|pages| pages.iter().map(|arguments| line(tool, arguments)).collect()).collect();
+        Entrant {
+            name,
+            run: Box::new(move |round| ask_each(&mut kept.borrow_mut(), turn(&turns, round)?)),
+            answer: Box::new(move |outputs| answer(&results(outputs)?)),
+            peak: None,
+        }
+    }
+
+    fn invocation(&self, tool: &str, arguments: &Value, single: bool) -> Invocation {
+        let call = Invocation::new(&self.binary, &self.root).args(["call"]).args(&self.options);
+        let call = if single { call.env(SINGLE.0, SINGLE.1) } else { call };
+        call.args([tool, "-"]).stdin(arguments.to_string().into_bytes())
+    }
+}
+
+/// The options of every paddock process: its root, limits that do not end the work, a place of its own for its state.
+pub fn options(root: &Path) -> Result<Vec<OsString>> {
+    let policy = places::trees()?.join("policy.json");
+    let limits = json!({
+        "max_lines": 1_000_000,
+        "max_line_chars": 1_000_000,
+        "max_result_bytes": 100_000_000,
+        "max_time_ms": 600_000,
+    });
+    std::fs::write(&policy, json!({ "limits": limits }).to_string())?;
+    let state = places::trees()?.join("state");
+    std::fs::create_dir_all(&state)?;
+    let each = [("--root", root), ("--policy", &policy), ("--state-dir", &state)];
+    Ok(each.into_iter().flat_map(|(option, path)| [option.into(), path.as_os_str().to_owned()]).collect())
+}
+
+/// The invocations one after the other.
+pub fn run_each(invocations: &[Invocation]) -> Result<Run> {
+    let mut run = Run { time: Duration::ZERO, outputs: Vec::new() };
+    for invocation in invocations {
+        let (time, output) = invocation.run()?;
+        run.time += time;
+        run.outputs.push(output);
+    }
+    Ok(run)
+}
+
+fn ask_each(kept: &mut Kept, lines: &[Vec<u8>]) -> Result<Run> {
+    let mut run = Run { time: Duration::ZERO, outputs: Vec::new() };
+    for line in lines {
+        let (time, output) = kept.ask(line, |_| true)?;
+        run.time += time;
+        run.outputs.push(output);
+    }
+    Ok(run)
+}
+
+fn turn<T>(turns: &[T], round: usize) -> Result<&T> {
+    turns.get(round % turns.len().max(1)).context("no turn")
+}
+
+fn line(tool: &str, arguments: &Value) -> Vec<u8> {
+    format!("{}\n", json!({"tool": tool, "arguments": arguments})).into_bytes()
+}
+
+fn results(outputs: &[Vec<u8>]) -> Result<Vec<Value>> {
+    outputs.iter().map(|output| result(output)).collect()
+}
+
+/// The `result` of an outcome.
+fn result(outcome: &[u8]) -> Result<Value> {
+    let mut outcome: Value = serde_json::from_slice(outcome).context("an answer is no JSON")?;
+    if outcome.get("ok") != Some(&Value::Bool(true)) {
+        bail!("paddock: {}", crate::process::clipped(&outcome.to_string()));
+    }
+    outcome.get_mut("result").map(Value::take).context("an answer without a result")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_call_is_an_error() {
+        assert!(result(br#"{"ok":false,"error":{"code":"io"}}"#).unwrap_err().to_string().contains("\"io\""));
+        assert_eq!(result(br#"{"ok":true,"result":{"paths":[]}}"#).unwrap(), json!({"paths": []}));
+    }
+
+    #[test]
+    fn turns_go_round() {
+        assert_eq!(turn(&[1, 2], 3).unwrap(), &2);
+        assert!(turn::<u8>(&[], 0).is_err());
+    }
+}

@@ -1,0 +1,54 @@
+//! Where things are: the repository, what is generated below `target/`, the crate registry.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// The top of the repository.
+pub fn repository() -> PathBuf {
+    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
+    crate_dir.ancestors().nth(2).unwrap_or(crate_dir).to_owned()
+}
+
+/// The scripts that stand for "a few lines of Node" and "a few lines of Python".
+pub fn script(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("plain").join(name)
+}
+
+/// A directory for generated trees; it is there afterwards.
+pub fn trees() -> Result<PathBuf> {
+    made(repository().join("target/bench-trees/peers"))
+}
+
+/// Where peers are installed; it is there afterwards.
+pub fn installed() -> Result<PathBuf> {
+    made(repository().join("target/bench-peers"))
+}
+
+/// An empty directory for work that changes files.
+pub fn scratch(name: &str) -> Result<PathBuf> {
+    let dir = trees()?.join("scratch").join(name);
+    match fs::remove_dir_all(&dir) {
+        Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
+            Err(cause).with_context(|| format!("cannot empty `{}`", dir.display()))
+        }
+        _ => made(dir),
+    }
+}
+
+/// The folder with the sources of the crates that cargo has unpacked: a real tree.
+pub fn registry() -> Result<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).context("there is no home directory")?;
+    let sources = home.join("registry/src");
+    let folders = fs::read_dir(&sources).with_context(|| format!("there is no `{}`", sources.display()))?;
+    let mut folders: Vec<_> = folders.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    folders.sort();
+    folders.into_iter().next().context("cargo has not unpacked any crate")
+}
+
+fn made(dir: PathBuf) -> Result<PathBuf> {
+    fs::create_dir_all(&dir).with_context(|| format!("cannot make `{}`", dir.display()))?;
+    Ok(dir)
+}
