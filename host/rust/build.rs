@@ -5,6 +5,8 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use sha2::{Digest, Sha256};
+
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const TARGET: &str = "wasm32-wasip2";
@@ -30,9 +32,11 @@ fn embed() -> Result<()> {
         }
         None => build()?,
     };
-    let embedded = Path::new(&env::var("OUT_DIR")?).join("paddock.wasm");
-    std::fs::copy(&component, embedded)
+    let bytes = std::fs::read(&component)
         .map_err(|cause| format!("cannot read the component `{}`: {cause}", component.display()))?;
+    let name: String = Sha256::digest(&bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    println!("cargo::rustc-env=PADDOCK_COMPONENT_NAME={name}");
+    std::fs::write(Path::new(&env::var("OUT_DIR")?).join("paddock.wasm"), bytes)?;
     Ok(())
 }
 

@@ -150,8 +150,8 @@ record!(search::FileCount => response::FileCount { path, count });
 record!(search::GrepResult => response::Grep {
     matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor,
 });
-record!(shares::Findings => Findings { complete, found, used });
-record!(Findings => shares::Findings { complete, found, used });
+record!(shares::Findings => Findings { files, found, used });
+record!(Findings => shares::Findings { files, found, used });
 
 impl Lower<Result<files::ReadResult, types::Error>> for response::ReadOutcome {
     fn lower(self) -> Result<files::ReadResult, types::Error> {

@@ -112,6 +112,8 @@ pub struct Walk<'w> {
     pub max_depth: u32,
     /// Whether a limit ended the walk: [`Self::reached`] is where to go on.
     pub stopped: bool,
+    /// Go on though the time is up.
+    pub is_patient: bool,
     workspace: &'w Workspace<'w>,
     options: Rc<Options>,
     rules: Option<Rules>,
@@ -156,6 +158,7 @@ impl<'w> Walk<'w> {
             skipped: Skipped::default(),
             max_depth: options.max_depth.unwrap_or(u32::MAX),
             stopped: false,
+            is_patient: false,
             workspace,
             rules: (!options.include_ignored).then(Rules::default),
             secrets: place.secrets.clone(),
@@ -258,7 +261,7 @@ impl<'w> Walk<'w> {
     fn is_over(&mut self) -> bool {
         self.looked_at += 1;
         self.looked_at > self.workspace.policy.limits.max_entries
-            || (self.is_clock_due() && self.workspace.out_of_time())
+            || (self.is_clock_due() && !self.is_patient && self.workspace.out_of_time())
     }
 
     /// Also at the first entry of each directory, since its rules may have taken long.
@@ -352,7 +355,7 @@ impl Iterator for Walk<'_> {
                 self.pending = Some((dir.clone(), name.clone(), start));
             }
             if !passed {
-                let path = format!("{}{}", self.base, self.position);
+                let path = [self.base.as_str(), &self.position].concat();
                 let depth = u32::try_from(self.frames.len()).unwrap_or(u32::MAX);
                 return Some(Entry { dir, name, kind, path, depth, base: self.base.len() });
             }

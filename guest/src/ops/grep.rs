@@ -123,7 +123,7 @@ impl<'w> Search<'w> {
                 self.end = Some(Position { path: entry.below().to_owned(), within: Some(within) });
                 return;
             }
-            if self.workspace.out_of_time() {
+            if self.files.is_clock_due() && self.workspace.out_of_time() {
                 self.is_over = true;
                 hunt.walk.stopped = true;
                 break;
@@ -163,6 +163,13 @@ impl<'w> Hunt<'w> {
             start,
         };
         Ok(Self { walk: Walk::new(workspace, place, dir, options, VERB)?, glob: glob.map(Rc::new), within })
+    }
+
+    /// Goes past the next files, which have been searched, however long it takes.
+    fn pass(&mut self, files: usize) {
+        self.walk.is_patient = true;
+        self.take(files).for_each(drop);
+        self.walk.is_patient = false;
     }
 
     /// Where in a file the search begins.

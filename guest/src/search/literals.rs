@@ -1,10 +1,10 @@
 //! What every match of an expression has in it: a search looks for that first,
 //! since literals are found many times faster than an expression is matched.
 
-use memchr::memmem;
 use regex_syntax::hir::literal::{ExtractKind, Extractor, Literal, Seq};
 use regex_syntax::hir::{Hir, HirKind};
 
+use crate::search::pair::Pair;
 use crate::search::teddy::{MAX_LITERALS, Teddy};
 
 /// Bytes of a literal that is one of several: more would make them no rarer.
@@ -25,7 +25,7 @@ pub struct Literals {
 }
 
 enum Finder {
-    One(Box<memmem::Finder<'static>>),
+    One(Pair),
     Many(Box<Teddy>),
 }
 
@@ -41,16 +41,19 @@ impl Literals {
         }
         let literals: Vec<Vec<u8>> = seq.literals()?.iter().map(|literal| literal.as_bytes().to_vec()).collect();
         let is_ascii = literals.iter().all(|literal| literal.is_ascii());
-        let finder = match literals.as_slice() {
-            [one] => Finder::One(Box::new(memmem::Finder::new(one).into_owned())),
-            _ => Finder::Many(Box::new(Teddy::new(literals)?)),
+        let finder = match <[Vec<u8>; 1]>::try_from(literals) {
+            Ok([one]) => Finder::One(Pair::new(one)?),
+            Err(several) => Finder::Many(Box::new(Teddy::new(several)?)),
         };
         Some(Self { finder, is_match, is_ascii })
     }
 
-    /// Whether one that is found is a match itself.
-    pub fn is_match(&self) -> bool {
-        self.is_match
+    /// The literal that is all of each match, if there is one.
+    pub fn only(&self) -> Option<&[u8]> {
+        match &self.finder {
+            Finder::One(pair) if self.is_match => Some(pair.needle()),
+            _ => None,
+        }
     }
 
     /// Whether a text that has none of them has none in any other encoding of it either.
@@ -58,17 +61,11 @@ impl Literals {
         self.is_ascii
     }
 
-    /// The first that is in `text` from `at` on: where it starts, and where it ends.
-    pub fn find(&self, text: &[u8], at: usize) -> Option<(usize, usize)> {
+    /// A place in the first line from `at` on that has one; where there is only one, the place where it starts.
+    pub fn find(&self, text: &[u8], at: usize) -> Option<usize> {
         match &self.finder {
-            Finder::One(finder) => {
-                let start = at + finder.find(text.get(at..)?)?;
-                Some((start, start + finder.needle().len()))
-            }
-            Finder::Many(teddy) => {
-                let (start, which) = teddy.find(text, at)?;
-                Some((start, start + teddy.literal(which).len()))
-            }
+            Finder::One(pair) => pair.find(text, at),
+            Finder::Many(teddy) => teddy.find(text, at),
         }
     }
 }
@@ -129,7 +126,7 @@ fn share(seq: &Seq) -> Option<f64> {
 }
 
 /// How often a byte is to be met, by its rank among bytes.
-fn frequency(byte: u8) -> f64 {
+pub fn frequency(byte: u8) -> f64 {
     let rank = FREQUENT.iter().position(|frequent| *frequent == byte).unwrap_or(FREQUENT.len() + 20);
     0.2 / (rank as f64 + 2.0)
 }
@@ -145,24 +142,28 @@ mod tests {
     #[test]
     fn a_plain_text_is_its_own_match() {
         let literals = of("needle_in").unwrap();
-        assert!(literals.is_match() && literals.is_ascii());
-        assert_eq!(literals.find(b"a needle_in a", 0), Some((2, 11)));
+        assert_eq!(literals.only(), Some(b"needle_in".as_slice()));
+        assert!(literals.is_ascii());
+        assert_eq!(literals.find(b"a needle_in a", 0), Some(2));
         assert_eq!(literals.find(b"a needle_in a", 3), None);
     }
 
     #[test]
-    fn alternatives_are_found_in_the_order_of_the_expression() {
+    fn alternatives_are_all_looked_for() {
         let literals = of("sam|samwise|frodo").unwrap();
-        assert!(literals.is_match());
-        assert_eq!(literals.find(b"by samwise", 0), Some((3, 6)));
-        assert_eq!(literals.find(b"by frodo, samwise", 0), Some((3, 8)));
+        assert!(literals.only().is_none());
+        for (text, line) in [("by samwise", 0), ("by frodo, samwise", 0), ("by\nfrodo\nsam", 1), ("-\n-\nsam", 2)] {
+            let found = literals.find(text.as_bytes(), 0).unwrap();
+            assert_eq!(text[..found].matches('\n').count(), line, "{text}");
+        }
+        assert!(literals.find(b"by someone else", 0).is_none());
     }
 
     #[test]
     fn the_rarest_part_is_looked_for() {
         let literals = of("fn [a-z_]+_unchecked").unwrap();
-        assert!(!literals.is_match());
-        assert_eq!(literals.find(b"fn one() fn get_unchecked()", 0).map(|found| found.0), Some(15));
+        assert!(literals.only().is_none());
+        assert_eq!(literals.find(b"fn one() fn get_unchecked()", 0), Some(15));
         assert!(of("[a-z]+").is_none());
         assert!(of("x?y*").is_none());
         assert!(of(".").is_none());
@@ -171,14 +172,14 @@ mod tests {
     #[test]
     fn letter_case_makes_several_of_one() {
         let literals = of("(?i)needle_in_haystack").unwrap();
-        assert!(!literals.is_match());
+        assert!(literals.only().is_none());
         assert!(literals.find(b"some NeEdLe_In_HaYsTaCk", 0).is_some());
         assert!(literals.find(b"something else", 0).is_none());
     }
 
     #[test]
     fn what_is_looked_around_for_is_no_match_yet() {
-        assert!(!of(r"\bneedle\b").unwrap().is_match());
-        assert!(!of("(?m)^needle").unwrap().is_match());
+        assert!(of(r"\bneedle\b").unwrap().only().is_none());
+        assert!(of("(?m)^needle").unwrap().only().is_none());
     }
 }

@@ -62,21 +62,19 @@ impl Matcher {
     /// The first match in `text` from `at` on; what is before `at` is looked back at.
     pub fn find(&mut self, text: &[u8], at: usize) -> Option<Span> {
         let Some(literals) = &self.literals else { return self.find_within(text, at, text.len()) };
-        let (mut from, mut found) = (at, literals.find(text, at)?);
-        if literals.is_match() {
-            return Some(Span { start: found.0, end: found.1 });
+        let mut found = literals.find(text, at)?;
+        if let Some(only) = literals.only() {
+            return Some(Span { start: found, end: found + only.len() });
         }
         if self.multiline {
             return self.find_within(text, at, text.len());
         }
         loop {
-            let end = line_end(text, found.0);
-            from = from.max(line_start(text, found.0));
-            if let Some(span) = self.find_within(text, from, end) {
+            let (start, end) = (line_start(text, found).max(at), line_end(text, found));
+            if let Some(span) = self.find_within(text, start, end) {
                 return Some(span);
             }
-            from = end + 1;
-            found = self.literals.as_ref()?.find(text, from)?;
+            found = self.literals.as_ref()?.find(text, end + 1)?;
         }
     }
 

@@ -81,6 +81,11 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Bytes of the last file that were read.
+    pub fn last_read(&self) -> u64 {
+        self.offset
+    }
+
     /// Begins a file; `whole` asks for one window.
     pub fn open(&mut self, file: File, whole: bool) -> FsResult<Opened> {
         self.buffer.clear();
@@ -91,11 +96,14 @@ impl<'a> Source<'a> {
         }
         self.fill(1)?;
         let head = self.buffer.get(..HEAD).unwrap_or(&self.buffer);
-        if encoding::is_binary(head) {
-            return Ok(Opened::Binary);
-        }
-        if let Some(utf16) = utf16(head) {
-            return self.decode_whole(utf16);
+        // Nearly every file is neither, and one look for a NUL byte tells.
+        if is_utf16_marked(head) || memchr::memchr(0, head).is_some() {
+            if encoding::is_binary(head) {
+                return Ok(Opened::Binary);
+            }
+            if let Some(utf16) = utf16(head) {
+                return self.decode_whole(utf16);
+            }
         }
         if head.starts_with(b"\xef\xbb\xbf") {
             self.window = 0..3;
@@ -111,7 +119,8 @@ impl<'a> Source<'a> {
         self.buffer.drain(..self.window.end);
         self.window = 0..0;
         self.fill(WINDOW)?;
-        let mut end = self.end_of_lines(0);
+        // The rest of a file is a window whatever it ends with.
+        let mut end = if self.ended { None } else { self.end_of_lines(0) };
         while end.is_none() && !self.ended && self.buffer.len() < MAX_LINE {
             let had = self.buffer.len();
             self.fill(had + WINDOW)?;
@@ -188,10 +197,10 @@ impl Legacy {
     }
 }
 
+fn is_utf16_marked(head: &[u8]) -> bool {
+    head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff")
+}
+
 fn utf16(head: &[u8]) -> Option<&'static Encoding> {
-    let marked = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
-    if !marked && memchr::memchr(0, head).is_none() {
-        return None;
-    }
     Some(encoding::detect(head).encoding).filter(|encoding| *encoding == UTF_16LE || *encoding == UTF_16BE)
 }

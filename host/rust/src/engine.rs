@@ -5,12 +5,16 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use wasmtime::component::{Component, Linker};
-use wasmtime::{Cache, Config, Enabled, Engine, PoolingAllocationConfig};
+use wasmtime::component::Linker;
+use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 
 use crate::bindings::FileToolsPre;
+use crate::cache;
 use crate::error::Error;
 use crate::sandbox::State;
+
+/// The start of the component's SHA-256, by which what was compiled of it is found again.
+const COMPONENT_NAME: &str = env!("PADDOCK_COMPONENT_NAME");
 
 /// The component itself, as the build made it.
 pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/paddock.wasm"));
@@ -41,7 +45,7 @@ impl Runtime {
         let engine = Engine::new(config().allocation_strategy(pool(true)))
             .or_else(|_| Engine::new(config().allocation_strategy(pool(false))))
             .or_else(|_| Engine::new(&config()))?;
-        let component = Component::new(&engine, COMPONENT)?;
+        let component = cache::component(&engine, COMPONENT, COMPONENT_NAME)?;
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
         crate::wasi::add_to_linker(&mut linker)?;
@@ -62,8 +66,6 @@ fn config() -> Config {
     config.epoch_interruption(true);
     config.memory_init_cow(true);
     config.concurrency_support(false);
-    // Without a directory that it can write to, each start compiles again.
-    config.cache(Cache::from_file(None).ok());
     config
 }
 

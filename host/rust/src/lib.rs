@@ -42,9 +42,11 @@
 //! [`Workspace::call`] blocks its thread, in a tokio runtime too;
 //! [`Workspace::call_async`] does not. [`Workspace::memory`] is a workspace that
 //! touches no disk. The engine and the compiled component are made at the first
-//! call and shared by the process; wasmtime caches the compiled code on disk.
+//! call and shared by the process; the compiled code is kept in the user's cache
+//! directory, or in `PADDOCK_CACHE_DIR`.
 
 mod bindings;
+mod cache;
 mod engine;
 mod error;
 mod limits;

@@ -34,9 +34,6 @@ pub struct Limits {
     /// Bytes of memory of the guest. Default: 256 MiB.
     #[serde(skip_serializing)]
     pub max_memory_bytes: Option<usize>,
-    /// Threads of one search. Default: as many as there are processors, at most 8, as far as no other search has them.
-    #[serde(skip_serializing)]
-    pub max_threads: Option<usize>,
 }
 
 impl Limits {

@@ -33,6 +33,7 @@ struct Inner {
     state: Option<StateDir>,
     environment: Vec<(String, String)>,
     limits: Limits,
+    threads: Option<usize>,
     /// The guest that has the tree, over the memory backend. It is none after a trap, since the tree went with it.
     kept: Option<Mutex<Option<Sandbox>>>,
 }
@@ -44,6 +45,7 @@ pub struct Builder {
     policy: Policy,
     environment: Vec<(String, String)>,
     state: StateChoice,
+    threads: Option<usize>,
 }
 
 impl Builder {
@@ -94,6 +96,13 @@ impl Builder {
         self
     }
 
+    /// How many threads one search may use: as many as there are processors, at most 8, unless this is called.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
     /// An environment variable for the guest.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
@@ -125,7 +134,7 @@ impl Builder {
         let policy = self.policy.environment(Backend::Wasi, &mounts)?;
         environment.push(("PADDOCK_POLICY".to_owned(), policy));
         let limits = self.policy.limits;
-        Ok(Workspace(Arc::new(Inner { mounts, state, environment, limits, kept: None })))
+        Ok(Workspace(Arc::new(Inner { mounts, state, environment, limits, threads: self.threads, kept: None })))
     }
 
     fn mounts(&self) -> Result<Vec<Mount>, Error> {
@@ -161,7 +170,8 @@ impl Workspace {
     pub fn memory(policy: Policy) -> Result<Self, Error> {
         let text = policy.environment(Backend::Memory, &[])?;
         let environment = vec![("PADDOCK_POLICY".to_owned(), text)];
-        let mut inner = Inner { mounts: Vec::new(), state: None, environment, limits: policy.limits, kept: None };
+        let mut inner =
+            Inner { mounts: Vec::new(), state: None, environment, limits: policy.limits, threads: None, kept: None };
         let sandbox = inner.sandbox(&[], inner.control(&CallOptions::default()));
         inner.kept = Some(Mutex::new(Some(sandbox.map_err(|error| Error::Component(error.message))?)));
         Ok(Self(Arc::new(inner)))
@@ -265,7 +275,7 @@ impl Inner {
         if let Some(answer) = leader.run(control.clone(), begin)? {
             return Ok(answer);
         }
-        let threads = self.limits.max_threads.unwrap_or_else(parallel::default_threads);
+        let threads = self.threads.unwrap_or_else(parallel::default_threads);
         let mut leader = parallel::search(leader, &control, threads, |control| self.sandbox(&mounts, control))?;
         leader.run(control, finish)
     }
@@ -335,8 +345,14 @@ pub fn component() -> &'static [u8] {
 
 /// A guest without a directory is enough to tell what tools there are.
 fn bare() -> Workspace {
-    let inner =
-        Inner { mounts: Vec::new(), state: None, environment: Vec::new(), limits: Limits::default(), kept: None };
+    let inner = Inner {
+        mounts: Vec::new(),
+        state: None,
+        environment: Vec::new(),
+        limits: Limits::default(),
+        threads: None,
+        kept: None,
+    };
     Workspace(Arc::new(inner))
 }
 

@@ -3,7 +3,7 @@
 use crate::fs::{Dir, Fault, FsResult, Open};
 use crate::ops::grep::page::{End, Page, Progress, Within};
 use crate::request::{self, GrepOutput};
-use crate::response::{FileCount, Grep};
+use crate::response::{FileCount, Grep, Skipped};
 use crate::search::matcher::Matcher;
 use crate::search::scan::Scan;
 use crate::search::source::{Opened, Source};
@@ -15,8 +15,24 @@ pub struct Files<'w> {
     args: &'w request::Grep,
     matcher: Matcher,
     source: Source<'w>,
+    /// Bytes read, with so many for each file, at the last look at the clock.
+    clocked: u64,
     /// What was found.
     pub page: Page<'w>,
+}
+
+/// Bytes between two looks at the clock, and how many a file counts for beside its own.
+const BYTES_PER_CLOCK: u64 = 1024 * 1024;
+const BYTES_PER_FILE: u64 = 16 * 1024;
+
+/// How much was found at a time.
+pub struct Mark {
+    matches: usize,
+    files: usize,
+    files_searched: u64,
+    skipped: Skipped,
+    used: usize,
+    bytes_read: u64,
 }
 
 impl<'w> Files<'w> {
@@ -24,7 +40,7 @@ impl<'w> Files<'w> {
     pub fn new(workspace: &'w Workspace<'w>, args: &'w request::Grep, matcher: Matcher) -> Self {
         let limits = &workspace.policy.limits;
         let source = Source::new(workspace.fs, limits.max_file_bytes, matcher.needs_utf8);
-        Self { workspace, args, matcher, source, page: Page::new(args, limits.max_result_bytes) }
+        Self { workspace, args, matcher, source, clocked: 0, page: Page::new(args, limits.max_result_bytes) }
     }
 
     /// Bytes read so far.
@@ -38,6 +54,40 @@ impl<'w> Files<'w> {
         let page = std::mem::replace(&mut self.page, empty);
         let bytes_searched = page.result.bytes_searched + std::mem::take(&mut self.source.bytes_read);
         (Grep { bytes_searched, ..page.result }, page.used)
+    }
+
+    /// Whether it is time to look at the clock, after a file.
+    pub fn is_clock_due(&mut self) -> bool {
+        self.clocked += BYTES_PER_FILE + self.source.last_read();
+        let is_due = self.clocked >= BYTES_PER_CLOCK;
+        if is_due {
+            self.clocked = 0;
+        }
+        is_due
+    }
+
+    /// How much was found so far.
+    pub fn mark(&self) -> Mark {
+        let result = &self.page.result;
+        Mark {
+            matches: result.matches.len(),
+            files: result.files.len(),
+            files_searched: result.files_searched,
+            skipped: result.skipped,
+            used: self.page.used,
+            bytes_read: self.source.bytes_read,
+        }
+    }
+
+    /// Forgets what was found since.
+    pub fn back_to(&mut self, mark: Mark) {
+        let result = &mut self.page.result;
+        result.matches.truncate(mark.matches);
+        result.files.truncate(mark.files);
+        result.files_searched = mark.files_searched;
+        result.skipped = mark.skipped;
+        self.page.used = mark.used;
+        self.source.bytes_read = mark.bytes_read;
     }
 
     /// Searches one of many files: one that cannot be searched is counted.

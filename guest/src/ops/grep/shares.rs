@@ -40,9 +40,9 @@ struct Share<'w> {
 
 /// What a helper found in one share.
 pub struct Findings {
-    /// Whether the share was searched to its end.
-    pub complete: bool,
-    /// What was found; of what was left out, only what the walk did not see.
+    /// How many of its files were searched to their end, the first ones: all, unless a page was full or the time up.
+    pub files: u64,
+    /// What was found in them; of what was left out, only what the walk did not see.
     pub found: Grep,
     /// Bytes of text in it, as a page counts them.
     pub used: u64,
@@ -99,16 +99,20 @@ impl<'w> Lead<'w> {
     pub fn join(&mut self, findings: Findings) -> bool {
         let Some(share) = self.out.pop_front() else { return true };
         let used = usize::try_from(findings.used).unwrap_or(usize::MAX);
-        if !(findings.complete && self.search.files.page.append(findings.found, used)) {
-            self.search_again(share);
+        let fits = self.search.files.page.append(findings.found, used);
+        let done = if fits { usize::try_from(findings.files).unwrap_or(usize::MAX) } else { 0 };
+        if done < share.files {
+            self.go_on_from(share, done);
         }
         self.search.is_over
     }
 
-    /// Searches a share as if nobody had: where the page ends in it, it has to end at the very match.
-    fn search_again(&mut self, share: Share<'w>) {
-        let ahead = self.search.hunt.replace(share.before);
-        self.search.advance(share.files);
+    /// Searches what is left of a share as if there were no helpers: a page has to end at the very match.
+    fn go_on_from(&mut self, share: Share<'w>, done: usize) {
+        let mut hunt = share.before;
+        hunt.pass(done);
+        let ahead = self.search.hunt.replace(hunt);
+        self.search.advance(share.files - done);
         if !self.search.is_over {
             self.search.hunt = ahead;
         }
@@ -132,8 +136,9 @@ impl<'w> Lead<'w> {
 pub struct Helper<'w> {
     workspace: &'w Workspace<'w>,
     files: Files<'w>,
-    /// Path of the directory searched as results show it, with a `/` unless empty.
-    base: String,
+    /// Path of the last file searched as results show it, and how much of it is that of the directory searched.
+    shown: String,
+    base: usize,
     /// The directories from it down to the last one searched, each with its path below it.
     trail: Vec<(String, Dir)>,
 }
@@ -143,29 +148,35 @@ impl<'w> Helper<'w> {
     pub fn enlist(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
         let files = Files::new(workspace, args, Matcher::new(args)?);
         let (place, dir) = search::directory(workspace, &args.path, VERB)?;
-        Ok(Self { workspace, files, base: place.base(), trail: vec![(String::new(), dir)] })
+        let shown = place.base();
+        Ok(Self { workspace, files, base: shown.len(), shown, trail: vec![(String::new(), dir)] })
     }
 
     /// Searches a share.
     pub fn look(&mut self, share: &str) -> Findings {
-        let mut complete = true;
+        let mut files = 0;
         for path in share.split_terminator(PATH_END) {
-            let end = self.file(path);
-            if !matches!(end, End::Done) || self.workspace.out_of_time() {
-                complete = false;
+            let before = self.files.mark();
+            if matches!(self.file(path), End::Page(_)) {
+                self.files.back_to(before);
+                break;
+            }
+            files += 1;
+            if self.files.is_clock_due() && self.workspace.out_of_time() {
                 break;
             }
         }
         let (found, used) = self.files.take();
-        Findings { complete, found, used: used as u64 }
+        Findings { files, found, used: used as u64 }
     }
 
     fn file(&mut self, path: &str) -> End {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         match self.enter(above) {
             Ok(dir) => {
-                let shown = format!("{}{path}", self.base);
-                self.files.one_of_many(&dir, name, &shown, Within::default())
+                self.shown.truncate(self.base);
+                self.shown.push_str(path);
+                self.files.one_of_many(&dir, name, &self.shown, Within::default())
             }
             Err(fault) => {
                 self.files.count(&fault);

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
@@ -26,6 +27,10 @@ pub(crate) struct Options {
     /// Let nothing be changed
     #[arg(long)]
     read_only: bool,
+
+    /// Threads that one search may use [default: as many as there are processors, at most 8]
+    #[arg(long, value_name = "N", env = "PADDOCK_THREADS", hide_env = true)]
+    threads: Option<NonZeroUsize>,
 
     /// Where to keep journals and the lock [default: below the user's state directory]
     #[arg(long, value_name = "DIR")]
@@ -60,6 +65,9 @@ impl Options {
         }
         if self.read_only {
             builder = builder.read_only();
+        }
+        if let Some(threads) = self.threads {
+            builder = builder.threads(threads.get());
         }
         if let Some(directory) = &self.state_dir {
             builder = builder.state_dir(directory);

@@ -6,6 +6,8 @@ use paddock::Outcome;
 use paddock::types::Tool;
 use rmcp::model::{self, CallToolResult, ContentBlock, ToolAnnotations};
 
+use super::splice::Marks;
+
 /// A tool as `tools/list` shows it.
 pub(super) fn tool(tool: Tool) -> serde_json::Result<model::Tool> {
     let input: model::JsonObject = serde_json::from_str(&tool.input_schema)?;
@@ -22,11 +24,12 @@ pub(super) fn tool(tool: Tool) -> serde_json::Result<model::Tool> {
 }
 
 /// How a call ended. A failure has no structured content, since that would have to be what the output schema says.
-pub(super) fn result(outcome: &Outcome) -> CallToolResult {
-    let text = vec![ContentBlock::text(outcome.text.clone())];
+pub(super) fn result(outcome: Outcome, marks: &Marks) -> CallToolResult {
+    let text = vec![ContentBlock::text(outcome.text)];
     if outcome.ok {
         let mut result = CallToolResult::success(text);
-        result.structured_content = Some(outcome.value());
+        let json: Box<str> = outcome.result.into();
+        result.structured_content = Some(marks.put(json.into_string()));
         result
     } else {
         CallToolResult::error(text)

@@ -9,6 +9,7 @@ use rmcp::ServiceExt;
 
 mod convert;
 mod server;
+mod splice;
 
 /// How long a call may go on after the client has gone.
 const GRACE: Duration = Duration::from_secs(1);
@@ -23,8 +24,10 @@ pub(crate) fn run(workspace: &Workspace, dialect: &str) -> anyhow::Result<ExitCo
 }
 
 async fn serve(workspace: Workspace, dialect: String) -> anyhow::Result<()> {
-    let server = server::Server::new(workspace, dialect);
-    match server.serve(rmcp::transport::stdio()).await {
+    let marks = splice::Marks::default();
+    let (input, output) = rmcp::transport::stdio();
+    let server = server::Server::new(workspace, dialect, marks.clone());
+    match server.serve((input, splice::Splice::new(marks, output))).await {
         Ok(service) => service.waiting().await.map(|_| ()).map_err(Into::into),
         // A client that goes before it has said anything wanted nothing.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),

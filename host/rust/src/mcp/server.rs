@@ -13,6 +13,7 @@ use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 
 use super::convert;
+use super::splice::Marks;
 
 const INSTRUCTIONS: &str = "\
 File tools confined to one workspace. Paths are relative to it and use `/`. \
@@ -30,12 +31,13 @@ const INTERVAL: Duration = Duration::from_millis(250);
 pub(super) struct Server {
     workspace: Workspace,
     dialect: String,
+    marks: Marks,
     tools: OnceLock<Vec<Tool>>,
 }
 
 impl Server {
-    pub(super) fn new(workspace: Workspace, dialect: String) -> Self {
-        Self { workspace, dialect, tools: OnceLock::new() }
+    pub(super) fn new(workspace: Workspace, dialect: String, marks: Marks) -> Self {
+        Self { workspace, dialect, marks, tools: OnceLock::new() }
     }
 
     /// The tools, asked for once: compiling the component takes a while where no cache has it.
@@ -84,7 +86,7 @@ impl ServerHandler for Server {
         }
         let arguments = serde_json::Value::Object(request.arguments.unwrap_or_default()).to_string();
         let outcome = self.call(&request.name, &arguments, &context).await;
-        Ok(CallToolResponse::Complete(convert::result(&outcome)))
+        Ok(CallToolResponse::Complete(convert::result(outcome, &self.marks)))
     }
 }
 

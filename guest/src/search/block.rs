@@ -15,7 +15,7 @@ pub const LANES: usize = 16;
 #[cfg(all(target_family = "wasm", target_feature = "simd128"))]
 mod vector {
     use core::arch::wasm32::{
-        u8x16_shr, u8x16_splat, u8x16_swizzle, v128, v128_and, v128_any_true, v128_load, v128_store,
+        u8x16_eq, u8x16_shr, u8x16_splat, u8x16_swizzle, v128, v128_and, v128_any_true, v128_load, v128_or, v128_store,
     };
 
     use super::LANES;
@@ -37,7 +37,7 @@ mod vector {
             if let Some(entry) = bytes.get_mut(usize::from(half)) {
                 *entry |= bits;
             }
-            self.0 = Block::load(&bytes, 0).0;
+            self.0 = Block::load(&bytes).0;
         }
     }
 
@@ -46,20 +46,17 @@ mod vector {
     pub struct Block(v128);
 
     impl Block {
-        /// All bits set.
+        /// The same byte in every place.
         #[inline(always)]
-        pub fn ones() -> Self {
-            Self(u8x16_splat(u8::MAX))
+        pub fn of(byte: u8) -> Self {
+            Self(u8x16_splat(byte))
         }
 
-        /// The bytes of `text` from `at` on; zeroes where it has not as many.
+        /// These bytes.
         #[inline(always)]
-        pub fn load(text: &[u8], at: usize) -> Self {
-            match text.get(at..at + LANES) {
-                #[expect(unsafe_code, reason = "the slice has the sixteen bytes that are loaded, of any alignment")]
-                Some(bytes) => Self(unsafe { v128_load(bytes.as_ptr().cast()) }),
-                None => Self(u8x16_splat(0)),
-            }
+        pub fn load(bytes: &[u8; LANES]) -> Self {
+            #[expect(unsafe_code, reason = "the array has the sixteen bytes that are loaded, of any alignment")]
+            Self(unsafe { v128_load(bytes.as_ptr().cast()) })
         }
 
         /// The low half of each byte.
@@ -84,6 +81,18 @@ mod vector {
         #[inline(always)]
         pub fn and(self, other: Self) -> Self {
             Self(v128_and(self.0, other.0))
+        }
+
+        /// The bits that one of both has.
+        #[inline(always)]
+        pub fn or(self, other: Self) -> Self {
+            Self(v128_or(self.0, other.0))
+        }
+
+        /// All bits where both have the same byte, none elsewhere.
+        #[inline(always)]
+        pub fn equals(self, other: Self) -> Self {
+            Self(u8x16_eq(self.0, other.0))
         }
 
         /// Whether any bit is set.
@@ -126,14 +135,14 @@ mod plain {
     pub struct Block([u8; LANES]);
 
     impl Block {
-        /// All bits set.
-        pub fn ones() -> Self {
-            Self([u8::MAX; LANES])
+        /// The same byte in every place.
+        pub fn of(byte: u8) -> Self {
+            Self([byte; LANES])
         }
 
-        /// The bytes of `text` from `at` on; zeroes where it has not as many.
-        pub fn load(text: &[u8], at: usize) -> Self {
-            Self(text.get(at..at + LANES).and_then(|bytes| bytes.try_into().ok()).unwrap_or_default())
+        /// These bytes.
+        pub fn load(bytes: &[u8; LANES]) -> Self {
+            Self(*bytes)
         }
 
         /// The low half of each byte.
@@ -156,6 +165,20 @@ mod plain {
             let mut both = self.0;
             both.iter_mut().zip(other.0).for_each(|(byte, other)| *byte &= other);
             Self(both)
+        }
+
+        /// The bits that one of both has.
+        pub fn or(self, other: Self) -> Self {
+            let mut all = self.0;
+            all.iter_mut().zip(other.0).for_each(|(byte, other)| *byte |= other);
+            Self(all)
+        }
+
+        /// All bits where both have the same byte, none elsewhere.
+        pub fn equals(self, other: Self) -> Self {
+            let mut same = self.0;
+            same.iter_mut().zip(other.0).for_each(|(byte, other)| *byte = if *byte == other { u8::MAX } else { 0 });
+            Self(same)
         }
 
         /// Whether any bit is set.

@@ -1,0 +1,107 @@
+//! One literal searched for by the two of its bytes that are rarest, many places
+//! at a time; where both are, it is compared in full.
+
+use crate::search::block::{Block, LANES};
+use crate::search::literals::frequency;
+
+/// Places that are looked at before asking whether one of them may be it.
+const STRIDE: usize = 4 * LANES;
+
+/// A literal of at least one byte.
+pub struct Pair {
+    needle: Vec<u8>,
+    /// Where its rarest byte is, and the rarest of the others.
+    first: usize,
+    second: usize,
+    blocks: (Block, Block),
+}
+
+impl Pair {
+    /// None where the literal is empty.
+    pub fn new(needle: Vec<u8>) -> Option<Self> {
+        let mut places: Vec<usize> = (0..needle.len()).collect();
+        let rarity = |place: &usize| needle.get(*place).map_or(1.0, |byte| frequency(*byte));
+        places.sort_by(|a, b| rarity(a).total_cmp(&rarity(b)));
+        let first = *places.first()?;
+        let other = places.iter().find(|place| needle.get(**place) != needle.get(first));
+        let second = other.or(places.get(1)).copied().unwrap_or(first);
+        let block = |place: usize| needle.get(place).map(|byte| Block::of(*byte));
+        Some(Self { blocks: (block(first)?, block(second)?), needle, first, second })
+    }
+
+    /// The literal.
+    pub fn needle(&self) -> &[u8] {
+        &self.needle
+    }
+
+    /// Where it first is from `at` on.
+    pub fn find(&self, text: &[u8], at: usize) -> Option<usize> {
+        let (firsts, seconds) = (text.get(at + self.first..)?, text.get(at + self.second..)?);
+        let (firsts, seconds) = (firsts.as_chunks::<STRIDE>().0, seconds.as_chunks::<STRIDE>().0);
+        let mut done = at;
+        for (first, second) in firsts.iter().zip(seconds) {
+            if self.may_be_in(first, second)
+                && let Some(found) = (done..done + STRIDE).find(|at| self.is_at(text, *at))
+            {
+                return Some(found);
+            }
+            done += STRIDE;
+        }
+        // The rest has less than a stride, and what the literal has behind its two bytes.
+        (done..text.len()).find(|at| self.is_at(text, *at))
+    }
+
+    /// Whether one of the places has both bytes.
+    #[inline(always)]
+    fn may_be_in(&self, first: &[u8; STRIDE], second: &[u8; STRIDE]) -> bool {
+        let (firsts, seconds) = (first.as_chunks::<LANES>().0, second.as_chunks::<LANES>().0);
+        let mut any = Block::of(0);
+        for (first, second) in firsts.iter().zip(seconds) {
+            let (first, second) = (Block::load(first), Block::load(second));
+            any = any.or(first.equals(self.blocks.0).and(second.equals(self.blocks.1)));
+        }
+        any.any()
+    }
+
+    fn is_at(&self, text: &[u8], at: usize) -> bool {
+        // Nearly all places end here, and cheaply.
+        text.get(at + self.first) == self.needle.get(self.first)
+            && text.get(at..).is_some_and(|rest| rest.starts_with(&self.needle))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_finds_what_a_plain_search_finds(
+            needle in prop::collection::vec(97u8..100, 1..8),
+            text in prop::collection::vec(97u8..101, 0..300),
+            at in 0usize..310,
+        ) {
+            let pair = Pair::new(needle.clone()).unwrap();
+            let plain = (at..text.len()).find(|at| text[*at..].starts_with(&needle));
+            prop_assert_eq!(pair.find(&text, at), plain);
+        }
+
+        #[test]
+        fn it_finds_any_literal_anywhere(
+            needle in prop::collection::vec(any::<u8>(), 1..40),
+            before in prop::collection::vec(any::<u8>(), 0..200),
+            after in prop::collection::vec(any::<u8>(), 0..100),
+        ) {
+            let pair = Pair::new(needle.clone()).unwrap();
+            let text = [before, needle.clone(), after].concat();
+            let plain = (0..text.len()).find(|at| text[*at..].starts_with(&needle));
+            prop_assert_eq!(pair.find(&text, 0), plain);
+        }
+    }
+
+    #[test]
+    fn an_empty_literal_is_none() {
+        assert!(Pair::new(Vec::new()).is_none());
+    }
+}
