@@ -12,6 +12,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use paddock::{Policy, Workspace};
 use serde_json::json;
 
+#[allow(dead_code, reason = "no bench needs every tree")]
 mod trees;
 
 criterion_group!(benches, calls, reads, changes, listings, searches, start);

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use paddock::{Limits, Workspace};
 use serde_json::json;
 
+#[allow(dead_code, reason = "no bench needs every tree")]
 mod trees;
 
 /// Bytes of memory that a guest may have in all of this.

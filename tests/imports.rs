@@ -48,12 +48,14 @@ fn the_component_exports_the_worlds_interfaces() {
     let engine = Engine::default();
     let component = Component::new(&engine, paddock::component()).unwrap();
     let exports: Vec<String> = component.component_type().exports(&engine).map(|(name, _)| name.to_owned()).collect();
-    let expected = ["types", "files", "search", "tools", "session"].map(|name| format!("paddock:files/{name}@0.1.0"));
+    let expected =
+        ["types", "files", "search", "tools", "session", "shares"].map(|name| format!("paddock:files/{name}@0.1.0"));
     assert_eq!(exports, expected);
 }
 
 #[test]
 fn the_component_is_small() {
-    // The debug build of the tests embeds the same component as a release.
-    assert!(paddock::component().len() <= 2_500_000, "{} bytes", paddock::component().len());
+    // The debug build of the tests embeds the same component as a release. Built for size alone it
+    // would have 2.5 MB, and a search would take a sixth longer.
+    assert!(paddock::component().len() <= 3_150_000, "{} bytes", paddock::component().len());
 }

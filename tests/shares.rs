@@ -1,5 +1,13 @@
 //! A search by several guests answers what one guest would answer, to the byte.
 
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -157,4 +165,36 @@ fn a_search_that_runs_out_of_time_goes_on_where_it_was() {
         pages.flat_map(|page| page["result"]["files"].as_array().unwrap().clone()).collect::<Vec<_>>()
     };
     assert_eq!(counts(&pages(&hurried, &arguments)), counts(&all));
+}
+
+/// Searches that take all their time, in as many workspaces as there are threads for many times over.
+#[test]
+fn a_short_call_waits_for_no_search() {
+    let top = tempfile::tempdir().unwrap();
+    slow_tree(top.path());
+    let limits = Limits { max_time_ms: Some(1_500), ..Limits::default() };
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let mut times: Vec<Duration> = std::thread::scope(|scope| {
+        for _ in 0..16 {
+            let builder = Workspace::builder().root(top.path()).no_state_dir().limits(limits.clone());
+            let searching = builder.build().unwrap();
+            let is_over = &is_over;
+            scope.spawn(move || {
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    searching.call("grep", r#"{"pattern": "nowhere"}"#);
+                }
+            });
+        }
+        let reading = workspace(top.path(), 4);
+        let times = (0..40).map(|_| {
+            let started = Instant::now();
+            assert!(reading.call("read_file", r#"{"path": "b1.txt"}"#).ok);
+            started.elapsed()
+        });
+        let times = times.collect();
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        times
+    });
+    times.sort();
+    assert!(times[20] < Duration::from_millis(500), "{times:?}");
 }

@@ -48,6 +48,14 @@ impl tools::Guest for Component {
         let outcome = with_fs(|fs, policy| Ok(engine::call(fs, policy, &dialect, &name, &arguments)));
         outcome.unwrap_or_else(engine::Outcome::failed).lower()
     }
+
+    fn begin(dialect: String, name: String, arguments: String) -> Option<tools::Outcome> {
+        shares::begin(&dialect, &name, &arguments).lower()
+    }
+
+    fn finish() -> tools::Outcome {
+        shares::finish().lower()
+    }
 }
 
 impl files::Guest for Component {
@@ -175,12 +183,16 @@ const FIRST_GROWTH_BYTES: usize = 512 * 1024;
 
 /// Calls with the file system that the policy names.
 fn with_fs<T>(call: impl FnOnce(&dyn Filesystem, &Policy) -> Result<T>) -> Result<T> {
-    drop(std::hint::black_box(Vec::<u8>::with_capacity(FIRST_GROWTH_BYTES)));
+    first_growth();
     let policy = policy()?;
     match policy.backend {
         Backend::Wasi => call(&WasiFs, &policy),
         Backend::Memory => MEMORY.with(|memory| call(memory, &policy)),
     }
+}
+
+fn first_growth() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(FIRST_GROWTH_BYTES)));
 }
 
 /// What the host allows.

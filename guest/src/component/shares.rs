@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use super::bindings::exports::paddock::files::{search, shares, tools, types};
+use super::bindings::exports::paddock::files::{search, shares, types};
 use super::convert::Lower;
 use super::{Component, policy};
 use crate::dialect::Dialect;
@@ -26,23 +26,6 @@ enum Part {
 }
 
 impl shares::Guest for Component {
-    fn begin(dialect: String, name: String, arguments: String) -> Option<tools::Outcome> {
-        let outcome = Dialect::find(&dialect).map_or_else(
-            |error| Some(Outcome::failed(error)),
-            |dialect| match dialect.request(&name, &arguments) {
-                Ok(Request::Grep(args)) if is_on_disk() => {
-                    let answer = lead(args, Some(dialect)).transpose()?;
-                    Some(Outcome::of(dialect, answer.map(|grep| (Response::Grep(grep), Vec::new()))))
-                }
-                Ok(request) => {
-                    Some(Outcome::of(dialect, super::with_fs(|fs, policy| engine::run(fs, policy, &request))))
-                }
-                Err(error) => Some(Outcome::of(dialect, Err(error))),
-            },
-        );
-        outcome.lower()
-    }
-
     fn begin_grep(args: search::GrepArgs) -> Option<std::result::Result<search::GrepResult, types::Error>> {
         if !is_on_disk() {
             return Some(<Component as search::Guest>::grep(args));
@@ -59,19 +42,11 @@ impl shares::Guest for Component {
     }
 
     fn next() -> std::result::Result<Option<String>, types::Error> {
-        leading(Lead::next)
+        leading(Lead::next_share)
     }
 
     fn join(findings: shares::Findings) -> std::result::Result<bool, types::Error> {
         leading(|lead| lead.join(findings.lower()))
-    }
-
-    fn finish() -> tools::Outcome {
-        let outcome = match PART.replace(Part::None) {
-            Part::Lead(lead, Some(dialect)) => Outcome::of(dialect, Ok((Response::Grep(lead.finish()), Vec::new()))),
-            _ => Outcome::failed(no_part()),
-        };
-        outcome.lower()
     }
 
     fn finish_grep() -> std::result::Result<search::GrepResult, types::Error> {
@@ -91,6 +66,30 @@ impl shares::Guest for Component {
             _ => Err(no_part()),
         });
         found.map(Lower::lower).map_err(Lower::lower)
+    }
+}
+
+/// Makes a call. None where it is a search that goes on.
+pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
+    let dialect = match Dialect::find(dialect) {
+        Ok(dialect) => dialect,
+        Err(error) => return Some(Outcome::failed(error)),
+    };
+    let answer = match dialect.request(name, arguments) {
+        Ok(Request::Grep(args)) if is_on_disk() => {
+            lead(args, Some(dialect)).transpose()?.map(|grep| (Response::Grep(grep), Vec::new()))
+        }
+        Ok(request) => super::with_fs(|fs, policy| engine::run(fs, policy, &request)),
+        Err(error) => Err(error),
+    };
+    Some(Outcome::of(dialect, answer))
+}
+
+/// Ends a call that [`begin`] began.
+pub fn finish() -> Outcome {
+    match PART.replace(Part::None) {
+        Part::Lead(lead, Some(dialect)) => Outcome::of(dialect, Ok((Response::Grep(lead.finish()), Vec::new()))),
+        _ => Outcome::failed(no_part()),
     }
 }
 

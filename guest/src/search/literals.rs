@@ -1,19 +1,14 @@
 //! What every match of an expression has in it: a search looks for that first,
 //! since literals are found many times faster than an expression is matched.
 
+use paddock_scan::{MAX_LITERALS, Pair, Teddy, frequency};
 use regex_syntax::hir::literal::{ExtractKind, Extractor, Literal, Seq};
 use regex_syntax::hir::{Hir, HirKind};
-
-use crate::search::pair::Pair;
-use crate::search::teddy::{MAX_LITERALS, Teddy};
 
 /// Bytes of a literal that is one of several: more would make them no rarer.
 const MAX_BYTES: usize = 8;
 /// The share of places that may look like a match for a look at literals to pay.
 const MAX_SHARE: f64 = 0.02;
-
-/// The bytes of texts and programs, most frequent first; what is not here is rarer.
-const FREQUENT: &[u8] = b" etaoinsrlcdupmfh_gb.y,()-vw\"=;:0/k1x*{}'2TSAEICR>3<NL#&OPDMFq4j6z5U8[]+B97V";
 
 /// Where a match can be.
 pub struct Literals {
@@ -123,12 +118,6 @@ fn share(seq: &Seq) -> Option<f64> {
             bytes => Some(bytes.iter().map(|byte| frequency(*byte)).product::<f64>()),
         })
         .sum()
-}
-
-/// How often a byte is to be met, by its rank among bytes.
-pub fn frequency(byte: u8) -> f64 {
-    let rank = FREQUENT.iter().position(|frequent| *frequent == byte).unwrap_or(FREQUENT.len() + 20);
-    0.2 / (rank as f64 + 2.0)
 }
 
 #[cfg(test)]

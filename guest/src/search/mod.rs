@@ -1,17 +1,14 @@
 //! What the searching operations share: cursors, globs, pages in an order, and
 //! the search in one file.
 
-mod block;
 pub mod cursor;
 pub mod glob;
 mod literals;
 pub mod matcher;
 pub mod page;
-mod pair;
 pub mod render;
 pub mod scan;
 pub mod source;
-mod teddy;
 
 use crate::error::{Code, Result};
 use crate::fs::Dir;

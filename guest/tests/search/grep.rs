@@ -39,6 +39,29 @@ proptest! {
         prop_assert_eq!(found, plainly(pattern, &text));
     }
 
+    /// Patterns of which some literals are looked for first, in texts that are full of parts of them.
+    #[test]
+    fn finds_what_has_literals_in_it(
+        text in "(need|needle|NEEDLE|ſtop|stop|STOP|kelvin|\u{212a}elvin|_in|xx_get|get_|[ a-e_]{1,9}|\n|\r\n){0,60}",
+        pattern in prop::sample::select(vec![
+            "needle", "needle_in", "needle|stop|xx_get", "need|needle", "(?i)needle", "(?i)stop", "(?i)kelvin",
+            "[a-e]+_get_", "xx_get_?[a-e]*", "\\bstop\\b", "^needle", "stop$", "(needle|stop)_in", "ne{2}dle[_ ]in",
+            "(?i)(needle|xx_get)[ a-e]", "kelvin|needle.*stop", "_in(?:needle)+", ".*needle", "[^n]eedle", "stop.?", "ſtop",
+        ]),
+    ) {
+        let fs = memory();
+        put(&fs, "t", text.as_bytes());
+        let mut args = search(pattern);
+        args.limit = 10_000;
+        let found: Vec<_> = searched(&fs, args.clone()).matches.into_iter().map(|m| (m.line, m.text, m.match_start)).collect();
+        prop_assert_eq!(found, plainly(pattern, &text));
+        args.multiline = true;
+        args.output = GrepOutput::Count;
+        let counted = searched(&fs, args).files.first().map_or(0, |file| file.count.unwrap_or(0));
+        let whole = regex::RegexBuilder::new(pattern).multi_line(true).crlf(true).build().unwrap();
+        prop_assert_eq!(counted, whole.find_iter(&text).filter(|found| found.start() < text.len()).count() as u64);
+    }
+
     #[test]
     fn shows_each_line_around_a_match_once(text in "[ab]{0,2}(\n[ab]{0,2}){0,20}", before in 0_u32..4, after in 0_u32..4) {
         let fs = memory();
@@ -130,6 +153,10 @@ fn other_encodings_are_shown_as_utf8() {
     assert_eq!(shown, [("bom", "needle", 0, 1), ("latin", "naïve café needle", 13, 1), ("utf16", "ä needle", 3, 2)]);
     assert_eq!(found.skipped.binary, 1);
     assert_eq!(searched(&fs, search("^needle")).matches.len(), 1);
+    // A letter that another letter's case makes: it is not in the bytes as they are.
+    for pattern in ["(?i)RÉSUMÉ", "résumé|nothing", "(?i)CAFÉ NEEDLE"] {
+        assert_eq!(searched(&fs, search(pattern)).matches.len(), 1, "{pattern}");
+    }
 }
 
 #[test]

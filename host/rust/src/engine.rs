@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use wasmtime::component::Linker;
+use wasmtime::component::{InstancePre, Linker};
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 
-use crate::bindings::FileToolsPre;
 use crate::cache;
 use crate::error::Error;
+use crate::guest::Exports;
 use crate::sandbox::State;
 
 /// The start of the component's SHA-256, by which what was compiled of it is found again.
@@ -28,7 +28,8 @@ pub(crate) const GUESTS: u32 = 512;
 /// What every call of the process shares.
 pub(crate) struct Runtime {
     pub(crate) engine: Engine,
-    pub(crate) tools: FileToolsPre<State>,
+    pub(crate) component: InstancePre<State>,
+    pub(crate) exports: Exports,
     clock: Arc<Clock>,
 }
 
@@ -49,9 +50,10 @@ impl Runtime {
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
         crate::wasi::add_to_linker(&mut linker)?;
-        let tools = FileToolsPre::new(linker.instantiate_pre(&component)?)?;
+        let component = linker.instantiate_pre(&component)?;
+        let exports = Exports::of(&component)?;
         let clock = Clock::start(engine.clone())?;
-        Ok(Self { engine, tools, clock })
+        Ok(Self { engine, component, exports, clock })
     }
 
     /// Lets the engine's epoch advance as long as the result is held.

@@ -49,6 +49,7 @@ mod bindings;
 mod cache;
 mod engine;
 mod error;
+mod guest;
 mod limits;
 mod mount;
 mod operations;

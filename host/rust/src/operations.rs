@@ -10,7 +10,7 @@ macro_rules! operation {
         $(#[$doc])*
         pub fn $name(&self, arguments: &$arguments) -> Result<$result, ToolError> {
             self.run($changing, &CallOptions::default(), async |guest, store| {
-                guest.$interface().$function(store, arguments).await
+                guest.$interface(&mut *store)?.$function(store, arguments).await
             })?
         }
     };
@@ -23,63 +23,63 @@ const CHANGES: bool = true;
 impl Workspace {
     operation! {
         /// Reads a file, or a part of it.
-        read(ReadArgs) -> ReadResult, LOOKS, paddock_files_files.call_read
+        read(ReadArgs) -> ReadResult, LOOKS, files.call_read
     }
     operation! {
         /// Reads several files; the failure of one is an entry, and the others go on.
-        read_many(ReadManyArgs) -> ReadManyResult, LOOKS, paddock_files_files.call_read_many
+        read_many(ReadManyArgs) -> ReadManyResult, LOOKS, files.call_read_many
     }
     operation! {
         /// Makes, replaces or extends a file.
-        write(WriteArgs) -> WriteResult, CHANGES, paddock_files_files.call_write
+        write(WriteArgs) -> WriteResult, CHANGES, files.call_write
     }
     operation! {
         /// Replaces text in a file.
-        edit(EditArgs) -> EditResult, CHANGES, paddock_files_files.call_edit
+        edit(EditArgs) -> EditResult, CHANGES, files.call_edit
     }
     operation! {
         /// Applies a patch to any number of files: all of it or nothing.
-        apply_patch(ApplyPatchArgs) -> ApplyPatchResult, CHANGES, paddock_files_files.call_apply_patch
+        apply_patch(ApplyPatchArgs) -> ApplyPatchResult, CHANGES, files.call_apply_patch
     }
     operation! {
         /// Makes a directory.
-        make_directory(MakeDirectoryArgs) -> MakeDirectoryResult, CHANGES, paddock_files_files.call_make_directory
+        make_directory(MakeDirectoryArgs) -> MakeDirectoryResult, CHANGES, files.call_make_directory
     }
     operation! {
         /// Copies a file, or a directory where `recursive` says so.
-        copy(TransferArgs) -> TransferResult, CHANGES, paddock_files_files.call_copy
+        copy(TransferArgs) -> TransferResult, CHANGES, files.call_copy
     }
     operation! {
         /// Moves a file or directory.
-        move_entry(TransferArgs) -> TransferResult, CHANGES, paddock_files_files.call_move_entry
+        move_entry(TransferArgs) -> TransferResult, CHANGES, files.call_move_entry
     }
     operation! {
         /// Deletes a file or link, or a directory where `recursive` says so.
-        delete(DeleteArgs) -> DeleteResult, CHANGES, paddock_files_files.call_delete
+        delete(DeleteArgs) -> DeleteResult, CHANGES, files.call_delete
     }
     operation! {
         /// Describes what is at a path.
-        stat(StatArgs) -> StatResult, LOOKS, paddock_files_files.call_stat
+        stat(StatArgs) -> StatResult, LOOKS, files.call_stat
     }
     operation! {
         /// Lists a directory.
-        list(ListArgs) -> ListResult, LOOKS, paddock_files_search.call_list
+        list(ListArgs) -> ListResult, LOOKS, search.call_list
     }
     operation! {
         /// Shows a directory as a tree.
-        tree(TreeArgs) -> TreeResult, LOOKS, paddock_files_search.call_tree
+        tree(TreeArgs) -> TreeResult, LOOKS, search.call_tree
     }
     operation! {
         /// Finds files by a glob.
-        glob(GlobArgs) -> GlobResult, LOOKS, paddock_files_search.call_glob
+        glob(GlobArgs) -> GlobResult, LOOKS, search.call_glob
     }
 
     /// Finds text in files.
     pub fn grep(&self, arguments: &GrepArgs) -> Result<GrepResult, ToolError> {
         self.run_shared(
             &CallOptions::default(),
-            async |guest, store| guest.paddock_files_shares().call_begin_grep(store, arguments).await,
-            async |guest, store| guest.paddock_files_shares().call_finish_grep(store).await,
+            async |guest, store| guest.shares(&mut *store)?.call_begin_grep(store, arguments).await,
+            async |guest, store| guest.shares(&mut *store)?.call_finish_grep(store).await,
         )?
     }
 }

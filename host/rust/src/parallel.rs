@@ -37,7 +37,7 @@ pub(crate) fn search(
     }
     let mut leader = leader;
     let order =
-        leader.run(control.clone(), async |guest, store| guest.paddock_files_shares().call_orders(store).await)??;
+        leader.run(control.clone(), async |guest, store| guest.shares(&mut *store)?.call_orders(store).await)??;
     let stop = control.cancel.child();
     let own = Control { cancel: stop.clone(), ..control.clone() };
     let work = Work { joint: Mutex::new(Joint::new(leader, control.clone())), order, stop, control: own };
@@ -98,11 +98,11 @@ impl Work {
         let Some((mut number, mut share)) = self.joint().next()? else { return Ok(()) };
         let mut helper = guest(self.control.clone())?;
         helper.run(self.control.clone(), async |guest, store| {
-            guest.paddock_files_shares().call_enlist(store, &self.order).await
+            guest.shares(&mut *store)?.call_enlist(store, &self.order).await
         })??;
         loop {
             let found = helper.run(self.control.clone(), async |guest, store| {
-                guest.paddock_files_shares().call_look(store, &share).await
+                guest.shares(&mut *store)?.call_look(store, &share).await
             })??;
             let mut joint = self.joint();
             joint.take(number, found)?;
@@ -130,7 +130,7 @@ impl Joint {
         }
         let share = self
             .leader
-            .run(self.control.clone(), async |guest, store| guest.paddock_files_shares().call_next(store).await)??;
+            .run(self.control.clone(), async |guest, store| guest.shares(&mut *store)?.call_next(store).await)??;
         self.given += u64::from(share.is_some());
         Ok(share.map(|share| (self.given - 1, share)))
     }
@@ -143,7 +143,7 @@ impl Joint {
         {
             self.joined += 1;
             self.is_over = self.leader.run(self.control.clone(), async |guest, store| {
-                guest.paddock_files_shares().call_join(store, &found).await
+                guest.shares(&mut *store)?.call_join(store, &found).await
             })??;
         }
         Ok(())
@@ -165,7 +165,7 @@ impl Place {
     fn take() -> Option<Self> {
         let most = default_threads();
         let taken = HELPING.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < most).then_some(n + 1));
-        taken.is_ok().then_some(Self)
+        taken.ok().map(|_| Self)
     }
 }
 

@@ -11,8 +11,8 @@ use wasmtime::{PoolConcurrencyLimitError, Store, UpdateDeadline};
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
-use crate::bindings::FileTools;
 use crate::engine::{GUESTS, Runtime, runtime};
+use crate::guest::Guest;
 use crate::limits::{Limiter, Limits};
 use crate::mount::Mount;
 use crate::options::{CancelToken, Progress};
@@ -27,7 +27,7 @@ const STDERR_BYTES: usize = 64 * 1024;
 /// One guest with the store it lives in.
 pub(crate) struct Sandbox {
     store: Store<State>,
-    guest: FileTools,
+    guest: Guest,
     runtime: &'static Runtime,
 }
 
@@ -69,8 +69,8 @@ impl Sandbox {
         store.limiter(|state| &mut state.limiter);
         store.epoch_deadline_callback(|store| store.data().control.check());
         store.set_epoch_deadline(1);
-        match block_on(runtime.tools.instantiate_async(&mut store)) {
-            Ok(guest) => Ok(Self { store, guest, runtime }),
+        match block_on(runtime.component.instantiate_async(&mut store)) {
+            Ok(instance) => Ok(Self { store, guest: Guest::new(instance, &runtime.exports), runtime }),
             Err(trap) => Err(store.data().explain(&trap)),
         }
     }
@@ -79,7 +79,7 @@ impl Sandbox {
     pub(crate) fn run<R>(
         &mut self,
         control: Control,
-        body: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<R>,
+        body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
         self.store.data_mut().control = control;
         self.store.set_epoch_deadline(1);

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use wasmtime::Store;
 
-use crate::bindings::FileTools;
 use crate::engine;
 use crate::error::Error;
+use crate::guest::Guest;
 use crate::limits::Limits;
 use crate::mount::{Access, Mount, WORKSPACE};
 use crate::options::{CallOptions, CancelToken};
@@ -189,13 +189,13 @@ impl Workspace {
         let dialect = options.dialect.as_str();
         let called = if changes(dialect, tool) || self.0.kept.is_some() {
             self.run(true, options, async |guest, store| {
-                guest.paddock_files_tools().call_call(store, dialect, tool, arguments).await
+                guest.tools(&mut *store)?.call_call(store, dialect, tool, arguments).await
             })
         } else {
             self.run_shared(
                 options,
-                async |guest, store| guest.paddock_files_shares().call_begin(store, dialect, tool, arguments).await,
-                async |guest, store| guest.paddock_files_shares().call_finish(store).await,
+                async |guest, store| guest.tools(&mut *store)?.call_begin(store, dialect, tool, arguments).await,
+                async |guest, store| guest.tools(&mut *store)?.call_finish(store).await,
             )
         };
         called.map_or_else(Outcome::failed, Outcome::from)
@@ -216,14 +216,14 @@ impl Workspace {
     /// Replaces the whole tree of a workspace in memory by a tar archive's.
     pub fn load(&self, archive: &[u8]) -> Result<(), ToolError> {
         self.run(true, &CallOptions::default(), async |guest, store| {
-            guest.paddock_files_session().call_load(store, archive).await
+            guest.session(&mut *store)?.call_load(store, archive).await
         })?
     }
 
     /// The whole tree of a workspace in memory, as a tar archive.
     pub fn snapshot(&self) -> Result<Vec<u8>, ToolError> {
         self.run(false, &CallOptions::default(), async |guest, store| {
-            guest.paddock_files_session().call_snapshot(store).await
+            guest.session(&mut *store)?.call_snapshot(store).await
         })?
     }
 
@@ -231,8 +231,8 @@ impl Workspace {
     pub(crate) fn run_shared<R>(
         &self,
         options: &CallOptions,
-        begin: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<Option<R>>,
-        finish: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<R>,
+        begin: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<Option<R>>,
+        finish: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
         self.0.run_shared(self.0.control(options), begin, finish)
     }
@@ -242,7 +242,7 @@ impl Workspace {
         &self,
         changing: bool,
         options: &CallOptions,
-        body: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<R>,
+        body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
         let control = self.0.control(options);
         match &self.0.kept {
@@ -257,7 +257,7 @@ impl Inner {
         &self,
         changing: bool,
         control: Control,
-        body: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<R>,
+        body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
         let (mounts, _lock) = self.mounts(changing, &control)?;
         self.sandbox(&mounts, control.clone())?.run(control, body)
@@ -267,8 +267,8 @@ impl Inner {
     fn run_shared<R>(
         &self,
         control: Control,
-        begin: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<Option<R>>,
-        finish: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<R>,
+        begin: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<Option<R>>,
+        finish: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
         let (mounts, _lock) = self.mounts(false, &control)?;
         let mut leader = self.sandbox(&mounts, control.clone())?;
@@ -305,7 +305,7 @@ impl Inner {
 fn run_kept<R>(
     kept: &mut Option<Sandbox>,
     control: Control,
-    body: impl AsyncFnOnce(&FileTools, &mut Store<State>) -> wasmtime::Result<R>,
+    body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
 ) -> Result<R, ToolError> {
     let mut sandbox = kept.take().ok_or_else(|| {
         ToolError::new(ErrorCode::BackendGone, "the workspace in memory went with a call that was ended")
@@ -326,15 +326,14 @@ impl Drop for CancelOnDrop {
 
 /// The names of all dialects.
 pub fn dialects() -> Result<Vec<String>, ToolError> {
-    bare().run(false, &CallOptions::default(), async |guest, store| {
-        guest.paddock_files_tools().call_dialects(store).await
-    })
+    bare()
+        .run(false, &CallOptions::default(), async |guest, store| guest.tools(&mut *store)?.call_dialects(store).await)
 }
 
 /// The tools of a dialect, always in the same order.
 pub fn tools(dialect: &str) -> Result<Vec<Tool>, ToolError> {
     bare().run(false, &CallOptions::default(), async |guest, store| {
-        guest.paddock_files_tools().call_describe(store, dialect).await
+        guest.tools(&mut *store)?.call_describe(store, dialect).await
     })?
 }
 

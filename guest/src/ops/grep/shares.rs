@@ -72,7 +72,7 @@ impl<'w> Lead<'w> {
     }
 
     /// The next share: paths below the directory searched, each ended by a NUL byte.
-    pub fn next(&mut self) -> Option<String> {
+    pub fn next_share(&mut self) -> Option<String> {
         if self.search.is_over {
             return None;
         }

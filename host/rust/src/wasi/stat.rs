@@ -27,6 +27,7 @@ fn stat_at(
     Ok(shown(&statat(&dir.dir, &path, AtFlags::SYMLINK_NOFOLLOW).map_err(code)?))
 }
 
+#[allow(clippy::useless_conversion, reason = "the system counts links in 32 bits on some processors")]
 fn shown(stat: &Stat) -> DescriptorStat {
     DescriptorStat {
         type_: kind(FileType::from_raw_mode(stat.st_mode)),

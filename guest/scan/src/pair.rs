@@ -1,8 +1,8 @@
 //! One literal searched for by the two of its bytes that are rarest, many places
 //! at a time; where both are, it is compared in full.
 
-use crate::search::block::{Block, LANES};
-use crate::search::literals::frequency;
+use crate::block::{Block, LANES};
+use crate::frequency;
 
 /// Places that are looked at before asking whether one of them may be it.
 const STRIDE: usize = 4 * LANES;

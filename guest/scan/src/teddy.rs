@@ -6,8 +6,8 @@
 //! those buckets are compared in full. This is the Teddy algorithm of
 //! Hyperscan, in the 128-bit instructions that WebAssembly has.
 
-use crate::search::block::{Block, LANES, Table};
-use crate::search::literals::frequency;
+use crate::block::{Block, LANES, Table};
+use crate::frequency;
 
 /// Buckets, one for each bit of a byte.
 const BUCKETS: usize = 8;

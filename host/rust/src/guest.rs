@@ -1,0 +1,51 @@
+//! What an instance exports, each interface looked up only where it is called:
+//! checking the types of all functions would take longer than most calls.
+
+use wasmtime::component::{Instance, InstancePre};
+use wasmtime::{Result, Store};
+
+use crate::bindings::exports::paddock::files::{files, search, session, shares, tools};
+use crate::sandbox::State;
+
+/// Where the component has its interfaces.
+pub(crate) struct Exports {
+    files: files::GuestIndices,
+    search: search::GuestIndices,
+    session: session::GuestIndices,
+    shares: shares::GuestIndices,
+    tools: tools::GuestIndices,
+}
+
+/// One instance.
+pub(crate) struct Guest {
+    instance: Instance,
+    exports: &'static Exports,
+}
+
+impl Exports {
+    pub(crate) fn of(component: &InstancePre<State>) -> Result<Self> {
+        Ok(Self {
+            files: files::GuestIndices::new(component)?,
+            search: search::GuestIndices::new(component)?,
+            session: session::GuestIndices::new(component)?,
+            shares: shares::GuestIndices::new(component)?,
+            tools: tools::GuestIndices::new(component)?,
+        })
+    }
+}
+
+macro_rules! interfaces {
+    ($($name:ident),*) => {
+        $(pub(crate) fn $name(&self, store: &mut Store<State>) -> Result<$name::Guest> {
+            self.exports.$name.load(store, &self.instance)
+        })*
+    };
+}
+
+impl Guest {
+    pub(crate) fn new(instance: Instance, exports: &'static Exports) -> Self {
+        Self { instance, exports }
+    }
+
+    interfaces!(files, search, session, shares, tools);
+}
