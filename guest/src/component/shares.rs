@@ -21,8 +21,8 @@ thread_local! {
 
 enum Part {
     None,
-    Lead(Lead<'static>, Option<&'static Dialect>),
-    Helper(Helper<'static>),
+    Lead(Box<Lead<'static>>, Option<&'static Dialect>),
+    Helper(Box<Helper<'static>>),
 }
 
 impl shares::Guest for Component {
@@ -100,13 +100,13 @@ fn lead(args: request::Grep, dialect: Option<&'static Dialect>) -> Result<Option
     if lead.is_over() {
         return Ok(Some(lead.finish()));
     }
-    PART.set(Part::Lead(lead, dialect));
+    PART.set(Part::Lead(Box::new(lead), dialect));
     Ok(None)
 }
 
 fn enlist(args: request::Grep, time_ms: u64) -> Result<()> {
     let (workspace, args) = (surroundings(Some(time_ms))?, forever(args));
-    PART.set(Part::Helper(Helper::enlist(workspace, args)?));
+    PART.set(Part::Helper(Box::new(Helper::enlist(workspace, args)?)));
     Ok(())
 }
 
