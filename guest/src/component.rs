@@ -44,6 +44,11 @@ impl tools::Guest for Component {
         Ok(dialect.tools.iter().map(describe).collect())
     }
 
+    fn changes(dialect: String, name: String) -> Option<bool> {
+        let tool = Dialect::find(&dialect).ok()?.tools.iter().find(|tool| tool.name == name)?;
+        Some(!matches!(tool.effect, Effect::Reads))
+    }
+
     fn call(dialect: String, name: String, arguments: String) -> tools::Outcome {
         let outcome = with_fs(|fs, policy| Ok(engine::call(fs, policy, &dialect, &name, &arguments)));
         outcome.unwrap_or_else(engine::Outcome::failed).lower()

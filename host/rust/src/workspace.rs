@@ -1,6 +1,6 @@
 //! A workspace: directories, rules and limits, in which tools are called.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -357,13 +357,16 @@ fn bare() -> Workspace {
 
 /// Whether a tool can change something, as it says itself. One that is not known changes nothing.
 fn changes(dialect: &str, tool: &str) -> bool {
-    static CHANGING: OnceLock<Mutex<HashMap<String, HashSet<String>>>> = OnceLock::new();
-    let mut known = CHANGING.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(changing) = known.get(dialect) {
-        return changing.contains(tool);
+    static KNOWN: OnceLock<Mutex<HashMap<(String, String), bool>>> = OnceLock::new();
+    let known = KNOWN.get_or_init(Mutex::default);
+    let name = (dialect.to_owned(), tool.to_owned());
+    if let Some(changes) = known.lock().unwrap_or_else(PoisonError::into_inner).get(&name) {
+        return *changes;
     }
-    // Nothing is kept of a dialect that there is not: any number of names could be asked for.
-    let Ok(tools) = tools(dialect) else { return false };
-    let changing = tools.into_iter().filter(|tool| !tool.annotations.read_only).map(|tool| tool.name);
-    known.entry(dialect.to_owned()).or_insert(changing.collect()).contains(tool)
+    let told = bare().run(false, &CallOptions::default(), async |guest, store| {
+        guest.tools(&mut *store)?.call_changes(store, dialect, tool).await
+    });
+    // Nothing is kept of a tool that there is not: any number of names could be asked for.
+    let Ok(Some(changes)) = told else { return false };
+    *known.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert(changes)
 }
