@@ -187,7 +187,7 @@ impl Workspace {
     /// Calls a tool, with a dialect, a way to cancel it and a way to watch it.
     pub fn call_with(&self, tool: &str, arguments: &str, options: &CallOptions) -> Outcome {
         let dialect = options.dialect.as_str();
-        let called = if changes(dialect, tool) || self.0.kept.is_some() {
+        let called = if changes(dialect, tool) {
             self.run(true, options, async |guest, store| {
                 guest.tools(&mut *store)?.call_call(store, dialect, tool, arguments).await
             })
@@ -227,14 +227,20 @@ impl Workspace {
         })?
     }
 
-    /// Runs a call that reads, in a fresh guest, or several where it is a search.
+    /// Runs a call that reads: in a fresh guest, or several where it is a search; over memory in the one that is kept.
     pub(crate) fn run_shared<R>(
         &self,
         options: &CallOptions,
         begin: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<Option<R>>,
         finish: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
-        self.0.run_shared(self.0.control(options), begin, finish)
+        if self.0.kept.is_none() {
+            return self.0.run_shared(self.0.control(options), begin, finish);
+        }
+        self.run(false, options, async |guest, store| match begin(guest, store).await? {
+            Some(answer) => Ok(answer),
+            None => finish(guest, store).await,
+        })
     }
 
     /// Runs `body` in a guest: a fresh one, or over memory the one that is kept.

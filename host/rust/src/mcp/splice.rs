@@ -124,7 +124,7 @@ mod tests {
         let marks = Marks::default();
         let (first, second) = (marks.put(r#"{"b":1}"#.to_owned()), marks.put("[2]".to_owned()));
         let message = json!({"result": {"one": first, "two": second, "text": "x"}});
-        assert_eq!(written(&marks, &message), r#"{"result":{"one":{"b":1},"text":"x","two":[2]}}"#);
+        assert_eq!(written(&marks, &message), r#"{"result":{"one":{"b":1},"two":[2],"text":"x"}}"#);
         assert!(marks.lock().json.is_empty());
     }
 
