@@ -11,11 +11,19 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use paddock::types::{ErrorCode, GrepArgs};
 use paddock::{CallOptions, Limits, Workspace};
 use serde_json::{Value, json};
+
+/// What measures time measures it alone.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// 3,000 files in directories of every depth, with all that a search leaves out among them.
 fn tree(top: &Path) {
@@ -69,6 +77,7 @@ fn pages(workspace: &Workspace, arguments: &Value) -> Vec<String> {
 
 #[test]
 fn several_guests_answer_as_one() {
+    let _alone = alone();
     let top = tempfile::tempdir().unwrap();
     tree(top.path());
     let (one, several) = (workspace(top.path(), 1), workspace(top.path(), 4));
@@ -92,6 +101,7 @@ fn several_guests_answer_as_one() {
 
 #[test]
 fn a_typed_search_is_shared_too() {
+    let _alone = alone();
     let top = tempfile::tempdir().unwrap();
     tree(top.path());
     let arguments = GrepArgs { limit: 5_000, ..GrepArgs::new("needle") };
@@ -117,6 +127,7 @@ fn slow_tree(top: &Path) {
 
 #[test]
 fn a_full_page_waits_for_nobody() {
+    let _alone = alone();
     let top = tempfile::tempdir().unwrap();
     slow_tree(top.path());
     let started = Instant::now();
@@ -127,6 +138,7 @@ fn a_full_page_waits_for_nobody() {
 
 #[test]
 fn what_was_found_before_the_time_was_up_is_kept() {
+    let _alone = alone();
     let top = tempfile::tempdir().unwrap();
     slow_tree(top.path());
     let limits = Limits { max_time_ms: Some(1_000), ..Limits::default() };
@@ -141,6 +153,7 @@ fn what_was_found_before_the_time_was_up_is_kept() {
 
 #[test]
 fn a_cancelled_search_ends_in_every_guest() {
+    let _alone = alone();
     let top = tempfile::tempdir().unwrap();
     slow_tree(top.path());
     let workspace = workspace(top.path(), 4);
@@ -159,6 +172,7 @@ fn a_cancelled_search_ends_in_every_guest() {
 
 #[test]
 fn a_search_that_runs_out_of_time_goes_on_where_it_was() {
+    let _alone = alone();
     let top = tempfile::tempdir().unwrap();
     tree(top.path());
     let arguments = json!({"pattern": "needle", "output": "count", "limit": 10_000});
@@ -175,6 +189,7 @@ fn a_search_that_runs_out_of_time_goes_on_where_it_was() {
 /// Searches that take all their time, in as many workspaces as there are threads for many times over.
 #[test]
 fn a_short_call_waits_for_no_search() {
+    let _alone = alone();
     let top = tempfile::tempdir().unwrap();
     slow_tree(top.path());
     let limits = Limits { max_time_ms: Some(1_500), ..Limits::default() };
