@@ -7,6 +7,9 @@ use crate::frequency;
 /// Places that are looked at before asking whether one of them may be it.
 const STRIDE: usize = 4 * LANES;
 
+/// Bytes of a literal among which the two are chosen.
+const MAX_PLACES: usize = 256;
+
 /// A literal of at least one byte.
 pub struct Pair {
     needle: Vec<u8>,
@@ -19,7 +22,7 @@ pub struct Pair {
 impl Pair {
     /// None where the literal is empty.
     pub fn new(needle: Vec<u8>) -> Option<Self> {
-        let mut places: Vec<usize> = (0..needle.len()).collect();
+        let mut places: Vec<usize> = (0..needle.len().min(MAX_PLACES)).collect();
         let rarity = |place: &usize| needle.get(*place).map_or(1.0, |byte| frequency(*byte));
         places.sort_by(|a, b| rarity(a).total_cmp(&rarity(b)));
         let first = *places.first()?;

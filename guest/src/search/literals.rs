@@ -7,6 +7,8 @@ use regex_syntax::hir::{Hir, HirKind};
 
 /// Bytes of a literal that is one of several: more would make them no rarer.
 const MAX_BYTES: usize = 8;
+/// Parts of an expression that are looked at for literals: one of letters in any case has a part for each.
+const MAX_PARTS: usize = 64;
 /// The share of places that may look like a match for a look at literals to pay.
 const MAX_SHARE: f64 = 0.02;
 
@@ -72,8 +74,9 @@ fn candidates(hir: &Hir) -> Vec<Seq> {
     let mut extractor = Extractor::new();
     found.extend(cut(extractor.kind(ExtractKind::Suffix).extract(hir), ExtractKind::Suffix));
     if let HirKind::Concat(parts) = hir.kind() {
-        for (index, part) in parts.iter().enumerate().skip(1) {
-            found.extend(fronts(&Hir::concat(parts.get(index..).unwrap_or_default().to_vec())));
+        for (index, part) in parts.iter().enumerate().skip(1).take(MAX_PARTS) {
+            let next = parts.iter().skip(index).take(MAX_BYTES).cloned();
+            found.extend(fronts(&Hir::concat(next.collect())));
             if let HirKind::Repetition(repetition) = part.kind()
                 && repetition.min > 0
             {
@@ -164,6 +167,15 @@ mod tests {
         assert!(literals.only().is_none());
         assert!(literals.find(b"some NeEdLe_In_HaYsTaCk", 0).is_some());
         assert!(literals.find(b"something else", 0).is_none());
+    }
+
+    #[test]
+    fn an_expression_of_many_parts_takes_no_longer() {
+        let started = std::time::Instant::now();
+        let long = "some words and more of them ".repeat(2_000);
+        assert!(of(&format!("(?i){long}")).is_some());
+        assert!(of(&long).is_some());
+        assert!(started.elapsed() < std::time::Duration::from_secs(5), "{:?}", started.elapsed());
     }
 
     #[test]
