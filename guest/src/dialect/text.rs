@@ -60,8 +60,12 @@ fn read_text(read: &Read) -> String {
 /// `text` with a gutter: `12|text`.
 fn number_lines(into: &mut String, text: &str, first: u64) {
     let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
+    let mut digits = itoa::Buffer::new();
     for (line, number) in lines.zip(first..) {
-        let _ = writeln!(into, "{number}|{}", line.strip_suffix('\r').unwrap_or(line));
+        into.push_str(digits.format(number));
+        into.push('|');
+        into.push_str(line.strip_suffix('\r').unwrap_or(line));
+        into.push('\n');
     }
 }
 

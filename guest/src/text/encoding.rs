@@ -93,6 +93,9 @@ fn utf16(bytes: &[u8]) -> Option<&'static Encoding> {
 /// Whether the bytes are UTF-8, or nearly: characters of several bytes hardly
 /// come about by accident, so that a few damaged ones do not make it a legacy encoding.
 fn is_utf8(bytes: &[u8]) -> bool {
+    if simdutf8::basic::from_utf8(bytes).is_ok() {
+        return true;
+    }
     let Err(error) = std::str::from_utf8(bytes) else { return true };
     // Of a long content, a last character that is not whole was cut off by who took the sample.
     if error.error_len().is_none() && bytes.len() >= HEAD_SIZE {

@@ -49,7 +49,16 @@ pub struct Page {
 ///
 /// It has at least one line, if there is one, so that page after page gets to the end.
 pub fn page<S: Source + ?Sized>(lines: &mut Lines<'_, S>, first: u64, layout: &Layout) -> Result<Page, S::Error> {
-    let mut builder = Builder { layout, first, shown: VecDeque::new(), size: 0, cut: false, ending: Eol::None };
+    let mut builder = Builder {
+        layout,
+        first,
+        content: String::new(),
+        starts: VecDeque::new(),
+        gone: 0,
+        count: 0,
+        cut: false,
+        ending: Eol::None,
+    };
     let mut kept = Vec::new();
     let mut taken = 0;
     let mut more = false;
@@ -73,12 +82,17 @@ impl Layout {
     }
 }
 
+/// The lines are put together as they come, without a string for each: a page has thousands.
 struct Builder<'l> {
     layout: &'l Layout,
-    /// The number of the first line of `shown`.
+    /// The number of the first line of `content`.
     first: u64,
-    shown: VecDeque<String>,
-    size: usize,
+    content: String,
+    /// Where each line starts in `content`; with `last` only, which takes lines off again.
+    starts: VecDeque<usize>,
+    /// Where the first line that is shown starts.
+    gone: usize,
+    count: u64,
     cut: bool,
     ending: Eol,
 }
@@ -86,65 +100,89 @@ struct Builder<'l> {
 impl Builder<'_> {
     /// Adds a line; false where it does not fit any more.
     fn add(&mut self, line: Line, kept: &[u8], number: u64) -> bool {
-        let (text, cut) = if self.layout.raw { self.raw(line, kept, number) } else { self.plain(line, kept) };
+        let before = self.content.len();
         // A line feed between lines counts.
-        let size = text.len() + usize::from(!self.layout.raw && !self.shown.is_empty());
-        if self.size + size > self.layout.bytes && !self.shown.is_empty() && !self.layout.last {
+        if !self.layout.raw && self.count > 0 {
+            self.content.push('\n');
+        }
+        let start = self.content.len();
+        let cut = if self.layout.raw { self.add_raw(line, kept, number) } else { self.add_plain(line, kept) };
+        if self.content.len() > self.layout.bytes && self.count > 0 && !self.layout.last {
+            self.content.truncate(before);
             return false;
         }
-        self.size += size;
         self.cut |= cut;
         self.ending = self.ending.and(line.ending);
-        self.shown.push_back(text);
-        while self.size > self.layout.bytes && self.shown.len() > 1 {
-            let gone = self.shown.pop_front().map_or(0, |text| text.len() + usize::from(!self.layout.raw));
-            self.size = self.size.saturating_sub(gone);
-            self.first += 1;
-            self.cut = true;
+        self.count += 1;
+        if self.layout.last {
+            self.starts.push_back(start);
+            self.take_off();
         }
         true
     }
 
-    /// The line without its ending, cut where it is too long.
-    fn plain(&self, line: Line, kept: &[u8]) -> (String, bool) {
-        let mut text = codec::decode(kept, self.layout.encoding).into_owned();
+    /// Takes the first lines off again, so that the last ones fit.
+    fn take_off(&mut self) {
+        while self.content.len() - self.gone > self.layout.bytes && self.starts.len() > 1 {
+            self.starts.pop_front();
+            self.gone = self.starts.front().copied().unwrap_or(self.gone);
+            self.first += 1;
+            self.count -= 1;
+            self.cut = true;
+        }
+        // Not at each line, or each would be moved many times.
+        if self.gone > self.layout.bytes {
+            self.content.drain(..self.gone);
+            for start in &mut self.starts {
+                *start -= self.gone;
+            }
+            self.gone = 0;
+        }
+    }
+
+    /// The line without its ending, cut where it is too long. Says whether it was.
+    fn add_plain(&mut self, line: Line, kept: &[u8]) -> bool {
+        let text = codec::decode(kept, self.layout.encoding);
         let limit = match text.len() > self.layout.line_chars {
             true => text.char_indices().nth(self.layout.line_chars).map_or(text.len(), |(at, _)| at),
             false => text.len(),
         };
         let limit = text.floor_char_boundary(limit.min(self.layout.bytes));
         let cut = limit < text.len() || line.size > kept.len() as u64;
+        self.content.push_str(text.get(..limit).unwrap_or_default());
         if cut {
-            text.truncate(limit);
-            text.push_str(CUT_MARK);
+            self.content.push_str(CUT_MARK);
         }
-        (text, cut)
+        cut
     }
 
     /// The line with its ending. One that fills more than a page is cut, and says where its rest is.
-    fn raw(&self, line: Line, kept: &[u8], number: u64) -> (String, bool) {
-        let mut text = codec::decode(kept, self.layout.encoding).into_owned();
+    fn add_raw(&mut self, line: Line, kept: &[u8], number: u64) -> bool {
+        let text = codec::decode(kept, self.layout.encoding);
         if line.size == kept.len() as u64 && text.len() <= self.layout.bytes {
-            text.push_str(match line.ending {
+            self.content.push_str(&text);
+            self.content.push_str(match line.ending {
                 Eol::Crlf => "\r\n",
                 Eol::Cr => "\r",
                 Eol::Lf => "\n",
                 Eol::Mixed | Eol::None => "",
             });
-            return (text, false);
+            return false;
         }
-        text.truncate(text.floor_char_boundary(self.layout.bytes));
-        let rest = line.start + codec::byte_at(kept, self.layout.encoding, &text) as u64 + 1;
-        text.push_str(&format!("… [line {number} goes on: `mode` `base64`, `offset` {rest}]"));
-        (text, true)
+        let shown = text.get(..text.floor_char_boundary(self.layout.bytes)).unwrap_or_default();
+        let rest = line.start + codec::byte_at(kept, self.layout.encoding, shown) as u64 + 1;
+        self.content.push_str(shown);
+        self.content.push_str(&format!("… [line {number} goes on: `mode` `base64`, `offset` {rest}]"));
+        true
     }
 
-    fn finish(self, more: bool) -> Page {
-        let count = self.shown.len() as u64;
-        let (start, end) = if count == 0 { (0, 0) } else { (self.first, self.first.saturating_add(count - 1)) };
-        let between = if self.layout.raw { "" } else { "\n" };
-        let content = Vec::from(self.shown).join(between);
-        Page { content, start, end, more, cut: self.cut, ending: self.ending }
+    fn finish(mut self, more: bool) -> Page {
+        let (start, end) = match self.count {
+            0 => (0, 0),
+            count => (self.first, self.first.saturating_add(count - 1)),
+        };
+        self.content.drain(..self.gone);
+        Page { content: self.content, start, end, more, cut: self.cut, ending: self.ending }
     }
 }
 
