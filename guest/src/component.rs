@@ -45,7 +45,7 @@ impl tools::Guest for Component {
     }
 
     fn changes(dialect: String, name: String) -> Option<bool> {
-        let tool = Dialect::find(&dialect).ok()?.tools.iter().find(|tool| tool.name == name)?;
+        let tool = Dialect::find(&dialect).ok()?.tool(&name)?;
         Some(!matches!(tool.effect, Effect::Reads))
     }
 
@@ -226,7 +226,7 @@ fn describe(tool: &ToolSpec) -> tools::Tool {
         name: tool.name.to_owned(),
         description: tool.description.to_owned(),
         input_schema: schema::input(tool.params).to_string(),
-        output_schema: (tool.output)().to_string(),
+        output_schema: schema::result(&tool.output).to_string(),
         annotations: tools::Annotations { title: tool.title.to_owned(), read_only, destructive, idempotent },
     }
 }

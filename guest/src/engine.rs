@@ -1,7 +1,9 @@
 //! One call, from names and JSON to an outcome: decode, policy, run, encode.
 //! Every failure is a value in the outcome.
 
-use crate::dialect::Dialect;
+use crate::dialect::answer::{Failed, Told};
+use crate::dialect::call::Call;
+use crate::dialect::paddock;
 use crate::error::{Error, Result};
 use crate::fs::{Filesystem, journal};
 use crate::ops;
@@ -27,11 +29,19 @@ pub struct Outcome {
 
 /// Calls the tool `name` of a dialect with `arguments`, a JSON object.
 pub fn call(fs: &dyn Filesystem, policy: &Policy, dialect: &str, name: &str, arguments: &str) -> Outcome {
-    let dialect = match Dialect::find(dialect) {
-        Ok(dialect) => dialect,
-        Err(error) => return Outcome::failed(error),
+    let call = match Call::decode(dialect, name, arguments) {
+        Ok(call) => call,
+        Err(outcome) => return outcome,
     };
-    Outcome::of(dialect, dialect.request(name, arguments).and_then(|request| run(fs, policy, &request)))
+    made(fs, policy, &call)
+}
+
+/// Makes a call that was decoded.
+pub fn made(fs: &dyn Filesystem, policy: &Policy, call: &Call) -> Outcome {
+    match open(fs, policy, call.request.access()) {
+        Ok(workspace) => call.outcome(Some(&workspace), ops::run(&workspace, &call.request)),
+        Err(error) => call.outcome(None, Err(error)),
+    }
 }
 
 /// Does what a request asks, with the changes that it made.
@@ -54,31 +64,15 @@ pub fn open<'a>(fs: &'a dyn Filesystem, policy: &'a Policy, access: Access) -> R
 }
 
 impl Outcome {
-    /// What an operation answered, in the shape of a dialect.
-    pub fn of(dialect: &Dialect, answer: Result<(Response, Vec<Change>)>) -> Self {
-        match answer {
-            Ok((response, changes)) => Self {
-                result: (dialect.result)(&response),
-                text: (dialect.text)(&response),
-                error: None,
-                changes,
-                truncated: response.truncated(),
-            },
-            Err(error) => Self::failure(error, dialect.error),
-        }
+    /// What a dialect tells of a call.
+    pub fn told(told: Told, error: Option<Error>, changes: Vec<Change>) -> Self {
+        Self { result: told.json, text: told.text, error, changes, truncated: told.truncated }
     }
 
     /// The outcome of a call that failed before its dialect was known.
     pub fn failed(error: Error) -> Self {
-        Self::failure(error, |error| serde_json::json!(error).to_string())
-    }
-
-    fn failure(error: Error, shape: fn(&Error) -> String) -> Self {
-        let text = match &error.hint {
-            Some(hint) => format!("{error}; {hint}"),
-            None => error.to_string(),
-        };
-        Self { result: shape(&error), text, error: Some(error), changes: Vec::new(), truncated: false }
+        let told = (paddock::DIALECT.failure)(&Failed { tool: None, args: None, error: &error });
+        Self::told(told, Some(error), Vec::new())
     }
 }
 

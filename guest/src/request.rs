@@ -55,10 +55,26 @@ pub enum ReadMode {
     Base64,
 }
 
+/// How a caller counts lines, so that a failure speaks of them in its words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counting {
+    /// The argument that says where to begin.
+    pub argument: &'static str,
+    /// The number of the first line.
+    pub first: u64,
+}
+
+impl Default for Counting {
+    fn default() -> Self {
+        Self { argument: "offset", first: 1 }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
     pub path: String,
     pub offset: u64,
+    pub counting: Counting,
     pub limit: Option<u64>,
     pub tail: Option<u64>,
     pub mode: ReadMode,
@@ -76,6 +92,7 @@ impl Read {
         Self {
             path: path.into(),
             offset,
+            counting: Counting::default(),
             limit,
             tail: None,
             mode: ReadMode::Lines,
@@ -151,6 +168,8 @@ pub struct Transfer {
 pub struct Delete {
     pub path: String,
     pub recursive: bool,
+    /// Refuses directories, empty ones too.
+    pub files_only: bool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -179,6 +198,22 @@ pub struct List {
     pub cursor: Option<String>,
 }
 
+impl List {
+    /// A listing of the directory `path` alone, everything else by default.
+    pub fn of(path: String) -> Self {
+        Self {
+            path,
+            depth: 1,
+            pattern: None,
+            include_hidden: false,
+            include_ignored: false,
+            sort: ListSort::Name,
+            limit: 200,
+            cursor: None,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     pub path: String,
@@ -204,6 +239,21 @@ pub struct Glob {
     pub sort: PathSort,
     pub limit: u32,
     pub cursor: Option<String>,
+}
+
+impl Glob {
+    /// A search for paths that match `pattern` in the whole workspace, everything else by default.
+    pub fn of(pattern: String) -> Self {
+        Self {
+            pattern,
+            path: ".".to_owned(),
+            include_hidden: false,
+            include_ignored: false,
+            sort: PathSort::Path,
+            limit: 100,
+            cursor: None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -238,4 +288,26 @@ pub struct Grep {
     pub include_hidden: bool,
     pub include_ignored: bool,
     pub cursor: Option<String>,
+}
+
+impl Grep {
+    /// A search for `pattern` in the whole workspace, everything else by default.
+    pub fn of(pattern: String) -> Self {
+        Self {
+            pattern,
+            path: ".".to_owned(),
+            glob: None,
+            fixed: false,
+            letter_case: LetterCase::Sensitive,
+            multiline: false,
+            before: 0,
+            after: 0,
+            output: GrepOutput::Content,
+            limit: 100,
+            max_per_file: None,
+            include_hidden: false,
+            include_ignored: false,
+            cursor: None,
+        }
+    }
 }

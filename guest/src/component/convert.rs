@@ -18,10 +18,10 @@ macro_rules! same {
 }
 
 macro_rules! record {
-    ($from:path => $to:path { $($field:ident),* $(,)? }) => {
+    ($from:path => $to:path { $($field:ident),* $(,)? $(; ..$rest:expr)? }) => {
         impl Lower<$to> for $from {
             fn lower(self) -> $to {
-                $to { $($field: self.$field.lower()),* }
+                $to { $($field: self.$field.lower(),)* $(..$rest)? }
             }
         }
     };
@@ -74,7 +74,7 @@ variants!(Code => types::ErrorCode {
 variants!(files::ReadMode => request::ReadMode { Lines, Indentation, Raw, Base64 });
 record!(files::ReadArgs => request::Read {
     path, offset, limit, tail, mode, anchor_line, max_levels, include_siblings, include_header, encoding,
-    if_none_match,
+    if_none_match; ..request::Read::lines("", 1, None)
 });
 record!(response::Read => files::ReadResult {
     path, content, start_line, end_line, total_lines, next_offset, truncated, encoding, bom, line_ending, size,
@@ -98,7 +98,9 @@ record!(files::MakeDirectoryArgs => request::MakeDir { path, parents });
 record!(response::MakeDir => files::MakeDirectoryResult { path, created });
 record!(files::TransferArgs => request::Transfer { source, destination, overwrite, recursive });
 record!(response::Transfer => files::TransferResult { source, destination, files, bytes, notes });
-record!(files::DeleteArgs => request::Delete { path, recursive });
+record!(files::DeleteArgs => request::Delete {
+    path, recursive; ..request::Delete { path: String::new(), recursive: false, files_only: false }
+});
 record!(response::Delete => files::DeleteResult { path, entries_deleted });
 record!(files::StatArgs => request::Stat { path, checksum });
 record!(response::Stat => files::StatResult {

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use super::bindings::exports::paddock::files::{search, shares, types};
 use super::convert::Lower;
 use super::{Component, policy};
-use crate::dialect::Dialect;
+use crate::dialect::call::Call;
 use crate::engine::{self, Outcome};
 use crate::error::{Code, Error, Result};
 use crate::fs::wasi::WasiFs;
@@ -21,7 +21,7 @@ thread_local! {
 
 enum Part {
     None,
-    Lead(Box<Lead<'static>>, Option<&'static Dialect>),
+    Lead(Box<Lead<'static>>, Option<&'static Call>),
     Helper(Box<Helper<'static>>),
 }
 
@@ -71,36 +71,38 @@ impl shares::Guest for Component {
 
 /// Makes a call. None where it is a search that goes on.
 pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
-    let dialect = match Dialect::find(dialect) {
-        Ok(dialect) => dialect,
-        Err(error) => return Some(Outcome::failed(error)),
+    let call = match Call::decode(dialect, name, arguments) {
+        Ok(call) => call,
+        Err(outcome) => return Some(outcome),
     };
-    let answer = match dialect.request(name, arguments) {
-        Ok(Request::Grep(args)) if is_on_disk() => {
-            lead(args, Some(dialect)).transpose()?.map(|grep| (Response::Grep(grep), Vec::new()))
-        }
-        Ok(request) => super::with_fs(|fs, policy| engine::run(fs, policy, &request)),
-        Err(error) => Err(error),
+    if !matches!(call.request, Request::Grep(_)) || !is_on_disk() {
+        let outcome = super::with_fs(|fs, policy| Ok(engine::made(fs, policy, &call)));
+        return Some(outcome.unwrap_or_else(Outcome::failed));
+    }
+    let call = forever(call);
+    let answer = match &call.request {
+        Request::Grep(args) => lead(args.clone(), Some(call)).transpose()?,
+        _ => Err(no_part()),
     };
-    Some(Outcome::of(dialect, answer))
+    Some(call.outcome(surroundings(None).ok(), answer.map(Response::Grep)))
 }
 
 /// Ends a call that [`begin`] began.
 pub fn finish() -> Outcome {
     match PART.replace(Part::None) {
-        Part::Lead(lead, Some(dialect)) => Outcome::of(dialect, Ok((Response::Grep(lead.finish()), Vec::new()))),
+        Part::Lead(lead, Some(call)) => call.outcome(surroundings(None).ok(), Ok(Response::Grep(lead.finish()))),
         _ => Outcome::failed(no_part()),
     }
 }
 
 /// Begins a search. The answer, where it is all there.
-fn lead(args: request::Grep, dialect: Option<&'static Dialect>) -> Result<Option<Grep>> {
+fn lead(args: request::Grep, call: Option<&'static Call>) -> Result<Option<Grep>> {
     let (workspace, args) = (surroundings(None)?, forever(args));
     let lead = Lead::begin(workspace, args)?;
     if lead.is_over() {
         return Ok(Some(lead.finish()));
     }
-    PART.set(Part::Lead(Box::new(lead), dialect));
+    PART.set(Part::Lead(Box::new(lead), call));
     Ok(None)
 }
 

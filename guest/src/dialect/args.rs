@@ -60,6 +60,22 @@ impl Args {
         u32::try_from(self.whole(name)).unwrap_or(u32::MAX)
     }
 
+    /// A whole number, perhaps below zero, that may be absent.
+    pub fn opt_signed(&self, name: &str) -> Option<i64> {
+        self.values.get(name).and_then(Value::as_i64)
+    }
+
+    /// Two whole numbers that may be absent.
+    pub fn opt_pair(&self, name: &str) -> Option<(i64, i64)> {
+        let mut numbers = self.items(name).map(Value::as_i64);
+        Some((numbers.next()??, numbers.next()??))
+    }
+
+    /// An object that may be absent.
+    pub fn opt_object(&self, name: &str) -> Option<Self> {
+        self.values.get(name).and_then(Value::as_object).map(|values| Self { values: values.clone() })
+    }
+
     /// True or false; false where it is absent.
     pub fn flag(&self, name: &str) -> bool {
         self.values.get(name).and_then(Value::as_bool).unwrap_or_default()
@@ -92,7 +108,8 @@ impl Args {
 /// `given` with its defaults, if every member fits its row. `within` is where it is, for messages.
 fn fit(params: &[Param], mut given: Map<String, Value>, within: &str) -> Result<Map<String, Value>> {
     let known: Vec<_> = params.iter().map(|param| param.name).collect();
-    if let Some(unknown) = given.keys().find(|name| !known.contains(&name.as_str())) {
+    let is_known = |name: &str| params.iter().any(|param| param.name == name || param.aliases.contains(&name));
+    if let Some(unknown) = given.keys().find(|name| !is_known(name)) {
         let message = format!("unknown argument `{within}{unknown}`");
         let takes = format!("it takes {}", known.join(", "));
         let hint = match nearest(unknown, &known) {
@@ -104,7 +121,8 @@ fn fit(params: &[Param], mut given: Map<String, Value>, within: &str) -> Result<
     let mut values = Map::new();
     for param in params {
         // Models often write null for what they leave out.
-        let value = given.remove(param.name).filter(|value| !value.is_null());
+        let mut names = std::iter::once(&param.name).chain(param.aliases);
+        let value = names.find_map(|name| given.remove(*name)).filter(|value| !value.is_null());
         let value = match value {
             Some(value) => Some(check(param, value, within)?),
             None => absent(param, within)?,
@@ -124,6 +142,7 @@ fn absent(param: &Param, within: &str) -> Result<Option<Value>> {
         Absent::None => Ok(None),
         Absent::Text(text) => Ok(Some(text.into())),
         Absent::Whole(number) => Ok(Some(number.into())),
+        Absent::Below(number) => Ok(Some(number.into())),
         Absent::Flag(flag) => Ok(Some(flag.into())),
     }
 }
@@ -140,6 +159,14 @@ fn check(param: &Param, value: Value, within: &str) -> Result<Value> {
             Some(number) if (*min..=*max).contains(&number) => Ok(number.into()),
             _ => Err(wrong(&format!("a whole number from {min} to {max}"))),
         },
+        ParamKind::Signed => match signed(&value) {
+            Some(number) => Ok(number.into()),
+            None => Err(wrong("a whole number")),
+        },
+        ParamKind::Pair => match value.as_array().map(Vec::as_slice) {
+            Some([one, other]) if signed(one).is_some() && signed(other).is_some() => Ok(value),
+            _ => Err(wrong("a list of two whole numbers")),
+        },
         ParamKind::Choice(words) => match value.as_str() {
             Some(word) if words.contains(&word) => Ok(value),
             _ => Err(wrong(&format!("one of {}", words.join(", ")))),
@@ -147,6 +174,10 @@ fn check(param: &Param, value: Value, within: &str) -> Result<Value> {
         ParamKind::Texts => match value.as_array() {
             Some(items) if items.iter().all(Value::is_string) => Ok(value),
             _ => Err(wrong("a list of strings")),
+        },
+        ParamKind::Object(params) => match value {
+            Value::Object(members) => fit(params, members, &format!("{name}.")).map(Value::Object),
+            _ => Err(wrong("an object")),
         },
         ParamKind::Objects(params) => objects(params, value, &name),
     }
@@ -174,6 +205,14 @@ fn whole(value: &Value) -> Option<u64> {
         let fits = number >= 0.0 && number.fract() == 0.0 && number <= 9_007_199_254_740_992.0;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be whole and in range")]
         fits.then_some(number as u64)
+    })
+}
+
+fn signed(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| {
+        let number = value.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0)?;
+        #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and in range")]
+        Some(number as i64)
     })
 }
 

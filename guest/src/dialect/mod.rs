@@ -4,16 +4,20 @@
 use serde::Serialize;
 
 use crate::error::{Code, Error, Result};
-use crate::request::Request;
-use crate::response::Response;
 
+pub mod answer;
 pub mod args;
+pub mod call;
+pub mod chorus;
+pub mod dispatch;
+pub mod gutter;
 pub mod paddock;
+pub mod param;
 pub mod schema;
 pub mod spec;
 pub mod text;
 
-use args::Args;
+use answer::{Failed, Told};
 use spec::{ToolSpec, nearest};
 
 /// Names, units and shapes for one set of tools.
@@ -22,12 +26,8 @@ pub struct Dialect {
     pub name: &'static str,
     /// Its tools, in the order in which they are listed.
     pub tools: &'static [ToolSpec],
-    /// The answer as JSON in the dialect's shape.
-    pub result: fn(&Response) -> String,
-    /// The answer as text for the model.
-    pub text: fn(&Response) -> String,
-    /// A failure as JSON in the dialect's shape.
-    pub error: fn(&Error) -> String,
+    /// A failure in the dialect's shape and words.
+    pub failure: fn(&Failed<'_>) -> Told,
 }
 
 /// A value of ours as JSON. Nothing in one can fail to be written.
@@ -36,7 +36,7 @@ fn to_json(value: &impl Serialize) -> String {
 }
 
 /// Every dialect.
-pub const DIALECTS: &[Dialect] = &[paddock::DIALECT];
+pub const DIALECTS: &[Dialect] = &[paddock::DIALECT, dispatch::DIALECT, chorus::DIALECT];
 
 impl Dialect {
     /// The dialect of that name.
@@ -48,10 +48,9 @@ impl Dialect {
         })
     }
 
-    /// What a call of the tool `name` with `arguments`, a JSON object, asks for.
-    pub fn request(&self, name: &str, arguments: &str) -> Result<Request> {
-        let tool = self.tools.iter().find(|tool| tool.name == name).ok_or_else(|| self.unknown_tool(name))?;
-        (tool.request)(&Args::decode(tool, arguments)?)
+    /// The tool of that name, or of its name where only letters, digits, `_` and `-` are allowed.
+    pub fn tool(&self, name: &str) -> Option<&'static ToolSpec> {
+        self.tools.iter().find(|tool| tool.name == name || tool.name.replace('.', "_") == name)
     }
 
     fn unknown_tool(&self, name: &str) -> Error {

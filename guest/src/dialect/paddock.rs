@@ -1,11 +1,14 @@
 //! The `paddock` dialect: the operations under their own names, 1-based lines,
 //! results as they are.
 
+use crate::dialect::answer::{self, Asked, Failed, Told};
+use crate::dialect::param::{MAX, MAX_PAGE, choice, flag, objects, optional, required, text, texts, whole};
 use crate::dialect::schema::output;
-use crate::dialect::spec::{Absent, Effect, Param, ParamKind, ToolSpec};
-use crate::dialect::{Dialect, text, to_json};
+use crate::dialect::spec::{Absent, Effect, Output, Param, ToolSpec};
+use crate::dialect::{Dialect, text as words, to_json};
+use crate::error::Result;
 use crate::request::{self, Request};
-use crate::response;
+use crate::response::{self, Response};
 
 mod requests;
 
@@ -13,15 +16,19 @@ mod requests;
 pub const DIALECT: Dialect = Dialect {
     name: "paddock",
     tools: TOOLS,
-    result: |response| to_json(response),
-    text: text::render,
-    error: |error| to_json(error),
+    failure,
 };
 
-/// The largest offset that every host handles.
-const MAX: u64 = crate::fs::MAX_OFFSET;
-/// The most that a page of any tool can be asked to hold.
-const MAX_PAGE: u64 = 100_000;
+fn answer(_asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+    let response = response?;
+    let truncated = response.truncated();
+    Ok(Told { json: to_json(&response), text: words::render(&response), truncated })
+}
+
+/// The failure as it is.
+pub(super) fn failure(failed: &Failed<'_>) -> Told {
+    Told { json: to_json(failed.error), text: answer::words(failed.error), truncated: false }
+}
 
 const TOOLS: &[ToolSpec] = &[
     ToolSpec {
@@ -33,12 +40,12 @@ const TOOLS: &[ToolSpec] = &[
             whole("offset", 1, MAX, Absent::None, "First line (1); with mode base64, first byte"),
             whole("limit", 1, MAX, Absent::None, "Most lines (2000); with mode base64, most bytes"),
             whole("tail", 1, MAX, Absent::None, "Last so many lines, instead of offset"),
-            Param {
-                name: "mode",
-                kind: ParamKind::Choice(&["lines", "indentation", "raw", "base64"]),
-                default: Absent::Text("lines"),
-                doc: "indentation: the block around anchor_line; raw: line endings and long lines as they are; base64: bytes",
-            },
+            choice(
+                "mode",
+                &["lines", "indentation", "raw", "base64"],
+                "lines",
+                "indentation: the block around anchor_line; raw: line endings and long lines as they are; base64: bytes",
+            ),
             whole("anchor_line", 1, MAX, Absent::None, "indentation: the line whose block to show (offset)"),
             whole("max_levels", 0, 1_000, Absent::Whole(0), "indentation: levels outwards, 0 for all"),
             flag("include_siblings", false, "indentation: blocks of the same level too"),
@@ -48,29 +55,31 @@ const TOOLS: &[ToolSpec] = &[
         ],
         effect: Effect::Reads,
         request: requests::read,
-        output: output::<response::Read>,
+        answer,
+        output: Output::Own(output::<response::Read>),
     },
     ToolSpec {
         name: "read_files",
         title: "Read files",
         description: "Read several files in one call. Give `files`, `paths` or `glob`. A file that cannot be read is an entry with its error.",
         params: &[
-            Param {
-                name: "files",
-                kind: ParamKind::Objects(&[
+            objects(
+                "files",
+                &[
                     path("File to read"),
                     whole("offset", 1, MAX, Absent::Whole(1), "First line"),
                     whole("limit", 1, MAX, Absent::None, "Most lines"),
-                ]),
-                default: Absent::None,
-                doc: "Files with line ranges",
-            },
-            Param { name: "paths", kind: ParamKind::Texts, default: Absent::None, doc: "Whole files" },
+                ],
+                "Files with line ranges",
+            )
+            .may_be_absent(),
+            texts("paths", Absent::None, "Whole files"),
             optional("glob", "Every file that matches, such as src/**/*.rs"),
         ],
         effect: Effect::Reads,
         request: requests::read_many,
-        output: output::<response::ReadMany>,
+        answer,
+        output: Output::Own(output::<response::ReadMany>),
     },
     ToolSpec {
         name: "write_file",
@@ -95,7 +104,8 @@ const TOOLS: &[ToolSpec] = &[
                 if_match: args.opt_text("if_match"),
             }))
         },
-        output: output::<response::Write>,
+        answer,
+        output: Output::Own(output::<response::Write>),
     },
     ToolSpec {
         name: "edit_file",
@@ -103,22 +113,22 @@ const TOOLS: &[ToolSpec] = &[
         description: "Replace exact text in a file. Each old_text has to occur once, or set replace_all. Every other byte stays as it is. All edits are made, or none.",
         params: &[
             path("File to edit"),
-            Param {
-                name: "edits",
-                kind: ParamKind::Objects(&[
+            objects(
+                "edits",
+                &[
                     required("old_text", "Text in the file, without line numbers"),
                     required("new_text", "Text in its place"),
                     flag("replace_all", false, "Every occurrence"),
-                ]),
-                default: Absent::Required,
-                doc: "Applied in order, each to the result of the one before",
-            },
+                ],
+                "Applied in order, each to the result of the one before",
+            ),
             optional("if_match", "Fail unless the file has this etag"),
             flag("dry_run", false, "Only show the diff"),
         ],
         effect: Effect::Replaces { idempotent: false },
         request: requests::edit,
-        output: output::<response::Edit>,
+        answer,
+        output: Output::Own(output::<response::Edit>),
     },
     ToolSpec {
         name: "apply_patch",
@@ -130,7 +140,8 @@ const TOOLS: &[ToolSpec] = &[
             let (patch, dry_run) = (args.text("patch"), args.flag("dry_run"));
             Ok(Request::ApplyPatch(request::ApplyPatch { patch, dry_run }))
         },
-        output: output::<response::ApplyPatch>,
+        answer,
+        output: Output::Own(output::<response::ApplyPatch>),
     },
     ToolSpec {
         name: "list_dir",
@@ -148,7 +159,8 @@ const TOOLS: &[ToolSpec] = &[
         ],
         effect: Effect::Reads,
         request: requests::list,
-        output: output::<response::List>,
+        answer,
+        output: Output::Own(output::<response::List>),
     },
     ToolSpec {
         name: "tree",
@@ -171,7 +183,8 @@ const TOOLS: &[ToolSpec] = &[
                 include_ignored: args.flag("include_ignored"),
             }))
         },
-        output: output::<response::Tree>,
+        answer,
+        output: Output::Own(output::<response::Tree>),
     },
     ToolSpec {
         name: "glob",
@@ -188,7 +201,8 @@ const TOOLS: &[ToolSpec] = &[
         ],
         effect: Effect::Reads,
         request: requests::glob,
-        output: output::<response::Glob>,
+        answer,
+        output: Output::Own(output::<response::Glob>),
     },
     ToolSpec {
         name: "grep",
@@ -196,7 +210,7 @@ const TOOLS: &[ToolSpec] = &[
         description: "Search file contents by regular expression (linear time: no look-around, no back-references) or plain text.",
         params: &[
             required("pattern", "What to find"),
-            Param { name: "path", kind: ParamKind::Text, default: Absent::Text("."), doc: "Directory or file" },
+            text("path", ".", "Directory or file"),
             optional("glob", "Only files that match this glob"),
             flag("fixed", false, "pattern is plain text"),
             choice(
@@ -218,7 +232,8 @@ const TOOLS: &[ToolSpec] = &[
         ],
         effect: Effect::Reads,
         request: requests::grep,
-        output: output::<response::Grep>,
+        answer,
+        output: Output::Own(output::<response::Grep>),
     },
     ToolSpec {
         name: "stat",
@@ -227,7 +242,8 @@ const TOOLS: &[ToolSpec] = &[
         params: &[path("What to describe"), flag("checksum", false, "SHA-256 too")],
         effect: Effect::Reads,
         request: |args| Ok(Request::Stat(request::Stat { path: args.text("path"), checksum: args.flag("checksum") })),
-        output: output::<response::Stat>,
+        answer,
+        output: Output::Own(output::<response::Stat>),
     },
     ToolSpec {
         name: "make_dir",
@@ -238,7 +254,8 @@ const TOOLS: &[ToolSpec] = &[
         request: |args| {
             Ok(Request::MakeDir(request::MakeDir { path: args.text("path"), parents: args.flag("parents") }))
         },
-        output: output::<response::MakeDir>,
+        answer,
+        output: Output::Own(output::<response::MakeDir>),
     },
     ToolSpec {
         name: "copy",
@@ -247,7 +264,8 @@ const TOOLS: &[ToolSpec] = &[
         params: &[SOURCE, DESTINATION, OVERWRITE, flag("recursive", false, "A directory with all it holds")],
         effect: Effect::Replaces { idempotent: false },
         request: |args| Ok(Request::Copy(requests::transfer(args))),
-        output: output::<response::Transfer>,
+        answer,
+        output: Output::Own(output::<response::Transfer>),
     },
     ToolSpec {
         name: "move",
@@ -256,7 +274,8 @@ const TOOLS: &[ToolSpec] = &[
         params: &[SOURCE, DESTINATION, OVERWRITE, flag("recursive", true, "Allow a directory")],
         effect: Effect::Replaces { idempotent: false },
         request: |args| Ok(Request::Move(requests::transfer(args))),
-        output: output::<response::Transfer>,
+        answer,
+        output: Output::Own(output::<response::Transfer>),
     },
     ToolSpec {
         name: "delete",
@@ -265,9 +284,14 @@ const TOOLS: &[ToolSpec] = &[
         params: &[path("What to delete"), flag("recursive", false, "A directory with all it holds")],
         effect: Effect::Replaces { idempotent: false },
         request: |args| {
-            Ok(Request::Delete(request::Delete { path: args.text("path"), recursive: args.flag("recursive") }))
+            Ok(Request::Delete(request::Delete {
+                path: args.text("path"),
+                recursive: args.flag("recursive"),
+                files_only: false,
+            }))
         },
-        output: output::<response::Delete>,
+        answer,
+        output: Output::Own(output::<response::Delete>),
     },
 ];
 
@@ -278,30 +302,10 @@ const SOURCE: Param = required("source", "What");
 const DESTINATION: Param = required("destination", "Its new path");
 const OVERWRITE: Param = flag("overwrite", false, "Replace a file that is there");
 
-const fn required(name: &'static str, doc: &'static str) -> Param {
-    Param { name, kind: ParamKind::Text, default: Absent::Required, doc }
-}
-
-const fn optional(name: &'static str, doc: &'static str) -> Param {
-    Param { name, kind: ParamKind::Text, default: Absent::None, doc }
-}
-
 const fn path(doc: &'static str) -> Param {
     required("path", doc)
 }
 
 const fn directory() -> Param {
-    Param { name: "path", kind: ParamKind::Text, default: Absent::Text("."), doc: "Directory" }
-}
-
-const fn flag(name: &'static str, default: bool, doc: &'static str) -> Param {
-    Param { name, kind: ParamKind::Flag, default: Absent::Flag(default), doc }
-}
-
-const fn whole(name: &'static str, min: u64, max: u64, default: Absent, doc: &'static str) -> Param {
-    Param { name, kind: ParamKind::Whole { min, max }, default, doc }
-}
-
-const fn choice(name: &'static str, words: &'static [&'static str], default: &'static str, doc: &'static str) -> Param {
-    Param { name, kind: ParamKind::Choice(words), default: Absent::Text(default), doc }
+    text("path", ".", "Directory")
 }

@@ -4,7 +4,7 @@ use schemars::Schema;
 use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 
-use crate::dialect::spec::{Absent, Param, ParamKind};
+use crate::dialect::spec::{Absent, Output, Param, ParamKind, Shape};
 
 /// The schema of an object with these members and no others.
 pub fn input(params: &[Param]) -> Value {
@@ -16,6 +16,35 @@ pub fn input(params: &[Param]) -> Value {
         set(&mut schema, "required", required.into());
     }
     schema
+}
+
+/// The schema of a tool's result.
+pub fn result(output: &Output) -> Value {
+    match output {
+        Output::Own(schema) => schema(),
+        Output::Shape(shape) => of(shape),
+    }
+}
+
+fn of(shape: &Shape) -> Value {
+    match shape {
+        Shape::Text => json!({ "type": "string" }),
+        Shape::Whole => json!({ "type": "integer" }),
+        Shape::Flag => json!({ "type": "boolean" }),
+        Shape::Words(words) => json!({ "type": "string", "enum": words }),
+        Shape::Nullable(shape) => json!({ "anyOf": [of(shape), { "type": "null" }] }),
+        Shape::Optional(shape) => of(shape),
+        Shape::List(shape) => json!({ "type": "array", "items": of(shape) }),
+        Shape::Object(members) => {
+            let required: Vec<_> = members
+                .iter()
+                .filter(|(_, shape)| !matches!(shape, Shape::Optional(_)))
+                .map(|(name, _)| *name)
+                .collect();
+            let properties: Map<_, _> = members.iter().map(|(name, shape)| ((*name).to_owned(), of(shape))).collect();
+            json!({ "type": "object", "properties": properties, "required": required })
+        }
+    }
 }
 
 /// The schema of a type's JSON.
@@ -38,6 +67,11 @@ fn property(param: &Param) -> Value {
         ParamKind::Text => json!({ "type": "string" }),
         ParamKind::Flag => json!({ "type": "boolean" }),
         ParamKind::Whole { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        ParamKind::Signed => json!({ "type": "integer" }),
+        ParamKind::Pair => {
+            json!({ "type": "array", "items": { "type": "integer" }, "minItems": 2, "maxItems": 2 })
+        }
+        ParamKind::Object(params) => input(params),
         ParamKind::Choice(words) => json!({ "type": "string", "enum": words }),
         ParamKind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
         ParamKind::Objects(params) => json!({ "type": "array", "items": input(params) }),
@@ -47,6 +81,7 @@ fn property(param: &Param) -> Value {
         Absent::Required | Absent::None => {}
         Absent::Text(text) => set(&mut schema, "default", text.into()),
         Absent::Whole(number) => set(&mut schema, "default", number.into()),
+        Absent::Below(number) => set(&mut schema, "default", number.into()),
         Absent::Flag(flag) => set(&mut schema, "default", flag.into()),
     }
     schema

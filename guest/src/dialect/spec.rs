@@ -1,9 +1,11 @@
 //! What a row of a dialect's table says: decoding, JSON Schema and help are all
 //! made from it.
 
+use crate::dialect::answer::{Asked, Told};
 use crate::dialect::args::Args;
 use crate::error::Result;
 use crate::request::Request;
+use crate::response::Response;
 
 /// One tool.
 pub struct ToolSpec {
@@ -19,8 +21,38 @@ pub struct ToolSpec {
     pub effect: Effect,
     /// What a call asks for.
     pub request: fn(&Args) -> Result<Request>,
-    /// JSON Schema of its result.
-    pub output: fn() -> serde_json::Value,
+    /// How what was found or done, or why it failed, is told. An `Err` is told by the dialect's `failure`.
+    pub answer: fn(&Asked<'_>, Result<Response>) -> Result<Told>,
+    /// What its result looks like.
+    pub output: Output,
+}
+
+/// What a result looks like.
+pub enum Output {
+    /// As a type of ours does, by its schema.
+    Own(fn() -> serde_json::Value),
+    /// As a row of the dialect's table says.
+    Shape(&'static Shape),
+}
+
+/// JSON of a result.
+pub enum Shape {
+    /// A string.
+    Text,
+    /// A whole number.
+    Whole,
+    /// True or false.
+    Flag,
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// That, or null.
+    Nullable(&'static Shape),
+    /// That, or not there.
+    Optional(&'static Shape),
+    /// A list.
+    List(&'static Shape),
+    /// An object with these members.
+    Object(&'static [(&'static str, Shape)]),
 }
 
 /// What a tool does to files: the hints of the Model Context Protocol.
@@ -44,6 +76,8 @@ pub enum Effect {
 pub struct Param {
     /// Its name.
     pub name: &'static str,
+    /// Other names that are taken for it, and not shown.
+    pub aliases: &'static [&'static str],
     /// What it takes.
     pub kind: ParamKind,
     /// What holds without it.
@@ -63,12 +97,18 @@ pub enum ParamKind {
         /// The most.
         max: u64,
     },
+    /// A whole number; -1 and less too.
+    Signed,
     /// True or false.
     Flag,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// A list of texts.
     Texts,
+    /// Two whole numbers.
+    Pair,
+    /// An object with these members.
+    Object(&'static [Param]),
     /// A list of objects with these members.
     Objects(&'static [Param]),
 }
@@ -84,6 +124,8 @@ pub enum Absent {
     Text(&'static str),
     /// A number.
     Whole(u64),
+    /// A number below zero.
+    Below(i64),
     /// True or false.
     Flag(bool),
 }

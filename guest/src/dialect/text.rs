@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use crate::dialect::gutter;
 use crate::error::printable;
 use crate::fs::Kind;
 use crate::response::{
@@ -45,7 +46,7 @@ fn read_text(read: &Read) -> String {
         text.push_str(&read.content);
         text.push('\n');
     } else {
-        number_lines(&mut text, &read.content, read.start_line);
+        gutter::number(&mut text, &read.content, read.start_line, "|");
     }
     if let Some(next) = read.next_offset {
         let of = read.total_lines.map(|total| format!(" of {total}")).unwrap_or_default();
@@ -55,18 +56,6 @@ fn read_text(read: &Read) -> String {
         text.push_str("[long lines were cut; mode=raw shows them whole]");
     }
     text
-}
-
-/// `text` with a gutter: `12|text`.
-fn number_lines(into: &mut String, text: &str, first: u64) {
-    let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
-    let mut digits = itoa::Buffer::new();
-    for (line, number) in lines.zip(first..) {
-        into.push_str(digits.format(number));
-        into.push('|');
-        into.push_str(line.strip_suffix('\r').unwrap_or(line));
-        into.push('\n');
-    }
 }
 
 fn read_many_text(many: &ReadMany) -> String {
@@ -237,7 +226,7 @@ fn match_text(text: &mut String, found: &GrepMatch) {
 }
 
 fn with_tail(mut text: String, skipped: &Skipped, cursor: Option<&str>) -> String {
-    if let Some(skipped) = skipped_text(skipped) {
+    if let Some(skipped) = left_out(skipped, true) {
         let _ = writeln!(text, "[left out: {skipped}]");
     }
     if let Some(cursor) = cursor {
@@ -246,11 +235,15 @@ fn with_tail(mut text: String, skipped: &Skipped, cursor: Option<&str>) -> Strin
     text
 }
 
-/// What was left out, with the argument that shows it.
-fn skipped_text(skipped: &Skipped) -> Option<String> {
+/// What was left out, where anything was; with the argument that shows it, where the tool has it.
+pub fn left_out(skipped: &Skipped, has_arguments: bool) -> Option<String> {
+    let (ignored, hidden) = match has_arguments {
+        true => ("ignored (include_ignored=true)", "hidden (include_hidden=true)"),
+        false => ("ignored", "hidden"),
+    };
     let reasons = [
-        (skipped.ignored, "ignored (include_ignored=true)"),
-        (skipped.hidden, "hidden (include_hidden=true)"),
+        (skipped.ignored, ignored),
+        (skipped.hidden, hidden),
         (skipped.denied, "kept back by .agentignore"),
         (skipped.unreadable, "unreadable"),
         (skipped.unnamed, "with names that are not UTF-8"),
@@ -265,7 +258,8 @@ fn skipped_text(skipped: &Skipped) -> Option<String> {
     (!told.is_empty()).then(|| told.join(", "))
 }
 
-fn with_notes(mut text: String, notes: &[String]) -> String {
+/// `text` with what has to be said beside it.
+pub fn with_notes(mut text: String, notes: &[String]) -> String {
     for note in notes {
         if !text.ends_with('\n') {
             text.push('\n');

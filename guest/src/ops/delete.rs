@@ -21,6 +21,9 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response
             Error::at(Code::InvalidPath, VERB, &args.path, "it is the workspace itself").hint("delete what is in it")
         );
     }
+    if args.files_only && stat.kind == Kind::Directory {
+        return Err(place.not_a_file(VERB, stat.kind).hint("only files are deleted here: delete those in it one by one"));
+    }
     workspace.check_change(&place, VERB)?;
     let blame = |fault: Fault| match fault {
         Fault::NotEmpty => fault.at(VERB, &args.path).hint("`recursive` deletes a directory with all it holds"),

@@ -111,7 +111,7 @@ impl Reader<'_> {
         let mut lines = self.content.lines(format);
         let skipped = lines.skip(before)?;
         if skipped < before || (before > 0 && lines.is_at_end()?) {
-            return Err(past_the_end("offset", self.args.offset, skipped, "line"));
+            return Err(self.past_the_end("offset", self.args.offset, skipped));
         }
         let page = page(&mut lines, self.args.offset, &self.layout(format))?;
         let next = page.more.then(|| page.end.saturating_add(1));
@@ -147,7 +147,7 @@ impl Reader<'_> {
             total += 1;
         }
         if total < anchor {
-            return Err(past_the_end(argument, anchor, total, "line"));
+            return Err(self.past_the_end(argument, anchor, total));
         }
         let options = indent::Options {
             max_levels: self.args.max_levels,
@@ -164,6 +164,18 @@ impl Reader<'_> {
         page.cut |= block.cut;
         let next = (page.end + 1 < number + count).then(|| page.end + 1);
         Ok((page, next))
+    }
+
+    /// The failure of a call for a line that is not there, in the caller's own count.
+    fn past_the_end(&self, argument: &'static str, line: u64, total: u64) -> Error {
+        let counting = &self.args.counting;
+        let argument = if argument == "offset" { counting.argument } else { argument };
+        let shown = (line + counting.first).saturating_sub(1);
+        let plural = if total == 1 { "" } else { "s" };
+        Error::argument(argument, format!("{shown} is past the end: the file has {total} line{plural}")).hint(format!(
+            "use a number up to {}, or `tail` for the last lines",
+            (total + counting.first).saturating_sub(1).max(counting.first)
+        ))
     }
 
     fn layout(&self, format: Format) -> Layout {
@@ -185,7 +197,8 @@ impl Reader<'_> {
         }
         let (size, offset) = (self.content.size(), self.args.offset);
         if offset > size.max(1) {
-            return Err(past_the_end("offset", offset, size, "byte"));
+            let cause = format!("{offset} is past the end: the file has {size} bytes");
+            return Err(Error::argument("offset", cause).hint(format!("use a number up to {}", size.max(1))));
         }
         // Three bytes are four characters.
         let most = (self.workspace.policy.limits.max_result_bytes as u64 / 4 * 3).max(3);
@@ -208,12 +221,6 @@ impl Reader<'_> {
         result.content = STANDARD.encode(&bytes);
         Ok(())
     }
-}
-
-fn past_the_end(argument: &str, value: u64, total: u64, unit: &str) -> Error {
-    let plural = if total == 1 { "" } else { "s" };
-    Error::argument(argument, format!("{value} is past the end: the file has {total} {unit}{plural}"))
-        .hint(format!("use a number up to {}, or `tail` for the last lines", total.max(1)))
 }
 
 /// Workspaces in memory for the tests of operations.

@@ -7,9 +7,6 @@ use crate::request::{self, GrepOutput, LetterCase, ListSort, PathSort, ReadMode,
 pub fn read(args: &Args) -> Result<Request> {
     args.not_both("offset", "tail", "give `offset` to read from a line on, or `tail` to read the last lines")?;
     Ok(Request::Read(request::Read {
-        path: args.text("path"),
-        offset: args.opt_whole("offset").unwrap_or(1),
-        limit: args.opt_whole("limit"),
         tail: args.opt_whole("tail"),
         mode: match args.text("mode").as_str() {
             "indentation" => ReadMode::Indentation,
@@ -23,6 +20,7 @@ pub fn read(args: &Args) -> Result<Request> {
         include_header: args.flag("include_header"),
         encoding: args.opt_text("encoding"),
         if_none_match: args.opt_text("if_none_match"),
+        ..request::Read::lines(args.text("path"), args.opt_whole("offset").unwrap_or(1), args.opt_whole("limit"))
     }))
 }
 

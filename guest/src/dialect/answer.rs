@@ -1,0 +1,110 @@
+//! What a dialect tells: answers and failures, in its own shape and words.
+
+use serde_json::Value;
+
+use crate::dialect::args::Args;
+use crate::dialect::spec::ToolSpec;
+use crate::error::{Code, Error, Result};
+use crate::ops;
+use crate::request::{Access, Request};
+use crate::response::Response;
+use crate::workspace::Workspace;
+
+/// The answer to a call, or its failure, as the dialect tells it.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// JSON in the dialect's shape.
+    pub json: String,
+    /// Text for the model.
+    pub text: String,
+    /// Whether a limit cut it short.
+    pub truncated: bool,
+}
+
+impl Told {
+    /// An answer of which nothing is left out.
+    pub fn new(value: &Value, text: impl Into<String>) -> Self {
+        Self { json: value.to_string(), text: text.into(), truncated: false }
+    }
+
+    /// Says whether a limit cut it short.
+    #[must_use]
+    pub fn truncated(mut self, truncated: bool) -> Self {
+        self.truncated = truncated;
+        self
+    }
+}
+
+/// A call that is being answered.
+pub struct Asked<'c> {
+    /// Its arguments.
+    pub args: &'c Args,
+    /// Where it was made; none where that could not be opened.
+    pub workspace: Option<&'c Workspace<'c>>,
+}
+
+impl Asked<'_> {
+    /// Looks at something more. What a call changes is all in its request, so that it can be approved.
+    pub fn look(&self, request: &Request) -> Result<Response> {
+        match self.workspace {
+            Some(workspace) if request.access() == Access::Read => ops::run(workspace, request),
+            _ => Err(Error::new(Code::Io, "a dialect asked for more than a look")),
+        }
+    }
+
+    /// The failure of a tool that was answered by another operation than it asked for.
+    pub fn mixed_up() -> Error {
+        Error::new(Code::Io, "an operation gave another operation's answer")
+    }
+}
+
+/// A call that failed.
+pub struct Failed<'c> {
+    /// The tool; none where there is none of that name.
+    pub tool: Option<&'static ToolSpec>,
+    /// Its arguments; none where they do not fit.
+    pub args: Option<&'c Args>,
+    /// Why.
+    pub error: &'c Error,
+}
+
+impl Failed<'_> {
+    /// The failure with the operations' words for arguments and tools as the dialect has them.
+    pub fn in_words(&self, table: &[(&str, &str)]) -> Error {
+        let translate = |text: &str| table.iter().fold(text.to_owned(), |text, (ours, theirs)| text.replace(ours, theirs));
+        let Error { code, message, path, hint } = self.error;
+        // A path may be called like an argument, and keeps its name.
+        let cause = message.rfind("`: ").filter(|_| path.is_some()).map_or(0, |end| end + 3);
+        let (given, cause) = message.split_at_checked(cause).unwrap_or(("", message));
+        Error {
+            code: *code,
+            message: format!("{given}{}", translate(cause)),
+            path: path.clone(),
+            hint: hint.as_deref().map(translate),
+        }
+    }
+
+    /// The argument `name`, empty where there is none.
+    pub fn text(&self, name: &str) -> String {
+        self.args.map(|args| args.text(name)).unwrap_or_default()
+    }
+}
+
+/// A failure in words: what failed, and what would work instead.
+pub fn words(error: &Error) -> String {
+    match &error.hint {
+        Some(hint) => format!("{error}; {hint}"),
+        None => error.to_string(),
+    }
+}
+
+/// Takes the answer of one operation out of the variant that `$request` gives, or fails with what failed.
+macro_rules! take {
+    ($variant:ident, $response:expr) => {
+        match $response? {
+            $crate::response::Response::$variant(answer) => answer,
+            _ => return Err($crate::dialect::answer::Asked::mixed_up()),
+        }
+    };
+}
+pub(super) use take;

@@ -1,0 +1,49 @@
+//! One call in a dialect: decoded, and later told.
+
+use crate::dialect::Dialect;
+use crate::dialect::answer::{Asked, Failed};
+use crate::dialect::args::Args;
+use crate::dialect::spec::ToolSpec;
+use crate::engine::Outcome;
+use crate::error::{Error, Result};
+use crate::request::Request;
+use crate::response::Response;
+use crate::workspace::Workspace;
+
+/// A call that fits its tool.
+pub struct Call {
+    dialect: &'static Dialect,
+    tool: &'static ToolSpec,
+    args: Args,
+    /// What it asks for.
+    pub request: Request,
+}
+
+impl Call {
+    /// The call of the tool `name` with `arguments`, a JSON object; the outcome where it does not fit.
+    pub fn decode(dialect: &str, name: &str, arguments: &str) -> std::result::Result<Self, Outcome> {
+        let dialect = Dialect::find(dialect).map_err(Outcome::failed)?;
+        let failed = |tool, args: Option<&Args>, error: Error| {
+            let told = (dialect.failure)(&Failed { tool, args, error: &error });
+            Outcome::told(told, Some(error), Vec::new())
+        };
+        let Some(tool) = dialect.tool(name) else { return Err(failed(None, None, dialect.unknown_tool(name))) };
+        let args = Args::decode(tool, arguments).map_err(|error| failed(Some(tool), None, error))?;
+        let request = (tool.request)(&args).map_err(|error| failed(Some(tool), Some(&args), error))?;
+        Ok(Self { dialect, tool, args, request })
+    }
+
+    /// How the call ended. What it changed is the workspace's to say.
+    pub fn outcome(&self, workspace: Option<&Workspace<'_>>, answer: Result<Response>) -> Outcome {
+        let asked = Asked { args: &self.args, workspace };
+        let answer = (self.tool.answer)(&asked, answer);
+        let changes = workspace.map(Workspace::take_changes).unwrap_or_default();
+        match answer {
+            Ok(told) => Outcome::told(told, None, changes),
+            Err(error) => {
+                let failed = Failed { tool: Some(self.tool), args: Some(&self.args), error: &error };
+                Outcome::told((self.dialect.failure)(&failed), Some(error), changes)
+            }
+        }
+    }
+}
