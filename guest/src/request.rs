@@ -75,6 +75,14 @@ pub struct Read {
     pub path: String,
     pub offset: u64,
     pub counting: Counting,
+    /// Characters of one line before it is cut, at most the policy's.
+    pub line_chars: Option<usize>,
+    /// Bytes of a file above which it is refused, at most the policy's.
+    pub max_bytes: Option<u64>,
+    /// The SHA-256 of the file too.
+    pub checksum: bool,
+    /// All lines of a file that is handled whole, however many and long.
+    pub unlimited: bool,
     pub limit: Option<u64>,
     pub tail: Option<u64>,
     pub mode: ReadMode,
@@ -93,6 +101,10 @@ impl Read {
             path: path.into(),
             offset,
             counting: Counting::default(),
+            line_chars: None,
+            max_bytes: None,
+            checksum: false,
+            unlimited: false,
             limit,
             tail: None,
             mode: ReadMode::Lines,
@@ -136,10 +148,25 @@ pub struct Replacement {
     pub replace_all: bool,
 }
 
+/// Text put in after a line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Insertion {
+    /// The line, from 1; 0 is the start of the file.
+    pub after_line: u64,
+    /// What is put in. It becomes lines of its own.
+    pub text: String,
+}
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Edit {
     pub path: String,
     pub edits: Vec<Replacement>,
+    /// Lines put in, in place of `edits`.
+    pub insert: Option<Insertion>,
+    /// White space around the lines of an old text may differ, where it is in one place only.
+    pub is_loose: bool,
+    /// Lines of context in the diff.
+    pub context: Option<usize>,
     pub if_match: Option<String>,
     pub dry_run: bool,
 }
@@ -148,6 +175,19 @@ pub struct Edit {
 pub struct ApplyPatch {
     pub patch: String,
     pub dry_run: bool,
+    pub matching: Matching,
+}
+
+/// How the lines of a patch are found in a file, and what a patch may overwrite.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Matching {
+    /// As they are, in one place only; nothing is overwritten unseen.
+    #[default]
+    Strict,
+    /// As Codex does: the first place, exactly or more and more loosely.
+    Codex,
+    /// As OpenAI's `apply_patch` tool does: that, and an anchor that is nowhere is passed over.
+    V4a,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -176,6 +216,8 @@ pub struct Delete {
 pub struct Stat {
     pub path: String,
     pub checksum: bool,
+    /// What the directory tells alone, without a look at the content.
+    pub brief: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -184,6 +226,8 @@ pub enum ListSort {
     Name,
     Size,
     Modified,
+    /// Upper levels first; of one level, by path.
+    Breadth,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -219,8 +263,17 @@ pub struct Tree {
     pub path: String,
     pub depth: u32,
     pub limit: u32,
+    /// Globs of what is left out, directories with all that is in them.
+    pub exclude: Vec<String>,
     pub include_hidden: bool,
     pub include_ignored: bool,
+}
+
+impl Tree {
+    /// The tree below the directory `path`, everything else by default.
+    pub fn of(path: String) -> Self {
+        Self { path, depth: 3, limit: 500, exclude: Vec::new(), include_hidden: false, include_ignored: false }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -234,6 +287,10 @@ pub enum PathSort {
 pub struct Glob {
     pub pattern: String,
     pub path: String,
+    /// Globs of what is left out, directories with all that is in them.
+    pub exclude: Vec<String>,
+    /// Directories are found too.
+    pub directories: bool,
     pub include_hidden: bool,
     pub include_ignored: bool,
     pub sort: PathSort,
@@ -247,6 +304,8 @@ impl Glob {
         Self {
             pattern,
             path: ".".to_owned(),
+            exclude: Vec::new(),
+            directories: false,
             include_hidden: false,
             include_ignored: false,
             sort: PathSort::Path,

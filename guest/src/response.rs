@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::fs::Kind;
+use crate::patch::seek::Pass;
 
 /// The answer to a [`crate::request::Request`], variant by variant.
 #[derive(Clone, Debug, Serialize)]
@@ -96,6 +97,9 @@ pub struct Read {
     pub size: u64,
     pub modified: Option<String>,
     pub etag: Option<String>,
+    /// Where the request asked for it.
+    #[serde(skip)]
+    pub sha256: Option<String>,
     pub mime: String,
     pub unchanged: bool,
 }
@@ -161,6 +165,12 @@ pub struct PatchedFile {
     pub lines_added: u64,
     pub lines_removed: u64,
     pub etag: Option<String>,
+    /// The loosest comparison that a line of the file needed.
+    #[serde(skip)]
+    pub pass: Pass,
+    /// Bytes of the file afterwards.
+    #[serde(skip)]
+    pub size: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -171,7 +171,11 @@ impl<'a> Workspace<'a> {
 
     /// The failure of a call that would have to hold too large a file.
     pub fn too_large(&self, place: &Place, verb: &str, size: u64) -> Error {
-        let limit = self.policy.limits.max_file_bytes;
+        self.larger_than(place, verb, size, self.policy.limits.max_file_bytes)
+    }
+
+    /// The failure of a call on a file of more than `limit` bytes.
+    pub fn larger_than(&self, place: &Place, verb: &str, size: u64, limit: u64) -> Error {
         let cause = format!("it has {size} bytes, and files are handled whole up to {limit}");
         Error::at(Code::TooLarge, verb, &place.given, cause)
             .hint("`read_file` with `offset` and `limit`, and `grep`, work on files of any size")
@@ -180,9 +184,12 @@ impl<'a> Workspace<'a> {
 
 /// First 16 hexadecimal digits of the SHA-256 of `bytes`.
 pub fn etag(bytes: &[u8]) -> String {
-    let mut digits = sha256(bytes);
-    digits.truncate(16);
-    digits
+    etag_of(&sha256(bytes))
+}
+
+/// The etag of bytes by their SHA-256 in hexadecimal.
+pub fn etag_of(sha256: &str) -> String {
+    sha256.chars().take(16).collect()
 }
 
 /// SHA-256 of `bytes` in hexadecimal.

@@ -87,10 +87,10 @@ record!(response::ReadManyEntry => files::ReadManyEntry { path, outcome });
 record!(files::WriteArgs => request::Write { path, content, create_only, append, encoding, if_match });
 record!(response::Write => files::WriteResult { path, bytes_written, created, etag, notes });
 record!(files::Replacement => request::Replacement { old_text, new_text, replace_all });
-record!(files::EditArgs => request::Edit { path, edits, if_match, dry_run });
+record!(files::EditArgs => request::Edit { path, edits, if_match, dry_run; ..request::Edit::default() });
 record!(response::LineRange => files::LineRange { start, end });
 record!(response::Edit => files::EditResult { path, edits_applied, diff, etag, lines, notes });
-record!(files::ApplyPatchArgs => request::ApplyPatch { patch, dry_run });
+record!(files::ApplyPatchArgs => request::ApplyPatch { patch, dry_run; ..request::ApplyPatch::default() });
 variants!(response::PatchAction => files::PatchAction { Add, Update, Move, Delete });
 record!(response::PatchedFile => files::PatchedFile { path, action, moved_from, lines_added, lines_removed, etag });
 record!(response::ApplyPatch => files::ApplyPatchResult { files, notes });
@@ -102,7 +102,9 @@ record!(files::DeleteArgs => request::Delete {
     path, recursive; ..request::Delete { path: String::new(), recursive: false, files_only: false }
 });
 record!(response::Delete => files::DeleteResult { path, entries_deleted });
-record!(files::StatArgs => request::Stat { path, checksum });
+record!(files::StatArgs => request::Stat {
+    path, checksum; ..request::Stat { path: String::new(), checksum: false, brief: false }
+});
 record!(response::Stat => files::StatResult {
     path, kind, size, modified, accessed, changed, hard_links, lines, encoding, mime, link_target, etag, sha256,
 });
@@ -115,9 +117,13 @@ record!(response::Entry => search::Entry { path, kind, size, modified });
 record!(response::List => search::ListResult {
     path, entries, total_files, total_directories, total_size, skipped, truncated, next_cursor,
 });
-record!(search::TreeArgs => request::Tree { path, depth, limit, include_hidden, include_ignored });
+record!(search::TreeArgs => request::Tree {
+    path, depth, limit, include_hidden, include_ignored; ..request::Tree::of(String::new())
+});
 variants!(search::PathSort => request::PathSort { Path, Modified });
-record!(search::GlobArgs => request::Glob { pattern, path, include_hidden, include_ignored, sort, limit, cursor });
+record!(search::GlobArgs => request::Glob {
+    pattern, path, include_hidden, include_ignored, sort, limit, cursor; ..request::Glob::of(String::new())
+});
 record!(response::Glob => search::GlobResult { paths, skipped, truncated, next_cursor });
 variants!(search::LetterCase => request::LetterCase { Sensitive, Insensitive, Smart });
 variants!(search::GrepOutput => request::GrepOutput { Content, Files, Count });

@@ -6,7 +6,7 @@ use crate::dialect::args::Args;
 use crate::dialect::spec::ToolSpec;
 use crate::error::{Code, Error, Result};
 use crate::ops;
-use crate::request::{Access, Request};
+use crate::request::{self, Access, Request};
 use crate::response::Response;
 use crate::workspace::Workspace;
 
@@ -49,6 +49,14 @@ impl Asked<'_> {
         match self.workspace {
             Some(workspace) if request.access() == Access::Read => ops::run(workspace, request),
             _ => Err(Error::new(Code::Io, "a dialect asked for more than a look")),
+        }
+    }
+
+    /// When what is at `path` was last modified, in RFC 3339.
+    pub fn modified(&self, path: &str) -> Option<String> {
+        match self.look(&Request::Stat(request::Stat { path: path.to_owned(), checksum: false, brief: true })) {
+            Ok(Response::Stat(stat)) => stat.modified,
+            _ => None,
         }
     }
 

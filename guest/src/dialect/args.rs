@@ -30,6 +30,11 @@ impl Args {
         Ok(Self { values })
     }
 
+    /// No arguments at all.
+    pub fn empty() -> Self {
+        Self { values: Map::new() }
+    }
+
     /// Whether the argument was given or has a default.
     pub fn has(&self, name: &str) -> bool {
         self.values.contains_key(name)

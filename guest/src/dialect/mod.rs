@@ -6,16 +6,22 @@ use serde::Serialize;
 use crate::error::{Code, Error, Result};
 
 pub mod answer;
+pub mod anthropic;
 pub mod args;
 pub mod call;
 pub mod chorus;
+pub mod codex;
 pub mod dispatch;
 pub mod gutter;
+pub mod lincona;
+pub mod mcp_filesystem;
+pub mod openai;
 pub mod paddock;
 pub mod param;
 pub mod schema;
 pub mod spec;
 pub mod text;
+pub mod weakincentives;
 
 use answer::{Failed, Told};
 use spec::{ToolSpec, nearest};
@@ -36,7 +42,17 @@ fn to_json(value: &impl Serialize) -> String {
 }
 
 /// Every dialect.
-pub const DIALECTS: &[Dialect] = &[paddock::DIALECT, dispatch::DIALECT, chorus::DIALECT];
+pub const DIALECTS: &[Dialect] = &[
+    paddock::DIALECT,
+    dispatch::DIALECT,
+    chorus::DIALECT,
+    weakincentives::DIALECT,
+    lincona::DIALECT,
+    mcp_filesystem::DIALECT,
+    anthropic::DIALECT,
+    codex::DIALECT,
+    openai::DIALECT,
+];
 
 impl Dialect {
     /// The dialect of that name.

@@ -138,7 +138,7 @@ const TOOLS: &[ToolSpec] = &[
         effect: Effect::Replaces { idempotent: false },
         request: |args| {
             let (patch, dry_run) = (args.text("patch"), args.flag("dry_run"));
-            Ok(Request::ApplyPatch(request::ApplyPatch { patch, dry_run }))
+            Ok(Request::ApplyPatch(request::ApplyPatch { patch, dry_run, ..request::ApplyPatch::default() }))
         },
         answer,
         output: Output::Own(output::<response::ApplyPatch>),
@@ -176,11 +176,11 @@ const TOOLS: &[ToolSpec] = &[
         effect: Effect::Reads,
         request: |args| {
             Ok(Request::Tree(request::Tree {
-                path: args.text("path"),
                 depth: args.whole32("depth"),
                 limit: args.whole32("limit"),
                 include_hidden: args.flag("include_hidden"),
                 include_ignored: args.flag("include_ignored"),
+                ..request::Tree::of(args.text("path"))
             }))
         },
         answer,
@@ -241,7 +241,7 @@ const TOOLS: &[ToolSpec] = &[
         description: "Kind, size, times, lines, encoding, media type, link target and etag of a path.",
         params: &[path("What to describe"), flag("checksum", false, "SHA-256 too")],
         effect: Effect::Reads,
-        request: |args| Ok(Request::Stat(request::Stat { path: args.text("path"), checksum: args.flag("checksum") })),
+        request: |args| Ok(Request::Stat(request::Stat { path: args.text("path"), checksum: args.flag("checksum"), brief: false })),
         answer,
         output: Output::Own(output::<response::Stat>),
     },

@@ -33,6 +33,8 @@ pub struct Options {
     pub include_ignored: bool,
     /// Levels to descend; none is as deep as it goes.
     pub max_depth: Option<u32>,
+    /// What is left out, by paths below the top; directories with all that is in them.
+    pub exclude: GlobSet,
     /// Names of the only entries to look at on the first levels.
     pub prefix: Vec<String>,
     /// Where to begin; none is at the top.
@@ -294,6 +296,10 @@ impl<'w> Walk<'w> {
         }
         if !self.options.hidden.shows(name) {
             return Some(Reason::Hidden);
+        }
+        // `position` is the path of the entry that is looked at.
+        if !self.options.exclude.is_empty() && self.options.exclude.is_match(&self.position) {
+            return Some(Reason::Own);
         }
         let rules = self.rules.as_ref()?;
         (name == GIT_NAME || rules.excludes(name, is_dir)).then_some(Reason::Ignored)

@@ -4,13 +4,14 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::{Code, Error, Result};
-use crate::fs::Stat;
+use crate::fs::{Kind, Stat};
 use crate::fs::commit::{FileChange, commit};
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
+use crate::patch::seek::Pass;
 use crate::patch::{self, Action, FilePatch, Hunk, plan};
 use crate::policy::HardLinks;
-use crate::request;
+use crate::request::{self, Matching};
 use crate::response::{self, PatchAction, PatchedFile};
 use crate::text::encoding::is_binary;
 use crate::workspace::{Workspace, etag};
@@ -23,7 +24,7 @@ const HEAD: usize = 8 * 1024;
 
 /// Applies a patch, all of it or nothing.
 pub fn run(workspace: &Workspace<'_>, args: &request::ApplyPatch) -> Result<response::ApplyPatch> {
-    let plan = Plan::make(workspace, &args.patch)?;
+    let plan = Plan::make(workspace, args)?;
     let files = plan.results();
     let mut notes = plan.notes.clone();
     if !args.dry_run {
@@ -35,6 +36,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::ApplyPatch) -> Result<resp
 /// All that a patch changes.
 struct Plan<'w> {
     workspace: &'w Workspace<'w>,
+    matching: Matching,
     files: Vec<Planned>,
     /// Index in `files` by resolved path, so that two spellings of one file are one file.
     known: HashMap<String, usize>,
@@ -53,10 +55,12 @@ struct Planned {
     is_replaced: bool,
     added: u64,
     removed: u64,
+    pass: Pass,
 }
 
 impl<'w> Plan<'w> {
-    fn make(workspace: &'w Workspace<'w>, patch: &str) -> Result<Self> {
+    fn make(workspace: &'w Workspace<'w>, args: &request::ApplyPatch) -> Result<Self> {
+        let patch = args.patch.as_str();
         let limits = &workspace.policy.limits;
         if patch.len() as u64 > limits.max_file_bytes {
             let cause = format!("it has {} bytes, and at most {} are taken", patch.len(), limits.max_file_bytes);
@@ -68,7 +72,14 @@ impl<'w> Plan<'w> {
                 format!("the patch changes {} files, and one call changes at most {}", parts.len(), limits.max_files);
             return Err(Error::new(Code::LimitExceeded, cause).hint("split it into several patches"));
         }
-        let mut plan = Self { workspace, files: Vec::new(), known: HashMap::new(), notes: Vec::new(), total: 0 };
+        let mut plan = Self {
+            workspace,
+            matching: args.matching,
+            files: Vec::new(),
+            known: HashMap::new(),
+            notes: Vec::new(),
+            total: 0,
+        };
         parts.iter().try_for_each(|part| plan.part(part))?;
         plan.check_nesting()?;
         plan.check_aliases()?;
@@ -153,10 +164,10 @@ impl<'w> Plan<'w> {
         let limit = self.workspace.policy.limits.max_file_bytes;
         let before = bytes.len();
         let patched = if hunks.is_empty() {
-            plan::Patched { bytes, added: 0, removed: 0 }
+            plan::Patched { bytes, added: 0, removed: 0, pass: Pass::Exact }
         } else {
             check_text(path, &bytes)?;
-            plan::patched(path, bytes, hunks)?
+            plan::patched(path, bytes, hunks, self.matching)?
         };
         if patched.bytes.len() as u64 > limit {
             let cause =
@@ -167,6 +178,7 @@ impl<'w> Plan<'w> {
         if let Some(file) = self.files.get_mut(file) {
             file.added += patched.added;
             file.removed += patched.removed;
+            file.pass = file.pass.max(patched.pass);
             file.new = Some(patched.bytes);
         }
         Ok(())
@@ -202,9 +214,18 @@ impl<'w> Plan<'w> {
         Ok(self.insert(place, Some(bytes)))
     }
 
-    /// The file at `path`, where nothing may be.
+    /// The file at `path`, where nothing may be; what is there is overwritten in the dialects that do so.
     fn vacant(&mut self, path: &str) -> Result<usize> {
         let place = self.workspace.resolve_with(path, VERB, Last::Keep)?;
+        let is_file = place.stat.is_some_and(|stat| stat.kind == Kind::File);
+        if self.matching == Matching::Codex && (is_file || self.known.contains_key(&place.path)) {
+            let file = match self.known.get(&place.path) {
+                Some(&file) => file,
+                None => self.present(path, Last::Keep)?,
+            };
+            self.take(file);
+            return Ok(file);
+        }
         let taken = "something exists there already";
         let hint = "update what is there, or delete it first, or use another path";
         match self.known.get(&place.path) {
@@ -219,7 +240,7 @@ impl<'w> Plan<'w> {
         let file = self.files.len();
         self.known.insert(place.path.clone(), file);
         let new = old.clone();
-        self.files.push(Planned { place, old, new, from: None, is_replaced: false, added: 0, removed: 0 });
+        self.files.push(Planned { place, old, new, from: None, is_replaced: false, added: 0, removed: 0, pass: Pass::Exact });
         file
     }
 
@@ -286,6 +307,8 @@ impl<'w> Plan<'w> {
                 lines_added: file.added,
                 lines_removed: file.removed,
                 etag: file.new.as_deref().map(etag),
+                pass: file.pass,
+                size: file.new.as_ref().map_or(0, |new| new.len() as u64),
             })
         };
         self.files.iter().enumerate().filter_map(entry).collect()
@@ -387,10 +410,14 @@ mod tests {
     /// The results, and the changes as `path > target: new content`.
     type Planning = (Vec<PatchedFile>, Vec<String>, Vec<String>);
 
+    fn asked(patch: &str) -> request::ApplyPatch {
+        request::ApplyPatch { patch: patch.to_owned(), ..request::ApplyPatch::default() }
+    }
+
     fn plan_with(policy: &Policy, files: &[(&str, &[u8])], patch: &str) -> Result<Planning> {
         let fs = filesystem(files);
         let workspace = Workspace::open(&fs, policy).unwrap();
-        let plan = Plan::make(&workspace, patch)?;
+        let plan = Plan::make(&workspace, &asked(patch))?;
         let (results, notes) = (plan.results(), plan.notes.clone());
         let changes = plan.changes().into_iter().map(|change| {
             let to = change.to.map(|to| format!(" > {}", to.path)).unwrap_or_default();
@@ -526,7 +553,7 @@ mod tests {
         let fs = filesystem(&files);
         let policy = Policy::default();
         let workspace = Workspace::open(&fs, &policy).unwrap();
-        run(&workspace, &request::ApplyPatch { patch, dry_run: false }).unwrap_err();
+        run(&workspace, &asked(&patch)).unwrap_err();
         for name in names {
             let place = workspace.resolve(&name, "read").unwrap();
             assert_eq!(workspace.read_whole(&place, "read").unwrap().0, b"zero\none\ntwo\n");
@@ -556,7 +583,7 @@ mod tests {
         let fs = filesystem(files);
         let policy = Policy::default();
         let workspace = Workspace::open(&fs, &policy).unwrap();
-        let plan = Plan::make(&workspace, &envelope("*** Update File: w\n@@\n-b\n+c")).unwrap();
+        let plan = Plan::make(&workspace, &asked(&envelope("*** Update File: w\n@@\n-b\n+c"))).unwrap();
         let expected: Vec<u8> = "\u{feff}a\r\nc\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
         assert_eq!(plan.changes()[0].new.as_deref(), Some(expected.as_slice()));
         fails(files, &envelope("*** Update File: bin\n@@\n-b"), Code::BinaryFile, "cannot patch `bin`: it is not text");
@@ -585,7 +612,7 @@ mod tests {
         fs.link(&dir, name, &dir, "b").unwrap();
         let workspace = Workspace::open(&fs, &policy).unwrap();
         let patch = envelope("*** Update File: a\n@@\n-1\n*** Update File: b\n@@\n-2");
-        let error = Plan::make(&workspace, &patch).err().unwrap();
+        let error = Plan::make(&workspace, &asked(&patch)).err().unwrap();
         assert_eq!(error.message, "cannot patch `b`: it is the same file as `a`");
     }
 }

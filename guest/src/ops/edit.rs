@@ -5,12 +5,14 @@ use crate::error::{Code, Error, Result};
 use crate::fs::commit::{FileChange, commit};
 use crate::fs::place::Place;
 use crate::ops::read::content;
-use crate::request::{self, Replacement};
+use crate::request::{self, Insertion, Replacement};
 use crate::response::{self, LineRange};
 use crate::text::diff::{self, Change, LineChange};
 use crate::text::document::{Document, Splice};
-use crate::text::{encoding, find, nearest};
+use crate::text::{encoding, eol, find, nearest};
 use crate::workspace::{self, Workspace};
+
+mod loose;
 
 const VERB: &str = "edit";
 /// Occurrences that one replacement may have: each is held in memory.
@@ -24,7 +26,9 @@ const MAX_RANGES: usize = 1_000;
 /// Replaces text in a file.
 pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::Edit> {
     let place = workspace.resolve(&args.path, VERB)?;
-    check(&place, &args.edits)?;
+    if args.insert.is_none() {
+        check(&place, &args.edits)?;
+    }
     let (bytes, _) = workspace.read_whole(&place, VERB)?;
     if !args.dry_run {
         workspace.check_change(&place, VERB)?;
@@ -34,10 +38,19 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
         return Err(content::binary(&place, VERB, bytes.len() as u64, &bytes));
     }
     let old = Document::decode(bytes, None);
-    let edited = apply(workspace, &place, &old, &args.edits)?;
+    let edited = match &args.insert {
+        Some(insert) => inserted(workspace, &place, &old, insert)?,
+        None => apply(workspace, &place, &old, args)?,
+    };
     let lines = diff::line_changes(&old.text, &edited.document.text, &edited.changes);
     let most = workspace.policy.limits.max_result_bytes;
-    let diff = diff::unified(&place.path, &old.text, &edited.document.text, &lines, most);
+    let diff = diff::unified(
+        &place.path,
+        (&old.text, &edited.document.text),
+        &lines,
+        args.context.unwrap_or(diff::CONTEXT),
+        most,
+    );
     let (old, new) = (old.into_bytes(), edited.document.into_bytes());
     let mut result = response::Edit {
         path: place.path.clone(),
@@ -84,15 +97,19 @@ struct Edited {
     count: u64,
 }
 
-fn apply(workspace: &Workspace<'_>, place: &Place, old: &Document, edits: &[Replacement]) -> Result<Edited> {
+fn apply(workspace: &Workspace<'_>, place: &Place, old: &Document, args: &request::Edit) -> Result<Edited> {
     let mut edited: Option<Edited> = None;
-    for (index, edit) in edits.iter().enumerate() {
+    for (index, edit) in args.edits.iter().enumerate() {
         if workspace.out_of_time() {
             return Err(at_edit(Code::LimitExceeded, place, index, "the time of one call ran out")
                 .hint("nothing was changed; make fewer edits in one call"));
         }
         let document = edited.as_ref().map_or(old, |edited| &edited.document);
-        let splices = splices(workspace, place, &document.text, (index, edit))?;
+        let loose = args.is_loose.then(|| loose::splice(&document.text, edit)).flatten();
+        let splices = match loose {
+            Some(splice) => vec![splice],
+            None => splices(workspace, place, &document.text, (index, edit))?,
+        };
         let bytes = document.splice(&splices).map_err(|loss| {
             let mut error = loss.at(VERB, &place.given);
             error.message = format!("{} (edit {})", error.message, index + 1);
@@ -104,6 +121,33 @@ fn apply(workspace: &Workspace<'_>, place: &Place, old: &Document, edits: &[Repl
         edited = Some(Edited { document: document.decode_like(bytes), changes, count });
     }
     edited.ok_or_else(|| Error::argument("edits", "there is none"))
+}
+
+/// The document with lines put in.
+fn inserted(workspace: &Workspace<'_>, place: &Place, old: &Document, insert: &Insertion) -> Result<Edited> {
+    let text = &old.text;
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+    let ends: Vec<_> = ends.chain((!text.is_empty() && !text.ends_with('\n')).then_some(text.len())).collect();
+    let at = match insert.after_line.checked_sub(1).map(usize::try_from) {
+        None => 0,
+        Some(index) => *index.ok().and_then(|index| ends.get(index)).ok_or_else(|| {
+            let cause = format!("{} is past the end: the file has {} lines", insert.after_line, ends.len());
+            Error::argument("insert_line", cause).hint(format!("use a number from 0 to {}", ends.len()))
+        })?,
+    };
+    let near = eol::near(text, at);
+    let mut new = eol::with_ending(&insert.text, near).into_owned();
+    // What is put in becomes lines of its own, and a last line without an ending stays without one.
+    if at == text.len() && !text.is_empty() && !text.ends_with('\n') {
+        new.insert_str(0, near);
+    } else if !new.ends_with('\n') {
+        new.push_str(near);
+    }
+    check_size(workspace, place, text.len().saturating_add(new.len()) / 3)?;
+    let splices = [Splice { range: at..at, text: new }];
+    let bytes = old.splice(&splices).map_err(|loss| loss.at(VERB, &place.given))?;
+    check_size(workspace, place, bytes.len())?;
+    Ok(Edited { document: old.decode_like(bytes), changes: diff::compose(&[], &splices), count: 1 })
 }
 
 /// What one edit does to the text.
@@ -218,6 +262,7 @@ mod tests {
             edits: edits.to_vec(),
             if_match: Some(workspace::etag(bytes)),
             dry_run: true,
+            ..request::Edit::default()
         };
         fixture::with(&[("a.txt", bytes)], &Policy::default(), |workspace| run(workspace, &args))
     }
@@ -227,7 +272,8 @@ mod tests {
         fixture::with(&[("a.txt", bytes)], &Policy::default(), |workspace| {
             let place = workspace.resolve("a.txt", VERB).unwrap();
             let old = Document::decode(bytes.to_vec(), None);
-            apply(workspace, &place, &old, edits).unwrap().document.into_bytes()
+            let args = request::Edit { edits: edits.to_vec(), ..request::Edit::default() };
+            apply(workspace, &place, &old, &args).unwrap().document.into_bytes()
         })
     }
 
@@ -308,6 +354,7 @@ mod tests {
             edits: vec![replacement("a", "b")],
             if_match: Some("0123456789abcdef".to_owned()),
             dry_run: true,
+            ..request::Edit::default()
         };
         let result = fixture::with(&[("a.txt", b"a")], &Policy::default(), |workspace| run(workspace, &args));
         assert_eq!(result.unwrap_err().code, Code::ChangedSinceRead);

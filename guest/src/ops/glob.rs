@@ -7,7 +7,7 @@ use crate::fs::Kind;
 use crate::fs::walk::{Entry, Options, Start, Walk};
 use crate::request::{self, PathSort};
 use crate::response;
-use crate::search::glob::Glob;
+use crate::search::glob::{self, Glob};
 use crate::search::page::{self, Page, Rank};
 use crate::search::{self, cursor};
 use crate::workspace::Workspace;
@@ -32,14 +32,16 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Glob) -> Result<response::
         hidden: glob.hidden(args.include_hidden),
         include_ignored: args.include_ignored,
         max_depth: glob.max_depth,
+        exclude: glob::exclusion(&args.exclude, "exclude", workspace)?,
         prefix: glob.prefix.clone(),
         start,
     };
     let mut walk = Walk::new(workspace, &place, &dir, options, VERB)?;
+    let find = Find { glob: &glob, directories: args.directories };
     let size = page::size(args.limit);
     let (paths, end) = match args.sort {
-        PathSort::Path => by_path(&mut walk, &glob, size),
-        PathSort::Modified => by_time(workspace, &mut walk, &glob, Page::new(size, after))?,
+        PathSort::Path => by_path(&mut walk, &find, size),
+        PathSort::Modified => by_time(workspace, &mut walk, &find, Page::new(size, after))?,
     };
     let next_cursor = end.as_ref().and_then(|end| cursor::seal(&fingerprint, end));
     Ok(response::Glob { paths, skipped: walk.skipped, truncated: end.is_some(), next_cursor })
@@ -54,10 +56,16 @@ enum Position {
     Ranked(Rank),
 }
 
-fn by_path(walk: &mut Walk<'_>, glob: &Glob, size: usize) -> (Vec<String>, Option<Position>) {
+/// What is found.
+struct Find<'a> {
+    glob: &'a Glob,
+    directories: bool,
+}
+
+fn by_path(walk: &mut Walk<'_>, find: &Find<'_>, size: usize) -> (Vec<String>, Option<Position>) {
     let mut paths = Vec::new();
     let (mut last, mut skipped) = (String::new(), walk.skipped);
-    while let Some(entry) = next_match(walk, glob) {
+    while let Some(entry) = next_match(walk, find) {
         if paths.len() == size {
             // What is left out between two pages is for the second to say.
             walk.skipped = skipped;
@@ -75,10 +83,10 @@ fn by_path(walk: &mut Walk<'_>, glob: &Glob, size: usize) -> (Vec<String>, Optio
 fn by_time(
     workspace: &Workspace<'_>,
     walk: &mut Walk<'_>,
-    glob: &Glob,
+    find: &Find<'_>,
     mut page: Page<String>,
 ) -> Result<(Vec<String>, Option<Position>)> {
-    while let Some(entry) = next_match(walk, glob) {
+    while let Some(entry) = next_match(walk, find) {
         let modified = workspace.fs.stat(&entry.dir, &entry.name).ok().and_then(|stat| stat.modified);
         page.push(Rank::by_time(modified, entry.below()), entry.path);
     }
@@ -95,10 +103,10 @@ pub(super) fn too_many(sort: &str, other: &str) -> Error {
         .hint(format!("name a directory further down, or pass `sort: {other}`, which goes on page by page"))
 }
 
-fn next_match(walk: &mut Walk<'_>, glob: &Glob) -> Option<Entry> {
+fn next_match(walk: &mut Walk<'_>, find: &Find<'_>) -> Option<Entry> {
     loop {
         let entry = walk.next()?;
-        if entry.kind == Kind::Directory || !glob.matches(entry.below()) {
+        if (entry.kind == Kind::Directory && !find.directories) || !find.glob.matches(entry.below()) {
             continue;
         }
         match entry.kind {

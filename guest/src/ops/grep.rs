@@ -161,6 +161,7 @@ impl<'w> Hunt<'w> {
             max_depth: glob.as_ref().and_then(|glob| glob.max_depth),
             prefix: glob.as_ref().map(|glob| glob.prefix.clone()).unwrap_or_default(),
             start,
+            ..Options::default()
         };
         Ok(Self { walk: Walk::new(workspace, place, dir, options, VERB)?, glob: glob.map(Rc::new), within })
     }

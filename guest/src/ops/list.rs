@@ -59,6 +59,7 @@ fn options(args: &request::List, glob: Option<&Glob>, start: Option<Start>) -> O
         max_depth: Some(args.depth),
         prefix: glob.map(|glob| glob.prefix.clone()).unwrap_or_default(),
         start,
+        ..Options::default()
     }
 }
 
@@ -160,6 +161,10 @@ impl Listing<'_> {
             self.totals.add(entry.kind, stat.as_ref());
             let rank = match sort {
                 ListSort::Modified => Rank::by_time(stat.and_then(|stat| stat.modified), entry.below()),
+                ListSort::Breadth => Rank {
+                    key: Some((u64::from(u32::MAX - entry.depth), 0)),
+                    path: entry.below().to_owned(),
+                },
                 ListSort::Size | ListSort::Name => {
                     let size = stat.filter(|_| entry.kind == Kind::File).map(|stat| (stat.size, 0));
                     Rank { key: size, path: entry.below().to_owned() }
@@ -168,7 +173,11 @@ impl Listing<'_> {
             page.push(rank, shown(entry, stat));
         }
         if self.walk.stopped {
-            let name = if sort == ListSort::Size { "size" } else { "modified" };
+            let name = match sort {
+                ListSort::Size => "size",
+                ListSort::Breadth => "breadth",
+                ListSort::Modified | ListSort::Name => "modified",
+            };
             return Err(super::glob::too_many(name, "name"));
         }
         let (entries, end) = page.finish();

@@ -13,7 +13,7 @@ use crate::text::indent::{self, Shape};
 use crate::text::lines::{CHUNK, Lines, Source, start_of_last};
 use crate::text::page::{Layout, Page, page};
 use crate::text::{codec, time};
-use crate::workspace::Workspace;
+use crate::workspace::{self, Workspace};
 
 use content::{Content, Format};
 
@@ -29,7 +29,14 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Read) -> Result<response::
     let content = Content::open(workspace, &place, VERB)?;
     let sample = content.sample()?;
     let format = content.format(&sample, given);
-    let etag = content.etag();
+    if let Some(most) = args.max_bytes.filter(|most| content.size() > *most) {
+        return Err(workspace.larger_than(&place, VERB, content.size(), most));
+    }
+    let sha256 = if args.checksum { Some(content.sha256()?) } else { None };
+    let etag = match &sha256 {
+        Some(sha256) if content.whole.is_some() => Some(workspace::etag_of(sha256)),
+        _ => content.etag(),
+    };
     let mut result = response::Read {
         path: place.path.clone(),
         content: String::new(),
@@ -45,6 +52,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Read) -> Result<response::
         modified: content.stat.modified.and_then(time::rfc3339),
         unchanged: etag.is_some() && etag == args.if_none_match,
         etag,
+        sha256,
         mime: content.mime(&sample, format).to_owned(),
     };
     match (args.mode, format) {
@@ -180,9 +188,19 @@ impl Reader<'_> {
 
     fn layout(&self, format: Format) -> Layout {
         let limits = &self.workspace.policy.limits;
+        if self.args.unlimited && self.content.whole.is_some() {
+            return Layout {
+                lines: self.args.limit.unwrap_or(u64::MAX),
+                line_chars: usize::MAX,
+                bytes: usize::MAX,
+                raw: self.args.mode == ReadMode::Raw,
+                last: false,
+                encoding: format.detected.encoding,
+            };
+        }
         Layout {
             lines: self.args.limit.unwrap_or(u64::MAX).min(limits.max_lines),
-            line_chars: limits.max_line_chars,
+            line_chars: self.args.line_chars.unwrap_or(usize::MAX).min(limits.max_line_chars),
             bytes: limits.max_result_bytes,
             raw: self.args.mode == ReadMode::Raw,
             last: false,
@@ -201,7 +219,10 @@ impl Reader<'_> {
             return Err(Error::argument("offset", cause).hint(format!("use a number up to {}", size.max(1))));
         }
         // Three bytes are four characters.
-        let most = (self.workspace.policy.limits.max_result_bytes as u64 / 4 * 3).max(3);
+        let most = match self.args.unlimited {
+            true => self.workspace.policy.limits.max_file_bytes,
+            false => (self.workspace.policy.limits.max_result_bytes as u64 / 4 * 3).max(3),
+        };
         let count = self.args.limit.unwrap_or(BASE64_BYTES).min(most);
         let mut bytes = Vec::new();
         while (bytes.len() as u64) < count {

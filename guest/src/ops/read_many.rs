@@ -48,13 +48,8 @@ fn matching(workspace: &Workspace<'_>, pattern: &str) -> Result<(Vec<FileRange>,
     let found = super::glob::run(
         workspace,
         &request::Glob {
-            pattern: pattern.to_owned(),
-            path: ".".to_owned(),
-            include_hidden: false,
-            include_ignored: false,
-            sort: request::PathSort::Path,
             limit: u32::try_from(workspace.policy.limits.max_files).unwrap_or(u32::MAX),
-            cursor: None,
+            ..request::Glob::of(pattern.to_owned())
         },
     )?;
     let files = found.paths.into_iter().map(|path| FileRange { path, offset: 1, limit: None }).collect();

@@ -36,7 +36,9 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Stat) -> Result<response::
     match stat.kind {
         Kind::File => {
             result.size = Some(stat.size);
-            describe_content(workspace, &place, args.checksum, &mut result)?;
+            if !args.brief {
+                describe_content(workspace, &place, args.checksum, &mut result)?;
+            }
         }
         Kind::Link => result.link_target = inner_target(workspace, &place),
         Kind::Directory | Kind::Other => {}
@@ -93,7 +95,7 @@ mod tests {
     ];
 
     fn stat(path: &str, policy: &Policy) -> Result<response::Stat> {
-        let args = request::Stat { path: path.to_owned(), checksum: path == "a.rs" };
+        let args = request::Stat { path: path.to_owned(), checksum: path == "a.rs", brief: false };
         fixture::with(FILES, policy, |workspace| run(workspace, &args))
     }
 

@@ -5,7 +5,7 @@ use crate::fs::Kind;
 use crate::fs::walk::{self, Hidden, Options, Walk};
 use crate::request;
 use crate::response::{self, TreeNode};
-use crate::search::{self, page};
+use crate::search::{self, glob, page};
 use crate::workspace::Workspace;
 
 const VERB: &str = "list";
@@ -23,6 +23,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
         hidden: Hidden::from_flag(args.include_hidden),
         include_ignored: args.include_ignored,
         max_depth: Some(args.depth),
+        exclude: glob::exclusion(&args.exclude, "exclude", workspace)?,
         ..Options::default()
     };
     let mut walk = Walk::new(workspace, &place, &dir, options, VERB)?;

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 
+use crate::request::Matching;
 use crate::text::document::Splice;
 
 use super::lines::Lines;
@@ -18,6 +19,8 @@ pub struct Change {
     pub added: u64,
     /// Lines removed.
     pub removed: u64,
+    /// The loosest comparison that was needed.
+    pub pass: Pass,
 }
 
 /// Why a hunk does not apply.
@@ -34,10 +37,11 @@ pub struct Reject {
 }
 
 /// What `hunks` change in `text`.
-pub fn change(text: &str, hunks: &[Hunk<'_>]) -> Result<Change, Reject> {
+pub fn change(text: &str, hunks: &[Hunk<'_>], matching: Matching) -> Result<Change, Reject> {
     let mut applying = Applying {
         lines: Lines::new(text),
-        haystack: OnceCell::new(),
+        matching,
+        haystacks: Default::default(),
         cursor: 0,
         change: Change::default(),
         keeps_open: false,
@@ -53,17 +57,19 @@ pub fn change(text: &str, hunks: &[Hunk<'_>]) -> Result<Change, Reject> {
     Ok(applying.finish())
 }
 
-struct Failure {
-    cause: String,
-    hint: String,
+pub(super) struct Failure {
+    pub(super) cause: String,
+    pub(super) hint: String,
 }
 
-struct Applying<'t> {
-    lines: Lines<'t>,
-    haystack: OnceCell<Haystack>,
+pub(super) struct Applying<'t> {
+    pub(super) lines: Lines<'t>,
+    pub(super) matching: Matching,
+    /// One for each pass.
+    haystacks: [OnceCell<Haystack>; Pass::ALL.len()],
     /// The 0-based line after the last hunk's place.
-    cursor: usize,
-    change: Change,
+    pub(super) cursor: usize,
+    pub(super) change: Change,
     /// A file without a final newline stays so, whatever becomes its last line.
     keeps_open: bool,
 }
@@ -72,9 +78,13 @@ impl Applying<'_> {
     fn hunk(&mut self, hunk: &Hunk<'_>) -> Result<(), Failure> {
         let start = match &hunk.place {
             Where::Line(line) => self.stated(hunk, *line)?,
-            Where::Search { anchors, at_end } => {
+            Where::Search { anchors, at_end } if self.matching == Matching::Strict => {
                 self.keeps_open = self.lines.is_open();
                 self.sought(hunk, anchors, *at_end)?
+            }
+            Where::Search { anchors, at_end } => {
+                self.keeps_open = self.matching == Matching::V4a && self.lines.is_open();
+                self.sought_loosely(hunk, anchors, *at_end)?
             }
         };
         let is_insertion_at_end = start == self.lines.count() && hunk.old().next().is_none();
@@ -219,7 +229,7 @@ impl Applying<'_> {
         }
     }
 
-    fn not_found(&self, hunk: &Hunk<'_>, old: &[&str], cause: &str) -> Failure {
+    pub(super) fn not_found(&self, hunk: &Hunk<'_>, old: &[&str], cause: &str) -> Failure {
         let elsewhere = self.cursor > 0 && !self.haystack().find(old.iter().copied(), 0, 1).is_empty();
         let hint = self.hint(hunk, self.cursor);
         let hint = if elsewhere { format!("chunks have to be in the order of the file; {hint}") } else { hint };
@@ -232,7 +242,19 @@ impl Applying<'_> {
     }
 
     fn haystack(&self) -> &Haystack {
-        self.haystack.get_or_init(|| Haystack::new(&self.lines, Pass::Exact))
+        self.folded(Pass::Exact)
+    }
+
+    /// The lines as a pass compares them, made ready at its first search.
+    pub(super) fn folded(&self, pass: Pass) -> &Haystack {
+        let [exact, trailing, trimmed, punctuation] = &self.haystacks;
+        let haystack = match pass {
+            Pass::Exact => exact,
+            Pass::TrailingSpace => trailing,
+            Pass::Trimmed => trimmed,
+            Pass::Punctuation => punctuation,
+        };
+        haystack.get_or_init(|| Haystack::new(&self.lines, pass))
     }
 
     /// Adds the splices of a hunk that applies at the 0-based line `start`: one a run of changed lines.
@@ -376,7 +398,7 @@ mod tests {
             Action::Move { hunks, .. } => hunks,
             Action::Delete(None) => return Ok(String::new()),
         };
-        let change = change(text, hunks)?;
+        let change = change(text, hunks, Matching::Strict)?;
         let mut result = text.to_owned();
         for splice in change.splices.iter().rev() {
             result.replace_range(splice.range.clone(), &splice.text);

@@ -9,7 +9,8 @@
 mod apply;
 mod codex;
 mod header;
-mod lines;
+pub mod lines;
+mod loose;
 mod nearest;
 pub mod plan;
 #[cfg(test)]

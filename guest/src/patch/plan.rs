@@ -1,10 +1,12 @@
 //! What a file holds after its part of a patch, every untouched byte as it was.
 
 use crate::error::{Code, Error, Result};
+use crate::request::Matching;
 use crate::text::document::Document;
 
 use super::Hunk;
 use super::apply::{self, Reject};
+use super::seek::Pass;
 
 const VERB: &str = "patch";
 
@@ -17,19 +19,21 @@ pub struct Patched {
     pub added: u64,
     /// Lines removed.
     pub removed: u64,
+    /// The loosest comparison that was needed.
+    pub pass: Pass,
 }
 
 /// `bytes`, the content of the file that the patch calls `path`, with the hunks applied.
-pub fn patched(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>]) -> Result<Patched> {
+pub fn patched(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>], matching: Matching) -> Result<Patched> {
     let document = Document::decode(bytes, None);
-    let change = apply::change(&document.text, hunks).map_err(|reject| rejected(path, &reject))?;
+    let change = apply::change(&document.text, hunks, matching).map_err(|reject| rejected(path, &reject))?;
     let bytes = document.splice(&change.splices).map_err(|loss| loss.at(VERB, path))?;
-    Ok(Patched { bytes, added: change.added, removed: change.removed })
+    Ok(Patched { bytes, added: change.added, removed: change.removed, pass: change.pass })
 }
 
 /// Checks that the hunks of a deletion remove all of `bytes`; the number of lines removed.
 pub fn emptied(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>]) -> Result<u64> {
-    let rest = patched(path, bytes, hunks)?;
+    let rest = patched(path, bytes, hunks, Matching::Strict)?;
     let left = Document::decode(rest.bytes, None).text.lines().count();
     if left > 0 {
         let cause = format!("the patch deletes the file, and {left} of its lines are not in the patch");

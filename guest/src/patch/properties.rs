@@ -1,5 +1,6 @@
 //! Properties of whole patches.
 
+use crate::request::Matching;
 use proptest::prelude::*;
 use similar::TextDiff;
 
@@ -26,7 +27,7 @@ fn text(endings: &'static [&'static str]) -> impl Strategy<Value = String> {
 fn applied(old: &str, patch: &str) -> String {
     let files = parse(patch).unwrap();
     let Action::Update(hunks) = &files[0].action else { panic!("{patch}") };
-    let change = apply::change(old, hunks).unwrap_or_else(|reject| panic!("{reject:?}\n{patch}"));
+    let change = apply::change(old, hunks, Matching::Strict).unwrap_or_else(|reject| panic!("{reject:?}\n{patch}"));
     let mut new = old.to_owned();
     for splice in change.splices.iter().rev() {
         new.replace_range(splice.range.clone(), &splice.text);
@@ -99,7 +100,7 @@ proptest! {
         let patch = chars.concat();
         for file in parse(&patch).into_iter().flatten() {
             if let Action::Update(hunks) = &file.action {
-                let _ = apply::change(&old, hunks);
+                let _ = apply::change(&old, hunks, Matching::Strict);
             }
         }
     }
@@ -113,7 +114,7 @@ proptest! {
         let patch = "*** Begin Patch\n*** Update File: f\n@@\n-target line\n+new\n+line\n*** End Patch\n";
         let files = parse(patch).unwrap();
         let Action::Update(hunks) = &files[0].action else { panic!() };
-        let patched = super::plan::patched("f", bytes, hunks).unwrap();
+        let patched = super::plan::patched("f", bytes, hunks, Matching::Strict).unwrap();
         let expected = [b"\xef\xbb\xbf", before.as_slice(), b"\r\nnew\r\nline\r\n", after.as_slice()].concat();
         prop_assert_eq!(patched.bytes, expected);
     }

@@ -12,9 +12,10 @@ pub const MOST: usize = 50;
 
 /// How lines are compared. The strict core uses [`Pass::Exact`] only; a dialect
 /// known for looser matching asks for more passes, and says which one matched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pass {
     /// As they are, line endings aside.
+    #[default]
     Exact,
     /// Without white space at the end.
     TrailingSpace,
@@ -25,6 +26,19 @@ pub enum Pass {
 }
 
 impl Pass {
+    /// Every pass, the strictest first.
+    pub const ALL: [Self; 4] = [Self::Exact, Self::TrailingSpace, Self::Trimmed, Self::Punctuation];
+
+    /// What it is called where a result says that it was needed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::TrailingSpace => "without white space at line ends",
+            Self::Trimmed => "without white space around lines",
+            Self::Punctuation => "with Unicode punctuation as ASCII",
+        }
+    }
+
     /// The line as this pass compares it.
     fn fold(self, line: &str) -> Cow<'_, str> {
         match self {
@@ -93,17 +107,6 @@ impl Haystack {
     }
 }
 
-/// The first of `passes` in which `old` occurs from line `from` on, with the places.
-pub fn seek<'l>(
-    lines: &Lines<'_>,
-    old: impl Iterator<Item = &'l str> + Clone,
-    from: usize,
-    passes: &[Pass],
-) -> Option<(Pass, Vec<usize>)> {
-    let found = |pass: &Pass| (*pass, Haystack::new(lines, *pass).find(old.clone(), from, MOST));
-    passes.iter().map(found).find(|(_, places)| !places.is_empty())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,16 +127,17 @@ mod tests {
     }
 
     #[test]
-    fn looser_passes_say_which_one_matched() {
-        let all = [Pass::Exact, Pass::TrailingSpace, Pass::Trimmed, Pass::Punctuation];
-        let pass = |text: &str, old: &str| {
-            seek(&Lines::new(text), std::iter::once(old), 0, &all).map(|(pass, places)| (pass, places[0]))
+    fn looser_passes_find_more() {
+        let first = |text: &str, old: &str| {
+            let lines = Lines::new(text);
+            let found = |pass: &Pass| !Haystack::new(&lines, *pass).find(std::iter::once(old), 0, 1).is_empty();
+            Pass::ALL.into_iter().find(found)
         };
-        assert_eq!(pass("x\nfoo\n", "foo"), Some((Pass::Exact, 1)));
-        assert_eq!(pass("x\nfoo  \n", "foo"), Some((Pass::TrailingSpace, 1)));
-        assert_eq!(pass("x\n\tfoo\n", "foo"), Some((Pass::Trimmed, 1)));
-        assert_eq!(pass("x\n “a” – b\n", "\"a\" - b"), Some((Pass::Punctuation, 1)));
-        assert_eq!(pass("x\n", "foo"), None);
+        assert_eq!(first("x\nfoo\n", "foo"), Some(Pass::Exact));
+        assert_eq!(first("x\nfoo  \n", "foo"), Some(Pass::TrailingSpace));
+        assert_eq!(first("x\n\tfoo\n", "foo"), Some(Pass::Trimmed));
+        assert_eq!(first("x\n “a” – b\n", "\"a\" - b"), Some(Pass::Punctuation));
+        assert_eq!(first("x\n", "foo"), None);
     }
 
     #[test]

@@ -67,6 +67,17 @@ impl Glob {
     }
 }
 
+/// What the globs that `argument` holds leave out, by paths below the directory that is walked.
+pub fn exclusion(patterns: &[String], argument: &str, workspace: &Workspace<'_>) -> Result<GlobSet> {
+    let globs = patterns.iter().map(|pattern| {
+        check(pattern, argument, workspace)?;
+        let path = pattern.trim_matches('/');
+        Ok(if path.contains('/') { path.to_owned() } else { format!("**/{path}") })
+    });
+    let globs = globs.collect::<Result<Vec<_>>>()?;
+    compile(globs.iter().map(String::as_str)).map_err(|cause| Error::argument(argument, cause))
+}
+
 fn check(pattern: &str, argument: &str, workspace: &Workspace<'_>) -> Result<()> {
     if pattern.len() > MAX_GLOB_BYTES {
         return Err(Error::argument(argument, format!("the glob is longer than {MAX_GLOB_BYTES} bytes")));

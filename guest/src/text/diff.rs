@@ -9,8 +9,8 @@ use similar::DiffOp;
 use super::compare;
 use super::document::Splice;
 
-/// Lines around a change.
-const CONTEXT: usize = 3;
+/// Lines around a change, where nobody asks for more or fewer.
+pub const CONTEXT: usize = 3;
 /// Lines of one change that are compared with each other; beyond, all of them count as changed.
 const COMPARED: usize = 4_000;
 
@@ -145,17 +145,17 @@ fn count(text: &str, range: Range<usize>) -> u64 {
 }
 
 /// The unified diff of the file `path`, cut at a line where it would be longer than `most` bytes.
-pub fn unified(path: &str, old: &str, new: &str, changes: &[LineChange], most: usize) -> String {
+pub fn unified(path: &str, (old, new): (&str, &str), changes: &[LineChange], context: usize, most: usize) -> String {
     let mut out = format!("--- a/{path}\n+++ b/{path}\n");
     let mut rest = changes;
     while let Some(first) = rest.first() {
         let near = |pair: &&[LineChange]| match pair {
-            [one, next] => next.old.0 - (one.old.0 + one.old.1) <= 2 * CONTEXT as u64,
+            [one, next] => next.old.0 - (one.old.0 + one.old.1) <= 2 * context as u64,
             _ => false,
         };
         let size = 1 + rest.windows(2).take_while(near).count();
         let (hunk, later) = rest.split_at_checked(size).unwrap_or((rest, &[]));
-        push_hunk(&mut out, old, new, first, hunk);
+        push_hunk(&mut out, (old, new), context, first, hunk);
         rest = later;
         if out.len() > most {
             let end = out.get(..out.floor_char_boundary(most)).and_then(|kept| kept.rfind('\n')).map_or(0, |at| at + 1);
@@ -167,11 +167,11 @@ pub fn unified(path: &str, old: &str, new: &str, changes: &[LineChange], most: u
     if changes.is_empty() { String::new() } else { out }
 }
 
-fn push_hunk(out: &mut String, old: &str, new: &str, first: &LineChange, hunk: &[LineChange]) {
+fn push_hunk(out: &mut String, (old, new): (&str, &str), context: usize, first: &LineChange, hunk: &[LineChange]) {
     let last = hunk.last().unwrap_or(first);
     let head = old.get(..first.bytes.old.start).unwrap_or_default();
-    let lead: Vec<_> = head.split_inclusive('\n').rev().take(CONTEXT).collect();
-    let tail: Vec<_> = old.get(last.bytes.old.end..).unwrap_or_default().split_inclusive('\n').take(CONTEXT).collect();
+    let lead: Vec<_> = head.split_inclusive('\n').rev().take(context).collect();
+    let tail: Vec<_> = old.get(last.bytes.old.end..).unwrap_or_default().split_inclusive('\n').take(context).collect();
     let around = (lead.len() + tail.len()) as u64;
     let span = |first: (u64, u64), last: (u64, u64)| {
         let count = last.0 + last.1 - first.0 + around;
@@ -219,7 +219,7 @@ mod tests {
 
     fn diff(old: &str, splices: &[Splice]) -> String {
         let new = apply(old, splices);
-        unified("f", old, &new, &line_changes(old, &new, &compose(&[], splices)), 10_000)
+        unified("f", (old, &new), &line_changes(old, &new, &compose(&[], splices)), CONTEXT, 10_000)
     }
 
     fn splice(range: Range<usize>, text: &str) -> Splice {
@@ -302,7 +302,7 @@ mod tests {
                 changes = compose(&changes, &splices);
                 text = apply(&text, &splices);
             }
-            let diff = unified("f", &old, &text, &line_changes(&old, &text, &changes), usize::MAX);
+            let diff = unified("f", (&old, &text), &line_changes(&old, &text, &changes), CONTEXT, usize::MAX);
             prop_assert_eq!(patched(&old, &diff), Some(text), "{}", diff);
         }
     }

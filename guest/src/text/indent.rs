@@ -23,6 +23,11 @@ impl Shape {
         let comment = ["#", "//", "--"].iter().any(|mark| body.starts_with(mark));
         Self { indent, blank: body.is_empty(), comment }
     }
+
+    /// Columns of white space at its start.
+    pub fn columns(&self) -> usize {
+        self.indent
+    }
 }
 
 /// How much of a block to take.

@@ -164,7 +164,7 @@ fn a_tree_shows_upper_levels_first() {
     put(&fs, "c", b"x");
     fs.make_dir(&parent(&fs, "x").0, "empty").unwrap();
     let show = |depth, limit| {
-        let args = Tree { path: ".".to_owned(), depth, limit, include_hidden: false, include_ignored: false };
+        let args = Tree { depth, limit, ..Tree::of(".".to_owned()) };
         let Response::Tree(result) = run(&fs, Request::Tree(args)).unwrap() else { panic!() };
         result
     };

@@ -1,7 +1,7 @@
 use paddock_guest::fs::memory::MemoryFs;
 use paddock_guest::fs::{Dir, Fault, Filesystem, Open, Time};
 use paddock_guest::policy::Policy;
-use paddock_guest::request::{Glob, GrepOutput, LetterCase, List, ListSort, PathSort, Request};
+use paddock_guest::request::{Glob, GrepOutput, LetterCase, List, ListSort, Request};
 use paddock_guest::response::Response;
 use paddock_guest::workspace::Workspace;
 
@@ -46,15 +46,7 @@ pub fn run_with(fs: &dyn Filesystem, policy: &Policy, request: Request) -> paddo
 }
 
 pub fn glob(pattern: &str) -> Glob {
-    Glob {
-        pattern: pattern.to_owned(),
-        path: ".".to_owned(),
-        include_hidden: false,
-        include_ignored: false,
-        sort: PathSort::Path,
-        limit: 100,
-        cursor: None,
-    }
+    Glob::of(pattern.to_owned())
 }
 
 pub fn list() -> List {

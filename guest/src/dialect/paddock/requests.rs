@@ -48,6 +48,7 @@ pub fn edit(args: &Args) -> Result<Request> {
         edits: edits.collect(),
         if_match: args.opt_text("if_match"),
         dry_run: args.flag("dry_run"),
+        ..request::Edit::default()
     }))
 }
 
@@ -70,13 +71,13 @@ pub fn list(args: &Args) -> Result<Request> {
 
 pub fn glob(args: &Args) -> Result<Request> {
     Ok(Request::Glob(request::Glob {
-        pattern: args.text("pattern"),
         path: args.text("path"),
         include_hidden: args.flag("include_hidden"),
         include_ignored: args.flag("include_ignored"),
         sort: if args.text("sort") == "modified" { PathSort::Modified } else { PathSort::Path },
         limit: args.whole32("limit"),
         cursor: args.opt_text("cursor"),
+        ..request::Glob::of(args.text("pattern"))
     }))
 }
 

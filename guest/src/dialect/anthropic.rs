@@ -1,0 +1,156 @@
+//! The `anthropic` dialect: Claude's text editor tool (`text_editor_20250728`)
+//! and memory tool (`memory_20250818`), one tool with a `command` each, with the
+//! texts that the model knows.
+
+use crate::dialect::Dialect;
+use crate::dialect::answer::Asked;
+use crate::dialect::args::Args;
+use crate::dialect::param::{choice, optional, whole};
+use crate::dialect::spec::{Absent, Effect, Output, Param, ParamKind, Shape, ToolSpec};
+use crate::error::{Code, Error, Result};
+use crate::request::{self, Request};
+use crate::response::Response;
+
+mod fail;
+mod memory;
+mod show;
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect { name: "anthropic", tools: TOOLS, failure: fail::failure };
+
+const EDITOR: &str = "str_replace_based_edit_tool";
+const MEMORY: &str = "memory";
+/// Where the memory tool's files are, as it names the place.
+const MEMORY_ROOT: &str = "/memories";
+
+const RESULT: Output = Output::Shape(&Shape::Object(&[("output", Shape::Text)]));
+
+const VIEW_RANGE: Param = Param {
+    name: "view_range",
+    aliases: &[],
+    kind: ParamKind::Pair,
+    default: Absent::None,
+    doc: "view: first and last line, from 1; -1 for the end",
+};
+const FILE_TEXT: Param = optional("file_text", "create: the whole text");
+const OLD_STR: Param = optional("old_str", "str_replace: text that is in the file once");
+const NEW_STR: Param = optional("new_str", "str_replace: text in its place");
+const INSERT_LINE: Param = whole("insert_line", 0, 1_000_000_000, Absent::None, "insert: the line to put it after, 0 for the start");
+const INSERT_TEXT: Param = optional("insert_text", "insert: the text");
+
+const TOOLS: &[ToolSpec] = &[
+    ToolSpec {
+        name: EDITOR,
+        title: "Text editor",
+        description: "View, create and edit text files. `view` shows a file with line numbers, or a directory two levels deep.",
+        params: &[
+            choice("command", &["view", "create", "str_replace", "insert"], "view", "What to do"),
+            optional("path", "File or directory"),
+            VIEW_RANGE,
+            FILE_TEXT,
+            OLD_STR,
+            NEW_STR,
+            INSERT_LINE,
+            INSERT_TEXT,
+        ],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| request(args, EDITOR, &args.text("path")),
+        answer: show::answer,
+        output: RESULT,
+    },
+    ToolSpec {
+        name: MEMORY,
+        title: "Memory",
+        description: "Keep notes in files below /memories: view, create, str_replace, insert, delete, rename.",
+        params: &[
+            choice("command", &["view", "create", "str_replace", "insert", "delete", "rename"], "view", "What to do"),
+            optional("path", "File or directory below /memories"),
+            VIEW_RANGE,
+            FILE_TEXT,
+            OLD_STR,
+            NEW_STR,
+            INSERT_LINE,
+            INSERT_TEXT,
+            optional("old_path", "rename: what"),
+            optional("new_path", "rename: its new path"),
+        ],
+        effect: Effect::Replaces { idempotent: false },
+        request: memory::request,
+        answer: memory::answer,
+        output: RESULT,
+    },
+];
+
+/// What a command asks for, of the file that is at `path` in the workspace.
+fn request(args: &Args, tool: &str, path: &str) -> Result<Request> {
+    let command = args.text("command");
+    if path.is_empty() {
+        return Err(missing("path", &command));
+    }
+    let path = path.to_owned();
+    match command.as_str() {
+        "create" => {
+            let content = needed(args, "file_text")?;
+            Ok(Request::Write(request::Write { path, content, create_only: true, ..request::Write::default() }))
+        }
+        "str_replace" => {
+            let edit = request::Replacement {
+                old_text: needed(args, "old_str")?,
+                new_text: args.text("new_str"),
+                replace_all: false,
+            };
+            Ok(Request::Edit(request::Edit { path, edits: vec![edit], ..request::Edit::default() }))
+        }
+        "insert" => {
+            let after_line = args.opt_whole("insert_line").ok_or_else(|| missing("insert_line", "insert"))?;
+            // The tool's older types call it `new_str`.
+            let text = args.opt_text("insert_text").or_else(|| args.opt_text("new_str"));
+            let text = text.ok_or_else(|| missing(if tool == MEMORY { "insert_text" } else { "new_str" }, "insert"))?;
+            let insert = Some(request::Insertion { after_line, text });
+            Ok(Request::Edit(request::Edit { path, insert, ..request::Edit::default() }))
+        }
+        _ => Ok(Request::Stat(request::Stat { path, checksum: false, brief: true })),
+    }
+}
+
+fn needed(args: &Args, name: &str) -> Result<String> {
+    args.opt_text(name).ok_or_else(|| missing(name, &args.text("command")))
+}
+
+fn missing(name: &str, command: &str) -> Error {
+    Error::new(Code::InvalidArgument, format!("Parameter `{name}` is required for command: {command}"))
+}
+
+/// The lines of a file that a `view` wants.
+fn viewed(asked: &Asked<'_>, path: &str) -> Result<crate::response::Read> {
+    let (first, last) = asked.args.opt_pair("view_range").unwrap_or((1, -1));
+    let invalid = |why: String| {
+        Error::new(Code::InvalidArgument, format!("Invalid `view_range`: [{first}, {last}]. {why}"))
+    };
+    let start = u64::try_from(first).ok().filter(|start| *start > 0).ok_or_else(|| {
+        invalid(format!("Its first element `{first}` should be within the range of lines of the file"))
+    })?;
+    let limit = match u64::try_from(last) {
+        Err(_) => None,
+        Ok(end) if end < start => {
+            let why = format!("Its second element `{last}` should be larger or equal than its first `{first}`");
+            return Err(invalid(why));
+        }
+        Ok(end) => Some(end - start + 1),
+    };
+    let read = match asked.look(&Request::Read(request::Read::lines(path, start, limit))) {
+        Ok(Response::Read(read)) => read,
+        Ok(_) => return Err(Asked::mixed_up()),
+        Err(error) if error.code == Code::InvalidArgument => {
+            let why = format!("Its first element `{first}` should be within the range of lines of the file");
+            return Err(invalid(why));
+        }
+        Err(error) => return Err(error),
+    };
+    match (u64::try_from(last), read.total_lines) {
+        (Ok(end), Some(total)) if end > total => Err(invalid(format!(
+            "Its second element `{last}` should be smaller than the number of lines in the file: `{total}`"
+        ))),
+        _ => Ok(read),
+    }
+}

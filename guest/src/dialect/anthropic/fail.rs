@@ -1,0 +1,72 @@
+//! Failures in the words of the tools.
+
+use serde_json::json;
+
+use super::MEMORY;
+use crate::dialect::answer::{Failed, Told, words};
+use crate::error::Code;
+
+/// The words of the operations, in the dialect's.
+const WORDS: &[(&str, &str)] = &[
+    ("edit 1: ", ""),
+    ("`old_text`", "`old_str`"),
+    ("`new_text`", "`new_str`"),
+    (", or set `replace_all`", ""),
+    ("; `write_file` replaces a whole file", ""),
+    ("`read_file` with `mode: \"base64\"` gives its bytes", "only text can be viewed"),
+    ("`read_file` with `offset` and `limit`, and `grep`, work", "`view` with `view_range` works"),
+];
+
+pub fn failure(failed: &Failed<'_>) -> Told {
+    let message = message(failed);
+    let message = match failed.tool {
+        Some(tool) if tool.name == MEMORY && matches!(failed.error.code, Code::NotFound | Code::AlreadyExists) => {
+            format!("Error: {message}")
+        }
+        _ => message,
+    };
+    Told::new(&json!({ "error": message }), message)
+}
+
+fn message(failed: &Failed<'_>) -> String {
+    let error = failed.in_words(WORDS);
+    let (command, path) = (failed.text("command"), failed.text("path"));
+    let is_memory = failed.tool.is_some_and(|tool| tool.name == MEMORY);
+    let old_str = failed.text("old_str");
+    match error.code {
+        Code::NotFound => {
+            let path = if path.is_empty() { failed.text("old_path") } else { path };
+            format!("The path {path} does not exist. Please provide a valid path.")
+        }
+        Code::AlreadyExists if command == "rename" => {
+            format!("The destination {} already exists", failed.text("new_path"))
+        }
+        Code::AlreadyExists if is_memory => format!("File {path} already exists"),
+        Code::AlreadyExists => {
+            format!("File already exists at: {path}. Cannot overwrite files using command `create`.")
+        }
+        Code::NotAFile if command != "view" && error.message.contains("directory") => {
+            format!("The path {path} is a directory and only the `view` command can be used on directories")
+        }
+        Code::NoMatch => {
+            let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+            format!("No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.{hint}")
+        }
+        Code::AmbiguousMatch => {
+            let lines = error.message.rsplit_once("at lines ").map_or("", |(_, lines)| lines);
+            let colon = if is_memory { ":" } else { "" };
+            format!(
+                "No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines{colon} {lines}. Please ensure it is unique"
+            )
+        }
+        Code::InvalidArgument if error.message.starts_with("argument `insert_line`") => {
+            let last = error.message.rsplit_once("the file has ").map_or("", |(_, lines)| lines);
+            let last = last.split(' ').next().unwrap_or_default();
+            let line = failed.args.and_then(|args| args.opt_whole("insert_line")).unwrap_or_default();
+            format!(
+                "Invalid `insert_line` parameter: {line}. It should be within the range of lines of the file: [0, {last}]"
+            )
+        }
+        _ => words(&error),
+    }
+}

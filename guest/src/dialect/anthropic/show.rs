@@ -1,0 +1,111 @@
+//! What the text editor tool answers.
+
+use serde_json::json;
+
+use super::viewed;
+use crate::dialect::answer::{Asked, Told};
+use crate::error::{Code, Error, Result, printable};
+use crate::fs::Kind;
+use crate::request::{self, Request};
+use crate::response::{self, Response};
+
+/// Lines shown on both sides of a change.
+const SNIPPET_LINES: u64 = 4;
+/// Levels and entries of a directory that a view shows.
+const LEVELS: u32 = 2;
+const MAX_ENTRIES: u32 = 1_000;
+const REVIEW: &str = "Review the changes and make sure they are as expected (correct indentation, no duplicate lines, etc). Edit the file again if necessary.";
+
+pub fn told(output: String) -> Told {
+    Told::new(&json!({ "output": output }), output)
+}
+
+pub fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+    let path = asked.args.text("path");
+    match response? {
+        Response::Stat(stat) if stat.kind == Kind::File || stat.kind == Kind::Link => match viewed(asked, &stat.path) {
+            Err(error) if error.code == Code::NotAFile => directory(asked, &path),
+            read => Ok(file(&path, &read?)),
+        },
+        Response::Stat(_) => directory(asked, &path),
+        Response::Write(write) => Ok(told(with_notes(format!("File created successfully at: {path}"), &write.notes))),
+        Response::Edit(edit) => {
+            let snippet = snippet(asked, &edit)?;
+            let done = format!(
+                "The file {path} has been edited. Here's the result of running `cat -n` on a snippet of {path}:\n{snippet}\n{REVIEW}"
+            );
+            Ok(told(with_notes(done, &edit.notes)))
+        }
+        _ => Err(Asked::mixed_up()),
+    }
+}
+
+fn with_notes(done: String, notes: &[String]) -> String {
+    crate::dialect::text::with_notes(done, notes)
+}
+
+fn file(path: &str, read: &response::Read) -> Told {
+    let lines = numbered(read);
+    let more = match read.next_offset {
+        Some(next) => format!("\n[there are more lines: `view_range` [{next}, -1] continues]"),
+        None => String::new(),
+    };
+    told(format!("Here's the result of running `cat -n` on {path}:\n{lines}{more}\n")).truncated(read.truncated)
+}
+
+/// Each line after its number, six wide, and a tab.
+pub fn numbered(read: &response::Read) -> String {
+    if read.end_line == 0 {
+        return String::new();
+    }
+    let lines = read.content.split('\n').zip(read.start_line..);
+    lines.map(|(line, number)| format!("{number:6}\t{line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// The lines around the first change.
+pub fn snippet(asked: &Asked<'_>, edit: &response::Edit) -> Result<String> {
+    let Some(range) = edit.lines.first() else { return Ok(String::new()) };
+    let start = range.start.saturating_sub(SNIPPET_LINES).max(1);
+    let count = range.end.max(range.start).saturating_sub(start) + 1 + SNIPPET_LINES;
+    match asked.look(&Request::Read(request::Read::lines(edit.path.clone(), start, Some(count)))) {
+        Ok(Response::Read(read)) => Ok(numbered(&read)),
+        Ok(_) => Err(Asked::mixed_up()),
+        // The change took all lines away.
+        Err(error) if error.code == Code::InvalidArgument => Ok(String::new()),
+        Err(error) => Err(error),
+    }
+}
+
+fn directory(asked: &Asked<'_>, path: &str) -> Result<Told> {
+    if asked.args.has("view_range") {
+        return Err(Error::new(
+            Code::InvalidArgument,
+            "The `view_range` parameter is not allowed when `path` points to a directory.",
+        ));
+    }
+    let list = listed(asked, path)?;
+    let base = path.trim_end_matches('/');
+    let top = if list.path == "." { 0 } else { list.path.len() + 1 };
+    let below = |entry: &response::Entry| {
+        let slash = if entry.kind == Kind::Directory { "/" } else { "" };
+        format!("{base}/{}{slash}", printable(entry.path.get(top..).unwrap_or(&entry.path)))
+    };
+    let mut lines = vec![
+        format!("Here's the files and directories up to 2 levels deep in {path}, excluding hidden items:"),
+        base.to_owned(),
+    ];
+    lines.extend(list.entries.iter().map(below));
+    if list.truncated {
+        lines.push("[there are more entries: view a directory below]".to_owned());
+    }
+    Ok(told(format!("{}\n", lines.join("\n"))).truncated(list.truncated))
+}
+
+/// Two levels of a directory.
+pub fn listed(asked: &Asked<'_>, path: &str) -> Result<response::List> {
+    let list = request::List { depth: LEVELS, limit: MAX_ENTRIES, ..request::List::of(path.to_owned()) };
+    match asked.look(&Request::List(list))? {
+        Response::List(list) => Ok(list),
+        _ => Err(Asked::mixed_up()),
+    }
+}
