@@ -31,7 +31,7 @@ pub struct Outcome {
 pub fn call(fs: &dyn Filesystem, policy: &Policy, dialect: &str, name: &str, arguments: &str) -> Outcome {
     let call = match Call::decode(dialect, name, arguments) {
         Ok(call) => call,
-        Err(outcome) => return outcome,
+        Err(outcome) => return *outcome,
     };
     made(fs, policy, &call)
 }

@@ -73,7 +73,7 @@ impl shares::Guest for Component {
 pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
     let call = match Call::decode(dialect, name, arguments) {
         Ok(call) => call,
-        Err(outcome) => return Some(outcome),
+        Err(outcome) => return Some(*outcome),
     };
     if !matches!(call.request, Request::Grep(_)) || !is_on_disk() {
         let outcome = super::with_fs(|fs, policy| Ok(engine::made(fs, policy, &call)));

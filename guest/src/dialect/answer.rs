@@ -66,6 +66,28 @@ impl Asked<'_> {
     }
 }
 
+/// What operations say of the `paddock` dialect's tools, as it can be said in any.
+const COMMON: &[(&str, &str)] = &[
+    ("`glob` and `list_dir` show what is there", "list the directory to see what is there"),
+    ("`list_dir` shows a directory", "list the directory instead"),
+    ("`stat` describes a file, and `read_file` reads it", "it is a file: read it"),
+    ("`read_file` with `mode: \"base64\"` gives its bytes", "only text can be read here"),
+    (
+        "`read_file` with `offset` and `limit`, and `grep`, work on files of any size",
+        "read a part of it, or search in it",
+    ),
+    ("ask for lines nearer to the start, or use `grep`", "ask for lines nearer to the start, or search in it"),
+    ("; `write_file` replaces a whole file", ""),
+    (", or set `replace_all`", ""),
+    (", or `tail` for the last lines", ""),
+    ("; `parents` makes it too", ": make it first"),
+    ("`recursive` deletes a directory with all it holds", "delete what is in it first"),
+    ("`recursive` takes a directory with all it holds", "name the files one by one"),
+    ("`overwrite` replaces a file that is there", "choose another name, or delete it first"),
+    ("leave `create_only` out to replace it, or choose another name", "choose another name, or edit what is there"),
+    ("pass the directory as `path`, and a glob relative to it", "give the directory and a glob relative to it"),
+];
+
 /// A call that failed.
 pub struct Failed<'c> {
     /// The tool; none where there is none of that name.
@@ -77,9 +99,13 @@ pub struct Failed<'c> {
 }
 
 impl Failed<'_> {
-    /// The failure with the operations' words for arguments and tools as the dialect has them.
+    /// The failure with the operations' words for arguments and tools as the
+    /// dialect has them; what its table does not name, in words that suit any.
     pub fn in_words(&self, table: &[(&str, &str)]) -> Error {
-        let translate = |text: &str| table.iter().fold(text.to_owned(), |text, (ours, theirs)| text.replace(ours, theirs));
+        let others = COMMON.iter().filter(|(ours, _)| !table.iter().any(|(own, _)| own == ours));
+        let translate = |text: &str| {
+            table.iter().chain(others.clone()).fold(text.to_owned(), |text, (ours, theirs)| text.replace(ours, theirs))
+        };
         let Error { code, message, path, hint } = self.error;
         // A path may be called like an argument, and keeps its name.
         let cause = message.rfind("`: ").filter(|_| path.is_some()).map_or(0, |end| end + 3);

@@ -35,7 +35,8 @@ const VIEW_RANGE: Param = Param {
 const FILE_TEXT: Param = optional("file_text", "create: the whole text");
 const OLD_STR: Param = optional("old_str", "str_replace: text that is in the file once");
 const NEW_STR: Param = optional("new_str", "str_replace: text in its place");
-const INSERT_LINE: Param = whole("insert_line", 0, 1_000_000_000, Absent::None, "insert: the line to put it after, 0 for the start");
+const INSERT_LINE: Param =
+    whole("insert_line", 0, 1_000_000_000, Absent::None, "insert: the line to put it after, 0 for the start");
 const INSERT_TEXT: Param = optional("insert_text", "insert: the text");
 
 const TOOLS: &[ToolSpec] = &[
@@ -124,9 +125,8 @@ fn missing(name: &str, command: &str) -> Error {
 /// The lines of a file that a `view` wants.
 fn viewed(asked: &Asked<'_>, path: &str) -> Result<crate::response::Read> {
     let (first, last) = asked.args.opt_pair("view_range").unwrap_or((1, -1));
-    let invalid = |why: String| {
-        Error::new(Code::InvalidArgument, format!("Invalid `view_range`: [{first}, {last}]. {why}"))
-    };
+    let invalid =
+        |why: String| Error::new(Code::InvalidArgument, format!("Invalid `view_range`: [{first}, {last}]. {why}"));
     let start = u64::try_from(first).ok().filter(|start| *start > 0).ok_or_else(|| {
         invalid(format!("Its first element `{first}` should be within the range of lines of the file"))
     })?;

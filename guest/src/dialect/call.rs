@@ -21,11 +21,11 @@ pub struct Call {
 
 impl Call {
     /// The call of the tool `name` with `arguments`, a JSON object; the outcome where it does not fit.
-    pub fn decode(dialect: &str, name: &str, arguments: &str) -> std::result::Result<Self, Outcome> {
-        let dialect = Dialect::find(dialect).map_err(Outcome::failed)?;
+    pub fn decode(dialect: &str, name: &str, arguments: &str) -> std::result::Result<Self, Box<Outcome>> {
+        let dialect = Dialect::find(dialect).map_err(|error| Box::new(Outcome::failed(error)))?;
         let failed = |tool, args: Option<&Args>, error: Error| {
             let told = (dialect.failure)(&Failed { tool, args, error: &error });
-            Outcome::told(told, Some(error), Vec::new())
+            Box::new(Outcome::told(told, Some(error), Vec::new()))
         };
         let Some(tool) = dialect.tool(name) else { return Err(failed(None, None, dialect.unknown_tool(name))) };
         let args = Args::decode(tool, arguments).map_err(|error| failed(Some(tool), None, error))?;

@@ -89,7 +89,10 @@ const TOOLS: &[ToolSpec] = &[
         name: "file.list",
         title: "List files",
         description: "List files below a directory, with sizes and times. Hidden and ignored ones are left out.",
-        params: &[text("path", ".", "Directory"), optional("pattern", "Only what matches this glob, such as src/**/*.ts")],
+        params: &[
+            text("path", ".", "Directory"),
+            optional("pattern", "Only what matches this glob, such as src/**/*.ts"),
+        ],
         effect: Effect::Reads,
         request: list,
         answer: list_answer,
@@ -120,11 +123,7 @@ const TOOLS: &[ToolSpec] = &[
         output: Output::Shape(&Shape::Object(&[
             (
                 "matches",
-                Shape::List(&Shape::Object(&[
-                    ("path", Shape::Text),
-                    ("line", Shape::Whole),
-                    ("content", Shape::Text),
-                ])),
+                Shape::List(&Shape::Object(&[("path", Shape::Text), ("line", Shape::Whole), ("content", Shape::Text)])),
             ),
             ("truncated", Shape::Flag),
         ])),
@@ -135,12 +134,9 @@ const TOOLS: &[ToolSpec] = &[
 const WORDS: &[(&str, &str)] = &[
     ("`old_text`", "`find`"),
     ("`new_text`", "`replace`"),
-    (", or set `replace_all`", ""),
-    (", or `tail` for the last lines", ""),
     ("`edits`", "`patches`"),
     ("`read_file`", "`file.read`"),
-    ("`write_file`", "`file.write`"),
-    ("and `grep`, work", "and `file.search`, work"),
+    ("; `write_file` replaces a whole file", "; `file.write` replaces a whole file"),
 ];
 
 /// `{"error": {"code", "message", "path", "suggestion"}}`.
@@ -188,11 +184,7 @@ fn patch(args: &Args) -> Result<Request> {
         new_text: patch.text("replace"),
         replace_all: false,
     });
-    Ok(Request::Edit(request::Edit {
-        path: args.text("path"),
-        edits: edits.collect(),
-        ..request::Edit::default()
-    }))
+    Ok(Request::Edit(request::Edit { path: args.text("path"), edits: edits.collect(), ..request::Edit::default() }))
 }
 
 fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
@@ -213,10 +205,8 @@ fn list(args: &Args) -> Result<Request> {
 fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     let list = take!(List, response);
     let files: Vec<_> = list.entries.iter().filter(|entry| entry.kind == Kind::File).collect();
-    let shown: Vec<Value> = files
-        .iter()
-        .map(|file| json!({ "path": file.path, "size": file.size, "modified": file.modified }))
-        .collect();
+    let shown: Vec<Value> =
+        files.iter().map(|file| json!({ "path": file.path, "size": file.size, "modified": file.modified })).collect();
     let mut lines: Vec<_> =
         files.iter().map(|file| format!("{}  {}", printable(&file.path), file.size.unwrap_or_default())).collect();
     lines.extend(left_out(&list.skipped, false).map(|skipped| format!("[left out: {skipped}]")));
@@ -254,4 +244,3 @@ fn search_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     let value = json!({ "matches": shown, "truncated": grep.truncated });
     Ok(Told::new(&value, crate::dialect::text::render(&Response::Grep(grep.clone()))).truncated(grep.truncated))
 }
-

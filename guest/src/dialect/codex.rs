@@ -114,9 +114,8 @@ const TOOLS: &[ToolSpec] = &[
 
 /// The words of the operations, in the dialect's.
 const WORDS: &[(&str, &str)] = &[
-    (", or `tail` for the last lines", ""),
-    ("`read_file` with `mode: \"base64\"` gives its bytes", "only text can be read"),
-    ("and `grep`, work", "and `grep_files`, work"),
+    ("`glob` and `list_dir` show", "`list_dir` shows"),
+    ("`list_dir` shows a directory", "`list_dir` shows a directory"),
 ];
 
 fn told(output: String) -> Told {
@@ -127,15 +126,23 @@ fn failure(failed: &Failed<'_>) -> Told {
     let error = &failed.in_words(WORDS);
     let message = match error.code {
         Code::PatchInvalid => unreadable(&error.message).unwrap_or_else(|| words(error)),
+        Code::InvalidArgument => past(&error.message).unwrap_or_else(|| words(error)),
         Code::PatchRejected => rejected(error).unwrap_or_else(|| words(error)),
         _ => words(error),
     };
     Told::new(&json!({ "error": { "code": error.code, "message": message } }), message)
 }
 
+/// That a line is past the end, in Codex's words.
+fn past(message: &str) -> Option<String> {
+    let argument = between(message, "argument `", "`")?;
+    message.contains(" is past the end").then(|| format!("{argument} exceeds file length"))
+}
+
 /// Why Codex cannot read a patch, in its words.
 fn unreadable(message: &str) -> Option<String> {
-    const HEADERS: &str = "Valid hunk headers: '*** Add File: {path}', '*** Delete File: {path}', '*** Update File: {path}'";
+    const HEADERS: &str =
+        "Valid hunk headers: '*** Add File: {path}', '*** Delete File: {path}', '*** Update File: {path}'";
     let line = message.split_once("line ").and_then(|(_, rest)| rest.split(':').next()).unwrap_or_default();
     if message.contains("`*** End Patch`") {
         Some("invalid patch: The last line of the patch must be '*** End Patch'".to_owned())

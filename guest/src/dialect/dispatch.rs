@@ -107,12 +107,8 @@ const TOOLS: &[ToolSpec] = &[
 ];
 
 /// The words of the operations, in the dialect's.
-const WORDS: &[(&str, &str)] = &[
-    (", or set `replace_all`", ""),
-    (", or `tail` for the last lines", ""),
-    ("`read_file` with `offset` and `limit`, and `grep`, work", "`read_file` with `start_line` and `end_line`, and `search_files`, work"),
-    ("`read_file` with `mode: \"base64\"` gives its bytes", "only text can be read"),
-];
+const WORDS: &[(&str, &str)] =
+    &[("leave `create_only` out to replace it, or choose another name", "`write_file` overwrites it")];
 
 fn success(output: String) -> Told {
     Told::new(&json!({ "success": true, "output": output }), output)
@@ -181,11 +177,7 @@ fn edit(args: &Args) -> Result<Request> {
         new_text: edit.text("new_text"),
         replace_all: false,
     });
-    Ok(Request::Edit(request::Edit {
-        path: args.text("path"),
-        edits: edits.collect(),
-        ..request::Edit::default()
-    }))
+    Ok(Request::Edit(request::Edit { path: args.text("path"), edits: edits.collect(), ..request::Edit::default() }))
 }
 
 fn edit_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
@@ -242,7 +234,8 @@ fn search_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     }
     lines.extend(left_out(&grep.skipped, false).map(|skipped| format!("[left out: {skipped}]")));
     if grep.truncated {
-        lines.push(format!("[there are more than {} matches: narrow `path`, `pattern` or `query`]", grep.matches.len()));
+        lines
+            .push(format!("[there are more than {} matches: narrow `path`, `pattern` or `query`]", grep.matches.len()));
     }
     Ok(success(lines.join("\n")).truncated(grep.truncated))
 }

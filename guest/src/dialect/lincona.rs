@@ -31,11 +31,8 @@ const MAX_ENTRIES: u64 = 10_000;
 /// Bytes of a file up to which its start is looked at to see whether it is a program.
 const PROGRAM_BYTES: u64 = 1024 * 1024;
 
-const RESULT: Output = Output::Shape(&Shape::Object(&[
-    ("status", Shape::Text),
-    ("message", Shape::Text),
-    ("truncated", Shape::Flag),
-]));
+const RESULT: Output =
+    Output::Shape(&Shape::Object(&[("status", Shape::Text), ("message", Shape::Text), ("truncated", Shape::Flag)]));
 
 const PATCHED: Output = Output::Shape(&Shape::Object(&[
     ("status", Shape::Text),
@@ -169,9 +166,8 @@ const TOOLS: &[ToolSpec] = &[
 
 /// The words of the operations, in the dialect's.
 const WORDS: &[(&str, &str)] = &[
-    (", or `tail` for the last lines", ""),
-    ("`read_file` with `mode: \"base64\"` gives its bytes", "only text can be read"),
-    ("and `grep`, work", "and `grep_files`, work"),
+    ("`glob` and `list_dir` show", "`list_dir` shows"),
+    ("`list_dir` shows a directory", "`list_dir` shows a directory"),
 ];
 
 fn told(message: String, truncated: bool) -> Told {
@@ -247,10 +243,8 @@ fn marker(asked: &Asked<'_>, entry: &response::Entry) -> &'static str {
         Kind::Directory => "/",
         Kind::Link => "@",
         Kind::File if entry.size.is_some_and(|size| (2..=PROGRAM_BYTES).contains(&size)) => {
-            let start = request::Read {
-                mode: ReadMode::Base64,
-                ..request::Read::lines(entry.path.clone(), 1, Some(3))
-            };
+            let start =
+                request::Read { mode: ReadMode::Base64, ..request::Read::lines(entry.path.clone(), 1, Some(3)) };
             match asked.look(&Request::Read(start)) {
                 // `#!` with anything after it, and the three bytes with which ELF begins.
                 Ok(Response::Read(read)) if read.content.starts_with("IyE") || read.content == "f0VM" => "*",

@@ -145,7 +145,10 @@ const TOOLS: &[ToolSpec] = &[
         name: "list_directory_with_sizes",
         title: "List Directory with Sizes",
         description: "List a directory with the sizes of its files, and their sum.",
-        params: &[required("path", "The directory"), choice("sortBy", &["name", "size"], "name", "Largest first by size")],
+        params: &[
+            required("path", "The directory"),
+            choice("sortBy", &["name", "size"], "name", "Largest first by size"),
+        ],
         effect: Effect::Reads,
         request: |args| Ok(list(args.text("path"))),
         answer: |asked, response| {
@@ -236,11 +239,11 @@ const EXCLUDE: crate::dialect::spec::Param =
 const WORDS: &[(&str, &str)] = &[
     ("`old_text`", "`oldText`"),
     ("`new_text`", "`newText`"),
-    (", or set `replace_all`", ""),
-    ("`offset`", "`head`"),
     ("`exclude`", "`excludePatterns`"),
     ("`read_file` with `mode: \"base64\"` gives its bytes", "`read_media_file` gives its bytes"),
-    ("`read_file` with `head` and `limit`, and `grep`, work", "`read_text_file` with `head` or `tail` works"),
+    ("`glob` and `list_dir` show", "`search_files` and `list_directory` show"),
+    ("`list_dir` shows a directory", "`list_directory` shows a directory"),
+    ("; `write_file` replaces a whole file", "; `write_file` replaces a whole file"),
 ];
 
 fn content(text: String) -> Told {
@@ -249,7 +252,9 @@ fn content(text: String) -> Told {
 
 fn failure(failed: &Failed<'_>) -> Told {
     let message = match failed.error.code {
-        Code::OutsideWorkspace => format!("Access denied - path outside allowed directories: {}", words(failed.error)),
+        Code::OutsideWorkspace => {
+            format!("Access denied - path outside allowed directories: {}", words(&failed.in_words(WORDS)))
+        }
         Code::NoMatch => format!("Could not find exact match for edit:\n{}", words(&failed.in_words(WORDS))),
         _ => words(&failed.in_words(WORDS)),
     };
@@ -261,10 +266,7 @@ fn read_text(args: &Args) -> Result<Request> {
     let given = |name: &str| args.opt_whole(name).filter(|lines| *lines > 0);
     let (head, tail) = (given("head"), given("tail"));
     if head.is_some() && tail.is_some() {
-        return Err(Error::new(
-            Code::InvalidArgument,
-            "Cannot specify both head and tail parameters simultaneously",
-        ));
+        return Err(Error::new(Code::InvalidArgument, "Cannot specify both head and tail parameters simultaneously"));
     }
     Ok(Request::Read(whole_text(args.text("path"), head, tail)))
 }
@@ -306,7 +308,10 @@ fn many_answer(asked: &Asked<'_>, _: Result<Response>) -> Result<Told> {
     let part = |path: &String| match asked.look(&Request::Read(whole_text(path.clone(), None, None))) {
         Ok(Response::Read(read)) => format!("{path}:\n{}\n", read.content),
         Ok(_) => format!("{path}: Error - {}", Asked::mixed_up()),
-        Err(error) => format!("{path}: Error - {}", words(&error)),
+        Err(error) => {
+            let failed = Failed { tool: None, args: None, error: &error };
+            format!("{path}: Error - {}", words(&failed.in_words(WORDS)))
+        }
     };
     let parts: Vec<_> = asked.args.texts("paths").iter().map(part).collect();
     Ok(content(parts.join("\n---\n")))

@@ -47,7 +47,7 @@ fn told(status: &str, output: String) -> Told {
 }
 
 fn failure(failed: &Failed<'_>) -> Told {
-    told("failed", words(failed.error))
+    told("failed", words(&failed.in_words(&[])))
 }
 
 fn request(args: &Args) -> Result<Request> {
@@ -68,7 +68,8 @@ fn request(args: &Args) -> Result<Request> {
                 return Err(Error::argument("operation.diff", "it has a header line")
                     .hint("give chunks of lines alone: the file is `operation.path`"));
             }
-            let patch = format!("*** Begin Patch\n*** Update File: {path}\n{}\n*** End Patch", diff.trim_end_matches('\n'));
+            let patch =
+                format!("*** Begin Patch\n*** Update File: {path}\n{}\n*** End Patch", diff.trim_end_matches('\n'));
             Ok(Request::ApplyPatch(request::ApplyPatch { patch, dry_run: false, matching: Matching::V4a }))
         }
     }

@@ -13,11 +13,7 @@ use crate::response::{self, Response};
 mod requests;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect {
-    name: "paddock",
-    tools: TOOLS,
-    failure,
-};
+pub const DIALECT: Dialect = Dialect { name: "paddock", tools: TOOLS, failure };
 
 fn answer(_asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     let response = response?;
@@ -241,7 +237,9 @@ const TOOLS: &[ToolSpec] = &[
         description: "Kind, size, times, lines, encoding, media type, link target and etag of a path.",
         params: &[path("What to describe"), flag("checksum", false, "SHA-256 too")],
         effect: Effect::Reads,
-        request: |args| Ok(Request::Stat(request::Stat { path: args.text("path"), checksum: args.flag("checksum"), brief: false })),
+        request: |args| {
+            Ok(Request::Stat(request::Stat { path: args.text("path"), checksum: args.flag("checksum"), brief: false }))
+        },
         answer,
         output: Output::Own(output::<response::Stat>),
     },

@@ -241,8 +241,16 @@ const WORDS: &[(&str, &str)] = &[
     ("edit 1: ", ""),
     ("`old_text`", "`old_string`"),
     ("`new_text`", "`new_string`"),
-    (", or `tail` for the last lines", ""),
-    ("`read_file` with `mode: \"base64\"` gives its bytes", "only text can be read"),
+    (", or set `replace_all`", ", or set `replace_all`"),
+    ("; `parents` makes it too", "; `parents` makes it too"),
+    ("`recursive` deletes a directory with all it holds", "`recursive` deletes a directory with all it holds"),
+    ("; `write_file` replaces a whole file", "; `write_file` replaces a whole file"),
+    ("`glob` and `list_dir` show", "`glob` and `ls` show"),
+    ("`list_dir` shows a directory", "`ls` shows a directory"),
+    (
+        "leave `create_only` out to replace it, or choose another name",
+        "leave `create_only` out to replace it, or choose another name",
+    ),
 ];
 
 fn told(value: Value, message: String) -> Told {

@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::{Code, Error, Result};
-use crate::fs::{Kind, Stat};
 use crate::fs::commit::{FileChange, commit};
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
+use crate::fs::{Kind, Stat};
 use crate::patch::seek::Pass;
 use crate::patch::{self, Action, FilePatch, Hunk, plan};
 use crate::policy::HardLinks;
@@ -240,7 +240,16 @@ impl<'w> Plan<'w> {
         let file = self.files.len();
         self.known.insert(place.path.clone(), file);
         let new = old.clone();
-        self.files.push(Planned { place, old, new, from: None, is_replaced: false, added: 0, removed: 0, pass: Pass::Exact });
+        self.files.push(Planned {
+            place,
+            old,
+            new,
+            from: None,
+            is_replaced: false,
+            added: 0,
+            removed: 0,
+            pass: Pass::Exact,
+        });
         file
     }
 

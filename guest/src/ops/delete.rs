@@ -22,7 +22,9 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response
         );
     }
     if args.files_only && stat.kind == Kind::Directory {
-        return Err(place.not_a_file(VERB, stat.kind).hint("only files are deleted here: delete those in it one by one"));
+        return Err(place
+            .not_a_file(VERB, stat.kind)
+            .hint("only files are deleted here: delete those in it one by one"));
     }
     workspace.check_change(&place, VERB)?;
     let blame = |fault: Fault| match fault {

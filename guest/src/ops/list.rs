@@ -161,10 +161,9 @@ impl Listing<'_> {
             self.totals.add(entry.kind, stat.as_ref());
             let rank = match sort {
                 ListSort::Modified => Rank::by_time(stat.and_then(|stat| stat.modified), entry.below()),
-                ListSort::Breadth => Rank {
-                    key: Some((u64::from(u32::MAX - entry.depth), 0)),
-                    path: entry.below().to_owned(),
-                },
+                ListSort::Breadth => {
+                    Rank { key: Some((u64::from(u32::MAX - entry.depth), 0)), path: entry.below().to_owned() }
+                }
                 ListSort::Size | ListSort::Name => {
                     let size = stat.filter(|_| entry.kind == Kind::File).map(|stat| (stat.size, 0));
                     Rank { key: size, path: entry.below().to_owned() }

@@ -178,7 +178,7 @@ impl Reader<'_> {
     fn past_the_end(&self, argument: &'static str, line: u64, total: u64) -> Error {
         let counting = &self.args.counting;
         let argument = if argument == "offset" { counting.argument } else { argument };
-        let shown = (line + counting.first).saturating_sub(1);
+        let shown = line.saturating_add(counting.first).saturating_sub(1);
         let plural = if total == 1 { "" } else { "s" };
         Error::argument(argument, format!("{shown} is past the end: the file has {total} line{plural}")).hint(format!(
             "use a number up to {}, or `tail` for the last lines",

@@ -9,19 +9,20 @@ use crate::request::Matching;
 
 impl Applying<'_> {
     /// The first place of a chunk's old lines.
-    pub(super) fn sought_loosely(
-        &mut self,
-        hunk: &Hunk<'_>,
-        anchors: &[&str],
-        at_end: bool,
-    ) -> Result<usize, Failure> {
+    pub(super) fn sought_loosely(&mut self, hunk: &Hunk<'_>, anchors: &[&str], at_end: bool) -> Result<usize, Failure> {
         let count = self.lines.count();
         let mut from = self.cursor;
         for anchor in anchors {
             match self.first(&[anchor], from) {
                 Some((_, place)) => from = place + 1,
                 None if self.matching == Matching::V4a => {}
-                None => return Err(self.not_found(hunk, &[anchor], &format!("its context {} is not there", quoted(anchor)))),
+                None => {
+                    return Err(self.not_found(
+                        hunk,
+                        &[anchor],
+                        &format!("its context {} is not there", quoted(anchor)),
+                    ));
+                }
             }
         }
         let old: Vec<_> = hunk.old().map(|row| row.text).collect();

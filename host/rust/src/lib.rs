@@ -57,6 +57,7 @@ mod options;
 mod outcome;
 mod parallel;
 mod policy;
+mod registry;
 mod sandbox;
 mod state;
 pub mod types;
@@ -69,6 +70,7 @@ pub use mount::Access;
 pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;
 pub use policy::{HardLinks, Policy};
+pub use registry::{RegisteredTool, Registry, register};
 pub use workspace::{Builder, Workspace, component, dialects, tools};
 
 /// The README's program is compiled with the documentation's.

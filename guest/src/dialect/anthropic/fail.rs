@@ -11,10 +11,7 @@ const WORDS: &[(&str, &str)] = &[
     ("edit 1: ", ""),
     ("`old_text`", "`old_str`"),
     ("`new_text`", "`new_str`"),
-    (", or set `replace_all`", ""),
-    ("; `write_file` replaces a whole file", ""),
     ("`read_file` with `mode: \"base64\"` gives its bytes", "only text can be viewed"),
-    ("`read_file` with `offset` and `limit`, and `grep`, work", "`view` with `view_range` works"),
 ];
 
 pub fn failure(failed: &Failed<'_>) -> Told {

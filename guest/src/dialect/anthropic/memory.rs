@@ -32,7 +32,9 @@ fn inside(args: &Args, name: &str) -> Result<String> {
     let path = args.opt_text(name).ok_or_else(|| missing(name, &args.text("command")))?;
     let below = path.strip_prefix(MEMORY_ROOT).filter(|below| below.is_empty() || below.starts_with('/'));
     match below {
-        Some(below) if !below.split('/').any(|part| part == "..") => Ok(format!("memories{}", below.trim_end_matches('/'))),
+        Some(below) if !below.split('/').any(|part| part == "..") => {
+            Ok(format!("memories{}", below.trim_end_matches('/')))
+        }
         _ => Err(Error::at(Code::OutsideWorkspace, "use", &path, "it is not below /memories")
             .hint("paths of the memory tool start with /memories")),
     }
@@ -51,7 +53,9 @@ pub fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
         Response::Stat(stat) if stat.kind == Kind::Directory => directory(asked, &path),
         Response::Stat(stat) => file(&path, &viewed(asked, &stat.path)?),
         Response::Write(_) => Ok(told(format!("File created successfully at: {path}"))),
-        Response::Edit(_) if asked.args.text("command") == "insert" => Ok(told(format!("The file {path} has been edited."))),
+        Response::Edit(_) if asked.args.text("command") == "insert" => {
+            Ok(told(format!("The file {path} has been edited.")))
+        }
         Response::Edit(edit) => Ok(told(format!("The memory file has been edited.\n{}", snippet(asked, &edit)?))),
         Response::Delete(_) => Ok(told(format!("Successfully deleted {path}"))),
         Response::Move(_) => {
@@ -82,7 +86,8 @@ fn file(path: &str, read: &response::Read) -> Result<Told> {
 fn directory(asked: &Asked<'_>, path: &str) -> Result<Told> {
     let top = path.trim_end_matches('/');
     let list = listed(asked, &inside(asked.args, "path")?)?;
-    let shown: Vec<_> = list.entries.iter().filter(|entry| !entry.path.split('/').any(|part| part == "node_modules")).collect();
+    let shown: Vec<_> =
+        list.entries.iter().filter(|entry| !entry.path.split('/').any(|part| part == "node_modules")).collect();
     // A directory is as large as the files below it that are shown.
     let size = |entry: &response::Entry| match entry.kind {
         Kind::Directory => {

@@ -63,7 +63,7 @@ mod tests {
         let text = "fn f() {\n    if x {\n        y();\n    }\n}\n";
         let new = edited(text, "if x {\n  y();\n}", "if z {\n  y();\n    w();\n}").unwrap();
         assert_eq!(new, "fn f() {\n    if z {\n    y();\n    w();\n}\n}\n");
-        assert_eq!(edited("  a\r\nb\r\n", "a", "c\nd"), Some("  c\r\nd\r\nb\r\n".to_owned()));
+        assert_eq!(edited("  a\r\nb\r\n", "\ta", "c\nd"), Some("  c\r\nd\r\nb\r\n".to_owned()));
     }
 
     #[test]

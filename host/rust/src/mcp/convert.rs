@@ -25,7 +25,10 @@ pub(super) fn tool(tool: Tool) -> serde_json::Result<model::Tool> {
 
 /// How a call ended. A failure has no structured content, since that would have to be what the output schema says.
 pub(super) fn result(outcome: Outcome, marks: &Marks) -> CallToolResult {
-    let text = vec![ContentBlock::text(outcome.text)];
+    let text = match blocks(&outcome) {
+        Some(blocks) => blocks,
+        None => vec![ContentBlock::text(outcome.text)],
+    };
     if outcome.ok {
         let mut result = CallToolResult::success(text);
         let json: Box<str> = outcome.result.into();
@@ -34,4 +37,16 @@ pub(super) fn result(outcome: Outcome, marks: &Marks) -> CallToolResult {
     } else {
         CallToolResult::error(text)
     }
+}
+
+/// What a result without a text of its own holds to be shown: images, sounds, resources.
+fn blocks(outcome: &Outcome) -> Option<Vec<ContentBlock>> {
+    #[derive(serde::Deserialize)]
+    struct Shown {
+        content: Vec<ContentBlock>,
+    }
+    if !outcome.ok || !outcome.text.is_empty() {
+        return None;
+    }
+    serde_json::from_str::<Shown>(outcome.result.get()).ok().map(|shown| shown.content)
 }

@@ -1,0 +1,161 @@
+//! Claude's text editor tool, type `text_editor_20250728`, and memory tool, type `memory_20250818`.
+
+use serde_json::{Value, json};
+
+use super::support::Desk;
+
+const EDITOR: &str = "str_replace_based_edit_tool";
+
+fn desk() -> Desk {
+    Desk::with("anthropic", &[("a.txt", "one\ntwo\nthree\n"), ("src/b.py", "\tif x:\n\t\ty\n"), (".hidden", "")])
+}
+
+fn edit(desk: &Desk, arguments: Value) -> String {
+    desk.ok(EDITOR, arguments)["output"].as_str().unwrap().to_owned()
+}
+
+fn error(desk: &Desk, arguments: Value) -> String {
+    desk.fails(EDITOR, arguments)["error"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn view() {
+    let desk = desk();
+    let shown = edit(&desk, json!({"command": "view", "path": "a.txt"}));
+    assert_eq!(shown, "Here's the result of running `cat -n` on a.txt:\n     1\tone\n     2\ttwo\n     3\tthree\n");
+    let part = edit(&desk, json!({"command": "view", "path": "a.txt", "view_range": [2, -1]}));
+    assert_eq!(part, "Here's the result of running `cat -n` on a.txt:\n     2\ttwo\n     3\tthree\n");
+    let root = desk.root();
+    let root = root.to_str().unwrap();
+    let listed = edit(&desk, json!({"command": "view", "path": root}));
+    assert_eq!(
+        listed,
+        format!(
+            "Here's the files and directories up to 2 levels deep in {root}, excluding hidden items:\n{root}\n{root}/a.txt\n{root}/src/\n{root}/src/b.py\n"
+        )
+    );
+    let range = error(&desk, json!({"command": "view", "path": "src", "view_range": [1, 2]}));
+    assert_eq!(range, "The `view_range` parameter is not allowed when `path` points to a directory.");
+    let gone = error(&desk, json!({"command": "view", "path": "nope"}));
+    assert_eq!(gone, "The path nope does not exist. Please provide a valid path.");
+    for (range, why) in [
+        (json!([0, 1]), "Its first element `0`"),
+        (json!([9, 10]), "Its first element `9`"),
+        (json!([3, 2]), "larger or equal than its first `3`"),
+        (json!([1, 4]), "smaller than the number of lines in the file: `3`"),
+    ] {
+        let wrong = error(&desk, json!({"command": "view", "path": "a.txt", "view_range": range}));
+        assert!(wrong.starts_with("Invalid `view_range`: ") && wrong.contains(why), "{wrong}");
+    }
+}
+
+#[test]
+fn create() {
+    let desk = desk();
+    let made = edit(&desk, json!({"command": "create", "path": "x/n.txt", "file_text": "n\n"}));
+    assert_eq!((made.as_str(), desk.get("x/n.txt").as_str()), ("File created successfully at: x/n.txt", "n\n"));
+    let taken = error(&desk, json!({"command": "create", "path": "a.txt", "file_text": ""}));
+    assert_eq!(taken, "File already exists at: a.txt. Cannot overwrite files using command `create`.");
+    let missing = error(&desk, json!({"command": "create", "path": "b.txt"}));
+    assert_eq!(missing, "Parameter `file_text` is required for command: create");
+}
+
+#[test]
+fn str_replace() {
+    let desk = desk();
+    let done = edit(&desk, json!({"command": "str_replace", "path": "a.txt", "old_str": "two", "new_str": "2"}));
+    assert!(done.starts_with("The file a.txt has been edited. Here's the result of running `cat -n` on a snippet of a.txt:\n     1\tone\n     2\t2\n     3\tthree\nReview the changes"), "{done}");
+    // Without a new text the old one goes.
+    edit(&desk, json!({"command": "str_replace", "path": "a.txt", "old_str": "2\n"}));
+    assert_eq!(desk.get("a.txt"), "one\nthree\n");
+    // The tool that the model learned with expanded tabs; they stay here.
+    edit(&desk, json!({"command": "str_replace", "path": "src/b.py", "old_str": "y", "new_str": "z"}));
+    assert_eq!(desk.get("src/b.py"), "\tif x:\n\t\tz\n");
+    let none = error(&desk, json!({"command": "str_replace", "path": "a.txt", "old_str": "four", "new_str": ""}));
+    assert!(
+        none.starts_with("No replacement was performed, old_str `four` did not appear verbatim in a.txt."),
+        "{none}"
+    );
+    let many = error(&desk, json!({"command": "str_replace", "path": "a.txt", "old_str": "e", "new_str": ""}));
+    assert_eq!(
+        many,
+        "No replacement was performed. Multiple occurrences of old_str `e` in lines 1, 2, 2. Please ensure it is unique"
+    );
+    let directory = error(&desk, json!({"command": "str_replace", "path": "src", "old_str": "e", "new_str": ""}));
+    assert_eq!(directory, "The path src is a directory and only the `view` command can be used on directories");
+}
+
+#[test]
+fn insert() {
+    let desk = desk();
+    let insert =
+        |line: u64, text: &str| json!({"command": "insert", "path": "a.txt", "insert_line": line, "insert_text": text});
+    edit(&desk, insert(0, "zero"));
+    edit(&desk, insert(2, "one and a half\n"));
+    edit(&desk, insert(5, "four"));
+    assert_eq!(desk.get("a.txt"), "zero\none\none and a half\ntwo\nthree\nfour\n");
+    let older = json!({"command": "insert", "path": "src/b.py", "insert_line": 2, "new_str": "end"});
+    edit(&desk, older);
+    assert_eq!(desk.get("src/b.py"), "\tif x:\n\t\ty\nend\n");
+    desk.put("open.txt", "a\r\nb");
+    edit(&desk, json!({"command": "insert", "path": "open.txt", "insert_line": 2, "insert_text": "c"}));
+    assert_eq!(desk.get("open.txt"), "a\r\nb\r\nc");
+    let past = error(&desk, insert(99, "x"));
+    assert_eq!(past, "Invalid `insert_line` parameter: 99. It should be within the range of lines of the file: [0, 6]");
+    let missing = error(&desk, json!({"command": "insert", "path": "a.txt", "insert_text": "x"}));
+    assert_eq!(missing, "Parameter `insert_line` is required for command: insert");
+}
+
+#[test]
+fn memory() {
+    let desk = desk();
+    let memory = |arguments| desk.ok("memory", arguments)["output"].as_str().unwrap().to_owned();
+    let fails = |arguments| desk.fails("memory", arguments)["error"].as_str().unwrap().to_owned();
+    let head =
+        "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:";
+    assert_eq!(memory(json!({"command": "view", "path": "/memories"})), format!("{head}\n0\t/memories"));
+    let create = json!({"command": "create", "path": "/memories/notes/a.md", "file_text": "one\ntwo\n"});
+    assert_eq!(memory(create.clone()), "File created successfully at: /memories/notes/a.md");
+    assert_eq!(fails(create), "Error: File /memories/notes/a.md already exists");
+    assert_eq!(desk.get("memories/notes/a.md"), "one\ntwo\n");
+    let listed = memory(json!({"command": "view", "path": "/memories"}));
+    assert_eq!(listed, format!("{head}\n8\t/memories\n8\t/memories/notes/\n8\t/memories/notes/a.md"));
+    let shown = memory(json!({"command": "view", "path": "/memories/notes/a.md"}));
+    assert_eq!(shown, "Here's the content of /memories/notes/a.md with line numbers:\n     1\tone\n     2\ttwo");
+    let path = "/memories/notes/a.md";
+    let edited = memory(json!({"command": "str_replace", "path": path, "old_str": "two", "new_str": "2"}));
+    assert_eq!(edited, "The memory file has been edited.\n     1\tone\n     2\t2");
+    let inserted = memory(json!({"command": "insert", "path": path, "insert_line": 0, "insert_text": "top\n"}));
+    assert_eq!(inserted, "The file /memories/notes/a.md has been edited.");
+    memory(json!({"command": "str_replace", "path": path, "old_str": "2\n", "new_str": "one\n"}));
+    let many = fails(json!({"command": "str_replace", "path": path, "old_str": "one", "new_str": "1"}));
+    assert_eq!(
+        many,
+        "No replacement was performed. Multiple occurrences of old_str `one` in lines: 2, 3. Please ensure it is unique"
+    );
+    let rename = json!({"command": "rename", "old_path": path, "new_path": "/memories/b.md"});
+    assert_eq!(memory(rename.clone()), "Successfully renamed /memories/notes/a.md to /memories/b.md");
+    assert_eq!(fails(rename), "Error: The path /memories/notes/a.md does not exist. Please provide a valid path.");
+    assert_eq!(memory(json!({"command": "delete", "path": "/memories/notes"})), "Successfully deleted /memories/notes");
+    for path in ["/memories/../a.txt", "/a.txt", "a.txt", "/memoriesx/a", "../secret.txt"] {
+        assert!(fails(json!({"command": "view", "path": path})).contains("not below /memories"), "{path}");
+    }
+    assert!(fails(json!({"command": "delete", "path": "/memories"})).contains("it is the memory itself"));
+    assert!(desk.has("memories/b.md"));
+}
+
+#[test]
+fn nothing_outside() {
+    let desk = desk();
+    for path in desk.ways_out() {
+        for arguments in [
+            json!({"command": "view", "path": path}),
+            json!({"command": "create", "path": path, "file_text": "x"}),
+            json!({"command": "str_replace", "path": path, "old_str": "s", "new_str": "x"}),
+            json!({"command": "insert", "path": path, "insert_line": 0, "insert_text": "x"}),
+        ] {
+            desk.fails(EDITOR, arguments);
+        }
+    }
+    desk.secret_is_safe();
+}

@@ -1,0 +1,70 @@
+//! OpenAI's `apply_patch` tool: one operation a call, with a headerless V4A diff.
+
+use serde_json::{Value, json};
+
+use super::support::Desk;
+
+fn operation(kind: &str, path: &str, diff: &str) -> Value {
+    json!({"operation": {"type": kind, "path": path, "diff": diff}})
+}
+
+#[test]
+fn create_update_delete() {
+    let desk = Desk::with("openai", &[("a.txt", "one\ntwo\nthree\n")]);
+    let created = desk.ok("apply_patch", operation("create_file", "n.txt", "+x\n+y"));
+    assert_eq!(created, json!({"status": "completed", "output": "Created n.txt"}));
+    assert_eq!(desk.get("n.txt"), "x\ny", "no newline that the diff does not have");
+    let updated = desk.ok("apply_patch", operation("update_file", "a.txt", "@@\n one\n-two\n+2\n three"));
+    assert_eq!(updated["output"], "Updated a.txt");
+    assert_eq!(desk.get("a.txt"), "one\n2\nthree\n");
+    desk.ok("apply_patch", json!({"operation": {"type": "delete_file", "path": "n.txt"}}));
+    assert!(!desk.has("n.txt"));
+}
+
+#[test]
+fn matching_is_as_loose_as_the_tool_s() {
+    let desk = Desk::with("openai", &[("a.txt", "f\n  a\ng\n  a\n"), ("crlf.txt", "a\r\nb")]);
+    // An anchor that is nowhere is passed over; one that is there moves on.
+    desk.ok("apply_patch", operation("update_file", "a.txt", "@@ nowhere\n-f\n+F"));
+    let loose = desk.ok("apply_patch", operation("update_file", "a.txt", "@@ g\n-a\n+b"));
+    assert_eq!(loose["output"], "Updated a.txt (matched without white space around lines)");
+    assert_eq!(desk.get("a.txt"), "F\n  a\ng\nb\n");
+    desk.ok("apply_patch", operation("update_file", "crlf.txt", "@@\n-a\n+A\n b"));
+    assert_eq!(desk.get("crlf.txt"), "A\r\nb", "line endings and the missing final newline stay");
+    desk.put("q.txt", "“q”\n");
+    let quotes = desk.fails("apply_patch", operation("update_file", "q.txt", "@@\n-\"q\"\n+x"));
+    assert_eq!(quotes["status"], "failed");
+}
+
+#[test]
+fn failures() {
+    let desk = Desk::with("openai", &[("a.txt", "one\n")]);
+    for (wrong, says) in [
+        (operation("create_file", "n.txt", "+x\ny"), "Invalid Add File Line: y"),
+        (operation("create_file", "a.txt", "+x"), "exists there already"),
+        (operation("update_file", "a.txt", "@@\n-two\n+2"), "its old lines are not there"),
+        (operation("update_file", "nope", "@@\n-two\n+2"), "no such file"),
+        (operation("update_file", "a.txt", "*** Delete File: a.txt"), "it has a header line"),
+        (operation("update_file", "a.txt\n*** Delete File: a.txt", "@@\n-one\n+1"), "holds no line feed"),
+        (json!({"operation": {"type": "update_file", "path": "a.txt"}}), "`operation.diff`: it is missing"),
+        (operation("rename_file", "a.txt", ""), "one of create_file, update_file, delete_file"),
+    ] {
+        let failed = desk.fails("apply_patch", wrong);
+        assert_eq!(failed["status"], "failed");
+        assert!(failed["output"].as_str().unwrap().contains(says), "{failed}");
+    }
+    assert_eq!(desk.get("a.txt"), "one\n");
+}
+
+#[test]
+fn nothing_outside() {
+    let desk = Desk::new("openai");
+    for path in desk.ways_out() {
+        desk.fails("apply_patch", operation("update_file", &path, "@@\n-secret\n+x"));
+        desk.fails("apply_patch", operation("create_file", &path, "+x"));
+        if path != "out" {
+            desk.fails("apply_patch", operation("delete_file", &path, ""));
+        }
+    }
+    desk.secret_is_safe();
+}

@@ -1,0 +1,100 @@
+//! A workspace of its own for a test, spoken to in one dialect.
+
+use std::fs;
+use std::path::Path;
+
+use paddock::{CallOptions, Outcome, Workspace};
+use serde_json::Value;
+use tempfile::TempDir;
+
+pub struct Desk {
+    dialect: &'static str,
+    workspace: Workspace,
+    /// Holds the workspace and, beside it, what must never be seen.
+    home: TempDir,
+}
+
+impl Desk {
+    pub fn new(dialect: &'static str) -> Self {
+        Self::with(dialect, &[])
+    }
+
+    /// A workspace that holds these files.
+    pub fn with(dialect: &'static str, files: &[(&str, &str)]) -> Self {
+        let home = TempDir::new().unwrap();
+        let root = home.path().join("work");
+        fs::create_dir(&root).unwrap();
+        fs::write(home.path().join("secret.txt"), "secret").unwrap();
+        fs::create_dir(home.path().join("work2")).unwrap();
+        let workspace = Workspace::builder().root(&root).state_dir(home.path().join("state")).build().unwrap();
+        let desk = Self { dialect, workspace, home };
+        for (path, content) in files {
+            desk.put(path, content);
+        }
+        desk
+    }
+
+    pub fn root(&self) -> std::path::PathBuf {
+        self.home.path().join("work")
+    }
+
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    pub fn put(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub fn get(&self, path: &str) -> String {
+        fs::read_to_string(self.root().join(path)).unwrap()
+    }
+
+    pub fn has(&self, path: &str) -> bool {
+        self.root().join(path).exists()
+    }
+
+    pub fn link(&self, name: &str, target: impl AsRef<Path>) {
+        std::os::unix::fs::symlink(target, self.root().join(name)).unwrap();
+    }
+
+    pub fn call(&self, tool: &str, arguments: Value) -> Outcome {
+        self.workspace.call_with(tool, &arguments.to_string(), &CallOptions::dialect(self.dialect))
+    }
+
+    /// The result of a call that succeeds.
+    #[track_caller]
+    pub fn ok(&self, tool: &str, arguments: Value) -> Value {
+        let outcome = self.call(tool, arguments);
+        assert!(outcome.ok, "{}", outcome.text);
+        outcome.value()
+    }
+
+    /// The failure of a call that fails, in the dialect's shape.
+    #[track_caller]
+    pub fn fails(&self, tool: &str, arguments: Value) -> Value {
+        let outcome = self.call(tool, arguments);
+        assert!(!outcome.ok, "{}", outcome.text);
+        assert!(!outcome.text.contains("secret\n"), "{}", outcome.text);
+        outcome.value()
+    }
+
+    /// Every way out that the specifications name, for a path argument.
+    pub fn ways_out(&self) -> Vec<String> {
+        let _ = fs::remove_file(self.root().join("out"));
+        self.link("out", "../secret.txt");
+        fs::create_dir_all(self.root().join("a")).unwrap();
+        let outside = self.home.path().join("secret.txt");
+        let sibling = self.home.path().join("work2/x");
+        let names = ["../secret.txt", "a/../../secret.txt", "out", "/etc/passwd", "../work2/x"];
+        let absolute = [&outside, &sibling].map(|path| path.to_str().unwrap().to_owned());
+        names.map(str::to_owned).into_iter().chain(absolute).collect()
+    }
+
+    pub fn secret_is_safe(&self) {
+        assert_eq!(fs::read_to_string(self.home.path().join("secret.txt")).unwrap(), "secret");
+        assert_eq!(fs::read_dir(self.home.path().join("work2")).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,131 @@
+//! One operation through every dialect that has it leaves the same bytes.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::support::Desk;
+
+const FILES: &[(&str, &str)] =
+    &[("a.txt", "\u{feff}one\r\ntwö\r\nthree"), ("d/b.txt", "b\n"), ("d/c/e.txt", "e\n"), ("run.sh", "#!/bin/sh\n")];
+
+type Calls = Vec<(&'static str, &'static str, Value)>;
+
+fn tree(desk: &Desk) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut pending = vec![desk.root()];
+    while let Some(directory) = pending.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(desk.root()).unwrap().to_str().unwrap().to_owned();
+            if path.is_dir() {
+                files.insert(format!("{name}/"), Vec::new());
+                pending.push(path);
+            } else {
+                files.insert(name, fs::read(&path).unwrap());
+            }
+        }
+    }
+    files
+}
+
+#[track_caller]
+fn all_leave_the_same(calls: Calls) {
+    let mut first: Option<(&str, BTreeMap<String, Vec<u8>>)> = None;
+    for (dialect, tool, arguments) in calls {
+        let desk = Desk::with(dialect, FILES);
+        let before = tree(&desk);
+        desk.ok(tool, arguments);
+        let after = tree(&desk);
+        assert_ne!(before, after, "{dialect} {tool} changed nothing");
+        match &first {
+            None => first = Some((dialect, after)),
+            Some((other, expected)) => assert_eq!(expected, &after, "{dialect} {tool} beside {other}"),
+        }
+    }
+}
+
+#[test]
+fn writing_a_new_file() {
+    let (path, content) = ("new/n.txt", "n\nm\r\n");
+    all_leave_the_same(vec![
+        ("paddock", "write_file", json!({"path": path, "content": content})),
+        ("dispatch", "write_file", json!({"path": path, "content": content})),
+        ("dispatch", "create_file", json!({"path": path, "content": content})),
+        ("chorus", "file.write", json!({"path": path, "content": content})),
+        ("weakincentives", "write_file", json!({"path": path, "content": content})),
+        ("mcp-filesystem", "write_file", json!({"path": path, "content": content})),
+        ("anthropic", "str_replace_based_edit_tool", json!({"command": "create", "path": path, "file_text": content})),
+    ]);
+}
+
+#[test]
+fn writing_over_a_file() {
+    let (path, content) = ("run.sh", "#!/bin/bash\n");
+    all_leave_the_same(vec![
+        ("paddock", "write_file", json!({"path": path, "content": content})),
+        ("dispatch", "write_file", json!({"path": path, "content": content})),
+        ("chorus", "file.write", json!({"path": path, "content": content})),
+        ("weakincentives", "write_file", json!({"path": path, "content": content})),
+        ("mcp-filesystem", "write_file", json!({"path": path, "content": content})),
+    ]);
+}
+
+/// A byte order mark, CRLF and the missing final newline stay, whoever edits.
+#[test]
+fn editing() {
+    let (path, old, new) = ("a.txt", "one\ntwö", "1\n2");
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n-twö\n+1\n+2\n*** End Patch";
+    let diff = "@@\n-one\n-twö\n+1\n+2\n three";
+    all_leave_the_same(vec![
+        ("paddock", "edit_file", json!({"path": path, "edits": [{"old_text": old, "new_text": new}]})),
+        ("paddock", "apply_patch", json!({"patch": patch})),
+        ("dispatch", "edit_file", json!({"path": path, "edits": [{"old_text": old, "new_text": new}]})),
+        ("chorus", "file.patch", json!({"path": path, "patches": [{"find": old, "replace": new}]})),
+        ("weakincentives", "edit_file", json!({"path": path, "old_string": old, "new_string": new})),
+        ("lincona", "apply_patch_freeform", json!({"patch": patch})),
+        ("mcp-filesystem", "edit_file", json!({"path": path, "edits": [{"oldText": old, "newText": new}]})),
+        (
+            "anthropic",
+            "str_replace_based_edit_tool",
+            json!({"command": "str_replace", "path": path, "old_str": old, "new_str": new}),
+        ),
+        ("codex", "apply_patch", json!({"input": patch})),
+        ("openai", "apply_patch", json!({"operation": {"type": "update_file", "path": path, "diff": diff}})),
+    ]);
+}
+
+#[test]
+fn deleting_a_file() {
+    let path = "d/b.txt";
+    let patch = "*** Begin Patch\n*** Delete File: d/b.txt\n*** End Patch";
+    let unified = "--- a/d/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n";
+    all_leave_the_same(vec![
+        ("paddock", "delete", json!({"path": path})),
+        ("paddock", "apply_patch", json!({"patch": patch})),
+        ("chorus", "file.delete", json!({"path": path})),
+        ("weakincentives", "rm", json!({"path": path})),
+        ("lincona", "apply_patch_freeform", json!({"patch": patch})),
+        ("lincona", "apply_patch_json", json!({"patch": unified})),
+        ("codex", "apply_patch", json!({"input": patch})),
+        ("openai", "apply_patch", json!({"operation": {"type": "delete_file", "path": path}})),
+    ]);
+}
+
+#[test]
+fn deleting_a_tree_moving_and_making_directories() {
+    all_leave_the_same(vec![
+        ("paddock", "delete", json!({"path": "d", "recursive": true})),
+        ("weakincentives", "rm", json!({"path": "d", "recursive": true})),
+    ]);
+    all_leave_the_same(vec![
+        ("paddock", "move", json!({"source": "d/c", "destination": "m"})),
+        ("mcp-filesystem", "move_file", json!({"source": "d/c", "destination": "m"})),
+    ]);
+    all_leave_the_same(vec![
+        ("paddock", "make_dir", json!({"path": "x/y"})),
+        ("weakincentives", "mkdir", json!({"path": "x/y", "parents": true})),
+        ("mcp-filesystem", "create_directory", json!({"path": "x/y"})),
+    ]);
+}
