@@ -116,6 +116,11 @@ impl<'a> From<&Schemas<'a>> for Mcp<'a> {
     }
 }
 
+/// The name where only letters, digits, `_` and `-` are allowed. A call takes it too.
+fn plain(name: &str) -> String {
+    name.replace('.', "_")
+}
+
 #[derive(Serialize)]
 struct Openai<'a> {
     r#type: &'static str,
@@ -124,7 +129,7 @@ struct Openai<'a> {
 
 #[derive(Serialize)]
 struct Function<'a> {
-    name: &'a str,
+    name: String,
     description: &'a str,
     parameters: &'a RawValue,
 }
@@ -134,14 +139,14 @@ impl<'a> From<&Schemas<'a>> for Openai<'a> {
         let Schemas { tool, input, .. } = schemas;
         Self {
             r#type: "function",
-            function: Function { name: &tool.name, description: &tool.description, parameters: input },
+            function: Function { name: plain(&tool.name), description: &tool.description, parameters: input },
         }
     }
 }
 
 #[derive(Serialize)]
 struct Anthropic<'a> {
-    name: &'a str,
+    name: String,
     description: &'a str,
     input_schema: &'a RawValue,
 }
@@ -149,7 +154,7 @@ struct Anthropic<'a> {
 impl<'a> From<&Schemas<'a>> for Anthropic<'a> {
     fn from(schemas: &Schemas<'a>) -> Self {
         let Schemas { tool, input, .. } = schemas;
-        Self { name: &tool.name, description: &tool.description, input_schema: input }
+        Self { name: plain(&tool.name), description: &tool.description, input_schema: input }
     }
 }
 
@@ -162,7 +167,7 @@ struct Gemini<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Declaration<'a> {
-    name: &'a str,
+    name: String,
     description: &'a str,
     parameters_json_schema: &'a RawValue,
 }
@@ -170,7 +175,7 @@ struct Declaration<'a> {
 impl<'a> From<&[Schemas<'a>]> for Gemini<'a> {
     fn from(tools: &[Schemas<'a>]) -> Self {
         let declaration = |Schemas { tool, input, .. }: &Schemas<'a>| Declaration {
-            name: &tool.name,
+            name: plain(&tool.name),
             description: &tool.description,
             parameters_json_schema: input,
         };

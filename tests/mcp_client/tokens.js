@@ -1,0 +1,27 @@
+// What each dialect's tools cost a model, in tokens of o200k_base: the README's
+// table, and the limit of the default dialect.
+// Usage: node tokens.js [path of the paddock binary] [--check README.md]
+
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { encode } from "gpt-tokenizer/encoding/o200k_base";
+
+const MOST = 2_500;
+const binary = process.argv[2] ?? "paddock";
+const readme = process.argv[3] === "--check" ? readFileSync(process.argv[4], "utf8") : undefined;
+
+/** Their names, as an unknown one's failure tells them. */
+function dialects() {
+  const { stdout } = spawnSync(binary, ["tools", "--dialect", "?"]);
+  return [...JSON.parse(stdout).error.hint.matchAll(/`([^`]+)`/g)].map(([, name]) => name);
+}
+
+for (const dialect of dialects()) {
+  const tools = JSON.parse(execFileSync(binary, ["tools", "--dialect", dialect, "--format", "anthropic"]));
+  const tokens = encode(JSON.stringify(tools)).length;
+  const row = `| \`${dialect}\` | ${tools.length} | ${tokens.toLocaleString("en")} |`;
+  console.log(row);
+  assert.ok(dialect !== "paddock" || tokens < MOST, `the default dialect costs ${tokens} tokens`);
+  assert.ok(readme === undefined || readme.includes(row), `the README has another row than\n${row}`);
+}
