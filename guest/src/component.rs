@@ -127,6 +127,20 @@ impl files::Guest for Component {
         })
     }
 
+    fn restore(args: files::RestoreArgs) -> std::result::Result<files::RestoreResult, types::Error> {
+        run(Request::Restore(args.lower()), |response| match response {
+            Response::Restore(restore) => Some(restore.lower()),
+            _ => None,
+        })
+    }
+
+    fn history(args: files::HistoryArgs) -> std::result::Result<files::HistoryResult, types::Error> {
+        run(Request::History(args.lower()), |response| match response {
+            Response::History(history) => Some(history.lower()),
+            _ => None,
+        })
+    }
+
     fn stat(args: files::StatArgs) -> std::result::Result<files::StatResult, types::Error> {
         run(Request::Stat(args.lower()), |response| match response {
             Response::Stat(stat) => Some(stat.lower()),

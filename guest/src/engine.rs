@@ -84,10 +84,11 @@ impl Response {
             Self::ReadMany(many) => many.truncated,
             Self::List(list) => list.truncated,
             Self::Tree(tree) => tree.truncated,
+            Self::History(history) => history.truncated,
             Self::Glob(glob) => glob.truncated,
             Self::Grep(grep) => grep.truncated,
             Self::Write(_) | Self::Edit(_) | Self::ApplyPatch(_) | Self::MakeDir(_) => false,
-            Self::Copy(_) | Self::Move(_) | Self::Delete(_) | Self::Stat(_) => false,
+            Self::Copy(_) | Self::Move(_) | Self::Delete(_) | Self::Restore(_) | Self::Stat(_) => false,
         }
     }
 }

@@ -16,6 +16,8 @@ pub enum Request {
     Copy(Transfer),
     Move(Transfer),
     Delete(Delete),
+    Restore(Restore),
+    History(History),
     Stat(Stat),
     List(List),
     Tree(Tree),
@@ -36,12 +38,12 @@ impl Request {
     /// The permission that the request needs. No wildcard: a new operation has to say.
     pub fn access(&self) -> Access {
         match self {
-            Self::Read(_) | Self::ReadMany(_) | Self::Stat(_) => Access::Read,
+            Self::Read(_) | Self::ReadMany(_) | Self::Stat(_) | Self::History(_) => Access::Read,
             Self::List(_) | Self::Tree(_) | Self::Glob(_) | Self::Grep(_) => Access::Read,
             Self::Edit(edit) if edit.dry_run => Access::Read,
             Self::ApplyPatch(patch) if patch.dry_run => Access::Read,
             Self::Write(_) | Self::Edit(_) | Self::ApplyPatch(_) | Self::MakeDir(_) => Access::Change,
-            Self::Copy(_) | Self::Move(_) | Self::Delete(_) => Access::Change,
+            Self::Copy(_) | Self::Move(_) | Self::Delete(_) | Self::Restore(_) => Access::Change,
         }
     }
 }
@@ -210,6 +212,18 @@ pub struct Delete {
     pub recursive: bool,
     /// Refuses directories, empty ones too.
     pub files_only: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Restore {
+    pub path: Option<String>,
+    pub backup: Option<String>,
+    pub overwrite: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct History {
+    pub limit: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]

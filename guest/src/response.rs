@@ -24,6 +24,8 @@ pub enum Response {
     Copy(Transfer),
     Move(Transfer),
     Delete(Delete),
+    Restore(Restore),
+    History(History),
     Stat(Stat),
     List(List),
     Tree(Tree),
@@ -131,6 +133,7 @@ pub struct Write {
     pub bytes_written: u64,
     pub created: bool,
     pub etag: Option<String>,
+    pub backup: Option<String>,
     pub notes: Vec<String>,
 }
 
@@ -147,12 +150,14 @@ pub struct Edit {
     pub diff: String,
     pub etag: String,
     pub lines: Vec<LineRange>,
+    pub backup: Option<String>,
     pub notes: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ApplyPatch {
     pub files: Vec<PatchedFile>,
+    pub backup: Option<String>,
     pub notes: Vec<String>,
 }
 
@@ -186,6 +191,7 @@ pub enum PatchAction {
 pub struct MakeDir {
     pub path: String,
     pub created: bool,
+    pub backup: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -194,6 +200,7 @@ pub struct Transfer {
     pub destination: String,
     pub files: u64,
     pub bytes: u64,
+    pub backup: Option<String>,
     pub notes: Vec<String>,
 }
 
@@ -201,6 +208,31 @@ pub struct Transfer {
 pub struct Delete {
     pub path: String,
     pub entries_deleted: u64,
+    pub backup: Option<String>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Restore {
+    pub undone: String,
+    pub restored: Vec<String>,
+    pub backup: Option<String>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct History {
+    pub entries: Vec<HistoryEntry>,
+    pub truncated: bool,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct HistoryEntry {
+    pub backup: String,
+    pub time: String,
+    pub verb: String,
+    pub paths: Vec<String>,
+    pub size: u64,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]

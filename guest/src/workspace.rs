@@ -26,12 +26,13 @@ pub struct Workspace<'a> {
     pub policy: &'a Policy,
     /// The workspace itself first, then further roots.
     pub roots: Vec<Root>,
-    /// Where journals are kept, if the host preopened a place outside the workspace.
+    /// Where journals and backups are kept, if the host preopened a place outside the workspace.
     pub state: Option<Dir>,
     started_ms: u64,
     /// Milliseconds from then, where they are not the policy's.
     time_ms: Option<u64>,
     changes: RefCell<Vec<Change>>,
+    backup: RefCell<Option<String>>,
 }
 
 /// One root.
@@ -70,12 +71,31 @@ impl<'a> Workspace<'a> {
                 .hint("the host has to preopen the workspace directory"));
         }
         let state = state.into_iter().next().map(|preopen| preopen.dir);
-        Ok(Self { fs, policy, roots, state, started_ms: fs.clock_ms(), time_ms: None, changes: RefCell::default() })
+        Ok(Self {
+            fs,
+            policy,
+            roots,
+            state,
+            started_ms: fs.clock_ms(),
+            time_ms: None,
+            changes: RefCell::default(),
+            backup: RefCell::default(),
+        })
     }
 
     /// Records a change that was made.
     pub fn changed(&self, change: Change) {
         self.changes.borrow_mut().push(change);
+    }
+
+    /// Says that what the call changes can be undone from the backup of this id.
+    pub fn backed_up(&self, id: String) {
+        self.backup.replace(Some(id));
+    }
+
+    /// The backup from which the call can be undone, if it left one.
+    pub fn backup(&self) -> Option<String> {
+        self.backup.borrow().clone()
     }
 
     /// The changes made so far, in order.

@@ -82,6 +82,10 @@ impl Filesystem for Stopping<'_> {
         self.inner.random()
     }
 
+    fn now(&self) -> Time {
+        self.inner.now()
+    }
+
     fn clock_ms(&self) -> u64 {
         self.inner.clock_ms()
     }
@@ -116,6 +120,8 @@ fn scenarios() -> Vec<Scenario> {
         scenario("copy tree", "copy", json!({"source": "dir", "destination": "far/dir", "recursive": true})),
         scenario("delete file", "delete", json!({"path": "one.txt"})),
         scenario("delete tree", "delete", json!({"path": "dir", "recursive": true})),
+        scenario("restore a tree", "restore", json!({"path": "gone"})),
+        scenario("restore over", "restore", json!({"path": "dir/inner/five.txt"})),
     ]
 }
 
@@ -131,12 +137,19 @@ fn fresh() -> MemoryFs {
         ("dir/two.txt", "two\n"),
         ("dir/three.txt", "three\n"),
         ("dir/four.txt", "four\n"),
+        ("dir/inner/five.txt", "four\n"),
         ("dir/inner/five.txt", "five\n"),
+        ("gone/six.txt", "six\n"),
+        ("gone/in/seven.txt", "seven\n"),
     ];
+    let call = |tool: &str, arguments: serde_json::Value| {
+        let outcome = engine::call(&memory, &Policy::default(), "paddock", tool, &arguments.to_string());
+        assert!(outcome.error.is_none(), "{:?}", outcome.error);
+    };
     for (path, content) in files {
-        let arguments = serde_json::json!({"path": path, "content": content}).to_string();
-        assert!(engine::call(&memory, &Policy::default(), "paddock", "write_file", &arguments).error.is_none());
+        call("write_file", serde_json::json!({"path": path, "content": content}));
     }
+    call("delete", serde_json::json!({"path": "gone", "recursive": true}));
     memory
 }
 

@@ -93,6 +93,7 @@ fn look_up(index: usize, path: &str, outcomes: &[Value]) -> Result<Value> {
 fn normal(value: &Value, key: &str, names: Option<&Names>) -> Value {
     match value {
         Value::String(_) if matches!(key, "accessed" | "changed") => Value::String("<time>".to_owned()),
+        Value::String(_) if matches!(key, "backup" | "undone") => Value::String("<backup>".to_owned()),
         Value::String(text) => {
             let text = without_times(text);
             Value::String(names.map_or_else(|| text.clone(), |names| names.clear(&text)))

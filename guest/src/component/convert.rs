@@ -85,23 +85,28 @@ record!(files::ReadManyArgs => request::ReadMany { files, glob });
 record!(response::ReadMany => files::ReadManyResult { entries, truncated, remaining });
 record!(response::ReadManyEntry => files::ReadManyEntry { path, outcome });
 record!(files::WriteArgs => request::Write { path, content, create_only, append, encoding, if_match });
-record!(response::Write => files::WriteResult { path, bytes_written, created, etag, notes });
+record!(response::Write => files::WriteResult { path, bytes_written, created, etag, backup, notes });
 record!(files::Replacement => request::Replacement { old_text, new_text, replace_all });
 record!(files::EditArgs => request::Edit { path, edits, if_match, dry_run; ..request::Edit::default() });
 record!(response::LineRange => files::LineRange { start, end });
-record!(response::Edit => files::EditResult { path, edits_applied, diff, etag, lines, notes });
+record!(response::Edit => files::EditResult { path, edits_applied, diff, etag, lines, backup, notes });
 record!(files::ApplyPatchArgs => request::ApplyPatch { patch, dry_run; ..request::ApplyPatch::default() });
 variants!(response::PatchAction => files::PatchAction { Add, Update, Move, Delete });
 record!(response::PatchedFile => files::PatchedFile { path, action, moved_from, lines_added, lines_removed, etag });
-record!(response::ApplyPatch => files::ApplyPatchResult { files, notes });
+record!(response::ApplyPatch => files::ApplyPatchResult { files, backup, notes });
 record!(files::MakeDirectoryArgs => request::MakeDir { path, parents });
-record!(response::MakeDir => files::MakeDirectoryResult { path, created });
+record!(response::MakeDir => files::MakeDirectoryResult { path, created, backup });
 record!(files::TransferArgs => request::Transfer { source, destination, overwrite, recursive });
-record!(response::Transfer => files::TransferResult { source, destination, files, bytes, notes });
+record!(response::Transfer => files::TransferResult { source, destination, files, bytes, backup, notes });
 record!(files::DeleteArgs => request::Delete {
     path, recursive; ..request::Delete { path: String::new(), recursive: false, files_only: false }
 });
-record!(response::Delete => files::DeleteResult { path, entries_deleted });
+record!(response::Delete => files::DeleteResult { path, entries_deleted, backup, notes });
+record!(files::RestoreArgs => request::Restore { path, backup, overwrite });
+record!(response::Restore => files::RestoreResult { undone, restored, backup, notes });
+record!(files::HistoryArgs => request::History { limit });
+record!(response::HistoryEntry => files::HistoryEntry { backup, time, verb, paths, size });
+record!(response::History => files::HistoryResult { entries, truncated });
 record!(files::StatArgs => request::Stat {
     path, checksum; ..request::Stat { path: String::new(), checksum: false, brief: false }
 });

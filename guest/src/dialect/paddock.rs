@@ -30,7 +30,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "read_file",
         title: "Read file",
-        description: "Read a text file, by lines (1-based). A result is at most 2,000 lines or 50 KiB; `next_offset` continues it. Lines of the text are shown as `12|text`.",
+        description: "Read a text file, by lines (1-based). At most 2,000 lines or 50 KiB; `next_offset` continues. Lines are shown as `12|text`.",
         params: &[
             path("File to read"),
             whole("offset", 1, MAX, Absent::None, "First line (1); with mode base64, first byte"),
@@ -129,7 +129,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "apply_patch",
         title: "Apply patch",
-        description: "Apply a patch of any number of files, all of it or nothing: a unified diff, or an envelope of `*** Begin Patch`, `*** Add File: p`, `*** Update File: p` (`*** Move to: p`), `*** Delete File: p`, `*** End Patch`. Lines have to match exactly.",
+        description: "Apply a patch, all of it or nothing: a unified diff, or an envelope of `*** Begin Patch`, `*** Add File: p`, `*** Update File: p` (`*** Move to: p`), `*** Delete File: p`, `*** End Patch`. Lines have to match exactly.",
         params: &[required("patch", "The patch"), flag("dry_run", false, "Only check it")],
         effect: Effect::Replaces { idempotent: false },
         request: |args| {
@@ -290,6 +290,26 @@ const TOOLS: &[ToolSpec] = &[
         },
         answer,
         output: Output::Own(output::<response::Delete>),
+    },
+    ToolSpec {
+        name: "restore",
+        title: "Undo a change",
+        description: "Undo a change that these tools made: the last one of a path, or a call by the `backup` of its result.",
+        params: &[
+            optional("path", "What to restore"),
+            optional("backup", "Which call to undo"),
+            flag("overwrite", false, "Even if changed since"),
+        ],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| {
+            Ok(Request::Restore(request::Restore {
+                path: args.opt_text("path"),
+                backup: args.opt_text("backup"),
+                overwrite: args.flag("overwrite"),
+            }))
+        },
+        answer,
+        output: Output::Own(output::<response::Restore>),
     },
 ];
 

@@ -4,6 +4,7 @@ use schemars::Schema;
 use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 
+use crate::dialect::param;
 use crate::dialect::spec::{Absent, Output, Param, ParamKind, Shape};
 
 /// The schema of an object with these members and no others.
@@ -66,6 +67,8 @@ fn property(param: &Param) -> Value {
     let mut schema = match &param.kind {
         ParamKind::Text => json!({ "type": "string" }),
         ParamKind::Flag => json!({ "type": "boolean" }),
+        // A bound that only says what fits into a number would cost a model tokens.
+        ParamKind::Whole { min, max } if *max >= param::MAX - 1 => json!({ "type": "integer", "minimum": min }),
         ParamKind::Whole { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
         ParamKind::Signed => json!({ "type": "integer" }),
         ParamKind::Pair => {

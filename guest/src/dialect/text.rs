@@ -7,8 +7,8 @@ use crate::dialect::gutter;
 use crate::error::printable;
 use crate::fs::Kind;
 use crate::response::{
-    ApplyPatch, ContextLine, Delete, Edit, Glob, Grep, GrepMatch, List, MakeDir, PatchAction, Read, ReadMany,
-    ReadOutcome, Response, Skipped, Stat, Transfer, Tree, TreeNode,
+    ApplyPatch, ContextLine, Delete, Edit, Glob, Grep, GrepMatch, History, List, MakeDir, PatchAction, Read, ReadMany,
+    ReadOutcome, Response, Restore, Skipped, Stat, Transfer, Tree, TreeNode,
 };
 
 /// A result as text.
@@ -26,6 +26,8 @@ pub fn render(response: &Response) -> String {
         Response::Copy(transfer) => transfer_text("copied", transfer),
         Response::Move(transfer) => transfer_text("moved", transfer),
         Response::Delete(delete) => delete_text(delete),
+        Response::Restore(restore) => restore_text(restore),
+        Response::History(history) => history_text(history),
         Response::Stat(stat) => stat_text(stat),
         Response::List(list) => list_text(list),
         Response::Tree(tree) => tree_text(tree),
@@ -126,7 +128,28 @@ fn counted(count: u64, what: &str) -> String {
 
 fn delete_text(delete: &Delete) -> String {
     let entries = if delete.entries_deleted == 1 { "entry" } else { "entries" };
-    format!("deleted {} ({} {entries})", printable(&delete.path), delete.entries_deleted)
+    let head = format!("deleted {} ({} {entries})", printable(&delete.path), delete.entries_deleted);
+    with_notes(head, &delete.notes)
+}
+
+fn restore_text(restore: &Restore) -> String {
+    let paths: Vec<_> = restore.restored.iter().take(20).map(|path| printable(path)).collect();
+    let more = restore.restored.len().saturating_sub(paths.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    with_notes(format!("restored {}{more}", paths.join(", ")), &restore.notes)
+}
+
+fn history_text(history: &History) -> String {
+    let mut text = String::new();
+    for entry in &history.entries {
+        let paths: Vec<_> = entry.paths.iter().take(3).map(|path| printable(path)).collect();
+        let more = if entry.paths.len() > 3 { ", …" } else { "" };
+        let _ = writeln!(text, "{}  {}  {}  {}{more}", entry.backup, entry.time, entry.verb, paths.join(", "));
+    }
+    if history.entries.is_empty() {
+        text.push_str("[no backups]\n");
+    }
+    text
 }
 
 fn stat_text(stat: &Stat) -> String {

@@ -11,6 +11,7 @@
 use std::collections::HashSet;
 
 use crate::error::{Code, Error, Result};
+use crate::fs::history::{Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;
 use crate::fs::spot::{Site, Spot, temporary_name};
@@ -36,15 +37,29 @@ pub struct FileChange {
 /// workspace's list. Returns notes for the caller, such as a hard link that was
 /// broken. Checks rights and rules itself (`Workspace::check_change`).
 pub fn commit(workspace: &Workspace<'_>, verb: &str, changes: Vec<FileChange>) -> Result<Vec<String>> {
+    commit_beside(workspace, verb, changes, Vec::new())
+}
+
+/// The same where the caller makes other changes right after, which the backup holds too.
+pub fn commit_beside(
+    workspace: &Workspace<'_>,
+    verb: &str,
+    changes: Vec<FileChange>,
+    others: Vec<Entry>,
+) -> Result<Vec<String>> {
     let mut notes = Vec::new();
-    if changes.is_empty() {
-        return Ok(notes);
-    }
     let mut journal = Journal::default();
     for change in &changes {
         check(workspace, verb, change)?;
         journal.directories.extend(missing_directories(workspace, change));
         journal.steps.push(plan(workspace, verb, change, &mut notes)?);
+    }
+    if changes.is_empty() && others.is_empty() {
+        return Ok(notes);
+    }
+    keep(workspace, verb, &changes, &journal, others)?;
+    if changes.is_empty() {
+        return Ok(notes);
     }
     journal.write(workspace)?;
     let mut made = Vec::new();
@@ -55,6 +70,34 @@ pub fn commit(workspace: &Workspace<'_>, verb: &str, changes: Vec<FileChange>) -
         }
         Err(error) => Err(take_back(workspace, &changes, &journal, &made, error)),
     }
+}
+
+/// Keeps what the changes replace and remove, so that they can be undone.
+fn keep(
+    workspace: &Workspace<'_>,
+    verb: &str,
+    changes: &[FileChange],
+    journal: &Journal,
+    others: Vec<Entry>,
+) -> Result<()> {
+    let Some(mut draft) = Draft::begin(workspace, verb)? else { return Ok(()) };
+    others.into_iter().try_for_each(|entry| draft.add(entry, None))?;
+    for spot in &journal.directories {
+        draft.add(Entry::of(Action::Created, &spot.path(), Kind::Directory), None)?;
+    }
+    for change in changes {
+        let (path, after) = (&change.place.path, change.new.as_deref());
+        let old = change.old.as_deref().filter(|_| change.old != change.new);
+        let action = match (&change.to, &change.old, &change.new) {
+            (Some(_), _, _) => Action::Moved,
+            (None, None, _) => Action::Created,
+            (None, Some(_), Some(_)) => Action::Modified,
+            (None, Some(_), None) => Action::Deleted,
+        };
+        let to = change.to.as_ref().map(|to| to.path.clone());
+        draft.add(Entry { to, ..Entry::file(action, path, after) }, old)?;
+    }
+    draft.finish()
 }
 
 fn carry_out(

@@ -250,6 +250,10 @@ impl Filesystem for MemoryFs {
         mixed ^ (mixed >> 31)
     }
 
+    fn now(&self) -> Time {
+        (self.clock)()
+    }
+
     fn clock_ms(&self) -> u64 {
         let now = (self.clock)();
         now.seconds * 1_000 + u64::from(now.nanoseconds / 1_000_000)

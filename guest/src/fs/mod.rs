@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 pub mod archive;
 pub mod commit;
+pub mod history;
 pub mod ignore;
 pub mod journal;
 pub mod memory;
@@ -92,6 +93,9 @@ pub trait Filesystem {
 
     /// Milliseconds on a clock that only goes forward.
     fn clock_ms(&self) -> u64;
+
+    /// The time of day.
+    fn now(&self) -> Time;
 }
 
 /// An open directory; what is in it is its backend's own business.
@@ -143,7 +147,7 @@ pub struct DirEntry {
 }
 
 /// What a name stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// A regular file.

@@ -162,6 +162,10 @@ impl Filesystem for WasiFs {
         get_random_u64()
     }
 
+    fn now(&self) -> Time {
+        wall_time()
+    }
+
     fn clock_ms(&self) -> u64 {
         monotonic_clock::now() / 1_000_000
     }

@@ -30,7 +30,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::ApplyPatch) -> Result<resp
     if !args.dry_run {
         notes.extend(commit(workspace, VERB, plan.changes())?);
     }
-    Ok(response::ApplyPatch { files, notes })
+    Ok(response::ApplyPatch { files, backup: workspace.backup(), notes })
 }
 
 /// All that a patch changes.

@@ -2,6 +2,7 @@
 
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::commit::{FileChange, commit, directories_to_make, make_missing};
+use crate::fs::history::{Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
@@ -37,7 +38,14 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
         }
     }
     let (files, bytes) = (survey.files - survey.outward, survey.bytes);
-    Ok(response::Transfer { source: source.path, destination: target.path, files, bytes, notes })
+    Ok(response::Transfer {
+        source: source.path,
+        destination: target.path,
+        files,
+        bytes,
+        backup: workspace.backup(),
+        notes,
+    })
 }
 
 /// Replaces the content of a file that is there; it keeps its mode, as with `cp`.
@@ -120,6 +128,7 @@ fn survey(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<S
 /// Makes the copy beside the target, then puts it in its place at once.
 fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) -> Result<()> {
     let fs = workspace.fs;
+    keep(workspace, source, target, kind)?;
     let (temporary, model) = (temporary_name(fs), temporary_name(fs));
     let spot = Spot::of(workspace, target);
     let journal = Journal {
@@ -162,6 +171,33 @@ fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) ->
     // A journal that stays has nothing left to do.
     drop(Journal::clear(workspace));
     done.map_err(|fault| fault.at(VERB, &target.given))
+}
+
+/// Keeps what the copy makes, and what it overwrites.
+fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) -> Result<()> {
+    let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
+    for spot in directories_to_make(workspace, target) {
+        draft.add(Entry::of(Action::Created, &spot.path(), Kind::Directory), None)?;
+    }
+    if target.stat.is_some_and(|stat| stat.size <= workspace.policy.backups.max_bytes) {
+        let site = Site { dir: target.dir.clone(), name: target.name.clone() };
+        draft.add_file(Action::Modified, &target.path, &site)?;
+        return draft.finish();
+    }
+    let top = Site { dir: source.dir.clone(), name: source.name.clone() };
+    let mut ahead = vec![(target.path.clone(), top, kind)];
+    while let Some((path, site, kind)) = ahead.pop() {
+        draft.add(Entry::of(Action::Created, &path, kind), None)?;
+        if kind == Kind::Directory {
+            let blame = |fault: Fault| fault.at(VERB, &source.given);
+            let dir = workspace.fs.open_dir(&site.dir, &site.name).map_err(blame)?;
+            let listing = workspace.fs.list(&dir).map_err(blame)?;
+            ahead.extend(listing.entries.into_iter().map(|entry| {
+                (format!("{path}/{}", entry.name), Site { dir: dir.clone(), name: entry.name }, entry.kind)
+            }));
+        }
+    }
+    draft.finish()
 }
 
 fn copy_tree(workspace: &Workspace<'_>, source: &Place, target: &Place, copy: &Site) -> FsResult<()> {

@@ -1,11 +1,13 @@
 //! Deletes a file or directory.
 
 use crate::error::{Code, Error, Result};
+use crate::fs::history::{Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
 use crate::fs::spot::{Site, Spot, temporary_name};
-use crate::fs::{Fault, Kind, tree};
+use crate::fs::tree::{self, Survey};
+use crate::fs::{Fault, Kind};
 use crate::request;
 use crate::response::{self, Change, ChangeKind};
 use crate::workspace::Workspace;
@@ -31,32 +33,70 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response
         Fault::NotEmpty => fault.at(VERB, &args.path).hint("`recursive` deletes a directory with all it holds"),
         fault => fault.at(VERB, &args.path),
     };
+    let mut notes = Vec::new();
     let entries_deleted = match stat.kind {
         Kind::Directory if !args.recursive => {
+            keep(workspace, &place, 0)?;
             let removed = workspace.fs.remove_dir(&place.dir, &place.name);
             removed.and_then(|()| workspace.fs.sync_dir(&place.dir)).map(|()| 1).map_err(blame)?
         }
         Kind::Directory => {
-            let entries = check_tree(workspace, &place)?;
+            let survey = check_tree(workspace, &place)?;
+            notes.extend(keep(workspace, &place, survey.bytes)?);
             take_away(workspace, &place)?;
-            entries
+            survey.files + survey.directories + survey.special
         }
         Kind::File | Kind::Link | Kind::Other => {
+            notes.extend(keep(workspace, &place, stat.size)?);
             take_away(workspace, &place)?;
             1
         }
     };
     workspace.changed(Change { kind: ChangeKind::Deleted, path: place.path.clone(), to: None, size: None });
-    Ok(response::Delete { path: place.path, entries_deleted })
+    Ok(response::Delete { path: place.path, entries_deleted, backup: workspace.backup(), notes })
 }
 
 /// Refuses a tree that holds what no tool may change; how many entries it has.
-fn check_tree(workspace: &Workspace<'_>, place: &Place) -> Result<u64> {
+fn check_tree(workspace: &Workspace<'_>, place: &Place) -> Result<Survey> {
     let survey = tree::survey(workspace, place, VERB, workspace.policy.limits.max_files, place.depth())?;
     survey.refuse_denied(place, VERB)?;
     survey.refuse_protected(workspace, place, VERB)?;
     survey.refuse_unnamed(place, VERB)?;
-    Ok(survey.files + survey.directories + survey.special)
+    Ok(survey)
+}
+
+/// Keeps what is at the place, `bytes` in all, so that it can be restored; a note where that is too much.
+fn keep(workspace: &Workspace<'_>, place: &Place, bytes: u64) -> Result<Option<String>> {
+    let most = workspace.policy.backups.max_bytes;
+    if bytes > most {
+        let kept = workspace.policy.backups.enabled && workspace.state.is_some();
+        return Ok(kept.then(|| format!("no backup: it had {bytes} bytes, and backups keep at most {most}")));
+    }
+    let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(None) };
+    let top = Site { dir: place.dir.clone(), name: place.name.clone() };
+    let kind = place.stat.map_or(Kind::File, |stat| stat.kind);
+    let mut ahead = vec![(place.path.clone(), top, kind)];
+    while let Some((path, site, kind)) = ahead.pop() {
+        match kind {
+            Kind::File => draft.add_file(Action::Deleted, &path, &site)?,
+            Kind::Link => {
+                let target = workspace.fs.read_link(&site.dir, &site.name).ok();
+                draft.add(Entry { target, ..Entry::of(Action::Deleted, &path, kind) }, None)?;
+            }
+            Kind::Other => draft.add(Entry::of(Action::Deleted, &path, kind), None)?,
+            Kind::Directory => {
+                draft.add(Entry::of(Action::Deleted, &path, kind), None)?;
+                let blame = |fault: Fault| fault.at(VERB, &place.given);
+                let dir = workspace.fs.open_dir(&site.dir, &site.name).map_err(blame)?;
+                let listing = workspace.fs.list(&dir).map_err(blame)?;
+                ahead.extend(listing.entries.into_iter().map(|entry| {
+                    let path = format!("{path}/{}", entry.name);
+                    (path, Site { dir: dir.clone(), name: entry.name }, entry.kind)
+                }));
+            }
+        }
+    }
+    draft.finish().map(|()| None)
 }
 
 /// Takes what is at the place out of sight at once, then removes it; after a crash a later call removes the rest.

@@ -58,6 +58,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
         diff,
         etag: workspace::etag(&new),
         lines: lines.iter().take(MAX_RANGES).map(range).collect(),
+        backup: None,
         notes: Vec::new(),
     };
     if lines.len() > MAX_RANGES {
@@ -66,6 +67,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
     if !args.dry_run && old != new {
         let change = FileChange { place, old: Some(old), new: Some(new), to: None };
         result.notes.extend(commit(workspace, VERB, vec![change])?);
+        result.backup = workspace.backup();
     }
     Ok(result)
 }

@@ -8,11 +8,13 @@ pub mod delete;
 pub mod edit;
 pub mod glob;
 pub mod grep;
+pub mod history;
 pub mod list;
 pub mod make_dir;
 pub mod read;
 pub mod read_many;
 pub mod rename;
+pub mod restore;
 pub mod stat;
 pub mod tree;
 pub mod write;
@@ -34,6 +36,8 @@ pub fn run(workspace: &Workspace<'_>, request: &Request) -> Result<Response> {
         Request::Copy(args) => Response::Copy(copy::run(workspace, args)?),
         Request::Move(args) => Response::Move(rename::run(workspace, args)?),
         Request::Delete(args) => Response::Delete(delete::run(workspace, args)?),
+        Request::Restore(args) => Response::Restore(restore::run(workspace, args)?),
+        Request::History(args) => Response::History(history::run(workspace, args)?),
         Request::Stat(args) => Response::Stat(stat::run(workspace, args)?),
         Request::List(args) => Response::List(list::run(workspace, args)?),
         Request::Tree(args) => Response::Tree(tree::run(workspace, args)?),

@@ -1,7 +1,8 @@
 //! Moves a file or directory.
 
 use crate::error::Result;
-use crate::fs::commit::{FileChange, commit, make_missing};
+use crate::fs::commit::{FileChange, commit, directories_to_make, make_missing};
+use crate::fs::history::{Action, Draft, Entry};
 use crate::fs::place::Place;
 use crate::fs::spot::Site;
 use crate::fs::{Fault, Kind, tree};
@@ -26,7 +27,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
         _ => rename(workspace, &source, &target)?,
     }
     let (source, destination) = (source.path, target.path);
-    Ok(response::Transfer { source, destination, files, bytes, notes })
+    Ok(response::Transfer { source, destination, files, bytes, backup: workspace.backup(), notes })
 }
 
 /// Moves a file so that a crash leaves it at one name or the other.
@@ -45,10 +46,26 @@ fn move_dir(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result
     Ok((survey.files, survey.bytes))
 }
 
+/// Keeps what the move does, and what it overwrites.
+fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<()> {
+    let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
+    for spot in directories_to_make(workspace, target) {
+        draft.add(Entry::of(Action::Created, &spot.path(), Kind::Directory), None)?;
+    }
+    if target.stat.is_some_and(|stat| stat.size <= workspace.policy.backups.max_bytes) {
+        let site = Site { dir: target.dir.clone(), name: target.name.clone() };
+        draft.add_file(Action::Deleted, &target.path, &site)?;
+    }
+    let kind = source.stat.map_or(Kind::File, |stat| stat.kind);
+    draft.add(Entry { to: Some(target.path.clone()), ..Entry::of(Action::Moved, &source.path, kind) }, None)?;
+    draft.finish()
+}
+
 /// Renames at once. A link, FIFO or very large file is linked and unlinked, so
 /// that nothing is replaced that appeared meanwhile; a crash in between leaves both names.
 fn rename(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<()> {
     let fs = workspace.fs;
+    keep(workspace, source, target)?;
     let put = || {
         let to = Site { dir: make_missing(fs, target, &mut Vec::new())?, name: target.name.clone() };
         let from = Site { dir: source.dir.clone(), name: source.name.clone() };

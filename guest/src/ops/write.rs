@@ -36,10 +36,12 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response:
         bytes_written: new.len().saturating_sub(kept) as u64,
         created: old.is_none(),
         etag: Some(workspace::etag(&new)),
+        backup: None,
         notes: Vec::new(),
     };
     if old.as_deref() != Some(new.as_slice()) {
         result.notes = commit(workspace, VERB, vec![FileChange { place, old, new: Some(new), to: None }])?;
+        result.backup = workspace.backup();
     }
     Ok(result)
 }

@@ -69,7 +69,7 @@ pub use limits::Limits;
 pub use mount::Access;
 pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;
-pub use policy::{HardLinks, Policy};
+pub use policy::{Backups, HardLinks, Policy};
 pub use registry::{RegisteredTool, Registry, register};
 pub use workspace::{Builder, Workspace, component, dialects, tools};
 

@@ -58,6 +58,10 @@ impl Workspace {
         delete(DeleteArgs) -> DeleteResult, CHANGES, files.call_delete
     }
     operation! {
+        /// Undoes what a call changed, from its backup.
+        restore(RestoreArgs) -> RestoreResult, CHANGES, files.call_restore
+    }
+    operation! {
         /// Describes what is at a path.
         stat(StatArgs) -> StatResult, LOOKS, files.call_stat
     }
@@ -72,6 +76,13 @@ impl Workspace {
     operation! {
         /// Finds files by a glob.
         glob(GlobArgs) -> GlobResult, LOOKS, search.call_glob
+    }
+
+    /// Lists the backups that changes left, the newest first.
+    pub fn history(&self, arguments: &HistoryArgs) -> Result<HistoryResult, ToolError> {
+        self.run(LOOKS, &CallOptions::default(), async |guest, store| {
+            guest.files(&mut *store)?.call_history(store, *arguments).await
+        })?
     }
 
     /// Finds text in files.

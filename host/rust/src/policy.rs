@@ -15,6 +15,8 @@ pub struct Policy {
     pub hard_links: HardLinks,
     /// Protected paths, such as `.git/` and `.vscode/`, may be changed.
     pub allow_protected: bool,
+    /// What is kept of what calls change.
+    pub backups: Backups,
     /// Sizes, counts and times.
     pub limits: Limits,
 }
@@ -30,6 +32,26 @@ pub enum HardLinks {
     Keep,
     /// Fails.
     Refuse,
+}
+
+/// What is kept of what calls change, in the state directory: the oldest goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Backups {
+    /// Whether anything is.
+    pub enabled: bool,
+    /// The most calls.
+    pub max_count: u64,
+    /// Days after which a backup goes.
+    pub max_days: u64,
+    /// Bytes of all backups together. What one call removes beyond them is not kept, and its result says so.
+    pub max_bytes: u64,
+}
+
+impl Default for Backups {
+    fn default() -> Self {
+        Self { enabled: true, max_count: 100, max_days: 30, max_bytes: 64 * 1024 * 1024 }
+    }
 }
 
 impl Policy {

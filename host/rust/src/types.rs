@@ -1,10 +1,10 @@
 //! The component's own types, as `wit/` documents them, and their defaults, which WIT cannot say.
 
 pub use crate::bindings::exports::paddock::files::files::{
-    ApplyPatchArgs, ApplyPatchResult, DeleteArgs, DeleteResult, EditArgs, EditResult, FileRange, LineRange,
-    MakeDirectoryArgs, MakeDirectoryResult, PatchAction, PatchedFile, ReadArgs, ReadManyArgs, ReadManyEntry,
-    ReadManyResult, ReadMode, ReadResult, Replacement, StatArgs, StatResult, TransferArgs, TransferResult, WriteArgs,
-    WriteResult,
+    ApplyPatchArgs, ApplyPatchResult, DeleteArgs, DeleteResult, EditArgs, EditResult, FileRange, HistoryArgs,
+    HistoryEntry, HistoryResult, LineRange, MakeDirectoryArgs, MakeDirectoryResult, PatchAction, PatchedFile, ReadArgs,
+    ReadManyArgs, ReadManyEntry, ReadManyResult, ReadMode, ReadResult, Replacement, RestoreArgs, RestoreResult,
+    StatArgs, StatResult, TransferArgs, TransferResult, WriteArgs, WriteResult,
 };
 pub use crate::bindings::exports::paddock::files::search::{
     ContextLine, Entry, FileCount, GlobArgs, GlobResult, GrepArgs, GrepMatch, GrepOutput, GrepResult, LetterCase,
@@ -94,6 +94,18 @@ impl DeleteArgs {
     /// A file, a link or an empty directory.
     pub fn new(path: impl Into<String>) -> Self {
         Self { path: path.into(), recursive: false }
+    }
+}
+
+impl RestoreArgs {
+    /// Undoes the last change of a path.
+    pub fn path(path: impl Into<String>) -> Self {
+        Self { path: Some(path.into()), backup: None, overwrite: false }
+    }
+
+    /// Undoes all that a call changed.
+    pub fn backup(backup: impl Into<String>) -> Self {
+        Self { path: None, backup: Some(backup.into()), overwrite: false }
     }
 }
 

@@ -12,7 +12,9 @@ mod batch;
 mod call;
 mod completions;
 mod component;
+mod history;
 mod progress;
+mod restore;
 mod tools;
 mod workspace;
 
@@ -50,6 +52,8 @@ Examples:
   paddock mcp --root ~/project
   paddock mcp --root ~/project --root ~/notes:ro")]
     Mcp(workspace::Options),
+    History(history::Args),
+    Restore(restore::Args),
     Component(component::Args),
     Completions(completions::Args),
 }
@@ -61,6 +65,8 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         Command::Batch(args) => batch::run(&args),
         Command::Tools(args) => tools::run(&args),
         Command::Mcp(args) => crate::mcp::run(&args.open()?, &args.dialect),
+        Command::History(args) => history::run(&args),
+        Command::Restore(args) => restore::run(&args),
         Command::Component(args) => component::run(&args),
         Command::Completions(args) => completions::run(&args, Cli::command()),
     }

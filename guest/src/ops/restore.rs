@@ -1,0 +1,276 @@
+//! Undoes what a call changed, from the backup that it left: all of it, or what
+//! it did at one path. The undoing is a change like any other, with a backup of its own.
+
+use crate::error::{Code, Error, Result};
+use crate::fs::commit::{FileChange, commit_beside, make_missing};
+use crate::fs::history::{self, Action, Entry, Saved};
+use crate::fs::place::Place;
+use crate::fs::resolve::Last;
+use crate::fs::{Fault, Kind};
+use crate::request;
+use crate::response::{self, Change, ChangeKind};
+use crate::workspace::{Workspace, etag};
+
+const VERB: &str = "restore";
+/// Records that one call leaves at most: a move, and what comes back with it.
+const MAX_RECORDS: usize = 8;
+
+/// Undoes a call, or what it did at a path.
+pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<response::Restore> {
+    let path = args.path.as_ref().map(|path| workspace.resolve_with(path, VERB, Last::Keep)).transpose()?;
+    let path = path.map(|place| place.path);
+    let (id, first) = match (&args.backup, &path) {
+        (Some(id), _) => (id.clone(), Saved::open(workspace, id)?),
+        (None, Some(path)) => newest(workspace, path)?,
+        (None, None) => {
+            return Err(Error::argument("path", "neither it nor `backup` is given")
+                .hint("`path` undoes the last change there, `backup` that of a call"));
+        }
+    };
+    // A call may have left several records; what it did last is undone first.
+    let mut records = vec![first];
+    while let Some(before) = records.last().and_then(|saved| saved.record.before.clone())
+        && records.len() < MAX_RECORDS
+    {
+        records.push(Saved::open(workspace, &before)?);
+    }
+    let entries = records.iter().flat_map(|saved| saved.record.entries.iter().rev().map(move |entry| (saved, entry)));
+    let is_meant = |entry: &Entry| path.as_ref().is_none_or(|path| concerns(entry, path));
+    let entries: Vec<_> = entries.filter(|(_, entry)| is_meant(entry)).collect();
+    if entries.is_empty() {
+        return Err(Error::new(Code::NotFound, format!("the backup `{id}` holds no change of that path"))
+            .hint("leave `path` out to undo the whole call, or `backup` for the last change of the path"));
+    }
+    let mut undo = Undo { overwrite: args.overwrite, ..Undo::new(workspace) };
+    entries.iter().try_for_each(|(saved, entry)| undo.entry(saved, entry))?;
+    undo.carry_out()?;
+    let restored = entries.iter().map(|(_, entry)| entry.path.clone()).collect();
+    Ok(response::Restore { undone: id, restored, backup: workspace.backup(), notes: undo.notes })
+}
+
+/// The newest backup that holds a change of `path`.
+fn newest<'w>(workspace: &'w Workspace<'w>, path: &str) -> Result<(String, Saved<'w>)> {
+    for (id, _) in history::ids(workspace)? {
+        // One that is damaged hides none of the others.
+        let Some(saved) = Saved::find(workspace, &id)? else { continue };
+        if saved.record.entries.iter().any(|entry| concerns(entry, path)) {
+            return Ok((id, saved));
+        }
+    }
+    Err(Error::at(Code::NotFound, VERB, path, "no backup holds a change of it")
+        .hint("only what these tools changed can be restored, and the oldest backups go"))
+}
+
+fn concerns(entry: &Entry, path: &str) -> bool {
+    let is_in = |name: &str| {
+        path == "." || name.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    is_in(&entry.path) || entry.to.as_deref().is_some_and(is_in)
+}
+
+/// What has to be done, in the order of doing it.
+struct Undo<'w> {
+    workspace: &'w Workspace<'w>,
+    overwrite: bool,
+    files: Vec<FileChange>,
+    directories: Vec<Place>,
+    links: Vec<(Place, String)>,
+    /// Directories and links that were made.
+    emptied: Vec<Place>,
+    notes: Vec<String>,
+}
+
+impl<'w> Undo<'w> {
+    fn new(workspace: &'w Workspace<'w>) -> Self {
+        Self {
+            workspace,
+            overwrite: false,
+            files: Vec::new(),
+            directories: Vec::new(),
+            links: Vec::new(),
+            emptied: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn entry(&mut self, saved: &Saved<'_>, entry: &Entry) -> Result<()> {
+        if entry.action == Action::Moved && self.is_taken(&entry.path) {
+            self.carry_out()?;
+        }
+        let place = self.workspace.resolve_with(&entry.path, VERB, Last::Keep)?;
+        match (entry.action, entry.kind) {
+            (Action::Moved, Kind::File) if entry.after.is_some() => self.moved_back(saved, entry, place),
+            (Action::Moved, _) => {
+                // At once, after what was done later, so that what it had overwritten finds its place free.
+                self.carry_out()?;
+                let (source, destination) = (entry.to.clone().unwrap_or_default(), entry.path.clone());
+                let back = request::Transfer { source, destination, overwrite: false, recursive: true };
+                super::rename::run(self.workspace, &back).map(drop)
+            }
+            (Action::Created, Kind::Directory) => {
+                self.emptied.extend(Some(place).filter(|place| place.stat.is_some()));
+                Ok(())
+            }
+            (Action::Created, _) => self.taken_away(entry, place),
+            (Action::Modified, _) | (Action::Deleted, Kind::File) => self.put_back(saved, entry, place),
+            (Action::Deleted, Kind::Directory) => {
+                self.directories.extend(Some(place).filter(|place| place.stat.is_none()));
+                Ok(())
+            }
+            (Action::Deleted, Kind::Link) => {
+                let target = entry.target.clone().unwrap_or_default();
+                self.links.extend(Some((place, target)).filter(|(place, _)| place.stat.is_none()));
+                Ok(())
+            }
+            (Action::Deleted, Kind::Other) => {
+                self.notes.push(format!("`{}` was no file, directory or link, and does not come back", entry.path));
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether what is at `path` is about to go.
+    fn is_taken(&self, path: &str) -> bool {
+        self.files.iter().any(|change| change.place.path == path)
+    }
+
+    /// The old content, where there is another one now or none.
+    fn put_back(&mut self, saved: &Saved<'_>, entry: &Entry, place: Place) -> Result<()> {
+        let old = self.current(&place)?;
+        let new = saved.content(entry)?;
+        match &old {
+            Some(old) if *old == new => return Ok(()),
+            Some(old) => self.check_unchanged(entry, &place, old)?,
+            None => {}
+        }
+        self.files.push(FileChange { place, old, new: Some(new), to: None });
+        Ok(())
+    }
+
+    /// What was made goes.
+    fn taken_away(&mut self, entry: &Entry, place: Place) -> Result<()> {
+        match place.stat.map(|stat| stat.kind) {
+            None => return Ok(()),
+            Some(Kind::Link) => {
+                self.emptied.push(place);
+                return Ok(());
+            }
+            Some(_) => {}
+        }
+        let old = self.current(&place)?;
+        if let Some(old) = &old {
+            self.check_unchanged(entry, &place, old)?;
+        }
+        self.files.push(FileChange { place, old, new: None, to: None });
+        Ok(())
+    }
+
+    fn moved_back(&mut self, saved: &Saved<'_>, entry: &Entry, to: Place) -> Result<()> {
+        let moved = entry.to.as_deref().unwrap_or_default();
+        let place = self.workspace.resolve_with(moved, VERB, Last::Keep)?;
+        place.existing(self.workspace, VERB)?;
+        let old = self.current(&place)?;
+        if let Some(old) = &old {
+            self.check_unchanged(entry, &place, old)?;
+        }
+        let new = if entry.content.is_some() { Some(saved.content(entry)?) } else { old.clone() };
+        self.files.push(FileChange { place, old, new, to: Some(to) });
+        Ok(())
+    }
+
+    fn current(&self, place: &Place) -> Result<Option<Vec<u8>>> {
+        place.stat.map(|_| self.workspace.read_whole(place, VERB)).transpose().map(|read| read.map(|(bytes, _)| bytes))
+    }
+
+    /// What was changed since by someone else stays, unless the caller says otherwise.
+    fn check_unchanged(&self, entry: &Entry, place: &Place, now: &[u8]) -> Result<()> {
+        let is_as_left = match (&entry.after, entry.action) {
+            (Some(after), _) => *after == etag(now),
+            // Where something stood in place of what was deleted, it is someone else's.
+            (None, Action::Deleted) => false,
+            (None, _) => true,
+        };
+        if is_as_left || self.overwrite {
+            return Ok(());
+        }
+        Err(Error::at(Code::ChangedSinceRead, VERB, &place.given, "it was changed since")
+            .hint("`overwrite` restores it all the same; what is there now is kept in a backup"))
+    }
+
+    fn carry_out(&mut self) -> Result<()> {
+        let files = std::mem::take(&mut self.files);
+        // What a file stands in comes back with it, in the same change; only the rest is made afterwards.
+        let holds_a_file = |directory: &Place| {
+            let is_in =
+                |place: &Place| place.path.strip_prefix(&directory.path).is_some_and(|rest| rest.starts_with('/'));
+            files.iter().any(|change| change.new.is_some() && is_in(change.to.as_ref().unwrap_or(&change.place)))
+        };
+        self.directories.retain(|directory| !holds_a_file(directory));
+        self.notes.extend(commit_beside(self.workspace, VERB, files, self.others())?);
+        // Outer ones first.
+        let mut directories = std::mem::take(&mut self.directories);
+        directories.sort_by_key(|place| place.path.len());
+        for place in &directories {
+            self.make(place)?;
+        }
+        for (place, target) in std::mem::take(&mut self.links) {
+            let place = self.again(&place)?;
+            self.workspace.check_change(&place, VERB)?;
+            let blame = |fault: Fault| fault.at(VERB, &place.given);
+            let dir = make_missing(self.workspace.fs, &place, &mut Vec::new()).map_err(blame)?;
+            self.workspace.fs.symlink(&dir, &place.name, &target).map_err(blame)?;
+            self.changed(ChangeKind::Created, &place);
+        }
+        let mut emptied = std::mem::take(&mut self.emptied);
+        emptied.sort_by_key(|place| std::cmp::Reverse(place.path.len()));
+        for place in &emptied {
+            self.workspace.check_change(place, VERB)?;
+            let is_link = place.stat.is_some_and(|stat| stat.kind == Kind::Link);
+            let removed = match is_link {
+                true => self.workspace.fs.unlink(&place.dir, &place.name),
+                false => self.workspace.fs.remove_dir(&place.dir, &place.name),
+            };
+            match removed {
+                Ok(()) => self.changed(ChangeKind::Deleted, place),
+                // Something else is in it, or it is gone.
+                Err(Fault::NotEmpty | Fault::NotFound) => {}
+                Err(fault) => return Err(fault.at(VERB, &place.given)),
+            }
+        }
+        Ok(())
+    }
+
+    /// What is done beside the files, for the backup.
+    fn others(&self) -> Vec<Entry> {
+        let made = self.directories.iter().map(|place| Entry::of(Action::Created, &place.path, Kind::Directory));
+        let linked = self.links.iter().map(|(place, _)| Entry::of(Action::Created, &place.path, Kind::Link));
+        let gone = self.emptied.iter().map(|place| {
+            let kind = place.stat.map_or(Kind::Directory, |stat| stat.kind);
+            let target = self.workspace.fs.read_link(&place.dir, &place.name).ok().filter(|_| kind == Kind::Link);
+            Entry { target, ..Entry::of(Action::Deleted, &place.path, kind) }
+        });
+        made.chain(linked).chain(gone).collect()
+    }
+
+    fn make(&self, place: &Place) -> Result<()> {
+        let place = self.again(place)?;
+        if place.stat.is_some() {
+            return Ok(());
+        }
+        self.workspace.check_change(&place, VERB)?;
+        let blame = |fault: Fault| fault.at(VERB, &place.given);
+        let dir = make_missing(self.workspace.fs, &place, &mut Vec::new()).map_err(blame)?;
+        self.workspace.fs.make_dir(&dir, &place.name).map_err(blame)?;
+        self.changed(ChangeKind::Created, &place);
+        Ok(())
+    }
+
+    /// The place as it is after the files came back.
+    fn again(&self, place: &Place) -> Result<Place> {
+        self.workspace.resolve_with(&place.given, VERB, Last::Keep)
+    }
+
+    fn changed(&self, kind: ChangeKind, place: &Place) {
+        self.workspace.changed(Change { kind, path: place.path.clone(), to: None, size: None });
+    }
+}

@@ -1,0 +1,57 @@
+//! `paddock history`: the backups that changes left.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use paddock::Outcome;
+use paddock::types::{HistoryArgs, HistoryEntry};
+
+use super::{status, workspace};
+
+/// List what tools changed, the newest first; each can be undone
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  paddock history
+  paddock history --root ~/project --limit 5 --json
+
+A line is the backup, when, what was done, bytes kept, and the paths.")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    workspace: workspace::Options,
+
+    /// Most entries
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: u32,
+
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut stdout = std::io::stdout().lock();
+    match args.workspace.open()?.history(&HistoryArgs { limit: args.limit }) {
+        Ok(history) => {
+            for entry in &history.entries {
+                writeln!(stdout, "{}", if args.json { json(entry) } else { line(entry) })?;
+            }
+            Ok(status(true))
+        }
+        Err(error) => {
+            writeln!(stdout, "{}", serde_json::to_string(&Outcome::from(error))?)?;
+            Ok(status(false))
+        }
+    }
+}
+
+fn line(entry: &HistoryEntry) -> String {
+    // A name can hold anything; one that could forge a line is shown escaped.
+    let paths: Vec<_> = entry.paths.iter().map(|path| path.escape_debug().to_string()).collect();
+    format!("{}  {}  {:<7} {:>9}  {}", entry.backup, entry.time, entry.verb, entry.size, paths.join(", "))
+}
+
+fn json(entry: &HistoryEntry) -> String {
+    let HistoryEntry { backup, time, verb, paths, size } = entry;
+    serde_json::json!({ "backup": backup, "time": time, "verb": verb, "paths": paths, "size": size }).to_string()
+}

@@ -1,0 +1,266 @@
+//! Every change can be undone, and the undoing too.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use paddock::types::*;
+use paddock::{Backups, Outcome, Policy, Workspace};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+type Tree = BTreeMap<PathBuf, Option<Vec<u8>>>;
+
+struct Desk {
+    home: TempDir,
+    workspace: Workspace,
+}
+
+impl Desk {
+    fn new(policy: Policy) -> Self {
+        let home = TempDir::new().unwrap();
+        let root = home.path().join("work");
+        for (path, content) in
+            [("a.txt", "one\r\ntwo"), ("d/b.bin", "\0\u{1}b"), ("d/e/c.txt", "c\n"), ("x.txt", "x\n")]
+        {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        fs::create_dir(root.join("d/empty")).unwrap();
+        std::os::unix::fs::symlink("b.bin", root.join("d/link")).unwrap();
+        let state = home.path().join("state");
+        let workspace = Workspace::builder().root(&root).state_dir(state).policy(policy).build().unwrap();
+        Self { home, workspace }
+    }
+
+    fn root(&self) -> PathBuf {
+        self.home.path().join("work")
+    }
+
+    #[track_caller]
+    fn ok(&self, tool: &str, arguments: Value) -> Value {
+        let outcome = self.call(tool, arguments);
+        assert!(outcome.ok, "{}", outcome.text);
+        outcome.value()
+    }
+
+    fn call(&self, tool: &str, arguments: Value) -> Outcome {
+        self.workspace.call(tool, &arguments.to_string())
+    }
+
+    fn tree(&self) -> Tree {
+        let mut tree = Tree::new();
+        add(&self.root(), &self.root(), &mut tree);
+        tree
+    }
+
+    fn history(&self) -> Vec<HistoryEntry> {
+        self.workspace.history(&HistoryArgs { limit: 1_000 }).unwrap().entries
+    }
+}
+
+fn add(root: &Path, directory: &Path, tree: &mut Tree) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.strip_prefix(root).unwrap().to_owned();
+        if path.is_symlink() {
+            tree.insert(name, Some(fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()));
+        } else if path.is_dir() {
+            tree.insert(name, None);
+            add(root, &path, tree);
+        } else {
+            tree.insert(name, Some(fs::read(&path).unwrap()));
+        }
+    }
+}
+
+/// Each change, undone by its backup, then that undone: the trees of before and after come back byte by byte.
+#[test]
+fn every_change_can_be_undone_and_done_again() {
+    let patch = "*** Begin Patch\n*** Add File: n/m/new.txt\n+n\n*** Update File: a.txt\n*** Move to: moved.txt\n@@\n-one\n+1\n\
+                 *** Delete File: x.txt\n*** Update File: d/e/c.txt\n@@\n-c\n+C\n*** End Patch";
+    for (tool, arguments) in [
+        ("write_file", json!({"path": "a.txt", "content": "other"})),
+        ("write_file", json!({"path": "new/deep/file.txt", "content": "new\n"})),
+        ("write_file", json!({"path": "a.txt", "content": "more", "append": true})),
+        ("edit_file", json!({"path": "a.txt", "edits": [{"old_text": "two", "new_text": "2"}]})),
+        ("apply_patch", json!({"patch": patch})),
+        ("make_dir", json!({"path": "p/q/r"})),
+        ("copy", json!({"source": "a.txt", "destination": "k/copy.txt"})),
+        ("copy", json!({"source": "a.txt", "destination": "x.txt", "overwrite": true})),
+        ("copy", json!({"source": "d", "destination": "d2", "recursive": true})),
+        ("move", json!({"source": "a.txt", "destination": "d/e/a.txt"})),
+        ("move", json!({"source": "a.txt", "destination": "x.txt", "overwrite": true})),
+        ("move", json!({"source": "d", "destination": "deep/er/d"})),
+        ("move", json!({"source": "d/link", "destination": "link2"})),
+        ("delete", json!({"path": "a.txt"})),
+        ("delete", json!({"path": "d/link"})),
+        ("delete", json!({"path": "d/empty"})),
+        ("delete", json!({"path": "d", "recursive": true})),
+    ] {
+        let desk = Desk::new(Policy::default());
+        let before = desk.tree();
+        let backup = desk.ok(tool, arguments.clone())["backup"].clone();
+        let after = desk.tree();
+        assert_ne!(before, after, "{tool} {arguments}");
+        let undone = desk.ok("restore", json!({"backup": backup}));
+        assert_eq!(desk.tree(), before, "{tool} {arguments}");
+        assert_eq!(undone["undone"], backup);
+        if let Some(again) = undone["backup"].as_str() {
+            desk.ok("restore", json!({"backup": again}));
+            let only_directories =
+                after.iter().all(|(path, content)| desk.tree().get(path) == Some(content) || content.is_none());
+            assert!(only_directories, "{tool} {arguments}: undone twice");
+        }
+    }
+}
+
+#[test]
+fn a_path_alone_undoes_its_last_change() {
+    let desk = Desk::new(Policy::default());
+    let read = |path: &str| fs::read_to_string(desk.root().join(path)).unwrap();
+    for content in ["first", "second"] {
+        desk.ok("write_file", json!({"path": "x.txt", "content": content}));
+    }
+    desk.ok("write_file", json!({"path": "a.txt", "content": "a"}));
+    desk.ok("restore", json!({"path": "x.txt"}));
+    assert_eq!((read("x.txt").as_str(), read("a.txt").as_str()), ("first", "a"));
+    // Of a patch, one file alone.
+    let patch = "*** Begin Patch\n*** Delete File: x.txt\n*** Delete File: d/e/c.txt\n*** End Patch";
+    desk.ok("apply_patch", json!({"patch": patch}));
+    let restored = desk.ok("restore", json!({"path": "d/e"}));
+    assert_eq!(restored["restored"], json!(["d/e/c.txt"]));
+    assert!(desk.root().join("d/e/c.txt").exists() && !desk.root().join("x.txt").exists());
+    // A file of a deleted tree, and then the rest.
+    let backup = desk.ok("delete", json!({"path": "d", "recursive": true}))["backup"].clone();
+    desk.ok("restore", json!({"path": "d/b.bin"}));
+    assert_eq!(fs::read(desk.root().join("d/b.bin")).unwrap(), b"\0\x01b");
+    assert!(!desk.root().join("d/e").exists());
+    desk.ok("restore", json!({"backup": backup}));
+    assert!(desk.root().join("d/empty").is_dir() && desk.root().join("d/link").is_symlink());
+}
+
+#[test]
+fn what_was_changed_since_stays_unless_asked() {
+    let desk = Desk::new(Policy::default());
+    let backup = desk.ok("write_file", json!({"path": "a.txt", "content": "mine"}))["backup"].clone();
+    fs::write(desk.root().join("a.txt"), "somebody else's").unwrap();
+    let refused = desk.call("restore", json!({"backup": backup}));
+    assert_eq!(refused.value()["code"], "changed-since-read");
+    assert_eq!(fs::read(desk.root().join("a.txt")).unwrap(), b"somebody else's");
+    let restored = desk.ok("restore", json!({"backup": backup, "overwrite": true}));
+    assert_eq!(fs::read(desk.root().join("a.txt")).unwrap(), b"one\r\ntwo");
+    desk.ok("restore", json!({"backup": restored["backup"]}));
+    assert_eq!(fs::read(desk.root().join("a.txt")).unwrap(), b"somebody else's");
+    // What stands where something was deleted is someone else's.
+    let backup = desk.ok("delete", json!({"path": "x.txt"}))["backup"].clone();
+    fs::write(desk.root().join("x.txt"), "new").unwrap();
+    assert_eq!(desk.call("restore", json!({"backup": backup})).value()["code"], "changed-since-read");
+}
+
+#[test]
+fn the_oldest_backups_go() {
+    let policy = |change: fn(&mut Backups)| {
+        let mut policy = Policy::default();
+        change(&mut policy.backups);
+        Desk::new(policy)
+    };
+    let write = |desk: &Desk, number: u64, size: usize| {
+        desk.ok("write_file", json!({"path": "x.txt", "content": format!("{number}{}", "x".repeat(size))}))
+    };
+    let desk = policy(|backups| backups.max_count = 3);
+    let first = write(&desk, 0, 1)["backup"].clone();
+    (1..6).for_each(|number| drop(write(&desk, number, 1)));
+    assert_eq!(desk.history().len(), 3);
+    let gone = desk.call("restore", json!({"backup": first}));
+    assert_eq!(gone.value()["code"], "not-found");
+    assert!(gone.text.contains("there is no backup"), "{}", gone.text);
+    let desk = policy(|backups| backups.max_bytes = 10_000);
+    (0..6).for_each(|number| drop(write(&desk, number, 4_000)));
+    assert_eq!(desk.history().len(), 2);
+    // Too much to keep: said, and done all the same.
+    fs::write(desk.root().join("big"), vec![b'x'; 20_000]).unwrap();
+    let deleted = desk.ok("delete", json!({"path": "big"}));
+    assert_eq!(deleted["backup"], Value::Null);
+    assert!(deleted["notes"][0].as_str().unwrap().contains("no backup: it had 20000 bytes"), "{deleted}");
+    let desk = policy(|backups| backups.max_days = 0);
+    let state = desk.home.path().join("state/history");
+    fs::create_dir_all(&state).unwrap();
+    fs::write(state.join("0000000000001-abcdef-16"), "0000000000000000").unwrap();
+    write(&desk, 1, 1);
+    assert_eq!(desk.history().len(), 1);
+    let desk = policy(|backups| backups.enabled = false);
+    assert_eq!(write(&desk, 1, 1)["backup"], Value::Null);
+    assert!(desk.history().is_empty());
+}
+
+/// The state directory may have been written to by anyone who can: nothing in it is believed.
+#[test]
+fn damaged_and_forged_backups_change_nothing() {
+    let desk = Desk::new(Policy::default());
+    let backup =
+        desk.ok("write_file", json!({"path": "a.txt", "content": "new"}))["backup"].as_str().unwrap().to_owned();
+    let state = desk.home.path().join("state/history");
+    let before = desk.tree();
+    let write = |json: &str, id: &str| fs::write(state.join(id), format!("{json}{:016}", json.len())).unwrap();
+    let record = |path: &str| {
+        format!(
+            r#"{{"verb":"write","entries":[{{"action":"deleted","path":"{path}","kind":"file","content":[0,0]}}]}}"#
+        )
+    };
+    for (number, path) in ["../out.txt", "/etc/x", ".git/hooks/x", "d/../../out"].iter().enumerate() {
+        let json = record(path);
+        let id = format!("99999999999{number:02}-abcdef-{}", json.len() + 16);
+        write(&json, &id);
+        let failed = desk.call("restore", json!({"backup": id}));
+        assert!(!failed.ok, "{path}: {}", failed.text);
+        fs::remove_file(state.join(&id)).unwrap();
+    }
+    for (id, bytes) in [
+        ("9999999999999-abcdef-3", "abc"),
+        ("9999999999998-abcdef-16", "9999999999999999"),
+        ("9999999999997-abcdef-90", "{}0000000000000002"),
+    ] {
+        fs::write(state.join(id), bytes).unwrap();
+        assert!(!desk.call("restore", json!({"backup": id})).ok, "{id}");
+    }
+    for id in ["..", "../journal", "nothing", ""] {
+        assert_eq!(desk.call("restore", json!({"backup": id})).value()["code"], "not-found", "{id}");
+    }
+    assert_eq!(desk.tree(), before);
+    assert!(!desk.home.path().join("out.txt").exists());
+    // The damaged ones hide no sound one.
+    desk.ok("restore", json!({"path": "a.txt"}));
+    let names: Vec<_> = desk.history().into_iter().map(|entry| (entry.backup, entry.verb)).collect();
+    assert!(names.contains(&(backup, "write".to_owned())));
+    assert!(names.iter().any(|(_, verb)| verb == "damaged"));
+}
+
+#[test]
+fn nothing_of_it_shows_in_the_workspace() {
+    let desk = Desk::new(Policy::default());
+    desk.ok("write_file", json!({"path": "x.txt", "content": "y"}));
+    desk.ok("restore", json!({"path": "x.txt"}));
+    let names: Vec<_> = desk.tree().into_keys().filter(|path| path.to_str().unwrap().contains("paddock")).collect();
+    assert_eq!(names, [PathBuf::new(); 0]);
+}
+
+#[test]
+fn a_workspace_in_memory_has_its_backups_too() {
+    let workspace = Workspace::memory(Policy::default()).unwrap();
+    workspace.write(&WriteArgs::new("a", "1")).unwrap();
+    let backup = workspace.write(&WriteArgs::new("a", "2")).unwrap().backup.unwrap();
+    let restored = workspace.restore(&RestoreArgs::backup(backup)).unwrap();
+    assert_eq!(restored.restored, ["a"]);
+    assert_eq!(workspace.read(&ReadArgs::new("a")).unwrap().content, "1");
+    assert_eq!(workspace.history(&HistoryArgs { limit: 2 }).unwrap().entries.len(), 2);
+}
