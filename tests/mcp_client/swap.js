@@ -161,6 +161,10 @@ await check("the same tools take the same arguments", async () => {
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   assert.deepEqual(shape(await ours.listTools()), shape(await theirs.listTools()));
 });
+await check("the instructions name no tool of another dialect", async () => {
+  assert.match(ours.getInstructions(), /confined to one workspace/);
+  assert.doesNotMatch(ours.getInstructions(), /`(grep|glob|apply_patch|list_dir)`/);
+});
 for (const [tool, args, normal = (text) => text] of SAME) {
   await check(`${tool} ${JSON.stringify(args)}`, async () => {
     const [expected, got] = [await call(theirs, top.theirs, tool, args), await call(ours, top.ours, tool, args)];

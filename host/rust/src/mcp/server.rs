@@ -15,11 +15,18 @@ use rmcp::{ErrorData, RoleServer};
 use super::convert;
 use super::splice::Marks;
 
+/// What a model is told of tools in any dialect, and of those in ours.
+const ANY_DIALECT: &str = "\
+File tools confined to one workspace. Paths are relative to it and use `/`. \
+A result that was cut short says so; an error says what would work instead.";
 const INSTRUCTIONS: &str = "\
 File tools confined to one workspace. Paths are relative to it and use `/`. \
 Find with `grep`, `glob` and `list_dir`, read a page with `read_file`, then change text with `edit_file` \
 or several files at once with `apply_patch`. A result that was cut short says which argument continues it; \
 an error says what would work instead.";
+
+/// The dialect that the instructions speak of.
+const DIALECT: &str = "paddock";
 
 /// Tools do not change while the server runs.
 const TOOLS_TTL_MS: u64 = 3_600_000;
@@ -62,7 +69,7 @@ impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new("paddock", env!("CARGO_PKG_VERSION")).with_title("Paddock"))
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(if self.dialect == DIALECT { INSTRUCTIONS } else { ANY_DIALECT })
     }
 
     async fn list_tools(
