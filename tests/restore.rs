@@ -245,6 +245,26 @@ fn damaged_and_forged_backups_change_nothing() {
     assert!(names.iter().any(|(_, verb)| verb == "damaged"));
 }
 
+/// A directory that is not empty is not removed, and nothing of it is copied either.
+#[test]
+fn a_change_that_fails_leaves_no_backup() {
+    let desk = Desk::new(Policy::default());
+    desk.ok("write_file", json!({"path": "d/b.bin", "content": "new"}));
+    let before = desk.history();
+    for (tool, arguments) in [
+        ("delete", json!({"path": "d"})),
+        ("copy", json!({"source": "d", "destination": "d/e", "recursive": true})),
+        ("move", json!({"source": "a.txt", "destination": "x.txt"})),
+    ] {
+        assert!(!desk.call(tool, arguments).ok, "{tool}");
+    }
+    let names = |entries: &[HistoryEntry]| entries.iter().map(|entry| entry.backup.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&desk.history()), names(&before));
+    // So the last change of a path is the one that was made.
+    desk.ok("restore", json!({"path": "d"}));
+    assert_eq!(fs::read(desk.root().join("d/b.bin")).unwrap(), b"\0\x01b");
+}
+
 #[test]
 fn nothing_of_it_shows_in_the_workspace() {
     let desk = Desk::new(Policy::default());

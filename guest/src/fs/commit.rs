@@ -11,7 +11,7 @@
 use std::collections::HashSet;
 
 use crate::error::{Code, Error, Result};
-use crate::fs::history::{Action, Draft, Entry};
+use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;
 use crate::fs::spot::{Site, Spot, temporary_name};
@@ -82,9 +82,7 @@ fn keep(
 ) -> Result<()> {
     let Some(mut draft) = Draft::begin(workspace, verb)? else { return Ok(()) };
     others.into_iter().try_for_each(|entry| draft.add(entry, None))?;
-    for spot in &journal.directories {
-        draft.add(Entry::of(Action::Created, &spot.path(), Kind::Directory), None)?;
-    }
+    draft.add_made(&journal.directories)?;
     for change in changes {
         let (path, after) = (&change.place.path, change.new.as_deref());
         let old = change.old.as_deref().filter(|_| change.old != change.new);
@@ -169,7 +167,10 @@ fn take_back(
         })
     });
     match undone.and_then(|()| Journal::clear(workspace)) {
-        Ok(()) => error,
+        Ok(()) => {
+            history::forget(workspace);
+            error
+        }
         Err(_) => Error {
             message: format!("{}; taking back what was done failed too", error.message),
             ..error.hint("a later call finishes or undoes the change; read the files again before the next one")

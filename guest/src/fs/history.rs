@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
-use crate::fs::spot::Site;
+use crate::fs::spot::{Site, Spot};
 use crate::fs::{Dir, Fault, File, FsResult, Kind, Open};
 use crate::workspace::{READ_SIZE, Workspace, etag};
 
@@ -149,6 +149,13 @@ impl<'w> Draft<'w> {
         Ok(())
     }
 
+    /// Adds the directories that the call makes.
+    pub fn add_made(&mut self, directories: &[Spot]) -> Result<()> {
+        directories
+            .iter()
+            .try_for_each(|spot| self.add(Entry::of(Action::Created, &spot.path(), Kind::Directory), None))
+    }
+
     fn append(&mut self, bytes: &[u8]) -> FsResult<()> {
         self.workspace.fs.write(&self.file, self.size, bytes)?;
         self.size += bytes.len() as u64;
@@ -228,6 +235,14 @@ fn prune(workspace: &Workspace<'_>, dir: &Dir, names: Vec<String>, own: &str, no
         Site { dir: dir.clone(), name }.discard(workspace.fs)?;
     }
     Ok(())
+}
+
+/// Lets the record of a call go that changed nothing in the end.
+pub fn forget(workspace: &Workspace<'_>) {
+    if let (Some(id), Ok(Some(dir))) = (workspace.backup(), directory(workspace)) {
+        // One that stays undoes nothing.
+        drop(Site { dir, name: id }.discard(workspace.fs));
+    }
 }
 
 /// The ids of all records, the newest first, with when each was made in milliseconds.

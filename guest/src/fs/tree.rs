@@ -127,6 +127,29 @@ fn leads_out(fs: &dyn Filesystem, dir: &Dir, name: &str, depth: usize) -> bool {
     target.starts_with('/') || target.split('/').try_fold(depth, step).is_none()
 }
 
+/// Calls `each` with everything at and below `site`, a directory before what is in it; `path` is what `site` is called.
+pub fn each(
+    fs: &dyn Filesystem,
+    path: &str,
+    site: Site,
+    kind: Kind,
+    mut each: impl FnMut(&str, &Site, Kind) -> Result<()>,
+    blame: impl Fn(Fault) -> Error,
+) -> Result<()> {
+    let mut ahead = vec![(path.to_owned(), site, kind)];
+    while let Some((path, site, kind)) = ahead.pop() {
+        each(&path, &site, kind)?;
+        if kind == Kind::Directory {
+            let dir = fs.open_dir(&site.dir, &site.name).map_err(&blame)?;
+            let listing = fs.list(&dir).map_err(&blame)?;
+            ahead.extend(listing.entries.into_iter().map(|entry| {
+                (format!("{path}/{}", entry.name), Site { dir: dir.clone(), name: entry.name }, entry.kind)
+            }));
+        }
+    }
+    Ok(())
+}
+
 /// Copies the directory `from`, whose rules are `secrets`, as the new directory
 /// `to`, `depth` directories below its root; what rules keep back, links that
 /// would lead out, and what is neither file, directory nor link is left out.

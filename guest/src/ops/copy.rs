@@ -2,7 +2,7 @@
 
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::commit::{FileChange, commit, directories_to_make, make_missing};
-use crate::fs::history::{Action, Draft, Entry};
+use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
@@ -164,6 +164,7 @@ fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) ->
     };
     let done: FsResult<()> = carry_out();
     if done.is_err() {
+        history::forget(workspace);
         for site in made.iter().rev() {
             drop(fs.remove_dir(&site.dir, &site.name));
         }
@@ -176,27 +177,15 @@ fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) ->
 /// Keeps what the copy makes, and what it overwrites.
 fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) -> Result<()> {
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
-    for spot in directories_to_make(workspace, target) {
-        draft.add(Entry::of(Action::Created, &spot.path(), Kind::Directory), None)?;
-    }
+    draft.add_made(&directories_to_make(workspace, target))?;
     if target.stat.is_some_and(|stat| stat.size <= workspace.policy.backups.max_bytes) {
         let site = Site { dir: target.dir.clone(), name: target.name.clone() };
         draft.add_file(Action::Modified, &target.path, &site)?;
         return draft.finish();
     }
     let top = Site { dir: source.dir.clone(), name: source.name.clone() };
-    let mut ahead = vec![(target.path.clone(), top, kind)];
-    while let Some((path, site, kind)) = ahead.pop() {
-        draft.add(Entry::of(Action::Created, &path, kind), None)?;
-        if kind == Kind::Directory {
-            let blame = |fault: Fault| fault.at(VERB, &source.given);
-            let dir = workspace.fs.open_dir(&site.dir, &site.name).map_err(blame)?;
-            let listing = workspace.fs.list(&dir).map_err(blame)?;
-            ahead.extend(listing.entries.into_iter().map(|entry| {
-                (format!("{path}/{}", entry.name), Site { dir: dir.clone(), name: entry.name }, entry.kind)
-            }));
-        }
-    }
+    let add = |path: &str, _: &Site, kind: Kind| draft.add(Entry::of(Action::Created, path, kind), None);
+    tree::each(workspace.fs, &target.path, top, kind, add, |fault| fault.at(VERB, &source.given))?;
     draft.finish()
 }
 

@@ -1,7 +1,7 @@
 //! Deletes a file or directory.
 
 use crate::error::{Code, Error, Result};
-use crate::fs::history::{Action, Draft, Entry};
+use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
@@ -36,8 +36,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response
     let mut notes = Vec::new();
     let entries_deleted = match stat.kind {
         Kind::Directory if !args.recursive => {
-            keep(workspace, &place, 0)?;
-            let removed = workspace.fs.remove_dir(&place.dir, &place.name);
+            keep_empty(workspace, &place)?;
+            let removed = workspace.fs.remove_dir(&place.dir, &place.name).inspect_err(|_| history::forget(workspace));
             removed.and_then(|()| workspace.fs.sync_dir(&place.dir)).map(|()| 1).map_err(blame)?
         }
         Kind::Directory => {
@@ -65,6 +65,13 @@ fn check_tree(workspace: &Workspace<'_>, place: &Place) -> Result<Survey> {
     Ok(survey)
 }
 
+/// Keeps that there was a directory; what may be in it is not removed.
+fn keep_empty(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
+    let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
+    draft.add(Entry::of(Action::Deleted, &place.path, Kind::Directory), None)?;
+    draft.finish()
+}
+
 /// Keeps what is at the place, `bytes` in all, so that it can be restored; a note where that is too much.
 fn keep(workspace: &Workspace<'_>, place: &Place, bytes: u64) -> Result<Option<String>> {
     let most = workspace.policy.backups.max_bytes;
@@ -75,27 +82,14 @@ fn keep(workspace: &Workspace<'_>, place: &Place, bytes: u64) -> Result<Option<S
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(None) };
     let top = Site { dir: place.dir.clone(), name: place.name.clone() };
     let kind = place.stat.map_or(Kind::File, |stat| stat.kind);
-    let mut ahead = vec![(place.path.clone(), top, kind)];
-    while let Some((path, site, kind)) = ahead.pop() {
-        match kind {
-            Kind::File => draft.add_file(Action::Deleted, &path, &site)?,
-            Kind::Link => {
-                let target = workspace.fs.read_link(&site.dir, &site.name).ok();
-                draft.add(Entry { target, ..Entry::of(Action::Deleted, &path, kind) }, None)?;
-            }
-            Kind::Other => draft.add(Entry::of(Action::Deleted, &path, kind), None)?,
-            Kind::Directory => {
-                draft.add(Entry::of(Action::Deleted, &path, kind), None)?;
-                let blame = |fault: Fault| fault.at(VERB, &place.given);
-                let dir = workspace.fs.open_dir(&site.dir, &site.name).map_err(blame)?;
-                let listing = workspace.fs.list(&dir).map_err(blame)?;
-                ahead.extend(listing.entries.into_iter().map(|entry| {
-                    let path = format!("{path}/{}", entry.name);
-                    (path, Site { dir: dir.clone(), name: entry.name }, entry.kind)
-                }));
-            }
+    let add = |path: &str, site: &Site, kind: Kind| match kind {
+        Kind::File => draft.add_file(Action::Deleted, path, site),
+        Kind::Link | Kind::Other | Kind::Directory => {
+            let target = workspace.fs.read_link(&site.dir, &site.name).ok().filter(|_| kind == Kind::Link);
+            draft.add(Entry { target, ..Entry::of(Action::Deleted, path, kind) }, None)
         }
-    }
+    };
+    tree::each(workspace.fs, &place.path, top, kind, add, |fault| fault.at(VERB, &place.given))?;
     draft.finish().map(|()| None)
 }
 
@@ -110,6 +104,9 @@ fn take_away(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
     let removed = moved.and_then(|()| tree::remove(fs, &aside));
     // What is left is put back, if anything moved at all.
     let kept = removed.is_err() && aside.rename(fs, &site).is_ok();
+    if kept {
+        history::forget(workspace);
+    }
     // A journal that stays has nothing left to do, or only to remove what is out of sight.
     drop(Journal::clear(workspace));
     removed.map_err(|fault| match (kept, fault.at(VERB, &place.given)) {

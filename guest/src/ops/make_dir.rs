@@ -41,9 +41,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::MakeDir) -> Result<respons
 
 fn keep(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
-    let above = directories_to_make(workspace, place).into_iter().map(|spot| spot.path());
-    for path in above.chain([place.path.clone()]) {
-        draft.add(Entry::of(Action::Created, &path, Kind::Directory), None)?;
-    }
+    draft.add_made(&directories_to_make(workspace, place))?;
+    draft.add(Entry::of(Action::Created, &place.path, Kind::Directory), None)?;
     draft.finish()
 }

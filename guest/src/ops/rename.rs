@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::fs::commit::{FileChange, commit, directories_to_make, make_missing};
-use crate::fs::history::{Action, Draft, Entry};
+use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::place::Place;
 use crate::fs::spot::Site;
 use crate::fs::{Fault, Kind, tree};
@@ -49,9 +49,7 @@ fn move_dir(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result
 /// Keeps what the move does, and what it overwrites.
 fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<()> {
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
-    for spot in directories_to_make(workspace, target) {
-        draft.add(Entry::of(Action::Created, &spot.path(), Kind::Directory), None)?;
-    }
+    draft.add_made(&directories_to_make(workspace, target))?;
     if target.stat.is_some_and(|stat| stat.size <= workspace.policy.backups.max_bytes) {
         let site = Site { dir: target.dir.clone(), name: target.name.clone() };
         draft.add_file(Action::Deleted, &target.path, &site)?;
@@ -78,7 +76,7 @@ fn rename(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<(
         fs.sync_dir(&from.dir)?;
         fs.sync_dir(&to.dir)
     };
-    put().map_err(|fault: Fault| match fault {
+    put().inspect_err(|_| history::forget(workspace)).map_err(|fault: Fault| match fault {
         Fault::CrossDevice => fault.at(VERB, &target.given).hint("copy it, then delete the source"),
         fault => fault.at(VERB, &target.given),
     })?;
