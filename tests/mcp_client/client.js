@@ -7,22 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { check } from "./check.js";
 
 const binary = process.argv[2] ?? "paddock";
 const directory = mkdtempSync(join(tmpdir(), "paddock-client-"));
 const workspace = (name) => join(directory, name);
 const client = new Client({ name: "paddock-test", version: "1.0.0" });
-let failed = 0;
-
-async function check(name, body) {
-  try {
-    await body();
-    console.log(`pass ${name}`);
-  } catch (cause) {
-    failed += 1;
-    console.log(`fail ${name}\n${cause.stack}`);
-  }
-}
 
 const call = (name, args, options) => client.callTool({ name, arguments: args }, undefined, options);
 
@@ -130,4 +120,4 @@ try {
   rmSync(directory, { recursive: true });
   rmSync(env.PADDOCK_STATE_DIR, { recursive: true });
 }
-process.exit(failed === 0 ? 0 : 1);
+process.exit();

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { check } from "./check.js";
 
 const binary = process.argv[2] ?? "paddock";
 const reference = fileURLToPath(import.meta.resolve("@modelcontextprotocol/server-filesystem/dist/index.js"));
@@ -134,17 +135,6 @@ async function call(client, top, tool, args) {
 const top = { theirs: workspace("theirs"), ours: workspace("ours") };
 const theirs = await connect(process.execPath, [reference, top.theirs]);
 const ours = await connect(binary, ["mcp", "--root", top.ours, "--state-dir", join(home, "state"), "--dialect", "mcp-filesystem"]);
-let failed = 0;
-
-async function check(name, body) {
-  try {
-    await body();
-    console.log(`pass ${name}`);
-  } catch (cause) {
-    failed += 1;
-    console.log(`fail ${name}\n${cause.stack}`);
-  }
-}
 
 await check("the same tools take the same arguments", async () => {
   const shape = ({ tools }) =>
@@ -190,4 +180,3 @@ for (const [tool, args, why, hold] of DIFFERENT) {
 await theirs.close();
 await ours.close();
 rmSync(home, { recursive: true, force: true });
-process.exitCode = failed === 0 ? 0 : 1;

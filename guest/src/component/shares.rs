@@ -13,6 +13,7 @@ use crate::ops::grep::shares::{Findings, Helper, Lead};
 use crate::policy::Backend;
 use crate::request::{self, Access, Request};
 use crate::response::{Grep, Response};
+use crate::workspace::Workspace;
 
 thread_local! {
     /// The part of this instance in a search, of which it has one in its life.
@@ -21,8 +22,15 @@ thread_local! {
 
 enum Part {
     None,
-    Lead(Box<Lead<'static>>, Option<&'static Call>),
+    Lead(Box<Lead<'static>>, Option<Asked>),
     Helper(Box<Helper<'static>>),
+}
+
+/// The call that a search answers, and where it was made.
+#[derive(Clone, Copy)]
+struct Asked {
+    call: &'static Call,
+    workspace: &'static Workspace<'static>,
 }
 
 impl shares::Guest for Component {
@@ -30,7 +38,8 @@ impl shares::Guest for Component {
         if !is_on_disk() {
             return Some(<Component as search::Guest>::grep(args));
         }
-        let answer = lead(args.lower(), None).transpose()?;
+        let args = forever(args.lower());
+        let answer = surroundings(None).and_then(|workspace| lead(workspace, args, None)).transpose()?;
         Some(answer.map(Lower::lower).map_err(Lower::lower))
     }
 
@@ -80,29 +89,38 @@ pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
         return Some(outcome.unwrap_or_else(Outcome::failed));
     }
     let call = forever(call);
+    let workspace = match surroundings(None) {
+        Ok(workspace) => workspace,
+        Err(error) => return Some(call.outcome(None, Err(error))),
+    };
     let answer = match &call.request {
-        Request::Grep(args) => lead(args.clone(), Some(call)).transpose()?,
+        Request::Grep(args) => lead(workspace, args, Some(Asked { call, workspace })).transpose()?,
         _ => Err(no_part()),
     };
-    Some(call.outcome(surroundings(None).ok(), answer.map(Response::Grep)))
+    Some(call.outcome(Some(workspace), answer.map(Response::Grep)))
 }
 
 /// Ends a call that [`begin`] began.
 pub fn finish() -> Outcome {
     match PART.replace(Part::None) {
-        Part::Lead(lead, Some(call)) => call.outcome(surroundings(None).ok(), Ok(Response::Grep(lead.finish()))),
+        Part::Lead(lead, Some(Asked { call, workspace })) => {
+            call.outcome(Some(workspace), Ok(Response::Grep(lead.finish())))
+        }
         _ => Outcome::failed(no_part()),
     }
 }
 
 /// Begins a search. The answer, where it is all there.
-fn lead(args: request::Grep, call: Option<&'static Call>) -> Result<Option<Grep>> {
-    let (workspace, args) = (surroundings(None)?, forever(args));
+fn lead(
+    workspace: &'static Workspace<'static>,
+    args: &'static request::Grep,
+    asked: Option<Asked>,
+) -> Result<Option<Grep>> {
     let lead = Lead::begin(workspace, args)?;
     if lead.is_over() {
         return Ok(Some(lead.finish()));
     }
-    PART.set(Part::Lead(Box::new(lead), call));
+    PART.set(Part::Lead(Box::new(lead), asked));
     Ok(None)
 }
 
@@ -128,7 +146,7 @@ fn is_on_disk() -> bool {
     policy().is_ok_and(|policy| policy.backend == Backend::Wasi)
 }
 
-fn surroundings(time_ms: Option<u64>) -> Result<&'static crate::workspace::Workspace<'static>> {
+fn surroundings(time_ms: Option<u64>) -> Result<&'static Workspace<'static>> {
     let mut workspace = engine::open(&WasiFs, forever(policy()?), Access::Read)?;
     if let Some(time_ms) = time_ms {
         workspace.set_time_left_ms(time_ms);

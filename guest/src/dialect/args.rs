@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::dialect::spec::{Absent, Param, ParamKind, ToolSpec, nearest};
 use crate::error::{Code, Error, Result};
+use crate::request::Replacement;
 
 /// Arguments that fit their table row.
 pub struct Args {
@@ -94,6 +95,16 @@ impl Args {
     /// A list of objects; empty where it is absent.
     pub fn objects(&self, name: &str) -> Vec<Self> {
         self.items(name).filter_map(Value::as_object).map(|values| Self { values: values.clone() }).collect()
+    }
+
+    /// A list of replacements whose members are called `old` and `new`.
+    pub fn replacements(&self, name: &str, old: &str, new: &str) -> Vec<Replacement> {
+        let replacement = |edit: Self| Replacement {
+            old_text: edit.text(old),
+            new_text: edit.text(new),
+            replace_all: edit.flag("replace_all"),
+        };
+        self.objects(name).into_iter().map(replacement).collect()
     }
 
     /// Fails where both are given.

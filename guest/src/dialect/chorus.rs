@@ -179,12 +179,11 @@ fn write_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
 }
 
 fn patch(args: &Args) -> Result<Request> {
-    let edits = args.objects("patches").into_iter().map(|patch| request::Replacement {
-        old_text: patch.text("find"),
-        new_text: patch.text("replace"),
-        replace_all: false,
-    });
-    Ok(Request::Edit(request::Edit { path: args.text("path"), edits: edits.collect(), ..request::Edit::default() }))
+    Ok(Request::Edit(request::Edit {
+        path: args.text("path"),
+        edits: args.replacements("patches", "find", "replace"),
+        ..request::Edit::default()
+    }))
 }
 
 fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {

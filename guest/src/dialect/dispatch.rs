@@ -172,12 +172,11 @@ fn write_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
 }
 
 fn edit(args: &Args) -> Result<Request> {
-    let edits = args.objects("edits").into_iter().map(|edit| request::Replacement {
-        old_text: edit.text("old_text"),
-        new_text: edit.text("new_text"),
-        replace_all: false,
-    });
-    Ok(Request::Edit(request::Edit { path: args.text("path"), edits: edits.collect(), ..request::Edit::default() }))
+    Ok(Request::Edit(request::Edit {
+        path: args.text("path"),
+        edits: args.replacements("edits", "old_text", "new_text"),
+        ..request::Edit::default()
+    }))
 }
 
 fn edit_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {

@@ -8,7 +8,7 @@ use crate::dialect::Dialect;
 use crate::dialect::answer::{Asked, Failed, Told, take, words};
 use crate::dialect::args::Args;
 use crate::dialect::param::{MAX, choice, optional, required, text, whole};
-use crate::dialect::spec::{Absent, Effect, Output, Shape, ToolSpec};
+use crate::dialect::spec::{Absent, Effect, Output, Param, Shape, ToolSpec};
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::Kind;
 use crate::request::{self, Counting, ListSort, ReadMode, Request};
@@ -51,6 +51,9 @@ const PATCHED: Output = Output::Shape(&Shape::Object(&[
         ])),
     ),
 ]));
+
+const YIELD: Param = whole("yield_time_ms", 0, 600_000, Absent::Whole(250), "Milliseconds to wait for output");
+const MOST_OUTPUT: Param = whole("max_output_tokens", 1, 100_000, Absent::Whole(8_000), "Most output");
 
 const TOOLS: &[ToolSpec] = &[
     ToolSpec {
@@ -136,12 +139,7 @@ const TOOLS: &[ToolSpec] = &[
         name: "exec_command",
         title: "Start a command",
         description: "Start a command on a terminal. Off unless the host enables commands.",
-        params: &[
-            required("cmd", "The command"),
-            optional("workdir", "Where to run it"),
-            whole("yield_time_ms", 0, 600_000, Absent::Whole(250), "Milliseconds to wait for output"),
-            whole("max_output_tokens", 1, 100_000, Absent::Whole(8_000), "Most output"),
-        ],
+        params: &[required("cmd", "The command"), optional("workdir", "Where to run it"), YIELD, MOST_OUTPUT],
         effect: Effect::Replaces { idempotent: false },
         request: command,
         answer: no_command,
@@ -154,8 +152,8 @@ const TOOLS: &[ToolSpec] = &[
         params: &[
             required("session_id", "What exec_command said"),
             text("chars", "", "What to write"),
-            whole("yield_time_ms", 0, 600_000, Absent::Whole(250), "Milliseconds to wait for output"),
-            whole("max_output_tokens", 1, 100_000, Absent::Whole(8_000), "Most output"),
+            YIELD,
+            MOST_OUTPUT,
         ],
         effect: Effect::Replaces { idempotent: false },
         request: command,

@@ -318,14 +318,9 @@ fn many_answer(asked: &Asked<'_>, _: Result<Response>) -> Result<Told> {
 }
 
 fn edit(args: &Args) -> Result<Request> {
-    let edits = args.objects("edits").into_iter().map(|edit| request::Replacement {
-        old_text: edit.text("oldText"),
-        new_text: edit.text("newText"),
-        replace_all: false,
-    });
     Ok(Request::Edit(request::Edit {
         path: args.text("path"),
-        edits: edits.collect(),
+        edits: args.replacements("edits", "oldText", "newText"),
         dry_run: args.flag("dryRun"),
         is_loose: true,
         context: Some(DIFF_CONTEXT),

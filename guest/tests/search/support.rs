@@ -1,7 +1,7 @@
 use paddock_guest::fs::memory::MemoryFs;
 use paddock_guest::fs::{Dir, Fault, Filesystem, Open, Time};
 use paddock_guest::policy::Policy;
-use paddock_guest::request::{Glob, GrepOutput, LetterCase, List, ListSort, Request};
+use paddock_guest::request::{Glob, List, Request};
 use paddock_guest::response::Response;
 use paddock_guest::workspace::Workspace;
 
@@ -50,35 +50,11 @@ pub fn glob(pattern: &str) -> Glob {
 }
 
 pub fn list() -> List {
-    List {
-        path: ".".to_owned(),
-        depth: 1,
-        pattern: None,
-        include_hidden: false,
-        include_ignored: false,
-        sort: ListSort::Name,
-        limit: 200,
-        cursor: None,
-    }
+    List::of(".".to_owned())
 }
 
 pub fn search(pattern: &str) -> paddock_guest::request::Grep {
-    paddock_guest::request::Grep {
-        pattern: pattern.to_owned(),
-        path: ".".to_owned(),
-        glob: None,
-        fixed: false,
-        letter_case: LetterCase::Sensitive,
-        multiline: false,
-        before: 0,
-        after: 0,
-        output: GrepOutput::Content,
-        limit: 100,
-        max_per_file: None,
-        include_hidden: false,
-        include_ignored: false,
-        cursor: None,
-    }
+    paddock_guest::request::Grep::of(pattern.to_owned())
 }
 
 pub fn globbed(fs: &dyn Filesystem, args: Glob) -> paddock_guest::response::Glob {

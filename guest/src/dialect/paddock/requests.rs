@@ -38,14 +38,9 @@ pub fn read_many(args: &Args) -> Result<Request> {
 }
 
 pub fn edit(args: &Args) -> Result<Request> {
-    let edits = args.objects("edits").into_iter().map(|edit| request::Replacement {
-        old_text: edit.text("old_text"),
-        new_text: edit.text("new_text"),
-        replace_all: edit.flag("replace_all"),
-    });
     Ok(Request::Edit(request::Edit {
         path: args.text("path"),
-        edits: edits.collect(),
+        edits: args.replacements("edits", "old_text", "new_text"),
         if_match: args.opt_text("if_match"),
         dry_run: args.flag("dry_run"),
         ..request::Edit::default()
