@@ -113,7 +113,7 @@ fn shown(times: &[Duration]) -> String {
 }
 
 fn workspace(dir: &Path) -> Workspace {
-    let limits = Limits { max_memory_bytes: Some(GUEST_BYTES), max_time_ms: Some(120_000), ..Limits::default() };
+    let limits = Limits { max_memory_bytes: GUEST_BYTES, max_time_ms: 120_000, ..Limits::default() };
     Workspace::builder().root(dir).no_state_dir().limits(limits).build().expect("the directory is there")
 }
 

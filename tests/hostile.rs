@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Guest memory that has to be enough for everything here.
-const MEMORY: usize = 64 << 20;
+const MEMORY: u64 = 64 << 20;
 /// Time that has to be enough for a call.
 const QUICK: Duration = Duration::from_secs(2);
 /// A user who can read no other's directory, as root can.
@@ -44,7 +44,7 @@ struct Tree {
 impl Tree {
     fn new() -> Self {
         let directory = TempDir::new().unwrap();
-        let limits = Limits { max_memory_bytes: Some(MEMORY), ..Limits::default() };
+        let limits = Limits { max_memory_bytes: MEMORY, ..Limits::default() };
         let policy = Policy { limits, ..Policy::default() };
         let workspace = Workspace::builder().root(directory.path()).no_state_dir().policy(policy).build().unwrap();
         // Compiling the component is no part of what is measured.

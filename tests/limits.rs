@@ -72,7 +72,7 @@ fn memory_is_limited_from_the_start_and_on_the_way() {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("a.txt"), vec![b'a'; 9 << 20]).unwrap();
     for bytes in [64 << 10, 8 << 20] {
-        let limits = Limits { max_memory_bytes: Some(bytes), ..Limits::default() };
+        let limits = Limits { max_memory_bytes: bytes, ..Limits::default() };
         let workspace = Workspace::builder().root(directory.path()).limits(limits).no_state_dir().build().unwrap();
         let outcome =
             workspace.call("edit_file", r#"{"path": "a.txt", "edits": [{"old_text": "b", "new_text": "c"}]}"#);
@@ -83,7 +83,7 @@ fn memory_is_limited_from_the_start_and_on_the_way() {
 
 #[test]
 fn a_workspace_in_memory_says_that_it_is_gone() {
-    let limits = Limits { max_memory_bytes: Some(16 << 20), ..Limits::default() };
+    let limits = Limits { max_memory_bytes: 16 << 20, ..Limits::default() };
     let workspace = Workspace::memory(Policy { limits, ..Policy::default() }).unwrap();
     let write = |name: u32| workspace.write(&WriteArgs::new(format!("{name}.txt"), "a".repeat(4 << 20)));
     let failed = (0..8).find_map(|name| write(name).err()).expect("16 MiB hold no 32 MiB");

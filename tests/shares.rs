@@ -141,7 +141,7 @@ fn what_was_found_before_the_time_was_up_is_kept() {
     let _alone = alone();
     let top = tempfile::tempdir().unwrap();
     slow_tree(top.path());
-    let limits = Limits { max_time_ms: Some(1_000), ..Limits::default() };
+    let limits = Limits { max_time_ms: 1_000, ..Limits::default() };
     let hurried = Workspace::builder().root(top.path()).no_state_dir().threads(4).limits(limits).build().unwrap();
     let started = Instant::now();
     let outcome = hurried.call("grep", r#"{"pattern": "needle", "output": "files"}"#);
@@ -177,7 +177,7 @@ fn a_search_that_runs_out_of_time_goes_on_where_it_was() {
     tree(top.path());
     let arguments = json!({"pattern": "needle", "output": "count", "limit": 10_000});
     let all = pages(&workspace(top.path(), 1), &arguments);
-    let limits = Limits { max_time_ms: Some(60), ..Limits::default() };
+    let limits = Limits { max_time_ms: 60, ..Limits::default() };
     let hurried = Workspace::builder().root(top.path()).no_state_dir().threads(4).limits(limits).build().unwrap();
     let counts = |pages: &[String]| {
         let pages = pages.iter().map(|page| serde_json::from_str::<Value>(page).unwrap());
@@ -192,7 +192,7 @@ fn a_short_call_waits_for_no_search() {
     let _alone = alone();
     let top = tempfile::tempdir().unwrap();
     slow_tree(top.path());
-    let limits = Limits { max_time_ms: Some(1_500), ..Limits::default() };
+    let limits = Limits { max_time_ms: 1_500, ..Limits::default() };
     let is_over = std::sync::atomic::AtomicBool::new(false);
     let mut times: Vec<Duration> = std::thread::scope(|scope| {
         for _ in 0..16 {

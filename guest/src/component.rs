@@ -50,7 +50,7 @@ impl tools::Guest for Component {
     }
 
     fn call(dialect: String, name: String, arguments: String) -> tools::Outcome {
-        let outcome = with_fs(|fs, policy| Ok(engine::call(fs, policy, &dialect, &name, &arguments)));
+        let outcome = with_fs(&dialect, |fs, policy| Ok(engine::call(fs, policy, &dialect, &name, &arguments)));
         outcome.unwrap_or_else(engine::Outcome::failed).lower()
     }
 
@@ -191,9 +191,10 @@ impl session::Guest for Component {
 
 /// Does what a typed function asks; `take` takes the answer out of its variant.
 fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::result::Result<T, types::Error> {
-    let answer = with_fs(|fs, policy| engine::run(fs, policy, &request)).and_then(|(response, _changes)| {
-        take(response).ok_or_else(|| Error::new(Code::Io, "an operation gave another operation's answer"))
-    });
+    let answer =
+        with_fs(NO_DIALECT, |fs, policy| engine::run(fs, policy, &request)).and_then(|(response, _changes)| {
+            take(response).ok_or_else(|| Error::new(Code::Io, "an operation gave another operation's answer"))
+        });
     answer.map_err(Lower::lower)
 }
 
@@ -201,9 +202,9 @@ fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::re
 const FIRST_GROWTH_BYTES: usize = 512 * 1024;
 
 /// Calls with the file system that the policy names.
-fn with_fs<T>(call: impl FnOnce(&dyn Filesystem, &Policy) -> Result<T>) -> Result<T> {
+fn with_fs<T>(dialect: &str, call: impl FnOnce(&dyn Filesystem, &Policy) -> Result<T>) -> Result<T> {
     first_growth();
-    let policy = policy()?;
+    let policy = policy(dialect)?;
     match policy.backend {
         Backend::Wasi => call(&WasiFs, &policy),
         Backend::Memory => MEMORY.with(|memory| call(memory, &policy)),
@@ -214,16 +215,17 @@ fn first_growth() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(FIRST_GROWTH_BYTES)));
 }
 
-/// What the host allows.
-fn policy() -> Result<Policy> {
-    match std::env::var("PADDOCK_POLICY") {
-        Ok(json) => Policy::parse(&json),
-        Err(_) => Ok(Policy::default()),
-    }
+/// Whose defaults a typed function has.
+const NO_DIALECT: &str = "paddock";
+
+/// What the host allows to a call in `dialect`.
+fn policy(dialect: &str) -> Result<Policy> {
+    let json = std::env::var("PADDOCK_POLICY");
+    Policy::parse(json.as_deref().unwrap_or("{}"), dialect)
 }
 
 fn with_memory<T>(call: impl FnOnce(&MemoryFs) -> Result<T>) -> Result<T> {
-    with_fs(|_, policy| match policy.backend {
+    with_fs(NO_DIALECT, |_, policy| match policy.backend {
         Backend::Memory => MEMORY.with(call),
         Backend::Wasi => Err(Error::new(Code::Io, "only the memory backend has a tree to load and save")
             .hint("the host has to set `\"backend\": \"memory\"` in the policy")),

@@ -19,7 +19,6 @@ pub mod dialect;
 pub mod engine;
 pub mod error;
 pub mod fs;
-pub mod limits;
 pub mod ops;
 pub mod patch;
 pub mod policy;

@@ -1,41 +1,65 @@
-//! What the host allows, as `PADDOCK_POLICY` tells it: JSON with every field
-//! optional. Rights are the host's preopens; the policy refuses early and
-//! explains, and sets the limits.
+//! What the host allows, as `PADDOCK_POLICY` tells it: the policy's own
+//! settings and, beside them, what the host is and has. Rights are the host's
+//! preopens; the policy refuses early and explains, and sets the limits.
+
+use std::ops::{Deref, DerefMut};
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+pub use paddock_policy::{Access as RootAccess, Approval, Backups, HardLinks, Limits};
 
 use crate::error::{Code, Error, Result};
-use crate::limits::Limits;
 
-/// What the host allows.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// What the host allows, is and has; every part may be left out.
+#[derive(Clone, Debug, Default)]
 pub struct Policy {
-    /// Which file system serves.
+    /// What tools may do.
+    pub rules: paddock_policy::Policy,
+    /// Which file system serves: `backend`.
     pub backend: Backend,
-    /// What is to be known of each preopen, by its guest path.
+    /// What is to be known of each preopen, by its guest path: `roots`.
     pub roots: Vec<RootPolicy>,
-    /// Nothing may be changed in any root.
-    pub read_only: bool,
-    /// What a change does to a file that has other hard links.
-    pub hard_links: HardLinks,
-    /// Protected paths, such as `.git/` and `.vscode/`, may be changed.
-    pub allow_protected: bool,
-    /// What is kept of what calls change.
-    pub backups: Backups,
-    /// Sizes, counts and times.
-    pub limits: Limits,
-    /// What the host does beyond WASI.
+    /// What the host does beyond WASI: `host`.
     pub host: HostPolicy,
 }
 
 impl Policy {
-    /// Reads the policy's JSON.
-    pub fn parse(json: &str) -> Result<Self> {
-        serde_json::from_str(json).map_err(|cause| {
+    /// Reads the policy's JSON, for a call in `dialect`, which may have defaults of its own.
+    pub fn parse(json: &str, dialect: &str) -> Result<Self> {
+        Self::read(json, dialect).map_err(|cause| {
             Error::new(Code::InvalidArgument, format!("cannot read PADDOCK_POLICY: {cause}"))
                 .hint("the host has to set it to the JSON object that the documentation shows, or leave it unset")
         })
+    }
+
+    fn read(json: &str, dialect: &str) -> serde_json::Result<Self> {
+        let mut settings: Map<String, Value> = serde_json::from_str(json)?;
+        Ok(Self {
+            backend: take(&mut settings, "backend")?,
+            roots: take(&mut settings, "roots")?,
+            host: take(&mut settings, "host")?,
+            rules: paddock_policy::Policy::new(settings, dialect)?,
+        })
+    }
+}
+
+fn take<T: DeserializeOwned + Default>(settings: &mut Map<String, Value>, name: &str) -> serde_json::Result<T> {
+    settings.remove(name).map_or_else(|| Ok(T::default()), serde_json::from_value)
+}
+
+impl Deref for Policy {
+    type Target = paddock_policy::Policy;
+
+    fn deref(&self) -> &Self::Target {
+        &self.rules
+    }
+}
+
+impl DerefMut for Policy {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.rules
     }
 }
 
@@ -64,55 +88,15 @@ pub struct RootPolicy {
     pub access: RootAccess,
 }
 
-/// Rights on a root.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RootAccess {
-    /// Look, and change nothing.
-    ReadOnly,
-    /// Look and change.
-    #[default]
-    ReadWrite,
-}
-
-/// What a change does to a file that has other hard links, which may lie outside the workspace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HardLinks {
-    /// Replaces this name's file; the other names keep the old content.
-    #[default]
-    Break,
-    /// Writes through, so that every name has the new content.
-    Keep,
-    /// Fails.
-    Refuse,
-}
-
-/// What is kept of what calls change, in the state directory that the host preopens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Backups {
-    /// Whether anything is.
-    pub enabled: bool,
-    /// The most calls; the oldest go first.
-    pub max_count: u64,
-    /// Days after which a backup goes.
-    pub max_days: u64,
-    /// Bytes of all backups together. What one call removes beyond them is not kept, and the result says so.
-    pub max_bytes: u64,
-}
-
-impl Default for Backups {
-    fn default() -> Self {
-        Self { enabled: true, max_count: 100, max_days: 30, max_bytes: 64 * 1024 * 1024 }
-    }
-}
-
 /// What the host does beyond WASI.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HostPolicy {
     /// At a rename of a temporary file over an existing one, the host gives the
     /// new one the old one's mode bits, owner and extended attributes.
     pub carries_modes: bool,
+    /// The host's own files, by absolute path: kept from every tool where a root holds them.
+    pub private: Vec<String>,
+    /// The key with which the host signs approvals, in hexadecimal. Without one, it cannot ask anybody.
+    pub approval_key: Option<String>,
 }

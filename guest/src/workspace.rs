@@ -2,11 +2,14 @@
 //! behind them, for one call.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
 
 use crate::error::{Code, Error, Result, printable};
+use crate::fs::barred::{Barred, Denial};
 use crate::fs::place::Place;
+use crate::fs::resolve::denied;
 use crate::fs::{Dir, Fault, File, Filesystem, Kind, Open, Stat};
 use crate::policy::{Policy, RootAccess};
 use crate::response::Change;
@@ -45,6 +48,8 @@ pub struct Root {
     pub dir: Dir,
     /// Whether it may be changed.
     pub writable: bool,
+    /// What the policy keeps from every tool there.
+    pub barred: Option<Rc<Barred>>,
 }
 
 impl<'a> Workspace<'a> {
@@ -58,9 +63,11 @@ impl<'a> Workspace<'a> {
             .map(|(index, preopen)| {
                 let known = policy.roots.iter().find(|root| root.guest == preopen.guest_path);
                 let absolute = Some(preopen.guest_path.clone()).filter(|path| path.starts_with('/'));
+                let names: Vec<_> = absolute.into_iter().chain(known.and_then(|root| root.host.clone())).collect();
                 Root {
+                    barred: Barred::of(policy, &names).map(Rc::new),
                     label: if index == 0 { String::new() } else { preopen.guest_path.clone() },
-                    names: absolute.into_iter().chain(known.and_then(|root| root.host.clone())).collect(),
+                    names,
                     dir: preopen.dir,
                     writable: !policy.read_only && known.is_none_or(|root| root.access == RootAccess::ReadWrite),
                 }
@@ -187,6 +194,15 @@ impl<'a> Workspace<'a> {
                 .hint("leave it as it is, or ask the person who runs this to change it"));
         }
         Ok(())
+    }
+
+    /// Refuses to give a file the name of `place` where the policy allows no file with its extension.
+    pub fn check_new_file(&self, place: &Place, verb: &str) -> Result<()> {
+        let barred = self.roots.get(place.root).and_then(|root| root.barred.as_ref());
+        match barred.is_some_and(|barred| barred.bars_file(&place.name)) {
+            true => Err(denied(Denial::Extension, &place.given, verb)),
+            false => Ok(()),
+        }
     }
 
     /// The failure of a call that would have to hold too large a file.

@@ -126,7 +126,9 @@ fn scenarios() -> Vec<Scenario> {
 }
 
 fn policies() -> [Policy; 2] {
-    let policy = |carries_modes| Policy::parse(&format!(r#"{{"host":{{"carries_modes":{carries_modes}}}}}"#)).unwrap();
+    let policy = |carries_modes| {
+        Policy::parse(&format!(r#"{{"host":{{"carries_modes":{carries_modes}}}}}"#), "paddock").unwrap()
+    };
     [policy(true), policy(false)]
 }
 

@@ -65,7 +65,7 @@ pub fn run(case: &Case, backend: Backend) -> Result<Observed> {
 fn memory(case: &Case) -> Result<Observed> {
     let mut policy = case.policy.clone();
     policy.as_object_mut().context("`policy` is not an object")?.insert("backend".to_owned(), json!("memory"));
-    let policy = Policy::parse(&policy.to_string())?;
+    let policy = Policy::parse(&policy.to_string(), "paddock")?;
     let now = || Time { seconds: NOW, nanoseconds: 0 };
     let fs = MemoryFs::new(&["/workspace", STATE_GUEST_PATH], now, 0);
     archive::load(&fs, &tree::pack(&absolute(case, &Names::in_memory())?)?)?;

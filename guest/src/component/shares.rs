@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::bindings::exports::paddock::files::{search, shares, types};
 use super::convert::Lower;
-use super::{Component, policy};
+use super::{Component, NO_DIALECT, policy};
 use crate::dialect::call::Call;
 use crate::engine::{self, Outcome};
 use crate::error::{Code, Error, Result};
@@ -39,7 +39,7 @@ impl shares::Guest for Component {
             return Some(<Component as search::Guest>::grep(args));
         }
         let args = forever(args.lower());
-        let answer = surroundings(None).and_then(|workspace| lead(workspace, args, None)).transpose()?;
+        let answer = surroundings(NO_DIALECT, None).and_then(|workspace| lead(workspace, args, None)).transpose()?;
         Some(answer.map(Lower::lower).map_err(Lower::lower))
     }
 
@@ -85,11 +85,11 @@ pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
         Err(outcome) => return Some(*outcome),
     };
     if !matches!(call.request, Request::Grep(_)) || !is_on_disk() {
-        let outcome = super::with_fs(|fs, policy| Ok(engine::made(fs, policy, &call)));
+        let outcome = super::with_fs(dialect, |fs, policy| Ok(engine::made(fs, policy, &call)));
         return Some(outcome.unwrap_or_else(Outcome::failed));
     }
     let call = forever(call);
-    let workspace = match surroundings(None) {
+    let workspace = match surroundings(dialect, None) {
         Ok(workspace) => workspace,
         Err(error) => return Some(call.outcome(None, Err(error))),
     };
@@ -124,8 +124,9 @@ fn lead(
     Ok(None)
 }
 
+/// A helper looks only where its leader sends it, so the leader's dialect decides what is barred.
 fn enlist(args: request::Grep, time_ms: u64) -> Result<()> {
-    let (workspace, args) = (surroundings(Some(time_ms))?, forever(args));
+    let (workspace, args) = (surroundings(NO_DIALECT, Some(time_ms))?, forever(args));
     PART.set(Part::Helper(Box::new(Helper::enlist(workspace, args)?)));
     Ok(())
 }
@@ -143,11 +144,11 @@ fn no_part() -> Error {
 }
 
 fn is_on_disk() -> bool {
-    policy().is_ok_and(|policy| policy.backend == Backend::Wasi)
+    policy(NO_DIALECT).is_ok_and(|policy| policy.backend == Backend::Wasi)
 }
 
-fn surroundings(time_ms: Option<u64>) -> Result<&'static Workspace<'static>> {
-    let mut workspace = engine::open(&WasiFs, forever(policy()?), Access::Read)?;
+fn surroundings(dialect: &str, time_ms: Option<u64>) -> Result<&'static Workspace<'static>> {
+    let mut workspace = engine::open(&WasiFs, forever(policy(dialect)?), Access::Read)?;
     if let Some(time_ms) = time_ms {
         workspace.set_time_left_ms(time_ms);
     }

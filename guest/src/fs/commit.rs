@@ -181,6 +181,9 @@ fn take_back(
 fn check(workspace: &Workspace<'_>, verb: &str, change: &FileChange) -> Result<()> {
     for place in [Some(&change.place), change.to.as_ref()].into_iter().flatten() {
         workspace.check_change(place, verb)?;
+        if place.stat.is_none() {
+            workspace.check_new_file(place, verb)?;
+        }
         if place.is_root() {
             return Err(place.not_a_file(verb, Kind::Directory));
         }

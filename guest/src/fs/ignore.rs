@@ -11,6 +11,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::error::{Code, Error, Result};
+use crate::fs::barred::{Barred, Denial};
 use crate::fs::{Dir, DirEntry, Fault, Filesystem, FsResult, Kind, Open, protect};
 use crate::workspace::READ_SIZE;
 
@@ -22,21 +23,35 @@ const MAX_RULE_BYTES: usize = 128 * 1024;
 /// Bytes of all files of one name that apply to a path. Compiled they can take sixty times that.
 const MAX_STACK_BYTES: usize = 2 * MAX_RULE_BYTES;
 
-/// `.agentignore` rules from a root down to a directory. The rule that decides
-/// is the last that matches in the deepest file that has one.
+/// What no tool may touch: `.agentignore` rules from a root down to a directory,
+/// and what the policy bars. The rule that decides is the last that matches in
+/// the deepest file that has one.
 ///
 /// Letter case counts in a negated rule only, and spellings that some file
 /// system folds to a denied name are denied too: what is meant to stay secret
 /// must not depend on where the workspace is mounted.
 #[derive(Clone, Default)]
-pub struct Secrets(Stack);
+pub struct Secrets {
+    rules: Stack,
+    barred: Option<Rc<Barred>>,
+}
 
 impl Secrets {
+    /// Those of a root in which this is barred, before any directory was entered.
+    pub fn new(barred: Option<Rc<Barred>>) -> Self {
+        Self { rules: Stack::default(), barred }
+    }
+
+    /// Adds the directory `name`, which is not there, and so has no rules.
+    pub fn enter_missing(&mut self, name: &str) {
+        self.rules.push(name, None, 0);
+    }
+
     /// Adds the rules of the directory `name`, which `dir` is. Rules that
     /// cannot be read or do not parse deny the whole directory: this fails.
     pub fn enter(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<()> {
         let (rules, size) = self.load(name, dir, fs)?;
-        self.0.push(name, rules, size);
+        self.rules.push(name, rules, size);
         Ok(())
     }
 
@@ -45,32 +60,42 @@ impl Secrets {
         if entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(SECRETS_FILE)) {
             return self.enter(name, dir, fs);
         }
-        self.0.push(name, None, 0);
+        self.rules.push(name, None, 0);
         Ok(())
     }
 
     /// Drops the rules of the last directory entered.
     pub fn leave(&mut self) {
-        self.0.pop();
+        self.rules.pop();
     }
 
-    /// Whether the rules keep `name`, an entry of the last directory entered, from every tool.
-    pub fn denies(&self, name: &str, is_dir: bool) -> bool {
-        if self.0.is_empty() {
+    /// Whether `name`, an entry of the last directory entered, is kept from every tool.
+    pub fn denies(&self, name: &str, kind: Kind) -> bool {
+        self.denial(name, kind).is_some()
+    }
+
+    /// Why `name`, an entry of the last directory entered, is kept from every tool.
+    pub fn denial(&self, name: &str, kind: Kind) -> Option<Denial> {
+        let barred = self.barred.as_ref().and_then(|barred| barred.bars(&self.rules.path, name, kind));
+        barred.or_else(|| self.is_secret(name, kind == Kind::Directory).then_some(Denial::Secret))
+    }
+
+    fn is_secret(&self, name: &str, is_dir: bool) -> bool {
+        if self.rules.is_empty() {
             return false;
         }
         let plain = protect::visible(name);
-        self.0.verdict(name, is_dir) == Some(Verdict::Out)
-            || (plain != name && self.0.verdict(&plain, is_dir) == Some(Verdict::Out))
+        self.rules.verdict(name, is_dir) == Some(Verdict::Out)
+            || (plain != name && self.rules.verdict(&plain, is_dir) == Some(Verdict::Out))
     }
 
     fn load(&self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<(Option<Rc<Gitignore>>, usize)> {
         let refuse = |cause: String| {
-            let file = format!("{}{}{SECRETS_FILE}", self.0.below(name), if name.is_empty() { "" } else { "/" });
+            let file = format!("{}{}{SECRETS_FILE}", self.rules.below(name), if name.is_empty() { "" } else { "/" });
             Error::at(Code::Denied, "apply the rules in", &file, cause)
                 .hint("nothing in that directory can be used until a person has repaired the file")
         };
-        let text = match read_rules(dir, SECRETS_FILE, fs, self.0.room()) {
+        let text = match read_rules(dir, SECRETS_FILE, fs, self.rules.room()) {
             Ok(None) => return Ok((None, 0)),
             Ok(Some(text)) => text,
             Err(Fault::NotRegular) => return Err(refuse("it is not a regular file".to_owned())),

@@ -10,6 +10,7 @@ use std::any::Any;
 use std::rc::Rc;
 
 pub mod archive;
+pub mod barred;
 pub mod commit;
 pub mod history;
 pub mod ignore;

@@ -14,7 +14,7 @@ pub struct Place {
     pub dir: Dir,
     /// The directories passed below the root, each with its name and handle; `dir` is the last.
     pub trail: Vec<(String, Dir)>,
-    /// `.agentignore` rules from the root down to `dir`.
+    /// What no tool may touch, from the root down to `dir`.
     pub secrets: Secrets,
     /// Directories between `dir` and `name` that do not exist.
     pub missing: Vec<String>,
@@ -83,7 +83,7 @@ impl Place {
         let mut scored: Vec<_> = listing
             .entries
             .into_iter()
-            .filter(|entry| !self.secrets.denies(&entry.name, entry.kind == Kind::Directory))
+            .filter(|entry| !self.secrets.denies(&entry.name, entry.kind))
             .map(|entry| (crate::text::similarity(&wanted.to_lowercase(), &entry.name.to_lowercase()), entry.name))
             .filter(|(score, _)| *score >= 0.6)
             .collect();

@@ -36,7 +36,7 @@ pub fn protected(path: &str) -> Option<&str> {
 }
 
 /// Case folded, and without what HFS+ and NTFS ignore.
-fn fold(name: &str) -> String {
+pub fn fold(name: &str) -> String {
     // Through upper case, so that `ſ` and the Kelvin sign become ASCII too.
     visible(name).chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }

@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::error::{Code, Error, Result};
+use crate::fs::barred::Denial;
 use crate::fs::ignore::Secrets;
 use crate::fs::place::Place;
 use crate::fs::{Dir, Fault, Kind, Stat};
@@ -87,7 +88,7 @@ struct Resolution<'w> {
     root: usize,
     /// Directories passed below the root, each with its name and handle.
     trail: Vec<(String, Dir)>,
-    /// `.agentignore` rules from the root down to the last of `trail`.
+    /// What no tool may touch, from the root down to the last of `trail` and `missing`.
     secrets: Secrets,
     /// Names at the end of the path that do not exist.
     missing: Vec<String>,
@@ -123,8 +124,9 @@ impl<'w> Resolution<'w> {
     fn start(&mut self, root: usize) -> Result<()> {
         self.root = root;
         self.trail.clear();
-        self.secrets = Secrets::default();
-        let dir = self.top()?.dir.clone();
+        let top = self.top()?;
+        self.secrets = Secrets::new(top.barred.clone());
+        let dir = top.dir.clone();
         self.secrets.enter("", &dir, self.workspace.fs).map_err(|error| self.blame(error))
     }
 
@@ -144,18 +146,17 @@ impl<'w> Resolution<'w> {
                 continue;
             }
             if !self.missing.is_empty() {
-                self.missing.push(name);
+                self.miss(name)?;
                 continue;
             }
             let stat = match self.workspace.fs.stat(self.dir()?, &name) {
                 Err(Fault::NotFound) => {
-                    self.check_secret(&name, false)?;
-                    self.missing.push(name);
+                    self.miss(name)?;
                     continue;
                 }
                 other => other.map_err(|fault| self.fault(&fault))?,
             };
-            self.check_secret(&name, stat.kind == Kind::Directory)?;
+            self.check_denied(&name, stat.kind)?;
             let is_last = self.ahead.is_empty();
             match stat.kind {
                 // A slash after the name must not turn a call on the link into one on what it names.
@@ -169,8 +170,20 @@ impl<'w> Resolution<'w> {
         self.finish()
     }
 
+    /// Passes a name that is not there: it can become a directory and, as the last, anything.
+    fn miss(&mut self, name: String) -> Result<()> {
+        self.check_denied(&name, Kind::Directory)?;
+        if self.ahead.is_empty() {
+            self.check_denied(&name, Kind::Other)?;
+        }
+        self.secrets.enter_missing(&name);
+        self.missing.push(name);
+        Ok(())
+    }
+
     /// The path has been walked to its end without meeting a last file.
     fn finish(mut self) -> Result<Place> {
+        self.missing.iter().for_each(|_| self.secrets.leave());
         if let Some(name) = self.missing.pop() {
             return self.place(name, None);
         }
@@ -263,12 +276,11 @@ impl<'w> Resolution<'w> {
         Ok(())
     }
 
-    fn check_secret(&self, name: &str, is_dir: bool) -> Result<()> {
-        if self.secrets.denies(name, is_dir) {
-            return Err(Error::at(Code::Denied, self.verb, self.given, "`.agentignore` keeps it from every tool")
-                .hint("do without it, or ask the person who runs this"));
+    fn check_denied(&self, name: &str, kind: Kind) -> Result<()> {
+        match self.secrets.denial(name, kind) {
+            Some(denial) => Err(denied(denial, self.given, self.verb)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn slash_after_link(&self) -> Error {
@@ -300,6 +312,11 @@ impl<'w> Resolution<'w> {
         error.path = Some(self.given.to_owned());
         error
     }
+}
+
+/// The failure of a call on what is kept from every tool.
+pub fn denied(denial: Denial, path: &str, verb: &str) -> Error {
+    Error::at(Code::Denied, verb, path, denial.cause()).hint("do without it, or ask the person who runs this")
 }
 
 /// Refuses what cannot be a path on every host: hosts disagree on what a backslash means.

@@ -18,7 +18,7 @@ pub struct Survey {
     pub directories: u64,
     /// Size of the files, in bytes.
     pub bytes: u64,
-    /// Entries that `.agentignore` keeps from every tool.
+    /// Entries that `.agentignore` or the policy keeps from every tool.
     pub denied: u64,
     /// FIFOs, sockets and devices.
     pub special: u64,
@@ -49,7 +49,7 @@ pub fn survey(workspace: &Workspace<'_>, place: &Place, verb: &str, most: u64, d
         survey.unnamed += listing.unnamed;
         for entry in listing.entries {
             survey.protected += u64::from(protected(&entry.name).is_some());
-            if secrets.denies(&entry.name, entry.kind == Kind::Directory) {
+            if secrets.denies(&entry.name, entry.kind) {
                 survey.denied += 1;
                 continue;
             }
@@ -82,7 +82,7 @@ pub fn survey(workspace: &Workspace<'_>, place: &Place, verb: &str, most: u64, d
 impl Survey {
     /// Refuses to `verb` a tree that holds what no tool may know of.
     pub fn refuse_denied(&self, place: &Place, verb: &str) -> Result<()> {
-        let cause = || format!("`.agentignore` keeps {} entries in it from every tool", self.denied);
+        let cause = || format!("`.agentignore` or the policy keeps {} entries in it from every tool", self.denied);
         refuse(self.denied > 0, Code::Denied, place, verb, cause)
     }
 
@@ -160,7 +160,7 @@ pub fn copy(workspace: &Workspace<'_>, from: &Dir, secrets: &Secrets, to: &Site,
     let mut ahead = vec![(from.clone(), top, secrets.clone(), depth)];
     while let Some((from, to, secrets, depth)) = ahead.pop() {
         for entry in fs.list(&from)?.entries {
-            if secrets.denies(&entry.name, entry.kind == Kind::Directory) {
+            if secrets.denies(&entry.name, entry.kind) {
                 continue;
             }
             let source = Site { dir: from.clone(), name: entry.name.clone() };

@@ -286,12 +286,12 @@ impl<'w> Walk<'w> {
         }
     }
 
-    fn left_out(&self, name: &str, is_dir: bool) -> Option<Reason> {
+    fn left_out(&self, name: &str, kind: Kind) -> Option<Reason> {
         let own_state = self.is_root && self.frames.len() == 1 && name == STATE_NAME;
         if own_state || is_temporary(name) {
             return Some(Reason::Own);
         }
-        if self.secrets.denies(name, is_dir) {
+        if self.secrets.denies(name, kind) {
             return Some(Reason::Denied);
         }
         if !self.options.hidden.shows(name) {
@@ -302,7 +302,7 @@ impl<'w> Walk<'w> {
             return Some(Reason::Own);
         }
         let rules = self.rules.as_ref()?;
-        (name == GIT_NAME || rules.excludes(name, is_dir)).then_some(Reason::Ignored)
+        (name == GIT_NAME || rules.excludes(name, kind == Kind::Directory)).then_some(Reason::Ignored)
     }
 
     fn count(&mut self, reason: Reason) {
@@ -351,7 +351,7 @@ impl Iterator for Walk<'_> {
                 self.position.clone_from(&self.path);
                 self.position.push_str(&name);
             }
-            if let Some(reason) = self.left_out(&name, kind == Kind::Directory) {
+            if let Some(reason) = self.left_out(&name, kind) {
                 if !passed {
                     self.count(reason);
                 }

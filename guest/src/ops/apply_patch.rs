@@ -615,7 +615,8 @@ mod tests {
 
     #[test]
     fn one_file_under_two_hard_links_that_are_written_through_is_refused() {
-        let policy = Policy { hard_links: HardLinks::Keep, ..Policy::default() };
+        let mut policy = Policy::default();
+        policy.hard_links = HardLinks::Keep;
         let fs = filesystem(&[("a", b"1\n2\n")]);
         let (dir, name) = enter(&fs, "a");
         fs.link(&dir, name, &dir, "b").unwrap();

@@ -65,6 +65,9 @@ pub fn ends(workspace: &Workspace<'_>, args: &request::Transfer, verb: &str) -> 
         return Err(Error::at(Code::InvalidPath, verb, &args.source, "it is the workspace itself"));
     }
     workspace.check_change(&target, verb)?;
+    if stat.kind != Kind::Directory {
+        workspace.check_new_file(&target, verb)?;
+    }
     let inside = target.path.strip_prefix(&source.path);
     if inside.is_some_and(|rest| rest.is_empty() || (stat.kind == Kind::Directory && rest.starts_with('/'))) {
         let cause = format!("`{}` is the source itself, or inside it", printable(&target.path));
@@ -110,7 +113,7 @@ fn check_link(workspace: &Workspace<'_>, source: &Place, target: &Place, verb: &
     let path = if said.starts_with('/') { said } else { format!("{above}/{said}") };
     match workspace.resolve(&path, verb) {
         Err(error) if error.code == Code::Denied => {
-            let cause = "`.agentignore` keeps what it names from every tool";
+            let cause = "what it names is kept from every tool";
             Err(Error::at(Code::Denied, verb, &source.given, cause).hint("leave it where it is"))
         }
         Err(error) if matches!(error.code, Code::OutsideWorkspace | Code::InvalidPath) => Err(leads_out()),
@@ -207,7 +210,7 @@ fn put_dir(workspace: &Workspace<'_>, copy: &Site, site: &Site) -> FsResult<()> 
 
 fn left_out(survey: &Survey) -> Vec<String> {
     let reasons = [
-        (survey.denied, "kept back by `.agentignore`"),
+        (survey.denied, "kept back by `.agentignore` or the policy"),
         (survey.outward, "symbolic links that would lead outside the workspace"),
         (survey.special, "FIFOs, sockets or devices"),
         (survey.unnamed, "with names that are not UTF-8"),

@@ -68,7 +68,7 @@ fn file_name(engine: &Engine, name: &str) -> String {
 }
 
 /// The user's own cache directory, made if need be. None where somebody else could write to it.
-fn directory() -> Option<PathBuf> {
+pub(crate) fn directory() -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let dir = absolute("PADDOCK_CACHE_DIR")
         .or_else(|| absolute("XDG_CACHE_HOME").map(|cache| cache.join("paddock")))

@@ -29,6 +29,14 @@ pub enum Error {
     /// The policy's JSON does not parse, or has an unknown field.
     #[error("cannot read the policy: {0}")]
     Policy(#[from] serde_json::Error),
+    /// A setting of the policy that contradicts another or can mean nothing.
+    #[error("wrong policy: `{setting}`: {cause}")]
+    Setting {
+        /// Its name, such as `limits.max_lines`.
+        setting: &'static str,
+        /// What is wrong with it.
+        cause: String,
+    },
     /// The component does not load.
     #[error("cannot load the component: {0}")]
     Component(String),

@@ -65,11 +65,9 @@ mod wasi;
 mod workspace;
 
 pub use error::Error;
-pub use limits::Limits;
-pub use mount::Access;
 pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;
-pub use policy::{Backups, HardLinks, Policy};
+pub use policy::{Access, AllowedDirectory, Approval, Backups, Directory, HardLinks, Limits, Mode, Policy};
 pub use registry::{RegisteredTool, Registry, register};
 pub use workspace::{Builder, Workspace, component, dialects, tools};
 

@@ -1,49 +1,12 @@
-//! What one call may use.
+//! What one call may use of the process.
 
-use serde::{Deserialize, Serialize};
+use paddock_policy::Limits;
 use wasmtime::ResourceLimiter;
 
-/// Limits of one call. What is not set has the component's own default.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Limits {
-    /// Lines in a result. Default: 2,000.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_lines: Option<u64>,
-    /// Characters of a line before it is cut. Default: 2,000.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_line_chars: Option<u64>,
-    /// Bytes of text in a result. Default: 50 KiB.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_result_bytes: Option<u64>,
-    /// Bytes of a file that is read or written whole. Default: 10 MiB.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_file_bytes: Option<u64>,
-    /// Files of one bulk operation. Default: 1,000.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_files: Option<u64>,
-    /// Directory levels that a walk descends. Default: 256.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_depth: Option<u32>,
-    /// Entries that a walk looks at. Default: 5,000,000.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_entries: Option<u64>,
-    /// Milliseconds of one call. A walk ends shortly before with what it has; anything else is ended. Default: 30,000.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_time_ms: Option<u64>,
-    /// Bytes of memory of the guest. Default: 256 MiB.
-    #[serde(skip_serializing)]
-    pub max_memory_bytes: Option<usize>,
-}
-
-impl Limits {
-    pub(crate) fn time_ms(&self) -> u64 {
-        self.max_time_ms.unwrap_or(30_000)
-    }
-
-    pub(crate) fn limiter(&self) -> Limiter {
-        Limiter { memory: self.max_memory_bytes.unwrap_or(256 << 20), exceeded: false }
-    }
+/// What holds a guest to the memory of its limits.
+pub(crate) fn limiter(limits: &Limits) -> Limiter {
+    let memory = usize::try_from(limits.max_memory_bytes).unwrap_or(usize::MAX);
+    Limiter { memory, exceeded: false }
 }
 
 /// Holds a guest to its memory, and to tables no larger than any build of the component needs.

@@ -3,27 +3,16 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
 use crate::error::Error;
+use crate::policy::Access;
 
 /// The guest path of the first root, the workspace itself.
 pub(crate) const WORKSPACE: &str = "/workspace";
 
 /// The guest path of the state directory.
 pub(crate) const STATE: &str = "/paddock-state";
-
-/// What may be done in a root.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Access {
-    /// Look, and change nothing.
-    ReadOnly,
-    /// Look and change.
-    #[default]
-    ReadWrite,
-}
 
 /// One directory and its guest path.
 #[derive(Clone, Debug)]

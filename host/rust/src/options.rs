@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+/// The dialect that a call has where none is said.
+pub(crate) const DIALECT: &str = "paddock";
+
 /// How to make one call. The default is the `paddock` dialect under the workspace's own limits.
 #[derive(Clone, Debug)]
 pub struct CallOptions {
@@ -19,12 +22,7 @@ pub struct CallOptions {
 
 impl Default for CallOptions {
     fn default() -> Self {
-        Self {
-            dialect: "paddock".to_owned(),
-            cancel: CancelToken::default(),
-            progress: Progress::default(),
-            time: None,
-        }
+        Self { dialect: DIALECT.to_owned(), cancel: CancelToken::default(), progress: Progress::default(), time: None }
     }
 }
 

@@ -1,77 +1,59 @@
-//! What the guest is told about its workspace.
+//! The policy as the guest is told it.
 
-use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
-use crate::limits::Limits;
-use crate::mount::{Access, Mount};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
-/// What tools may do, beyond what the roots' access says.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Policy {
-    /// Nothing may be changed in any root.
-    pub read_only: bool,
-    /// What a change does to a file that has other hard links.
-    pub hard_links: HardLinks,
-    /// Protected paths, such as `.git/` and `.vscode/`, may be changed.
-    pub allow_protected: bool,
-    /// What is kept of what calls change.
-    pub backups: Backups,
-    /// Sizes, counts and times.
-    pub limits: Limits,
+pub use paddock_policy::{Access, AllowedDirectory, Approval, Backups, Directory, HardLinks, Limits, Mode, Policy};
+
+use crate::error::Error;
+use crate::mount::Mount;
+
+/// The settings in a policy's JSON. Fails where one is unknown, has a wrong type or contradicts another.
+pub(crate) fn parse(json: &str) -> Result<Map<String, Value>, Error> {
+    let settings: Map<String, Value> = serde_json::from_str(json)?;
+    let policy = Policy::new(settings.clone(), crate::options::DIALECT)?;
+    policy.check().map_err(|wrong| Error::Setting { setting: wrong.setting, cause: wrong.cause })?;
+    Ok(settings)
 }
 
-/// What a change does to a file that has other hard links, which may lie outside the workspace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HardLinks {
-    /// Replaces this name's file; the other names keep the old content.
-    #[default]
-    Break,
-    /// Writes through, so that every name has the new content.
-    Keep,
-    /// Fails.
-    Refuse,
-}
-
-/// What is kept of what calls change, in the state directory: the oldest goes first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Backups {
-    /// Whether anything is.
-    pub enabled: bool,
-    /// The most calls.
-    pub max_count: u64,
-    /// Days after which a backup goes.
-    pub max_days: u64,
-    /// Bytes of all backups together. What one call removes beyond them is not kept, and its result says so.
-    pub max_bytes: u64,
-}
-
-impl Default for Backups {
-    fn default() -> Self {
-        Self { enabled: true, max_count: 100, max_days: 30, max_bytes: 64 * 1024 * 1024 }
-    }
-}
-
-impl Policy {
-    /// `PADDOCK_POLICY` for the guest, which says what each field means.
-    pub(crate) fn environment(&self, backend: Backend, mounts: &[Mount]) -> serde_json::Result<String> {
-        let roots =
-            mounts.iter().map(|mount| Root { guest: &mount.guest, host: mount.host.to_str(), access: mount.access });
+/// `PADDOCK_POLICY` for the guest: settings, and beside them what the host is and has.
+pub(crate) fn environment(
+    settings: &Map<String, Value>,
+    backend: Backend,
+    mounts: &[Mount],
+    private: &[PathBuf],
+) -> serde_json::Result<String> {
+    let roots =
+        mounts.iter().map(|mount| Root { guest: &mount.guest, host: mount.host.to_str(), access: mount.access });
+    let inside = |path: &&PathBuf| mounts.iter().any(|mount| path.starts_with(&mount.host));
+    let host = Host {
         // A tree in memory has no modes to lose.
-        let host = Host { carries_modes: cfg!(unix) || backend == Backend::Memory };
-        serde_json::to_string(&Environment { policy: self, backend, roots: roots.collect(), host })
-    }
+        carries_modes: cfg!(unix) || backend == Backend::Memory,
+        private: private.iter().filter(inside).filter_map(|path| path.to_str()).collect(),
+    };
+    serde_json::to_string(&Environment { settings, backend, roots: roots.collect(), host })
+}
+
+/// `path` with its links resolved as far as it exists.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    let Ok(real) = path.canonicalize() else {
+        return match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) => real(parent).join(name),
+            _ => path.to_owned(),
+        };
+    };
+    real
 }
 
 #[derive(Serialize)]
 struct Environment<'a> {
     #[serde(flatten)]
-    policy: &'a Policy,
+    settings: &'a Map<String, Value>,
     backend: Backend,
     roots: Vec<Root<'a>>,
-    host: Host,
+    host: Host<'a>,
 }
 
 /// Which file system serves.
@@ -91,6 +73,8 @@ struct Root<'a> {
 }
 
 #[derive(Serialize)]
-struct Host {
+struct Host<'a> {
     carries_modes: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    private: Vec<&'a str>,
 }

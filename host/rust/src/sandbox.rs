@@ -13,9 +13,10 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use crate::engine::{GUESTS, Runtime, runtime};
 use crate::guest::Guest;
-use crate::limits::{Limiter, Limits};
+use crate::limits::{Limiter, limiter};
 use crate::mount::Mount;
 use crate::options::{CancelToken, Progress};
+use crate::policy::Limits;
 use crate::types::{ErrorCode, ToolError};
 
 /// Open files, streams and directories that a guest may have at once.
@@ -99,7 +100,7 @@ impl State {
         }
         let mut table = ResourceTable::new();
         table.set_max_capacity(RESOURCES);
-        Ok(Self { wasi: wasi.build(), table, limiter: around.limits.limiter(), stderr, control })
+        Ok(Self { wasi: wasi.build(), table, limiter: limiter(around.limits), stderr, control })
     }
 
     /// Why a guest was ended.

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::mount::{Access, Mount, STATE};
+use crate::mount::{Mount, STATE};
+use crate::policy::Access;
 use crate::sandbox::{Control, Stop};
 use crate::types::{ErrorCode, ToolError};
 
@@ -41,7 +42,8 @@ impl StateChoice {
     }
 }
 
-fn parent() -> Option<PathBuf> {
+/// Where the state directories of all workspaces are.
+pub(crate) fn parent() -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("PADDOCK_STATE_DIR")
         .or_else(|| absolute("XDG_STATE_HOME").map(|state| state.join("paddock")))
@@ -60,6 +62,10 @@ impl StateDir {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.recursive(true).create(&self.0)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
     }
 
     pub(crate) fn exists(&self) -> bool {

@@ -6,19 +6,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::{Map, Value};
 use wasmtime::Store;
 
+use crate::cache;
 use crate::engine;
 use crate::error::Error;
 use crate::guest::Guest;
-use crate::limits::Limits;
-use crate::mount::{Access, Mount, WORKSPACE};
-use crate::options::{CallOptions, CancelToken};
+use crate::mount::{Mount, WORKSPACE};
+use crate::options::{CallOptions, CancelToken, DIALECT};
 use crate::outcome::Outcome;
 use crate::parallel;
-use crate::policy::{Backend, Policy};
+use crate::policy::{self, Access, Backend, Limits, Policy};
 use crate::sandbox::{Control, Sandbox, State, Surroundings};
-use crate::state::{StateChoice, StateDir};
+use crate::state::{self, StateChoice, StateDir};
 use crate::types::{ErrorCode, Tool, ToolError};
 
 /// Directories, rules and limits, in which tools are called: each call in a guest of its own.
@@ -42,7 +43,7 @@ struct Inner {
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     roots: Vec<(PathBuf, String, Access)>,
-    policy: Policy,
+    settings: Map<String, Value>,
     environment: Vec<(String, String)>,
     state: StateChoice,
     threads: Option<usize>,
@@ -73,26 +74,28 @@ impl Builder {
     /// Nothing may be changed in any root.
     #[must_use]
     pub fn read_only(mut self) -> Self {
-        self.policy.read_only = true;
+        self.settings.insert("read_only".to_owned(), Value::Bool(true));
         self
     }
 
     /// What tools may do, in place of all that was said of it before.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
-        self.policy = policy;
+        self.settings = policy.settings();
         self
     }
 
     /// The same from JSON, such as `{"read_only": true, "limits": {"max_lines": 500}}`. Unknown fields are errors.
-    pub fn policy_json(self, json: &str) -> Result<Self, Error> {
-        Ok(self.policy(serde_json::from_str(json)?))
+    pub fn policy_json(mut self, json: &str) -> Result<Self, Error> {
+        self.settings = policy::parse(json)?;
+        Ok(self)
     }
 
     /// What one call may use.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.policy.limits = limits;
+        let limits = Policy { limits, ..Policy::default() }.settings().remove("limits");
+        self.settings.insert("limits".to_owned(), limits.unwrap_or_else(|| Value::Object(Map::new())));
         self
     }
 
@@ -126,24 +129,27 @@ impl Builder {
 
     /// Opens the workspace. Fails where a root is no directory or a guest path is taken.
     pub fn build(self) -> Result<Workspace, Error> {
-        let mounts = self.mounts()?;
+        let policy = Policy::new(self.settings.clone(), DIALECT)?;
+        let mounts = self.mounts(&policy)?;
         let workspace = mounts.first().ok_or(Error::NoRoot)?;
-        let writable = !self.policy.read_only && mounts.iter().any(|mount| mount.access == Access::ReadWrite);
+        let writable = mounts.iter().any(|mount| mount.access == Access::ReadWrite);
         let state = if writable { self.state.resolve(&workspace.host) } else { None };
+        let own = [state.as_ref().map(|state| state.path().to_owned()), state::parent(), cache::directory()];
+        let private: Vec<_> = own.into_iter().flatten().map(|path| policy::real(&path)).collect();
         let mut environment = self.environment;
-        let policy = self.policy.environment(Backend::Wasi, &mounts)?;
-        environment.push(("PADDOCK_POLICY".to_owned(), policy));
-        let limits = self.policy.limits;
+        let told = policy::environment(&self.settings, Backend::Wasi, &mounts, &private)?;
+        environment.push(("PADDOCK_POLICY".to_owned(), told));
+        let limits = policy.limits;
         Ok(Workspace(Arc::new(Inner { mounts, state, environment, limits, threads: self.threads, kept: None })))
     }
 
-    fn mounts(&self) -> Result<Vec<Mount>, Error> {
+    fn mounts(&self, policy: &Policy) -> Result<Vec<Mount>, Error> {
         let mut mounts: Vec<Mount> = Vec::with_capacity(self.roots.len());
         for (host, guest, access) in &self.roots {
             if mounts.iter().any(|mount| mount.guest == *guest) {
                 return Err(Error::Mount { guest: guest.clone(), cause: "two roots have that guest path" });
             }
-            let access = if self.policy.read_only { Access::ReadOnly } else { *access };
+            let access = if policy.read_only { Access::ReadOnly } else { *access };
             mounts.push(Mount::new(host, guest, access)?);
         }
         match mounts.first() {
@@ -168,7 +174,7 @@ impl Workspace {
     ///
     /// Its calls are made one after the other. [`Workspace::load`] fills it, [`Workspace::snapshot`] takes it out.
     pub fn memory(policy: Policy) -> Result<Self, Error> {
-        let text = policy.environment(Backend::Memory, &[])?;
+        let text = policy::environment(&policy.settings(), Backend::Memory, &[], &[])?;
         let environment = vec![("PADDOCK_POLICY".to_owned(), text)];
         let mut inner =
             Inner { mounts: Vec::new(), state: None, environment, limits: policy.limits, threads: None, kept: None };
@@ -299,7 +305,7 @@ impl Inner {
     }
 
     fn control(&self, options: &CallOptions) -> Control {
-        let own = Duration::from_millis(self.limits.time_ms());
+        let own = Duration::from_millis(self.limits.max_time_ms);
         let time = options.time.map_or(own, |time| time.min(own));
         let now = Instant::now();
         // A time that no clock can hold is as good as a century.

@@ -1,9 +1,10 @@
 //! Every limit, with its unit and reason.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Limits of one call. A tool's own argument can only lower them.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Lines in a result. The field's usual page.
@@ -20,8 +21,10 @@ pub struct Limits {
     pub max_depth: u32,
     /// Entries that a walk looks at, so that a hostile tree ends.
     pub max_entries: u64,
-    /// Milliseconds of one call. The guest ends a walk or search with what it has; the host ends anything else.
+    /// Milliseconds of one call. A walk or search ends shortly before with what it has; the host ends anything else.
     pub max_time_ms: u64,
+    /// Bytes of memory of the component, which the host enforces.
+    pub max_memory_bytes: u64,
 }
 
 impl Default for Limits {
@@ -35,6 +38,7 @@ impl Default for Limits {
             max_depth: 256,
             max_entries: 5_000_000,
             max_time_ms: 30_000,
+            max_memory_bytes: 256 * 1024 * 1024,
         }
     }
 }

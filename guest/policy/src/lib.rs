@@ -1,0 +1,195 @@
+//! The policy: what tools may do in a workspace. Hosts read it from files and
+//! hand it to the component in `PADDOCK_POLICY`; its JSON Schema and the
+//! documentation's table are made from these types.
+//!
+//! The names are those of the `dotnet-prompt` specification where it has one.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub mod check;
+mod limits;
+
+pub use limits::Limits;
+
+/// What tools may do in a workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// Whether tools see the given roots alone, or the whole file system beside them.
+    pub mode: Mode,
+    /// Further roots. `${NAME}` and a leading `~` are replaced; a relative path starts at the policy's file.
+    pub allowed_directories: Vec<AllowedDirectory>,
+    /// Nothing may be changed in any root.
+    pub read_only: bool,
+    /// Directories and files that no tool shows, reads or changes: a name at any depth (`node_modules`), a path from the
+    /// top of every root (`./bin`, `src/generated`), or an absolute path. Letter case does not count.
+    pub blocked_directories: Vec<String>,
+    /// If not empty, files with another extension are kept from every tool. `.md`; an empty one stands for none.
+    pub allowed_extensions: Vec<String>,
+    /// Files with these extensions are kept from every tool.
+    pub blocked_extensions: Vec<String>,
+    /// Protected paths, such as `.git/` and `.vscode/`, may be changed.
+    pub allow_protected: bool,
+    /// What a change does to a file that has other hard links, which may lie outside the workspace.
+    pub hard_links: HardLinks,
+    /// Which calls a person is asked about first.
+    pub approval: Approval,
+    /// Every call is written to the audit log, `audit.jsonl` in the state directory.
+    pub enable_audit_logging: bool,
+    /// What is kept of what calls change, in the state directory.
+    pub backups: Backups,
+    /// Sizes, counts and times of one call. A tool's own argument can only lower them.
+    pub limits: Limits,
+}
+
+impl Policy {
+    /// The policy that `settings` make of what `dialect` sets by itself. Unknown names and wrong types are errors.
+    pub fn new(mut settings: Map<String, Value>, dialect: &str) -> Result<Self, serde_json::Error> {
+        if let Some(own) = of_dialect(dialect) {
+            for (name, value) in own.as_object().into_iter().flatten() {
+                settings.entry(name).or_insert_with(|| value.clone());
+            }
+        }
+        serde_json::from_value(Value::Object(settings))
+    }
+
+    /// What differs from the built-in policy.
+    pub fn settings(&self) -> Map<String, Value> {
+        let built_in = serde_json::to_value(Self::default()).unwrap_or_default();
+        match serde_json::to_value(self) {
+            Ok(Value::Object(own)) => difference(own, &built_in),
+            _ => Map::new(),
+        }
+    }
+}
+
+/// The members of `own` that are not as in `other`.
+fn difference(own: Map<String, Value>, other: &Value) -> Map<String, Value> {
+    let changed = own.into_iter().filter_map(|(name, value)| match (value, other.get(&name)) {
+        (value, Some(same)) if value == *same => None,
+        (Value::Object(inner), Some(other)) => Some((name, Value::Object(difference(inner, other)))),
+        (value, _) => Some((name, value)),
+    });
+    changed.collect()
+}
+
+/// What a dialect sets where nobody else does: its specification's own defaults.
+pub fn of_dialect(dialect: &str) -> Option<Value> {
+    match dialect {
+        "dotnet-prompt" => Some(serde_json::json!({
+            "blocked_directories": ["bin", "obj", ".git", "node_modules"],
+            "blocked_extensions": [".exe", ".dll", ".so", ".dylib"],
+            "approval": "on-delete",
+            "enable_audit_logging": true,
+        })),
+        _ => None,
+    }
+}
+
+/// Which directories tools see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// The roots.
+    #[default]
+    Restricted,
+    /// The whole file system, by absolute paths.
+    Unrestricted,
+}
+
+/// A further root.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum AllowedDirectory {
+    /// Its path; it may be changed.
+    Path(String),
+    /// Its path and what may be done there.
+    WithAccess(Directory),
+}
+
+/// A directory with what may be done there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Directory {
+    /// Where it is.
+    pub path: String,
+    /// What may be done there.
+    #[serde(default)]
+    pub access: Access,
+}
+
+impl AllowedDirectory {
+    /// Its path and what may be done there.
+    pub fn parts(&self) -> (&str, Access) {
+        match self {
+            Self::Path(path) => (path, Access::default()),
+            Self::WithAccess(Directory { path, access }) => (path, *access),
+        }
+    }
+}
+
+/// What may be done in a root.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Access {
+    /// Look, and change nothing.
+    ReadOnly,
+    /// Look and change.
+    #[default]
+    ReadWrite,
+}
+
+/// What a change does to a file that has other hard links, which may lie outside the workspace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum HardLinks {
+    /// Replaces this name's file; the other names keep the old content.
+    #[default]
+    Break,
+    /// Writes through, so that every name has the new content.
+    Keep,
+    /// Fails.
+    Refuse,
+}
+
+/// Which calls a person is asked about first; from one to the next there are more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Approval {
+    /// None.
+    #[default]
+    Never,
+    /// Those that delete a file or directory.
+    OnDelete,
+    /// Those that change anything.
+    OnChange,
+}
+
+/// What is kept of what calls change, in the state directory: the oldest goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Backups {
+    /// Whether anything is.
+    pub enabled: bool,
+    /// The most calls.
+    pub max_count: u64,
+    /// Days after which a backup goes.
+    pub max_days: u64,
+    /// Bytes of all backups together. What one call removes beyond them is not kept, and its result says so.
+    pub max_bytes: u64,
+}
+
+impl Default for Backups {
+    fn default() -> Self {
+        Self { enabled: true, max_count: 100, max_days: 30, max_bytes: 64 * 1024 * 1024 }
+    }
+}
