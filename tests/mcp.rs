@@ -27,13 +27,19 @@ struct Client {
     workspace: TempDir,
     _state: TempDir,
     stateless: bool,
+    capabilities: Value,
 }
 
 impl Client {
     fn start(stateless: bool) -> Self {
+        Self::start_with(stateless, json!({}), &[])
+    }
+
+    /// A client that can do this, of a server with these options.
+    fn start_with(stateless: bool, capabilities: Value, options: &[&str]) -> Self {
         let (workspace, state) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
-        command.args(["mcp", "--root"]).arg(workspace.path()).env("PADDOCK_STATE_DIR", state.path());
+        command.args(["mcp", "--root"]).arg(workspace.path()).args(options).env("PADDOCK_STATE_DIR", state.path());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (sender, messages) = channel();
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -44,20 +50,25 @@ impl Client {
             }
         });
         let stdin = child.stdin.take();
-        Self { child, stdin, messages, workspace, _state: state, stateless }
+        Self { child, stdin, messages, workspace, _state: state, stateless, capabilities }
     }
 
     /// A client of the era in which a session starts with `initialize`.
     fn legacy(version: &str) -> Self {
         let mut client = Self::start(false);
-        let hello =
-            json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+        client.initialize(version);
+        client
+    }
+
+    fn initialize(&mut self, version: &str) {
+        let client = self;
+        let about = json!({"name": "test", "version": "1"});
+        let hello = json!({"protocolVersion": version, "capabilities": client.capabilities, "clientInfo": about});
         let answer = client.request(1, "initialize", hello);
         assert_eq!(answer["result"]["protocolVersion"], version, "{answer}");
         assert_eq!(answer["result"]["serverInfo"]["name"], "paddock");
         assert!(answer["result"]["instructions"].as_str().unwrap().contains("read_file"));
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        client
     }
 
     fn send(&mut self, message: &Value) {
@@ -68,7 +79,7 @@ impl Client {
         if self.stateless {
             let meta = params.as_object_mut().unwrap().entry("_meta").or_insert(json!({}));
             meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
-            meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+            meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
             meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "test", "version": "1"});
         }
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
@@ -239,4 +250,89 @@ fn cpu_ticks(child: &Child) -> u64 {
 #[cfg(not(target_os = "linux"))]
 fn cpu_ticks(_child: &Child) -> u64 {
     0
+}
+
+/// A server that asks before it deletes, with a policy file beside the workspace.
+fn asking(stateless: bool, capabilities: Value) -> (Client, TempDir) {
+    let home = TempDir::new().unwrap();
+    let policy = home.path().join("policy.json");
+    fs::write(&policy, r#"{"approval": "on-delete"}"#).unwrap();
+    let client = Client::start_with(stateless, capabilities, &["--policy", policy.to_str().unwrap()]);
+    fs::write(client.workspace.path().join("a.txt"), "one\n").unwrap();
+    (client, home)
+}
+
+fn is_there(client: &Client) -> bool {
+    client.workspace.path().join("a.txt").exists()
+}
+
+#[test]
+fn a_person_at_an_older_client_is_asked_before_a_file_goes() {
+    let (mut client, _home) = asking(false, json!({"elicitation": {}}));
+    client.initialize("2025-06-18");
+    let answers = [
+        (json!({"action": "decline"}), true),
+        (json!({"action": "accept", "content": {"approve": false}}), true),
+        (json!({"action": "accept", "content": {"approve": true}}), false),
+    ];
+    for (id, (answer, stays)) in (2..).zip(answers) {
+        client.ask(id, "tools/call", json!({"name": "delete", "arguments": {"path": "a.txt"}}));
+        let question = client.next();
+        assert_eq!(question["method"], "elicitation/create", "{question}");
+        let params = &question["params"];
+        assert!(params["message"].as_str().unwrap().contains("delete `a.txt` (a file of 4 bytes)"), "{params}");
+        assert_eq!(params["requestedSchema"]["properties"]["approve"]["type"], "boolean");
+        client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer}));
+        let done = client.next();
+        assert_eq!((&done["id"], done["result"]["isError"] == true), (&json!(id), stays), "{done}");
+        assert_eq!(is_there(&client), stays);
+    }
+    client.close();
+}
+
+#[test]
+fn a_person_at_a_stateless_client_is_asked_before_a_file_goes() {
+    let (mut client, _home) = asking(true, json!({"elicitation": {"form": {}}}));
+    let call = json!({"name": "delete", "arguments": {"path": "a.txt"}});
+    let again = |state: &Value, approve: bool| {
+        let said = json!({"approval": {"action": "accept", "content": {"approve": approve}}});
+        json!({"name": "delete", "arguments": {"path": "a.txt"}, "inputResponses": said, "requestState": state})
+    };
+    let asked = client.request(1, "tools/call", call.clone());
+    let state = asked["result"]["requestState"].clone();
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    assert!(asked["result"]["inputRequests"]["approval"]["params"]["message"].as_str().unwrap().contains("a.txt"));
+    let refused = client.request(2, "tools/call", again(&state, false));
+    assert_eq!(refused["result"]["isError"], true, "{refused}");
+    // The state is good once, and a made up one never.
+    for (id, state) in [(3, state), (4, json!("0123456789abcdef0123456789abcdef"))] {
+        let asked = client.request(id, "tools/call", again(&state, true));
+        assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+        assert!(is_there(&client));
+    }
+    // What was shown is not what is there now.
+    let asked = client.request(5, "tools/call", call.clone());
+    fs::write(client.workspace.path().join("a.txt"), "another\n").unwrap();
+    let changed = client.request(6, "tools/call", again(&asked["result"]["requestState"], true));
+    assert_eq!(changed["result"]["resultType"], "input_required", "{changed}");
+    assert!(is_there(&client));
+    let done = client.request(7, "tools/call", again(&changed["result"]["requestState"], true));
+    assert_ne!(done["result"]["isError"], true, "{done}");
+    assert!(!is_there(&client));
+    client.close();
+}
+
+#[test]
+fn a_client_that_can_ask_nobody_is_told_so() {
+    for stateless in [false, true] {
+        let (mut client, _home) = asking(stateless, json!({}));
+        if !stateless {
+            client.initialize("2025-11-25");
+        }
+        let answer = client.call(2, "delete", json!({"path": "a.txt"}));
+        assert_eq!(answer["result"]["isError"], true, "{answer}");
+        assert!(answer["result"]["content"][0]["text"].as_str().unwrap().contains("a person has to approve"));
+        assert!(is_there(&client));
+        client.close();
+    }
 }

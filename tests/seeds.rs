@@ -14,6 +14,7 @@ mod seeds {
     mod chorus;
     mod codex;
     mod dispatch;
+    mod dotnet_prompt;
     mod lincona;
     mod mcp_filesystem;
     mod openai;

@@ -11,9 +11,12 @@ mod bindings {
 mod convert;
 mod shares;
 
-use bindings::exports::paddock::files::{files, search, session, tools, types};
+use std::cell::Cell;
+
+use bindings::exports::paddock::files::{approval as asking, files, search, session, tools, types};
 use convert::Lower;
 
+use crate::approval::{Decision, Plan};
 use crate::dialect::spec::{Effect, ToolSpec};
 use crate::dialect::{DIALECTS, Dialect, schema};
 use crate::engine;
@@ -30,8 +33,12 @@ use crate::workspace::STATE_GUEST_PATH;
 struct Component;
 
 thread_local! {
-    /// The memory backend's tree: all that an instance keeps between calls.
+    /// The memory backend's tree: all that an instance keeps from call to call.
     static MEMORY: MemoryFs = MemoryFs::new(&["/workspace", STATE_GUEST_PATH], wall_time, 0);
+    /// What the host says of the next call.
+    static DECISION: Cell<Option<Decision>> = const { Cell::new(None) };
+    /// What the last call would do, where somebody has to be asked about it.
+    static PENDING: Cell<Option<Plan>> = const { Cell::new(None) };
 }
 
 impl tools::Guest for Component {
@@ -51,7 +58,9 @@ impl tools::Guest for Component {
 
     fn call(dialect: String, name: String, arguments: String) -> tools::Outcome {
         let outcome = with_fs(&dialect, |fs, policy| Ok(engine::call(fs, policy, &dialect, &name, &arguments)));
-        outcome.unwrap_or_else(engine::Outcome::failed).lower()
+        let outcome = outcome.unwrap_or_else(engine::Outcome::failed);
+        keep_pending(outcome.error.as_ref());
+        outcome.lower()
     }
 
     fn begin(dialect: String, name: String, arguments: String) -> Option<tools::Outcome> {
@@ -189,12 +198,31 @@ impl session::Guest for Component {
     }
 }
 
+impl asking::Guest for Component {
+    fn pending() -> Option<asking::Plan> {
+        let Plan { digest, summary, paths } = PENDING.take()?;
+        Some(asking::Plan { digest, summary, paths })
+    }
+
+    fn decide(decision: asking::Decision) {
+        DECISION.set(Some(match decision {
+            asking::Decision::Approved(signed) => Decision::Approved(signed),
+            asking::Decision::Refused(reason) => Decision::Refused(reason),
+        }));
+    }
+}
+
+fn keep_pending(error: Option<&Error>) {
+    PENDING.set(error.and_then(|error| error.plan.as_deref().cloned()));
+}
+
 /// Does what a typed function asks; `take` takes the answer out of its variant.
 fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::result::Result<T, types::Error> {
     let answer =
         with_fs(NO_DIALECT, |fs, policy| engine::run(fs, policy, &request)).and_then(|(response, _changes)| {
             take(response).ok_or_else(|| Error::new(Code::Io, "an operation gave another operation's answer"))
         });
+    keep_pending(answer.as_ref().err());
     answer.map_err(Lower::lower)
 }
 
@@ -221,7 +249,9 @@ const NO_DIALECT: &str = "paddock";
 /// What the host allows to a call in `dialect`.
 fn policy(dialect: &str) -> Result<Policy> {
     let json = std::env::var("PADDOCK_POLICY");
-    Policy::parse(json.as_deref().unwrap_or("{}"), dialect)
+    let mut policy = Policy::parse(json.as_deref().unwrap_or("{}"), dialect)?;
+    policy.host.decision = DECISION.take();
+    Ok(policy)
 }
 
 fn with_memory<T>(call: impl FnOnce(&MemoryFs) -> Result<T>) -> Result<T> {

@@ -1,6 +1,7 @@
 //! One call, from names and JSON to an outcome: decode, policy, run, encode.
 //! Every failure is a value in the outcome.
 
+use crate::approval;
 use crate::dialect::answer::{Failed, Told};
 use crate::dialect::call::Call;
 use crate::dialect::paddock;
@@ -39,7 +40,7 @@ pub fn call(fs: &dyn Filesystem, policy: &Policy, dialect: &str, name: &str, arg
 /// Makes a call that was decoded.
 pub fn made(fs: &dyn Filesystem, policy: &Policy, call: &Call) -> Outcome {
     match open(fs, policy, call.request.access()) {
-        Ok(workspace) => call.outcome(Some(&workspace), ops::run(&workspace, &call.request)),
+        Ok(workspace) => call.outcome(Some(&workspace), perform(&workspace, &call.request)),
         Err(error) => call.outcome(None, Err(error)),
     }
 }
@@ -47,8 +48,14 @@ pub fn made(fs: &dyn Filesystem, policy: &Policy, call: &Call) -> Outcome {
 /// Does what a request asks, with the changes that it made.
 pub fn run(fs: &dyn Filesystem, policy: &Policy, request: &Request) -> Result<(Response, Vec<Change>)> {
     let workspace = open(fs, policy, request.access())?;
-    let response = ops::run(&workspace, request)?;
+    let response = perform(&workspace, request)?;
     Ok((response, workspace.take_changes()))
+}
+
+/// Does what a request asks, where nobody has to be asked about it or somebody was.
+fn perform(workspace: &Workspace<'_>, request: &Request) -> Result<Response> {
+    approval::check(workspace, request)?;
+    ops::run(workspace, request)
 }
 
 /// The workspace for a call, recovered from what a crash left.

@@ -6,6 +6,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::approval::Plan;
 use crate::fs::Fault;
 
 /// Result of everything that a caller can see fail.
@@ -56,12 +57,15 @@ pub struct Error {
     pub path: Option<String>,
     /// What would work instead.
     pub hint: Option<String>,
+    /// What a person would have to approve, where the code is [`Code::ApprovalRequired`].
+    #[serde(skip)]
+    pub plan: Option<Box<Plan>>,
 }
 
 impl Error {
     /// A failure without a path.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), path: None, hint: None }
+        Self { code, message: message.into(), path: None, hint: None, plan: None }
     }
 
     /// A failure to `verb` the `path`: ``cannot {verb} `{path}`: {cause}``.
@@ -71,6 +75,7 @@ impl Error {
             message: format!("cannot {verb} `{}`: {cause}", printable(path)),
             path: Some(path.to_owned()),
             hint: None,
+            plan: None,
         }
     }
 

@@ -13,6 +13,7 @@
 //! The crate also builds natively, without `component` and the WASI backend, so
 //! that all of it is tested over the memory backend at full speed.
 
+pub mod approval;
 #[cfg(target_family = "wasm")]
 mod component;
 pub mod dialect;

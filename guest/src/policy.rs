@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 pub use paddock_policy::{Access as RootAccess, Approval, Backups, HardLinks, Limits};
 
+use crate::approval::Decision;
 use crate::error::{Code, Error, Result};
 
 /// What the host allows, is and has; every part may be left out.
@@ -99,4 +100,7 @@ pub struct HostPolicy {
     pub private: Vec<String>,
     /// The key with which the host signs approvals, in hexadecimal. Without one, it cannot ask anybody.
     pub approval_key: Option<String>,
+    /// What the host says of this call, if it needs approval. It comes by a call, not with the policy.
+    #[serde(skip)]
+    pub decision: Option<Decision>,
 }

@@ -74,6 +74,20 @@ fn calls() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
             ],
         ),
         (
+            "dotnet-prompt",
+            vec![
+                ("read_file", json!({"file_path": "a.txt"})),
+                ("write_file", json!({"file_path": "a.txt", "content": "n"})),
+                ("restore_file", json!({"file_path": "a.txt"})),
+                ("list_directory", json!({"directory_path": ".", "recursive": true})),
+                ("create_directory", json!({"directory_path": "x"})),
+                ("copy_file", json!({"source_path": "a.txt", "destination_path": "c.txt"})),
+                ("move_file", json!({"source_path": "c.txt", "destination_path": "m.txt"})),
+                ("get_file_metadata", json!({"file_path": "m.txt"})),
+                ("delete_file", json!({"file_path": "m.txt"})),
+            ],
+        ),
+        (
             "weakincentives",
             vec![
                 ("ls", json!({})),

@@ -2,14 +2,18 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
-use paddock::{CallOptions, Outcome, Workspace};
+use paddock::types::Plan;
+use paddock::{CallOptions, Decision, Outcome, Workspace};
 use serde_json::Value;
 use tempfile::TempDir;
 
 pub struct Desk {
     dialect: &'static str,
     workspace: Workspace,
+    /// What is said to every plan, and the plans that were shown.
+    person: Arc<Mutex<(Decision, Vec<Plan>)>>,
     /// Holds the workspace and, beside it, what must never be seen.
     home: TempDir,
 }
@@ -21,13 +25,26 @@ impl Desk {
 
     /// A workspace that holds these files.
     pub fn with(dialect: &'static str, files: &[(&str, &str)]) -> Self {
+        Self::with_policy(dialect, files, "{}")
+    }
+
+    /// The same under a policy.
+    pub fn with_policy(dialect: &'static str, files: &[(&str, &str)], policy: &str) -> Self {
         let home = TempDir::new().unwrap();
         let root = home.path().join("work");
         fs::create_dir(&root).unwrap();
         fs::write(home.path().join("secret.txt"), "secret").unwrap();
         fs::create_dir(home.path().join("work2")).unwrap();
-        let workspace = Workspace::builder().root(&root).state_dir(home.path().join("state")).build().unwrap();
-        let desk = Self { dialect, workspace, home };
+        let person = Arc::new(Mutex::new((Decision::Approve, Vec::new())));
+        let asked = person.clone();
+        let builder =
+            Workspace::builder().root(&root).state_dir(home.path().join("state")).policy_json(policy).unwrap();
+        let builder = builder.approver(move |plan| {
+            let mut person = asked.lock().unwrap();
+            person.1.push(plan.clone());
+            person.0.clone()
+        });
+        let desk = Self { dialect, workspace: builder.build().unwrap(), person, home };
         for (path, content) in files {
             desk.put(path, content);
         }
@@ -36,6 +53,16 @@ impl Desk {
 
     pub fn root(&self) -> std::path::PathBuf {
         self.home.path().join("work")
+    }
+
+    /// What a person says to every plan from now on.
+    pub fn answer(&self, decision: Decision) {
+        self.person.lock().unwrap().0 = decision;
+    }
+
+    /// The plans that a person was asked about.
+    pub fn asked(&self) -> Vec<Plan> {
+        self.person.lock().unwrap().1.clone()
     }
 
     pub fn workspace(&self) -> &Workspace {

@@ -55,6 +55,7 @@ fn writing_a_new_file() {
         ("dispatch", "create_file", json!({"path": path, "content": content})),
         ("chorus", "file.write", json!({"path": path, "content": content})),
         ("weakincentives", "write_file", json!({"path": path, "content": content})),
+        ("dotnet-prompt", "write_file", json!({"file_path": path, "content": content})),
         ("mcp-filesystem", "write_file", json!({"path": path, "content": content})),
         ("anthropic", "str_replace_based_edit_tool", json!({"command": "create", "path": path, "file_text": content})),
     ]);
@@ -68,6 +69,7 @@ fn writing_over_a_file() {
         ("dispatch", "write_file", json!({"path": path, "content": content})),
         ("chorus", "file.write", json!({"path": path, "content": content})),
         ("weakincentives", "write_file", json!({"path": path, "content": content})),
+        ("dotnet-prompt", "write_file", json!({"file_path": path, "content": content})),
         ("mcp-filesystem", "write_file", json!({"path": path, "content": content})),
     ]);
 }
@@ -105,6 +107,7 @@ fn deleting_a_file() {
         ("paddock", "delete", json!({"path": path})),
         ("paddock", "apply_patch", json!({"patch": patch})),
         ("chorus", "file.delete", json!({"path": path})),
+        ("dotnet-prompt", "delete_file", json!({"file_path": path})),
         ("weakincentives", "rm", json!({"path": path})),
         ("lincona", "apply_patch_freeform", json!({"patch": patch})),
         ("lincona", "apply_patch_json", json!({"patch": unified})),
@@ -120,11 +123,21 @@ fn deleting_a_tree_moving_and_making_directories() {
         ("weakincentives", "rm", json!({"path": "d", "recursive": true})),
     ]);
     all_leave_the_same(vec![
+        ("paddock", "move", json!({"source": "run.sh", "destination": "go.sh"})),
+        ("dotnet-prompt", "move_file", json!({"source_path": "run.sh", "destination_path": "go.sh"})),
+        ("mcp-filesystem", "move_file", json!({"source": "run.sh", "destination": "go.sh"})),
+    ]);
+    all_leave_the_same(vec![
+        ("paddock", "copy", json!({"source": "run.sh", "destination": "go.sh"})),
+        ("dotnet-prompt", "copy_file", json!({"source_path": "run.sh", "destination_path": "go.sh"})),
+    ]);
+    all_leave_the_same(vec![
         ("paddock", "move", json!({"source": "d/c", "destination": "m"})),
         ("mcp-filesystem", "move_file", json!({"source": "d/c", "destination": "m"})),
     ]);
     all_leave_the_same(vec![
         ("paddock", "make_dir", json!({"path": "x/y"})),
+        ("dotnet-prompt", "create_directory", json!({"directory_path": "x/y"})),
         ("weakincentives", "mkdir", json!({"path": "x/y", "parents": true})),
         ("mcp-filesystem", "create_directory", json!({"path": "x/y"})),
     ]);

@@ -5,9 +5,11 @@ use serde_json::Value;
 use crate::dialect::args::Args;
 use crate::dialect::spec::ToolSpec;
 use crate::error::{Code, Error, Result};
+use crate::fs::Kind;
 use crate::ops;
 use crate::request::{self, Access, Request};
 use crate::response::Response;
+use crate::text::time::rfc3339_seconds;
 use crate::workspace::Workspace;
 
 /// The answer to a call, or its failure, as the dialect tells it.
@@ -60,6 +62,20 @@ impl Asked<'_> {
         }
     }
 
+    /// What the link at `path` leads to; none where that is nothing in the workspace.
+    pub fn behind(&self, path: &str) -> Option<Kind> {
+        match self.look(&Request::List(request::List { limit: 1, ..request::List::of(path.to_owned()) })) {
+            Ok(_) => Some(Kind::Directory),
+            Err(error) if error.code == Code::NotADirectory => Some(Kind::File),
+            Err(_) => None,
+        }
+    }
+
+    /// The time of day, in RFC 3339.
+    pub fn now(&self) -> Option<String> {
+        rfc3339_seconds(self.workspace?.fs.now())
+    }
+
     /// The failure of a tool that was answered by another operation than it asked for.
     pub fn mixed_up() -> Error {
         Error::new(Code::Io, "an operation gave another operation's answer")
@@ -106,7 +122,7 @@ impl Failed<'_> {
         let translate = |text: &str| {
             table.iter().chain(others.clone()).fold(text.to_owned(), |text, (ours, theirs)| text.replace(ours, theirs))
         };
-        let Error { code, message, path, hint } = self.error;
+        let Error { code, message, path, hint, plan } = self.error;
         // A path may be called like an argument, and keeps its name.
         let cause = message.rfind("`: ").filter(|_| path.is_some()).map_or(0, |end| end + 3);
         let (given, cause) = message.split_at_checked(cause).unwrap_or(("", message));
@@ -115,6 +131,7 @@ impl Failed<'_> {
             message: format!("{given}{}", translate(cause)),
             path: path.clone(),
             hint: hint.as_deref().map(translate),
+            plan: plan.clone(),
         }
     }
 

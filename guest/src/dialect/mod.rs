@@ -12,6 +12,7 @@ pub mod call;
 pub mod chorus;
 pub mod codex;
 pub mod dispatch;
+pub mod dotnet_prompt;
 pub mod gutter;
 pub mod lincona;
 pub mod mcp_filesystem;
@@ -45,6 +46,7 @@ fn to_json(value: &impl Serialize) -> String {
 pub const DIALECTS: &[Dialect] = &[
     paddock::DIALECT,
     dispatch::DIALECT,
+    dotnet_prompt::DIALECT,
     chorus::DIALECT,
     weakincentives::DIALECT,
     lincona::DIALECT,

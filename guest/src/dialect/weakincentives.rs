@@ -374,7 +374,7 @@ fn stat(args: &Args) -> Result<Request> {
 fn is(asked: &Asked<'_>, response: Result<Response>, wanted: fn(Kind) -> bool) -> Result<Told> {
     let path = asked.args.text("path");
     let found = match response {
-        Ok(Response::Stat(stat)) if stat.kind == Kind::Link => behind(asked, &path),
+        Ok(Response::Stat(stat)) if stat.kind == Kind::Link => asked.behind(&path),
         Ok(Response::Stat(stat)) => Some(stat.kind),
         Ok(_) => return Err(Asked::mixed_up()),
         Err(Error { code: Code::NotFound | Code::NotADirectory, .. }) => None,
@@ -384,12 +384,4 @@ fn is(asked: &Asked<'_>, response: Result<Response>, wanted: fn(Kind) -> bool) -
     };
     let answer = found.is_some_and(wanted);
     Ok(told(answer.into(), format!("{}: {answer}", printable(&path))))
-}
-
-fn behind(asked: &Asked<'_>, path: &str) -> Option<Kind> {
-    match asked.look(&Request::List(request::List { limit: 1, ..request::List::of(path.to_owned()) })) {
-        Ok(_) => Some(Kind::Directory),
-        Err(error) if error.code == Code::NotADirectory => Some(Kind::File),
-        Err(_) => None,
-    }
 }

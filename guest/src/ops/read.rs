@@ -29,7 +29,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Read) -> Result<response::
     let content = Content::open(workspace, &place, VERB)?;
     let sample = content.sample()?;
     let format = content.format(&sample, given);
-    if let Some(most) = args.max_bytes.filter(|most| content.size() > *most) {
+    let most = args.max_bytes.map(|most| most.min(workspace.policy.limits.max_file_bytes));
+    if let Some(most) = most.filter(|most| content.size() > *most) {
         return Err(workspace.larger_than(&place, VERB, content.size(), most));
     }
     let sha256 = if args.checksum { Some(content.sha256()?) } else { None };

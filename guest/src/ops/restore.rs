@@ -17,6 +17,42 @@ const MAX_RECORDS: usize = 8;
 
 /// Undoes a call, or what it did at a path.
 pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<response::Restore> {
+    let chosen = choose(workspace, args)?;
+    let entries = chosen.entries();
+    let mut undo = Undo { overwrite: args.overwrite, ..Undo::new(workspace) };
+    entries.iter().try_for_each(|(saved, entry)| undo.entry(saved, entry))?;
+    undo.carry_out()?;
+    let restored = entries.iter().map(|(_, entry)| entry.path.clone()).collect();
+    Ok(response::Restore { undone: chosen.id, restored, backup: workspace.backup(), notes: undo.notes })
+}
+
+/// The backup that a call would undo, and the paths that it would change.
+pub fn affected(workspace: &Workspace<'_>, args: &request::Restore) -> Result<(String, Vec<String>)> {
+    let chosen = choose(workspace, args)?;
+    let paths = chosen.entries().into_iter().flat_map(|(_, entry)| std::iter::once(&entry.path).chain(&entry.to));
+    let paths = paths.cloned().collect();
+    Ok((chosen.id, paths))
+}
+
+/// What is to be undone.
+struct Chosen<'w> {
+    id: String,
+    records: Vec<Saved<'w>>,
+    /// Of the records, what concerns this path alone.
+    path: Option<String>,
+}
+
+impl<'w> Chosen<'w> {
+    /// What was done last comes first.
+    fn entries(&self) -> Vec<(&Saved<'w>, &Entry)> {
+        let is_meant = |entry: &Entry| self.path.as_ref().is_none_or(|path| concerns(entry, path));
+        let entries =
+            self.records.iter().flat_map(|saved| saved.record.entries.iter().rev().map(move |entry| (saved, entry)));
+        entries.filter(|(_, entry)| is_meant(entry)).collect()
+    }
+}
+
+fn choose<'w>(workspace: &'w Workspace<'w>, args: &request::Restore) -> Result<Chosen<'w>> {
     let path = args.path.as_ref().map(|path| workspace.resolve_with(path, VERB, Last::Keep)).transpose()?;
     let path = path.map(|place| place.path);
     let (id, first) = match (&args.backup, &path) {
@@ -34,18 +70,13 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<respons
     {
         records.push(Saved::open(workspace, &before)?);
     }
-    let entries = records.iter().flat_map(|saved| saved.record.entries.iter().rev().map(move |entry| (saved, entry)));
-    let is_meant = |entry: &Entry| path.as_ref().is_none_or(|path| concerns(entry, path));
-    let entries: Vec<_> = entries.filter(|(_, entry)| is_meant(entry)).collect();
-    if entries.is_empty() {
+    let chosen = Chosen { id, records, path };
+    if chosen.entries().is_empty() {
+        let id = chosen.id;
         return Err(Error::new(Code::NotFound, format!("the backup `{id}` holds no change of that path"))
             .hint("leave `path` out to undo the whole call, or `backup` for the last change of the path"));
     }
-    let mut undo = Undo { overwrite: args.overwrite, ..Undo::new(workspace) };
-    entries.iter().try_for_each(|(saved, entry)| undo.entry(saved, entry))?;
-    undo.carry_out()?;
-    let restored = entries.iter().map(|(_, entry)| entry.path.clone()).collect();
-    Ok(response::Restore { undone: id, restored, backup: workspace.backup(), notes: undo.notes })
+    Ok(chosen)
 }
 
 /// The newest backup that holds a change of `path`.

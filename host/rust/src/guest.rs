@@ -4,11 +4,12 @@
 use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Result, Store};
 
-use crate::bindings::exports::paddock::files::{files, search, session, shares, tools};
+use crate::bindings::exports::paddock::files::{approval, files, search, session, shares, tools};
 use crate::sandbox::State;
 
 /// Where the component has its interfaces.
 pub(crate) struct Exports {
+    approval: approval::GuestIndices,
     files: files::GuestIndices,
     search: search::GuestIndices,
     session: session::GuestIndices,
@@ -25,6 +26,7 @@ pub(crate) struct Guest {
 impl Exports {
     pub(crate) fn of(component: &InstancePre<State>) -> Result<Self> {
         Ok(Self {
+            approval: approval::GuestIndices::new(component)?,
             files: files::GuestIndices::new(component)?,
             search: search::GuestIndices::new(component)?,
             session: session::GuestIndices::new(component)?,
@@ -47,5 +49,5 @@ impl Guest {
         Self { instance, exports }
     }
 
-    interfaces!(files, search, session, shares, tools);
+    interfaces!(approval, files, search, session, shares, tools);
 }

@@ -45,6 +45,7 @@
 //! call and shared by the process; the compiled code is kept in the user's cache
 //! directory, or in `PADDOCK_CACHE_DIR`.
 
+mod approval;
 mod bindings;
 mod cache;
 mod engine;
@@ -64,6 +65,7 @@ pub mod types;
 mod wasi;
 mod workspace;
 
+pub use approval::{Approver, Decision, Grant};
 pub use error::Error;
 pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;

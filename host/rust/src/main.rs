@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 mod cli;
 mod mcp;
+mod plan;
 
 fn main() -> ExitCode {
     match cli::run() {

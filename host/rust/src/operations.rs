@@ -6,18 +6,26 @@ use crate::workspace::Workspace;
 
 /// A method of the workspace for a function of the component.
 macro_rules! operation {
-    ($(#[$doc:meta])* $name:ident($arguments:ty) -> $result:ty, $changing:expr, $interface:ident.$function:ident) => {
+    ($(#[$doc:meta])* $name:ident($arguments:ty) -> $result:ty, LOOKS, $interface:ident.$function:ident) => {
         $(#[$doc])*
         pub fn $name(&self, arguments: &$arguments) -> Result<$result, ToolError> {
-            self.run($changing, &CallOptions::default(), async |guest, store| {
+            self.run(false, &CallOptions::default(), async |guest, store| {
                 guest.$interface(&mut *store)?.$function(store, arguments).await
             })?
         }
     };
+    ($(#[$doc:meta])* $name:ident($arguments:ty) -> $result:ty, CHANGES, $interface:ident.$function:ident) => {
+        $(#[$doc])*
+        pub fn $name(&self, arguments: &$arguments) -> Result<$result, ToolError> {
+            let (answer, _plan) = self.run_asking(
+                &CallOptions::default(),
+                async |guest, store| guest.$interface(&mut *store)?.$function(store, arguments).await,
+                |answer| answer.as_ref().err(),
+            )?;
+            answer
+        }
+    };
 }
-
-const LOOKS: bool = false;
-const CHANGES: bool = true;
 
 /// Each blocks the thread until it is done, as [`Workspace::call`] does.
 impl Workspace {
@@ -80,7 +88,7 @@ impl Workspace {
 
     /// Lists the backups that changes left, the newest first.
     pub fn history(&self, arguments: &HistoryArgs) -> Result<HistoryResult, ToolError> {
-        self.run(LOOKS, &CallOptions::default(), async |guest, store| {
+        self.run(false, &CallOptions::default(), async |guest, store| {
             guest.files(&mut *store)?.call_history(store, *arguments).await
         })?
     }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::approval::{Approver, Grant};
+
 /// The dialect that a call has where none is said.
 pub(crate) const DIALECT: &str = "paddock";
 
@@ -16,13 +18,24 @@ pub struct CallOptions {
     pub cancel: CancelToken,
     /// Tells how far the call is.
     pub progress: Progress,
-    /// Time for the call, at most the workspace's own limit.
+    /// Time for the call, at most the workspace's own limit. The time in which somebody decides does not count.
     pub time: Option<Duration>,
+    /// Leave to do what an earlier call would have done, where that ended in `approval-required`.
+    pub grant: Option<Grant>,
+    /// Who is asked about the call, in place of the workspace's own approver.
+    pub approver: Option<Approver>,
 }
 
 impl Default for CallOptions {
     fn default() -> Self {
-        Self { dialect: DIALECT.to_owned(), cancel: CancelToken::default(), progress: Progress::default(), time: None }
+        Self {
+            dialect: DIALECT.to_owned(),
+            cancel: CancelToken::default(),
+            progress: Progress::default(),
+            time: None,
+            grant: None,
+            approver: None,
+        }
     }
 }
 

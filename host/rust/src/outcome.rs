@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::bindings::exports::paddock::files::tools;
-use crate::types::{Change, ChangeKind, ErrorCode, ToolError};
+use crate::types::{Change, ChangeKind, ErrorCode, Plan, ToolError};
 
 /// How a call ended: a failure of the tool is a value too.
 ///
@@ -24,6 +24,8 @@ pub struct Outcome {
     pub changes: Vec<Change>,
     /// Whether a limit cut the result short; the result says what continues it.
     pub truncated: bool,
+    /// What a person would have to approve, where that is why it failed.
+    pub plan: Option<Plan>,
 }
 
 impl Outcome {
@@ -46,6 +48,7 @@ impl Outcome {
             error: Some(error),
             changes: Vec::new(),
             truncated: false,
+            plan: None,
         }
     }
 }
@@ -66,6 +69,7 @@ impl From<tools::Outcome> for Outcome {
                 error: outcome.error,
                 changes: outcome.changes,
                 truncated: outcome.truncated,
+                plan: None,
             },
             Err(cause) => {
                 Self::failed(ToolError::new(ErrorCode::Io, format!("the component's result is no JSON: {cause}")))

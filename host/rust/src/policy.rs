@@ -24,6 +24,7 @@ pub(crate) fn environment(
     backend: Backend,
     mounts: &[Mount],
     private: &[PathBuf],
+    approval_key: Option<String>,
 ) -> serde_json::Result<String> {
     let roots =
         mounts.iter().map(|mount| Root { guest: &mount.guest, host: mount.host.to_str(), access: mount.access });
@@ -32,6 +33,7 @@ pub(crate) fn environment(
         // A tree in memory has no modes to lose.
         carries_modes: cfg!(unix) || backend == Backend::Memory,
         private: private.iter().filter(inside).filter_map(|path| path.to_str()).collect(),
+        approval_key,
     };
     serde_json::to_string(&Environment { settings, backend, roots: roots.collect(), host })
 }
@@ -77,4 +79,6 @@ struct Host<'a> {
     carries_modes: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     private: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval_key: Option<String>,
 }

@@ -1,5 +1,6 @@
 //! The component's own types, as `wit/` documents them, and their defaults, which WIT cannot say.
 
+pub use crate::bindings::exports::paddock::files::approval::Plan;
 pub use crate::bindings::exports::paddock::files::files::{
     ApplyPatchArgs, ApplyPatchResult, DeleteArgs, DeleteResult, EditArgs, EditResult, FileRange, HistoryArgs,
     HistoryEntry, HistoryResult, LineRange, MakeDirectoryArgs, MakeDirectoryResult, PatchAction, PatchedFile, ReadArgs,

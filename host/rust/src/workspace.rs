@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value};
 use wasmtime::Store;
 
+use crate::approval::{Approver, Decision, Desk, Grant};
+use crate::bindings::exports::paddock::files::approval;
 use crate::cache;
 use crate::engine;
 use crate::error::Error;
@@ -20,7 +22,7 @@ use crate::parallel;
 use crate::policy::{self, Access, Backend, Limits, Policy};
 use crate::sandbox::{Control, Sandbox, State, Surroundings};
 use crate::state::{self, StateChoice, StateDir};
-use crate::types::{ErrorCode, Tool, ToolError};
+use crate::types::{ErrorCode, Plan, Tool, ToolError};
 
 /// Directories, rules and limits, in which tools are called: each call in a guest of its own.
 ///
@@ -35,18 +37,24 @@ struct Inner {
     environment: Vec<(String, String)>,
     limits: Limits,
     threads: Option<usize>,
+    approver: Option<Approver>,
+    desk: Desk,
     /// The guest that has the tree, over the memory backend. It is none after a trap, since the tree went with it.
     kept: Option<Mutex<Option<Sandbox>>>,
 }
 
+/// Times that somebody is asked about one call.
+const MAX_QUESTIONS: usize = 3;
+
 /// Says what a workspace is to be.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Builder {
     roots: Vec<(PathBuf, String, Access)>,
     settings: Map<String, Value>,
     environment: Vec<(String, String)>,
     state: StateChoice,
     threads: Option<usize>,
+    approver: Option<Approver>,
 }
 
 impl Builder {
@@ -106,6 +114,14 @@ impl Builder {
         self
     }
 
+    /// Who is asked about calls that need approval, on the thread of the call. Without anybody, they fail with
+    /// `approval-required`, and [`Outcome::plan`] says what to ask.
+    #[must_use]
+    pub fn approver(mut self, approver: impl Fn(&Plan) -> Decision + Send + Sync + 'static) -> Self {
+        self.approver = Some(Approver::new(approver));
+        self
+    }
+
     /// An environment variable for the guest.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
@@ -136,11 +152,13 @@ impl Builder {
         let state = if writable { self.state.resolve(&workspace.host) } else { None };
         let own = [state.as_ref().map(|state| state.path().to_owned()), state::parent(), cache::directory()];
         let private: Vec<_> = own.into_iter().flatten().map(|path| policy::real(&path)).collect();
+        let desk = Desk::new();
         let mut environment = self.environment;
-        let told = policy::environment(&self.settings, Backend::Wasi, &mounts, &private)?;
+        let told = policy::environment(&self.settings, Backend::Wasi, &mounts, &private, desk.key())?;
         environment.push(("PADDOCK_POLICY".to_owned(), told));
         let limits = policy.limits;
-        Ok(Workspace(Arc::new(Inner { mounts, state, environment, limits, threads: self.threads, kept: None })))
+        let Self { threads, approver, .. } = self;
+        Ok(Workspace(Arc::new(Inner { mounts, state, environment, limits, threads, approver, desk, kept: None })))
     }
 
     fn mounts(&self, policy: &Policy) -> Result<Vec<Mount>, Error> {
@@ -174,10 +192,15 @@ impl Workspace {
     ///
     /// Its calls are made one after the other. [`Workspace::load`] fills it, [`Workspace::snapshot`] takes it out.
     pub fn memory(policy: Policy) -> Result<Self, Error> {
-        let text = policy::environment(&policy.settings(), Backend::Memory, &[], &[])?;
+        Self::memory_with(policy, None)
+    }
+
+    /// The same, with somebody who is asked about calls that need approval.
+    pub fn memory_with(policy: Policy, approver: Option<Approver>) -> Result<Self, Error> {
+        let desk = Desk::new();
+        let text = policy::environment(&policy.settings(), Backend::Memory, &[], &[], desk.key())?;
         let environment = vec![("PADDOCK_POLICY".to_owned(), text)];
-        let mut inner =
-            Inner { mounts: Vec::new(), state: None, environment, limits: policy.limits, threads: None, kept: None };
+        let mut inner = Inner { environment, limits: policy.limits, approver, desk, ..Inner::bare() };
         let sandbox = inner.sandbox(&[], inner.control(&CallOptions::default()));
         inner.kept = Some(Mutex::new(Some(sandbox.map_err(|error| Error::Component(error.message))?)));
         Ok(Self(Arc::new(inner)))
@@ -194,9 +217,15 @@ impl Workspace {
     pub fn call_with(&self, tool: &str, arguments: &str, options: &CallOptions) -> Outcome {
         let dialect = options.dialect.as_str();
         let called = if changes(dialect, tool) {
-            self.run(true, options, async |guest, store| {
-                guest.tools(&mut *store)?.call_call(store, dialect, tool, arguments).await
-            })
+            let called = self.run_asking(
+                options,
+                async |guest, store| guest.tools(&mut *store)?.call_call(store, dialect, tool, arguments).await,
+                |outcome| outcome.error.as_ref(),
+            );
+            return match called {
+                Ok((outcome, plan)) => Outcome { plan, ..Outcome::from(outcome) },
+                Err(error) => Outcome::failed(error),
+            };
         } else {
             self.run_shared(
                 options,
@@ -217,6 +246,12 @@ impl Workspace {
         called.unwrap_or_else(|cause| {
             Outcome::failed(ToolError::new(ErrorCode::Io, format!("the call was lost: {cause}")))
         })
+    }
+
+    /// Leave for one call to do what `plan` says, for that long: for a host that has somebody decide later than
+    /// [`Builder::approver`] could. What is at the plan's paths has to be as it was.
+    pub fn grant(&self, plan: &Plan, valid: Duration) -> Grant {
+        self.0.desk.grant(plan, valid)
     }
 
     /// Replaces the whole tree of a workspace in memory by a tar archive's.
@@ -249,6 +284,41 @@ impl Workspace {
         })
     }
 
+    /// Runs a call that may need approval, and again where somebody approves of it. What it still would need, with its answer.
+    pub(crate) fn run_asking<R>(
+        &self,
+        options: &CallOptions,
+        body: impl AsyncFn(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
+        error: impl Fn(&R) -> Option<&ToolError>,
+    ) -> Result<(R, Option<Plan>), ToolError> {
+        let attempt = |decision: Option<approval::Decision>| {
+            self.run(true, options, async |guest, store| {
+                if let Some(decision) = &decision {
+                    guest.approval(&mut *store)?.call_decide(&mut *store, decision).await?;
+                }
+                let answer = body(guest, store).await?;
+                let plan = match error(&answer) {
+                    Some(error) if error.code == ErrorCode::ApprovalRequired => {
+                        guest.approval(&mut *store)?.call_pending(store).await?
+                    }
+                    _ => None,
+                };
+                Ok((answer, plan))
+            })
+        };
+        let mut asked = attempt(options.grant.as_ref().map(|grant| self.0.desk.take(grant)))?;
+        // What is there may have changed while somebody decided, and then they are asked about that.
+        for _ in 0..MAX_QUESTIONS {
+            let (Some(plan), Some(approver)) = (&asked.1, options.approver.as_ref().or(self.0.approver.as_ref()))
+            else {
+                break;
+            };
+            let Some(decision) = self.0.desk.decided(plan, approver.decide(plan)) else { break };
+            asked = attempt(Some(decision))?;
+        }
+        Ok(asked)
+    }
+
     /// Runs `body` in a guest: a fresh one, or over memory the one that is kept.
     pub(crate) fn run<R>(
         &self,
@@ -265,6 +335,19 @@ impl Workspace {
 }
 
 impl Inner {
+    fn bare() -> Self {
+        Self {
+            mounts: Vec::new(),
+            state: None,
+            environment: Vec::new(),
+            limits: Limits::default(),
+            threads: None,
+            approver: None,
+            desk: Desk::default(),
+            kept: None,
+        }
+    }
+
     fn run_fresh<R>(
         &self,
         changing: bool,
@@ -356,15 +439,7 @@ pub fn component() -> &'static [u8] {
 
 /// A guest without a directory is enough to tell what tools there are.
 fn bare() -> Workspace {
-    let inner = Inner {
-        mounts: Vec::new(),
-        state: None,
-        environment: Vec::new(),
-        limits: Limits::default(),
-        threads: None,
-        kept: None,
-    };
-    Workspace(Arc::new(inner))
+    Workspace(Arc::new(Inner::bare()))
 }
 
 /// Whether a tool can change something, as it says itself. One that is not known changes nothing.

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+mod ask;
 mod batch;
 mod call;
 mod completions;
@@ -64,7 +65,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         Command::Call(args) => call::run(args),
         Command::Batch(args) => batch::run(&args),
         Command::Tools(args) => tools::run(&args),
-        Command::Mcp(args) => crate::mcp::run(&args.open()?, &args.dialect),
+        Command::Mcp(args) => crate::mcp::run(&args.builder()?.build()?, &args.dialect),
         Command::History(args) => history::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Component(args) => component::run(&args),

@@ -10,6 +10,8 @@ use std::str::FromStr;
 use anyhow::Context;
 use paddock::{Access, Builder, Workspace};
 
+use super::ask;
+
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// A directory that the tools may use; `DIR:ro` only to look at. The first is the workspace, a further one is seen as `/` and its name
@@ -56,8 +58,13 @@ impl FromStr for Root {
 }
 
 impl Options {
-    /// Opens the workspace that the options describe.
+    /// Opens the workspace that the options describe; the person at the terminal is asked about calls that need approval.
     pub(crate) fn open(&self) -> anyhow::Result<Workspace> {
+        Ok(ask::at_terminal(self.builder()?).build()?)
+    }
+
+    /// What the options describe.
+    pub(crate) fn builder(&self) -> anyhow::Result<Builder> {
         let mut builder = self.mount(Workspace::builder());
         if let Some(file) = &self.policy {
             let text = fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
@@ -72,7 +79,7 @@ impl Options {
         if let Some(directory) = &self.state_dir {
             builder = builder.state_dir(directory);
         }
-        Ok(builder.build()?)
+        Ok(builder)
     }
 
     fn mount(&self, builder: Builder) -> Builder {

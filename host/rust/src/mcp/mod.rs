@@ -7,6 +7,7 @@ use std::time::Duration;
 use paddock::Workspace;
 use rmcp::ServiceExt;
 
+mod asking;
 mod convert;
 mod server;
 mod splice;

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use paddock::{CallOptions, Outcome, Progress, Workspace};
+use paddock::{Approver, CallOptions, Outcome, Progress, Workspace};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult, PaginatedRequestParams,
@@ -12,6 +12,7 @@ use rmcp::model::{
 use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 
+use super::asking::Questions;
 use super::convert;
 use super::splice::Marks;
 
@@ -40,11 +41,12 @@ pub(super) struct Server {
     dialect: String,
     marks: Marks,
     tools: OnceLock<Vec<Tool>>,
+    questions: Questions,
 }
 
 impl Server {
     pub(super) fn new(workspace: Workspace, dialect: String, marks: Marks) -> Self {
-        Self { workspace, dialect, marks, tools: OnceLock::new() }
+        Self { workspace, dialect, marks, tools: OnceLock::new(), questions: Questions::default() }
     }
 
     /// The tools, asked for once: compiling the component takes a while where no cache has it.
@@ -91,16 +93,26 @@ impl ServerHandler for Server {
         if !self.tools().await?.iter().any(|tool| tool.name == request.name) {
             return Err(ErrorData::invalid_params(format!("unknown tool: {}", request.name), None));
         }
+        let approver = self.questions.approver(&request, &context);
         let arguments = serde_json::Value::Object(request.arguments.unwrap_or_default()).to_string();
-        let outcome = self.call(&request.name, &arguments, &context).await;
+        let mut outcome = self.call(&request.name, &arguments, approver, &context).await;
+        if let Some(question) = outcome.plan.take().and_then(|plan| self.questions.ask(plan, &context)) {
+            return Ok(CallToolResponse::InputRequired(question));
+        }
         Ok(CallToolResponse::Complete(convert::result(outcome, &self.marks)))
     }
 }
 
 impl Server {
     /// Makes the call, reports on it, and ends it where the client says so.
-    async fn call(&self, tool: &str, arguments: &str, context: &RequestContext<RoleServer>) -> Outcome {
-        let options = CallOptions::dialect(self.dialect.clone());
+    async fn call(
+        &self,
+        tool: &str,
+        arguments: &str,
+        approver: Option<Approver>,
+        context: &RequestContext<RoleServer>,
+    ) -> Outcome {
+        let options = CallOptions { approver, ..CallOptions::dialect(self.dialect.clone()) };
         let (cancel, progress) = (options.cancel.clone(), options.progress.clone());
         let mut call = std::pin::pin!(self.workspace.call_async(tool, arguments, options));
         let reports = async {

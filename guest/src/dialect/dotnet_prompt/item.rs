@@ -1,0 +1,94 @@
+//! Files and directories as `FileSystemItem` has them, and what more is known of one.
+
+use serde_json::{Map, Value, json};
+
+use crate::dialect::answer::Asked;
+use crate::dialect::spec::Shape;
+use crate::fs::Kind;
+use crate::response;
+
+/// What `FileSystemItem` holds.
+pub const FIELDS: &[(&str, Shape)] = &[
+    ("name", Shape::Text),
+    ("path", Shape::Text),
+    ("type", Shape::Words(&["file", "directory"])),
+    ("sizeBytes", Shape::Whole),
+    ("created", Shape::Nullable(&Shape::Text)),
+    ("modified", Shape::Nullable(&Shape::Text)),
+    ("extension", Shape::Optional(&Shape::Text)),
+    ("isHidden", Shape::Flag),
+];
+
+/// What is known of one file or directory.
+pub const METADATA: &[(&str, Shape)] = &[
+    ("name", Shape::Text),
+    ("path", Shape::Text),
+    ("type", Shape::Words(&["file", "directory"])),
+    ("sizeBytes", Shape::Whole),
+    ("created", Shape::Nullable(&Shape::Text)),
+    ("modified", Shape::Nullable(&Shape::Text)),
+    ("extension", Shape::Optional(&Shape::Text)),
+    ("isHidden", Shape::Flag),
+    ("accessed", Shape::Nullable(&Shape::Text)),
+    ("mimeType", Shape::Nullable(&Shape::Text)),
+    ("encoding", Shape::Nullable(&Shape::Text)),
+    ("lineCount", Shape::Nullable(&Shape::Whole)),
+    ("checksum", Shape::Nullable(&Shape::Text)),
+    ("linkTarget", Shape::Nullable(&Shape::Text)),
+];
+
+/// An entry of a listing; a link is shown as what it leads to, and not at all where that is nothing in the workspace.
+pub fn of_entry(asked: &Asked<'_>, entry: &response::Entry) -> Option<Value> {
+    let kind = match entry.kind {
+        Kind::Link => asked.behind(&entry.path)?,
+        Kind::File | Kind::Directory => entry.kind,
+        Kind::Other => return None,
+    };
+    let modified = entry.modified.as_deref();
+    Some(Value::Object(members(&entry.path, kind, entry.size, modified, modified)))
+}
+
+/// What is known of a path.
+pub fn metadata(asked: &Asked<'_>, stat: &response::Stat) -> Value {
+    let kind = match stat.kind {
+        Kind::Directory => Kind::Directory,
+        Kind::Link => asked.behind(&stat.path).unwrap_or(Kind::File),
+        Kind::File | Kind::Other => Kind::File,
+    };
+    // As .NET does where a file system tells no time of creation: the older of the times of its content and status.
+    let created = [stat.modified.as_deref(), stat.changed.as_deref()].into_iter().flatten().min();
+    let more = json!({
+        "accessed": stat.accessed,
+        "mimeType": stat.mime,
+        "encoding": stat.encoding,
+        "lineCount": stat.lines,
+        "checksum": stat.sha256,
+        "linkTarget": stat.link_target,
+    });
+    let mut members = members(&stat.path, kind, stat.size, created, stat.modified.as_deref());
+    members.extend(more.as_object().cloned().unwrap_or_default());
+    Value::Object(members)
+}
+
+fn members(
+    path: &str,
+    kind: Kind,
+    size: Option<u64>,
+    created: Option<&str>,
+    modified: Option<&str>,
+) -> Map<String, Value> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_dir = kind == Kind::Directory;
+    let extension = name.rfind('.').filter(|dot| *dot > 0 && !is_dir).and_then(|dot| name.get(dot..));
+    let members = [
+        ("name", Some(name.into())),
+        ("path", Some(path.into())),
+        ("type", Some(if is_dir { "directory" } else { "file" }.into())),
+        ("sizeBytes", Some(size.unwrap_or(0).into())),
+        ("created", Some(created.into())),
+        ("modified", Some(modified.into())),
+        ("extension", extension.map(Value::from)),
+        ("isHidden", Some(name.starts_with('.').into())),
+    ];
+    members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}

@@ -1,0 +1,122 @@
+//! Calls that a person is asked about first: what is asked, who decides, and
+//! the signature that the guest believes.
+
+use std::collections::HashMap;
+use std::fmt::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::bindings::exports::paddock::files::approval;
+use crate::types::Plan;
+
+/// How long what was just decided is good for.
+pub(crate) const AT_ONCE: Duration = Duration::from_secs(60);
+
+/// What somebody says to a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It may be done.
+    Approve,
+    /// It may not, for this reason, which the model is told.
+    Refuse(String),
+    /// Neither yet: the call fails with `approval-required`.
+    Later,
+}
+
+/// Asks somebody; it may wait for the answer as long as that takes.
+#[derive(Clone)]
+pub struct Approver(Arc<dyn Fn(&Plan) -> Decision + Send + Sync>);
+
+impl Approver {
+    /// One that decides by `decide`, on the thread of the call.
+    pub fn new(decide: impl Fn(&Plan) -> Decision + Send + Sync + 'static) -> Self {
+        Self(Arc::new(decide))
+    }
+
+    pub(crate) fn decide(&self, plan: &Plan) -> Decision {
+        (self.0)(plan)
+    }
+}
+
+impl fmt::Debug for Approver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Approver")
+    }
+}
+
+/// Leave for one call to do what a [`Plan`] says: [`crate::Workspace::grant`] gives it, [`crate::CallOptions::grant`] takes it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Grant(String);
+
+/// Signs grants, and takes each back once. The default has no key.
+#[derive(Default)]
+pub(crate) struct Desk {
+    key: Option<[u8; 32]>,
+    /// What was given and not used, and when it expires.
+    given: Mutex<HashMap<Grant, SystemTime>>,
+}
+
+impl Desk {
+    /// One with a key of its own. Without random numbers it has none, and nothing is approved.
+    pub(crate) fn new() -> Self {
+        let mut key = [0; 32];
+        Self { key: getrandom::fill(&mut key).is_ok().then_some(key), given: Mutex::default() }
+    }
+
+    /// The key in hexadecimal, for the guest.
+    pub(crate) fn key(&self) -> Option<String> {
+        self.key.map(|key| hex(&key))
+    }
+
+    /// Leave to do what the plan says, for that long.
+    pub(crate) fn grant(&self, plan: &Plan, valid: Duration) -> Grant {
+        let expires = SystemTime::now() + valid;
+        let expires_ms = expires.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        let mut nonce = [0; 16];
+        // What is not one of a kind is not signed either.
+        let is_fresh = getrandom::fill(&mut nonce).is_ok();
+        let said = format!("{expires_ms:x}.{}", hex(&nonce));
+        let signature = self.key.filter(|_| is_fresh).map(|key| sign(&key, &said, &plan.digest));
+        let grant = Grant(format!("{said}.{}", signature.unwrap_or_default()));
+        let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
+        given.retain(|_, expires| *expires > SystemTime::now());
+        given.insert(grant.clone(), expires);
+        grant
+    }
+
+    /// What the guest is told of a grant, which is good once.
+    pub(crate) fn take(&self, grant: &Grant) -> approval::Decision {
+        let given = self.given.lock().unwrap_or_else(PoisonError::into_inner).remove(grant);
+        match given {
+            Some(expires) if expires > SystemTime::now() => approval::Decision::Approved(grant.0.clone()),
+            Some(_) => approval::Decision::Refused("the approval came too late".to_owned()),
+            None => approval::Decision::Refused("the approval was used before, or not given here".to_owned()),
+        }
+    }
+
+    /// What the guest is told of a decision, if there is one.
+    pub(crate) fn decided(&self, plan: &Plan, decision: Decision) -> Option<approval::Decision> {
+        match decision {
+            Decision::Approve => Some(self.take(&self.grant(plan, AT_ONCE))),
+            Decision::Refuse(reason) => Some(approval::Decision::Refused(reason)),
+            Decision::Later => None,
+        }
+    }
+}
+
+/// As `wit/approval.wit` says.
+fn sign(key: &[u8], said: &str, digest: &str) -> String {
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return String::new() };
+    mac.update(format!("paddock approval 1\n{said}\n{digest}").as_bytes());
+    hex(&mac.finalize().into_bytes())
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}

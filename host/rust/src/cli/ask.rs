@@ -1,0 +1,35 @@
+//! Asks the person at the terminal about a call that needs approval.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, IsTerminal, Write};
+
+use paddock::types::Plan;
+use paddock::{Builder, Decision};
+
+use crate::plan;
+
+/// Has the person at the terminal asked, where there is one.
+pub(crate) fn at_terminal(builder: Builder) -> Builder {
+    if io::stderr().is_terminal() && terminal().is_ok() {
+        return builder.approver(|plan| ask(plan).unwrap_or_else(|cause| Decision::Refuse(cause.to_string())));
+    }
+    builder
+}
+
+/// Where a person types: not standard input, which may hold the call's arguments.
+fn terminal() -> io::Result<File> {
+    File::open("/dev/tty")
+}
+
+fn ask(plan: &Plan) -> io::Result<Decision> {
+    let mut stderr = io::stderr().lock();
+    writeln!(stderr, "A tool call needs your approval:\n\n{}", plan::shown(&plan.summary))?;
+    write!(stderr, "Do this? [y/N] ")?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    BufReader::new(terminal()?).read_line(&mut answer)?;
+    Ok(match answer.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" => Decision::Approve,
+        _ => Decision::Refuse(String::new()),
+    })
+}

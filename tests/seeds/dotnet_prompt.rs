@@ -1,0 +1,330 @@
+//! dotnet-prompt: "File System Tool Specification".
+
+use paddock::{CallOptions, Decision, Policy, Workspace};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::support::Desk;
+
+const FILES: &[(&str, &str)] = &[
+    ("appsettings.json", "{\n  \"a\": 1\n}\n"),
+    ("src/Program.cs", "class P {}\n"),
+    ("src/deep/Model.cs", "class M {}\n"),
+    (".editorconfig", "root = true\n"),
+    ("bin/app.txt", "built\n"),
+    ("lib/native.dll", "MZ\n"),
+];
+
+fn desk() -> Desk {
+    Desk::with("dotnet-prompt", FILES)
+}
+
+fn names(listing: &Value) -> Vec<&str> {
+    listing["items"].as_array().unwrap().iter().map(|item| item["path"].as_str().unwrap()).collect()
+}
+
+fn is_time(value: &Value) -> bool {
+    humantime::parse_rfc3339(value.as_str().unwrap()).is_ok()
+}
+
+// 36: "Read and return file contents with encoding support."
+// 95 to 102: `FileContentResult`
+#[test]
+fn read_file() {
+    let desk = desk();
+    let read = desk.ok("read_file", json!({"file_path": "./appsettings.json"}));
+    let content = "{\n  \"a\": 1\n}\n";
+    assert_eq!(read["content"], content);
+    assert_eq!(read["encoding"], "utf-8");
+    assert_eq!((&read["sizeBytes"], &read["lineCount"]), (&json!(content.len()), &json!(3)));
+    assert!(is_time(&read["lastModified"]));
+    let sum: String = Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(read["checksum"], sum);
+}
+
+// 44: "`max_size_mb` | int | 10", 204: "maxFileSize: 10 * 1024 * 1024"
+// 45: "`max_lines` | int | 0 | Maximum lines to read (0 = all)"
+// 46: "`skip_lines` | int | 0 | Lines to skip from beginning"
+#[test]
+fn read_file_in_part_and_up_to_a_size() {
+    let desk = desk();
+    let lines: String = (0..5_000).map(|line| format!("line {line}\r\n")).collect();
+    desk.put("long.txt", &lines);
+    let whole = desk.ok("read_file", json!({"file_path": "long.txt"}));
+    assert_eq!(whole["content"], lines, "all lines, as they are");
+    let part = desk.ok("read_file", json!({"file_path": "long.txt", "skip_lines": 10, "max_lines": 2}));
+    assert_eq!(part["content"].as_str().unwrap().trim_end(), "line 10\r\nline 11");
+    assert_eq!(part["lineCount"], 5_000);
+    desk.put("large.txt", vec![b'x'; 1024 * 1024 + 1]);
+    let error = desk.fails("read_file", json!({"file_path": "large.txt", "max_size_mb": 1}));
+    assert_eq!((&error["error"]["code"], &error["error"]["category"]), (&json!("too-large"), &json!("limit")));
+    assert!(desk.call("read_file", json!({"file_path": "large.txt"})).ok);
+    desk.put("larger.txt", vec![b'x'; 10 * 1024 * 1024 + 1]);
+    assert_eq!(
+        desk.fails("read_file", json!({"file_path": "larger.txt", "max_size_mb": 50}))["error"]["code"],
+        "too-large"
+    );
+}
+
+// 43: "`encoding` | string | "utf-8" | Text encoding"
+// 17: "Read file contents with encoding detection and conversion"
+// Question 4: encodings with and without a byte order mark, conversion, malformed text.
+#[test]
+fn encodings() {
+    let desk = desk();
+    let utf16: Vec<u8> = [0xff, 0xfe].into_iter().chain("grün\n".encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    desk.put("utf16.txt", &utf16);
+    desk.put("bom.txt", "\u{feff}grün\n");
+    desk.put("latin.txt", b"gr\xfcn, sch\xf6n, \xe4rgerlich und \xfcbel\n");
+    let read = |path: &str| desk.ok("read_file", json!({"file_path": path}));
+    assert_eq!((&read("utf16.txt")["content"], &read("utf16.txt")["encoding"]), (&json!("grün\n"), &json!("utf-16le")));
+    assert_eq!(read("bom.txt")["content"], "grün\n");
+    assert_eq!(read("latin.txt")["content"], "grün, schön, ärgerlich und übel\n");
+    let given = desk.ok("read_file", json!({"file_path": "latin.txt", "encoding": "windows-1252"}));
+    assert_eq!(
+        (&given["content"], &given["encoding"]),
+        (&json!("grün, schön, ärgerlich und übel\n"), &json!("windows-1252"))
+    );
+    desk.ok("write_file", json!({"file_path": "latin.txt", "content": "grün\n", "encoding": "windows-1252"}));
+    assert_eq!(std::fs::read(desk.root().join("latin.txt")).unwrap(), b"gr\xfcn\n");
+    desk.ok("write_file", json!({"file_path": "latin.txt", "content": "grün\n"}));
+    assert_eq!(desk.get("latin.txt"), "grün\n", "converted to the default");
+    let error =
+        desk.fails("write_file", json!({"file_path": "latin.txt", "content": "日本", "encoding": "windows-1252"}));
+    assert_eq!(error["error"]["code"], "encoding-loss");
+    assert_eq!(desk.get("latin.txt"), "grün\n");
+}
+
+// Question 3: "Should there be support for reading binary files as base64?", "Should there be MIME type detection"
+#[test]
+fn bytes_as_base64() {
+    let desk = desk();
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+    desk.put("p.png", png);
+    let error = desk.fails("read_file", json!({"file_path": "p.png"}));
+    assert_eq!(error["error"]["category"], "encoding");
+    assert!(error["error"]["suggestion"].as_str().unwrap().contains("`encoding: \"base64\"`"), "{error}");
+    let read = desk.ok("read_file", json!({"file_path": "p.png", "encoding": "base64"}));
+    assert_eq!((&read["encoding"], &read["mimeType"]), (&json!("base64"), &json!("image/png")));
+    use base64::prelude::{BASE64_STANDARD, Engine};
+    assert_eq!(BASE64_STANDARD.decode(read["content"].as_str().unwrap()).unwrap(), png);
+    let large = vec![0; 300_000];
+    desk.put("large.bin", &large);
+    let read = desk.ok("read_file", json!({"file_path": "large.bin", "encoding": "base64"}));
+    assert_eq!(BASE64_STANDARD.decode(read["content"].as_str().unwrap()).unwrap(), large);
+}
+
+// 49: "Write content to files with safety mechanisms."
+// 57: "`create_backup` | bool | true", 58: "`overwrite` | bool | true"
+// 130 to 137: `FileOperationResult`
+#[test]
+fn write_file() {
+    let desk = desk();
+    let made = desk
+        .ok("write_file", json!({"file_path": "Generated/Models/A.cs", "content": "class A {}\n", "overwrite": false}));
+    assert_eq!(made["success"], true);
+    assert_eq!((&made["path"], &made["sizeBytes"]), (&json!("Generated/Models/A.cs"), &json!(11)));
+    assert!(is_time(&made["timestamp"]) && made.get("backupPath").is_none(), "nothing was there: {made}");
+    let error = desk.fails("write_file", json!({"file_path": "appsettings.json", "content": "{}", "overwrite": false}));
+    assert_eq!((&error["success"], &error["error"]["category"]), (&json!(false), &json!("conflict")));
+    assert!(error["error"]["suggestion"].as_str().unwrap().contains("`overwrite`"));
+    let replaced = desk.ok("write_file", json!({"file_path": "appsettings.json", "content": "{}"}));
+    let back = desk.ok("restore_file", json!({"backup_path": replaced["backupPath"]}));
+    assert_eq!((&back["operation"], &back["path"]), (&json!("restore_file"), &json!("appsettings.json")));
+    assert_eq!(desk.get("appsettings.json"), FILES[0].1);
+    let without =
+        desk.ok("write_file", json!({"file_path": "appsettings.json", "content": "{}", "create_backup": false}));
+    assert!(without.get("backupPath").is_none());
+}
+
+// 61: "List and filter directory contents.", 66 to 70
+// 107 to 125: `DirectoryListingResult`, `FileSystemItem`
+#[test]
+fn list_directory() {
+    let desk = desk();
+    let top = desk.ok("list_directory", json!({"directory_path": "."}));
+    assert_eq!(names(&top), ["appsettings.json", "lib", "src"], "nothing hidden, nothing blocked, one level");
+    let item = &top["items"][0];
+    assert_eq!(
+        (&item["name"], &item["type"], &item["extension"]),
+        (&json!("appsettings.json"), &json!("file"), &json!(".json"))
+    );
+    assert_eq!((&item["sizeBytes"], &item["isHidden"]), (&json!(FILES[0].1.len()), &json!(false)));
+    assert!(is_time(&item["created"]) && is_time(&item["modified"]));
+    assert!(top["items"][1].get("extension").is_none() && top["items"][1]["type"] == "directory");
+    assert_eq!(
+        (&top["totalFiles"], &top["totalDirectories"], &top["truncated"]),
+        (&json!(1), &json!(2), &json!(false))
+    );
+    assert_eq!(top["totalSizeBytes"], FILES[0].1.len());
+    let hidden = desk.ok("list_directory", json!({"directory_path": ".", "include_hidden": true}));
+    assert!(names(&hidden).contains(&".editorconfig"));
+    let pattern = json!({"directory_path": "./src", "pattern": "*.cs", "recursive": true, "max_depth": 10});
+    assert_eq!(names(&desk.ok("list_directory", pattern)), ["src/Program.cs", "src/deep/Model.cs"]);
+    let shallow = json!({"directory_path": "src", "recursive": true, "max_depth": 1});
+    assert_eq!(names(&desk.ok("list_directory", shallow)), ["src/Program.cs", "src/deep"]);
+    let all = json!({"directory_path": "src", "recursive": true});
+    assert_eq!(names(&desk.ok("list_directory", all)).len(), 3, "a depth of 0 is all");
+}
+
+// 205: "maxFilesPerOperation: 1000"
+#[test]
+fn a_listing_of_more_than_a_thousand_is_truncated_and_counted() {
+    let desk = desk();
+    for number in 0..1_005 {
+        desk.put(&format!("many/{number:04}.txt"), "x");
+    }
+    let many = desk.ok("list_directory", json!({"directory_path": "many"}));
+    assert_eq!((names(&many).len(), &many["totalFiles"], &many["truncated"]), (1_000, &json!(1_005), &json!(true)));
+}
+
+// Question 1: "How should symbolic links and shortcuts be handled?"
+#[test]
+fn links_are_what_they_lead_to_and_never_lead_out() {
+    let desk = desk();
+    desk.link("to_file", "appsettings.json");
+    desk.link("to_dir", "src");
+    desk.link("out", "../secret.txt");
+    let top = desk.ok("list_directory", json!({"directory_path": "."}));
+    let kinds: Vec<_> =
+        top["items"].as_array().unwrap().iter().map(|item| (item["name"].as_str().unwrap(), &item["type"])).collect();
+    assert!(kinds.contains(&("to_file", &json!("file"))) && kinds.contains(&("to_dir", &json!("directory"))));
+    assert!(!names(&top).contains(&"out"));
+    assert_eq!(desk.ok("get_file_metadata", json!({"file_path": "to_dir"}))["linkTarget"], "src");
+}
+
+// 73: "Create directory structures.", 79: "`recursive` | bool | true | Create parent directories"
+#[test]
+fn create_directory() {
+    let desk = desk();
+    let made = desk.ok("create_directory", json!({"directory_path": "./Generated/Models"}));
+    assert_eq!((&made["success"], &made["path"]), (&json!(true), &json!("Generated/Models")));
+    assert!(desk.root().join("Generated/Models").is_dir());
+    desk.ok("create_directory", json!({"directory_path": "Generated"}));
+    let error = desk.fails("create_directory", json!({"directory_path": "x/y", "recursive": false}));
+    assert_eq!(error["error"]["category"], "not-found");
+    assert!(!desk.has("x"));
+}
+
+// 82: "Copy, move, and delete files with safety controls.", 87 to 89
+#[test]
+fn copy_and_move() {
+    let desk = desk();
+    let copied = desk.ok("copy_file", json!({"source_path": "appsettings.json", "destination_path": "copy.json"}));
+    assert_eq!((&copied["path"], &copied["sizeBytes"]), (&json!("copy.json"), &json!(FILES[0].1.len())));
+    let taken = json!({"source_path": "src/Program.cs", "destination_path": "copy.json"});
+    for tool in ["copy_file", "move_file"] {
+        let error = desk.fails(tool, taken.clone());
+        assert_eq!(error["error"]["category"], "conflict", "{tool}");
+        assert!(error["error"]["suggestion"].as_str().unwrap().contains("`overwrite`"), "{error}");
+    }
+    let over = json!({"source_path": "src/Program.cs", "destination_path": "copy.json", "overwrite": true});
+    desk.ok("move_file", over);
+    assert_eq!((desk.get("copy.json").as_str(), desk.has("src/Program.cs")), ("class P {}\n", false));
+}
+
+// 20: "File metadata extraction (size, dates, permissions)"
+#[test]
+fn metadata() {
+    let desk = desk();
+    let known = desk.ok("get_file_metadata", json!({"file_path": "src/Program.cs"}));
+    assert_eq!(
+        (&known["name"], &known["type"], &known["extension"]),
+        (&json!("Program.cs"), &json!("file"), &json!(".cs"))
+    );
+    assert_eq!((&known["sizeBytes"], &known["lineCount"]), (&json!(11), &json!(1)));
+    assert_eq!(known["checksum"].as_str().unwrap().len(), 64);
+    assert!(known["created"].as_str() <= known["modified"].as_str() && is_time(&known["modified"]));
+    assert_eq!(desk.ok("get_file_metadata", json!({"file_path": "src"}))["type"], "directory");
+}
+
+// 147: "Path traversal attempts (`../`) are validated against allowed directory boundaries"
+// 150, 160, 161: absolute paths and paths outside the boundary
+#[test]
+fn nothing_outside_the_working_directory() {
+    let desk = desk();
+    for path in desk.ways_out() {
+        for (tool, name) in
+            [("read_file", "file_path"), ("list_directory", "directory_path"), ("write_file", "file_path")]
+        {
+            let mut arguments = json!({name: path});
+            if tool == "write_file" {
+                arguments["content"] = "x".into();
+            }
+            assert_eq!(desk.fails(tool, arguments)["error"]["code"], "outside-workspace", "{tool} {path}");
+        }
+        let copied = json!({"source_path": "appsettings.json", "destination_path": format!("{path}/x")});
+        desk.fails("copy_file", copied);
+    }
+    desk.secret_is_safe();
+}
+
+// 201: "blockedDirectories: ["bin", "obj", ".git", "node_modules"]"
+// 203: "blockedExtensions: [".exe", ".dll", ".so", ".dylib"]"
+#[test]
+fn the_default_policy_blocks_directories_and_extensions() {
+    let desk = desk();
+    for path in ["bin/app.txt", "obj/x", "src/obj/x", "node_modules/p/index.js", ".git/config", "lib/native.dll"] {
+        let error = desk.fails("read_file", json!({"file_path": path}));
+        assert_eq!(
+            (&error["error"]["code"], &error["error"]["category"]),
+            (&json!("denied"), &json!("access-denied")),
+            "{path}"
+        );
+    }
+    for path in ["tool.exe", "new/tool.so", "lib.DYLIB", "src/bin/x.cs"] {
+        assert_eq!(
+            desk.fails("write_file", json!({"file_path": path, "content": "x"}))["error"]["code"],
+            "denied",
+            "{path}"
+        );
+    }
+    desk.fails("move_file", json!({"source_path": "appsettings.json", "destination_path": "a.dll"}));
+    assert!(desk.has("appsettings.json"));
+    let all = desk.ok("list_directory", json!({"directory_path": ".", "recursive": true, "include_hidden": true}));
+    assert!(!names(&all).iter().any(|path| path.contains("bin") || path.ends_with(".dll")), "{all}");
+}
+
+// Question 2: "Should there be configurable security policies per workflow? (Yes, via tool configuration)"
+#[test]
+fn a_policy_that_is_set_goes_before_the_default() {
+    let json = r#"{"blocked_directories": ["private"], "blocked_extensions": [], "approval": "never"}"#;
+    let desk = Desk::with_policy("dotnet-prompt", FILES, json);
+    desk.ok("read_file", json!({"file_path": "bin/app.txt"}));
+    desk.ok("read_file", json!({"file_path": "lib/native.dll"}));
+    desk.ok("delete_file", json!({"file_path": "lib/native.dll"}));
+    assert_eq!(desk.asked().len(), 0);
+    assert_eq!(desk.fails("write_file", json!({"file_path": "private/x", "content": "x"}))["error"]["code"], "denied");
+    let other = Desk::with("paddock", FILES);
+    other.ok("read_file", json!({"path": "bin/app.txt"}));
+}
+
+// 206: "requireConfirmationForDelete: true", 19: "delete files with confirmation controls"
+#[test]
+fn deleting_needs_confirmation() {
+    let desk = desk();
+    let gone = desk.ok("delete_file", json!({"file_path": "appsettings.json"}));
+    assert!(!desk.has("appsettings.json"));
+    let asked = desk.asked();
+    assert_eq!(asked.len(), 1);
+    assert!(asked[0].summary.starts_with("delete `appsettings.json`"), "{}", asked[0].summary);
+    desk.answer(Decision::Refuse("not that one".to_owned()));
+    let error = desk.fails("delete_file", json!({"file_path": "src/Program.cs"}));
+    assert_eq!(error["error"]["code"], "denied");
+    assert!(error["error"]["message"].as_str().unwrap().contains("not that one") && desk.has("src/Program.cs"));
+    desk.answer(Decision::Approve);
+    desk.ok("restore_file", json!({"backup_path": gone["backupPath"]}));
+    assert!(desk.has("appsettings.json"));
+    desk.fails("delete_file", json!({"file_path": "src"}));
+    assert!(desk.has("src"), "only files");
+}
+
+#[test]
+fn where_nobody_can_be_asked_nothing_is_deleted() {
+    let workspace = Workspace::memory(Policy::default()).unwrap();
+    let options = CallOptions::dialect("dotnet-prompt");
+    workspace.call_with("write_file", r#"{"file_path": "a", "content": "a"}"#, &options);
+    let outcome = workspace.call_with("delete_file", r#"{"file_path": "a"}"#, &options);
+    assert_eq!(outcome.value()["error"]["category"], "confirmation-required");
+    assert!(workspace.call_with("read_file", r#"{"file_path": "a"}"#, &options).ok);
+}
