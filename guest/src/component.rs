@@ -17,6 +17,7 @@ use bindings::exports::paddock::files::{approval as asking, files, search, sessi
 use convert::Lower;
 
 use crate::approval::{Decision, Plan};
+use crate::dialect::call::Call;
 use crate::dialect::spec::{Effect, ToolSpec};
 use crate::dialect::{DIALECTS, Dialect, schema};
 use crate::engine;
@@ -28,17 +29,20 @@ use crate::fs::wasi::{WasiFs, wall_time};
 use crate::policy::{Backend, Policy};
 use crate::request::Request;
 use crate::response::Response;
+use crate::touched::Touched;
 use crate::workspace::STATE_GUEST_PATH;
 
 struct Component;
 
 thread_local! {
-    /// The memory backend's tree: all that an instance keeps from call to call.
+    /// The memory backend's tree: all that lasts between calls.
     static MEMORY: MemoryFs = MemoryFs::new(&["/workspace", STATE_GUEST_PATH], wall_time, 0);
     /// What the host says of the next call.
     static DECISION: Cell<Option<Decision>> = const { Cell::new(None) };
-    /// What the last call would do, where somebody has to be asked about it.
+    /// What the last call would do, where somebody has to be asked about it, until the host has asked.
     static PENDING: Cell<Option<Plan>> = const { Cell::new(None) };
+    /// What the last call touched, until the host has asked.
+    static TOUCHED: Cell<Option<Touched>> = const { Cell::new(None) };
 }
 
 impl tools::Guest for Component {
@@ -58,17 +62,24 @@ impl tools::Guest for Component {
 
     fn call(dialect: String, name: String, arguments: String) -> tools::Outcome {
         let outcome = with_fs(&dialect, |fs, policy| Ok(engine::call(fs, policy, &dialect, &name, &arguments)));
-        let outcome = outcome.unwrap_or_else(engine::Outcome::failed);
-        keep_pending(outcome.error.as_ref());
-        outcome.lower()
+        ended(outcome.unwrap_or_else(engine::Outcome::failed))
     }
 
     fn begin(dialect: String, name: String, arguments: String) -> Option<tools::Outcome> {
-        shares::begin(&dialect, &name, &arguments).lower()
+        shares::begin(&dialect, &name, &arguments).map(ended)
     }
 
     fn finish() -> tools::Outcome {
-        shares::finish().lower()
+        ended(shares::finish())
+    }
+
+    fn account() -> Option<tools::Touched> {
+        TOUCHED.take().lower()
+    }
+
+    fn asked(dialect: String, name: String, arguments: String) -> Option<tools::Touched> {
+        let call = Call::decode(&dialect, &name, &arguments).ok()?;
+        with_fs(&dialect, |fs, policy| Ok(Touched::asked(fs, policy, &call.request, None))).ok()?.lower()
     }
 }
 
@@ -218,12 +229,21 @@ fn keep_pending(error: Option<&Error>) {
 
 /// Does what a typed function asks; `take` takes the answer out of its variant.
 fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::result::Result<T, types::Error> {
-    let answer =
-        with_fs(NO_DIALECT, |fs, policy| engine::run(fs, policy, &request)).and_then(|(response, _changes)| {
-            take(response).ok_or_else(|| Error::new(Code::Io, "an operation gave another operation's answer"))
-        });
+    let ran = with_fs(NO_DIALECT, |fs, policy| Ok(engine::run(fs, policy, &request)));
+    let (answer, touched) = ran.unwrap_or_else(|error| (Err(error), None));
+    TOUCHED.set(touched);
     keep_pending(answer.as_ref().err());
+    let answer = answer.and_then(|response| {
+        take(response).ok_or_else(|| Error::new(Code::Io, "an operation gave another operation's answer"))
+    });
     answer.map_err(Lower::lower)
+}
+
+/// The outcome for the host, and for later what was touched and what would be.
+fn ended(mut outcome: engine::Outcome) -> tools::Outcome {
+    TOUCHED.set(outcome.touched.take());
+    keep_pending(outcome.error.as_ref());
+    outcome.lower()
 }
 
 /// Memory that a call is given at once: each growth is a call of the host and of its system.

@@ -11,6 +11,7 @@ use crate::ops;
 use crate::policy::Policy;
 use crate::request::{Access, Request};
 use crate::response::{Change, Response};
+use crate::touched::Touched;
 use crate::workspace::Workspace;
 
 /// How a call ended: the `outcome` of `wit/tools.wit`.
@@ -26,6 +27,8 @@ pub struct Outcome {
     pub changes: Vec<Change>,
     /// Whether a limit cut the result short.
     pub truncated: bool,
+    /// What it touched, where the host keeps a record and the arguments fit.
+    pub touched: Option<Touched>,
 }
 
 /// Calls the tool `name` of a dialect with `arguments`, a JSON object.
@@ -41,15 +44,26 @@ pub fn call(fs: &dyn Filesystem, policy: &Policy, dialect: &str, name: &str, arg
 pub fn made(fs: &dyn Filesystem, policy: &Policy, call: &Call) -> Outcome {
     match open(fs, policy, call.request.access()) {
         Ok(workspace) => call.outcome(Some(&workspace), perform(&workspace, &call.request)),
-        Err(error) => call.outcome(None, Err(error)),
+        Err(error) => {
+            let touched = Touched::asked(fs, policy, &call.request, Some(error.code));
+            Outcome { touched, ..call.outcome(None, Err(error)) }
+        }
     }
 }
 
-/// Does what a request asks, with the changes that it made.
-pub fn run(fs: &dyn Filesystem, policy: &Policy, request: &Request) -> Result<(Response, Vec<Change>)> {
-    let workspace = open(fs, policy, request.access())?;
-    let response = perform(&workspace, request)?;
-    Ok((response, workspace.take_changes()))
+/// Does what a request asks, and says what that touched.
+pub fn run(fs: &dyn Filesystem, policy: &Policy, request: &Request) -> (Result<Response>, Option<Touched>) {
+    match open(fs, policy, request.access()) {
+        Ok(workspace) => {
+            let answer = perform(&workspace, request);
+            let touched = Touched::of(&workspace, request, &answer);
+            (answer, touched)
+        }
+        Err(error) => {
+            let touched = Touched::asked(fs, policy, request, Some(error.code));
+            (Err(error), touched)
+        }
+    }
 }
 
 /// Does what a request asks, where nobody has to be asked about it or somebody was.
@@ -73,7 +87,7 @@ pub fn open<'a>(fs: &'a dyn Filesystem, policy: &'a Policy, access: Access) -> R
 impl Outcome {
     /// What a dialect tells of a call.
     pub fn told(told: Told, error: Option<Error>, changes: Vec<Change>) -> Self {
-        Self { result: told.json, text: told.text, error, changes, truncated: told.truncated }
+        Self { result: told.json, text: told.text, error, changes, truncated: told.truncated, touched: None }
     }
 
     /// The outcome of a call that failed before its dialect was known.

@@ -7,6 +7,7 @@
 //! - [`engine`]: decode, policy, run, encode.
 //! - [`dialect`]: names, units and JSON; makes a [`request::Request`], shows a [`response::Response`].
 //! - [`ops`]: one file an operation, over a [`workspace::Workspace`].
+//! - [`touched`]: what a host's record is told of a call.
 //! - [`patch`], [`text`]: hunks, encodings, lines; pure.
 //! - [`fs`]: resolve, walk, commit, and [`fs::Filesystem`], the protocol that backends serve.
 //!
@@ -27,4 +28,5 @@ pub mod request;
 pub mod response;
 pub mod search;
 pub mod text;
+pub mod touched;
 pub mod workspace;

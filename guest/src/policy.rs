@@ -103,4 +103,6 @@ pub struct HostPolicy {
     /// What the host says of this call, if it needs approval. It comes by a call, not with the policy.
     #[serde(skip)]
     pub decision: Option<Decision>,
+    /// The host keeps a record of calls, and asks what each touched.
+    pub records: bool,
 }

@@ -105,6 +105,11 @@ impl<'a> Workspace<'a> {
         self.backup.borrow().clone()
     }
 
+    /// The changes made so far, in order, which stay.
+    pub fn changes(&self) -> Vec<Change> {
+        self.changes.borrow().clone()
+    }
+
     /// The changes made so far, in order.
     pub fn take_changes(&self) -> Vec<Change> {
         self.changes.take()

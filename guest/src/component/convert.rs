@@ -5,6 +5,7 @@ use crate::engine::Outcome;
 use crate::error::{Code, Error};
 use crate::fs::Kind;
 use crate::ops::grep::shares::Findings;
+use crate::touched::{Touched, WriteMode, Written};
 use crate::{request, response};
 
 /// Turns a value of one side into the same value of the other.
@@ -144,6 +145,10 @@ record!(response::FileCount => search::FileCount { path, count });
 record!(response::Grep => search::GrepResult {
     matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor,
 });
+
+record!(Touched => tools::Touched { operation, paths, redacted, bytes, lines, truncated, changes, written });
+record!(Written => tools::Written { path, bytes, mode });
+variants!(WriteMode => tools::WriteMode { Create, Overwrite, Append });
 
 // What crosses from the leader of a search to its helpers, and back.
 variants!(request::LetterCase => search::LetterCase { Sensitive, Insensitive, Smart });

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::bindings::exports::paddock::files::{search, shares, types};
 use super::convert::Lower;
-use super::{Component, NO_DIALECT, policy};
+use super::{Component, NO_DIALECT, TOUCHED, policy};
 use crate::dialect::call::Call;
 use crate::engine::{self, Outcome};
 use crate::error::{Code, Error, Result};
@@ -13,6 +13,7 @@ use crate::ops::grep::shares::{Findings, Helper, Lead};
 use crate::policy::Backend;
 use crate::request::{self, Access, Request};
 use crate::response::{Grep, Response};
+use crate::touched::Touched;
 use crate::workspace::Workspace;
 
 thread_local! {
@@ -22,15 +23,21 @@ thread_local! {
 
 enum Part {
     None,
-    Lead(Box<Lead<'static>>, Option<Asked>),
+    Lead(Box<Lead<'static>>, Asked),
     Helper(Box<Helper<'static>>),
 }
 
-/// The call that a search answers, and where it was made.
+/// What a search answers, and where it was asked for.
 #[derive(Clone, Copy)]
 struct Asked {
-    call: &'static Call,
+    by: By,
     workspace: &'static Workspace<'static>,
+}
+
+#[derive(Clone, Copy)]
+enum By {
+    Call(&'static Call),
+    Typed(&'static Request),
 }
 
 impl shares::Guest for Component {
@@ -38,9 +45,14 @@ impl shares::Guest for Component {
         if !is_on_disk() {
             return Some(<Component as search::Guest>::grep(args));
         }
-        let args = forever(args.lower());
-        let answer = surroundings(NO_DIALECT, None).and_then(|workspace| lead(workspace, args, None)).transpose()?;
-        Some(answer.map(Lower::lower).map_err(Lower::lower))
+        let request = forever(Request::Grep(args.lower()));
+        let workspace = match surroundings(NO_DIALECT, None) {
+            Ok(workspace) => workspace,
+            Err(error) => return Some(Err(error.lower())),
+        };
+        let asked = Asked { by: By::Typed(request), workspace };
+        let answer = lead(request, asked).transpose()?;
+        Some(typed(request, workspace, answer))
     }
 
     fn orders() -> std::result::Result<shares::Order, types::Error> {
@@ -60,7 +72,9 @@ impl shares::Guest for Component {
 
     fn finish_grep() -> std::result::Result<search::GrepResult, types::Error> {
         match PART.replace(Part::None) {
-            Part::Lead(lead, None) => Ok(lead.finish().lower()),
+            Part::Lead(lead, Asked { by: By::Typed(request), workspace }) => {
+                typed(request, workspace, Ok(lead.finish()))
+            }
             _ => Err(no_part().lower()),
         }
     }
@@ -93,30 +107,39 @@ pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
         Ok(workspace) => workspace,
         Err(error) => return Some(call.outcome(None, Err(error))),
     };
-    let answer = match &call.request {
-        Request::Grep(args) => lead(workspace, args, Some(Asked { call, workspace })).transpose()?,
-        _ => Err(no_part()),
-    };
+    let answer = lead(&call.request, Asked { by: By::Call(call), workspace }).transpose()?;
     Some(call.outcome(Some(workspace), answer.map(Response::Grep)))
 }
 
 /// Ends a call that [`begin`] began.
 pub fn finish() -> Outcome {
     match PART.replace(Part::None) {
-        Part::Lead(lead, Some(Asked { call, workspace })) => {
+        Part::Lead(lead, Asked { by: By::Call(call), workspace }) => {
             call.outcome(Some(workspace), Ok(Response::Grep(lead.finish())))
         }
         _ => Outcome::failed(no_part()),
     }
 }
 
+/// The answer to a typed search, and for later what it touched.
+fn typed(
+    request: &Request,
+    workspace: &Workspace<'_>,
+    answer: Result<Grep>,
+) -> std::result::Result<search::GrepResult, types::Error> {
+    let answer = answer.map(Response::Grep);
+    TOUCHED.set(Touched::of(workspace, request, &answer));
+    match answer {
+        Ok(Response::Grep(grep)) => Ok(grep.lower()),
+        Ok(_) => Err(no_part().lower()),
+        Err(error) => Err(error.lower()),
+    }
+}
+
 /// Begins a search. The answer, where it is all there.
-fn lead(
-    workspace: &'static Workspace<'static>,
-    args: &'static request::Grep,
-    asked: Option<Asked>,
-) -> Result<Option<Grep>> {
-    let lead = Lead::begin(workspace, args)?;
+fn lead(request: &'static Request, asked: Asked) -> Result<Option<Grep>> {
+    let Request::Grep(args) = request else { return Err(no_part()) };
+    let lead = Lead::begin(asked.workspace, args)?;
     if lead.is_over() {
         return Ok(Some(lead.finish()));
     }

@@ -8,6 +8,7 @@ use crate::engine::Outcome;
 use crate::error::{Error, Result};
 use crate::request::Request;
 use crate::response::Response;
+use crate::touched::Touched;
 use crate::workspace::Workspace;
 
 /// A call that fits its tool.
@@ -35,15 +36,17 @@ impl Call {
 
     /// How the call ended. What it changed is the workspace's to say.
     pub fn outcome(&self, workspace: Option<&Workspace<'_>>, answer: Result<Response>) -> Outcome {
+        let touched = workspace.and_then(|workspace| Touched::of(workspace, &self.request, &answer));
         let asked = Asked { args: &self.args, workspace };
         let answer = (self.tool.answer)(&asked, answer);
         let changes = workspace.map(Workspace::take_changes).unwrap_or_default();
-        match answer {
+        let outcome = match answer {
             Ok(told) => Outcome::told(told, None, changes),
             Err(error) => {
                 let failed = Failed { tool: Some(self.tool), args: Some(&self.args), error: &error };
                 Outcome::told((self.dialect.failure)(&failed), Some(error), changes)
             }
-        }
+        };
+        Outcome { touched, ..outcome }
     }
 }

@@ -69,6 +69,11 @@ impl Secrets {
         self.rules.pop();
     }
 
+    /// Whether there is no rule.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
     /// Whether `name`, an entry of the last directory entered, is kept from every tool.
     pub fn denies(&self, name: &str, kind: Kind) -> bool {
         self.denial(name, kind).is_some()
