@@ -98,6 +98,8 @@ pub struct HostPolicy {
     pub carries_modes: bool,
     /// The host's own files, by absolute path: kept from every tool where a root holds them.
     pub private: Vec<String>,
+    /// Links on the way to them, by absolute path: they may be followed and not changed.
+    pub fixed: Vec<String>,
     /// The key with which the host signs approvals, in hexadecimal. Without one, it cannot ask anybody.
     pub approval_key: Option<String>,
     /// What the host says of this call, if it needs approval. It comes by a call, not with the policy.

@@ -64,8 +64,9 @@ impl<'a> Workspace<'a> {
                 let known = policy.roots.iter().find(|root| root.guest == preopen.guest_path);
                 let absolute = Some(preopen.guest_path.clone()).filter(|path| path.starts_with('/'));
                 let names: Vec<_> = absolute.into_iter().chain(known.and_then(|root| root.host.clone())).collect();
+                let host = known.and_then(|root| root.host.as_deref());
                 Root {
-                    barred: Barred::of(policy, &names).map(Rc::new),
+                    barred: Barred::of(policy, &names, host).map(Rc::new),
                     label: if index == 0 { String::new() } else { preopen.guest_path.clone() },
                     names,
                     dir: preopen.dir,
@@ -187,8 +188,9 @@ impl<'a> Workspace<'a> {
 
     /// Refuses to change `place` where its root or a rule forbids it.
     pub fn check_change(&self, place: &Place, verb: &str) -> Result<()> {
+        let barred = self.barred(place);
         let writable = self.roots.get(place.root).is_some_and(|root| root.writable);
-        if !writable {
+        if !writable || barred.is_some_and(|barred| barred.is_read_only(&place.below_root())) {
             return Err(Fault::ReadOnly.at(verb, &place.given));
         }
         if !self.policy.allow_protected
@@ -203,11 +205,23 @@ impl<'a> Workspace<'a> {
 
     /// Refuses to give a file the name of `place` where the policy allows no file with its extension.
     pub fn check_new_file(&self, place: &Place, verb: &str) -> Result<()> {
-        let barred = self.roots.get(place.root).and_then(|root| root.barred.as_ref());
-        match barred.is_some_and(|barred| barred.bars_file(&place.name)) {
+        match self.barred(place).is_some_and(|barred| barred.bars_file(&place.name)) {
             true => Err(denied(Denial::Extension, &place.given, verb)),
             false => Ok(()),
         }
+    }
+
+    /// Refuses to put a whole tree or a link where it would bring something to a path that is kept from every tool.
+    pub fn check_new_tree(&self, place: &Place, verb: &str) -> Result<()> {
+        if !self.barred(place).is_some_and(|barred| barred.leads_through(&place.below_root())) {
+            return Ok(());
+        }
+        let cause = "something below that path is kept from every tool";
+        Err(Error::at(Code::Denied, verb, &place.given, cause).hint("make the directory, then fill it file by file"))
+    }
+
+    fn barred(&self, place: &Place) -> Option<&Barred> {
+        self.roots.get(place.root).and_then(|root| root.barred.as_deref())
     }
 
     /// The failure of a call that would have to hold too large a file.

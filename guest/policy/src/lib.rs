@@ -4,13 +4,18 @@
 //!
 //! The names are those of the `dotnet-prompt` specification where it has one.
 
+use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub mod check;
 mod limits;
+mod narrow;
 
 pub use limits::Limits;
+
+/// Beside settings, the name of those that only narrow what the others and the dialect say.
+pub const NARROWED: &str = "narrowed";
 
 /// What tools may do in a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,14 +24,15 @@ pub use limits::Limits;
 pub struct Policy {
     /// Whether tools see the given roots alone, or the whole file system beside them.
     pub mode: Mode,
-    /// Further roots. `${NAME}` and a leading `~` are replaced; a relative path starts at the policy's file.
+    /// Further roots. In a policy's file, `${NAME}` and a leading `~` are replaced, and a relative path starts at the file.
     pub allowed_directories: Vec<AllowedDirectory>,
     /// Nothing may be changed in any root.
     pub read_only: bool,
     /// Directories and files that no tool shows, reads or changes: a name at any depth (`node_modules`), a path from the
     /// top of every root (`./bin`, `src/generated`), or an absolute path. Letter case does not count.
     pub blocked_directories: Vec<String>,
-    /// If not empty, files with another extension are kept from every tool. `.md`; an empty one stands for none.
+    /// If not empty, files with another extension than these (`.md`) are kept from every tool; an empty one stands for files
+    /// without one.
     pub allowed_extensions: Vec<String>,
     /// Files with these extensions are kept from every tool.
     pub blocked_extensions: Vec<String>,
@@ -45,14 +51,22 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The policy that `settings` make of what `dialect` sets by itself. Unknown names and wrong types are errors.
+    /// The policy that `settings` make of what `dialect` sets by itself, and [`NARROWED`] among them narrow.
+    /// Unknown names and wrong types are errors.
     pub fn new(mut settings: Map<String, Value>, dialect: &str) -> Result<Self, serde_json::Error> {
+        let narrowing = settings.remove(NARROWED);
         if let Some(own) = of_dialect(dialect) {
             for (name, value) in own.as_object().into_iter().flatten() {
                 settings.entry(name).or_insert_with(|| value.clone());
             }
         }
-        serde_json::from_value(Value::Object(settings))
+        let policy: Self = serde_json::from_value(Value::Object(settings))?;
+        match narrowing {
+            None => Ok(policy),
+            // What it would widen was refused where it was read; what is wider than a dialect's own counts for nothing.
+            Some(Value::Object(settings)) => policy.narrowed(&settings).map(|(policy, _)| policy),
+            Some(_) => Err(serde_json::Error::custom("`narrowed` holds settings")),
+        }
     }
 
     /// What differs from the built-in policy.
@@ -86,6 +100,12 @@ pub fn of_dialect(dialect: &str) -> Option<Value> {
         })),
         _ => None,
     }
+}
+
+/// The JSON Schema of a policy.
+#[cfg(feature = "schema")]
+pub fn schema() -> Value {
+    schemars::schema_for!(Policy).to_value()
 }
 
 /// Which directories tools see.
@@ -178,9 +198,9 @@ pub enum Approval {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Backups {
-    /// Whether anything is.
+    /// Whether what calls change is kept, so that it can be undone.
     pub enabled: bool,
-    /// The most calls.
+    /// The most calls of which it is kept; the oldest go first.
     pub max_count: u64,
     /// Days after which a backup goes.
     pub max_days: u64,

@@ -2,7 +2,7 @@
 //! extension, and the host's own files where a root holds them.
 
 use crate::fs::{Kind, protect};
-use crate::policy::Policy;
+use crate::policy::{Policy, RootAccess};
 
 /// What is kept from every tool in one root. Names count under any spelling
 /// that some file system folds to them.
@@ -18,6 +18,8 @@ pub struct Barred {
     allowed: Vec<String>,
     /// Extensions that files may not have.
     blocked: Vec<String>,
+    /// Further roots that lie in this one, and may not be changed through it either; links on the way to the host's own.
+    read_only: Vec<String>,
 }
 
 /// Why something is kept from every tool.
@@ -46,17 +48,26 @@ impl Denial {
 }
 
 impl Barred {
-    /// What the policy bars in the root of these absolute names, if anything.
-    pub fn of(policy: &Policy, root: &[String]) -> Option<Self> {
+    /// What the policy bars in the root of these absolute names, the last its own on the `host`, if anything.
+    pub fn of(policy: &Policy, root: &[String], host: Option<&str>) -> Option<Self> {
         let mut barred = Self::default();
+        let inner = roots_inside(policy, host);
         for path in &policy.blocked_directories {
             let components = plain(path);
             match (path.starts_with('/'), path.contains('/')) {
                 (true, _) => barred.paths.extend(within(&components, root)),
-                (false, true) => barred.paths.push(components),
+                (false, true) => {
+                    // From the top of every root, by whichever root it is reached.
+                    barred.paths.extend(inner.iter().map(|(top, _)| format!("{top}/{components}")));
+                    barred.paths.push(components);
+                }
                 (false, false) => barred.names.push(components),
             }
         }
+        let read_only = |(top, access)| (access == RootAccess::ReadOnly).then_some(top);
+        let fixed = policy.host.fixed.iter().filter_map(|path| within(&plain(path), root));
+        let fixed = fixed.filter(|path| !path.is_empty());
+        barred.read_only = inner.into_iter().filter_map(read_only).chain(fixed).collect();
         let private = policy.host.private.iter().filter_map(|path| within(&plain(path), root));
         barred.private = private.filter(|path| !path.is_empty()).collect();
         barred.allowed = policy.allowed_extensions.iter().map(|extension| protect::fold(extension)).collect();
@@ -65,8 +76,8 @@ impl Barred {
     }
 
     fn is_empty(&self) -> bool {
-        let Self { names, paths, private, allowed, blocked } = self;
-        [names, paths, private, allowed, blocked].iter().all(|list| list.is_empty())
+        let Self { names, paths, private, allowed, blocked, read_only } = self;
+        [names, paths, private, allowed, blocked, read_only].iter().all(|list| list.is_empty())
     }
 
     /// Why `name` is barred, in the directory `above` from the top of the root, which ends in `/` unless it is empty.
@@ -82,6 +93,18 @@ impl Barred {
             return Some(Denial::Private);
         }
         (kind == Kind::File && self.bars_file(&folded)).then_some(Denial::Extension)
+    }
+
+    /// Whether something at or above `path`, from the top of the root, would stand where a barred path goes through.
+    pub fn leads_through(&self, path: &str) -> bool {
+        let path = plain(path);
+        self.paths.iter().chain(&self.private).any(|barred| is_at_or_below(barred, &path))
+    }
+
+    /// Whether `path`, from the top of the root, is of what may not be changed there, or holds it.
+    pub fn is_read_only(&self, path: &str) -> bool {
+        let path = plain(path);
+        self.read_only.iter().any(|root| is_at_or_below(root, &path) || is_at_or_below(&path, root))
     }
 
     /// Whether no file may have that name, in any spelling, for its extension.
@@ -101,6 +124,18 @@ fn holds(paths: &[String], above: &str, name: &str) -> bool {
         let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
         path.is_empty() || (last == name && plain(above) == parent)
     })
+}
+
+/// Whether one plain path is that of `top` or of something in it.
+fn is_at_or_below(path: &str, top: &str) -> bool {
+    path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Further roots that lie in the root at `host`, by their paths from its top.
+fn roots_inside(policy: &Policy, host: Option<&str>) -> Vec<(String, RootAccess)> {
+    let Some(host) = host.map(str::to_owned) else { return Vec::new() };
+    let top = |other: &str| within(&plain(other), std::slice::from_ref(&host)).filter(|path| !path.is_empty());
+    policy.roots.iter().filter_map(|root| Some((top(root.host.as_deref()?)?, root.access))).collect()
 }
 
 /// A path's names, folded, with one `/` between them.
@@ -128,7 +163,8 @@ mod tests {
 
     fn barred(settings: &str) -> Barred {
         let policy = Policy::parse(settings, "paddock").unwrap();
-        Barred::of(&policy, &["/workspace".to_owned(), "/home/me/project".to_owned()]).unwrap()
+        Barred::of(&policy, &["/workspace".to_owned(), "/home/me/project".to_owned()], Some("/home/me/project"))
+            .unwrap()
     }
 
     #[test]
@@ -183,5 +219,41 @@ mod tests {
         assert_eq!(barred.bars("", ".state", Kind::Directory), Some(Denial::Private));
         assert_eq!(barred.bars("", ".STATE", Kind::File), Some(Denial::Private));
         assert_eq!(barred.bars("", "src", Kind::Directory), None, "the root itself cannot be");
+    }
+
+    #[test]
+    fn a_root_in_another_keeps_its_rules_there() {
+        let barred = barred(
+            r#"{"blocked_directories": ["./out"], "roots": [
+                {"guest": "/workspace", "host": "/home/me/project", "access": "read-write"},
+                {"guest": "/vendor", "host": "/home/me/project/vendor", "access": "read-only"},
+                {"guest": "/sub", "host": "/home/me/project/sub", "access": "read-write"},
+                {"guest": "/me", "host": "/home/me", "access": "read-only"},
+                {"guest": "/other", "host": "/workspace/elsewhere", "access": "read-only"}
+            ]}"#,
+        );
+        for above in ["", "vendor/", "sub/"] {
+            assert_eq!(barred.bars(above, "out", Kind::Directory), Some(Denial::Directory), "{above}");
+        }
+        assert_eq!(barred.bars("other/", "out", Kind::Directory), None);
+        for path in ["vendor", "VENDOR/a", "./vendor/a/b"] {
+            assert!(barred.is_read_only(path), "{path}");
+        }
+        for path in ["sub/a", "vendors", "a/vendor", "elsewhere/a"] {
+            assert!(!barred.is_read_only(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_stands_above_a_barred_path_is_known() {
+        let barred = barred(
+            r#"{"blocked_directories": ["./a/b", "name"], "host": {"private": ["/home/me/project/.config/paddock"]}}"#,
+        );
+        for path in ["a", ".config", ".CONFIG/paddock"] {
+            assert!(barred.leads_through(path), "{path}");
+        }
+        for path in ["b", "a/c", ".config/other", ".conf", "name"] {
+            assert!(!barred.leads_through(path), "{path}");
+        }
     }
 }

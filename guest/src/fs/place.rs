@@ -45,6 +45,12 @@ impl Place {
         if self.path == "." { String::new() } else { format!("{}/", self.path.trim_end_matches('/')) }
     }
 
+    /// The path from the top of its root.
+    pub fn below_root(&self) -> String {
+        let above = self.trail.iter().map(|(name, _)| name).chain(&self.missing);
+        above.chain([&self.name]).map(String::as_str).collect::<Vec<_>>().join("/")
+    }
+
     /// Whether the place is a root itself.
     pub fn is_root(&self) -> bool {
         self.name.is_empty()

@@ -21,6 +21,10 @@ const PROTECTED: &[&str] = &[
     ".kiro",
     ".mcp.json",
     ".paddock",
+    ".paddock.json",
+    ".paddock.toml",
+    ".paddock.yaml",
+    ".paddock.yml",
     ".roo",
     ".vscode",
     ".windsurf",
@@ -81,6 +85,10 @@ mod tests {
             ".v\u{17f}code/tasks.json",
             ".Cursor/mcp.json",
             ".mcp.json",
+            ".paddock.yaml",
+            "sub/.Paddock.YML",
+            ".paddock.toml. ",
+            ".paddock.json::$DATA",
         ];
         for spelling in spellings {
             assert!(protected(spelling).is_some(), "{spelling}");
@@ -89,9 +97,16 @@ mod tests {
 
     #[test]
     fn neighbours_are_not() {
-        for path in
-            [".github/workflows/ci.yml", ".gitignore", ".gitattributes", "git/config", "a.git", "digit~1", "gigabyte~x"]
-        {
+        for path in [
+            ".github/workflows/ci.yml",
+            ".gitignore",
+            ".gitattributes",
+            "git/config",
+            "a.git",
+            "digit~1",
+            "gigabyte~x",
+            "paddock.yaml",
+        ] {
             assert_eq!(protected(path), None, "{path}");
         }
     }

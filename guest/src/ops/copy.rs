@@ -68,6 +68,9 @@ pub fn ends(workspace: &Workspace<'_>, args: &request::Transfer, verb: &str) -> 
     if stat.kind != Kind::Directory {
         workspace.check_new_file(&target, verb)?;
     }
+    if stat.kind != Kind::File {
+        workspace.check_new_tree(&target, verb)?;
+    }
     let inside = target.path.strip_prefix(&source.path);
     if inside.is_some_and(|rest| rest.is_empty() || (stat.kind == Kind::Directory && rest.starts_with('/'))) {
         let cause = format!("`{}` is the source itself, or inside it", printable(&target.path));

@@ -247,6 +247,7 @@ impl<'w> Undo<'w> {
         for (place, target) in std::mem::take(&mut self.links) {
             let place = self.again(&place)?;
             self.workspace.check_change(&place, VERB)?;
+            self.workspace.check_new_tree(&place, VERB)?;
             let blame = |fault: Fault| fault.at(VERB, &place.given);
             let dir = make_missing(self.workspace.fs, &place, &mut Vec::new()).map_err(blame)?;
             self.workspace.fs.symlink(&dir, &place.name, &target).map_err(blame)?;

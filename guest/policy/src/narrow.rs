@@ -1,0 +1,272 @@
+//! What a file that nobody vouches for may do to a policy: narrow it. An agent can have written it.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::check::Contradiction;
+use crate::{HardLinks, Limits, Mode, Policy};
+
+impl Policy {
+    /// This policy as `settings` narrow it, and what of them would have widened it, which is left out.
+    /// Unknown names and wrong types are errors.
+    pub fn narrowed(self, settings: &Map<String, Value>) -> Result<(Self, Vec<Contradiction>), serde_json::Error> {
+        let mut wanted = serde_json::to_value(&self)?;
+        overlay(&mut wanted, settings);
+        let mut narrowing = Narrowing { settings, refused: Vec::new() };
+        let narrowed = narrowing.policy(self, serde_json::from_value(wanted)?);
+        Ok((narrowed, narrowing.refused))
+    }
+}
+
+/// Puts `settings` over those in `value`; an object's members each by themselves.
+fn overlay(value: &mut Value, settings: &Map<String, Value>) {
+    let Value::Object(members) = value else { return };
+    for (name, setting) in settings {
+        match (members.get_mut(name), setting) {
+            (Some(inner @ Value::Object(_)), Value::Object(settings)) => overlay(inner, settings),
+            _ => drop(members.insert(name.clone(), setting.clone())),
+        }
+    }
+}
+
+/// One narrowing: a function for each kind of field. Each takes what is in force and what is wanted.
+struct Narrowing<'a> {
+    settings: &'a Map<String, Value>,
+    refused: Vec<Contradiction>,
+}
+
+impl Narrowing<'_> {
+    /// No field is left out here by accident: a new one has to say what narrows it.
+    fn policy(&mut self, own: Policy, wanted: Policy) -> Policy {
+        let Policy {
+            mode,
+            allowed_directories: _,
+            read_only,
+            blocked_directories,
+            allowed_extensions,
+            blocked_extensions,
+            allow_protected,
+            hard_links,
+            approval,
+            enable_audit_logging,
+            backups: _,
+            limits,
+        } = wanted;
+        Policy {
+            mode: self.narrower("mode", own.mode, mode, mode_width),
+            allowed_directories: self.fixed("allowed_directories", own.allowed_directories),
+            read_only: self.narrower("read_only", own.read_only, read_only, |on| u8::from(!on)),
+            blocked_directories: united(own.blocked_directories, blocked_directories),
+            allowed_extensions: self.common("allowed_extensions", own.allowed_extensions, allowed_extensions),
+            blocked_extensions: united(own.blocked_extensions, blocked_extensions),
+            allow_protected: self.narrower("allow_protected", own.allow_protected, allow_protected, u8::from),
+            hard_links: self.narrower("hard_links", own.hard_links, hard_links, hard_links_width),
+            approval: self.narrower("approval", own.approval, approval, std::cmp::Reverse),
+            enable_audit_logging: self.narrower(
+                "enable_audit_logging",
+                own.enable_audit_logging,
+                enable_audit_logging,
+                |on| u8::from(!on),
+            ),
+            backups: self.fixed("backups", own.backups),
+            limits: self.limits(own.limits, limits),
+        }
+    }
+
+    fn limits(&mut self, own: Limits, wanted: Limits) -> Limits {
+        let Limits {
+            max_lines,
+            max_line_chars,
+            max_result_bytes,
+            max_file_bytes,
+            max_files,
+            max_depth,
+            max_entries,
+            max_time_ms,
+            max_memory_bytes,
+        } = wanted;
+        Limits {
+            max_lines: self.lower("limits.max_lines", own.max_lines, max_lines),
+            max_line_chars: self.lower("limits.max_line_chars", own.max_line_chars, max_line_chars),
+            max_result_bytes: self.lower("limits.max_result_bytes", own.max_result_bytes, max_result_bytes),
+            max_file_bytes: self.lower("limits.max_file_bytes", own.max_file_bytes, max_file_bytes),
+            max_files: self.lower("limits.max_files", own.max_files, max_files),
+            max_depth: self.lower("limits.max_depth", own.max_depth, max_depth),
+            max_entries: self.lower("limits.max_entries", own.max_entries, max_entries),
+            max_time_ms: self.lower("limits.max_time_ms", own.max_time_ms, max_time_ms),
+            max_memory_bytes: self.lower("limits.max_memory_bytes", own.max_memory_bytes, max_memory_bytes),
+        }
+    }
+
+    /// A limit: only a lower one.
+    fn lower<T: Copy + Ord + Serialize>(&mut self, setting: &'static str, own: T, wanted: T) -> T {
+        self.narrower(setting, own, wanted, |limit| limit)
+    }
+
+    /// A flag or a choice: only one that allows no more, by how wide each is.
+    fn narrower<T: Copy + Serialize, W: Ord>(
+        &mut self,
+        setting: &'static str,
+        own: T,
+        wanted: T,
+        width: impl Fn(T) -> W,
+    ) -> T {
+        if width(wanted) > width(own) {
+            let cause = format!("{} would allow more than {}, which is in force", shown(&wanted), shown(&own));
+            self.refused.push(Contradiction { setting, cause });
+            return own;
+        }
+        wanted
+    }
+
+    /// A list of which an empty one stands for everything: only what is in both.
+    fn common(&mut self, setting: &'static str, own: Vec<String>, wanted: Vec<String>) -> Vec<String> {
+        if own.is_empty() {
+            return wanted;
+        }
+        let is_wanted = |item: &&String| wanted.iter().any(|other| other.eq_ignore_ascii_case(item));
+        let common: Vec<_> = own.iter().filter(is_wanted).cloned().collect();
+        if !common.is_empty() {
+            return common;
+        }
+        let cause = match wanted.is_empty() {
+            true => format!("an empty list would allow more than {}, which is in force", shown(&own)),
+            false => format!("nothing of it is in {}, which is in force", shown(&own)),
+        };
+        self.refused.push(Contradiction { setting, cause });
+        own
+    }
+
+    /// Nothing that a file of this kind may say anything of.
+    fn fixed<T>(&mut self, setting: &'static str, own: T) -> T {
+        if self.settings.contains_key(setting) {
+            self.refused.push(Contradiction { setting, cause: "it can only be set outside the workspace".to_owned() });
+        }
+        own
+    }
+}
+
+/// A list of what is kept out: everything in either.
+fn united(mut own: Vec<String>, wanted: Vec<String>) -> Vec<String> {
+    for item in wanted {
+        if !own.contains(&item) {
+            own.push(item);
+        }
+    }
+    own
+}
+
+fn mode_width(mode: Mode) -> u8 {
+    match mode {
+        Mode::Restricted => 0,
+        Mode::Unrestricted => 1,
+    }
+}
+
+fn hard_links_width(hard_links: HardLinks) -> u8 {
+    match hard_links {
+        HardLinks::Refuse => 0,
+        HardLinks::Break => 1,
+        HardLinks::Keep => 2,
+    }
+}
+
+/// A value as a policy's file would have it.
+fn shown(value: &impl Serialize) -> String {
+    format!("`{}`", serde_json::to_string(value).unwrap_or_default().replace('"', ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `settings` make of the policy that `own` make, by name; and which of them were refused.
+    fn narrowed(own: &str, settings: &str) -> (Value, Vec<&'static str>) {
+        let own = Policy::new(serde_json::from_str(own).unwrap(), "paddock").unwrap();
+        let (policy, refused) = own.narrowed(&serde_json::from_str(settings).unwrap()).unwrap();
+        (serde_json::to_value(policy).unwrap(), refused.iter().map(|refusal| refusal.setting).collect())
+    }
+
+    #[test]
+    fn a_choice_goes_only_towards_less() {
+        for (setting, widest_first) in [
+            ("mode", &["\"unrestricted\"", "\"restricted\""][..]),
+            ("read_only", &["false", "true"]),
+            ("allow_protected", &["true", "false"]),
+            ("hard_links", &["\"keep\"", "\"break\"", "\"refuse\""]),
+            ("approval", &["\"never\"", "\"on-delete\"", "\"on-change\""]),
+            ("enable_audit_logging", &["false", "true"]),
+        ] {
+            for (at, own) in widest_first.iter().enumerate() {
+                for (to, wanted) in widest_first.iter().enumerate() {
+                    let of = |value: &str| format!("{{\"{setting}\": {value}}}");
+                    let (policy, refused) = narrowed(&of(own), &of(wanted));
+                    let (expected, refusals) = if to < at { (own, &[setting][..]) } else { (wanted, &[][..]) };
+                    assert_eq!(policy[setting].to_string(), **expected, "{setting}: {own} by {wanted}");
+                    assert_eq!(refused, refusals, "{setting}: {own} by {wanted}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_limit_is_only_lowered() {
+        let limits = serde_json::to_value(Limits::default()).unwrap();
+        for (name, value) in limits.as_object().unwrap() {
+            let of = |value: u64| format!(r#"{{"limits": {{"{name}": {value}}}}}"#);
+            let own = value.as_u64().unwrap();
+            let (lower, refused) = narrowed("{}", &of(own - 1));
+            assert_eq!((lower["limits"][name].as_u64(), refused.len()), (Some(own - 1), 0), "{name}");
+            let (kept, refused) = narrowed("{}", &of(own + 1));
+            assert_eq!((kept["limits"][name].as_u64(), refused), (Some(own), vec![setting_of(name)]), "{name}");
+        }
+    }
+
+    fn setting_of(limit: &str) -> &'static str {
+        format!("limits.{limit}").leak()
+    }
+
+    #[test]
+    fn what_is_kept_out_is_united_and_what_is_let_in_intersected() {
+        let (policy, refused) = narrowed(
+            r#"{"blocked_directories": ["bin"], "blocked_extensions": [".exe"], "allowed_extensions": [".md", ".rs"]}"#,
+            r#"{"blocked_directories": ["obj", "bin"], "blocked_extensions": [], "allowed_extensions": [".RS", ".py"]}"#,
+        );
+        assert_eq!(policy["blocked_directories"], serde_json::json!(["bin", "obj"]));
+        assert_eq!(policy["blocked_extensions"], serde_json::json!([".exe"]));
+        assert_eq!(policy["allowed_extensions"], serde_json::json!([".rs"]));
+        assert_eq!(refused, [""; 0]);
+        let (policy, _) = narrowed("{}", r#"{"allowed_extensions": [".md"]}"#);
+        assert_eq!(policy["allowed_extensions"], serde_json::json!([".md"]), "an empty list in force is all");
+        for wanted in ["[]", r#"[".py"]"#] {
+            let wanted = format!(r#"{{"allowed_extensions": {wanted}}}"#);
+            let (policy, refused) = narrowed(r#"{"allowed_extensions": [".md"]}"#, &wanted);
+            assert_eq!(policy["allowed_extensions"], serde_json::json!([".md"]));
+            assert_eq!(refused, ["allowed_extensions"], "{wanted}");
+        }
+    }
+
+    #[test]
+    fn roots_and_backups_are_none_of_its_business() {
+        let settings = r#"{"allowed_directories": ["/"], "backups": {"enabled": false}}"#;
+        let (policy, refused) = narrowed("{}", settings);
+        assert_eq!(
+            (&policy["allowed_directories"], &policy["backups"]["enabled"]),
+            (&serde_json::json!([]), &true.into())
+        );
+        assert_eq!(refused, ["allowed_directories", "backups"]);
+    }
+
+    #[test]
+    fn a_dialect_s_own_settings_are_narrowed_too() {
+        let settings = r#"{"narrowed": {"blocked_directories": ["secret"], "blocked_extensions": [], "approval": "never",
+            "enable_audit_logging": false}}"#;
+        let policy = Policy::new(serde_json::from_str(settings).unwrap(), "dotnet-prompt").unwrap();
+        assert_eq!(policy.blocked_directories, ["bin", "obj", ".git", "node_modules", "secret"]);
+        assert_eq!(policy.blocked_extensions, [".exe", ".dll", ".so", ".dylib"]);
+        assert_eq!(policy.approval, crate::Approval::OnDelete);
+        assert!(policy.enable_audit_logging);
+        assert!(Policy::new(serde_json::from_str(r#"{"narrowed": {"mod": 1}}"#).unwrap(), "paddock").is_err());
+        assert!(Policy::new(serde_json::from_str(r#"{"narrowed": []}"#).unwrap(), "paddock").is_err());
+    }
+}
