@@ -30,6 +30,8 @@ impl Cli {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
         command.args(arguments).current_dir(&self.workspace).env("PADDOCK_STATE_DIR", self.state.path());
+        // Nothing of the machine's own user may count.
+        command.env("XDG_CONFIG_HOME", self.state.path().join("none")).env_remove("PADDOCK_POLICY");
         command
     }
 
@@ -229,7 +231,7 @@ fn the_component_is_written_out() {
 #[test]
 fn help_has_examples_and_completions_name_the_commands() {
     let cli = Cli::new();
-    for command in ["call", "batch", "tools", "mcp", "component", "completions"] {
+    for command in ["call", "batch", "tools", "mcp", "component", "completions", "policy"] {
         let help = String::from_utf8(cli.run(&[command, "--help"]).stdout).unwrap();
         assert!(help.contains("Example"), "{command}: {help}");
     }

@@ -40,6 +40,7 @@ impl Client {
         let (workspace, state) = (TempDir::new().unwrap(), TempDir::new().unwrap());
         let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
         command.args(["mcp", "--root"]).arg(workspace.path()).args(options).env("PADDOCK_STATE_DIR", state.path());
+        command.env("XDG_CONFIG_HOME", state.path().join("none")).env_remove("PADDOCK_POLICY");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (sender, messages) = channel();
         let stdout = BufReader::new(child.stdout.take().unwrap());

@@ -25,6 +25,7 @@ fn run(command: &str, directory: &Path) -> Output {
     let stdin = stdin.map_or(Stdio::null(), |file| fs::File::open(directory.join(file)).unwrap().into());
     let mut paddock = Command::new(env!("CARGO_BIN_EXE_paddock"));
     paddock.args(arguments).current_dir(directory).env("PADDOCK_STATE_DIR", directory.join("../state")).stdin(stdin);
+    paddock.env("XDG_CONFIG_HOME", directory.join("../none")).env_remove("PADDOCK_POLICY");
     paddock.output().unwrap()
 }
 
@@ -96,4 +97,23 @@ fn its_json_is_json() {
     for block in blocks {
         serde_json::from_str::<serde_json::Value>(block).expect(block);
     }
+}
+
+#[test]
+fn its_table_of_the_policy_is_that_of_the_program() {
+    let temporary = tempfile::tempdir().unwrap();
+    let table = String::from_utf8(run("policy table", temporary.path()).stdout).unwrap();
+    assert!(table.lines().count() > 20, "{table}");
+    assert!(README.contains(&format!("\n\n{table}\n")), "the table of `paddock policy table` is another:\n{table}");
+}
+
+#[test]
+fn its_policy_is_one() {
+    let temporary = tempfile::tempdir().unwrap();
+    let text = README.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    fs::write(temporary.path().join("policy.yaml"), text).unwrap();
+    let shown = run("policy show --json --policy policy.yaml", temporary.path());
+    let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    assert_eq!(shown["limits.max_file_bytes"]["value"], 1_000_000);
+    assert_eq!(shown["allowed_directories"]["value"][1]["access"], "read-only");
 }

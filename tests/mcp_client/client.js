@@ -112,6 +112,9 @@ async function session() {
 }
 
 const env = { ...process.env, PADDOCK_STATE_DIR: mkdtempSync(join(tmpdir(), "paddock-state-")) };
+// Nothing of the machine's own user may count.
+env.XDG_CONFIG_HOME = join(env.PADDOCK_STATE_DIR, "none");
+delete env.PADDOCK_POLICY;
 await client.connect(new StdioClientTransport({ command: binary, args: ["mcp", "--root", directory], env }));
 try {
   await session();

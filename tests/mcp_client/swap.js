@@ -121,7 +121,7 @@ function sortedTree(text) {
 
 async function connect(command, args) {
   const client = new Client({ name: "paddock-swap", version: "1.0.0" });
-  await client.connect(new StdioClientTransport({ command, args, stderr: "ignore" }));
+  await client.connect(new StdioClientTransport({ command, args, env: { XDG_CONFIG_HOME: "/nonexistent" }, stderr: "ignore" }));
   return client;
 }
 

@@ -37,6 +37,14 @@ pub enum Error {
         /// What is wrong with it.
         cause: String,
     },
+    /// A file, variable or argument that cannot be a level of the policy.
+    #[error("{origin}: {cause}")]
+    PolicySource {
+        /// Which, and where in it: `/path/policy.yaml:12`.
+        origin: String,
+        /// The setting and what is wrong with it.
+        cause: String,
+    },
     /// The component does not load.
     #[error("cannot load the component: {0}")]
     Component(String),

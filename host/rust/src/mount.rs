@@ -1,18 +1,116 @@
 //! The directories that a guest gets.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
 use crate::error::Error;
-use crate::policy::Access;
+use crate::policy::{self, Access, Mode, Policy};
 
 /// The guest path of the first root, the workspace itself.
 pub(crate) const WORKSPACE: &str = "/workspace";
 
 /// The guest path of the state directory.
 pub(crate) const STATE: &str = "/paddock-state";
+
+/// The guest name of the whole file system.
+const HOST: &str = "host";
+
+/// A directory that a guest is to get; without a guest path, at one of its own name.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) host: PathBuf,
+    pub(crate) guest: Option<String>,
+    pub(crate) access: Access,
+}
+
+/// The directories that a guest gets by these roots and the policy: the workspace first.
+pub(crate) fn all(roots: &[Wanted], policy: &Policy) -> Result<Vec<Mount>, Error> {
+    let mut mounts: Vec<Mount> = Vec::with_capacity(roots.len());
+    let named = roots.iter().filter_map(|root| root.guest.clone());
+    let mut taken: HashSet<String> = named.chain([WORKSPACE.to_owned(), STATE.to_owned()]).collect();
+    for Wanted { host, guest, access } in roots {
+        if guest.is_some() && mounts.iter().any(|mount| Some(&mount.guest) == guest.as_ref()) {
+            let guest = guest.clone().unwrap_or_default();
+            return Err(Error::Mount { guest, cause: "two roots have that guest path" });
+        }
+        check_way(&mounts, host)?;
+        let guest = guest.clone().unwrap_or_else(|| free_name(&name_of(host), &mut taken));
+        mounts.push(Mount::new(host, &guest, *access)?);
+    }
+    if mounts.first().is_none_or(|first| first.guest != WORKSPACE) {
+        return Err(Error::NoRoot);
+    }
+    for directory in &policy.allowed_directories {
+        let (path, access) = directory.parts();
+        let host = Path::new(path);
+        add(&mut mounts, &mut taken, host, &name_of(host), access)?;
+    }
+    if policy.mode == Mode::Unrestricted {
+        add(&mut mounts, &mut taken, Path::new("/"), HOST, Access::ReadWrite)?;
+    }
+    settle_rights(&mut mounts, policy.read_only);
+    Ok(mounts)
+}
+
+/// Adds what the policy allows. What is there already keeps its guest path, and may have lost a right.
+fn add(
+    mounts: &mut Vec<Mount>,
+    taken: &mut HashSet<String>,
+    host: &Path,
+    name: &str,
+    access: Access,
+) -> Result<(), Error> {
+    check_way(mounts, host)?;
+    let mount = Mount::new(host, "/unnamed", access)?;
+    match mounts.iter_mut().find(|known| known.host == mount.host) {
+        Some(known) if access == Access::ReadOnly => known.access = access,
+        Some(_) => {}
+        None => mounts.push(Mount { guest: free_name(name, taken), ..mount }),
+    }
+    Ok(())
+}
+
+/// Refuses a directory to which a link inside a root leads out of it: what is in a root must not say what else is one.
+fn check_way(mounts: &[Mount], host: &Path) -> Result<(), Error> {
+    let way = policy::trail(host);
+    let leads_out = |mount: &&Mount| {
+        !way.end.starts_with(&mount.host) && way.links.iter().any(|link| link.starts_with(&mount.host))
+    };
+    let Some(mount) = mounts.iter().find(leads_out) else { return Ok(()) };
+    let (root, end) = (mount.host.display(), way.end.display());
+    let cause = format!("a symbolic link in the root `{root}` leads out of it; if that is meant, name `{end}`");
+    Err(Error::Root { path: host.to_owned(), cause: io::Error::other(cause) })
+}
+
+/// Of two roots that are one directory, neither may do more than the other; in a read-only workspace, none may change anything.
+fn settle_rights(mounts: &mut [Mount], read_only: bool) {
+    let narrow = mounts.iter().filter(|mount| mount.access == Access::ReadOnly).map(|mount| mount.host.clone());
+    let narrow: HashSet<_> = narrow.collect();
+    for mount in mounts.iter_mut().filter(|mount| read_only || narrow.contains(&mount.host)) {
+        mount.access = Access::ReadOnly;
+    }
+}
+
+/// Where a system shows its processes, this one's memory among them, and itself: no files that a tool could want.
+pub(crate) fn of_the_kernel() -> impl Iterator<Item = PathBuf> {
+    ["/proc", "/sys"].into_iter().filter(|_| cfg!(target_os = "linux")).map(PathBuf::from)
+}
+
+/// The directory's own name.
+fn name_of(directory: &Path) -> String {
+    let real = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    real.file_name().map_or_else(|| "root".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The guest path of that name, numbered where another root has it already.
+fn free_name(name: &str, taken: &mut HashSet<String>) -> String {
+    let numbered = (2u32..).map(|number| format!("/{name}-{number}"));
+    let free = std::iter::once(format!("/{name}")).chain(numbered).find(|guest| taken.insert(guest.clone()));
+    free.unwrap_or_else(|| format!("/{name}"))
+}
 
 /// One directory and its guest path.
 #[derive(Clone, Debug)]

@@ -15,11 +15,11 @@ use crate::cache;
 use crate::engine;
 use crate::error::Error;
 use crate::guest::Guest;
-use crate::mount::{Mount, WORKSPACE};
+use crate::mount::{self, Mount, WORKSPACE, Wanted};
 use crate::options::{CallOptions, CancelToken, DIALECT};
 use crate::outcome::Outcome;
 use crate::parallel;
-use crate::policy::{self, Access, Backend, Limits, Policy};
+use crate::policy::{self, Access, Backend, Levels, Limits, Policy};
 use crate::sandbox::{Control, Sandbox, State, Surroundings};
 use crate::state::{self, StateChoice, StateDir};
 use crate::types::{ErrorCode, Plan, Tool, ToolError};
@@ -49,8 +49,9 @@ const MAX_QUESTIONS: usize = 3;
 /// Says what a workspace is to be.
 #[derive(Clone, Default)]
 pub struct Builder {
-    roots: Vec<(PathBuf, String, Access)>,
+    roots: Vec<Wanted>,
     settings: Map<String, Value>,
+    private: Vec<PathBuf>,
     environment: Vec<(String, String)>,
     state: StateChoice,
     threads: Option<usize>,
@@ -67,15 +68,22 @@ impl Builder {
     /// The workspace itself, with what may be done in it.
     #[must_use]
     pub fn root_with(mut self, directory: impl Into<PathBuf>, access: Access) -> Self {
-        self.roots.retain(|(_, guest, _)| guest != WORKSPACE);
-        self.roots.insert(0, (directory.into(), WORKSPACE.to_owned(), access));
+        self.roots.retain(|root| root.guest.as_deref() != Some(WORKSPACE));
+        self.roots.insert(0, Wanted { host: directory.into(), guest: Some(WORKSPACE.to_owned()), access });
         self
     }
 
     /// A further directory. Tools see it at `guest`, `/` and one name, and by its own absolute path.
     #[must_use]
     pub fn mount(mut self, directory: impl Into<PathBuf>, guest: impl Into<String>, access: Access) -> Self {
-        self.roots.push((directory.into(), guest.into(), access));
+        self.roots.push(Wanted { host: directory.into(), guest: Some(guest.into()), access });
+        self
+    }
+
+    /// A further directory, at `/` and its own name, numbered where that is taken.
+    #[must_use]
+    pub fn further_root(mut self, directory: impl Into<PathBuf>, access: Access) -> Self {
+        self.roots.push(Wanted { host: directory.into(), guest: None, access });
         self
     }
 
@@ -96,6 +104,14 @@ impl Builder {
     /// The same from JSON, such as `{"read_only": true, "limits": {"max_lines": 500}}`. Unknown fields are errors.
     pub fn policy_json(mut self, json: &str) -> Result<Self, Error> {
         self.settings = policy::parse(json)?;
+        Ok(self)
+    }
+
+    /// The same from the levels of a policy, whose own files no tool sees or changes. What is said afterwards
+    /// cannot undo what the workspace's file narrows.
+    pub fn policy_levels(mut self, levels: &Levels) -> Result<Self, Error> {
+        self.settings = levels.settings()?;
+        self.private.extend(levels.own_files());
         Ok(self)
     }
 
@@ -143,37 +159,24 @@ impl Builder {
         self
     }
 
-    /// Opens the workspace. Fails where a root is no directory or a guest path is taken.
+    /// Opens the workspace. Fails where a root is no directory or a guest path is taken. What the policy allows
+    /// beside the roots follows them: its directories, as they are named there, then the whole file system.
     pub fn build(self) -> Result<Workspace, Error> {
         let policy = Policy::new(self.settings.clone(), DIALECT)?;
-        let mounts = self.mounts(&policy)?;
+        let mounts = mount::all(&self.roots, &policy)?;
         let workspace = mounts.first().ok_or(Error::NoRoot)?;
         let writable = mounts.iter().any(|mount| mount.access == Access::ReadWrite);
         let state = if writable { self.state.resolve(&workspace.host) } else { None };
         let own = [state.as_ref().map(|state| state.path().to_owned()), state::parent(), cache::directory()];
-        let private: Vec<_> = own.into_iter().flatten().map(|path| policy::real(&path)).collect();
+        let own = own.into_iter().chain([policy::config_directory()]).flatten().chain(self.private);
+        let own: Vec<_> = own.chain(mount::of_the_kernel()).map(|path| policy::trail(&path)).collect();
         let desk = Desk::new();
         let mut environment = self.environment;
-        let told = policy::environment(&self.settings, Backend::Wasi, &mounts, &private, desk.key())?;
+        let told = policy::environment(&self.settings, Backend::Wasi, &mounts, &own, desk.key())?;
         environment.push(("PADDOCK_POLICY".to_owned(), told));
         let limits = policy.limits;
         let Self { threads, approver, .. } = self;
         Ok(Workspace(Arc::new(Inner { mounts, state, environment, limits, threads, approver, desk, kept: None })))
-    }
-
-    fn mounts(&self, policy: &Policy) -> Result<Vec<Mount>, Error> {
-        let mut mounts: Vec<Mount> = Vec::with_capacity(self.roots.len());
-        for (host, guest, access) in &self.roots {
-            if mounts.iter().any(|mount| mount.guest == *guest) {
-                return Err(Error::Mount { guest: guest.clone(), cause: "two roots have that guest path" });
-            }
-            let access = if policy.read_only { Access::ReadOnly } else { *access };
-            mounts.push(Mount::new(host, guest, access)?);
-        }
-        match mounts.first() {
-            Some(first) if first.guest == WORKSPACE => Ok(mounts),
-            _ => Err(Error::NoRoot),
-        }
     }
 }
 

@@ -14,6 +14,7 @@ mod call;
 mod completions;
 mod component;
 mod history;
+mod policy;
 mod progress;
 mod restore;
 mod tools;
@@ -37,6 +38,7 @@ const EXAMPLES: &str = "\
 Examples:
   paddock call grep '{\"pattern\": \"TODO\", \"glob\": \"*.rs\"}'
   paddock call --root ~/project --read-only read_file '{\"path\": \"README.md\"}'
+  paddock call --set limits.max_lines=500 --set 'blocked_directories=[secrets]' tree
   paddock tools --format anthropic
   paddock mcp --root ~/project --root ~/notes:ro
 
@@ -55,6 +57,7 @@ Examples:
     Mcp(workspace::Options),
     History(history::Args),
     Restore(restore::Args),
+    Policy(policy::Args),
     Component(component::Args),
     Completions(completions::Args),
 }
@@ -68,6 +71,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         Command::Mcp(args) => crate::mcp::run(&args.builder()?.build()?, &args.dialect),
         Command::History(args) => history::run(&args),
         Command::Restore(args) => restore::run(&args),
+        Command::Policy(args) => policy::run(&args),
         Command::Component(args) => component::run(&args),
         Command::Completions(args) => completions::run(&args, Cli::command()),
     }

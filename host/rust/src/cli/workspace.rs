@@ -1,14 +1,11 @@
 //! The options that say what the workspace is.
 
-use std::collections::HashSet;
 use std::convert::Infallible;
-use std::fs;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::Context;
-use paddock::{Access, Builder, Workspace};
+use paddock::{Access, Builder, Error, Levels, Workspace};
 
 use super::ask;
 
@@ -22,9 +19,13 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME", default_value = "paddock")]
     pub(crate) dialect: String,
 
-    /// A JSON file that says what tools may do, such as {"limits": {"max_lines": 500}}
+    /// A YAML, TOML or JSON file that says what tools may do; `paddock policy table` prints all settings
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
+
+    /// One setting of the policy, such as `limits.max_lines=500`; can be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    set: Vec<String>,
 
     /// Let nothing be changed
     #[arg(long)]
@@ -65,14 +66,7 @@ impl Options {
 
     /// What the options describe.
     pub(crate) fn builder(&self) -> anyhow::Result<Builder> {
-        let mut builder = self.mount(Workspace::builder());
-        if let Some(file) = &self.policy {
-            let text = fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
-            builder = builder.policy_json(&text).with_context(|| format!("in `{}`", file.display()))?;
-        }
-        if self.read_only {
-            builder = builder.read_only();
-        }
+        let mut builder = self.mount(Workspace::builder()).policy_levels(&self.levels()?)?;
         if let Some(threads) = self.threads {
             builder = builder.threads(threads.get());
         }
@@ -82,22 +76,21 @@ impl Options {
         Ok(builder)
     }
 
+    /// The policy's levels, the options last.
+    pub(crate) fn levels(&self) -> Result<Levels, Error> {
+        let workspace = self.root.first().map_or(Path::new("."), |root| &root.directory);
+        let mut levels = Levels::load(workspace)?;
+        if let Some(file) = &self.policy {
+            levels = levels.file(file)?;
+        }
+        levels = self.set.iter().try_fold(levels, |levels, assignment| levels.set(assignment))?;
+        if self.read_only { levels.read_only() } else { Ok(levels) }
+    }
+
     fn mount(&self, builder: Builder) -> Builder {
         let Some((first, further)) = self.root.split_first() else { return builder };
         let builder = builder.root_with(&first.directory, first.access);
-        let mut taken = HashSet::from(["workspace".to_owned()]);
-        further.iter().fold(builder, |builder, root| {
-            let guest = format!("/{}", free_name(&root.directory, &mut taken));
-            builder.mount(&root.directory, guest, root.access)
-        })
+        let further = further.iter();
+        further.fold(builder, |builder, root| builder.further_root(&root.directory, root.access))
     }
-}
-
-/// The directory's own name, numbered where another root has it already.
-fn free_name(directory: &Path, taken: &mut HashSet<String>) -> String {
-    let real = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-    let name = real.file_name().map_or_else(|| "root".to_owned(), |name| name.to_string_lossy().into_owned());
-    let numbered = (2u32..).map(|number| format!("{name}-{number}"));
-    let free = std::iter::once(name.clone()).chain(numbered).find(|name| taken.insert(name.clone()));
-    free.unwrap_or(name)
 }

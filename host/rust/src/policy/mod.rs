@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use paddock_policy::NARROWED;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -9,6 +10,24 @@ pub use paddock_policy::{Access, AllowedDirectory, Approval, Backups, Directory,
 
 use crate::error::Error;
 use crate::mount::Mount;
+
+mod document;
+mod files;
+mod json;
+mod level;
+mod levels;
+mod names;
+mod paths;
+mod source;
+mod table;
+mod toml;
+mod yaml;
+
+pub(crate) use files::config_directory;
+pub use levels::{Levels, Setting};
+pub use paddock_policy::schema;
+pub(crate) use paths::{Trail, trail};
+pub use table::table;
 
 /// The settings in a policy's JSON. Fails where one is unknown, has a wrong type or contradicts another.
 pub(crate) fn parse(json: &str) -> Result<Map<String, Value>, Error> {
@@ -23,7 +42,7 @@ pub(crate) fn environment(
     settings: &Map<String, Value>,
     backend: Backend,
     mounts: &[Mount],
-    private: &[PathBuf],
+    own: &[Trail],
     approval_key: Option<String>,
 ) -> serde_json::Result<String> {
     let roots =
@@ -32,21 +51,29 @@ pub(crate) fn environment(
     let host = Host {
         // A tree in memory has no modes to lose.
         carries_modes: cfg!(unix) || backend == Backend::Memory,
-        private: private.iter().filter(inside).filter_map(|path| path.to_str()).collect(),
+        private: own.iter().map(|trail| &trail.end).filter(inside).filter_map(|path| path.to_str()).collect(),
+        fixed: own.iter().flat_map(|trail| &trail.links).filter(inside).filter_map(|path| path.to_str()).collect(),
         approval_key,
     };
+    let settings = &without_links(settings.clone());
     serde_json::to_string(&Environment { settings, backend, roots: roots.collect(), host })
 }
 
-/// `path` with its links resolved as far as it exists.
-pub(crate) fn real(path: &Path) -> PathBuf {
-    let Ok(real) = path.canonicalize() else {
-        return match (path.parent(), path.file_name()) {
-            (Some(parent), Some(name)) => real(parent).join(name),
-            _ => path.to_owned(),
-        };
-    };
-    real
+/// The settings with absolute blocked paths as they are without links too, since the guest compares them with the roots' own.
+fn without_links(mut settings: Map<String, Value>) -> Map<String, Value> {
+    for (name, value) in &mut settings {
+        match value {
+            Value::Object(narrowed) if name == NARROWED => *narrowed = without_links(std::mem::take(narrowed)),
+            Value::Array(paths) if name == "blocked_directories" => {
+                let absolute = paths.iter().filter_map(Value::as_str).filter(|path| path.starts_with('/'));
+                let ends = absolute.filter_map(|path| trail(Path::new(path)).end.into_os_string().into_string().ok());
+                let ends: Vec<_> = ends.map(Value::from).filter(|end| !paths.contains(end)).collect();
+                paths.extend(ends);
+            }
+            _ => {}
+        }
+    }
+    settings
 }
 
 #[derive(Serialize)]
@@ -79,6 +106,8 @@ struct Host<'a> {
     carries_modes: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     private: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    fixed: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     approval_key: Option<String>,
 }

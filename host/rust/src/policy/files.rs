@@ -1,0 +1,95 @@
+//! The files that a policy is read from.
+
+use std::env;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::document::{Fault, MAX_BYTES, too_large};
+use super::source::Source;
+use crate::error::Error;
+
+/// What a policy's file can end in.
+const EXTENSIONS: [&str; 4] = ["yaml", "yml", "toml", "json"];
+
+/// Where the user's own policy is.
+pub(crate) fn config_directory() -> Option<PathBuf> {
+    let given = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    given.or_else(|| env::home_dir().map(|home| home.join(".config"))).map(|config| config.join("paddock"))
+}
+
+/// The user's policy, if there is one.
+pub(super) fn user() -> Result<Option<(PathBuf, String)>, Error> {
+    let Some(directory) = config_directory() else { return Ok(None) };
+    let Some(path) = only_one(&directory, "policy")? else { return Ok(None) };
+    let text = own(&path)?;
+    Ok(Some((path, text)))
+}
+
+/// The policy in the workspace at `root`, if there is one: a regular file, and never through a link.
+pub(super) fn project(root: &Path) -> Result<Option<(PathBuf, String)>, Error> {
+    let root = std::path::absolute(root).map_err(|cause| Source::unreadable(root, cause))?;
+    let Some(path) = only_one(&root, ".paddock")? else { return Ok(None) };
+    let file = open_project(&path).map_err(|cause| Source::unreadable(&path, cause))?;
+    let text = read(&path, file)?;
+    Ok(Some((path, text)))
+}
+
+/// A file that the person names.
+pub(super) fn own(path: &Path) -> Result<String, Error> {
+    let file = File::open(path).map_err(|cause| Source::unreadable(path, cause))?;
+    read(path, file)
+}
+
+/// The one file of that name in the directory. Two would leave open which of them counts.
+fn only_one(directory: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
+    let mut found: Option<PathBuf> = None;
+    for extension in EXTENSIONS {
+        let path = directory.join(format!("{name}.{extension}"));
+        match path.symlink_metadata() {
+            Ok(_) => {}
+            Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => continue,
+            // A policy that cannot be seen may well forbid something.
+            Err(cause) => return Err(Source::unreadable(&path, cause)),
+        }
+        if let Some(first) = &found {
+            return Err(Source::unreadable(&path, format!("`{}` is there too; keep one", first.display())));
+        }
+        found = Some(path);
+    }
+    Ok(found)
+}
+
+/// Opens what is itself a regular file. A FIFO that nobody writes to must not be waited for.
+fn open_project(path: &Path) -> io::Result<File> {
+    let refused = |cause: &'static str| io::Error::new(io::ErrorKind::InvalidInput, cause);
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, i32::try_from(flags.bits()).unwrap_or_default());
+    }
+    if path.symlink_metadata()?.is_symlink() {
+        return Err(refused("a symbolic link is no policy: put the file itself there"));
+    }
+    let file = options.open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(refused("it is not a regular file"));
+    }
+    Ok(file)
+}
+
+fn read(path: &Path, file: File) -> Result<String, Error> {
+    let mut bytes = Vec::new();
+    let most = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX);
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|cause| Source::unreadable(path, cause))?;
+    if bytes.len() > MAX_BYTES {
+        return Err(Source::unreadable(path, too_large()));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.as_bytes().iter().take(error.utf8_error().valid_up_to());
+        let line = 1 + good.filter(|byte| **byte == b'\n').count();
+        Source::File(path.to_owned()).fail(Fault::new(line, "it is not UTF-8"))
+    })
+}

@@ -1,0 +1,78 @@
+//! Where a setting comes from.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::document::Fault;
+use crate::error::Error;
+
+/// Who says something of the policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    BuiltIn,
+    /// A dialect's specification.
+    Dialect(String),
+    File(PathBuf),
+    /// The variable `PADDOCK_POLICY`.
+    Environment,
+    /// An argument, by its option.
+    Argument(&'static str),
+}
+
+impl Source {
+    /// A value's origin: `/path/file.yaml:12`.
+    pub(super) fn at(&self, line: usize) -> String {
+        match self {
+            Self::File(_) | Self::Environment => format!("{self}:{line}"),
+            Self::BuiltIn | Self::Dialect(_) | Self::Argument(_) => self.to_string(),
+        }
+    }
+
+    /// The failure of a text from here.
+    pub(super) fn fail(&self, Fault { line, cause }: Fault) -> Error {
+        Error::PolicySource { origin: self.at(line), cause: printable(&cause) }
+    }
+
+    /// The failure of a setting from here.
+    pub(super) fn wrong(&self, line: usize, setting: &str, cause: impl fmt::Display) -> Error {
+        self.fail(Fault::new(line, format!("`{setting}`: {cause}")))
+    }
+
+    /// The failure of a file that could not be read.
+    pub(super) fn unreadable(path: &Path, cause: impl fmt::Display) -> Error {
+        Error::PolicySource { origin: Self::File(path.to_owned()).to_string(), cause: cause.to_string() }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn => formatter.write_str("built in"),
+            Self::Dialect(dialect) => write!(formatter, "built in ({dialect})"),
+            Self::File(path) => formatter.write_str(&printable(&path.to_string_lossy())),
+            Self::Environment => formatter.write_str("PADDOCK_POLICY"),
+            Self::Argument(option) => formatter.write_str(option),
+        }
+    }
+}
+
+/// Characters of a message that could be a whole file.
+const MAX_SHOWN: usize = 600;
+
+/// A text in which nothing can forge a line, turn the writing round, or drive a terminal.
+pub(super) fn printable(text: &str) -> String {
+    let is_odd = |c: char| {
+        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars().take(MAX_SHOWN) {
+        match is_odd(c) {
+            true => shown.extend(c.escape_default()),
+            false => shown.push(c),
+        }
+    }
+    if text.chars().nth(MAX_SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown
+}
