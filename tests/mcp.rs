@@ -175,6 +175,51 @@ fn what_the_stateless_revision_requires_is_there() {
 }
 
 #[test]
+fn a_client_that_asks_is_told_how_calls_ended() {
+    let mut client = Client::legacy("2025-11-25");
+    fs::write(client.workspace.path().join("a.txt"), "one\n").unwrap();
+    fs::write(client.workspace.path().join(".agentignore"), ".env\n").unwrap();
+    // Nobody asked yet.
+    client.call(2, "read_file", json!({"path": "a.txt"}));
+    assert_eq!(client.request(3, "logging/setLevel", json!({"level": "info"}))["result"], json!({}));
+    client.ask(4, "tools/call", json!({"name": "read_file", "arguments": {"path": "a.txt"}}));
+    let note = client.next();
+    assert_eq!(note["method"], "notifications/message", "{note}");
+    let params = &note["params"];
+    assert_eq!((params["level"].as_str(), params["logger"].as_str()), (Some("info"), Some("paddock")));
+    assert_eq!((params["data"]["event"].as_str(), &params["data"]["paths"]), (Some("end"), &json!(["a.txt"])));
+    assert_eq!(client.next()["id"], 4);
+    client.request(5, "logging/setLevel", json!({"level": "warning"}));
+    client.call(6, "read_file", json!({"path": "a.txt"}));
+    client.ask(7, "tools/call", json!({"name": "read_file", "arguments": {"path": ".env"}}));
+    let refused = client.next();
+    assert_eq!(
+        (refused["params"]["level"].as_str(), refused["params"]["data"]["outcome"].as_str()),
+        (Some("warning"), Some("denied"))
+    );
+    assert!(!refused.to_string().contains(".env"), "{refused}");
+    assert_eq!(client.next()["id"], 7);
+    client.close();
+}
+
+#[test]
+fn a_stateless_client_asks_in_each_request() {
+    let mut client = Client::start(true);
+    assert!(client.request(1, "server/discover", json!({}))["result"]["capabilities"]["logging"].is_object());
+    let refused = client.request(2, "logging/setLevel", json!({"level": "debug"}));
+    assert_eq!(refused["error"]["code"], -32601, "{refused}");
+    let stat = json!({"name": "stat", "arguments": {"path": "."}});
+    client.request(3, "tools/call", stat.clone());
+    let mut asking = stat;
+    asking["_meta"] = json!({"io.modelcontextprotocol/logLevel": "info"});
+    client.ask(4, "tools/call", asking);
+    assert_eq!(client.next()["params"]["data"]["tool"], "stat");
+    assert_eq!(client.next()["id"], 4);
+    client.call(5, "stat", json!({"path": "."}));
+    client.close();
+}
+
+#[test]
 fn an_unsupported_version_is_refused_with_those_that_are_not() {
     let mut client = Client::start(true);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2031-01-01", "io.modelcontextprotocol/clientCapabilities": {}});

@@ -19,7 +19,7 @@ pub mod memory;
 pub mod place;
 pub mod protect;
 pub mod resolve;
-mod secret;
+pub mod secret;
 pub mod spot;
 pub mod step;
 pub mod tree;

@@ -45,6 +45,14 @@ pub enum Error {
         /// The setting and what is wrong with it.
         cause: String,
     },
+    /// The audit file cannot be there.
+    #[error("cannot keep the audit in `{}`: {cause}", path.display())]
+    Audit {
+        /// As given to the builder.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: io::Error,
+    },
     /// The component does not load.
     #[error("cannot load the component: {0}")]
     Component(String),

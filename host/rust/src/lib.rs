@@ -46,10 +46,14 @@
 //! directory, or in `PADDOCK_CACHE_DIR`.
 
 mod approval;
+pub mod audit;
 mod bindings;
+mod builder;
 mod cache;
+mod effect;
 mod engine;
 mod error;
+mod events;
 mod guest;
 mod limits;
 mod mount;
@@ -63,16 +67,19 @@ mod sandbox;
 mod state;
 pub mod types;
 mod wasi;
+mod watch;
 mod workspace;
 
 pub use approval::{Approver, Decision, Grant};
+pub use builder::Builder;
 pub use error::Error;
+pub use events::{Ended, Event, FileWritten, Started};
 pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;
 pub use policy::{Access, AllowedDirectory, Approval, Backups, Directory, HardLinks, Limits, Mode, Policy};
 pub use policy::{Levels, Setting, schema as policy_schema, table as policy_table};
 pub use registry::{RegisteredTool, Registry, register};
-pub use workspace::{Builder, Workspace, component, dialects, tools};
+pub use workspace::{Workspace, component, dialects, tools};
 
 /// The README's program is compiled with the documentation's.
 #[cfg(doctest)]

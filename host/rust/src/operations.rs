@@ -1,31 +1,41 @@
 //! The operations with typed arguments and results, as `wit/files.wit` and `wit/search.wit` have them.
 
-use crate::options::CallOptions;
+use wasmtime::Store;
+
+use crate::guest::Guest;
+use crate::sandbox::State;
 use crate::types::*;
+use crate::watch::{Call, Named};
 use crate::workspace::Workspace;
 
 /// A method of the workspace for a function of the component.
 macro_rules! operation {
-    ($(#[$doc:meta])* $name:ident($arguments:ty) -> $result:ty, LOOKS, $interface:ident.$function:ident) => {
+    ($(#[$doc:meta])* $name:ident($arguments:ty) -> $result:ty, $changing:expr, $interface:ident.$function:ident) => {
         $(#[$doc])*
         pub fn $name(&self, arguments: &$arguments) -> Result<$result, ToolError> {
-            self.run(false, &CallOptions::default(), async |guest, store| {
+            self.typed(tool(stringify!($name)), $changing, async |guest, store| {
                 guest.$interface(&mut *store)?.$function(store, arguments).await
-            })?
-        }
-    };
-    ($(#[$doc:meta])* $name:ident($arguments:ty) -> $result:ty, CHANGES, $interface:ident.$function:ident) => {
-        $(#[$doc])*
-        pub fn $name(&self, arguments: &$arguments) -> Result<$result, ToolError> {
-            let (answer, _plan) = self.run_asking(
-                &CallOptions::default(),
-                async |guest, store| guest.$interface(&mut *store)?.$function(store, arguments).await,
-                |answer| answer.as_ref().err(),
-            )?;
-            answer
+            })
         }
     };
 }
+
+/// The tool of the `paddock` dialect that does what a method does.
+fn tool(method: &'static str) -> &'static str {
+    match method {
+        "read" => "read_file",
+        "read_many" => "read_files",
+        "write" => "write_file",
+        "edit" => "edit_file",
+        "make_directory" => "make_dir",
+        "move_entry" => "move",
+        "list" => "list_dir",
+        same => same,
+    }
+}
+
+const LOOKS: bool = false;
+const CHANGES: bool = true;
 
 /// Each blocks the thread until it is done, as [`Workspace::call`] does.
 impl Workspace {
@@ -88,17 +98,36 @@ impl Workspace {
 
     /// Lists the backups that changes left, the newest first.
     pub fn history(&self, arguments: &HistoryArgs) -> Result<HistoryResult, ToolError> {
-        self.run(false, &CallOptions::default(), async |guest, store| {
+        self.typed("history", LOOKS, async |guest, store| {
             guest.files(&mut *store)?.call_history(store, *arguments).await
-        })?
+        })
     }
 
     /// Finds text in files.
     pub fn grep(&self, arguments: &GrepArgs) -> Result<GrepResult, ToolError> {
-        self.run_shared(
-            &CallOptions::default(),
-            async |guest, store| guest.shares(&mut *store)?.call_begin_grep(store, arguments).await,
-            async |guest, store| guest.shares(&mut *store)?.call_finish_grep(store).await,
-        )?
+        self.watched(&named("grep", LOOKS), |watch| {
+            self.run_shared(
+                &Call { watch, ..Call::untold(LOOKS) },
+                async |guest, store| guest.shares(&mut *store)?.call_begin_grep(store, arguments).await,
+                async |guest, store| guest.shares(&mut *store)?.call_finish_grep(store).await,
+            )?
+        })
     }
+
+    fn typed<R>(
+        &self,
+        tool: &'static str,
+        changing: bool,
+        body: impl AsyncFn(&Guest, &mut Store<State>) -> wasmtime::Result<Result<R, ToolError>>,
+    ) -> Result<R, ToolError> {
+        self.watched(&named(tool, changing), |watch| {
+            let call = Call { watch, ..Call::untold(changing) };
+            let (answer, _plan) = self.run_asking(&call, body, |answer| answer.as_ref().err())?;
+            answer
+        })
+    }
+}
+
+fn named(tool: &'static str, changing: bool) -> Named<'static> {
+    Named { id: None, dialect: "paddock", tool, changing }
 }

@@ -24,6 +24,8 @@ pub struct CallOptions {
     pub grant: Option<Grant>,
     /// Who is asked about the call, in place of the workspace's own approver.
     pub approver: Option<Approver>,
+    /// What the events of this call, and its record in an audit, call it. It should be unique, as the one is that it has without.
+    pub id: Option<String>,
 }
 
 impl Default for CallOptions {
@@ -35,6 +37,7 @@ impl Default for CallOptions {
             time: None,
             grant: None,
             approver: None,
+            id: None,
         }
     }
 }

@@ -68,6 +68,11 @@ impl StateDir {
         &self.0
     }
 
+    /// The audit file in it.
+    pub(crate) fn audit(&self) -> PathBuf {
+        self.0.join("audit.jsonl")
+    }
+
     pub(crate) fn exists(&self) -> bool {
         self.0.is_dir()
     }

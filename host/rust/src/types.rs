@@ -11,7 +11,8 @@ pub use crate::bindings::exports::paddock::files::search::{
     ContextLine, Entry, FileCount, GlobArgs, GlobResult, GrepArgs, GrepMatch, GrepOutput, GrepResult, LetterCase,
     ListArgs, ListResult, ListSort, PathSort, TreeArgs, TreeResult,
 };
-pub use crate::bindings::exports::paddock::files::tools::{Annotations, Tool};
+pub(crate) use crate::bindings::exports::paddock::files::tools::Touched;
+pub use crate::bindings::exports::paddock::files::tools::{Annotations, Tool, WriteMode};
 pub use crate::bindings::exports::paddock::files::types::{
     Change, ChangeKind, EntryKind, Error as ToolError, ErrorCode, Skipped,
 };

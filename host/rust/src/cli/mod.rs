@@ -9,10 +9,12 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 mod ask;
+mod audit;
 mod batch;
 mod call;
 mod completions;
 mod component;
+mod events;
 mod history;
 mod policy;
 mod progress;
@@ -58,6 +60,7 @@ Examples:
     History(history::Args),
     Restore(restore::Args),
     Policy(policy::Args),
+    Audit(audit::Args),
     Component(component::Args),
     Completions(completions::Args),
 }
@@ -68,10 +71,11 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         Command::Call(args) => call::run(args),
         Command::Batch(args) => batch::run(&args),
         Command::Tools(args) => tools::run(&args),
-        Command::Mcp(args) => crate::mcp::run(&args.builder()?.build()?, &args.dialect),
+        Command::Mcp(args) => crate::mcp::run(args.builder()?, &args.dialect),
         Command::History(args) => history::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Policy(args) => policy::run(&args),
+        Command::Audit(args) => audit::run(&args),
         Command::Component(args) => component::run(&args),
         Command::Completions(args) => completions::run(&args, Cli::command()),
     }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use paddock::{Access, Builder, Error, Levels, Workspace};
 
-use super::ask;
+use super::{ask, events};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -38,6 +38,14 @@ pub(crate) struct Options {
     /// Where to keep journals and the lock [default: below the user's state directory]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
+
+    /// Append what happens to this file, one JSON object a line: start and end of each call, each file written; `-` is standard error
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
+
+    /// Keep a record of every call in this file, each chained to the one before; `paddock audit` reads it
+    #[arg(long, value_name = "FILE")]
+    audit: Option<PathBuf>,
 }
 
 #[derive(Clone)]
@@ -73,7 +81,13 @@ impl Options {
         if let Some(directory) = &self.state_dir {
             builder = builder.state_dir(directory);
         }
-        Ok(builder)
+        if let Some(file) = &self.events {
+            builder = builder.on_event(events::to(file)?);
+        }
+        if let Some(file) = &self.audit {
+            builder = builder.audit(file);
+        }
+        Ok(builder.dialect(&self.dialect))
     }
 
     /// The policy's levels, the options last.

@@ -14,6 +14,7 @@ use rmcp::{ErrorData, RoleServer};
 
 use super::asking::Questions;
 use super::convert;
+use super::log::Log;
 use super::splice::Marks;
 
 /// What a model is told of tools in any dialect, and of those in ours.
@@ -40,13 +41,15 @@ pub(super) struct Server {
     workspace: Workspace,
     dialect: String,
     marks: Marks,
+    log: Log,
     tools: OnceLock<Vec<Tool>>,
     questions: Questions,
 }
 
 impl Server {
-    pub(super) fn new(workspace: Workspace, dialect: String, marks: Marks) -> Self {
-        Self { workspace, dialect, marks, tools: OnceLock::new(), questions: Questions::default() }
+    pub(super) fn new(workspace: Workspace, dialect: String, marks: Marks, log: Log) -> Self {
+        let (tools, questions) = (OnceLock::new(), Questions::default());
+        Self { workspace, dialect, marks, log, tools, questions }
     }
 
     /// The tools, asked for once: compiling the component takes a while where no cache has it.
@@ -67,9 +70,14 @@ fn describe(dialect: &str) -> Result<Vec<Tool>, String> {
     tools.into_iter().map(convert::tool).collect::<Result<_, _>>().map_err(|cause| cause.to_string())
 }
 
+#[expect(deprecated, reason = "see `super::log`")]
+fn capabilities() -> ServerCapabilities {
+    ServerCapabilities::builder().enable_tools().enable_logging().build()
+}
+
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(capabilities())
             .with_server_info(Implementation::new("paddock", env!("CARGO_PKG_VERSION")).with_title("Paddock"))
             .with_instructions(if self.dialect == DIALECT { INSTRUCTIONS } else { ANY_DIALECT })
     }
@@ -85,12 +93,23 @@ impl ServerHandler for Server {
         Ok(result)
     }
 
+    #[expect(deprecated, reason = "see `super::log`")]
+    async fn set_level(
+        &self,
+        request: rmcp::model::SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.log.set(request.level, &context)
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if !self.tools().await?.iter().any(|tool| tool.name == request.name) {
+            // Without arguments nothing is done, and those who keep a record are told of it.
+            self.call(&request.name, "", None, &context).await;
             return Err(ErrorData::invalid_params(format!("unknown tool: {}", request.name), None));
         }
         let approver = self.questions.approver(&request, &context);
@@ -112,7 +131,9 @@ impl Server {
         approver: Option<Approver>,
         context: &RequestContext<RoleServer>,
     ) -> Outcome {
-        let options = CallOptions { approver, ..CallOptions::dialect(self.dialect.clone()) };
+        let told = self.log.expect(context);
+        let id = told.as_ref().map(|told| told.id.clone());
+        let options = CallOptions { id, approver, ..CallOptions::dialect(self.dialect.clone()) };
         let (cancel, progress) = (options.cancel.clone(), options.progress.clone());
         let mut call = std::pin::pin!(self.workspace.call_async(tool, arguments, options));
         let reports = async {
@@ -122,7 +143,12 @@ impl Server {
             }
         };
         tokio::select! {
-            outcome = &mut call => return outcome,
+            outcome = &mut call => {
+                if let Some(told) = told {
+                    told.tell(&context.peer).await;
+                }
+                return outcome;
+            }
             () = context.ct.cancelled() => cancel.cancel(),
             () = reports => {}
         }

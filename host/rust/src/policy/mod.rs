@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 pub use paddock_policy::{Access, AllowedDirectory, Approval, Backups, Directory, HardLinks, Limits, Mode, Policy};
 
+use crate::approval::Desk;
 use crate::error::Error;
 use crate::mount::Mount;
 
@@ -42,19 +43,10 @@ pub(crate) fn environment(
     settings: &Map<String, Value>,
     backend: Backend,
     mounts: &[Mount],
-    own: &[Trail],
-    approval_key: Option<String>,
+    host: Host<'_>,
 ) -> serde_json::Result<String> {
     let roots =
         mounts.iter().map(|mount| Root { guest: &mount.guest, host: mount.host.to_str(), access: mount.access });
-    let inside = |path: &&PathBuf| mounts.iter().any(|mount| path.starts_with(&mount.host));
-    let host = Host {
-        // A tree in memory has no modes to lose.
-        carries_modes: cfg!(unix) || backend == Backend::Memory,
-        private: own.iter().map(|trail| &trail.end).filter(inside).filter_map(|path| path.to_str()).collect(),
-        fixed: own.iter().flat_map(|trail| &trail.links).filter(inside).filter_map(|path| path.to_str()).collect(),
-        approval_key,
-    };
     let settings = &without_links(settings.clone());
     serde_json::to_string(&Environment { settings, backend, roots: roots.collect(), host })
 }
@@ -101,8 +93,9 @@ struct Root<'a> {
     access: Access,
 }
 
+/// What the host has and does.
 #[derive(Serialize)]
-struct Host<'a> {
+pub(crate) struct Host<'a> {
     carries_modes: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     private: Vec<&'a str>,
@@ -110,4 +103,20 @@ struct Host<'a> {
     fixed: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     approval_key: Option<String>,
+    records: bool,
+}
+
+impl<'a> Host<'a> {
+    /// A host that asks what calls touched, if it keeps `records`; `own` are the ways to its own files.
+    pub(crate) fn new(backend: Backend, mounts: &[Mount], own: &'a [Trail], desk: &Desk, records: bool) -> Self {
+        let inside = |path: &&PathBuf| mounts.iter().any(|mount| path.starts_with(&mount.host));
+        Self {
+            // A tree in memory has no modes to lose.
+            carries_modes: cfg!(unix) || backend == Backend::Memory,
+            private: own.iter().map(|trail| &trail.end).filter(inside).filter_map(|path| path.to_str()).collect(),
+            fixed: own.iter().flat_map(|trail| &trail.links).filter(inside).filter_map(|path| path.to_str()).collect(),
+            approval_key: desk.key(),
+            records,
+        }
+    }
 }

@@ -1,0 +1,193 @@
+//! The audit: a file in which every call has a record, each chained to the one before.
+//!
+//! A record is a line of JSON: `sequence` (from 1), `prev`, `workspace` (the root's own path), the members of
+//! an event ([`crate::Event`]), and `hash`, which is the SHA-256 of all of the line that comes before `,"hash"`.
+//! `prev` is the `hash` of the record before, and 64 zeros in the first. So a line that is altered, removed,
+//! put in or moved is found by [`verify`]. Lines that are missing at the end are found by the head, a second file
+//! with `.head` after its name, which tells the number and hash of the last record. Whoever can write both files
+//! can make a new chain: a hash that is kept elsewhere shows that, where [`verify`] is told to look for it.
+//!
+//! A call that can change something has a record when it starts, before it runs, and every call has one when it
+//! ends. A record is on disk before its call goes on. The two files are for their owner alone, and never opened
+//! through a symbolic link; a lock keeps the records of several processes apart.
+//!
+//! A crash can leave part of a line. It stays, and the next record tells of it: `"event": "torn"`, with the
+//! number of its `bytes` and their `sha256`; [`verify`] reports it. Whole lines that do not belong there, or a file that is
+//! shorter than its head says, come from no crash: then nothing more is recorded until a person has looked.
+
+mod chain;
+mod file;
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::events::{Event, now};
+use crate::mount::Mount;
+use chain::{Chain, Head, Torn};
+
+/// The audit of one workspace.
+#[derive(Clone, Debug)]
+pub(crate) struct Audit {
+    path: PathBuf,
+    workspace: Option<String>,
+}
+
+/// What [`verify`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Records that are as they were written, from the first on.
+    pub records: u64,
+    /// The hash of the last of them, to be kept elsewhere.
+    pub head: String,
+    /// The line at which the chain breaks, and why. Nothing is known of what follows.
+    pub problem: Option<(u64, String)>,
+    /// What else there is to say, such as a line that a crash left.
+    pub notes: Vec<String>,
+}
+
+/// What a record holds beside what makes the chain.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Entry<'e> {
+    Event(&'e Event),
+    Torn { event: &'static str, time: String, bytes: u64, sha256: String },
+}
+
+impl Audit {
+    /// The audit in the file `path`, which has to lie outside the roots. It is made with its directory.
+    pub(crate) fn at(path: &Path, roots: &[Mount]) -> Result<Self, Error> {
+        let refuse = |cause: io::Error| Error::Audit { path: path.to_owned(), cause };
+        let real = file::real(path).map_err(refuse)?;
+        if roots.iter().any(|root| real.starts_with(&root.host)) {
+            return Err(refuse(io::Error::other("it would be inside a root, where tools could read and change it")));
+        }
+        file::open(&real).map_err(refuse)?;
+        let workspace = roots.first().map(|root| root.host.to_string_lossy().into_owned());
+        Ok(Self { path: real, workspace })
+    }
+
+    /// Adds the record of an event, durably. Nothing is added where this fails, or part of a line.
+    pub(crate) fn append(&self, event: &Event) -> io::Result<()> {
+        let mut log = file::lock(&self.path)?;
+        let mut head_file = file::open(&file::head(&self.path))?;
+        let head = Head::read(&mut head_file)?;
+        let size = log.metadata()?.len();
+        let mut chain = head.chain();
+        if size < chain.size {
+            return Err(io::Error::other(
+                "records are missing at the end of the audit file; `paddock audit verify` tells more",
+            ));
+        }
+        let mut lines = Vec::new();
+        if size > chain.size {
+            lines = self.catch_up(&mut log, &mut chain)?;
+        }
+        self.push(&mut chain, Entry::Event(event), &mut lines)?;
+        log.write_all(&lines)?;
+        log.sync_data()?;
+        chain.head().write(&mut head_file, &head)
+    }
+
+    /// Goes on to the last record, and gives what has to be written before the next: that a crash left part of a line.
+    fn catch_up(&self, log: &mut File, chain: &mut Chain) -> io::Result<Vec<u8>> {
+        let mut lines = Vec::new();
+        log.seek(SeekFrom::End(-1))?;
+        let mut last = [0];
+        log.read_exact(&mut last)?;
+        if last != *b"\n" {
+            // Now it is a line, if not a record.
+            log.write_all(b"\n")?;
+        }
+        log.seek(SeekFrom::Start(chain.size))?;
+        let mut reader = BufReader::new(log);
+        let end = chain.follow(&mut reader, |_| ())?;
+        if let Some((_, why)) = end.problem {
+            let cause = format!("the audit file was changed ({why}); `paddock audit verify` tells where");
+            return Err(io::Error::other(cause));
+        }
+        if let Some(Torn { bytes, sha256, .. }) = end.torn {
+            chain.size += bytes;
+            self.push(chain, Entry::Torn { event: chain::TORN, time: now(), bytes, sha256 }, &mut lines)?;
+        }
+        Ok(lines)
+    }
+
+    fn push(&self, chain: &mut Chain, entry: Entry<'_>, lines: &mut Vec<u8>) -> io::Result<()> {
+        #[derive(Serialize)]
+        struct Record<'r> {
+            sequence: u64,
+            prev: &'r str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            workspace: Option<&'r str>,
+            #[serde(flatten)]
+            entry: Entry<'r>,
+        }
+        let workspace = self.workspace.as_deref();
+        let record = Record { sequence: chain.sequence + 1, prev: &chain.hash, workspace, entry };
+        let line = chain.seal(&serde_json::to_string(&record)?);
+        lines.extend_from_slice(line.as_bytes());
+        Ok(())
+    }
+}
+
+/// Checks the audit file `path` from its first record to its head. With `known`, the hash of a record that was
+/// kept elsewhere, that record has to be in it. Fails where the file cannot be read.
+pub fn verify(path: impl AsRef<Path>, known: Option<&str>) -> io::Result<Report> {
+    let path = path.as_ref();
+    let log = file::open_to_read(path)?;
+    log.lock_shared()?;
+    let head = match file::open_to_read(&file::head(path)) {
+        Ok(mut file) => Some(Head::read(&mut file)?),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
+        Err(cause) => return Err(cause),
+    };
+    let mut chain = Chain::start();
+    let (mut has_known, mut is_head_met) = (known.is_none(), false);
+    let end = chain.follow(&mut BufReader::new(log), |record| {
+        has_known |= known == Some(record.hash.as_str());
+        is_head_met |= head.as_ref().is_some_and(|head| head.is(record));
+    })?;
+    let mut report = Report { records: chain.sequence, head: chain.hash, problem: end.problem, notes: end.notes };
+    if report.problem.is_some() {
+        return Ok(report);
+    }
+    let missing = match &head {
+        _ if end.torn.is_some() => {
+            Some("it is no record, as after a crash; the next record will tell of it".to_owned())
+        }
+        Some(head) if head.sequence > report.records => {
+            Some(format!("the head tells of {} records: some are missing here", head.sequence))
+        }
+        Some(head) if head.sequence > 0 && !is_head_met => {
+            Some(format!("record {} is not the one that the head tells of", head.sequence))
+        }
+        None if report.records > 1 => Some("there is no head beside the file: records may be missing here".to_owned()),
+        _ if !has_known => Some("the record with the hash that was kept is not in the file".to_owned()),
+        Some(_) | None => None,
+    };
+    let at = end.torn.map_or(end.lines + 1, |torn| torn.line);
+    report.problem = missing.map(|why| (at, why));
+    let behind = report.records.saturating_sub(head.map_or(0, |head| head.sequence));
+    if report.problem.is_none() && behind > 0 {
+        report.notes.push(format!("the head is {behind} behind, as after a crash"));
+    }
+    Ok(report)
+}
+
+/// The last lines of the audit file `path`, at most `most`, the oldest first. They are not checked.
+pub fn last(path: impl AsRef<Path>, most: usize) -> io::Result<Vec<String>> {
+    let mut kept = VecDeque::new();
+    for line in BufReader::new(file::open_to_read(path.as_ref())?).split(b'\n') {
+        kept.push_back(String::from_utf8_lossy(&line?).into_owned());
+        if kept.len() > most {
+            kept.pop_front();
+        }
+    }
+    Ok(kept.into())
+}

@@ -1,0 +1,232 @@
+//! The chain of records: sealing one, and following it from line to line.
+
+use std::fs::File;
+use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// What `event` says in a record of a line that a crash left.
+pub(super) const TORN: &str = "torn";
+
+/// What stands before the hash of a record, and after it.
+const HASH: &[u8] = br#","hash":""#;
+const END: &[u8] = br#""}"#;
+const HASH_CHARS: usize = 64;
+
+/// Bytes of one line: a record of a thousand paths has less.
+const MAX_LINE: u64 = 64 * 1024 * 1024;
+
+/// Bytes of a head: all have the same, so that each replaces the one before whole.
+const HEAD_BYTES: usize = 160;
+
+/// A place in a file of records: after this one.
+#[derive(Clone, Debug)]
+pub(super) struct Chain {
+    /// The number of the record; 0 before the first.
+    pub(super) sequence: u64,
+    /// Its hash; zeros before the first.
+    pub(super) hash: String,
+    /// Bytes of the file up to here.
+    pub(super) size: u64,
+}
+
+/// What the head file says of the last record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Head {
+    pub(super) sequence: u64,
+    pub(super) size: u64,
+    pub(super) hash: String,
+}
+
+/// A record that belongs where it is.
+pub(super) struct Sealed {
+    pub(super) sequence: u64,
+    pub(super) hash: String,
+}
+
+/// Bytes in lines that are no records and no JSON: what a crash leaves.
+pub(super) struct Torn {
+    pub(super) line: u64,
+    pub(super) bytes: u64,
+    pub(super) sha256: String,
+}
+
+/// Where following a chain ended.
+pub(super) struct End {
+    /// Lines seen.
+    pub(super) lines: u64,
+    /// The line that does not belong there, and why.
+    pub(super) problem: Option<(u64, String)>,
+    /// What the file ends with that no record tells of yet.
+    pub(super) torn: Option<Torn>,
+    pub(super) notes: Vec<String>,
+}
+
+impl Chain {
+    /// Before the first record.
+    pub(super) fn start() -> Self {
+        Self { sequence: 0, hash: "0".repeat(HASH_CHARS), size: 0 }
+    }
+
+    /// The line of the next record, which is a JSON object, with its hash; the chain goes on to it.
+    pub(super) fn seal(&mut self, record: &str) -> String {
+        let body = record.strip_suffix('}').unwrap_or(record);
+        self.hash = hex(&Sha256::digest(body));
+        self.sequence += 1;
+        let line = format!("{body},\"hash\":\"{}\"}}\n", self.hash);
+        self.size += line.len() as u64;
+        line
+    }
+
+    /// The head that tells of this place.
+    pub(super) fn head(&self) -> Head {
+        Head { sequence: self.sequence, size: self.size, hash: self.hash.clone() }
+    }
+
+    /// Goes on as far as records follow each other, and shows each to `each`.
+    pub(super) fn follow(&mut self, reader: &mut impl BufRead, mut each: impl FnMut(&Sealed)) -> io::Result<End> {
+        let mut end = End { lines: 0, problem: None, torn: None, notes: Vec::new() };
+        let (mut line, mut torn) = (Vec::new(), None::<Pending>);
+        loop {
+            line.clear();
+            if reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
+                break;
+            }
+            end.lines += 1;
+            match self.check(&line, torn.as_ref()) {
+                Ok(record) => {
+                    if let Some(torn) = torn.take() {
+                        let Pending { line, bytes, .. } = torn;
+                        end.notes.push(format!(
+                            "line {line}: {bytes} bytes that a crash left; line {} tells of them",
+                            end.lines
+                        ));
+                        self.size += bytes;
+                    }
+                    (self.sequence, self.hash) = (record.sequence, record.hash.clone());
+                    self.size += line.len() as u64;
+                    each(&record);
+                }
+                Err(why) if serde_json::from_slice::<serde::de::IgnoredAny>(&line).is_ok() => {
+                    let before = torn.map(|torn| (torn.line, "it is no record".to_owned()));
+                    end.problem = before.or(Some((end.lines, why)));
+                    return Ok(end);
+                }
+                Err(_) => torn.get_or_insert_with(|| Pending::at(end.lines)).add(&line),
+            }
+        }
+        end.torn = torn.map(Pending::end);
+        Ok(end)
+    }
+
+    /// The record of a line, if it is the next one.
+    fn check(&self, line: &[u8], torn: Option<&Pending>) -> Result<Sealed, String> {
+        let (hash, record) = Sealed::parse(line)?;
+        let (sequence, next) = (record.sequence, self.sequence + 1);
+        if sequence != next {
+            return Err(format!(
+                "it is record {sequence}, and {next} has to be here: one was removed, moved or put in"
+            ));
+        }
+        if record.prev != self.hash {
+            return Err("it does not continue the record before".to_owned());
+        }
+        let told = (record.event == TORN).then_some((record.bytes, record.sha256));
+        let there = torn.map(|torn| (torn.bytes, hex(&torn.digest.clone().finalize())));
+        if told != there {
+            return Err("it tells of a torn line that is not there".to_owned());
+        }
+        Ok(Sealed { sequence, hash })
+    }
+}
+
+/// What a record has to say for itself.
+#[derive(Deserialize)]
+struct Parsed {
+    sequence: u64,
+    prev: String,
+    event: String,
+    #[serde(default)]
+    bytes: u64,
+    #[serde(default)]
+    sha256: String,
+}
+
+impl Sealed {
+    /// The hash and the members of a line that is sealed.
+    fn parse(line: &[u8]) -> Result<(String, Parsed), String> {
+        let broken = || "it is no record".to_owned();
+        let line = line.strip_suffix(b"\n").ok_or_else(|| "it does not end".to_owned())?;
+        let sealed = line.strip_suffix(END).ok_or_else(broken)?;
+        let (body, hash) = sealed.split_at_checked(sealed.len().saturating_sub(HASH_CHARS)).ok_or_else(broken)?;
+        let body = body.strip_suffix(HASH).ok_or_else(broken)?;
+        let own = hex(&Sha256::digest(body));
+        if own.as_bytes() != hash {
+            return Err("its content is not what its hash is of: it was altered".to_owned());
+        }
+        let parsed = serde_json::from_slice(&[body, b"}"].concat()).map_err(|_| broken())?;
+        Ok((own, parsed))
+    }
+}
+
+/// Lines that are no records, so far.
+struct Pending {
+    line: u64,
+    bytes: u64,
+    digest: Sha256,
+}
+
+impl Pending {
+    fn at(line: u64) -> Self {
+        Self { line, bytes: 0, digest: Sha256::new() }
+    }
+
+    fn add(&mut self, line: &[u8]) {
+        self.bytes += line.len() as u64;
+        self.digest.update(line);
+    }
+
+    fn end(self) -> Torn {
+        Torn { line: self.line, bytes: self.bytes, sha256: hex(&self.digest.finalize()) }
+    }
+}
+
+impl Head {
+    /// What the file says; that there is no record, where it is empty.
+    pub(super) fn read(file: &mut File) -> io::Result<Self> {
+        let mut text = Vec::with_capacity(HEAD_BYTES);
+        file.take(2 * HEAD_BYTES as u64).read_to_end(&mut text)?;
+        if text.is_empty() {
+            return Ok(Chain::start().head());
+        }
+        serde_json::from_slice(&text)
+            .map_err(|cause| io::Error::other(format!("the head of the audit cannot be read: {cause}")))
+    }
+
+    /// Replaces what the file says, which was `before`.
+    pub(super) fn write(&self, file: &mut File, before: &Self) -> io::Result<()> {
+        let text = format!("{:<width$}\n", serde_json::to_string(self)?, width = HEAD_BYTES - 1);
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(text.as_bytes())?;
+        if before.sequence == 0 {
+            // From now on the file is there. Later a head that is lost is only behind.
+            file.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// Where it says that the file ends.
+    pub(super) fn chain(&self) -> Chain {
+        Chain { sequence: self.sequence, hash: self.hash.clone(), size: self.size }
+    }
+
+    /// Whether it tells of this record.
+    pub(super) fn is(&self, record: &Sealed) -> bool {
+        self.sequence == record.sequence && self.hash == record.hash
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

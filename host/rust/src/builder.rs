@@ -1,0 +1,191 @@
+//! Says what a workspace is to be.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use crate::approval::{Approver, Decision, Desk};
+use crate::cache;
+use crate::error::Error;
+use crate::events::Listener;
+use crate::mount::{self, WORKSPACE, Wanted};
+use crate::options::DIALECT;
+use crate::policy::{self, Access, Backend, Host, Levels, Limits, Policy};
+use crate::state::{self, StateChoice, StateDir};
+use crate::types::Plan;
+use crate::watch::{AuditChoice, Listeners};
+use crate::workspace::{Inner, Workspace};
+
+/// Says what a workspace is to be.
+#[derive(Clone, Default)]
+pub struct Builder {
+    roots: Vec<Wanted>,
+    settings: Map<String, Value>,
+    private: Vec<PathBuf>,
+    environment: Vec<(String, String)>,
+    state: StateChoice,
+    threads: Option<usize>,
+    approver: Option<Approver>,
+    dialect: Option<String>,
+    pub(crate) listeners: Vec<Listener>,
+    pub(crate) audit: Option<AuditChoice>,
+}
+
+impl Builder {
+    /// The workspace itself: relative paths start here.
+    #[must_use]
+    pub fn root(self, directory: impl Into<PathBuf>) -> Self {
+        self.root_with(directory, Access::ReadWrite)
+    }
+
+    /// The workspace itself, with what may be done in it.
+    #[must_use]
+    pub fn root_with(mut self, directory: impl Into<PathBuf>, access: Access) -> Self {
+        self.roots.retain(|root| root.guest.as_deref() != Some(WORKSPACE));
+        self.roots.insert(0, Wanted { host: directory.into(), guest: Some(WORKSPACE.to_owned()), access });
+        self
+    }
+
+    /// A further directory. Tools see it at `guest`, `/` and one name, and by its own absolute path.
+    #[must_use]
+    pub fn mount(mut self, directory: impl Into<PathBuf>, guest: impl Into<String>, access: Access) -> Self {
+        self.roots.push(Wanted { host: directory.into(), guest: Some(guest.into()), access });
+        self
+    }
+
+    /// A further directory, at `/` and its own name, numbered where that is taken.
+    #[must_use]
+    pub fn further_root(mut self, directory: impl Into<PathBuf>, access: Access) -> Self {
+        self.roots.push(Wanted { host: directory.into(), guest: None, access });
+        self
+    }
+
+    /// Nothing may be changed in any root.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        self.settings.insert("read_only".to_owned(), Value::Bool(true));
+        self
+    }
+
+    /// What tools may do, in place of all that was said of it before.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.settings = policy.settings();
+        self
+    }
+
+    /// The same from JSON, such as `{"read_only": true, "limits": {"max_lines": 500}}`. Unknown fields are errors.
+    pub fn policy_json(mut self, json: &str) -> Result<Self, Error> {
+        self.settings = policy::parse(json)?;
+        Ok(self)
+    }
+
+    /// The same from the levels of a policy, whose own files no tool sees or changes. What is said afterwards
+    /// cannot undo what the workspace's file narrows.
+    pub fn policy_levels(mut self, levels: &Levels) -> Result<Self, Error> {
+        self.settings = levels.settings()?;
+        self.private.extend(levels.own_files());
+        Ok(self)
+    }
+
+    /// What one call may use.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        let limits = Policy { limits, ..Policy::default() }.settings().remove("limits");
+        self.settings.insert("limits".to_owned(), limits.unwrap_or_else(|| Value::Object(Map::new())));
+        self
+    }
+
+    /// How many threads one search may use: as many as there are processors, at most 8, unless this is called.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Who is asked about calls that need approval, on the thread of the call. Without anybody, they fail with
+    /// `approval-required`, and [`Outcome::plan`] says what to ask.
+    #[must_use]
+    pub fn approver(mut self, approver: impl Fn(&Plan) -> Decision + Send + Sync + 'static) -> Self {
+        self.approver = Some(Approver::new(approver));
+        self
+    }
+
+    /// An environment variable for the guest.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    /// Keeps journals here, not below the user's own state directory. No two workspaces may share it.
+    #[must_use]
+    pub fn state_dir(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.state = StateChoice::At(directory.into());
+        self
+    }
+
+    /// Keeps journals in `.paddock/` inside the workspace, and takes no lock: for a workspace that only one process changes.
+    #[must_use]
+    pub fn no_state_dir(mut self) -> Self {
+        self.state = StateChoice::None;
+        self
+    }
+
+    /// The dialect that this workspace is for. Its own policy holds for its calls in any case; what is done for all
+    /// calls of a workspace, the audit, is by this one's.
+    #[must_use]
+    pub fn dialect(mut self, name: impl Into<String>) -> Self {
+        self.dialect = Some(name.into());
+        self
+    }
+
+    /// Opens the workspace. Fails where a root is no directory or a guest path is taken. What the policy allows
+    /// beside the roots follows them: its directories, as they are named there, then the whole file system.
+    pub fn build(self) -> Result<Workspace, Error> {
+        let policy = self.policy_of()?;
+        let mounts = mount::all(&self.roots, &policy)?;
+        let workspace = mounts.first().ok_or(Error::NoRoot)?;
+        let writable = mounts.iter().any(|mount| mount.access == Access::ReadWrite);
+        let state = self.state.resolve(&workspace.host);
+        let audit = self.audit.or_else(|| in_state(&policy, &self.settings, state.as_ref()));
+        let listeners = Listeners::of(self.listeners, audit, state.as_ref(), &mounts)?;
+        let own = [state.as_ref().map(|state| state.path().to_owned()), state::parent(), cache::directory()];
+        let own = own.into_iter().chain([policy::config_directory()]).flatten().chain(self.private);
+        let own: Vec<_> = own.chain(mount::of_the_kernel()).map(|path| policy::trail(&path)).collect();
+        let desk = Desk::new();
+        let host = Host::new(Backend::Wasi, &mounts, &own, &desk, listeners.is_some());
+        let told = policy::environment(&self.settings, Backend::Wasi, &mounts, host)?;
+        let environment = told_in(self.environment, told);
+        let (limits, state) = (policy.limits, state.filter(|_| writable));
+        let Self { threads, approver, .. } = self;
+        Ok(Workspace::new(Inner { mounts, state, environment, limits, threads, approver, desk, listeners, kept: None }))
+    }
+
+    /// A workspace in memory, as [`Workspace::memory`] makes it; roots and a state directory are nothing to it.
+    pub fn build_memory(self) -> Result<Workspace, Error> {
+        let policy = self.policy_of()?;
+        let listeners = Listeners::of(self.listeners, self.audit, None, &[])?;
+        let desk = Desk::new();
+        let host = Host::new(Backend::Memory, &[], &[], &desk, listeners.is_some());
+        let told = policy::environment(&self.settings, Backend::Memory, &[], host)?;
+        let environment = told_in(self.environment, told);
+        let approver = self.approver;
+        Workspace::kept(Inner { environment, limits: policy.limits, approver, desk, listeners, ..Inner::default() })
+    }
+
+    fn policy_of(&self) -> Result<Policy, Error> {
+        Ok(Policy::new(self.settings.clone(), self.dialect.as_deref().unwrap_or(DIALECT))?)
+    }
+}
+
+/// Where the policy has an audit kept. A dialect's default has none kept where there is no state directory.
+fn in_state(policy: &Policy, settings: &Map<String, Value>, state: Option<&StateDir>) -> Option<AuditChoice> {
+    let is_meant = state.is_some() || settings.contains_key("enable_audit_logging");
+    (policy.enable_audit_logging && is_meant).then_some(AuditChoice::InState)
+}
+
+fn told_in(mut environment: Vec<(String, String)>, policy: String) -> Vec<(String, String)> {
+    environment.push(("PADDOCK_POLICY".to_owned(), policy));
+    environment
+}

@@ -1,0 +1,138 @@
+//! `paddock audit`: reads and checks the file that `--audit` writes.
+
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use paddock::audit;
+use serde::Deserialize;
+
+use super::status;
+
+/// Check or show the records of calls that `--audit` keeps
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Check that no record was changed, removed, moved or put in
+    #[command(after_help = "\
+Examples:
+  paddock audit verify audit.jsonl
+  paddock audit verify audit.jsonl --head 5f1c…
+
+Prints the number of records and the hash of the last one, which can be kept elsewhere: --head looks for it later.
+Exit status: 0 the chain is whole, 1 it is broken, 3 the file cannot be read.")]
+    Verify {
+        /// The audit file
+        file: PathBuf,
+
+        /// The hash of a record that was kept elsewhere: it has to be in the file
+        #[arg(long, value_name = "HASH")]
+        head: Option<String>,
+    },
+    /// Print the last records, the oldest first, without checking them
+    #[command(after_help = "\
+A line is the number of the record, when, how the call ended, its dialect and tool, bytes, and the paths.
+A call that started and has no end was refused, is under way, or was ended with its process.")]
+    Show {
+        /// The audit file
+        file: PathBuf,
+
+        /// Most records
+        #[arg(long, value_name = "N", default_value_t = 50)]
+        limit: usize,
+
+        /// One JSON object a line, as in the file
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        Command::Verify { file, head } => verify(file, head.as_deref()),
+        Command::Show { file, limit, json } => show(file, *limit, *json),
+    }
+}
+
+fn verify(file: &Path, head: Option<&str>) -> anyhow::Result<ExitCode> {
+    let report = audit::verify(file, head).with_context(|| format!("cannot read `{}`", file.display()))?;
+    let mut stdout = std::io::stdout().lock();
+    for note in &report.notes {
+        writeln!(stdout, "note: {note}")?;
+    }
+    if let Some((line, why)) = &report.problem {
+        writeln!(stdout, "broken at line {line}: {why}")?;
+    }
+    writeln!(stdout, "{} records, head {}", report.records, report.head)?;
+    Ok(status(report.problem.is_none()))
+}
+
+/// A record, as far as it is shown.
+#[derive(Deserialize)]
+struct Record {
+    sequence: u64,
+    time: String,
+    event: String,
+    #[serde(default)]
+    call: String,
+    #[serde(default)]
+    dialect: String,
+    #[serde(default)]
+    tool: String,
+    outcome: Option<String>,
+    #[serde(default)]
+    paths: Vec<String>,
+    #[serde(default)]
+    redacted: u64,
+    #[serde(default)]
+    bytes: u64,
+}
+
+fn show(file: &Path, limit: usize, json: bool) -> anyhow::Result<ExitCode> {
+    let mut stdout = std::io::stdout().lock();
+    let read = |most| audit::last(file, most).with_context(|| format!("cannot read `{}`", file.display()));
+    if json {
+        for line in read(limit)? {
+            writeln!(stdout, "{line}")?;
+        }
+        return Ok(status(true));
+    }
+    // A start is shown only where its end is not there.
+    let lines = read(limit.saturating_mul(2))?;
+    let records: Vec<Option<Record>> = lines.iter().map(|line| serde_json::from_str(line).ok()).collect();
+    let ended: HashSet<&str> =
+        records.iter().flatten().filter(|record| record.event == "end").map(|record| record.call.as_str()).collect();
+    let is_shown = |record: &&Option<Record>| {
+        record.as_ref().is_none_or(|record| record.event != "start" || !ended.contains(record.call.as_str()))
+    };
+    let shown: Vec<_> = records.iter().filter(is_shown).collect();
+    for record in shown.iter().skip(shown.len().saturating_sub(limit)) {
+        writeln!(stdout, "{}", record.as_ref().map_or_else(|| "no record".to_owned(), line))?;
+    }
+    Ok(status(true))
+}
+
+fn line(record: &Record) -> String {
+    let Record { sequence, time, event, call: _, dialect, tool, outcome, paths, redacted, bytes } = record;
+    let outcome = match event.as_str() {
+        "start" => "no end",
+        "end" => outcome.as_deref().unwrap_or_default(),
+        other => other,
+    };
+    // A name can hold anything; one that could forge a line is shown escaped.
+    let mut paths: Vec<_> = paths.iter().map(|path| path.escape_debug().to_string()).collect();
+    if *redacted > 0 {
+        paths.push(format!("({redacted} not told)"));
+    }
+    let name = if tool.is_empty() { String::new() } else { format!("{dialect}/{tool}") };
+    let (time, outcome, name) =
+        (time.escape_debug(), outcome.escape_debug().to_string(), name.escape_debug().to_string());
+    format!("{sequence:>6}  {time}  {outcome:<17}  {name:<22} {bytes:>9}  {}", paths.join(", "))
+}

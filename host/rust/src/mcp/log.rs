@@ -1,0 +1,100 @@
+//! Log messages for a client that asks for them: how each of its calls ended.
+//!
+//! In the revisions that start with `initialize` it asks by `logging/setLevel`, in the stateless one by
+//! `io.modelcontextprotocol/logLevel` in a request. One that does not ask is sent none.
+
+#![expect(deprecated, reason = "deprecated in the newest revision, which still has them, and all that older ones have")]
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use paddock::{Ended, Event};
+use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam, ProtocolVersion};
+use rmcp::service::{Peer, RequestContext};
+use rmcp::{ErrorData, RoleServer};
+
+/// Which calls are told of.
+#[derive(Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Shared>>);
+
+#[derive(Default)]
+struct Shared {
+    /// What `logging/setLevel` said.
+    level: Option<LoggingLevel>,
+    /// Calls whose end is waited for, and those that have ended.
+    calls: HashMap<String, Option<Ended>>,
+    next: u64,
+}
+
+/// A call whose end the client wants to be told.
+pub(super) struct Told {
+    log: Log,
+    pub(super) id: String,
+    level: LoggingLevel,
+}
+
+impl Log {
+    /// What the workspace has to tell of its calls.
+    pub(crate) fn listener(&self) -> impl Fn(&Event) + Send + Sync + 'static {
+        let log = self.clone();
+        move |event| {
+            if let Event::End(ended) = event
+                && let Some(waiting) = log.lock().calls.get_mut(&ended.call)
+            {
+                *waiting = Some(ended.clone());
+            }
+        }
+    }
+
+    /// Does what `logging/setLevel` asks, in a revision that has it.
+    pub(super) fn set(&self, level: LoggingLevel, context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        if is_stateless(context) {
+            return Err(ErrorData::method_not_found::<rmcp::model::SetLevelRequestMethod>());
+        }
+        self.lock().level = Some(level);
+        Ok(())
+    }
+
+    /// Waits for the end of a call that is about to be made, where the client asked for that.
+    pub(super) fn expect(&self, context: &RequestContext<RoleServer>) -> Option<Told> {
+        let mut shared = self.lock();
+        let level = if is_stateless(context) { context.meta.log_level() } else { shared.level }?;
+        shared.next += 1;
+        let started = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+        let id = format!("{started:x}-{:x}-{}", std::process::id(), shared.next);
+        shared.calls.insert(id.clone(), None);
+        Some(Told { log: self.clone(), id, level })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Told {
+    /// Tells the client, unless that is less than it wants to hear.
+    pub(super) async fn tell(self, peer: &Peer<RoleServer>) {
+        let Some(ended) = self.log.lock().calls.remove(&self.id).flatten() else { return };
+        let level = if ended.is_refused() { LoggingLevel::Warning } else { LoggingLevel::Info };
+        if (level as u8) < self.level as u8 {
+            return;
+        }
+        let Ok(data) = serde_json::to_value(Event::End(ended)) else { return };
+        let message = LoggingMessageNotificationParam::new(level, data).with_logger("paddock");
+        // A client that is gone wants no message.
+        let _ = peer.notify_logging_message(message).await;
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.log.lock().calls.remove(&self.id);
+    }
+}
+
+/// Whether a request says all by itself, as since 2026-07-28.
+fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    let version = context.protocol_version();
+    version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+}

@@ -1,0 +1,316 @@
+//! A call that somebody is told of: its events, its record in the audit, and
+//! what the guest says that it touched.
+
+use std::cell::Cell;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::audit::Audit;
+use crate::builder::Builder;
+use crate::error::Error;
+use crate::events::{Ended, Event, FileWritten, Listener, Started, now};
+use crate::mount::Mount;
+use crate::options::{CallOptions, CancelToken, Progress};
+use crate::outcome::Outcome;
+use crate::sandbox::{Control, Sandbox};
+use crate::state::StateDir;
+use crate::types::{ErrorCode, ToolError, Touched};
+use crate::workspace::Workspace;
+
+/// Characters of a name that a caller made up.
+const NAME_CHARS: usize = 64;
+
+/// How long a guest may take to say what a call touched.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Where a builder was told to keep the audit.
+#[derive(Clone, Debug)]
+pub(crate) enum AuditChoice {
+    At(PathBuf),
+    InState,
+}
+
+/// Telling of calls.
+impl Builder {
+    /// Tells `listener` of every call of this workspace, of typed functions too: when it starts, and when it has
+    /// ended of each file that it wrote and how it ended. Several can be given, and are told one after the other.
+    ///
+    /// It is told on the thread of the call, which goes on when it returns: what takes long is handed on. It may
+    /// make calls of its own. A panic in it ends there, and says what a panic says on standard error; the call and
+    /// other listeners do not notice. Without a listener and an audit, nothing of all this is computed.
+    #[must_use]
+    pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.listeners.push(Listener(std::sync::Arc::new(listener)));
+        self
+    }
+
+    /// Keeps an audit of every call in the file `path`, which [`crate::audit`] describes. It has to lie outside every root.
+    ///
+    /// A missing record is worse than a refused call: where the record of its start cannot be written, a call that
+    /// would change something is refused before it runs, and where the record of its end cannot be, no call has a
+    /// result.
+    #[must_use]
+    pub fn audit(mut self, path: impl Into<PathBuf>) -> Self {
+        self.audit = Some(AuditChoice::At(path.into()));
+        self
+    }
+
+    /// Keeps the audit in `audit.jsonl` of the state directory. Where there is none, the workspace cannot be opened.
+    #[must_use]
+    pub fn audit_in_state(mut self) -> Self {
+        self.audit = Some(AuditChoice::InState);
+        self
+    }
+}
+
+/// Those who are told of a workspace's calls.
+pub(crate) struct Listeners {
+    pub(crate) listeners: Vec<Listener>,
+    pub(crate) audit: Option<Audit>,
+}
+
+/// A call as it is told of.
+pub(crate) struct Named<'n> {
+    /// What the caller calls it, if anything.
+    pub(crate) id: Option<&'n str>,
+    pub(crate) dialect: &'n str,
+    pub(crate) tool: &'n str,
+    pub(crate) changing: bool,
+}
+
+/// How a call is to be run.
+pub(crate) struct Call<'c> {
+    /// It can change something.
+    pub(crate) changing: bool,
+    /// None are the default ones.
+    pub(crate) options: Option<&'c CallOptions>,
+    /// Somebody is told of it.
+    pub(crate) watch: Option<&'c Watch<'c>>,
+}
+
+impl Call<'_> {
+    /// One that nobody is told of, unless `watch` is put in.
+    pub(crate) fn untold(changing: bool) -> Self {
+        Self { changing, options: None, watch: None }
+    }
+
+    /// Has the guest that made the call say what it touched. False where that guest cannot be called again.
+    pub(crate) fn account(&self, guest: &mut Sandbox) -> bool {
+        self.watch.is_none_or(|watch| watch.ask(guest))
+    }
+}
+
+/// A call under way that is told of.
+pub(crate) struct Watch<'w> {
+    to: &'w Listeners,
+    started: Instant,
+    call: String,
+    dialect: String,
+    tool: String,
+    touched: Cell<Option<Touched>>,
+}
+
+/// How a call can end.
+pub(crate) trait Answer {
+    /// The end of a call that failed outside the guest.
+    fn failed(error: ToolError) -> Self;
+
+    /// Why it failed, and whether a limit cut it short.
+    fn told(&self) -> (Option<ErrorCode>, bool);
+
+    /// The same without its result, which nobody gets without a record.
+    fn withheld(self, error: ToolError) -> Self;
+}
+
+impl Workspace {
+    /// Makes a call, and tells those who listen of it.
+    pub(crate) fn watched<A: Answer>(&self, name: &Named<'_>, call: impl FnOnce(Option<&Watch<'_>>) -> A) -> A {
+        let Some(to) = self.listeners() else { return call(None) };
+        let watch = Watch::begin(to, name);
+        match watch.start(name.changing) {
+            Ok(()) => watch.end(call(Some(&watch)), to.audit.as_ref()),
+            Err(error) => watch.end(A::failed(error), None),
+        }
+    }
+}
+
+impl<'w> Watch<'w> {
+    fn begin(to: &'w Listeners, name: &Named<'_>) -> Self {
+        let shown = |name: &str| name.chars().take(NAME_CHARS).collect();
+        Self {
+            to,
+            started: Instant::now(),
+            call: name.id.map_or_else(unique, str::to_owned),
+            dialect: shown(name.dialect),
+            tool: shown(name.tool),
+            touched: Cell::new(None),
+        }
+    }
+
+    /// Fails where the call must not be made, since there would be no record of it.
+    fn start(&self, changing: bool) -> Result<(), ToolError> {
+        let event = Event::Start(Started {
+            call: self.call.clone(),
+            time: now(),
+            dialect: self.dialect.clone(),
+            tool: self.tool.clone(),
+        });
+        self.to.tell(&event);
+        let Some(audit) = self.to.audit.as_ref().filter(|_| changing) else { return Ok(()) };
+        audit.append(&event).map_err(|cause| {
+            let message = format!("the call was not made, since the audit cannot have its record: {cause}");
+            ToolError::new(ErrorCode::Io, message)
+                .hint("nothing was changed; the person who runs this has to see to the audit file")
+        })
+    }
+
+    fn ask(&self, guest: &mut Sandbox) -> bool {
+        let told = guest.run(briefly(), async |guest, store| guest.tools(&mut *store)?.call_account(store).await);
+        let is_well = told.is_ok();
+        self.touched.set(told.ok().flatten());
+        is_well
+    }
+
+    /// The same of a guest that did not make the call, since the one that did is no more.
+    pub(crate) fn ask_another(&self, guest: &mut Sandbox, call: (&str, &str, &str)) {
+        let (dialect, tool, arguments) = call;
+        let told = guest.run(briefly(), async |guest, store| {
+            guest.tools(&mut *store)?.call_asked(store, dialect, tool, arguments).await
+        });
+        self.touched.set(told.ok().flatten());
+    }
+
+    fn end<A: Answer>(&self, answer: A, audit: Option<&Audit>) -> A {
+        let (error, truncated) = answer.told();
+        let mut touched = self.touched.take();
+        let written = touched.as_mut().map(|touched| std::mem::take(&mut touched.written)).unwrap_or_default();
+        let mut event = self.ended(touched, error, truncated);
+        let recorded = audit.map_or(Ok(()), |audit| audit.append(&Event::End(event.clone())));
+        let answer = match recorded {
+            Ok(()) => answer,
+            Err(cause) => {
+                event.error = Some(ErrorCode::Io);
+                answer.withheld(unrecorded(&event, &cause))
+            }
+        };
+        for file in written {
+            let (call, time) = (self.call.clone(), event.time.clone());
+            let written = FileWritten { call, time, path: file.path, bytes: file.bytes, mode: file.mode };
+            self.to.tell(&Event::FileWritten(written));
+        }
+        self.to.tell(&Event::End(event));
+        answer
+    }
+
+    fn ended(&self, touched: Option<Touched>, error: Option<ErrorCode>, truncated: bool) -> Ended {
+        let mut event = Ended {
+            call: self.call.clone(),
+            time: now(),
+            dialect: self.dialect.clone(),
+            tool: self.tool.clone(),
+            operation: None,
+            paths: Vec::new(),
+            redacted: 0,
+            bytes: 0,
+            lines: None,
+            truncated,
+            duration_ms: (self.started.elapsed().as_secs_f64() * 1e6).round() / 1e3,
+            error,
+            changes: Vec::new(),
+        };
+        if let Some(touched) = touched {
+            event.operation = Some(touched.operation);
+            event.paths = touched.paths;
+            event.redacted = touched.redacted;
+            event.bytes = touched.bytes;
+            event.lines = touched.lines;
+            event.truncated |= touched.truncated;
+            event.changes = touched.changes;
+        }
+        event
+    }
+}
+
+impl Listeners {
+    /// None where nobody is to be told.
+    pub(crate) fn of(
+        listeners: Vec<Listener>,
+        audit: Option<AuditChoice>,
+        state: Option<&StateDir>,
+        roots: &[Mount],
+    ) -> Result<Option<Self>, Error> {
+        let audit = match (audit, state) {
+            (None, _) => None,
+            (Some(AuditChoice::At(path)), _) => Some(Audit::at(&path, roots)?),
+            (Some(AuditChoice::InState), Some(state)) => Some(Audit::at(&state.audit(), roots)?),
+            (Some(AuditChoice::InState), None) => {
+                let cause = std::io::Error::other("the workspace has no state directory");
+                return Err(Error::Audit { path: PathBuf::from("audit.jsonl"), cause });
+            }
+        };
+        Ok((audit.is_some() || !listeners.is_empty()).then_some(Self { listeners, audit }))
+    }
+
+    fn tell(&self, event: &Event) {
+        for Listener(listener) in &self.listeners {
+            // What a listener does to its own state when it panics is its own business.
+            let _ = catch_unwind(AssertUnwindSafe(|| listener(event)));
+        }
+    }
+}
+
+impl Answer for Outcome {
+    fn failed(error: ToolError) -> Self {
+        Self::failed(error)
+    }
+
+    fn told(&self) -> (Option<ErrorCode>, bool) {
+        let code = |error: &ToolError| error.code;
+        (self.error.as_ref().map(code), self.truncated)
+    }
+
+    fn withheld(self, error: ToolError) -> Self {
+        Self { changes: self.changes, ..Self::failed(error) }
+    }
+}
+
+impl<T> Answer for Result<T, ToolError> {
+    fn failed(error: ToolError) -> Self {
+        Err(error)
+    }
+
+    fn told(&self) -> (Option<ErrorCode>, bool) {
+        (self.as_ref().err().map(|error| error.code), false)
+    }
+
+    fn withheld(self, error: ToolError) -> Self {
+        Err(error)
+    }
+}
+
+fn unrecorded(event: &Ended, cause: &std::io::Error) -> ToolError {
+    let done = match event.changes.len() {
+        0 => "nothing was changed".to_owned(),
+        1 => "the change was made".to_owned(),
+        count => format!("the {count} changes were made"),
+    };
+    let message = format!("the result is withheld, since the audit cannot have its record: {cause}; {done}");
+    ToolError::new(ErrorCode::Io, message).hint("the person who runs this has to see to the audit file")
+}
+
+fn briefly() -> Control {
+    let deadline = Instant::now() + PATIENCE;
+    Control { deadline, cancel: CancelToken::default(), progress: Progress::default() }
+}
+
+/// A name that no call of any process has.
+fn unique() -> String {
+    static PROCESS: OnceLock<u64> = OnceLock::new();
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let process = PROCESS.get_or_init(|| RandomState::new().build_hasher().finish());
+    format!("{process:016x}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
