@@ -99,7 +99,7 @@ impl Chain {
                     if let Some(torn) = torn.take() {
                         let Pending { line, bytes, .. } = torn;
                         end.notes.push(format!(
-                            "line {line}: {bytes} bytes that a crash left; line {} tells of them",
+                            "line {line}: {bytes} bytes that are no record, as a crash leaves them; line {} tells of them",
                             end.lines
                         ));
                         self.size += bytes;
