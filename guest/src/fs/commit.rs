@@ -47,24 +47,45 @@ pub fn commit_beside(
     changes: Vec<FileChange>,
     others: Vec<Entry>,
 ) -> Result<Vec<String>> {
+    commit_all(workspace, verb, changes, &[], others)
+}
+
+/// The same with directories that are to be there afterwards, files in them or not.
+pub fn commit_tree(
+    workspace: &Workspace<'_>,
+    verb: &str,
+    changes: Vec<FileChange>,
+    directories: &[Place],
+) -> Result<Vec<String>> {
+    commit_all(workspace, verb, changes, directories, Vec::new())
+}
+
+fn commit_all(
+    workspace: &Workspace<'_>,
+    verb: &str,
+    changes: Vec<FileChange>,
+    directories: &[Place],
+    others: Vec<Entry>,
+) -> Result<Vec<String>> {
     let mut notes = Vec::new();
-    let mut journal = Journal::default();
+    let mut journal = Journal { directories: all_directories(workspace, &changes, directories), ..Journal::default() };
+    directories.iter().try_for_each(|place| workspace.check_change(place, verb))?;
     for change in &changes {
         check(workspace, verb, change)?;
-        journal.directories.extend(missing_directories(workspace, change));
         journal.steps.push(plan(workspace, verb, change, &mut notes)?);
     }
-    if changes.is_empty() && others.is_empty() {
+    if changes.is_empty() && directories.is_empty() && others.is_empty() {
         return Ok(notes);
     }
     keep(workspace, verb, &changes, &journal, others)?;
-    if changes.is_empty() {
+    if changes.is_empty() && directories.is_empty() {
         return Ok(notes);
     }
     journal.write(workspace)?;
     let mut made = Vec::new();
-    match carry_out(workspace, verb, &changes, &journal, &mut made) {
+    match carry_out(workspace, verb, &changes, directories, &journal, &mut made) {
         Ok(()) => {
+            directories.iter().for_each(|place| record_directory(workspace, place));
             changes.iter().for_each(|change| record(workspace, change));
             Ok(notes)
         }
@@ -102,10 +123,16 @@ fn carry_out(
     workspace: &Workspace<'_>,
     verb: &str,
     changes: &[FileChange],
+    directories: &[Place],
     journal: &Journal,
     made: &mut Vec<Site>,
 ) -> Result<()> {
     let fs = workspace.fs;
+    // Before anything that recovery goes by, so that whatever it finishes has them.
+    for place in directories {
+        let above = make_missing(fs, place, made);
+        above.and_then(|above| make(fs, &above, &place.name, made)).map_err(|fault| fault.at(verb, &place.given))?;
+    }
     let mut works = Vec::new();
     for (change, step) in changes.iter().zip(&journal.steps) {
         let blame = |fault: Fault| fault.at(verb, &change.place.given);
@@ -129,6 +156,10 @@ fn carry_out(
     }
     sync_all(fs, verb, &works)?;
     let clean = works.iter().try_for_each(|(work, _)| work.clean(fs)).and_then(|()| Journal::clear(workspace));
+    if works.is_empty() {
+        // A journal that stayed would take the directories away again.
+        return clean.map_err(|fault| fault.at(verb, "the journal"));
+    }
     // The change is durable: what could not be cleaned away now, the journal cleans away later.
     clean.or(Ok(()))
 }
@@ -230,10 +261,24 @@ fn plan(workspace: &Workspace<'_>, verb: &str, change: &FileChange, notes: &mut 
     })
 }
 
-/// The directories that the change will have to make, outer ones first.
-fn missing_directories(workspace: &Workspace<'_>, change: &FileChange) -> Vec<Spot> {
-    let places = [Some(&change.place), change.to.as_ref()].into_iter().flatten();
-    places.flat_map(|place| directories_to_make(workspace, place)).collect()
+/// All directories that will have to be made, each once, outer ones first.
+fn all_directories(workspace: &Workspace<'_>, changes: &[FileChange], directories: &[Place]) -> Vec<Spot> {
+    let files = changes.iter().flat_map(|change| [Some(&change.place), change.to.as_ref()]).flatten();
+    let (mut known, mut spots) = (HashSet::new(), Vec::new());
+    for (place, is_file) in directories.iter().map(|place| (place, false)).chain(files.map(|place| (place, true))) {
+        let spot = Spot::of(workspace, place);
+        let mut next = if is_file { spot.parent() } else { Some(spot) };
+        let start = spots.len();
+        // What is above one that is known is known too.
+        while let Some(spot) = next.filter(|spot| spot.above.len() >= place.trail.len() && known.insert(spot.path())) {
+            next = spot.parent();
+            spots.push(spot);
+        }
+        if let Some(new) = spots.get_mut(start..) {
+            new.reverse();
+        }
+    }
+    spots
 }
 
 /// The directories above `place` that do not exist, outer ones first.
@@ -250,17 +295,20 @@ pub fn directories_to_make(workspace: &Workspace<'_>, place: &Place) -> Vec<Spot
 
 /// Makes the directories above `place` that do not exist, notes which in `made`, and opens the innermost.
 pub fn make_missing(fs: &dyn Filesystem, place: &Place, made: &mut Vec<Site>) -> FsResult<Dir> {
-    place.missing.iter().try_fold(place.dir.clone(), |dir, name| {
-        match fs.make_dir(&dir, name) {
-            Ok(()) => {
-                made.push(Site { dir: dir.clone(), name: name.clone() });
-                fs.sync_dir(&dir)?;
-            }
-            Err(Fault::Exists) => {}
-            Err(fault) => return Err(fault),
+    place.missing.iter().try_fold(place.dir.clone(), |dir, name| make(fs, &dir, name, made))
+}
+
+/// Makes a directory unless it is there, notes it in `made`, and opens it.
+fn make(fs: &dyn Filesystem, dir: &Dir, name: &str, made: &mut Vec<Site>) -> FsResult<Dir> {
+    match fs.make_dir(dir, name) {
+        Ok(()) => {
+            made.push(Site { dir: dir.clone(), name: name.to_owned() });
+            fs.sync_dir(dir)?;
         }
-        fs.open_dir(&dir, name)
-    })
+        Err(Fault::Exists) => {}
+        Err(fault) => return Err(fault),
+    }
+    fs.open_dir(dir, name)
 }
 
 fn record(workspace: &Workspace<'_>, change: &FileChange) {
@@ -273,4 +321,8 @@ fn record(workspace: &Workspace<'_>, change: &FileChange) {
         (None, Some(_), None) => (ChangeKind::Deleted, None),
     };
     workspace.changed(Change { kind, path, to, size });
+}
+
+fn record_directory(workspace: &Workspace<'_>, place: &Place) {
+    workspace.changed(Change { kind: ChangeKind::Created, path: place.path.clone(), to: None, size: None });
 }

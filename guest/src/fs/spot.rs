@@ -41,6 +41,12 @@ impl Spot {
         Self { name: name.to_owned(), ..self.clone() }
     }
 
+    /// The directory that it is in; none where that is the root.
+    pub fn parent(&self) -> Option<Self> {
+        let (name, above) = self.above.split_last()?;
+        Some(Self { root: self.root.clone(), above: above.to_vec(), name: name.clone() })
+    }
+
     /// The path as results show it.
     pub fn path(&self) -> String {
         let label = Some(&self.root).filter(|label| !label.is_empty());
