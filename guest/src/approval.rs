@@ -68,6 +68,7 @@ fn can_delete(request: &Request) -> bool {
     match request {
         Request::Delete(_) | Request::Restore(_) | Request::ApplyPatch(_) => true,
         Request::Write(_) | Request::Edit(_) | Request::MakeDir(_) | Request::Copy(_) | Request::Move(_) => false,
+        Request::Pack(_) | Request::Unpack(_) => false,
         Request::Read(_) | Request::ReadMany(_) | Request::History(_) | Request::Stat(_) => false,
         Request::List(_) | Request::Tree(_) | Request::Glob(_) | Request::Grep(_) => false,
     }
@@ -109,6 +110,14 @@ impl<'w> Draft<'w> {
                 self.add("to", &args.destination).map(|()| false)
             }
             Request::Delete(args) => self.add("delete", &args.path).map(|()| true),
+            Request::Pack(args) => {
+                args.sources.iter().try_for_each(|source| self.add("pack", source))?;
+                self.add("into", &args.destination).map(|()| false)
+            }
+            Request::Unpack(args) => {
+                self.add("unpack", &args.source)?;
+                self.add("into", &args.destination).map(|()| false)
+            }
             Request::Restore(args) => self.add_restore(args).map(|()| true),
             Request::Read(_) | Request::ReadMany(_) | Request::History(_) | Request::Stat(_) => Ok(false),
             Request::List(_) | Request::Tree(_) | Request::Glob(_) | Request::Grep(_) => Ok(false),

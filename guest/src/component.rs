@@ -161,6 +161,20 @@ impl files::Guest for Component {
         })
     }
 
+    fn pack(args: files::PackArgs) -> std::result::Result<files::PackResult, types::Error> {
+        run(Request::Pack(args.lower()), |response| match response {
+            Response::Pack(pack) => Some(pack.lower()),
+            _ => None,
+        })
+    }
+
+    fn unpack(args: files::UnpackArgs) -> std::result::Result<files::UnpackResult, types::Error> {
+        run(Request::Unpack(args.lower()), |response| match response {
+            Response::Unpack(unpack) => Some(unpack.lower()),
+            _ => None,
+        })
+    }
+
     fn stat(args: files::StatArgs) -> std::result::Result<files::StatResult, types::Error> {
         run(Request::Stat(args.lower()), |response| match response {
             Response::Stat(stat) => Some(stat.lower()),

@@ -110,6 +110,7 @@ impl Response {
             Self::Grep(grep) => grep.truncated,
             Self::Write(_) | Self::Edit(_) | Self::ApplyPatch(_) | Self::MakeDir(_) => false,
             Self::Copy(_) | Self::Move(_) | Self::Delete(_) | Self::Restore(_) | Self::Stat(_) => false,
+            Self::Pack(_) | Self::Unpack(_) => false,
         }
     }
 }

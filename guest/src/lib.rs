@@ -8,7 +8,7 @@
 //! - [`dialect`]: names, units and JSON; makes a [`request::Request`], shows a [`response::Response`].
 //! - [`ops`]: one file an operation, over a [`workspace::Workspace`].
 //! - [`touched`]: what a host's record is told of a call.
-//! - [`patch`], [`text`]: hunks, encodings, lines; pure.
+//! - [`patch`], [`text`], [`zip`]: hunks, encodings, lines, archives; pure.
 //! - [`fs`]: resolve, walk, commit, and [`fs::Filesystem`], the protocol that backends serve.
 //!
 //! The crate also builds natively, without `component` and the WASI backend, so
@@ -30,3 +30,4 @@ pub mod search;
 pub mod text;
 pub mod touched;
 pub mod workspace;
+pub mod zip;

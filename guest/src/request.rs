@@ -4,6 +4,10 @@
 
 #![expect(missing_docs, reason = "each field is documented in wit/files.wit and wit/search.wit")]
 
+mod archive;
+
+pub use archive::{Pack, Unpack};
+
 /// One operation with its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
@@ -18,6 +22,8 @@ pub enum Request {
     Delete(Delete),
     Restore(Restore),
     History(History),
+    Pack(Pack),
+    Unpack(Unpack),
     Stat(Stat),
     List(List),
     Tree(Tree),
@@ -44,6 +50,7 @@ impl Request {
             Self::ApplyPatch(patch) if patch.dry_run => Access::Read,
             Self::Write(_) | Self::Edit(_) | Self::ApplyPatch(_) | Self::MakeDir(_) => Access::Change,
             Self::Copy(_) | Self::Move(_) | Self::Delete(_) | Self::Restore(_) => Access::Change,
+            Self::Pack(_) | Self::Unpack(_) => Access::Change,
         }
     }
 }

@@ -26,6 +26,8 @@ pub enum Response {
     Delete(Delete),
     Restore(Restore),
     History(History),
+    Pack(Pack),
+    Unpack(Unpack),
     Stat(Stat),
     List(List),
     Tree(Tree),
@@ -233,6 +235,28 @@ pub struct HistoryEntry {
     pub verb: String,
     pub paths: Vec<String>,
     pub size: u64,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Pack {
+    pub path: String,
+    pub entries: u64,
+    pub files: u64,
+    pub bytes: u64,
+    pub size: u64,
+    pub etag: String,
+    pub backup: Option<String>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Unpack {
+    pub destination: String,
+    pub entries: u64,
+    pub files: u64,
+    pub bytes: u64,
+    pub backup: Option<String>,
+    pub notes: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -121,6 +121,7 @@ impl Touched {
             Response::Stat(stat) => self.paths.push(stat.path.clone()),
             Response::List(list) => self.paths.push(list.path.clone()),
             Response::Tree(tree) => self.paths.push(tree.path.clone()),
+            Response::Pack(_) | Response::Unpack(_) => self.paths.extend(request.paths()),
             Response::History(_) | Response::Glob(_) | Response::Grep(_) => self.paths.extend(request.paths()),
         }
     }
@@ -146,6 +147,8 @@ impl Touched {
                 (written, Some(patch.files.iter().map(|file| file.lines_added + file.lines_removed).sum()))
             }
             Response::Copy(transfer) | Response::Move(transfer) => (transfer.bytes, None),
+            Response::Pack(pack) => (pack.size, None),
+            Response::Unpack(unpack) => (unpack.bytes, None),
             Response::Restore(_) => (written, None),
             Response::Grep(grep) => (grep.bytes_searched, Some(grep.matches.len() as u64)),
             Response::MakeDir(_) | Response::Delete(_) | Response::History(_) | Response::Stat(_) => (0, None),
@@ -207,6 +210,8 @@ impl Request {
             Self::Copy(_) => "copy",
             Self::Move(_) => "move",
             Self::Delete(_) => "delete",
+            Self::Pack(_) => "pack",
+            Self::Unpack(_) => "unpack",
             Self::Restore(_) => "restore",
             Self::History(_) => "history",
             Self::Stat(_) => "stat",
@@ -228,6 +233,8 @@ impl Request {
             Self::MakeDir(args) => vec![args.path.clone()],
             Self::Copy(args) | Self::Move(args) => vec![args.source.clone(), args.destination.clone()],
             Self::Delete(args) => vec![args.path.clone()],
+            Self::Pack(args) => args.sources.iter().chain([&args.destination]).cloned().collect(),
+            Self::Unpack(args) => vec![args.source.clone(), args.destination.clone()],
             Self::Restore(args) => args.path.iter().cloned().collect(),
             Self::History(_) => Vec::new(),
             Self::Stat(args) => vec![args.path.clone()],

@@ -108,6 +108,10 @@ record!(response::Restore => files::RestoreResult { undone, restored, backup, no
 record!(files::HistoryArgs => request::History { limit });
 record!(response::HistoryEntry => files::HistoryEntry { backup, time, verb, paths, size });
 record!(response::History => files::HistoryResult { entries, truncated });
+record!(files::PackArgs => request::Pack { sources, destination, overwrite });
+record!(response::Pack => files::PackResult { path, entries, files, bytes, size, etag, backup, notes });
+record!(files::UnpackArgs => request::Unpack { source, destination, overwrite });
+record!(response::Unpack => files::UnpackResult { destination, entries, files, bytes, backup, notes });
 record!(files::StatArgs => request::Stat {
     path, checksum; ..request::Stat { path: String::new(), checksum: false, brief: false }
 });

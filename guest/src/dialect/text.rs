@@ -7,8 +7,8 @@ use crate::dialect::gutter;
 use crate::error::printable;
 use crate::fs::Kind;
 use crate::response::{
-    ApplyPatch, ContextLine, Delete, Edit, Glob, Grep, GrepMatch, History, List, MakeDir, PatchAction, Read, ReadMany,
-    ReadOutcome, Response, Restore, Skipped, Stat, Transfer, Tree, TreeNode,
+    ApplyPatch, ContextLine, Delete, Edit, Glob, Grep, GrepMatch, History, List, MakeDir, Pack, PatchAction, Read,
+    ReadMany, ReadOutcome, Response, Restore, Skipped, Stat, Transfer, Tree, TreeNode, Unpack,
 };
 
 /// A result as text.
@@ -28,6 +28,8 @@ pub fn render(response: &Response) -> String {
         Response::Delete(delete) => delete_text(delete),
         Response::Restore(restore) => restore_text(restore),
         Response::History(history) => history_text(history),
+        Response::Pack(pack) => pack_text(pack),
+        Response::Unpack(unpack) => unpack_text(unpack),
         Response::Stat(stat) => stat_text(stat),
         Response::List(list) => list_text(list),
         Response::Tree(tree) => tree_text(tree),
@@ -130,6 +132,19 @@ fn delete_text(delete: &Delete) -> String {
     let entries = if delete.entries_deleted == 1 { "entry" } else { "entries" };
     let head = format!("deleted {} ({} {entries})", printable(&delete.path), delete.entries_deleted);
     with_notes(head, &delete.notes)
+}
+
+fn pack_text(pack: &Pack) -> String {
+    let contents = format!("{}, {}", counted(pack.files, "file"), counted(pack.bytes, "byte"));
+    with_notes(
+        format!("packed {contents} into {} ({})", printable(&pack.path), counted(pack.size, "byte")),
+        &pack.notes,
+    )
+}
+
+fn unpack_text(unpack: &Unpack) -> String {
+    let contents = format!("{}, {}", counted(unpack.files, "file"), counted(unpack.bytes, "byte"));
+    with_notes(format!("unpacked {contents} into {}", printable(&unpack.destination)), &unpack.notes)
 }
 
 fn restore_text(restore: &Restore) -> String {

@@ -11,12 +11,14 @@ pub mod grep;
 pub mod history;
 pub mod list;
 pub mod make_dir;
+pub mod pack;
 pub mod read;
 pub mod read_many;
 pub mod rename;
 pub mod restore;
 pub mod stat;
 pub mod tree;
+pub mod unpack;
 pub mod write;
 
 use crate::error::Result;
@@ -38,6 +40,8 @@ pub fn run(workspace: &Workspace<'_>, request: &Request) -> Result<Response> {
         Request::Delete(args) => Response::Delete(delete::run(workspace, args)?),
         Request::Restore(args) => Response::Restore(restore::run(workspace, args)?),
         Request::History(args) => Response::History(history::run(workspace, args)?),
+        Request::Pack(args) => Response::Pack(pack::run(workspace, args)?),
+        Request::Unpack(args) => Response::Unpack(unpack::run(workspace, args)?),
         Request::Stat(args) => Response::Stat(stat::run(workspace, args)?),
         Request::List(args) => Response::List(list::run(workspace, args)?),
         Request::Tree(args) => Response::Tree(tree::run(workspace, args)?),

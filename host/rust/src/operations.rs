@@ -80,6 +80,14 @@ impl Workspace {
         restore(RestoreArgs) -> RestoreResult, CHANGES, files.call_restore
     }
     operation! {
+        /// Packs files and directories into a zip archive.
+        pack(PackArgs) -> PackResult, CHANGES, files.call_pack
+    }
+    operation! {
+        /// Unpacks a zip archive into a directory: all of it or nothing.
+        unpack(UnpackArgs) -> UnpackResult, CHANGES, files.call_unpack
+    }
+    operation! {
         /// Describes what is at a path.
         stat(StatArgs) -> StatResult, LOOKS, files.call_stat
     }

@@ -3,9 +3,10 @@
 pub use crate::bindings::exports::paddock::files::approval::Plan;
 pub use crate::bindings::exports::paddock::files::files::{
     ApplyPatchArgs, ApplyPatchResult, DeleteArgs, DeleteResult, EditArgs, EditResult, FileRange, HistoryArgs,
-    HistoryEntry, HistoryResult, LineRange, MakeDirectoryArgs, MakeDirectoryResult, PatchAction, PatchedFile, ReadArgs,
-    ReadManyArgs, ReadManyEntry, ReadManyResult, ReadMode, ReadResult, Replacement, RestoreArgs, RestoreResult,
-    StatArgs, StatResult, TransferArgs, TransferResult, WriteArgs, WriteResult,
+    HistoryEntry, HistoryResult, LineRange, MakeDirectoryArgs, MakeDirectoryResult, PackArgs, PackResult, PatchAction,
+    PatchedFile, ReadArgs, ReadManyArgs, ReadManyEntry, ReadManyResult, ReadMode, ReadResult, Replacement, RestoreArgs,
+    RestoreResult, StatArgs, StatResult, TransferArgs, TransferResult, UnpackArgs, UnpackResult, WriteArgs,
+    WriteResult,
 };
 pub use crate::bindings::exports::paddock::files::search::{
     ContextLine, Entry, FileCount, GlobArgs, GlobResult, GrepArgs, GrepMatch, GrepOutput, GrepResult, LetterCase,
@@ -108,6 +109,21 @@ impl RestoreArgs {
     /// Undoes all that a call changed.
     pub fn backup(backup: impl Into<String>) -> Self {
         Self { path: None, backup: Some(backup.into()), overwrite: false }
+    }
+}
+
+impl PackArgs {
+    /// Files and directories, and the new archive.
+    pub fn new<P: Into<String>>(sources: impl IntoIterator<Item = P>, destination: impl Into<String>) -> Self {
+        let sources = sources.into_iter().map(Into::into).collect();
+        Self { sources, destination: destination.into(), overwrite: false }
+    }
+}
+
+impl UnpackArgs {
+    /// An archive, and the directory to unpack into.
+    pub fn new(source: impl Into<String>, destination: impl Into<String>) -> Self {
+        Self { source: source.into(), destination: destination.into(), overwrite: false }
     }
 }
 
