@@ -11,6 +11,8 @@ use paddock_guest::fs::archive;
 use paddock_guest::fs::memory::MemoryFs;
 use paddock_guest::fs::{Dir, Fault, File, Filesystem, FsResult, Listing, Open, Preopen, Stat, Time};
 use paddock_guest::policy::Policy;
+use paddock_guest::request::{Pack, Request, Unpack};
+use paddock_guest::zip::write::Writer;
 
 /// Stops at the n-th call: that one fails, and with `crash` every later one too.
 struct Stopping<'f> {
@@ -93,15 +95,26 @@ impl Filesystem for Stopping<'_> {
 
 struct Scenario {
     name: &'static str,
-    tool: &'static str,
-    arguments: serde_json::Value,
+    call: Call,
+}
+
+enum Call {
+    Tool(&'static str, serde_json::Value),
+    /// What no tool of the dialect does.
+    Typed(Request),
 }
 
 fn scenarios() -> Vec<Scenario> {
     let patch = "*** Begin Patch\n*** Update File: one.txt\n@@\n-first\n+FIRST\n*** Add File: deep/er/new.txt\n+new\n\
         *** Delete File: dir/two.txt\n*** Update File: dir/three.txt\n*** Move to: moved/three.txt\n@@\n-three\n+THREE\n\
         *** Update File: dir/four.txt\n*** Move to: moved/four.txt\n*** End Patch\n";
-    let scenario = |name, tool, arguments| Scenario { name, tool, arguments };
+    let scenario = |name, tool, arguments| Scenario { name, call: Call::Tool(tool, arguments) };
+    let unpack = |name, source: &str, destination: &str| {
+        let (source, destination) = (source.to_owned(), destination.to_owned());
+        Scenario { name, call: Call::Typed(Request::Unpack(Unpack { source, destination, overwrite: true })) }
+    };
+    let sources = vec!["dir".to_owned(), "one.txt".to_owned()];
+    let pack = Pack { sources, destination: "far/new.zip".to_owned(), overwrite: false };
     use serde_json::json;
     vec![
         scenario("new file", "write_file", json!({"path": "new.txt", "content": "hello"})),
@@ -122,6 +135,10 @@ fn scenarios() -> Vec<Scenario> {
         scenario("delete tree", "delete", json!({"path": "dir", "recursive": true})),
         scenario("restore a tree", "restore", json!({"path": "gone"})),
         scenario("restore over", "restore", json!({"path": "dir/inner/five.txt"})),
+        Scenario { name: "pack", call: Call::Typed(Request::Pack(pack)) },
+        unpack("unpack over", "tree.zip", "dir"),
+        unpack("unpack into a new directory", "tree.zip", "far/away"),
+        unpack("unpack directories alone", "directories.zip", "dir"),
     ]
 }
 
@@ -152,11 +169,35 @@ fn fresh() -> MemoryFs {
         call("write_file", serde_json::json!({"path": path, "content": content}));
     }
     call("delete", serde_json::json!({"path": "gone", "recursive": true}));
+    let top = memory.preopens().remove(0).dir;
+    for (name, archive) in archives() {
+        let file = memory.open_file(&top, name, Open::CreateNew).unwrap();
+        memory.write(&file, 0, &archive).unwrap();
+    }
     memory
 }
 
+/// One with files that are there, new ones and directories, and one with directories alone.
+fn archives() -> [(&'static str, Vec<u8>); 2] {
+    let archive = |directories: &[&str], files: &[(&str, &str)]| {
+        let mut writer = Writer::new();
+        directories.iter().try_for_each(|name| writer.directory(name, None)).unwrap();
+        files.iter().try_for_each(|(name, content)| writer.file(name, None, content.as_bytes())).unwrap();
+        writer.finish().unwrap()
+    };
+    let files = [("two.txt", "2\n"), ("inner/five.txt", "5\n"), ("new/deep/er.txt", "new\n"), ("four.txt", "four\n")];
+    let tree = archive(&["empty/in/", "new/", "inner/"], &files);
+    [("tree.zip", tree), ("directories.zip", archive(&["inner/", "n/", "n/m/", "o/p/q/"], &[]))]
+}
+
 fn run(fs: &dyn Filesystem, policy: &Policy, scenario: &Scenario) -> engine::Outcome {
-    engine::call(fs, policy, "paddock", scenario.tool, &scenario.arguments.to_string())
+    match &scenario.call {
+        Call::Tool(tool, arguments) => engine::call(fs, policy, "paddock", tool, &arguments.to_string()),
+        Call::Typed(request) => {
+            let error = engine::run(fs, policy, request).err();
+            engine::Outcome { result: String::new(), text: String::new(), error, changes: Vec::new(), truncated: false }
+        }
+    }
 }
 
 fn tree(memory: &MemoryFs) -> Vec<u8> {

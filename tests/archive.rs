@@ -1,0 +1,266 @@
+//! Archives through the component: what goes in comes out, here and with other tools, or nothing does.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use paddock::types::*;
+use paddock::{Limits, Policy, Workspace};
+use paddock_guest::zip::write::Writer;
+use tempfile::TempDir;
+
+/// What is at each path; none for a directory.
+type Tree = BTreeMap<PathBuf, Option<Vec<u8>>>;
+
+struct Desk {
+    home: TempDir,
+    workspace: Workspace,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let home = TempDir::new().unwrap();
+        let root = home.path().join("work");
+        fs::create_dir(&root).unwrap();
+        let workspace = Workspace::builder().root(&root).state_dir(home.path().join("state")).build().unwrap();
+        Self { home, workspace }
+    }
+
+    /// With a tree of everything that an archive holds, and a link, which it does not.
+    fn with_source() -> Self {
+        let desk = Self::new();
+        let large: Vec<u8> = (0..700_000u32).flat_map(|n| (n / 3).to_le_bytes()).collect();
+        let files: [(&str, &[u8]); 6] = [
+            ("src/main.rs", b"fn main() {}\r\n"),
+            ("src/deep/er/large.bin", &large),
+            ("src/empty.txt", b""),
+            ("src/.hidden", b"\0\x01\xff"),
+            ("src/at 12:30", b"colon"),
+            ("src/h\u{e9}llo \u{65e5}\u{672c}", "\u{fc}".as_bytes()),
+        ];
+        for (path, content) in files {
+            let path = desk.path(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        fs::create_dir(desk.path("src/nothing in it")).unwrap();
+        std::os::unix::fs::symlink("main.rs", desk.path("src/link")).unwrap();
+        desk
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.home.path().join("work").join(path)
+    }
+
+    /// Everything below a directory but links.
+    fn tree(&self, top: &str) -> Tree {
+        tree_of(&self.path(top))
+    }
+
+    fn pack(&self, sources: &[&str], destination: &str) -> PackResult {
+        self.workspace.pack(&PackArgs::new(sources.iter().copied(), destination)).unwrap()
+    }
+
+    fn unpack(&self, source: &str, destination: &str, overwrite: bool) -> Result<UnpackResult, ToolError> {
+        self.workspace.unpack(&UnpackArgs { overwrite, ..UnpackArgs::new(source, destination) })
+    }
+}
+
+fn tree_of(top: &Path) -> Tree {
+    let (mut tree, mut ahead) = (Tree::new(), vec![top.to_owned()]);
+    while let Some(directory) = ahead.pop() {
+        for entry in fs::read_dir(&directory).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(top).unwrap().to_owned();
+            if path.is_symlink() {
+                continue;
+            }
+            if path.is_dir() {
+                tree.insert(name, None);
+                ahead.push(path);
+            } else {
+                tree.insert(name, Some(fs::read(&path).unwrap()));
+            }
+        }
+    }
+    tree
+}
+
+fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = Writer::new();
+    files.iter().try_for_each(|(name, content)| writer.file(name, None, content)).unwrap();
+    writer.finish().unwrap()
+}
+
+#[test]
+fn a_tree_goes_in_and_comes_out() {
+    let desk = Desk::with_source();
+    let packed = desk.pack(&["src"], "made/src.zip");
+    assert_eq!((packed.entries, packed.files), (10, 6));
+    assert_eq!(packed.notes, ["left out: 1 symbolic links, which are not followed"]);
+    assert_eq!(packed.size, fs::metadata(desk.path("made/src.zip")).unwrap().len());
+    assert!(packed.size < packed.bytes / 2, "{packed:?}");
+    let unpacked = desk.unpack("made/src.zip", "out", false).unwrap();
+    assert_eq!((unpacked.entries, unpacked.files, unpacked.bytes), (10, 6, packed.bytes));
+    assert_eq!(desk.tree("out/src"), desk.tree("src"));
+    // A second archive of the same is the same, whenever it is made.
+    let again = desk.pack(&["src/deep", "src"], "again.zip");
+    assert_eq!(again.etag, packed.etag);
+}
+
+#[test]
+fn what_was_unpacked_goes_again_whole() {
+    let desk = Desk::with_source();
+    desk.pack(&["src"], "src.zip");
+    for (path, content) in [("out/src/main.rs", "mine"), ("out/src/other", "kept"), ("out/top", "kept")] {
+        fs::create_dir_all(desk.path(path).parent().unwrap()).unwrap();
+        fs::write(desk.path(path), content).unwrap();
+    }
+    let before = desk.tree(".");
+    let refused = desk.unpack("src.zip", "out", false).unwrap_err();
+    assert_eq!((refused.code, refused.path.as_deref()), (ErrorCode::AlreadyExists, Some("out/src/main.rs")));
+    assert_eq!(desk.tree("."), before);
+    let unpacked = desk.unpack("src.zip", "out", true).unwrap();
+    let after = desk.tree(".");
+    assert_eq!(after[Path::new("out/src/main.rs")].as_deref(), Some(b"fn main() {}\r\n".as_slice()));
+    assert_eq!(after[Path::new("out/src/other")].as_deref(), Some(b"kept".as_slice()));
+    let undone = desk.workspace.restore(&RestoreArgs::backup(unpacked.backup.unwrap())).unwrap();
+    assert_eq!(desk.tree("."), before);
+    // And the undoing too, but for directories with nothing in them.
+    desk.workspace.restore(&RestoreArgs::backup(undone.backup.unwrap())).unwrap();
+    let files = |tree: Tree| tree.into_iter().filter(|(_, content)| content.is_some()).collect::<Vec<_>>();
+    assert_eq!(files(desk.tree(".")), files(after));
+    // A packed archive goes by its backup too.
+    let packed = desk.pack(&["src"], "new/src.zip");
+    desk.workspace.restore(&RestoreArgs::backup(packed.backup.unwrap())).unwrap();
+    assert!(!desk.path("new").exists());
+}
+
+/// As many bytes as one archive may hold, with no more memory than a call has; and one byte more.
+#[test]
+fn limits_end_in_values_and_not_in_traps() {
+    let desk = Desk::new();
+    let zeros = vec![0; 10 << 20];
+    let rest = vec![0; 4 << 20];
+    let mut files: Vec<(String, &[u8])> = (0..6).map(|n| (format!("d/{n}"), zeros.as_slice())).collect();
+    files.push(("d/rest".to_owned(), &rest));
+    let all = |files: &[(String, &[u8])]| {
+        archive(&files.iter().map(|(name, content)| (name.as_str(), *content)).collect::<Vec<_>>())
+    };
+    fs::write(desk.path("most.zip"), all(&files)).unwrap();
+    files.push(("e".to_owned(), b"1"));
+    fs::write(desk.path("more.zip"), all(&files)).unwrap();
+    let before = desk.tree(".");
+    let refused = desk.unpack("more.zip", ".", false).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::LimitExceeded, "{refused:?}");
+    assert_eq!(desk.tree("."), before);
+    assert_eq!(desk.unpack("most.zip", ".", false).unwrap().bytes, 64 << 20);
+    assert_eq!(desk.pack(&["d"], "again.zip").bytes, 64 << 20);
+    fs::write(desk.path("one more"), "1").unwrap();
+    let refused = desk.workspace.pack(&PackArgs::new(["d", "one more"], "over.zip")).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::LimitExceeded, "{refused:?}");
+    let limits = Limits { max_files: Some(7), ..Limits::default() };
+    let few = Workspace::builder().root(desk.path(".")).policy(Policy { limits, ..Policy::default() }).no_state_dir();
+    let refused = few.build().unwrap().unpack(&UnpackArgs::new("most.zip", "out")).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::LimitExceeded, "{refused:?}");
+}
+
+#[test]
+fn nothing_leaves_the_workspace() {
+    let desk = Desk::new();
+    let outside = desk.home.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    std::os::unix::fs::symlink(&outside, desk.path("absolute")).unwrap();
+    std::os::unix::fs::symlink("../outside", desk.path("relative")).unwrap();
+    let before = desk.tree(".");
+    for name in ["absolute/x", "relative/x", ".git/hooks/post-checkout", "a/.git/config"] {
+        let bytes = archive(&[("fine", b"1"), (name, b"x")]);
+        fs::write(desk.path("in.zip"), bytes).unwrap();
+        let refused = desk.unpack("in.zip", ".", true).unwrap_err();
+        assert!(matches!(refused.code, ErrorCode::OutsideWorkspace | ErrorCode::ReadOnly), "{name}: {refused:?}");
+        assert!(refused.message.contains(name), "{refused:?}");
+        fs::remove_file(desk.path("in.zip")).unwrap();
+        assert_eq!(desk.tree("."), before, "{name}");
+    }
+    let refused = desk.workspace.pack(&PackArgs::new(["absolute"], "a.zip")).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::OutsideWorkspace);
+    assert!(fs::read_dir(&outside).unwrap().next().is_none());
+}
+
+/// Runs a program; none, and why, where the machine does not have it.
+fn run(program: &str, arguments: &[&str], directory: &Path) -> Option<String> {
+    match Command::new(program).args(arguments).current_dir(directory).output() {
+        Ok(output) => {
+            let told =
+                format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            assert!(output.status.success(), "{program} {arguments:?}: {told}");
+            Some(told)
+        }
+        Err(cause) => {
+            println!("skipped: {program} cannot be run ({cause})");
+            None
+        }
+    }
+}
+
+const PYTHON_READS: &str = "
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as archive:
+    assert archive.testzip() is None
+    names = archive.namelist()
+    assert names == sorted(names, key=lambda name: name.encode()), names
+    assert all(info.date_time >= (1980, 1, 1, 0, 0, 0) for info in archive.infolist())
+    archive.extractall(sys.argv[2])
+";
+
+const PYTHON_WRITES: &str = "
+import os, sys, zipfile
+with zipfile.ZipFile(sys.argv[1], 'w', zipfile.ZIP_DEFLATED) as archive:
+    for above, directories, files in os.walk(sys.argv[2]):
+        for name in directories + files:
+            path = os.path.join(above, name)
+            if not os.path.islink(path):
+                archive.write(path, os.path.relpath(path, sys.argv[2]))
+    archive.writestr('stored', 'as it is', zipfile.ZIP_STORED)
+";
+
+#[test]
+fn pythons_module_reads_and_writes_the_same() {
+    let desk = Desk::with_source();
+    desk.pack(&["src"], "src.zip");
+    if run("python3", &["-c", PYTHON_READS, "src.zip", "theirs"], &desk.path(".")).is_none() {
+        return;
+    }
+    assert_eq!(desk.tree("theirs/src"), desk.tree("src"));
+    run("python3", &["-c", PYTHON_WRITES, "theirs.zip", "src"], &desk.path("."));
+    desk.unpack("theirs.zip", "ours", false).unwrap();
+    let mut expected = desk.tree("src");
+    expected.insert(PathBuf::from("stored"), Some(b"as it is".to_vec()));
+    assert_eq!(desk.tree("ours"), expected);
+}
+
+#[test]
+fn the_usual_programs_read_and_write_the_same() {
+    let desk = Desk::with_source();
+    desk.pack(&["src"], "src.zip");
+    if run("unzip", &["-q", "src.zip", "-d", "theirs"], &desk.path(".")).is_some() {
+        assert_eq!(desk.tree("theirs/src"), desk.tree("src"));
+    }
+    // Without `--symlinks`, what links name would be in it as files.
+    if run("zip", &["-q", "-r", "theirs.zip", "src", "-x", "src/link"], &desk.path(".")).is_some() {
+        desk.unpack("theirs.zip", "ours", false).unwrap();
+        assert_eq!(desk.tree("ours/src"), desk.tree("src"));
+        run("zip", &["-q", "-r", "--symlinks", "links.zip", "src"], &desk.path("."));
+        let refused = desk.unpack("links.zip", "links", false).unwrap_err();
+        assert!(refused.message.contains("entry `src/link` is a symbolic link"), "{refused:?}");
+    }
+}
