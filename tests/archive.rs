@@ -168,7 +168,7 @@ fn limits_end_in_values_and_not_in_traps() {
     fs::write(desk.path("one more"), "1").unwrap();
     let refused = desk.workspace.pack(&PackArgs::new(["d", "one more"], "over.zip")).unwrap_err();
     assert_eq!(refused.code, ErrorCode::LimitExceeded, "{refused:?}");
-    let limits = Limits { max_files: Some(7), ..Limits::default() };
+    let limits = Limits { max_files: 7, ..Limits::default() };
     let few = Workspace::builder().root(desk.path(".")).policy(Policy { limits, ..Policy::default() }).no_state_dir();
     let refused = few.build().unwrap().unpack(&UnpackArgs::new("most.zip", "out")).unwrap_err();
     assert_eq!(refused.code, ErrorCode::LimitExceeded, "{refused:?}");

@@ -382,3 +382,37 @@ fn a_client_that_can_ask_nobody_is_told_so() {
         client.close();
     }
 }
+
+/// As in the reference server: the client's roots take the place of the command line's, and the policy stays.
+#[test]
+fn an_older_client_s_roots_are_the_workspace_in_the_dialect_of_the_reference_server() {
+    let homes = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+    let paths = homes.each_ref().map(|home| home.path().canonicalize().unwrap());
+    for path in &paths {
+        fs::write(path.join("a.txt"), "here\n").unwrap();
+    }
+    let options = ["--dialect", "mcp-filesystem", "--set", "blocked_directories=[private]"];
+    let mut client = Client::start_with(false, json!({"roots": {"listChanged": true}}), &options);
+    fs::write(client.workspace.path().join("own.txt"), "own\n").unwrap();
+    let about = json!({"name": "test", "version": "1"});
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": client.capabilities, "clientInfo": about});
+    client.request(1, "initialize", hello);
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+    for (id, path) in (2..).zip(&paths) {
+        client.ask(10 * id, "tools/call", json!({"name": "list_allowed_directories", "arguments": {}}));
+        let question = client.next();
+        assert_eq!(question["method"], "roots/list", "{question}");
+        let roots = json!([{"uri": format!("file://{}", path.display())}, {"uri": "file:///no/such/directory"}]);
+        client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": roots}}));
+        let listed = client.next().to_string();
+        assert!(listed.contains(path.to_str().unwrap()) && !listed.contains("no/such"), "{listed}");
+        let read = client.call(10 * id + 1, "read_text_file", json!({"path": path.join("a.txt")}));
+        assert_eq!(read["result"]["content"][0]["text"], "here\n", "{read}");
+        let own = client.workspace.path().canonicalize().unwrap().join("own.txt");
+        assert_eq!(client.call(10 * id + 2, "read_text_file", json!({"path": own}))["result"]["isError"], true);
+        let blocked = json!({"path": path.join("private/x"), "content": "x"});
+        assert_eq!(client.call(10 * id + 3, "write_file", blocked)["result"]["isError"], true);
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"}));
+    }
+    client.close();
+}

@@ -223,6 +223,35 @@ fn copy_and_move() {
     assert_eq!((desk.get("copy.json").as_str(), desk.has("src/Program.cs")), ("class P {}\n", false));
 }
 
+// Question 1: "Should there be support for file compression/decompression?"
+#[test]
+fn archives() {
+    let desk = desk();
+    let packed = json!({"source_paths": ["src", "appsettings.json"], "destination_path": "out/a.zip"});
+    assert_eq!(desk.ok("compress_files", packed.clone())["path"], "out/a.zip");
+    assert_eq!(desk.fails("compress_files", packed)["error"]["category"], "conflict");
+    let out = desk.ok("extract_archive", json!({"archive_path": "out/a.zip", "destination_path": "copy"}));
+    assert_eq!((&out["success"], &out["path"]), (&json!(true), &json!("copy")));
+    assert_eq!(desk.get("copy/src/deep/Model.cs"), "class M {}\n");
+    let over = json!({"archive_path": "out/a.zip", "destination_path": "."});
+    assert_eq!(desk.fails("extract_archive", over)["error"]["category"], "conflict");
+    desk.ok("restore_file", json!({"backup_path": out["backupPath"]}));
+    assert!(!desk.has("copy"));
+    // What the policy blocks comes out of no archive either: it goes in under another name.
+    let free = Desk::with_policy(
+        "dotnet-prompt",
+        &[("bin/x.exe", "MZ")],
+        r#"{"blocked_directories": [], "blocked_extensions": []}"#,
+    );
+    free.ok("compress_files", json!({"source_paths": ["bin"], "destination_path": "b.zip"}));
+    std::fs::copy(free.root().join("b.zip"), desk.root().join("b.zip")).unwrap();
+    assert_eq!(
+        desk.fails("extract_archive", json!({"archive_path": "b.zip", "destination_path": "x"}))["error"]["code"],
+        "denied"
+    );
+    assert!(!desk.has("x"));
+}
+
 // 20: "File metadata extraction (size, dates, permissions)"
 #[test]
 fn metadata() {

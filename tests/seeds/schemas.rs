@@ -84,6 +84,8 @@ fn calls() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
                 ("copy_file", json!({"source_path": "a.txt", "destination_path": "c.txt"})),
                 ("move_file", json!({"source_path": "c.txt", "destination_path": "m.txt"})),
                 ("get_file_metadata", json!({"file_path": "m.txt"})),
+                ("compress_files", json!({"source_paths": ["d"], "destination_path": "d.zip"})),
+                ("extract_archive", json!({"archive_path": "d.zip", "destination_path": "u"})),
                 ("delete_file", json!({"file_path": "m.txt"})),
             ],
         ),

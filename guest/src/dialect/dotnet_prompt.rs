@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::dialect::Dialect;
 use crate::dialect::answer::{Asked, Failed, Told, take, words};
 use crate::dialect::args::Args;
-use crate::dialect::param::{MAX, flag, optional, required, text, whole};
+use crate::dialect::param::{MAX, flag, optional, required, text, texts, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Param, Shape, ToolSpec};
 use crate::dialect::text::render;
 use crate::error::{Code, Error, Result};
@@ -180,6 +180,48 @@ const TOOLS: &[ToolSpec] = &[
             Ok(Told::new(&item::metadata(asked, &stat), render(&Response::Stat(stat))))
         },
         output: Output::Shape(&Shape::Object(item::METADATA)),
+    },
+    ToolSpec {
+        name: "compress_files",
+        title: "Compress files",
+        description: "Pack files and directories into a new zip archive.",
+        params: &[
+            texts("source_paths", Absent::Required, "Files and directories"),
+            required("destination_path", "The archive, such as out/src.zip"),
+            OVERWRITE,
+        ],
+        effect: Effect::Replaces { idempotent: true },
+        request: |args| {
+            let (sources, destination) = (args.texts("source_paths"), args.text("destination_path"));
+            Ok(Request::Pack(request::Pack { sources, destination, overwrite: args.flag("overwrite") }))
+        },
+        answer: |asked, response| {
+            let pack = take!(Pack, response);
+            let done = Done { size: Some(pack.size), ..Done::new("compress_files", &pack.path) };
+            Ok(done.backup(pack.backup.clone()).told(asked, &Response::Pack(pack)))
+        },
+        output: OPERATION,
+    },
+    ToolSpec {
+        name: "extract_archive",
+        title: "Extract archive",
+        description: "Unpack a zip archive into a directory: all of it, or nothing where any entry is unsafe or too large.",
+        params: &[
+            required("archive_path", "The archive"),
+            required("destination_path", "Directory to unpack into; it is made if missing"),
+            OVERWRITE,
+        ],
+        effect: Effect::Replaces { idempotent: true },
+        request: |args| {
+            let (source, destination) = (args.text("archive_path"), args.text("destination_path"));
+            Ok(Request::Unpack(request::Unpack { source, destination, overwrite: args.flag("overwrite") }))
+        },
+        answer: |asked, response| {
+            let unpack = take!(Unpack, response);
+            let done = Done { size: Some(unpack.bytes), ..Done::new("extract_archive", &unpack.destination) };
+            Ok(done.backup(unpack.backup.clone()).told(asked, &Response::Unpack(unpack)))
+        },
+        output: OPERATION,
     },
     ToolSpec {
         name: "restore_file",

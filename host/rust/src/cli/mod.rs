@@ -20,7 +20,7 @@ mod policy;
 mod progress;
 mod restore;
 mod tools;
-mod workspace;
+pub(crate) mod workspace;
 
 /// The exit status where a tool failed.
 pub(crate) const TOOL_FAILED: u8 = 1;
@@ -71,7 +71,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         Command::Call(args) => call::run(args),
         Command::Batch(args) => batch::run(&args),
         Command::Tools(args) => tools::run(&args),
-        Command::Mcp(args) => crate::mcp::run(args.builder()?, &args.dialect),
+        Command::Mcp(args) => crate::mcp::run(args),
         Command::History(args) => history::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Policy(args) => policy::run(&args),

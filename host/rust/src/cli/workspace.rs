@@ -9,7 +9,7 @@ use paddock::{Access, Builder, Error, Levels, Workspace};
 
 use super::{ask, events};
 
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub(crate) struct Options {
     /// A directory that the tools may use; `DIR:ro` only to look at. The first is the workspace, a further one is seen as `/` and its name
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -88,6 +88,19 @@ impl Options {
             builder = builder.audit(file);
         }
         Ok(builder.dialect(&self.dialect))
+    }
+
+    /// The same with these roots, which may do no more than those that they take the place of.
+    pub(crate) fn with_roots(&self, roots: Vec<PathBuf>) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let narrow: Vec<_> =
+            self.root.iter().filter(|root| root.access == Access::ReadOnly).map(|root| real(&root.directory)).collect();
+        let access = |path: &Path| match narrow.iter().any(|above| real(path).starts_with(above)) {
+            true => Access::ReadOnly,
+            false => Access::ReadWrite,
+        };
+        let root = roots.into_iter().map(|directory| Root { access: access(&directory), directory }).collect();
+        Self { root, ..self.clone() }
     }
 
     /// The policy's levels, the options last.

@@ -36,7 +36,7 @@ pub(super) struct Told {
 
 impl Log {
     /// What the workspace has to tell of its calls.
-    pub(crate) fn listener(&self) -> impl Fn(&Event) + Send + Sync + 'static {
+    pub(crate) fn listener(&self) -> impl Fn(&Event) + Clone + Send + Sync + 'static {
         let log = self.clone();
         move |event| {
             if let Event::End(ended) = event

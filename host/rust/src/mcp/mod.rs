@@ -4,12 +4,14 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use paddock::{Builder, Workspace};
 use rmcp::ServiceExt;
+
+use crate::cli::workspace;
 
 mod asking;
 mod convert;
 mod log;
+mod roots;
 mod server;
 mod splice;
 
@@ -17,20 +19,24 @@ mod splice;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Serves until standard input closes.
-pub(crate) fn run(builder: Builder, dialect: &str) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(options: workspace::Options) -> anyhow::Result<ExitCode> {
     let log = log::Log::default();
-    let workspace = builder.on_event(log.listener()).build()?;
+    let listener = log.listener();
+    let workspace = options.builder()?.on_event(listener.clone()).build()?;
+    let dialect = options.dialect.clone();
+    let open = move |roots| Ok(options.with_roots(roots).builder()?.on_event(listener.clone()).build()?);
+    let place = roots::Place::new(workspace, Box::new(open));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let result = runtime.block_on(serve(workspace, dialect.to_owned(), log));
+    let result = runtime.block_on(serve(place, dialect, log));
     // Standard input is read on a thread that nothing can stop.
     runtime.shutdown_timeout(GRACE);
     result.map(|()| ExitCode::SUCCESS)
 }
 
-async fn serve(workspace: Workspace, dialect: String, log: log::Log) -> anyhow::Result<()> {
+async fn serve(place: roots::Place, dialect: String, log: log::Log) -> anyhow::Result<()> {
     let marks = splice::Marks::default();
     let (input, output) = rmcp::transport::stdio();
-    let server = server::Server::new(workspace, dialect, marks.clone(), log);
+    let server = server::Server::new(place, dialect, marks.clone(), log);
     match server.serve((input, splice::Splice::new(marks, output))).await {
         Ok(service) => service.waiting().await.map(|_| ()).map_err(Into::into),
         // A client that goes before it has said anything wanted nothing.

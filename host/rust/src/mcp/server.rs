@@ -3,18 +3,19 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use paddock::{Approver, CallOptions, Outcome, Progress, Workspace};
+use paddock::{Approver, CallOptions, Outcome, Progress};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult, PaginatedRequestParams,
     ProgressNotificationParam, ProgressToken, ServerCapabilities, ServerConfig, Tool,
 };
-use rmcp::service::{Peer, RequestContext};
+use rmcp::service::{NotificationContext, Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 
 use super::asking::Questions;
 use super::convert;
 use super::log::Log;
+use super::roots::Place;
 use super::splice::Marks;
 
 /// What a model is told of tools in any dialect, and of those in ours.
@@ -38,7 +39,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const INTERVAL: Duration = Duration::from_millis(250);
 
 pub(super) struct Server {
-    workspace: Workspace,
+    place: Place,
     dialect: String,
     marks: Marks,
     log: Log,
@@ -47,9 +48,9 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(workspace: Workspace, dialect: String, marks: Marks, log: Log) -> Self {
+    pub(super) fn new(place: Place, dialect: String, marks: Marks, log: Log) -> Self {
         let (tools, questions) = (OnceLock::new(), Questions::default());
-        Self { workspace, dialect, marks, log, tools, questions }
+        Self { place, dialect, marks, log, tools, questions }
     }
 
     /// The tools, asked for once: compiling the component takes a while where no cache has it.
@@ -102,6 +103,10 @@ impl ServerHandler for Server {
         self.log.set(request.level, &context)
     }
 
+    async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {
+        self.place.changed().await;
+    }
+
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
@@ -135,7 +140,8 @@ impl Server {
         let id = told.as_ref().map(|told| told.id.clone());
         let options = CallOptions { id, approver, ..CallOptions::dialect(self.dialect.clone()) };
         let (cancel, progress) = (options.cancel.clone(), options.progress.clone());
-        let mut call = std::pin::pin!(self.workspace.call_async(tool, arguments, options));
+        let workspace = self.place.workspace(&self.dialect, context).await;
+        let mut call = std::pin::pin!(workspace.call_async(tool, arguments, options));
         let reports = async {
             match context.meta.get_progress_token() {
                 Some(token) => report(&context.peer, &token, &progress).await,

@@ -1,0 +1,69 @@
+//! The roots of a client of an older revision. In the `mcp-filesystem` dialect
+//! they take the place of the command line's, as in the server that it can
+//! stand in for; rights and policy stay the command line's.
+
+#![expect(deprecated, reason = "deprecated in the newest revision, and what clients of older ones have")]
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use paddock::Workspace;
+use rmcp::RoleServer;
+use rmcp::model::ProtocolVersion;
+use rmcp::service::{Peer, RequestContext};
+use tokio::sync::Mutex;
+use url::Url;
+
+/// The dialect in which a client's roots count.
+const DIALECT: &str = "mcp-filesystem";
+
+/// How long a client may take to name its roots.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Opens a workspace with other roots than the command line's.
+pub(crate) type Open = Box<dyn Fn(Vec<PathBuf>) -> anyhow::Result<Workspace> + Send + Sync>;
+
+/// The workspace in which calls are made.
+pub(super) struct Place {
+    own: Workspace,
+    open: Open,
+    /// Over the client's roots, once it was asked for them; the own one where it names none that is there.
+    asked: Mutex<Option<Workspace>>,
+}
+
+impl Place {
+    pub(super) fn new(own: Workspace, open: Open) -> Self {
+        Self { own, open, asked: Mutex::default() }
+    }
+
+    /// The workspace for a call.
+    pub(super) async fn workspace(&self, dialect: &str, context: &RequestContext<RoleServer>) -> Workspace {
+        if dialect != DIALECT || !has_roots(context) {
+            return self.own.clone();
+        }
+        let mut asked = self.asked.lock().await;
+        if let Some(workspace) = &*asked {
+            return workspace.clone();
+        }
+        let roots = roots(&context.peer).await;
+        let workspace = if roots.is_empty() { None } else { (self.open)(roots).ok() };
+        asked.insert(workspace.unwrap_or_else(|| self.own.clone())).clone()
+    }
+
+    /// Asks the client again, at the next call.
+    pub(super) async fn changed(&self) {
+        *self.asked.lock().await = None;
+    }
+}
+
+fn has_roots(context: &RequestContext<RoleServer>) -> bool {
+    let is_stateless = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+    !is_stateless && context.client_capabilities().is_some_and(|client| client.roots.is_some())
+}
+
+/// The directories that the client names, of those that are there.
+async fn roots(peer: &Peer<RoleServer>) -> Vec<PathBuf> {
+    let Ok(Ok(listed)) = tokio::time::timeout(PATIENCE, peer.list_roots()).await else { return Vec::new() };
+    let directory = |uri: &str| Url::parse(uri).ok()?.to_file_path().ok();
+    listed.roots.iter().filter_map(|root| directory(&root.uri)).filter(|path| path.is_dir()).collect()
+}
