@@ -348,6 +348,25 @@ fn deleting_needs_confirmation() {
     assert!(desk.has("src"), "only files");
 }
 
+// 207: "enableAuditLogging: true", 31: "Audit logging for destructive operations"
+#[test]
+fn an_audit_is_kept() {
+    let desk = desk();
+    desk.ok("write_file", json!({"file_path": "a.txt", "content": "not to be seen"}));
+    desk.fails("read_file", json!({"file_path": "bin/app.txt"}));
+    let report = paddock::audit::verify(desk.audit(), None).unwrap();
+    assert_eq!((report.records, report.problem), (3, None), "a start and an end, and the end of what only reads");
+    let records = paddock::audit::last(desk.audit(), 10).unwrap().join("\n");
+    assert!(records.contains(r#""a.txt""#) && records.contains(r#""denied""#), "{records}");
+    assert!(!records.contains("not to be seen"), "{records}");
+    let without = Desk::with_policy("dotnet-prompt", FILES, r#"{"enable_audit_logging": false}"#);
+    without.ok("write_file", json!({"file_path": "a.txt", "content": "x"}));
+    assert!(!without.audit().exists());
+    let explicit = Desk::with_policy("paddock", FILES, r#"{"enable_audit_logging": true}"#);
+    explicit.ok("write_file", json!({"path": "a.txt", "content": "x"}));
+    assert_eq!(paddock::audit::verify(explicit.audit(), None).unwrap().records, 2);
+}
+
 #[test]
 fn where_nobody_can_be_asked_nothing_is_deleted() {
     let workspace = Workspace::memory(Policy::default()).unwrap();

@@ -39,7 +39,7 @@ impl Desk {
         let asked = person.clone();
         let builder =
             Workspace::builder().root(&root).state_dir(home.path().join("state")).policy_json(policy).unwrap();
-        let builder = builder.approver(move |plan| {
+        let builder = builder.dialect(dialect).approver(move |plan| {
             let mut person = asked.lock().unwrap();
             person.1.push(plan.clone());
             person.0.clone()
@@ -63,6 +63,11 @@ impl Desk {
     /// The plans that a person was asked about.
     pub fn asked(&self) -> Vec<Plan> {
         self.person.lock().unwrap().1.clone()
+    }
+
+    /// The file in which an audit is kept, if one is.
+    pub fn audit(&self) -> std::path::PathBuf {
+        self.home.path().join("state/audit.jsonl")
     }
 
     pub fn workspace(&self) -> &Workspace {
