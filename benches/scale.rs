@@ -18,7 +18,7 @@ use serde_json::json;
 mod trees;
 
 /// Bytes of memory that a guest may have in all of this.
-const GUEST_BYTES: usize = 64 << 20;
+const GUEST_BYTES: u64 = 64 << 20;
 const WORKSPACES: usize = 64;
 const SPAN: Duration = Duration::from_secs(2);
 

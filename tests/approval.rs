@@ -19,12 +19,15 @@ struct Desk {
     home: TempDir,
 }
 
+/// What decides about a plan.
+type Decide = Box<dyn Fn(&Plan) -> Decision + Send + Sync>;
+
 impl Desk {
     fn new(approval: &str) -> Self {
         Self::asking(approval, None)
     }
 
-    fn asking(approval: &str, approver: Option<Box<dyn Fn(&Plan) -> Decision + Send + Sync>>) -> Self {
+    fn asking(approval: &str, approver: Option<Decide>) -> Self {
         let home = TempDir::new().unwrap();
         let root = home.path().join("work");
         fs::create_dir_all(root.join("dir")).unwrap();

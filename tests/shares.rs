@@ -196,7 +196,7 @@ fn a_short_call_waits_for_no_search() {
     let is_over = std::sync::atomic::AtomicBool::new(false);
     let mut times: Vec<Duration> = std::thread::scope(|scope| {
         for _ in 0..16 {
-            let builder = Workspace::builder().root(top.path()).no_state_dir().limits(limits.clone());
+            let builder = Workspace::builder().root(top.path()).no_state_dir().limits(limits);
             let searching = builder.build().unwrap();
             let is_over = &is_over;
             scope.spawn(move || {

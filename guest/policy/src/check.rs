@@ -12,7 +12,7 @@ pub struct Contradiction {
 }
 
 /// The largest number that every build of the component holds.
-const MAX_WORD: usize = u32::MAX as usize;
+const MAX_WORD: u32 = u32::MAX;
 
 impl Policy {
     /// What is wrong with the policy, first things first.
@@ -51,8 +51,8 @@ impl Policy {
             return Err(Contradiction { setting, cause: "nothing could be done with 0".to_owned() });
         }
         let wide = [
-            ("limits.max_line_chars", limits.max_line_chars > MAX_WORD),
-            ("limits.max_result_bytes", limits.max_result_bytes > MAX_WORD),
+            ("limits.max_line_chars", u32::try_from(limits.max_line_chars).is_err()),
+            ("limits.max_result_bytes", u32::try_from(limits.max_result_bytes).is_err()),
         ];
         match wide.into_iter().find(|(_, is_wide)| *is_wide) {
             Some((setting, _)) => Err(Contradiction { setting, cause: format!("the most is {MAX_WORD}") }),

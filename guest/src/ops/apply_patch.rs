@@ -615,8 +615,8 @@ mod tests {
 
     #[test]
     fn one_file_under_two_hard_links_that_are_written_through_is_refused() {
-        let mut policy = Policy::default();
-        policy.hard_links = HardLinks::Keep;
+        let rules = paddock_policy::Policy { hard_links: HardLinks::Keep, ..Default::default() };
+        let policy = Policy { rules, ..Policy::default() };
         let fs = filesystem(&[("a", b"1\n2\n")]);
         let (dir, name) = enter(&fs, "a");
         fs.link(&dir, name, &dir, "b").unwrap();
