@@ -457,12 +457,12 @@ fn a_workspace_s_own_file_widens_nothing() {
         (
             "allowed_extensions: [.a]",
             "allowed_extensions: []",
-            "`allowed_extensions`: an empty list would allow more than `[.a]`, which is in force",
+            "`allowed_extensions`: `[]` would allow more than `[.a]`, which is in force",
         ),
         (
             "allowed_extensions: [.a]",
             "allowed_extensions: [.b]",
-            "`allowed_extensions`: nothing of it is in `[.a]`, which is in force",
+            "`allowed_extensions`: nothing of `[.b]` is in `[.a]`, which is in force",
         ),
         ("", "limits: {max_files: 1001}", "`limits.max_files`: `1001` would allow more than `1000`, which is in force"),
         ("", "allowed_directories: [..]", "`allowed_directories`: it can only be set outside the workspace"),
@@ -505,6 +505,15 @@ fn a_dialect_s_own_settings_are_not_widened_either() {
     ] {
         assert_eq!(shown[setting], json!({"value": value, "from": from}), "{setting}");
     }
+    for path in ["bin/b.txt", "secrets/s.txt", "x.exe"] {
+        let file = user.workspace.join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "x\n").unwrap();
+        let read = user.call(&["--dialect", "dotnet-prompt"], "read_file", json!({ "file_path": path }));
+        assert_eq!(read["ok"], false, "{path}: {read}");
+    }
+    let read = user.call(&["--dialect", "dotnet-prompt"], "read_file", json!({"file_path": "a.txt"}));
+    assert_eq!(read["ok"], true, "{read}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn embed() -> Result<()> {
 /// Builds the guest in a target directory of its own, since the outer cargo holds the lock of the usual one.
 fn build() -> Result<PathBuf> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..");
-    for input in ["guest/src", "guest/Cargo.toml", "guest/scan", "wit", "Cargo.toml", "Cargo.lock"] {
+    for input in ["guest/src", "guest/Cargo.toml", "guest/policy", "guest/scan", "wit", "Cargo.toml", "Cargo.lock"] {
         println!("cargo::rerun-if-changed={}", root.join(input).display());
     }
     install_target()?;

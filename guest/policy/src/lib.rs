@@ -13,6 +13,7 @@ mod limits;
 mod narrow;
 
 pub use limits::Limits;
+pub use narrow::{Reason, Refusal};
 
 /// Beside settings, the name of those that only narrow what the others and the dialect say.
 pub const NARROWED: &str = "narrowed";
@@ -53,18 +54,25 @@ pub struct Policy {
 impl Policy {
     /// The policy that `settings` make of what `dialect` sets by itself, and [`NARROWED`] among them narrow.
     /// Unknown names and wrong types are errors.
-    pub fn new(mut settings: Map<String, Value>, dialect: &str) -> Result<Self, serde_json::Error> {
+    pub fn new(settings: Map<String, Value>, dialect: &str) -> Result<Self, serde_json::Error> {
+        // What it would widen was refused where it was read; what is wider than a dialect's own counts for nothing.
+        Self::narrowed(settings, dialect).map(|(policy, _)| policy)
+    }
+
+    /// The same, with what of [`NARROWED`] would have widened it, which is left out.
+    pub fn narrowed(
+        mut settings: Map<String, Value>,
+        dialect: &str,
+    ) -> Result<(Self, Vec<Refusal>), serde_json::Error> {
         let narrowing = settings.remove(NARROWED);
-        if let Some(own) = of_dialect(dialect) {
-            for (name, value) in own.as_object().into_iter().flatten() {
-                settings.entry(name).or_insert_with(|| value.clone());
+        if let Some(Value::Object(own)) = of_dialect(dialect) {
+            for (name, value) in own {
+                settings.entry(name).or_insert(value);
             }
         }
-        let policy: Self = serde_json::from_value(Value::Object(settings))?;
         match narrowing {
-            None => Ok(policy),
-            // What it would widen was refused where it was read; what is wider than a dialect's own counts for nothing.
-            Some(Value::Object(settings)) => policy.narrowed(&settings).map(|(policy, _)| policy),
+            None => Ok((serde_json::from_value(Value::Object(settings))?, Vec::new())),
+            Some(Value::Object(by)) => narrow::narrow(settings, &by),
             Some(_) => Err(serde_json::Error::custom("`narrowed` holds settings")),
         }
     }

@@ -1,21 +1,40 @@
 //! What a file that nobody vouches for may do to a policy: narrow it. An agent can have written it.
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::check::Contradiction;
 use crate::{HardLinks, Limits, Mode, Policy};
 
-impl Policy {
-    /// This policy as `settings` narrow it, and what of them would have widened it, which is left out.
-    /// Unknown names and wrong types are errors.
-    pub fn narrowed(self, settings: &Map<String, Value>) -> Result<(Self, Vec<Contradiction>), serde_json::Error> {
-        let mut wanted = serde_json::to_value(&self)?;
-        overlay(&mut wanted, settings);
-        let mut narrowing = Narrowing { settings, refused: Vec::new() };
-        let narrowed = narrowing.policy(self, serde_json::from_value(wanted)?);
-        Ok((narrowed, narrowing.refused))
-    }
+/// A setting that would have widened a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Its name, such as `limits.max_lines`.
+    pub setting: &'static str,
+    /// Why it is refused.
+    pub reason: Reason,
+}
+
+/// Why a setting is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It would allow more than what is in force.
+    Wider,
+    /// It has nothing in common with what is in force.
+    NothingLeft,
+    /// It is none of such a file's business.
+    NotHere,
+}
+
+/// The policy of `settings` as `by` narrow it, and what of them would have widened it.
+pub fn narrow(
+    settings: Map<String, Value>,
+    by: &Map<String, Value>,
+) -> Result<(Policy, Vec<Refusal>), serde_json::Error> {
+    let own = Value::Object(settings);
+    let mut wanted = own.clone();
+    overlay(&mut wanted, by);
+    let mut narrowing = Narrowing { settings: by, refused: Vec::new() };
+    let policy = narrowing.policy(serde_json::from_value(own)?, serde_json::from_value(wanted)?);
+    Ok((policy, narrowing.refused))
 }
 
 /// Puts `settings` over those in `value`; an object's members each by themselves.
@@ -32,7 +51,7 @@ fn overlay(value: &mut Value, settings: &Map<String, Value>) {
 /// One narrowing: a function for each kind of field. Each takes what is in force and what is wanted.
 struct Narrowing<'a> {
     settings: &'a Map<String, Value>,
-    refused: Vec<Contradiction>,
+    refused: Vec<Refusal>,
 }
 
 impl Narrowing<'_> {
@@ -99,21 +118,14 @@ impl Narrowing<'_> {
     }
 
     /// A limit: only a lower one.
-    fn lower<T: Copy + Ord + Serialize>(&mut self, setting: &'static str, own: T, wanted: T) -> T {
+    fn lower<T: Copy + Ord>(&mut self, setting: &'static str, own: T, wanted: T) -> T {
         self.narrower(setting, own, wanted, |limit| limit)
     }
 
     /// A flag or a choice: only one that allows no more, by how wide each is.
-    fn narrower<T: Copy + Serialize, W: Ord>(
-        &mut self,
-        setting: &'static str,
-        own: T,
-        wanted: T,
-        width: impl Fn(T) -> W,
-    ) -> T {
+    fn narrower<T: Copy, W: Ord>(&mut self, setting: &'static str, own: T, wanted: T, width: impl Fn(T) -> W) -> T {
         if width(wanted) > width(own) {
-            let cause = format!("{} would allow more than {}, which is in force", shown(&wanted), shown(&own));
-            self.refused.push(Contradiction { setting, cause });
+            self.refused.push(Refusal { setting, reason: Reason::Wider });
             return own;
         }
         wanted
@@ -129,18 +141,15 @@ impl Narrowing<'_> {
         if !common.is_empty() {
             return common;
         }
-        let cause = match wanted.is_empty() {
-            true => format!("an empty list would allow more than {}, which is in force", shown(&own)),
-            false => format!("nothing of it is in {}, which is in force", shown(&own)),
-        };
-        self.refused.push(Contradiction { setting, cause });
+        let reason = if wanted.is_empty() { Reason::Wider } else { Reason::NothingLeft };
+        self.refused.push(Refusal { setting, reason });
         own
     }
 
     /// Nothing that a file of this kind may say anything of.
     fn fixed<T>(&mut self, setting: &'static str, own: T) -> T {
         if self.settings.contains_key(setting) {
-            self.refused.push(Contradiction { setting, cause: "it can only be set outside the workspace".to_owned() });
+            self.refused.push(Refusal { setting, reason: Reason::NotHere });
         }
         own
     }
@@ -171,19 +180,15 @@ fn hard_links_width(hard_links: HardLinks) -> u8 {
     }
 }
 
-/// A value as a policy's file would have it.
-fn shown(value: &impl Serialize) -> String {
-    format!("`{}`", serde_json::to_string(value).unwrap_or_default().replace('"', ""))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// What `settings` make of the policy that `own` make, by name; and which of them were refused.
     fn narrowed(own: &str, settings: &str) -> (Value, Vec<&'static str>) {
-        let own = Policy::new(serde_json::from_str(own).unwrap(), "paddock").unwrap();
-        let (policy, refused) = own.narrowed(&serde_json::from_str(settings).unwrap()).unwrap();
+        let mut all: Map<String, Value> = serde_json::from_str(own).unwrap();
+        all.insert(crate::NARROWED.to_owned(), serde_json::from_str(settings).unwrap());
+        let (policy, refused) = Policy::narrowed(all, "paddock").unwrap();
         (serde_json::to_value(policy).unwrap(), refused.iter().map(|refusal| refusal.setting).collect())
     }
 

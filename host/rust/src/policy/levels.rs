@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use paddock_policy::{Approval, NARROWED, Policy, of_dialect};
+use paddock_policy::{Approval, NARROWED, Policy, Reason, Refusal, of_dialect};
 use serde_json::{Map, Value};
 
 use super::document::Format;
@@ -19,7 +19,7 @@ use crate::options::DIALECT;
 ///
 /// Below all of them is what is built in, and what the dialect of a call sets by its specification.
 ///
-/// ```
+/// ```no_run
 /// use paddock::{Levels, Workspace};
 ///
 /// # let directory = tempfile::tempdir()?;
@@ -170,14 +170,12 @@ impl Levels {
         if level.approval_at_least && policy.approval >= Approval::OnDelete {
             level.settings.remove("approval");
         }
-        if level.narrows {
-            let (_, refused) = policy.narrowed(&level.settings)?;
-            if let Some(refusal) = refused.first() {
-                return Err(level.source.wrong(level.line(refusal.setting), refusal.setting, &refusal.cause));
-            }
-        }
         self.levels.push(level);
-        Ok(self)
+        let (_, refused) = Policy::narrowed(self.merged(), DIALECT)?;
+        match (refused.first(), self.levels.last()) {
+            (Some(refusal), Some(level)) if level.narrows => Err(refuse(level, refusal, &policy)),
+            _ => Ok(self),
+        }
     }
 
     fn policy(&self, dialect: &str) -> Result<Policy, Error> {
@@ -202,6 +200,21 @@ impl Levels {
         }
         own
     }
+}
+
+/// The failure of a level that would widen the policy in force.
+fn refuse(level: &Level, refusal: &Refusal, policy: &Policy) -> Error {
+    let Refusal { setting, reason } = refusal;
+    let shown = |value: Option<&Value>| value.map(|value| value.to_string().replace('"', "")).unwrap_or_default();
+    let in_force = names::flat(policy).into_iter().find(|(name, _)| name == setting);
+    let in_force = shown(in_force.as_ref().map(|(_, value)| value));
+    let wanted = shown(level.flat().into_iter().find(|(name, _)| name == setting).map(|(_, value)| value));
+    let cause = match reason {
+        Reason::Wider => format!("`{wanted}` would allow more than `{in_force}`, which is in force"),
+        Reason::NothingLeft => format!("nothing of `{wanted}` is in `{in_force}`, which is in force"),
+        Reason::NotHere => "it can only be set outside the workspace".to_owned(),
+    };
+    level.source.wrong(level.line(setting), setting, cause)
 }
 
 /// Where an argument's relative paths start.
