@@ -281,8 +281,8 @@ mod tests {
             let file = fs.open_file(&top, name, Open::CreateNew).unwrap();
             fs.write(&file, 0, bytes.as_bytes()).unwrap();
         }
-        let outcomes = calls.iter().map(|(dialect, tool, arguments)| call(dialect, tool, arguments));
-        outcomes.last().unwrap()
+        let outcomes: Vec<_> = calls.iter().map(|(dialect, tool, arguments)| call(dialect, tool, arguments)).collect();
+        outcomes.into_iter().next_back().unwrap()
     }
 
     fn recording() -> Policy {

@@ -194,8 +194,15 @@ fn run(fs: &dyn Filesystem, policy: &Policy, scenario: &Scenario) -> engine::Out
     match &scenario.call {
         Call::Tool(tool, arguments) => engine::call(fs, policy, "paddock", tool, &arguments.to_string()),
         Call::Typed(request) => {
-            let error = engine::run(fs, policy, request).err();
-            engine::Outcome { result: String::new(), text: String::new(), error, changes: Vec::new(), truncated: false }
+            let error = engine::run(fs, policy, request).0.err();
+            engine::Outcome {
+                result: String::new(),
+                text: String::new(),
+                error,
+                changes: Vec::new(),
+                truncated: false,
+                touched: None,
+            }
         }
     }
 }
