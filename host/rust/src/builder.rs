@@ -104,7 +104,7 @@ impl Builder {
     }
 
     /// Who is asked about calls that need approval, on the thread of the call. Without anybody, they fail with
-    /// `approval-required`, and [`Outcome::plan`] says what to ask.
+    /// `approval-required`, and [`crate::Outcome::plan`] says what to ask.
     #[must_use]
     pub fn approver(mut self, approver: impl Fn(&Plan) -> Decision + Send + Sync + 'static) -> Self {
         self.approver = Some(Approver::new(approver));
