@@ -238,7 +238,7 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
 
 fn required(workspace: &Workspace<'_>, plan: Plan) -> Error {
     let hint = match workspace.policy.host.approval_key {
-        Some(_) => "wait until it is decided, and do not try another way round",
+        Some(_) => "they decide, not you: wait or do without it, and do not try another way round",
         None => "this host can ask nobody: do without it, or leave it to the person who runs this",
     };
     Error {
