@@ -14,7 +14,10 @@ use crate::error::{Code, Error, Result};
 use crate::request::{self, ReadMode, Request};
 use crate::response::Response;
 
+mod done;
 mod item;
+
+use done::Done;
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect { name: "dotnet-prompt", tools: TOOLS, failure };
@@ -197,7 +200,7 @@ const TOOLS: &[ToolSpec] = &[
         },
         answer: |asked, response| {
             let pack = take!(Pack, response);
-            let done = Done { size: Some(pack.size), ..Done::new("compress_files", &pack.path) };
+            let done = Done::new("compress_files", &pack.path).size(pack.size);
             Ok(done.backup(pack.backup.clone()).told(asked, &Response::Pack(pack)))
         },
         output: OPERATION,
@@ -218,7 +221,7 @@ const TOOLS: &[ToolSpec] = &[
         },
         answer: |asked, response| {
             let unpack = take!(Unpack, response);
-            let done = Done { size: Some(unpack.bytes), ..Done::new("extract_archive", &unpack.destination) };
+            let done = Done::new("extract_archive", &unpack.destination).size(unpack.bytes);
             Ok(done.backup(unpack.backup.clone()).told(asked, &Response::Unpack(unpack)))
         },
         output: OPERATION,
@@ -339,7 +342,7 @@ fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
 fn write_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     let write = take!(Write, response);
     let backup = write.backup.clone().filter(|_| asked.args.flag("create_backup") && !write.created);
-    let done = Done { size: Some(write.bytes_written), ..Done::new("write_file", &write.path) }.backup(backup);
+    let done = Done::new("write_file", &write.path).size(write.bytes_written).backup(backup);
     Ok(done.told(asked, &Response::Write(write)))
 }
 
@@ -386,38 +389,6 @@ fn transferred(operation: &'static str, asked: &Asked<'_>, response: Response) -
     let (Response::Copy(transfer) | Response::Move(transfer)) = &response else {
         return Told::new(&Value::Null, String::new());
     };
-    let done = Done { size: Some(transfer.bytes), ..Done::new(operation, &transfer.destination) };
+    let done = Done::new(operation, &transfer.destination).size(transfer.bytes);
     done.backup(transfer.backup.clone()).told(asked, &response)
-}
-
-/// What was done: the specification's `FileOperationResult`.
-struct Done {
-    operation: &'static str,
-    path: String,
-    size: Option<u64>,
-    backup: Option<String>,
-}
-
-impl Done {
-    fn new(operation: &'static str, path: &str) -> Self {
-        Self { operation, path: path.to_owned(), size: None, backup: None }
-    }
-
-    fn backup(mut self, backup: Option<String>) -> Self {
-        self.backup = backup;
-        self
-    }
-
-    fn told(self, asked: &Asked<'_>, response: &Response) -> Told {
-        let members = [
-            ("success", Some(true.into())),
-            ("operation", Some(self.operation.into())),
-            ("path", Some(self.path.into())),
-            ("sizeBytes", self.size.map(Value::from)),
-            ("backupPath", self.backup.map(Value::from)),
-            ("timestamp", asked.now().map(Value::from)),
-        ];
-        let members = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        Told::new(&Value::Object(members.collect()), render(response))
-    }
 }
