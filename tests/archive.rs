@@ -8,7 +8,6 @@
     reason = "a test fails by a panic"
 )]
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,9 +16,16 @@ use paddock::types::*;
 use paddock::{Limits, Policy, Workspace};
 use paddock_guest::zip::write::Writer;
 use tempfile::TempDir;
+use tree::{Tree, tree_of};
 
-/// What is at each path; none for a directory.
-type Tree = BTreeMap<PathBuf, Option<Vec<u8>>>;
+mod tree;
+
+/// Everything below a directory but links, which an archive does not hold.
+fn without_links(top: &Path) -> Tree {
+    let mut tree = tree_of(top);
+    tree.retain(|name, _| !top.join(name).is_symlink());
+    tree
+}
 
 struct Desk {
     home: TempDir,
@@ -63,7 +69,7 @@ impl Desk {
 
     /// Everything below a directory but links.
     fn tree(&self, top: &str) -> Tree {
-        tree_of(&self.path(top))
+        without_links(&self.path(top))
     }
 
     fn pack(&self, sources: &[&str], destination: &str) -> PackResult {
@@ -73,26 +79,6 @@ impl Desk {
     fn unpack(&self, source: &str, destination: &str, overwrite: bool) -> Result<UnpackResult, ToolError> {
         self.workspace.unpack(&UnpackArgs { overwrite, ..UnpackArgs::new(source, destination) })
     }
-}
-
-fn tree_of(top: &Path) -> Tree {
-    let (mut tree, mut ahead) = (Tree::new(), vec![top.to_owned()]);
-    while let Some(directory) = ahead.pop() {
-        for entry in fs::read_dir(&directory).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.strip_prefix(top).unwrap().to_owned();
-            if path.is_symlink() {
-                continue;
-            }
-            if path.is_dir() {
-                tree.insert(name, None);
-                ahead.push(path);
-            } else {
-                tree.insert(name, Some(fs::read(&path).unwrap()));
-            }
-        }
-    }
-    tree
 }
 
 fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {

@@ -8,16 +8,16 @@
     reason = "a test fails by a panic"
 )]
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use paddock::types::*;
 use paddock::{Backups, Outcome, Policy, Workspace};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tree::{Tree, tree_of};
 
-type Tree = BTreeMap<PathBuf, Option<Vec<u8>>>;
+mod tree;
 
 struct Desk {
     home: TempDir,
@@ -58,28 +58,11 @@ impl Desk {
     }
 
     fn tree(&self) -> Tree {
-        let mut tree = Tree::new();
-        add(&self.root(), &self.root(), &mut tree);
-        tree
+        tree_of(&self.root())
     }
 
     fn history(&self) -> Vec<HistoryEntry> {
         self.workspace.history(&HistoryArgs { limit: 1_000 }).unwrap().entries
-    }
-}
-
-fn add(root: &Path, directory: &Path, tree: &mut Tree) {
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.strip_prefix(root).unwrap().to_owned();
-        if path.is_symlink() {
-            tree.insert(name, Some(fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()));
-        } else if path.is_dir() {
-            tree.insert(name, None);
-            add(root, &path, tree);
-        } else {
-            tree.insert(name, Some(fs::read(&path).unwrap()));
-        }
     }
 }
 

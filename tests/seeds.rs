@@ -9,6 +9,8 @@
     reason = "a test fails by a panic"
 )]
 
+mod tree;
+
 mod seeds {
     mod anthropic;
     mod chorus;

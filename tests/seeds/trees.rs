@@ -1,43 +1,23 @@
 //! One operation through every dialect that has it leaves the same bytes.
 
-use std::collections::BTreeMap;
-use std::fs;
-
 use serde_json::{Value, json};
 
 use super::support::Desk;
+use crate::tree::{Tree, tree_of};
 
 const FILES: &[(&str, &str)] =
     &[("a.txt", "\u{feff}one\r\ntwö\r\nthree"), ("d/b.txt", "b\n"), ("d/c/e.txt", "e\n"), ("run.sh", "#!/bin/sh\n")];
 
 type Calls = Vec<(&'static str, &'static str, Value)>;
 
-fn tree(desk: &Desk) -> BTreeMap<String, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    let mut pending = vec![desk.root()];
-    while let Some(directory) = pending.pop() {
-        for entry in fs::read_dir(directory).unwrap() {
-            let path = entry.unwrap().path();
-            let name = path.strip_prefix(desk.root()).unwrap().to_str().unwrap().to_owned();
-            if path.is_dir() {
-                files.insert(format!("{name}/"), Vec::new());
-                pending.push(path);
-            } else {
-                files.insert(name, fs::read(&path).unwrap());
-            }
-        }
-    }
-    files
-}
-
 #[track_caller]
 fn all_leave_the_same(calls: Calls) {
-    let mut first: Option<(&str, BTreeMap<String, Vec<u8>>)> = None;
+    let mut first: Option<(&str, Tree)> = None;
     for (dialect, tool, arguments) in calls {
         let desk = Desk::with(dialect, FILES);
-        let before = tree(&desk);
+        let before = tree_of(&desk.root());
         desk.ok(tool, arguments);
-        let after = tree(&desk);
+        let after = tree_of(&desk.root());
         assert_ne!(before, after, "{dialect} {tool} changed nothing");
         match &first {
             None => first = Some((dialect, after)),

@@ -42,14 +42,12 @@ enum By {
 
 impl shares::Guest for Component {
     fn begin_grep(args: search::GrepArgs) -> Option<std::result::Result<search::GrepResult, types::Error>> {
-        if !is_on_disk() {
-            return Some(<Component as search::Guest>::grep(args));
-        }
-        let request = forever(Request::Grep(args.lower()));
         let workspace = match surroundings(NO_DIALECT, None) {
-            Ok(workspace) => workspace,
+            Ok(Some(workspace)) => workspace,
+            Ok(None) => return Some(<Component as search::Guest>::grep(args)),
             Err(error) => return Some(Err(error.lower())),
         };
+        let request = forever(Request::Grep(args.lower()));
         let asked = Asked { by: By::Typed(request), workspace };
         let answer = lead(request, asked).transpose()?;
         Some(typed(request, workspace, answer))
@@ -98,15 +96,19 @@ pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
         Ok(call) => call,
         Err(outcome) => return Some(*outcome),
     };
-    if !matches!(call.request, Request::Grep(_)) || !is_on_disk() {
-        let outcome = super::with_fs(dialect, |fs, policy| Ok(engine::made(fs, policy, &call)));
-        return Some(outcome.unwrap_or_else(Outcome::failed));
-    }
-    let call = forever(call);
-    let workspace = match surroundings(dialect, None) {
-        Ok(workspace) => workspace,
+    let workspace = match call.request {
+        Request::Grep(_) => surroundings(dialect, None),
+        _ => Ok(None),
+    };
+    let workspace = match workspace {
+        Ok(Some(workspace)) => workspace,
+        Ok(None) => {
+            let outcome = super::with_fs(dialect, |fs, policy| Ok(engine::made(fs, policy, &call)));
+            return Some(outcome.unwrap_or_else(Outcome::failed));
+        }
         Err(error) => return Some(call.outcome(None, Err(error))),
     };
+    let call = forever(call);
     let answer = lead(&call.request, Asked { by: By::Call(call), workspace }).transpose()?;
     Some(call.outcome(Some(workspace), answer.map(Response::Grep)))
 }
@@ -149,7 +151,8 @@ fn lead(request: &'static Request, asked: Asked) -> Result<Option<Grep>> {
 
 /// A helper looks only where its leader sends it, so the leader's dialect decides what is barred.
 fn enlist(args: request::Grep, time_ms: u64) -> Result<()> {
-    let (workspace, args) = (surroundings(NO_DIALECT, Some(time_ms))?, forever(args));
+    let workspace = surroundings(NO_DIALECT, Some(time_ms))?.ok_or_else(no_part)?;
+    let args = forever(args);
     PART.set(Part::Helper(Box::new(Helper::enlist(workspace, args)?)));
     Ok(())
 }
@@ -166,16 +169,17 @@ fn no_part() -> Error {
         .hint("the host calls `begin` first in a leader, and `enlist` in a helper")
 }
 
-fn is_on_disk() -> bool {
-    policy(NO_DIALECT).is_ok_and(|policy| policy.backend == Backend::Wasi)
-}
-
-fn surroundings(dialect: &str, time_ms: Option<u64>) -> Result<&'static Workspace<'static>> {
-    let mut workspace = engine::open(&WasiFs, forever(policy(dialect)?), Access::Read)?;
+/// The workspace on the host's disk; none where the tree is in memory, and one instance alone can search it.
+fn surroundings(dialect: &str, time_ms: Option<u64>) -> Result<Option<&'static Workspace<'static>>> {
+    let policy = policy(dialect)?;
+    if policy.backend == Backend::Memory {
+        return Ok(None);
+    }
+    let mut workspace = engine::open(&WasiFs, forever(policy), Access::Read)?;
     if let Some(time_ms) = time_ms {
         workspace.set_time_left_ms(time_ms);
     }
-    Ok(forever(workspace))
+    Ok(Some(forever(workspace)))
 }
 
 /// For as long as the instance lives, which ends with the search.

@@ -2,7 +2,7 @@
 //! the signature that the guest believes.
 
 use std::collections::HashMap;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -10,6 +10,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use crate::bindings::exports::paddock::files::approval;
+use crate::hex::hex;
 use crate::types::Plan;
 
 /// How long what was just decided is good for.
@@ -112,11 +113,4 @@ fn sign(key: &[u8], said: &str, digest: &str) -> String {
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return String::new() };
     mac.update(format!("paddock approval 1\n{said}\n{digest}").as_bytes());
     hex(&mac.finalize().into_bytes())
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut out, byte| {
-        let _ = write!(out, "{byte:02x}");
-        out
-    })
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use crate::hex::hex;
 use crate::mount::{Mount, STATE};
 use crate::policy::Access;
 use crate::sandbox::{Control, Stop};
@@ -52,7 +53,7 @@ pub(crate) fn parent() -> Option<PathBuf> {
 
 fn name(root: &Path) -> String {
     let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
-    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex(&digest).chars().take(16).collect()
 }
 
 impl StateDir {

@@ -7,18 +7,6 @@ use crate::dialect::spec::Shape;
 use crate::fs::Kind;
 use crate::response;
 
-/// What `FileSystemItem` holds.
-pub const FIELDS: &[(&str, Shape)] = &[
-    ("name", Shape::Text),
-    ("path", Shape::Text),
-    ("type", Shape::Words(&["file", "directory"])),
-    ("sizeBytes", Shape::Whole),
-    ("created", Shape::Nullable(&Shape::Text)),
-    ("modified", Shape::Nullable(&Shape::Text)),
-    ("extension", Shape::Optional(&Shape::Text)),
-    ("isHidden", Shape::Flag),
-];
-
 /// What is known of one file or directory.
 pub const METADATA: &[(&str, Shape)] = &[
     ("name", Shape::Text),
@@ -36,6 +24,9 @@ pub const METADATA: &[(&str, Shape)] = &[
     ("checksum", Shape::Nullable(&Shape::Text)),
     ("linkTarget", Shape::Nullable(&Shape::Text)),
 ];
+
+/// What `FileSystemItem` holds of it.
+pub const FIELDS: &[(&str, Shape)] = METADATA.split_at(8).0;
 
 /// An entry of a listing; a link is shown as what it leads to, and not at all where that is nothing in the workspace.
 pub fn of_entry(asked: &Asked<'_>, entry: &response::Entry) -> Option<Value> {

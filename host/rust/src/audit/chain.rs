@@ -6,6 +6,8 @@ use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::hex::hex;
+
 /// What `event` says in a record of a line that a crash left.
 pub(super) const TORN: &str = "torn";
 
@@ -225,8 +227,4 @@ impl Head {
     pub(super) fn is(&self, record: &Sealed) -> bool {
         self.sequence == record.sequence && self.hash == record.hash
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

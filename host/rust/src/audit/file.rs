@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::regular::{self, Refused};
+
 /// How long a call waits until no other one writes its record, and how often it looks.
 const PATIENCE: Duration = Duration::from_secs(10);
 const RETRY: Duration = Duration::from_micros(500);
@@ -62,28 +64,18 @@ pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
 
 /// For reading, and for the owner alone where the file is made.
 fn options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true);
+    let mut options = regular::options();
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        // A FIFO must not hang whoever opens it.
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
-        options.mode(0o600).custom_flags(flags.bits().cast_signed());
-    }
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
 
-/// Opens a regular file that is no symbolic link.
 fn regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
-    if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
-        return Err(io::Error::other(format!("`{}` is a symbolic link", path.display())));
-    }
-    let file = options.open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other(format!("`{}` is no regular file", path.display())));
-    }
-    Ok(file)
+    regular::open(path, options).map_err(|refused| match refused {
+        Refused::Link => io::Error::other(format!("`{}` is a symbolic link", path.display())),
+        Refused::NotRegular => io::Error::other(format!("`{}` is no regular file", path.display())),
+        Refused::Io(cause) => cause,
+    })
 }
 
 /// Whether the file is still the one at `path`.

@@ -11,11 +11,12 @@ use paddock::{Approver, Decision};
 use rmcp::RoleServer;
 use rmcp::model::{
     BooleanSchema, CallToolRequestParams, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
-    ElicitationSchema, InputRequest, InputRequiredResult, ProtocolVersion,
+    ElicitationSchema, InputRequest, InputRequiredResult,
 };
 use rmcp::service::RequestContext;
 use tokio::runtime::Handle;
 
+use super::is_stateless;
 use crate::plan;
 
 /// How long a person may think.
@@ -88,10 +89,6 @@ fn random() -> Option<u128> {
 
 fn can_ask(context: &RequestContext<RoleServer>) -> bool {
     context.client_capabilities().is_some_and(|client| client.elicitation.is_some())
-}
-
-fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
-    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
 fn form(plan: &Plan) -> Option<ElicitRequestParams> {

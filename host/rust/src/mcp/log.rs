@@ -10,9 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use paddock::{Ended, Event};
-use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam, ProtocolVersion};
+use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
 use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
+
+use super::is_stateless;
 
 /// Which calls are told of.
 #[derive(Clone, Default)]
@@ -91,10 +93,4 @@ impl Drop for Told {
     fn drop(&mut self) {
         self.log.lock().calls.remove(&self.id);
     }
-}
-
-/// Whether a request says all by itself, as since 2026-07-28.
-fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
-    let version = context.protocol_version();
-    version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }

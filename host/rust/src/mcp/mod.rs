@@ -4,7 +4,9 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use rmcp::ServiceExt;
+use rmcp::model::ProtocolVersion;
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServiceExt};
 
 use crate::cli::workspace;
 
@@ -17,6 +19,11 @@ mod splice;
 
 /// How long a call may go on after the client has gone.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// Whether a request is of the revision without `initialize`, or a later one.
+fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+}
 
 /// Serves until standard input closes.
 pub(crate) fn run(options: workspace::Options) -> anyhow::Result<ExitCode> {

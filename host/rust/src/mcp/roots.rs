@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use paddock::Workspace;
 use rmcp::RoleServer;
-use rmcp::model::ProtocolVersion;
 use rmcp::service::{Peer, RequestContext};
 use tokio::sync::Mutex;
 use url::Url;
+
+use super::is_stateless;
 
 /// The dialect in which a client's roots count.
 const DIALECT: &str = "mcp-filesystem";
@@ -57,8 +58,7 @@ impl Place {
 }
 
 fn has_roots(context: &RequestContext<RoleServer>) -> bool {
-    let is_stateless = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-    !is_stateless && context.client_capabilities().is_some_and(|client| client.roots.is_some())
+    !is_stateless(context) && context.client_capabilities().is_some_and(|client| client.roots.is_some())
 }
 
 /// The directories that the client names, of those that are there.

@@ -1,13 +1,14 @@
 //! The files that a policy is read from.
 
 use std::env;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::document::{Fault, MAX_BYTES, too_large};
 use super::source::Source;
 use crate::error::Error;
+use crate::regular::{self, Refused};
 
 /// What a policy's file can end in.
 const EXTENSIONS: [&str; 4] = ["yaml", "yml", "toml", "json"];
@@ -60,24 +61,13 @@ fn only_one(directory: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
     Ok(found)
 }
 
-/// Opens what is itself a regular file. A FIFO that nobody writes to must not be waited for.
 fn open_project(path: &Path) -> io::Result<File> {
     let refused = |cause: &'static str| io::Error::new(io::ErrorKind::InvalidInput, cause);
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    {
-        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, i32::try_from(flags.bits()).unwrap_or_default());
-    }
-    if path.symlink_metadata()?.is_symlink() {
-        return Err(refused("a symbolic link is no policy: put the file itself there"));
-    }
-    let file = options.open(path)?;
-    if !file.metadata()?.is_file() {
-        return Err(refused("it is not a regular file"));
-    }
-    Ok(file)
+    regular::open(path, &regular::options()).map_err(|cause| match cause {
+        Refused::Link => refused("a symbolic link is no policy: put the file itself there"),
+        Refused::NotRegular => refused("it is not a regular file"),
+        Refused::Io(cause) => cause,
+    })
 }
 
 fn read(path: &Path, file: File) -> Result<String, Error> {
