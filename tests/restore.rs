@@ -107,6 +107,38 @@ fn every_change_can_be_undone_and_done_again() {
     }
 }
 
+/// Nothing is held that is only put back, so that no file is too large for it.
+#[test]
+fn what_is_too_large_to_hold_can_be_undone_too() {
+    for (tool, arguments) in [
+        ("copy", json!({"source": "big", "destination": "d/copy"})),
+        ("copy", json!({"source": "big", "destination": "a.txt", "overwrite": true})),
+        ("copy", json!({"source": "a.txt", "destination": "big", "overwrite": true})),
+        ("copy", json!({"source": "t", "destination": "d/t", "recursive": true})),
+        ("move", json!({"source": "big", "destination": "a.txt", "overwrite": true})),
+        ("move", json!({"source": "a.txt", "destination": "big", "overwrite": true})),
+        ("move", json!({"source": "big", "destination": "n/m/big"})),
+        ("delete", json!({"path": "big"})),
+        ("delete", json!({"path": "t", "recursive": true})),
+    ] {
+        let desk = Desk::new(Policy::default());
+        let big: Vec<u8> = (0..12u32 << 20).map(|at| (at / 7) as u8).collect();
+        fs::write(desk.root().join("big"), &big).unwrap();
+        fs::create_dir(desk.root().join("t")).unwrap();
+        fs::write(desk.root().join("t/big"), &big).unwrap();
+        fs::write(desk.root().join("t/small"), "small").unwrap();
+        let before = desk.tree();
+        let backup = desk.ok(tool, arguments.clone())["backup"].clone();
+        let after = desk.tree();
+        assert!(before != after, "{tool} {arguments}");
+        let again = desk.ok("restore", json!({"backup": backup}))["backup"].clone();
+        assert!(desk.tree() == before, "{tool} {arguments}");
+        desk.ok("restore", json!({"backup": again}));
+        let missing: Vec<_> = after.iter().filter(|(path, content)| desk.tree().get(*path) != Some(content)).collect();
+        assert!(missing.iter().all(|(_, content)| content.is_none()), "{tool} {arguments}: undone twice");
+    }
+}
+
 #[test]
 fn a_path_alone_undoes_its_last_change() {
     let desk = Desk::new(Policy::default());
@@ -174,7 +206,7 @@ fn the_oldest_backups_go() {
     fs::write(desk.root().join("big"), vec![b'x'; 20_000]).unwrap();
     let deleted = desk.ok("delete", json!({"path": "big"}));
     assert_eq!(deleted["backup"], Value::Null);
-    assert!(deleted["notes"][0].as_str().unwrap().contains("no backup: it had 20000 bytes"), "{deleted}");
+    assert!(deleted["notes"][0].as_str().unwrap().contains("no backup: what was there had 20000 bytes"), "{deleted}");
     let desk = policy(|backups| backups.max_days = 0);
     let state = desk.home.path().join("state/history");
     fs::create_dir_all(&state).unwrap();

@@ -11,6 +11,7 @@
 use std::collections::HashSet;
 
 use crate::error::{Code, Error, Result};
+use crate::fs::content::Content;
 use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;
@@ -19,18 +20,25 @@ use crate::fs::step::{Step, Work};
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind};
 use crate::policy::HardLinks;
 use crate::response::{Change, ChangeKind};
-use crate::workspace::{Workspace, sha256};
+use crate::workspace::Workspace;
 
 /// One file's change, planned whole in memory.
 pub struct FileChange {
     /// Where the file is, or is to be. Missing parent directories are made.
     pub place: Place,
     /// What it holds now; none where nothing may be there.
-    pub old: Option<Vec<u8>>,
+    pub old: Option<Content>,
     /// What it is to hold; none to remove it.
-    pub new: Option<Vec<u8>>,
+    pub new: Option<Content>,
     /// Where it is to be moved; nothing may be there.
     pub to: Option<Place>,
+}
+
+impl FileChange {
+    /// What it replaces or removes.
+    fn replaced(&self) -> Option<&Content> {
+        self.old.as_ref().filter(|_| self.old != self.new)
+    }
 }
 
 /// Makes the changes, all of them or none, durably, and records them in the
@@ -63,21 +71,25 @@ pub fn commit_tree(
 fn commit_all(
     workspace: &Workspace<'_>,
     verb: &str,
-    changes: Vec<FileChange>,
+    mut changes: Vec<FileChange>,
     directories: &[Place],
     others: Vec<Entry>,
 ) -> Result<Vec<String>> {
     let mut notes = Vec::new();
     let mut journal = Journal { directories: all_directories(workspace, &changes, directories), ..Journal::default() };
     directories.iter().try_for_each(|place| workspace.check_change(place, verb))?;
-    for change in &changes {
+    for change in &mut changes {
         check(workspace, verb, change)?;
-        journal.steps.push(plan(workspace, verb, change, &mut notes)?);
+        let step = plan(workspace, verb, change, &mut notes)?;
+        if step.in_place {
+            hold(workspace, verb, change)?;
+        }
+        journal.steps.push(step);
     }
     if changes.is_empty() && directories.is_empty() && others.is_empty() {
         return Ok(notes);
     }
-    keep(workspace, verb, &changes, &journal, others)?;
+    notes.extend(keep(workspace, verb, &changes, &journal, others)?);
     if changes.is_empty() && directories.is_empty() {
         return Ok(notes);
     }
@@ -93,20 +105,23 @@ fn commit_all(
     }
 }
 
-/// Keeps what the changes replace and remove, so that they can be undone.
+/// Keeps what the changes replace and remove, so that they can be undone; a note where that is too much.
 fn keep(
     workspace: &Workspace<'_>,
     verb: &str,
     changes: &[FileChange],
     journal: &Journal,
     others: Vec<Entry>,
-) -> Result<()> {
-    let Some(mut draft) = Draft::begin(workspace, verb)? else { return Ok(()) };
+) -> Result<Option<String>> {
+    let stored = changes.iter().filter_map(FileChange::replaced).filter(|old| matches!(old, Content::Stored(_)));
+    if let Some(note) = history::too_large(workspace, stored.map(Content::size).sum()) {
+        return Ok(Some(note));
+    }
+    let Some(mut draft) = Draft::begin(workspace, verb)? else { return Ok(None) };
     others.into_iter().try_for_each(|entry| draft.add(entry, None))?;
     draft.add_made(&journal.directories)?;
     for change in changes {
-        let (path, after) = (&change.place.path, change.new.as_deref());
-        let old = change.old.as_deref().filter(|_| change.old != change.new);
+        let (path, after) = (&change.place.path, change.new.as_ref());
         let action = match (&change.to, &change.old, &change.new) {
             (Some(_), _, _) => Action::Moved,
             (None, None, _) => Action::Created,
@@ -114,9 +129,9 @@ fn keep(
             (None, Some(_), None) => Action::Deleted,
         };
         let to = change.to.as_ref().map(|to| to.path.clone());
-        draft.add(Entry { to, ..Entry::file(action, path, after) }, old)?;
+        draft.add(Entry { to, ..Entry::file(action, path, after) }, change.replaced())?;
     }
-    draft.finish()
+    draft.finish().map(|()| None)
 }
 
 fn carry_out(
@@ -187,7 +202,7 @@ fn take_back(
 ) -> Error {
     let fs = workspace.fs;
     let undone = journal.steps.iter().zip(changes).rev().try_for_each(|(step, change)| match step.open(workspace) {
-        Ok(work) => work.undo(fs, change.old.as_deref()).and_then(|()| work.sync(fs)).and_then(|()| work.clean(fs)),
+        Ok(work) => work.undo(fs, change.old.as_ref()).and_then(|()| work.sync(fs)).and_then(|()| work.clean(fs)),
         Err(Fault::NotFound) => Ok(()),
         Err(fault) => Err(fault),
     });
@@ -220,7 +235,7 @@ fn check(workspace: &Workspace<'_>, verb: &str, change: &FileChange) -> Result<(
         }
     }
     let limit = workspace.policy.limits.max_file_bytes;
-    if let Some(new) = change.new.as_ref().filter(|new| new.len() as u64 > limit) {
+    if let Some(Content::Bytes(new)) = change.new.as_ref().filter(|new| new.size() > limit) {
         return Err(workspace.too_large(&change.place, verb, new.len() as u64));
     }
     if let Some(there) = change.to.as_ref().filter(|to| to.stat.is_some()) {
@@ -231,6 +246,16 @@ fn check(workspace: &Workspace<'_>, verb: &str, change: &FileChange) -> Result<(
         (Some(_), None) => Err(Fault::NotFound.at(verb, &change.place.given)),
         _ => Ok(()),
     }
+}
+
+/// Takes what the file holds into memory: rewritten in place, nothing else could bring it back.
+fn hold(workspace: &Workspace<'_>, verb: &str, change: &mut FileChange) -> Result<()> {
+    let Some(old) = &change.old else { return Ok(()) };
+    if old.size() > workspace.policy.limits.max_file_bytes {
+        return Err(workspace.too_large(&change.place, verb, old.size()));
+    }
+    change.old = Some(old.held(workspace.fs).map_err(|fault| fault.at(verb, &change.place.given))?);
+    Ok(())
 }
 
 fn plan(workspace: &Workspace<'_>, verb: &str, change: &FileChange, notes: &mut Vec<String>) -> Result<Step> {
@@ -255,8 +280,8 @@ fn plan(workspace: &Workspace<'_>, verb: &str, change: &FileChange, notes: &mut 
         to: change.to.as_ref().map(|to| Spot::of(workspace, to)),
         temporary: has_temporary.then(|| temporary_name(workspace.fs)),
         backup: temporary_name(workspace.fs),
-        old: change.old.as_deref().map(sha256),
-        new: change.new.as_deref().map(sha256),
+        old: change.old.as_ref().map(Content::sha256),
+        new: change.new.as_ref().map(Content::sha256),
         in_place,
     })
 }
@@ -312,7 +337,7 @@ fn make(fs: &dyn Filesystem, dir: &Dir, name: &str, made: &mut Vec<Site>) -> FsR
 }
 
 fn record(workspace: &Workspace<'_>, change: &FileChange) {
-    let size = change.new.as_ref().map(|new| new.len() as u64);
+    let size = change.new.as_ref().map(Content::size);
     let path = change.place.path.clone();
     let (kind, to) = match (&change.to, &change.old, &change.new) {
         (Some(to), _, _) => (ChangeKind::Moved, Some(to.path.clone())),

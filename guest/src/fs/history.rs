@@ -9,9 +9,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
-use crate::fs::spot::{Site, Spot};
+use crate::fs::content::Content;
+use crate::fs::spot::{Site, Spot, each_part};
 use crate::fs::{Dir, Fault, File, FsResult, Kind, Open};
-use crate::workspace::{READ_SIZE, Workspace, etag};
+use crate::workspace::{Workspace, etag_of};
 
 const DIRECTORY: &str = "history";
 const UNFINISHED: &str = "unfinished-";
@@ -72,8 +73,8 @@ pub enum Action {
 
 impl Entry {
     /// A change of what is or was a file at `path`.
-    pub fn file(action: Action, path: &str, after: Option<&[u8]>) -> Self {
-        let (path, after) = (path.to_owned(), after.map(etag));
+    pub fn file(action: Action, path: &str, after: Option<&Content>) -> Self {
+        let (path, after) = (path.to_owned(), after.map(|after| etag_of(&after.sha256())));
         Self { action, path, to: None, kind: Kind::File, target: None, content: None, after }
     }
 
@@ -117,10 +118,11 @@ impl<'w> Draft<'w> {
     }
 
     /// Adds a change, with the content that it replaces or removes.
-    pub fn add(&mut self, mut entry: Entry, content: Option<&[u8]>) -> Result<()> {
+    pub fn add(&mut self, mut entry: Entry, content: Option<&Content>) -> Result<()> {
         if let Some(content) = content {
-            entry.content = Some((self.size, content.len() as u64));
-            self.append(content).map_err(|fault| failed(&fault))?;
+            entry.content = Some((self.size, content.size()));
+            content.write(self.workspace.fs, &self.file, self.size).map_err(|fault| failed(&fault))?;
+            self.size += content.size();
         }
         self.record.entries.push(entry);
         Ok(())
@@ -128,24 +130,15 @@ impl<'w> Draft<'w> {
 
     /// Adds the change of the regular file of that name, which is there now, whatever its size.
     pub fn add_file(&mut self, action: Action, path: &str, site: &Site) -> Result<()> {
-        let start = self.size;
+        let fs = self.workspace.fs;
         let mut copy = || {
-            let fs = self.workspace.fs;
             let file = fs.open_file(&site.dir, &site.name, Open::Read)?;
-            let (mut offset, mut part) = (0, Vec::with_capacity(READ_SIZE));
-            loop {
-                part.clear();
-                let read = fs.read(&file, offset, READ_SIZE, &mut part)?;
-                if read == 0 {
-                    return Ok(());
-                }
-                self.append(&part)?;
-                offset += read as u64;
-            }
+            let start = self.size;
+            each_part(fs, &file, 0, u64::MAX, |_, part| self.append(part))?;
+            Ok((start, self.size - start))
         };
-        copy().map_err(|fault: Fault| failed(&fault))?;
-        let entry = Entry::of(action, path, Kind::File);
-        self.record.entries.push(Entry { content: Some((start, self.size - start)), ..entry });
+        let content = copy().map_err(|fault: Fault| failed(&fault))?;
+        self.record.entries.push(Entry { content: Some(content), ..Entry::of(action, path, Kind::File) });
         Ok(())
     }
 
@@ -237,6 +230,14 @@ fn prune(workspace: &Workspace<'_>, dir: &Dir, names: Vec<String>, own: &str, no
     Ok(())
 }
 
+/// The note for a change of which nothing is kept, since it replaces or removes more than backups may hold.
+pub fn too_large(workspace: &Workspace<'_>, bytes: u64) -> Option<String> {
+    let kept = &workspace.policy.backups;
+    let is_too_large = bytes > kept.max_bytes && kept.enabled && workspace.state.is_some();
+    let most = kept.max_bytes;
+    is_too_large.then(|| format!("no backup: what was there had {bytes} bytes, and backups keep at most {most}"))
+}
+
 /// Lets the record of a call go that changed nothing in the end.
 pub fn forget(workspace: &Workspace<'_>) {
     if let (Some(id), Ok(Some(dir))) = (workspace.backup(), directory(workspace)) {
@@ -258,7 +259,7 @@ pub fn ids(workspace: &Workspace<'_>) -> Result<Vec<(String, u64)>> {
 /// A record that is there, open.
 pub struct Saved<'w> {
     workspace: &'w Workspace<'w>,
-    file: File,
+    site: Site,
     /// What it holds.
     pub record: Record,
 }
@@ -284,7 +285,7 @@ impl<'w> Saved<'w> {
             other => other.map_err(|fault| unreadable(&fault))?,
         };
         let record = Self::record(workspace, &file, size).map_err(|fault| unreadable(&fault))?;
-        Ok(record.map(|record| Self { workspace, file, record }))
+        Ok(record.map(|record| Self { workspace, site: Site { dir, name: id.to_owned() }, record }))
     }
 
     fn record(workspace: &Workspace<'_>, file: &File, size: u64) -> FsResult<Option<Record>> {
@@ -297,16 +298,11 @@ impl<'w> Saved<'w> {
     }
 
     /// The old content of one of its entries.
-    pub fn content(&self, entry: &Entry) -> Result<Vec<u8>> {
+    pub fn content(&self, entry: &Entry) -> Result<Content> {
         let (start, size) = entry.content.unwrap_or_default();
-        if size > self.workspace.policy.limits.max_file_bytes {
-            let limit = self.workspace.policy.limits.max_file_bytes;
-            let cause = format!("it had {size} bytes, and files are handled whole up to {limit}");
-            return Err(Error::at(Code::TooLarge, "restore", &entry.path, cause)
-                .hint("the person who runs this can raise `max_file_bytes`"));
-        }
-        let content = range(self.workspace, &self.file, start, size).map_err(|fault| unreadable(&fault))?;
-        if content.len() as u64 != size {
+        let content = Content::stored(self.workspace.fs, self.site.clone(), start, size);
+        let content = content.map_err(|fault| unreadable(&fault))?;
+        if content.size() != size {
             return Err(Error::at(Code::Io, "restore", &entry.path, "its backup is damaged")
                 .hint("another backup may hold the file too"));
         }
@@ -316,14 +312,11 @@ impl<'w> Saved<'w> {
 
 /// The bytes of a range; fewer where the file ends before.
 fn range(workspace: &Workspace<'_>, file: &File, start: u64, size: u64) -> FsResult<Vec<u8>> {
-    let size = usize::try_from(size).map_err(|_| Fault::TooLarge)?;
     let mut bytes = Vec::new();
-    while bytes.len() < size {
-        let asked = (size - bytes.len()).min(READ_SIZE);
-        if workspace.fs.read(file, start.saturating_add(bytes.len() as u64), asked, &mut bytes)? == 0 {
-            break;
-        }
-    }
+    each_part(workspace.fs, file, start, size, |_, part| {
+        bytes.extend_from_slice(part);
+        Ok(())
+    })?;
     Ok(bytes)
 }
 

@@ -35,7 +35,8 @@ impl Journal {
             let body = serde_json::to_string(self).map_err(|cause| Fault::Io(cause.to_string()))?;
             let new = Site { dir: dir.clone(), name: UNFINISHED.to_owned() };
             new.discard(workspace.fs)?;
-            new.create(workspace.fs, format!("{}\n{body}", sha256(body.as_bytes())).as_bytes())?;
+            let text = format!("{}\n{body}", sha256(body.as_bytes()));
+            new.create(workspace.fs, &text.into_bytes().into())?;
             new.rename(workspace.fs, &new.beside(NAME))?;
             workspace.fs.sync_dir(&dir)
         };
@@ -176,6 +177,6 @@ fn state_dir(workspace: &Workspace<'_>, make: bool) -> FsResult<Option<Dir>> {
 fn make_inside(fs: &dyn Filesystem, root: &Dir) -> FsResult<Dir> {
     fs.make_dir(root, INSIDE)?;
     let dir = fs.open_dir(root, INSIDE)?;
-    Site { dir: dir.clone(), name: ".gitignore".to_owned() }.create(fs, b"*\n")?;
+    Site { dir: dir.clone(), name: ".gitignore".to_owned() }.create(fs, &b"*\n".to_vec().into())?;
     Ok(dir)
 }

@@ -12,6 +12,7 @@ use std::rc::Rc;
 pub mod archive;
 pub mod barred;
 pub mod commit;
+pub mod content;
 pub mod history;
 pub mod ignore;
 pub mod journal;

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::fs::content::Content;
 use crate::fs::place::Place;
 use crate::fs::{Dir, Fault, File, Filesystem, FsResult, Kind, Open};
 use crate::workspace::{READ_SIZE, Workspace, hex};
@@ -68,6 +69,11 @@ impl Spot {
 }
 
 impl Site {
+    /// Where a place is.
+    pub fn of(place: &Place) -> Self {
+        Self { dir: place.dir.clone(), name: place.name.clone() }
+    }
+
     /// The name `name` in the same directory.
     pub fn beside(&self, name: &str) -> Self {
         Self { dir: self.dir.clone(), name: name.to_owned() }
@@ -81,10 +87,10 @@ impl Site {
         }
     }
 
-    /// Makes a new file with these bytes, durably.
-    pub fn create(&self, fs: &dyn Filesystem, bytes: &[u8]) -> FsResult<()> {
+    /// Makes a new file with this content, durably.
+    pub fn create(&self, fs: &dyn Filesystem, content: &Content) -> FsResult<()> {
         let file = fs.open_file(&self.dir, &self.name, Open::CreateNew)?;
-        fs.write(&file, 0, bytes)?;
+        content.write(fs, &file, 0)?;
         fs.sync_file(&file)
     }
 
@@ -98,10 +104,10 @@ impl Site {
     }
 
     /// Makes this file's bytes `old` again, in place and durably, if they are not.
-    pub fn restore(&self, fs: &dyn Filesystem, old: &[u8]) -> FsResult<()> {
+    pub fn restore(&self, fs: &dyn Filesystem, old: &Content) -> FsResult<()> {
         let file = fs.open_file(&self.dir, &self.name, Open::Write)?;
-        fs.write(&file, 0, old)?;
-        fs.set_size(&file, old.len() as u64)?;
+        old.write(fs, &file, 0)?;
+        fs.set_size(&file, old.size())?;
         fs.sync_file(&file)
     }
 
@@ -144,7 +150,7 @@ impl Site {
 /// SHA-256 of an open file in hexadecimal, in constant memory.
 pub fn digest(fs: &dyn Filesystem, file: &File) -> FsResult<String> {
     let mut hash = Sha256::new();
-    each_part(fs, file, |_, part| {
+    each_part(fs, file, 0, u64::MAX, |_, part| {
         hash.update(part);
         Ok(())
     })?;
@@ -153,18 +159,26 @@ pub fn digest(fs: &dyn Filesystem, file: &File) -> FsResult<String> {
 
 /// Copies the bytes of one open file to another, in constant memory; how many they were.
 pub fn copy_bytes(fs: &dyn Filesystem, from: &File, to: &File) -> FsResult<u64> {
-    each_part(fs, from, |offset, part| fs.write(to, offset, part))
+    each_part(fs, from, 0, u64::MAX, |offset, part| fs.write(to, offset, part))
 }
 
-fn each_part(fs: &dyn Filesystem, file: &File, mut take: impl FnMut(u64, &[u8]) -> FsResult<()>) -> FsResult<u64> {
-    let (mut offset, mut part) = (0, Vec::with_capacity(READ_SIZE));
+/// Hands over `size` bytes of a file from `start` on, in parts and with how many came before each; how many there were.
+pub fn each_part(
+    fs: &dyn Filesystem,
+    file: &File,
+    start: u64,
+    size: u64,
+    mut take: impl FnMut(u64, &[u8]) -> FsResult<()>,
+) -> FsResult<u64> {
+    let (mut done, mut part) = (0, Vec::with_capacity(READ_SIZE));
     loop {
         part.clear();
-        if fs.read(file, offset, READ_SIZE, &mut part)? == 0 {
-            return Ok(offset);
+        let asked = usize::try_from(size - done).map_or(READ_SIZE, |rest| rest.min(READ_SIZE));
+        if asked == 0 || fs.read(file, start.saturating_add(done), asked, &mut part)? == 0 {
+            return Ok(done);
         }
-        take(offset, &part)?;
-        offset += part.len() as u64;
+        take(done, &part)?;
+        done += part.len() as u64;
     }
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
 use crate::fs::commit::FileChange;
+use crate::fs::content::Content;
 use crate::fs::spot::{Site, Spot};
 use crate::fs::{Dir, Fault, Filesystem, FsResult};
 use crate::workspace::Workspace;
@@ -109,7 +110,7 @@ impl Work<'_> {
     }
 
     /// Takes the step back, from wherever it stopped; `old` is what the file held.
-    pub fn undo(&self, fs: &dyn Filesystem, old: Option<&[u8]>) -> FsResult<()> {
+    pub fn undo(&self, fs: &dyn Filesystem, old: Option<&Content>) -> FsResult<()> {
         if let Some(to) = &self.to {
             self.undo_move(fs, to)?;
         }

@@ -347,9 +347,9 @@ impl<'w> Plan<'w> {
             }
             let Planned { place, old, new, .. } = file;
             if let Some((to, new)) = moved.remove(&index) {
-                return Some(FileChange { place, old, new, to: Some(to) });
+                return Some(FileChange { place, old: old.map(Into::into), new: new.map(Into::into), to: Some(to) });
             }
-            (old != new).then_some(FileChange { place, old, new, to: None })
+            (old != new).then(|| FileChange { place, old: old.map(Into::into), new: new.map(Into::into), to: None })
         };
         self.files.into_iter().enumerate().filter_map(change).collect()
     }
@@ -389,6 +389,7 @@ fn count_lines(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fs::content::Content;
     use crate::fs::memory::MemoryFs;
     use crate::fs::{Dir, Filesystem, Open, Time};
     use crate::policy::Policy;
@@ -430,7 +431,11 @@ mod tests {
         let (results, notes) = (plan.results(), plan.notes.clone());
         let changes = plan.changes().into_iter().map(|change| {
             let to = change.to.map(|to| format!(" > {}", to.path)).unwrap_or_default();
-            let new = change.new.map_or("gone".to_owned(), |new| String::from_utf8_lossy(&new).into_owned());
+            let new = match change.new {
+                Some(Content::Bytes(new)) => String::from_utf8_lossy(&new).into_owned(),
+                Some(Content::Stored(_)) => panic!("a patch is planned in memory"),
+                None => "gone".to_owned(),
+            };
             format!("{}{to}: {new}", change.place.path)
         });
         Ok((results, changes.collect(), notes))
@@ -594,7 +599,7 @@ mod tests {
         let workspace = Workspace::open(&fs, &policy).unwrap();
         let plan = Plan::make(&workspace, &asked(&envelope("*** Update File: w\n@@\n-b\n+c"))).unwrap();
         let expected: Vec<u8> = "\u{feff}a\r\nc\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-        assert_eq!(plan.changes()[0].new.as_deref(), Some(expected.as_slice()));
+        assert!(plan.changes()[0].new == Some(expected.into()));
         fails(files, &envelope("*** Update File: bin\n@@\n-b"), Code::BinaryFile, "cannot patch `bin`: it is not text");
         changes(files, &envelope("*** Delete File: bin"), &["bin: gone"]);
         changes(files, &envelope("*** Update File: bin\n*** Move to: b"), &["bin > b: \u{7f}ELF\0\0"]);

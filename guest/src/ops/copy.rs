@@ -2,6 +2,7 @@
 
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::commit::{FileChange, commit, directories_to_make, make_missing};
+use crate::fs::content::Content;
 use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;
@@ -27,14 +28,12 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
         _ => Survey { files: 1, bytes: stat.size, ..Survey::default() },
     };
     let mut notes = left_out(&survey);
-    let limit = workspace.policy.limits.max_file_bytes;
     match target.stat {
-        Some(there) if stat.size.max(there.size) <= limit => notes.extend(overwrite(workspace, &source, &target)?),
-        _ => {
+        Some(_) => notes.extend(overwrite(workspace, &source, &target)?),
+        None => {
             put(workspace, &source, &target, stat.kind)?;
-            let kind = if target.stat.is_some() { ChangeKind::Modified } else { ChangeKind::Created };
             let size = (stat.kind == Kind::File).then_some(stat.size);
-            workspace.changed(Change { kind, path: target.path.clone(), to: None, size });
+            workspace.changed(Change { kind: ChangeKind::Created, path: target.path.clone(), to: None, size });
         }
     }
     let (files, bytes) = (survey.files - survey.outward, survey.bytes);
@@ -50,10 +49,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
 
 /// Replaces the content of a file that is there; it keeps its mode, as with `cp`.
 fn overwrite(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Vec<String>> {
-    let (new, _) = workspace.read_whole(source, VERB)?;
-    let (old, _) = workspace.read_whole(target, VERB)?;
-    let change = FileChange { place: target.clone(), old: Some(old), new: Some(new), to: None };
-    commit(workspace, VERB, vec![change])
+    let (old, new) = (Some(Content::of(workspace, target, VERB)?), Some(Content::of(workspace, source, VERB)?));
+    commit(workspace, VERB, vec![FileChange { place: target.clone(), old, new, to: None }])
 }
 
 /// Where to copy or move from and to, with what holds for both checked.
@@ -148,25 +145,17 @@ fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) ->
         let dir = make_missing(fs, target, &mut made)?;
         let site = Site { dir, name: target.name.clone() };
         let copy = site.beside(&temporary);
-        let from = Site { dir: source.dir.clone(), name: source.name.clone() };
+        let from = Site::of(source);
         let put = match kind {
             Kind::Directory => {
                 copy_tree(workspace, source, target, &copy).and_then(|()| put_dir(workspace, &copy, &site))
             }
             Kind::Link => fs.symlink(&site.dir, &site.name, &fs.read_link(&from.dir, &from.name)?),
-            Kind::File | Kind::Other => {
-                tree::copy_file(workspace, &from, &copy, &site.beside(&model)).and_then(|_| match target.stat {
-                    Some(_) => copy.rename(fs, &site),
-                    None => copy.move_to_free(fs, &site),
-                })
-            }
+            Kind::File | Kind::Other => tree::copy_file(workspace, &from, &copy, &site.beside(&model))
+                .and_then(|_| copy.move_to_free(fs, &site)),
         };
         put.inspect_err(|_| drop(tree::remove(fs, &copy)))?;
-        fs.sync_dir(&site.dir).inspect_err(|_| {
-            if target.stat.is_none() {
-                drop(tree::remove(fs, &site));
-            }
-        })
+        fs.sync_dir(&site.dir).inspect_err(|_| drop(tree::remove(fs, &site)))
     };
     let done: FsResult<()> = carry_out();
     if done.is_err() {
@@ -180,16 +169,11 @@ fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) ->
     done.map_err(|fault| fault.at(VERB, &target.given))
 }
 
-/// Keeps what the copy makes, and what it overwrites.
+/// Keeps what the copy makes.
 fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) -> Result<()> {
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
     draft.add_made(&directories_to_make(workspace, target))?;
-    if target.stat.is_some_and(|stat| stat.size <= workspace.policy.backups.max_bytes) {
-        let site = Site { dir: target.dir.clone(), name: target.name.clone() };
-        draft.add_file(Action::Modified, &target.path, &site)?;
-        return draft.finish();
-    }
-    let top = Site { dir: source.dir.clone(), name: source.name.clone() };
+    let top = Site::of(source);
     let add = |path: &str, _: &Site, kind: Kind| draft.add(Entry::of(Action::Created, path, kind), None);
     tree::each(workspace.fs, &target.path, top, kind, add, |fault| fault.at(VERB, &source.given))?;
     draft.finish()

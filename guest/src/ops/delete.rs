@@ -74,13 +74,11 @@ fn keep_empty(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
 
 /// Keeps what is at the place, `bytes` in all, so that it can be restored; a note where that is too much.
 fn keep(workspace: &Workspace<'_>, place: &Place, bytes: u64) -> Result<Option<String>> {
-    let most = workspace.policy.backups.max_bytes;
-    if bytes > most {
-        let kept = workspace.policy.backups.enabled && workspace.state.is_some();
-        return Ok(kept.then(|| format!("no backup: it had {bytes} bytes, and backups keep at most {most}")));
+    if let Some(note) = history::too_large(workspace, bytes) {
+        return Ok(Some(note));
     }
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(None) };
-    let top = Site { dir: place.dir.clone(), name: place.name.clone() };
+    let top = Site::of(place);
     let kind = place.stat.map_or(Kind::File, |stat| stat.kind);
     let add = |path: &str, site: &Site, kind: Kind| match kind {
         Kind::File => draft.add_file(Action::Deleted, path, site),
@@ -96,7 +94,7 @@ fn keep(workspace: &Workspace<'_>, place: &Place, bytes: u64) -> Result<Option<S
 /// Takes what is at the place out of sight at once, then removes it; after a crash a later call removes the rest.
 fn take_away(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
     let fs = workspace.fs;
-    let site = Site { dir: place.dir.clone(), name: place.name.clone() };
+    let site = Site::of(place);
     let aside = site.beside(&temporary_name(fs));
     let debris = vec![Spot::of(workspace, place).beside(&aside.name)];
     Journal { debris, ..Journal::default() }.write(workspace)?;

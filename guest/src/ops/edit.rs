@@ -65,7 +65,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
         result.notes.push(format!("`lines` has the first {MAX_RANGES} of {} ranges", lines.len()));
     }
     if !args.dry_run && old != new {
-        let change = FileChange { place, old: Some(old), new: Some(new), to: None };
+        let change = FileChange { place, old: Some(old.into()), new: Some(new.into()), to: None };
         result.notes.extend(commit(workspace, VERB, vec![change])?);
         result.backup = workspace.backup();
     }

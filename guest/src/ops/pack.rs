@@ -41,7 +41,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Pack) -> Result<response::
     };
     let old = target.stat.map(|_| workspace.read_whole(&target, VERB)).transpose()?.map(|(bytes, _)| bytes);
     if old.as_ref() != Some(&archive) {
-        let change = FileChange { place: target.clone(), old, new: Some(archive), to: None };
+        let change =
+            FileChange { place: target.clone(), old: old.map(Into::into), new: Some(archive.into()), to: None };
         result.notes.extend(commit(workspace, VERB, vec![change])?);
         result.backup = workspace.backup();
     }

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::fs::commit::{FileChange, commit, directories_to_make, make_missing};
+use crate::fs::content::Content;
 use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::place::Place;
 use crate::fs::spot::Site;
@@ -32,10 +33,9 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
 
 /// Moves a file so that a crash leaves it at one name or the other.
 fn move_file(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Vec<String>> {
-    let (bytes, _) = workspace.read_whole(source, VERB)?;
-    let change =
-        FileChange { place: source.clone(), old: Some(bytes.clone()), new: Some(bytes), to: Some(target.clone()) };
-    commit(workspace, VERB, vec![change])
+    let content = Content::of(workspace, source, VERB)?;
+    let (old, new) = (Some(content.clone()), Some(content));
+    commit(workspace, VERB, vec![FileChange { place: source.clone(), old, new, to: Some(target.clone()) }])
 }
 
 fn move_dir(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<(u64, u64)> {
@@ -51,7 +51,7 @@ fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<()>
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
     draft.add_made(&directories_to_make(workspace, target))?;
     if target.stat.is_some_and(|stat| stat.size <= workspace.policy.backups.max_bytes) {
-        let site = Site { dir: target.dir.clone(), name: target.name.clone() };
+        let site = Site::of(target);
         draft.add_file(Action::Deleted, &target.path, &site)?;
     }
     let kind = source.stat.map_or(Kind::File, |stat| stat.kind);
@@ -66,7 +66,7 @@ fn rename(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<(
     keep(workspace, source, target)?;
     let put = || {
         let to = Site { dir: make_missing(fs, target, &mut Vec::new())?, name: target.name.clone() };
-        let from = Site { dir: source.dir.clone(), name: source.name.clone() };
+        let from = Site::of(source);
         let is_dir = source.stat.is_some_and(|stat| stat.kind == Kind::Directory);
         match (is_dir, target.stat) {
             (false, None) => from.move_to_free(fs, &to)?,

@@ -3,13 +3,14 @@
 
 use crate::error::{Code, Error, Result};
 use crate::fs::commit::{FileChange, commit_beside, make_missing};
+use crate::fs::content::Content;
 use crate::fs::history::{self, Action, Entry, Saved};
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
 use crate::fs::{Fault, Kind};
 use crate::request;
 use crate::response::{self, Change, ChangeKind};
-use crate::workspace::{Workspace, etag};
+use crate::workspace::{Workspace, etag_of};
 
 const VERB: &str = "restore";
 /// Records that one call leaves at most: a move, and what comes back with it.
@@ -209,14 +210,14 @@ impl<'w> Undo<'w> {
         Ok(())
     }
 
-    fn current(&self, place: &Place) -> Result<Option<Vec<u8>>> {
-        place.stat.map(|_| self.workspace.read_whole(place, VERB)).transpose().map(|read| read.map(|(bytes, _)| bytes))
+    fn current(&self, place: &Place) -> Result<Option<Content>> {
+        place.stat.map(|_| Content::of(self.workspace, place, VERB)).transpose()
     }
 
     /// What was changed since by someone else stays, unless the caller says otherwise.
-    fn check_unchanged(&self, entry: &Entry, place: &Place, now: &[u8]) -> Result<()> {
+    fn check_unchanged(&self, entry: &Entry, place: &Place, now: &Content) -> Result<()> {
         let is_as_left = match (&entry.after, entry.action) {
-            (Some(after), _) => *after == etag(now),
+            (Some(after), _) => *after == etag_of(&now.sha256()),
             // Where something stood in place of what was deleted, it is someone else's.
             (None, Action::Deleted) => false,
             (None, _) => true,

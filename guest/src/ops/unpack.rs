@@ -147,7 +147,7 @@ impl<'w> Plan<'w> {
             return Ok(());
         }
         self.executable += u64::from(member.is_executable && old.is_none());
-        self.changes.push(FileChange { place, old, new: Some(new), to: None });
+        self.changes.push(FileChange { place, old: old.map(Into::into), new: Some(new.into()), to: None });
         Ok(())
     }
 

@@ -40,7 +40,11 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response:
         notes: Vec::new(),
     };
     if old.as_deref() != Some(new.as_slice()) {
-        result.notes = commit(workspace, VERB, vec![FileChange { place, old, new: Some(new), to: None }])?;
+        result.notes = commit(
+            workspace,
+            VERB,
+            vec![FileChange { place, old: old.map(Into::into), new: Some(new.into()), to: None }],
+        )?;
         result.backup = workspace.backup();
     }
     Ok(result)

@@ -1,0 +1,116 @@
+//! What a file holds: in memory, or where it lies, so that no change has to hold
+//! what it only moves from one place to another.
+
+use sha2::{Digest, Sha256};
+
+use crate::error::Result;
+use crate::fs::place::Place;
+use crate::fs::spot::{Site, each_part};
+use crate::fs::{Fault, File, Filesystem, FsResult, Kind, Open};
+use crate::workspace::{Workspace, hex, sha256};
+
+/// What a file holds, or is to hold.
+#[derive(Clone)]
+pub enum Content {
+    /// In memory.
+    Bytes(Vec<u8>),
+    /// In a file, read again wherever it is needed.
+    Stored(Stored),
+}
+
+/// A range of a file.
+#[derive(Clone)]
+pub struct Stored {
+    site: Site,
+    start: u64,
+    size: u64,
+    sha256: String,
+}
+
+impl From<Vec<u8>> for Content {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(bytes)
+    }
+}
+
+impl PartialEq for Content {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Bytes(these), Self::Bytes(those)) => these == those,
+            _ => self.size() == other.size() && self.sha256() == other.sha256(),
+        }
+    }
+}
+
+impl Content {
+    /// All of the regular file at `place`.
+    pub fn of(workspace: &Workspace<'_>, place: &Place, verb: &str) -> Result<Self> {
+        match place.existing(workspace, verb)?.kind {
+            Kind::File => {
+                Self::stored(workspace.fs, Site::of(place), 0, u64::MAX).map_err(|fault| fault.at(verb, &place.given))
+            }
+            kind => Err(place.not_a_file(verb, kind)),
+        }
+    }
+
+    /// `size` bytes from `start` of the regular file at `site`; fewer where it ends before.
+    pub fn stored(fs: &dyn Filesystem, site: Site, start: u64, size: u64) -> FsResult<Self> {
+        let file = fs.open_file(&site.dir, &site.name, Open::Read)?;
+        let mut hash = Sha256::new();
+        let size = each_part(fs, &file, start, size, |_, part| {
+            hash.update(part);
+            Ok(())
+        })?;
+        Ok(Self::Stored(Stored { site, start, size, sha256: hex(&hash.finalize()) }))
+    }
+
+    /// How many bytes it has.
+    pub fn size(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Stored(stored) => stored.size,
+        }
+    }
+
+    /// Its SHA-256 in hexadecimal.
+    pub fn sha256(&self) -> String {
+        match self {
+            Self::Bytes(bytes) => sha256(bytes),
+            Self::Stored(stored) => stored.sha256.clone(),
+        }
+    }
+
+    /// Writes it to an open file, from `offset` on. Fails where it is no longer what it was.
+    pub fn write(&self, fs: &dyn Filesystem, to: &File, offset: u64) -> FsResult<()> {
+        match self {
+            Self::Bytes(bytes) => fs.write(to, offset, bytes),
+            Self::Stored(stored) => stored.each_part(fs, |at, part| fs.write(to, offset + at, part)),
+        }
+    }
+
+    /// The same in memory.
+    pub fn held(&self, fs: &dyn Filesystem) -> FsResult<Self> {
+        let Self::Stored(stored) = self else { return Ok(self.clone()) };
+        let mut bytes = Vec::new();
+        stored.each_part(fs, |_, part| {
+            bytes.extend_from_slice(part);
+            Ok(())
+        })?;
+        Ok(Self::Bytes(bytes))
+    }
+}
+
+impl Stored {
+    fn each_part(&self, fs: &dyn Filesystem, mut take: impl FnMut(u64, &[u8]) -> FsResult<()>) -> FsResult<()> {
+        let file = fs.open_file(&self.site.dir, &self.site.name, Open::Read)?;
+        let mut hash = Sha256::new();
+        each_part(fs, &file, self.start, self.size, |at, part| {
+            hash.update(part);
+            take(at, part)
+        })?;
+        match hex(&hash.finalize()) == self.sha256 {
+            true => Ok(()),
+            false => Err(Fault::Io("it was changed while it was copied".to_owned())),
+        }
+    }
+}
