@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use globset::GlobSet;
+pub use options::{Hidden, Options, Start};
 
 use crate::error::Result;
 use crate::fs::ignore::{Rules, Secrets};
@@ -17,6 +17,8 @@ use crate::fs::{Dir, DirEntry, Kind, Listing};
 use crate::response::Skipped;
 use crate::workspace::Workspace;
 
+mod options;
+
 /// Where a workspace keeps its own state if the host has no other place for it: no walk shows it.
 const STATE_NAME: &str = ".paddock";
 /// Shown with ignored entries only, hidden or not: it is what git has, not what the workspace has.
@@ -24,80 +26,20 @@ const GIT_NAME: &str = ".git";
 /// Entries between two looks at the clock.
 const ENTRIES_PER_CLOCK: u64 = 256;
 
-/// What a walk shows.
-#[derive(Clone, Default)]
-pub struct Options {
-    /// Entries whose name starts with a dot.
-    pub hidden: Hidden,
-    /// Show what ignore rules exclude, and `.git`.
-    pub include_ignored: bool,
-    /// Levels to descend; none is as deep as it goes.
-    pub max_depth: Option<u32>,
-    /// What is left out, by paths below the top; directories with all that is in them.
-    pub exclude: GlobSet,
-    /// Names of the only entries to look at on the first levels.
-    pub prefix: Vec<String>,
-    /// Where to begin; none is at the top.
-    pub start: Option<Start>,
-}
-
-/// Which names that start with a dot are shown.
-#[derive(Clone, Default)]
-pub enum Hidden {
-    /// None.
-    #[default]
-    Skip,
-    /// All.
-    Show,
-    /// Those that match.
-    Only(GlobSet),
-}
-
-impl Hidden {
-    /// All or none.
-    pub fn from_flag(include: bool) -> Self {
-        if include { Self::Show } else { Self::Skip }
-    }
-
-    fn shows(&self, name: &str) -> bool {
-        match self {
-            _ if !name.starts_with('.') => true,
-            Self::Skip => false,
-            Self::Show => true,
-            Self::Only(names) => names.is_match(name),
-        }
-    }
-}
-
-/// A place in the order of a walk. Nothing has to exist there.
-#[derive(Clone, Debug)]
-pub struct Start {
-    /// A path relative to the top of the walk.
-    pub path: String,
-    /// Whether what is there comes first; else only what follows it.
-    pub inclusive: bool,
-}
-
-/// One entry.
-pub struct Entry {
+/// One entry, as long as the walk stands at it.
+pub struct Entry<'a> {
     /// The directory that holds it.
-    pub dir: Dir,
+    pub dir: &'a Dir,
     /// Its name there.
-    pub name: String,
+    pub name: &'a str,
     /// What it is.
     pub kind: Kind,
     /// Its path as results show it.
-    pub path: String,
+    pub path: &'a str,
+    /// Its path relative to the top of the walk.
+    pub below: &'a str,
     /// Levels below the top of the walk: 1 for an entry of the top itself.
     pub depth: u32,
-    base: usize,
-}
-
-impl Entry {
-    /// Its path relative to the top of the walk.
-    pub fn below(&self) -> &str {
-        self.path.get(self.base..).unwrap_or_default()
-    }
 }
 
 /// The order of a walk, for two paths relative to its top.
@@ -121,15 +63,15 @@ pub struct Walk<'w> {
     rules: Option<Rules>,
     secrets: Secrets,
     frames: Vec<Frame>,
-    /// Path of the top as results show it, with a `/` unless empty.
-    base: String,
-    /// The directory of the last frame relative to the top, each name followed by `/`.
+    /// Path of the entry where the walk stands, as results show it; of the top, with a `/` unless empty, before the first.
     path: String,
-    /// Last entry looked at, relative to the top; empty before the first.
-    position: String,
-    /// The directory to list before going on, and the component of the start in it.
-    pending: Option<(Dir, String, Option<usize>)>,
+    /// How much of it is that of the top.
+    base: usize,
+    /// The entry is a directory to list before going on.
+    pending: Option<Below>,
     looked_at: u64,
+    /// Whether any entry was looked at that was not passed on the way to the start.
+    has_begun: bool,
     has_descended: bool,
     is_root: bool,
 }
@@ -140,7 +82,15 @@ struct Frame {
     entries: Rc<Vec<DirEntry>>,
     /// The next entry.
     next: usize,
+    /// How much of the path of each entry is that of the directory.
+    above: usize,
     /// Which component of the start is among the entries.
+    start: Option<usize>,
+}
+
+/// What is below a directory: the component of the start, if it is in there.
+#[derive(Clone, Copy)]
+struct Below {
     start: Option<usize>,
 }
 
@@ -165,11 +115,11 @@ impl<'w> Walk<'w> {
             rules: (!options.include_ignored).then(Rules::default),
             secrets: place.secrets.clone(),
             frames: Vec::new(),
-            base: place.base(),
-            path: String::new(),
-            position: options.start.as_ref().map(|start| start.path.clone()).unwrap_or_default(),
+            path: place.base(),
+            base: place.base().len(),
             pending: None,
             looked_at: 0,
+            has_begun: false,
             has_descended: false,
             is_root: place.is_root(),
             options: Rc::new(options),
@@ -187,7 +137,61 @@ impl<'w> Walk<'w> {
 
     /// Where the walk is: everything up to this path, relative to its top, has been looked at.
     pub fn reached(&self) -> &str {
-        &self.position
+        match &self.options.start {
+            Some(start) if !self.has_begun => &start.path,
+            _ => self.path.get(self.base..).unwrap_or_default().trim_end_matches('/'),
+        }
+    }
+
+    /// Goes on to the next entry.
+    pub fn next(&mut self) -> Option<Entry<'_>> {
+        if self.advance() { self.entry() } else { None }
+    }
+
+    /// The entry where the walk stands.
+    pub fn entry(&self) -> Option<Entry<'_>> {
+        let frame = self.frames.last()?;
+        let DirEntry { name, kind } = frame.entry()?;
+        let below = self.path.get(self.base..).unwrap_or_default();
+        Some(Entry { dir: &frame.dir, name, kind: *kind, path: &self.path, below, depth: self.depth() })
+    }
+
+    /// Goes on to the next entry; false where there is none.
+    pub fn advance(&mut self) -> bool {
+        loop {
+            if let Some(below) = self.pending.take() {
+                self.descend(below);
+            }
+            let Some(frame) = self.frames.last_mut() else { return false };
+            if frame.next == frame.entries.len() {
+                self.ascend();
+                continue;
+            }
+            frame.next += 1;
+            let (passed, start) = self.passed();
+            // What leads to the start is no progress: to go on from there would be to go back.
+            if !passed {
+                if self.is_over() {
+                    self.stopped = true;
+                    self.frames.clear();
+                    return false;
+                }
+                self.has_begun = true;
+            }
+            let Some(kind) = self.stand() else { return false };
+            if let Some(reason) = self.left_out(kind) {
+                if !passed {
+                    self.count(reason);
+                }
+                continue;
+            }
+            if kind == Kind::Directory && self.goes_deeper() {
+                self.pending = Some(Below { start });
+            }
+            if !passed {
+                return true;
+            }
+        }
     }
 
     /// Rules of the directories above `place`.
@@ -221,30 +225,33 @@ impl<'w> Walk<'w> {
             self.skipped.unreadable += listing.unreadable;
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        self.frames.push(Frame { dir, entries: Rc::new(entries), next: 0, start });
+        self.frames.push(Frame { dir, entries: Rc::new(entries), next: 0, above: self.path.len(), start });
     }
 
     fn start_name(&self, component: Option<usize>) -> Option<&str> {
         self.options.start.as_ref()?.path.split('/').nth(component?)
     }
 
-    /// Lists the directory that the last entry was.
-    fn descend(&mut self, dir: &Dir, name: &str, start: Option<usize>) {
+    /// Lists the directory where the walk stands.
+    fn descend(&mut self, below: Below) {
+        let Some((name, above)) = self.frames.last().and_then(|frame| Some((frame.entry()?.name.clone(), &frame.dir)))
+        else {
+            return;
+        };
         let fs = self.workspace.fs;
         self.has_descended = true;
-        let opened = fs.open_dir(dir, name).and_then(|dir| Ok((fs.list(&dir)?, dir)));
+        let opened = fs.open_dir(above, &name).and_then(|dir| Ok((fs.list(&dir)?, dir)));
         let Ok((listing, dir)) = opened else {
             self.skipped.unreadable += 1;
             return;
         };
-        if self.secrets.enter_listed(name, &dir, fs, &listing.entries).is_err() {
+        if self.secrets.enter_listed(&name, &dir, fs, &listing.entries).is_err() {
             self.skipped.denied += 1;
             return;
         }
-        self.enter_rules(name, &dir, &listing.entries);
-        self.path.push_str(name);
+        self.enter_rules(&name, &dir, &listing.entries);
         self.path.push('/');
-        self.push(dir, listing, start);
+        self.push(dir, listing, below.start);
     }
 
     fn ascend(&mut self) {
@@ -256,8 +263,19 @@ impl<'w> Walk<'w> {
         if let Some(rules) = &mut self.rules {
             rules.leave();
         }
-        self.path.pop();
-        self.path.truncate(self.path.rfind('/').map_or(0, |slash| slash + 1));
+    }
+
+    /// Makes the path that of the entry where the walk stands now, and says what that is.
+    fn stand(&mut self) -> Option<Kind> {
+        let frame = self.frames.last()?;
+        let entry = frame.entry()?;
+        self.path.truncate(frame.above);
+        self.path.push_str(&entry.name);
+        Some(entry.kind)
+    }
+
+    fn depth(&self) -> u32 {
+        u32::try_from(self.frames.len()).unwrap_or(u32::MAX)
     }
 
     fn is_over(&mut self) -> bool {
@@ -272,12 +290,12 @@ impl<'w> Walk<'w> {
         (has_descended && self.looked_at > 1) || self.looked_at.is_multiple_of(ENTRIES_PER_CLOCK)
     }
 
-    /// How an entry stands to the start: whether it was shown before, and the component of the start below it.
-    fn passed(&mut self, name: &str) -> (bool, Option<usize>) {
+    /// How the entry stands to the start: whether it was shown before, and the component of the start below it.
+    fn passed(&mut self) -> (bool, Option<usize>) {
         let Some(frame) = self.frames.last_mut() else { return (false, None) };
         let (Some(component), Some(start)) = (frame.start.take(), &self.options.start) else { return (false, None) };
         let mut rest = start.path.split('/').skip(component);
-        if rest.next() != Some(name) {
+        if rest.next() != frame.entry().map(|entry| entry.name.as_str()) {
             return (false, None);
         }
         match rest.next() {
@@ -286,7 +304,9 @@ impl<'w> Walk<'w> {
         }
     }
 
-    fn left_out(&self, name: &str, kind: Kind) -> Option<Reason> {
+    /// Why the entry where the walk stands is not shown.
+    fn left_out(&self, kind: Kind) -> Option<Reason> {
+        let name = self.frames.last()?.entry()?.name.as_str();
         let own_state = self.is_root && self.frames.len() == 1 && name == STATE_NAME;
         if own_state || is_temporary(name) {
             return Some(Reason::Own);
@@ -297,8 +317,8 @@ impl<'w> Walk<'w> {
         if !self.options.hidden.shows(name) {
             return Some(Reason::Hidden);
         }
-        // `position` is the path of the entry that is looked at.
-        if !self.options.exclude.is_empty() && self.options.exclude.is_match(&self.position) {
+        let below = || self.path.get(self.base..).unwrap_or_default();
+        if !self.options.exclude.is_empty() && self.options.exclude.is_match(below()) {
             return Some(Reason::Own);
         }
         let rules = self.rules.as_ref()?;
@@ -316,7 +336,7 @@ impl<'w> Walk<'w> {
 
     /// Whether the directory just looked at is to be listed; one that is too deep is counted.
     fn goes_deeper(&mut self) -> bool {
-        let depth = u32::try_from(self.frames.len()).unwrap_or(u32::MAX);
+        let depth = self.depth();
         let allowed = depth < self.workspace.policy.limits.max_depth;
         if depth < self.max_depth && !allowed {
             self.skipped.unreadable += 1;
@@ -325,46 +345,9 @@ impl<'w> Walk<'w> {
     }
 }
 
-impl Iterator for Walk<'_> {
-    type Item = Entry;
-
-    fn next(&mut self) -> Option<Entry> {
-        loop {
-            if let Some((dir, name, start)) = self.pending.take() {
-                self.descend(&dir, &name, start);
-            }
-            let frame = self.frames.last_mut()?;
-            let Some(DirEntry { name, kind }) = frame.entries.get(frame.next).cloned() else {
-                self.ascend();
-                continue;
-            };
-            frame.next += 1;
-            let dir = frame.dir.clone();
-            let (passed, start) = self.passed(&name);
-            // What leads to the start is no progress: to go on from there would be to go back.
-            if !passed {
-                if self.is_over() {
-                    self.stopped = true;
-                    self.frames.clear();
-                    return None;
-                }
-                self.position.clone_from(&self.path);
-                self.position.push_str(&name);
-            }
-            if let Some(reason) = self.left_out(&name, kind) {
-                if !passed {
-                    self.count(reason);
-                }
-                continue;
-            }
-            if kind == Kind::Directory && self.goes_deeper() {
-                self.pending = Some((dir.clone(), name.clone(), start));
-            }
-            if !passed {
-                let path = [self.base.as_str(), &self.position].concat();
-                let depth = u32::try_from(self.frames.len()).unwrap_or(u32::MAX);
-                return Some(Entry { dir, name, kind, path, depth, base: self.base.len() });
-            }
-        }
+impl Frame {
+    /// The entry that was gone to last.
+    fn entry(&self) -> Option<&DirEntry> {
+        self.entries.get(self.next.checked_sub(1)?)
     }
 }

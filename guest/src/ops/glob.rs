@@ -72,8 +72,8 @@ fn by_path(walk: &mut Walk<'_>, find: &Find<'_>, size: usize) -> (Vec<String>, O
             return (paths, Some(Position::After(last)));
         }
         last.clear();
-        last.push_str(entry.below());
-        paths.push(entry.path);
+        last.push_str(entry.below);
+        paths.push(entry.path.to_owned());
         skipped = walk.skipped;
     }
     let end = walk.stopped.then(|| Position::After(walk.reached().to_owned()));
@@ -87,8 +87,8 @@ fn by_time(
     mut page: Page<String>,
 ) -> Result<(Vec<String>, Option<Position>)> {
     while let Some(entry) = next_match(walk, find) {
-        let modified = workspace.fs.stat(&entry.dir, &entry.name).ok().and_then(|stat| stat.modified);
-        page.push(Rank::by_time(modified, entry.below()), entry.path);
+        let modified = workspace.fs.stat(entry.dir, entry.name).ok().and_then(|stat| stat.modified);
+        page.push(Rank::by_time(modified, entry.below), entry.path.to_owned());
     }
     if walk.stopped {
         return Err(too_many("modified", "path"));
@@ -103,16 +103,16 @@ pub(super) fn too_many(sort: &str, other: &str) -> Error {
         .hint(format!("name a directory further down, or pass `sort: {other}`, which goes on page by page"))
 }
 
-fn next_match(walk: &mut Walk<'_>, find: &Find<'_>) -> Option<Entry> {
+fn next_match<'a>(walk: &'a mut Walk<'_>, find: &Find<'_>) -> Option<Entry<'a>> {
     loop {
         let entry = walk.next()?;
-        if (entry.kind == Kind::Directory && !find.directories) || !find.glob.matches(entry.below()) {
+        if (entry.kind == Kind::Directory && !find.directories) || !find.glob.matches(entry.below) {
             continue;
         }
         match entry.kind {
             Kind::Link => walk.skipped.links += 1,
             Kind::Other => walk.skipped.special += 1,
-            Kind::File | Kind::Directory => return Some(entry),
+            Kind::File | Kind::Directory => return walk.entry(),
         }
     }
 }

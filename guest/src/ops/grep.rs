@@ -113,14 +113,15 @@ impl<'w> Search<'w> {
     fn advance(&mut self, most: usize) {
         let Some(hunt) = self.hunt.as_mut().filter(|_| !self.is_over) else { return };
         for _ in 0..most {
-            let Some(entry) = hunt.next() else {
+            if !hunt.advance() {
                 self.is_over = true;
                 break;
-            };
-            let end = self.files.one_of_many(&entry.dir, &entry.name, &entry.path, hunt.within(&entry));
+            }
+            let Some(entry) = hunt.walk.entry() else { break };
+            let end = self.files.one_of_many(entry.dir, entry.name, entry.path, hunt.within(&entry));
             if let End::Page(within) = end {
                 self.is_over = true;
-                self.end = Some(Position { path: entry.below().to_owned(), within: Some(within) });
+                self.end = Some(Position { path: entry.below.to_owned(), within: Some(within) });
                 return;
             }
             if self.files.is_clock_due() && self.workspace.out_of_time() {
@@ -169,33 +170,36 @@ impl<'w> Hunt<'w> {
     /// Goes past the next files, which have been searched, however long it takes.
     fn pass(&mut self, files: usize) {
         self.walk.is_patient = true;
-        self.take(files).for_each(drop);
+        for _ in 0..files {
+            self.advance();
+        }
         self.walk.is_patient = false;
     }
 
     /// Where in a file the search begins.
-    fn within(&self, entry: &Entry) -> Within {
-        let here = self.within.as_ref().filter(|(path, _)| path == entry.below());
+    fn within(&self, entry: &Entry<'_>) -> Within {
+        let here = self.within.as_ref().filter(|(path, _)| path == entry.below);
         here.map(|(_, within)| *within).unwrap_or_default()
     }
-}
-
-impl Iterator for Hunt<'_> {
-    type Item = Entry;
 
     /// The next file to search.
-    fn next(&mut self) -> Option<Entry> {
-        loop {
-            let entry = self.walk.next()?;
-            if self.glob.as_ref().is_some_and(|glob| !glob.matches(entry.below())) {
+    fn next(&mut self) -> Option<Entry<'_>> {
+        if self.advance() { self.walk.entry() } else { None }
+    }
+
+    /// Goes on to the next file to search; false where there is none.
+    fn advance(&mut self) -> bool {
+        while let Some(entry) = self.walk.next() {
+            if self.glob.as_ref().is_some_and(|glob| !glob.matches(entry.below)) {
                 continue;
             }
             match entry.kind {
-                Kind::File => return Some(entry),
+                Kind::File => return true,
                 Kind::Directory => {}
                 Kind::Link => self.walk.skipped.links += 1,
                 Kind::Other => self.walk.skipped.special += 1,
             }
         }
+        false
     }
 }

@@ -122,18 +122,18 @@ impl Listing<'_> {
     fn by_name(&mut self, size: usize, told: Option<Option<Sums>>) -> (Vec<Entry>, Option<Position>) {
         let mut entries: Vec<Entry> = Vec::new();
         let (mut last, mut skipped, mut more) = (String::new(), self.walk.skipped, false);
-        while let Some(entry) = self.next_match() {
+        while let Some(entry) = next_match(&mut self.walk, self.glob.as_ref()) {
             let is_full = entries.len() == size;
             more |= is_full;
             if is_full && (told.is_some() || self.totals.known.is_none()) {
                 break;
             }
-            let stat = self.stat(&entry);
+            let stat = self.workspace.fs.stat(entry.dir, entry.name).ok();
             self.totals.add(entry.kind, stat.as_ref());
             if !is_full {
                 last.clear();
-                last.push_str(entry.below());
-                entries.push(shown(entry, stat));
+                last.push_str(entry.below);
+                entries.push(shown(&entry, stat));
                 skipped = self.walk.skipped;
             }
         }
@@ -156,20 +156,20 @@ impl Listing<'_> {
     }
 
     fn by_rank(&mut self, sort: ListSort, mut page: Page<Entry>) -> Result<(Vec<Entry>, Option<Position>)> {
-        while let Some(entry) = self.next_match() {
-            let stat = self.stat(&entry);
+        while let Some(entry) = next_match(&mut self.walk, self.glob.as_ref()) {
+            let stat = self.workspace.fs.stat(entry.dir, entry.name).ok();
             self.totals.add(entry.kind, stat.as_ref());
             let rank = match sort {
-                ListSort::Modified => Rank::by_time(stat.and_then(|stat| stat.modified), entry.below()),
+                ListSort::Modified => Rank::by_time(stat.and_then(|stat| stat.modified), entry.below),
                 ListSort::Breadth => {
-                    Rank { key: Some((u64::from(u32::MAX - entry.depth), 0)), path: entry.below().to_owned() }
+                    Rank { key: Some((u64::from(u32::MAX - entry.depth), 0)), path: entry.below.to_owned() }
                 }
                 ListSort::Size | ListSort::Name => {
                     let size = stat.filter(|_| entry.kind == Kind::File).map(|stat| (stat.size, 0));
-                    Rank { key: size, path: entry.below().to_owned() }
+                    Rank { key: size, path: entry.below.to_owned() }
                 }
             };
-            page.push(rank, shown(entry, stat));
+            page.push(rank, shown(&entry, stat));
         }
         if self.walk.stopped {
             let name = match sort {
@@ -182,20 +182,20 @@ impl Listing<'_> {
         let (entries, end) = page.finish();
         Ok((entries, end.map(|rank| Position { path: String::new(), rank: Some(rank), totals: None })))
     }
-
-    fn next_match(&mut self) -> Option<walk::Entry> {
-        let Self { walk, glob, .. } = self;
-        walk.find(|entry| glob.as_ref().is_none_or(|glob| glob.matches(entry.below())))
-    }
-
-    fn stat(&self, entry: &walk::Entry) -> Option<Stat> {
-        self.workspace.fs.stat(&entry.dir, &entry.name).ok()
-    }
 }
 
-fn shown(entry: walk::Entry, stat: Option<Stat>) -> Entry {
+fn next_match<'a>(walk: &'a mut Walk<'_>, glob: Option<&Glob>) -> Option<walk::Entry<'a>> {
+    while walk.advance() {
+        if glob.is_none_or(|glob| walk.entry().is_some_and(|entry| glob.matches(entry.below))) {
+            return walk.entry();
+        }
+    }
+    None
+}
+
+fn shown(entry: &walk::Entry<'_>, stat: Option<Stat>) -> Entry {
     Entry {
-        path: entry.path,
+        path: entry.path.to_owned(),
         kind: entry.kind,
         size: stat.filter(|_| entry.kind == Kind::File).map(|stat| stat.size),
         modified: stat.and_then(|stat| stat.modified).and_then(time::rfc3339_seconds),

@@ -126,11 +126,14 @@ impl<'w> Plan<'w> {
         let dir = place.open_dir(self.workspace, VERB)?;
         let options = Options { hidden: Hidden::Show, include_ignored: true, ..Options::default() };
         let mut walk = Walk::new(self.workspace, place, &dir, options, VERB)?;
-        for entry in walk.by_ref() {
+        while let Some(entry) = walk.next() {
             match entry.kind {
-                Kind::Directory => drop(self.add(entry.path, None, None)?),
+                Kind::Directory => drop(self.add(entry.path.to_owned(), None, None)?),
                 Kind::File if entry.path == self.target.path => self.left_out.own += 1,
-                Kind::File => self.file(entry.path, Site { dir: entry.dir, name: entry.name })?,
+                Kind::File => {
+                    let site = Site { dir: entry.dir.clone(), name: entry.name.to_owned() };
+                    self.file(entry.path.to_owned(), site)?;
+                }
                 Kind::Link => self.left_out.links += 1,
                 Kind::Other => self.left_out.special += 1,
             }

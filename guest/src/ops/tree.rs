@@ -30,8 +30,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
     let mut levels = Levels::new(page::size(args.limit));
     while let Some(entry) = walk.next() {
         if levels.has_room(entry.depth) {
-            let size = (entry.kind == Kind::File).then(|| workspace.fs.stat(&entry.dir, &entry.name));
-            levels.push(entry, size.and_then(|stat| Some(stat.ok()?.size)));
+            let size = (entry.kind == Kind::File).then(|| workspace.fs.stat(entry.dir, entry.name));
+            levels.push(&entry, size.and_then(|stat| Some(stat.ok()?.size)));
             walk.max_depth = walk.max_depth.min(levels.cut());
         }
     }
@@ -77,15 +77,15 @@ impl Levels {
         has_room
     }
 
-    fn push(&mut self, entry: walk::Entry, size: Option<u64>) {
+    fn push(&mut self, entry: &walk::Entry<'_>, size: Option<u64>) {
         let depth = usize::try_from(entry.depth).unwrap_or(usize::MAX);
         // The entry's parent came before it, so that at most one level is new.
         if self.levels.len() < depth {
             self.levels.push(Vec::new());
         }
-        let path = entry.below().to_owned();
         if let Some(leaves) = self.levels.get_mut(depth.saturating_sub(1)) {
-            leaves.push(Leaf { name: entry.name, path, depth: entry.depth, kind: entry.kind, size });
+            let (name, path) = (entry.name.to_owned(), entry.below.to_owned());
+            leaves.push(Leaf { name, path, depth: entry.depth, kind: entry.kind, size });
         }
     }
 

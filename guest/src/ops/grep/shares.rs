@@ -84,7 +84,7 @@ impl<'w> Lead<'w> {
         while files < most
             && let Some(entry) = hunt.next()
         {
-            share.push_str(entry.below());
+            share.push_str(entry.below);
             share.push(PATH_END);
             files += 1;
         }

@@ -1,0 +1,57 @@
+//! What a walk shows, and where it begins.
+
+use globset::GlobSet;
+
+/// What a walk shows.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// Entries whose name starts with a dot.
+    pub hidden: Hidden,
+    /// Show what ignore rules exclude, and `.git`.
+    pub include_ignored: bool,
+    /// Levels to descend; none is as deep as it goes.
+    pub max_depth: Option<u32>,
+    /// What is left out, by paths below the top; directories with all that is in them.
+    pub exclude: GlobSet,
+    /// Names of the only entries to look at on the first levels.
+    pub prefix: Vec<String>,
+    /// Where to begin; none is at the top.
+    pub start: Option<Start>,
+}
+
+/// Which names that start with a dot are shown.
+#[derive(Clone, Default)]
+pub enum Hidden {
+    /// None.
+    #[default]
+    Skip,
+    /// All.
+    Show,
+    /// Those that match.
+    Only(GlobSet),
+}
+
+impl Hidden {
+    /// All or none.
+    pub fn from_flag(include: bool) -> Self {
+        if include { Self::Show } else { Self::Skip }
+    }
+
+    pub(super) fn shows(&self, name: &str) -> bool {
+        match self {
+            _ if !name.starts_with('.') => true,
+            Self::Skip => false,
+            Self::Show => true,
+            Self::Only(names) => names.is_match(name),
+        }
+    }
+}
+
+/// A place in the order of a walk. Nothing has to exist there.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// A path relative to the top of the walk.
+    pub path: String,
+    /// Whether what is there comes first; else only what follows it.
+    pub inclusive: bool,
+}
