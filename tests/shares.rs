@@ -14,8 +14,8 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use paddock::types::{ErrorCode, GrepArgs};
-use paddock::{CallOptions, Limits, Workspace};
+use paddock::types::{ErrorCode, GlobArgs, GrepArgs};
+use paddock::{CallOptions, Limits, Policy, Workspace};
 use serde_json::{Value, json};
 
 /// What measures time measures it alone.
@@ -57,11 +57,11 @@ fn workspace(top: &Path, threads: usize) -> Workspace {
 }
 
 /// Every page of a search, in order. One that the host ends on a busy machine is asked for again.
-fn pages(workspace: &Workspace, arguments: &Value) -> Vec<String> {
+fn pages(workspace: &Workspace, tool: &str, arguments: &Value) -> Vec<String> {
     let mut arguments = arguments.clone();
     let (mut pages, mut ended) = (Vec::new(), 0);
     loop {
-        let outcome = workspace.call("grep", &arguments.to_string());
+        let outcome = workspace.call(tool, &arguments.to_string());
         if outcome.error.as_ref().is_some_and(|error| error.code == ErrorCode::LimitExceeded) {
             ended += 1;
             assert!(ended < 100, "{}", outcome.text);
@@ -95,8 +95,52 @@ fn several_guests_answer_as_one() {
         json!({"pattern": "nothing has this", "limit": 10}),
         json!({"pattern": "café", "limit": 10}),
     ] {
-        assert_eq!(pages(&one, &arguments), pages(&several, &arguments), "{arguments}");
+        assert_eq!(pages(&one, "grep", &arguments), pages(&several, "grep", &arguments), "{arguments}");
     }
+}
+
+#[test]
+fn names_are_found_by_several_guests_as_by_one() {
+    let _alone = alone();
+    let top = tempfile::tempdir().unwrap();
+    tree(top.path());
+    // Rule files that cannot be used are told of once, whoever comes past them.
+    symlink("/nowhere", top.path().join("b/.ignore")).unwrap();
+    symlink("/nowhere", top.path().join("z/1/.gitignore")).unwrap();
+    let (one, several) = (workspace(top.path(), 1), workspace(top.path(), 4));
+    for arguments in [
+        json!({"pattern": "**", "limit": 10_000}),
+        json!({"pattern": "**", "limit": 1_000}),
+        json!({"pattern": "**", "limit": 777, "include_hidden": true, "include_ignored": true}),
+        json!({"pattern": "*1.txt", "limit": 10_000}),
+        json!({"pattern": "*1.txt", "limit": 61}),
+        json!({"pattern": "b/**/*.txt", "limit": 10_000}),
+        json!({"pattern": "z/*/*3.txt", "limit": 10_000}),
+        json!({"pattern": "{a,z}/**", "limit": 10_000}),
+        json!({"pattern": "f2999.txt", "limit": 1}),
+        json!({"pattern": "nothing/has/this", "limit": 10}),
+        json!({"pattern": "**", "limit": 2_000, "sort": "modified"}),
+        json!({"pattern": "**", "path": "b", "limit": 300}),
+    ] {
+        assert_eq!(pages(&one, "glob", &arguments), pages(&several, "glob", &arguments), "{arguments}");
+    }
+}
+
+/// A limit of entries ends a walk at the same one, whoever looks at them.
+#[test]
+fn a_limit_of_entries_is_one_for_all_guests() {
+    let _alone = alone();
+    let top = tempfile::tempdir().unwrap();
+    tree(top.path());
+    let limits = Limits { max_entries: 1_234, ..Limits::default() };
+    let workspace = |threads| {
+        let policy = Policy { limits, ..Policy::default() };
+        Workspace::builder().root(top.path()).no_state_dir().policy(policy).threads(threads).build().unwrap()
+    };
+    let arguments = json!({"pattern": "*3.txt", "limit": 10_000});
+    let pages_of_one = pages(&workspace(1), "glob", &arguments);
+    assert!(pages_of_one.len() > 1);
+    assert_eq!(pages_of_one, pages(&workspace(4), "glob", &arguments));
 }
 
 #[test]
@@ -107,6 +151,13 @@ fn a_typed_search_is_shared_too() {
     let arguments = GrepArgs { limit: 5_000, ..GrepArgs::new("needle") };
     let (one, several) = (workspace(top.path(), 1).grep(&arguments), workspace(top.path(), 4).grep(&arguments));
     assert_eq!(one.unwrap(), several.unwrap());
+    let arguments = GlobArgs { limit: 5_000, exclude: vec!["z".to_owned()], directories: true, ..GlobArgs::new("**") };
+    let (one, several) = (workspace(top.path(), 1).glob(&arguments), workspace(top.path(), 4).glob(&arguments));
+    let found = one.unwrap();
+    assert!(!found.paths.iter().any(|path| path == "b/0"));
+    assert!(found.paths.iter().any(|path| path == "b/1"));
+    assert!(!found.paths.iter().any(|path| path.starts_with("z/")));
+    assert_eq!(found, several.unwrap());
     let broken = workspace(top.path(), 4).grep(&GrepArgs::new("(")).unwrap_err();
     assert_eq!(broken.code, ErrorCode::InvalidArgument);
 }
@@ -176,14 +227,14 @@ fn a_search_that_runs_out_of_time_goes_on_where_it_was() {
     let top = tempfile::tempdir().unwrap();
     tree(top.path());
     let arguments = json!({"pattern": "needle", "output": "count", "limit": 10_000});
-    let all = pages(&workspace(top.path(), 1), &arguments);
+    let all = pages(&workspace(top.path(), 1), "grep", &arguments);
     let limits = Limits { max_time_ms: 60, ..Limits::default() };
     let hurried = Workspace::builder().root(top.path()).no_state_dir().threads(4).limits(limits).build().unwrap();
     let counts = |pages: &[String]| {
         let pages = pages.iter().map(|page| serde_json::from_str::<Value>(page).unwrap());
         pages.flat_map(|page| page["result"]["files"].as_array().unwrap().clone()).collect::<Vec<_>>()
     };
-    assert_eq!(counts(&pages(&hurried, &arguments)), counts(&all));
+    assert_eq!(counts(&pages(&hurried, "grep", &arguments)), counts(&all));
 }
 
 /// Searches that take all their time, in as many workspaces as there are threads for many times over.

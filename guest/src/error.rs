@@ -1,6 +1,7 @@
 //! The one error type of every operation, and the one mapping from what a file
 //! system reports ([`Fault`]) to it.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -138,20 +139,25 @@ impl Fault {
 
 /// `text` with control and bidirectional characters escaped, so that a file name
 /// cannot forge a line of output.
-pub fn printable(text: &str) -> String {
+pub fn printable(text: &str) -> Cow<'_, str> {
+    // Nearly all names are of these, and a page may have thousands.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(text);
+    }
     let hidden = |c: char| {
         c.is_control()
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
     };
     if !text.contains(hidden) {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
-    text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
+    let escaped = text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
         if hidden(c) {
             out.extend(c.escape_default());
         } else {
             out.push(c);
         }
         out
-    })
+    });
+    Cow::Owned(escaped)
 }

@@ -4,7 +4,7 @@ use super::bindings::exports::paddock::files::{files, search, shares, tools, typ
 use crate::engine::Outcome;
 use crate::error::{Code, Error};
 use crate::fs::Kind;
-use crate::ops::grep::shares::Findings;
+use crate::ops::shares::{Findings, Found};
 use crate::touched::{Touched, WriteMode, Written};
 use crate::{request, response};
 
@@ -132,9 +132,14 @@ record!(search::TreeArgs => request::Tree {
 });
 variants!(search::PathSort => request::PathSort { Path, Modified });
 record!(search::GlobArgs => request::Glob {
-    pattern, path, include_hidden, include_ignored, sort, limit, cursor; ..request::Glob::of(String::new())
+    pattern, path, exclude, directories, include_hidden, include_ignored, sort, limit, cursor,
 });
+record!(request::Glob => search::GlobArgs {
+    pattern, path, exclude, directories, include_hidden, include_ignored, sort, limit, cursor,
+});
+variants!(request::PathSort => search::PathSort { Path, Modified });
 record!(response::Glob => search::GlobResult { paths, skipped, truncated, next_cursor });
+record!(search::GlobResult => response::Glob { paths, skipped, truncated, next_cursor });
 variants!(search::LetterCase => request::LetterCase { Sensitive, Insensitive, Smart });
 variants!(search::GrepOutput => request::GrepOutput { Content, Files, Count });
 record!(search::GrepArgs => request::Grep {
@@ -172,8 +177,35 @@ record!(search::FileCount => response::FileCount { path, count });
 record!(search::GrepResult => response::Grep {
     matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor,
 });
-record!(shares::Findings => Findings { files, found, used });
-record!(Findings => shares::Findings { files, found, used });
+record!(shares::Findings => Findings { done, found, used });
+record!(Findings => shares::Findings { done, found, used });
+
+impl Lower<Found> for shares::Found {
+    fn lower(self) -> Found {
+        match self {
+            Self::Grep(found) => Found::Grep(found.lower()),
+            Self::Glob(found) => Found::Glob(found.lower()),
+        }
+    }
+}
+
+impl Lower<shares::Found> for Found {
+    fn lower(self) -> shares::Found {
+        match self {
+            Self::Grep(found) => shares::Found::Grep(found.lower()),
+            Self::Glob(found) => shares::Found::Glob(found.lower()),
+        }
+    }
+}
+
+impl Lower<request::Request> for shares::Search {
+    fn lower(self) -> request::Request {
+        match self {
+            Self::Grep(args) => request::Request::Grep(args.lower()),
+            Self::Glob(args) => request::Request::Glob(args.lower()),
+        }
+    }
+}
 
 impl Lower<Result<files::ReadResult, types::Error>> for response::ReadOutcome {
     fn lower(self) -> Result<files::ReadResult, types::Error> {

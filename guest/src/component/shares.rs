@@ -9,10 +9,10 @@ use crate::dialect::call::Call;
 use crate::engine::{self, Outcome};
 use crate::error::{Code, Error, Result};
 use crate::fs::wasi::WasiFs;
-use crate::ops::grep::shares::{Findings, Helper, Lead};
+use crate::ops::shares::{self as parts, Findings, Help, Lead};
 use crate::policy::Backend;
-use crate::request::{self, Access, Request};
-use crate::response::{Grep, Response};
+use crate::request::{Access, Request};
+use crate::response::Response;
 use crate::touched::Touched;
 use crate::workspace::Workspace;
 
@@ -23,8 +23,8 @@ thread_local! {
 
 enum Part {
     None,
-    Lead(Box<Lead<'static>>, Asked),
-    Helper(Box<Helper<'static>>),
+    Lead(Box<dyn Lead>, Asked),
+    Helper(Box<dyn Help>),
 }
 
 /// What a search answers, and where it was asked for.
@@ -42,26 +42,27 @@ enum By {
 
 impl shares::Guest for Component {
     fn begin_grep(args: search::GrepArgs) -> Option<std::result::Result<search::GrepResult, types::Error>> {
-        let workspace = match surroundings(NO_DIALECT, None) {
-            Ok(Some(workspace)) => workspace,
-            Ok(None) => return Some(<Component as search::Guest>::grep(args)),
-            Err(error) => return Some(Err(error.lower())),
-        };
-        let request = forever(Request::Grep(args.lower()));
-        let asked = Asked { by: By::Typed(request), workspace };
-        let answer = lead(request, asked).transpose()?;
-        Some(typed(request, workspace, answer))
+        begin_typed(Request::Grep(args.lower())).map(|answer| answer.and_then(grepped))
+    }
+
+    fn begin_glob(args: search::GlobArgs) -> Option<std::result::Result<search::GlobResult, types::Error>> {
+        begin_typed(Request::Glob(args.lower())).map(|answer| answer.and_then(globbed))
     }
 
     fn orders() -> std::result::Result<shares::Order, types::Error> {
         leading(|lead| {
-            let (args, time_ms) = lead.order();
-            shares::Order { args: args.lower(), time_ms }
-        })
+            let (request, time_ms) = lead.order();
+            let search = match request {
+                Request::Grep(args) => shares::Search::Grep(args.lower()),
+                Request::Glob(args) => shares::Search::Glob(args.lower()),
+                _ => return Err(no_part().lower()),
+            };
+            Ok(shares::Order { search, time_ms })
+        })?
     }
 
     fn next() -> std::result::Result<Option<String>, types::Error> {
-        leading(Lead::next_share)
+        leading(|lead| lead.next_share())
     }
 
     fn join(findings: shares::Findings) -> std::result::Result<bool, types::Error> {
@@ -69,16 +70,15 @@ impl shares::Guest for Component {
     }
 
     fn finish_grep() -> std::result::Result<search::GrepResult, types::Error> {
-        match PART.replace(Part::None) {
-            Part::Lead(lead, Asked { by: By::Typed(request), workspace }) => {
-                typed(request, workspace, Ok(lead.finish()))
-            }
-            _ => Err(no_part().lower()),
-        }
+        finish_typed().and_then(grepped)
+    }
+
+    fn finish_glob() -> std::result::Result<search::GlobResult, types::Error> {
+        finish_typed().and_then(globbed)
     }
 
     fn enlist(order: shares::Order) -> std::result::Result<(), types::Error> {
-        enlist(order.args.lower(), order.time_ms).map_err(Lower::lower)
+        enlist(order.search.lower(), order.time_ms).map_err(Lower::lower)
     }
 
     fn look(share: String) -> std::result::Result<shares::Findings, types::Error> {
@@ -96,10 +96,7 @@ pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
         Ok(call) => call,
         Err(outcome) => return Some(*outcome),
     };
-    let workspace = match call.request {
-        Request::Grep(_) => surroundings(dialect, None),
-        _ => Ok(None),
-    };
+    let workspace = if parts::can_share(&call.request) { surroundings(dialect, None) } else { Ok(None) };
     let workspace = match workspace {
         Ok(Some(workspace)) => workspace,
         Ok(None) => {
@@ -110,16 +107,34 @@ pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
     };
     let call = forever(call);
     let answer = lead(&call.request, Asked { by: By::Call(call), workspace }).transpose()?;
-    Some(call.outcome(Some(workspace), answer.map(Response::Grep)))
+    Some(call.outcome(Some(workspace), answer))
 }
 
 /// Ends a call that [`begin`] began.
 pub fn finish() -> Outcome {
     match PART.replace(Part::None) {
-        Part::Lead(lead, Asked { by: By::Call(call), workspace }) => {
-            call.outcome(Some(workspace), Ok(Response::Grep(lead.finish())))
-        }
+        Part::Lead(lead, Asked { by: By::Call(call), workspace }) => call.outcome(Some(workspace), Ok(lead.finish())),
         _ => Outcome::failed(no_part()),
+    }
+}
+
+/// Begins a typed search. The answer, where it is all there.
+fn begin_typed(request: Request) -> Option<std::result::Result<Response, types::Error>> {
+    let found = if parts::can_share(&request) { surroundings(NO_DIALECT, None) } else { Ok(None) };
+    let workspace = match found {
+        Ok(Some(workspace)) => workspace,
+        Ok(None) => return Some(super::run(request, Some)),
+        Err(error) => return Some(Err(error.lower())),
+    };
+    let request = forever(request);
+    let answer = lead(request, Asked { by: By::Typed(request), workspace }).transpose()?;
+    Some(typed(request, workspace, answer))
+}
+
+fn finish_typed() -> std::result::Result<Response, types::Error> {
+    match PART.replace(Part::None) {
+        Part::Lead(lead, Asked { by: By::Typed(request), workspace }) => typed(request, workspace, Ok(lead.finish())),
+        _ => Err(no_part().lower()),
     }
 }
 
@@ -127,39 +142,46 @@ pub fn finish() -> Outcome {
 fn typed(
     request: &Request,
     workspace: &Workspace<'_>,
-    answer: Result<Grep>,
-) -> std::result::Result<search::GrepResult, types::Error> {
-    let answer = answer.map(Response::Grep);
+    answer: Result<Response>,
+) -> std::result::Result<Response, types::Error> {
     TOUCHED.set(Touched::of(workspace, request, &answer));
-    match answer {
-        Ok(Response::Grep(grep)) => Ok(grep.lower()),
-        Ok(_) => Err(no_part().lower()),
-        Err(error) => Err(error.lower()),
+    answer.map_err(Lower::lower)
+}
+
+fn grepped(response: Response) -> std::result::Result<search::GrepResult, types::Error> {
+    match response {
+        Response::Grep(grep) => Ok(grep.lower()),
+        _ => Err(no_part().lower()),
+    }
+}
+
+fn globbed(response: Response) -> std::result::Result<search::GlobResult, types::Error> {
+    match response {
+        Response::Glob(glob) => Ok(glob.lower()),
+        _ => Err(no_part().lower()),
     }
 }
 
 /// Begins a search. The answer, where it is all there.
-fn lead(request: &'static Request, asked: Asked) -> Result<Option<Grep>> {
-    let Request::Grep(args) = request else { return Err(no_part()) };
-    let lead = Lead::begin(asked.workspace, args)?;
+fn lead(request: &'static Request, asked: Asked) -> Result<Option<Response>> {
+    let lead = parts::lead(asked.workspace, request)?;
     if lead.is_over() {
         return Ok(Some(lead.finish()));
     }
-    PART.set(Part::Lead(Box::new(lead), asked));
+    PART.set(Part::Lead(lead, asked));
     Ok(None)
 }
 
 /// A helper looks only where its leader sends it, so the leader's dialect decides what is barred.
-fn enlist(args: request::Grep, time_ms: u64) -> Result<()> {
+fn enlist(request: Request, time_ms: u64) -> Result<()> {
     let workspace = surroundings(NO_DIALECT, Some(time_ms))?.ok_or_else(no_part)?;
-    let args = forever(args);
-    PART.set(Part::Helper(Box::new(Helper::enlist(workspace, args)?)));
+    PART.set(Part::Helper(parts::help(workspace, forever(request))?));
     Ok(())
 }
 
-fn leading<T>(act: impl FnOnce(&mut Lead<'static>) -> T) -> std::result::Result<T, types::Error> {
+fn leading<T>(act: impl FnOnce(&mut dyn Lead) -> T) -> std::result::Result<T, types::Error> {
     PART.with_borrow_mut(|part| match part {
-        Part::Lead(lead, _) => Ok(act(lead)),
+        Part::Lead(lead, _) => Ok(act(lead.as_mut())),
         _ => Err(no_part().lower()),
     })
 }

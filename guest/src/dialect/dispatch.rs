@@ -205,9 +205,9 @@ fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
         _ => return Err(Asked::mixed_up()),
     };
     let mut lines: Vec<_> = paths.iter().map(|path| printable(path)).collect();
-    lines.extend(left_out(&skipped, false).map(|skipped| format!("[left out: {skipped}]")));
+    lines.extend(left_out(&skipped, false).map(|skipped| format!("[left out: {skipped}]").into()));
     if truncated {
-        lines.push(format!("[there are more than {}: narrow `path` or `pattern`]", paths.len()));
+        lines.push(format!("[there are more than {}: narrow `path` or `pattern`]", paths.len()).into());
     }
     Ok(success(lines.join("\n")).truncated(truncated))
 }

@@ -179,7 +179,7 @@ fn stat_text(stat: &Stat) -> String {
     add("lines", stat.lines.map(|lines| lines.to_string()));
     add("encoding", stat.encoding.clone());
     add("mime", stat.mime.clone());
-    add("link target", stat.link_target.as_deref().map(printable));
+    add("link target", stat.link_target.as_deref().map(|target| printable(target).into_owned()));
     add("hard links", (stat.hard_links > 1).then(|| stat.hard_links.to_string()));
     add("etag", stat.etag.clone());
     add("sha256", stat.sha256.clone());

@@ -9,6 +9,8 @@ use std::rc::Rc;
 
 pub use options::{Hidden, Options, Start};
 
+use globset::Candidate;
+
 use crate::error::Result;
 use crate::fs::ignore::{Rules, Secrets};
 use crate::fs::place::Place;
@@ -124,15 +126,26 @@ impl<'w> Walk<'w> {
             is_root: place.is_root(),
             options: Rc::new(options),
         };
-        walk.enter_parents(place);
+        let mut unusable = walk.enter_parents(place);
         let listing = workspace.fs.list(dir).map_err(|fault| fault.at(verb, &place.given))?;
         if !walk.is_root {
             walk.secrets.enter_listed(&place.name, dir, workspace.fs, &listing.entries)?;
         }
-        walk.enter_rules(&place.name, dir, &listing.entries);
+        unusable += walk.enter_rules(&place.name, dir, &listing.entries);
         let start = walk.options.start.as_ref().filter(|start| !start.path.is_empty()).map(|_| 0);
+        walk.skipped.unreadable += if start.is_none() { unusable } else { 0 };
         walk.push(dir.clone(), listing, start);
         Ok(walk)
+    }
+
+    /// How many entries were looked at.
+    pub fn looked_at(&self) -> u64 {
+        self.looked_at
+    }
+
+    /// Counts entries that another walk looked at against the limit of this one.
+    pub fn add_looked_at(&mut self, entries: u64) {
+        self.looked_at += entries;
     }
 
     /// Where the walk is: everything up to this path, relative to its top, has been looked at.
@@ -144,7 +157,7 @@ impl<'w> Walk<'w> {
     }
 
     /// Goes on to the next entry.
-    pub fn next(&mut self) -> Option<Entry<'_>> {
+    pub fn next_entry(&mut self) -> Option<Entry<'_>> {
         if self.advance() { self.entry() } else { None }
     }
 
@@ -179,13 +192,19 @@ impl<'w> Walk<'w> {
                 self.has_begun = true;
             }
             let Some(kind) = self.stand() else { return false };
+            if self.is_past_end() {
+                // The walk that begins there counts it.
+                self.looked_at -= u64::from(!passed);
+                self.frames.clear();
+                return false;
+            }
             if let Some(reason) = self.left_out(kind) {
                 if !passed {
                     self.count(reason);
                 }
                 continue;
             }
-            if kind == Kind::Directory && self.goes_deeper() {
+            if kind == Kind::Directory && self.goes_deeper(passed) {
                 self.pending = Some(Below { start });
             }
             if !passed {
@@ -194,22 +213,19 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Rules of the directories above `place`.
-    fn enter_parents(&mut self, place: &Place) {
-        let (Some(rules), Some(root)) = (&mut self.rules, self.workspace.roots.get(place.root)) else { return };
+    /// Rules of the directories above `place`; how many of their files cannot be used.
+    fn enter_parents(&mut self, place: &Place) -> u64 {
+        let (Some(rules), Some(root)) = (&mut self.rules, self.workspace.roots.get(place.root)) else { return 0 };
         if place.is_root() {
-            return;
+            return 0;
         }
         let above = std::iter::once(("", &root.dir)).chain(place.trail.iter().map(|(name, dir)| (name.as_str(), dir)));
-        for (name, dir) in above {
-            self.skipped.unreadable += rules.enter(name, dir, self.workspace.fs, None);
-        }
+        above.map(|(name, dir)| rules.enter(name, dir, self.workspace.fs, None)).sum()
     }
 
-    fn enter_rules(&mut self, name: &str, dir: &Dir, entries: &[DirEntry]) {
-        if let Some(rules) = &mut self.rules {
-            self.skipped.unreadable += rules.enter(name, dir, self.workspace.fs, Some(entries));
-        }
+    /// How many rule files of the directory cannot be used.
+    fn enter_rules(&mut self, name: &str, dir: &Dir, entries: &[DirEntry]) -> u64 {
+        self.rules.as_mut().map_or(0, |rules| rules.enter(name, dir, self.workspace.fs, Some(entries)))
     }
 
     fn push(&mut self, dir: Dir, listing: Listing, start: Option<usize>) {
@@ -241,15 +257,17 @@ impl<'w> Walk<'w> {
         let fs = self.workspace.fs;
         self.has_descended = true;
         let opened = fs.open_dir(above, &name).and_then(|dir| Ok((fs.list(&dir)?, dir)));
+        // A walk that goes on below it has counted it before.
+        let is_new = u64::from(below.start.is_none());
         let Ok((listing, dir)) = opened else {
-            self.skipped.unreadable += 1;
+            self.skipped.unreadable += is_new;
             return;
         };
         if self.secrets.enter_listed(&name, &dir, fs, &listing.entries).is_err() {
-            self.skipped.denied += 1;
+            self.skipped.denied += is_new;
             return;
         }
-        self.enter_rules(&name, &dir, &listing.entries);
+        self.skipped.unreadable += is_new * self.enter_rules(&name, &dir, &listing.entries);
         self.path.push('/');
         self.push(dir, listing, below.start);
     }
@@ -272,6 +290,13 @@ impl<'w> Walk<'w> {
         self.path.truncate(frame.above);
         self.path.push_str(&entry.name);
         Some(entry.kind)
+    }
+
+    fn is_past_end(&self) -> bool {
+        let Some(until) = &self.options.until else { return false };
+        // Below the last directory on the way to the end everything comes before it.
+        self.frames.len() <= until.split('/').count()
+            && order(self.path.get(self.base..).unwrap_or_default(), until).is_ge()
     }
 
     fn depth(&self) -> u32 {
@@ -318,7 +343,8 @@ impl<'w> Walk<'w> {
             return Some(Reason::Hidden);
         }
         let below = || self.path.get(self.base..).unwrap_or_default();
-        if !self.options.exclude.is_empty() && self.options.exclude.is_match(below()) {
+        if !self.options.exclude.is_empty() && self.options.exclude.is_match_candidate(&Candidate::from_bytes(below()))
+        {
             return Some(Reason::Own);
         }
         let rules = self.rules.as_ref()?;
@@ -334,11 +360,11 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Whether the directory just looked at is to be listed; one that is too deep is counted.
-    fn goes_deeper(&mut self) -> bool {
+    /// Whether the directory just looked at is to be listed; one that is too deep is counted, unless it was before.
+    fn goes_deeper(&mut self, passed: bool) -> bool {
         let depth = self.depth();
         let allowed = depth < self.workspace.policy.limits.max_depth;
-        if depth < self.max_depth && !allowed {
+        if depth < self.max_depth && !allowed && !passed {
             self.skipped.unreadable += 1;
         }
         depth < self.max_depth && allowed

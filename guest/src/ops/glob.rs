@@ -1,50 +1,56 @@
 //! Finds files by name.
 
+use std::rc::Rc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
-use crate::fs::Kind;
+use crate::fs::place::Place;
 use crate::fs::walk::{Entry, Options, Start, Walk};
+use crate::fs::{Dir, Kind};
 use crate::request::{self, PathSort};
-use crate::response;
+use crate::response::{self, Skipped};
 use crate::search::glob::{self, Glob};
 use crate::search::page::{self, Page, Rank};
 use crate::search::{self, cursor};
 use crate::workspace::Workspace;
 
+pub mod shares;
+
 const VERB: &str = "search";
 
 /// Finds files by name.
 pub fn run(workspace: &Workspace<'_>, args: &request::Glob) -> Result<response::Glob> {
+    let (area, fingerprint, position) = begin(workspace, args)?;
+    let after = match position {
+        Some(Position::Ranked(rank)) => Some(rank),
+        position if args.sort == PathSort::Path => {
+            let mut search = Search::new(&area, area.walk(start(position), None)?, args.limit);
+            search.advance(u64::MAX);
+            return Ok(search.finish(&fingerprint));
+        }
+        _ => None,
+    };
+    let page = Page::new(page::size(args.limit), after);
+    let (paths, skipped, end) = by_time(&area, area.walk(None, None)?, page)?;
+    Ok(page_of(paths, skipped, end.map(Position::Ranked), &fingerprint))
+}
+
+fn begin<'w>(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<(Rc<Area<'w>>, String, Option<Position>)> {
     if args.limit == 0 {
         return Err(Error::argument("limit", "it has to be at least 1"));
     }
-    let glob = Glob::parse(&args.pattern, "pattern", workspace)?;
+    let area = Area::new(workspace, args)?;
     let fingerprint = cursor::fingerprint(&request::Glob { cursor: None, limit: 0, ..args.clone() });
-    let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
-    let (place, dir) = search::directory(workspace, &args.path, VERB)?;
-    let (start, after) = match position {
-        None => (None, None),
-        Some(Position::After(path)) => (Some(Start { path, inclusive: false }), None),
-        Some(Position::Ranked(rank)) => (None, Some(rank)),
-    };
-    let options = Options {
-        hidden: glob.hidden(args.include_hidden),
-        include_ignored: args.include_ignored,
-        max_depth: glob.max_depth,
-        exclude: glob::exclusion(&args.exclude, "exclude", workspace)?,
-        prefix: glob.prefix.clone(),
-        start,
-    };
-    let mut walk = Walk::new(workspace, &place, &dir, options, VERB)?;
-    let find = Find { glob: &glob, directories: args.directories };
-    let size = page::size(args.limit);
-    let (paths, end) = match args.sort {
-        PathSort::Path => by_path(&mut walk, &find, size),
-        PathSort::Modified => by_time(workspace, &mut walk, &find, Page::new(size, after))?,
-    };
-    let next_cursor = end.as_ref().and_then(|end| cursor::seal(&fingerprint, end));
-    Ok(response::Glob { paths, skipped: walk.skipped, truncated: end.is_some(), next_cursor })
+    let position = cursor::open(args.cursor.as_deref(), &fingerprint)?;
+    Ok((Rc::new(area), fingerprint, position))
+}
+
+fn start(position: Option<Position>) -> Option<Start> {
+    match position? {
+        Position::After(path) => Some(Start { path, inclusive: false }),
+        Position::Ranked(_) => None,
+    }
 }
 
 /// Where a page ended.
@@ -56,63 +62,139 @@ enum Position {
     Ranked(Rank),
 }
 
-/// What is found.
-struct Find<'a> {
-    glob: &'a Glob,
+/// What is found, and where.
+struct Area<'w> {
+    workspace: &'w Workspace<'w>,
+    glob: Glob,
     directories: bool,
+    place: Place,
+    dir: Dir,
+    options: Options,
 }
 
-fn by_path(walk: &mut Walk<'_>, find: &Find<'_>, size: usize) -> (Vec<String>, Option<Position>) {
-    let mut paths = Vec::new();
-    let (mut last, mut skipped) = (String::new(), walk.skipped);
-    while let Some(entry) = next_match(walk, find) {
-        if paths.len() == size {
-            // What is left out between two pages is for the second to say.
-            walk.skipped = skipped;
-            return (paths, Some(Position::After(last)));
-        }
-        last.clear();
-        last.push_str(entry.below);
-        paths.push(entry.path.to_owned());
-        skipped = walk.skipped;
+impl<'w> Area<'w> {
+    fn new(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<Self> {
+        let glob = Glob::parse(&args.pattern, "pattern", workspace)?;
+        let options = Options {
+            hidden: glob.hidden(args.include_hidden),
+            include_ignored: args.include_ignored,
+            max_depth: glob.max_depth,
+            exclude: glob::exclusion(&args.exclude, "exclude", workspace)?,
+            prefix: glob.prefix.clone(),
+            ..Options::default()
+        };
+        let (place, dir) = search::directory(workspace, &args.path, VERB)?;
+        Ok(Self { workspace, glob, directories: args.directories, place, dir, options })
     }
-    let end = walk.stopped.then(|| Position::After(walk.reached().to_owned()));
-    (paths, end)
+
+    fn walk(&self, start: Option<Start>, until: Option<String>) -> Result<Walk<'w>> {
+        self.walk_as(Options { start, until, ..self.options.clone() })
+    }
+
+    fn walk_as(&self, options: Options) -> Result<Walk<'w>> {
+        Walk::new(self.workspace, &self.place, &self.dir, options, VERB)
+    }
+
+    fn is_match(&self, entry: &Entry<'_>) -> bool {
+        (entry.kind != Kind::Directory || self.directories) && self.glob.matches(entry.below)
+    }
+}
+
+/// A search under way, in the order of the walk.
+struct Search<'w> {
+    area: Rc<Area<'w>>,
+    walk: Walk<'w>,
+    /// Paths of one page.
+    size: usize,
+    paths: Vec<String>,
+    /// The last of them relative to the top, and what had been left out until there.
+    last: (String, Skipped),
+    /// What other walks left out.
+    skipped: Skipped,
+    /// Where the page ends, when it is full or a limit is reached.
+    end: Option<Position>,
+}
+
+impl<'w> Search<'w> {
+    fn new(area: &Rc<Area<'w>>, walk: Walk<'w>, limit: u32) -> Self {
+        let (size, area) = (page::size(limit), Rc::clone(area));
+        let (paths, last, skipped) = (Vec::new(), Default::default(), Skipped::default());
+        Self { area, walk, size, paths, last, skipped, end: None }
+    }
+
+    /// Goes on until the walk has looked at so many entries. False where there is nothing more to look at.
+    fn advance(&mut self, entries: u64) -> bool {
+        while self.end.is_none() && self.walk.looked_at() < entries {
+            if !self.walk.advance() {
+                self.end = self.walk.stopped.then(|| Position::After(self.walk.reached().to_owned()));
+                return false;
+            }
+            self.look();
+        }
+        self.end.is_none()
+    }
+
+    /// Looks at the entry where the walk stands.
+    fn look(&mut self) {
+        let Some(entry) = self.walk.entry().filter(|entry| self.area.is_match(entry)) else { return };
+        match entry.kind {
+            Kind::Link => self.walk.skipped.links += 1,
+            Kind::Other => self.walk.skipped.special += 1,
+            // What is left out between two pages is for the second to say.
+            _ if self.paths.len() == self.size => self.end = Some(Position::After(self.last.0.clone())),
+            Kind::File | Kind::Directory => {
+                self.last.0.clear();
+                self.last.0.push_str(entry.below);
+                self.paths.push(entry.path.to_owned());
+                self.last.1 = self.left_out();
+            }
+        }
+    }
+
+    fn left_out(&self) -> Skipped {
+        let mut skipped = self.skipped;
+        skipped.add(&self.walk.skipped);
+        skipped
+    }
+
+    fn finish(self, fingerprint: &str) -> response::Glob {
+        let is_full = self.end.is_some() && !self.walk.stopped;
+        let skipped = if is_full { self.last.1 } else { self.left_out() };
+        page_of(self.paths, skipped, self.end, fingerprint)
+    }
 }
 
 fn by_time(
-    workspace: &Workspace<'_>,
-    walk: &mut Walk<'_>,
-    find: &Find<'_>,
+    area: &Area<'_>,
+    mut walk: Walk<'_>,
     mut page: Page<String>,
-) -> Result<(Vec<String>, Option<Position>)> {
-    while let Some(entry) = next_match(walk, find) {
-        let modified = workspace.fs.stat(entry.dir, entry.name).ok().and_then(|stat| stat.modified);
-        page.push(Rank::by_time(modified, entry.below), entry.path.to_owned());
+) -> Result<(Vec<String>, Skipped, Option<Rank>)> {
+    while walk.advance() {
+        let Some(entry) = walk.entry().filter(|entry| area.is_match(entry)) else { continue };
+        match entry.kind {
+            Kind::Link => walk.skipped.links += 1,
+            Kind::Other => walk.skipped.special += 1,
+            Kind::File | Kind::Directory => {
+                let stat = area.workspace.fs.stat(entry.dir, entry.name).ok();
+                let modified = stat.and_then(|stat| stat.modified);
+                page.push(Rank::by_time(modified, entry.below), entry.path.to_owned());
+            }
+        }
     }
     if walk.stopped {
         return Err(too_many("modified", "path"));
     }
     let (paths, end) = page.finish();
-    Ok((paths, end.map(Position::Ranked)))
+    Ok((paths, walk.skipped, end))
+}
+
+fn page_of(paths: Vec<String>, skipped: Skipped, end: Option<Position>, fingerprint: &str) -> response::Glob {
+    let next_cursor = end.as_ref().and_then(|end| cursor::seal(fingerprint, end));
+    response::Glob { paths, skipped, truncated: end.is_some(), next_cursor }
 }
 
 /// The failure of a call whose order needs more entries than one call can look at.
 pub(super) fn too_many(sort: &str, other: &str) -> Error {
     Error::new(Code::LimitExceeded, format!("cannot sort by `{sort}`: the walk reached its limit of entries or time"))
         .hint(format!("name a directory further down, or pass `sort: {other}`, which goes on page by page"))
-}
-
-fn next_match<'a>(walk: &'a mut Walk<'_>, find: &Find<'_>) -> Option<Entry<'a>> {
-    loop {
-        let entry = walk.next()?;
-        if (entry.kind == Kind::Directory && !find.directories) || !find.glob.matches(entry.below) {
-            continue;
-        }
-        match entry.kind {
-            Kind::Link => walk.skipped.links += 1,
-            Kind::Other => walk.skipped.special += 1,
-            Kind::File | Kind::Directory => return walk.entry(),
-        }
-    }
 }

@@ -183,13 +183,13 @@ impl<'w> Hunt<'w> {
     }
 
     /// The next file to search.
-    fn next(&mut self) -> Option<Entry<'_>> {
+    fn next_entry(&mut self) -> Option<Entry<'_>> {
         if self.advance() { self.walk.entry() } else { None }
     }
 
     /// Goes on to the next file to search; false where there is none.
     fn advance(&mut self) -> bool {
-        while let Some(entry) = self.walk.next() {
+        while let Some(entry) = self.walk.next_entry() {
             if self.glob.as_ref().is_some_and(|glob| !glob.matches(entry.below)) {
                 continue;
             }

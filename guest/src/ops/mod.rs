@@ -16,6 +16,7 @@ pub mod read;
 pub mod read_many;
 pub mod rename;
 pub mod restore;
+pub mod shares;
 pub mod stat;
 pub mod tree;
 pub mod unpack;

@@ -126,7 +126,7 @@ impl<'w> Plan<'w> {
         let dir = place.open_dir(self.workspace, VERB)?;
         let options = Options { hidden: Hidden::Show, include_ignored: true, ..Options::default() };
         let mut walk = Walk::new(self.workspace, place, &dir, options, VERB)?;
-        while let Some(entry) = walk.next() {
+        while let Some(entry) = walk.next_entry() {
             match entry.kind {
                 Kind::Directory => drop(self.add(entry.path.to_owned(), None, None)?),
                 Kind::File if entry.path == self.target.path => self.left_out.own += 1,

@@ -28,7 +28,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
     };
     let mut walk = Walk::new(workspace, &place, &dir, options, VERB)?;
     let mut levels = Levels::new(page::size(args.limit));
-    while let Some(entry) = walk.next() {
+    while let Some(entry) = walk.next_entry() {
         if levels.has_room(entry.depth) {
             let size = (entry.kind == Kind::File).then(|| workspace.fs.stat(entry.dir, entry.name));
             levels.push(&entry, size.and_then(|stat| Some(stat.ok()?.size)));

@@ -1,6 +1,6 @@
 //! Globs as tools take them, and what they tell of where to look.
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::error::{Code, Error, Result};
 use crate::fs::ignore::split_class;
@@ -58,7 +58,7 @@ impl Glob {
     /// Whether it matches the entry at `path`, relative to the directory that is walked.
     pub fn matches(&self, path: &str) -> bool {
         let name = || path.rsplit('/').next().unwrap_or(path);
-        self.set.is_match(if self.names { name() } else { path })
+        self.set.is_match_candidate(&Candidate::from_bytes(if self.names { name() } else { path }))
     }
 
     /// Which hidden entries a walk has to show: all if asked for, else those that the glob names.

@@ -215,7 +215,8 @@ fn show_line(line: &str) -> String {
     let (before, rest) = line.split_at_checked(lead).unwrap_or((line, ""));
     let after = rest.get(body.len()..).unwrap_or_default();
     let blanks = |text: &str| text.replace(' ', "·").replace('\t', "→").replace('\r', "␍");
-    let body = crate::error::printable(&body.replace('\t', "→").replace('\u{a0}', "⍽"));
+    let body = body.replace('\t', "→").replace('\u{a0}', "⍽");
+    let body = crate::error::printable(&body);
     format!("{}{body}{}", blanks(before), blanks(after))
 }
 

@@ -99,15 +99,22 @@ impl Workspace {
         /// Shows a directory as a tree.
         tree(TreeArgs) -> TreeResult, LOOKS, search.call_tree
     }
-    operation! {
-        /// Finds files by a glob.
-        glob(GlobArgs) -> GlobResult, LOOKS, search.call_glob
-    }
 
     /// Lists the backups that changes left, the newest first.
     pub fn history(&self, arguments: &HistoryArgs) -> Result<HistoryResult, ToolError> {
         self.typed("history", LOOKS, async |guest, store| {
             guest.files(&mut *store)?.call_history(store, *arguments).await
+        })
+    }
+
+    /// Finds files by a glob.
+    pub fn glob(&self, arguments: &GlobArgs) -> Result<GlobResult, ToolError> {
+        self.watched(&named("glob", LOOKS), |watch| {
+            self.run_shared(
+                &Call { watch, ..Call::untold(LOOKS) },
+                async |guest, store| guest.shares(&mut *store)?.call_begin_glob(store, arguments).await,
+                async |guest, store| guest.shares(&mut *store)?.call_finish_glob(store).await,
+            )?
         })
     }
 

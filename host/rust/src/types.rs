@@ -163,6 +163,8 @@ impl GlobArgs {
         Self {
             pattern: pattern.into(),
             path: ".".to_owned(),
+            exclude: Vec::new(),
+            directories: false,
             include_hidden: false,
             include_ignored: false,
             sort: PathSort::Path,

@@ -1,6 +1,7 @@
 //! What a walk shows, and where it begins.
 
-use globset::GlobSet;
+use globset::{Candidate, GlobSet};
+use serde::{Deserialize, Serialize};
 
 /// What a walk shows.
 #[derive(Clone, Default)]
@@ -17,6 +18,8 @@ pub struct Options {
     pub prefix: Vec<String>,
     /// Where to begin; none is at the top.
     pub start: Option<Start>,
+    /// The path, relative to the top, before which to end; none is at the end.
+    pub until: Option<String>,
 }
 
 /// Which names that start with a dot are shown.
@@ -42,13 +45,13 @@ impl Hidden {
             _ if !name.starts_with('.') => true,
             Self::Skip => false,
             Self::Show => true,
-            Self::Only(names) => names.is_match(name),
+            Self::Only(names) => names.is_match_candidate(&Candidate::from_bytes(name)),
         }
     }
 }
 
 /// A place in the order of a walk. Nothing has to exist there.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Start {
     /// A path relative to the top of the walk.
     pub path: String,

@@ -1,6 +1,5 @@
-//! One search by several instances: a leader cuts what is to be searched into
-//! shares, helpers search them, and the leader joins what they found in the
-//! order of the walk. The answer is the one that the leader alone would give.
+//! A search of contents by several instances: a share is some of the files, in
+//! the order of the walk, which the leader makes.
 
 use std::collections::VecDeque;
 
@@ -9,8 +8,9 @@ use super::page::{End, Within};
 use super::{Hunt, Search, VERB};
 use crate::error::Result;
 use crate::fs::{Dir, FsResult};
-use crate::request;
-use crate::response::Grep;
+use crate::ops::shares::{self, Findings, Found};
+use crate::request::{self, Request};
+use crate::response::Response;
 use crate::search;
 use crate::search::matcher::Matcher;
 use crate::workspace::Workspace;
@@ -38,22 +38,12 @@ struct Share<'w> {
     files: usize,
 }
 
-/// What a helper found in one share.
-pub struct Findings {
-    /// How many of its files were searched to their end, the first ones: all, unless a page was full or the time up.
-    pub files: u64,
-    /// What was found in them; of what was left out, only what the walk did not see.
-    pub found: Grep,
-    /// Bytes of text in it, as a page counts them.
-    pub used: u64,
-}
-
 impl<'w> Lead<'w> {
     /// Begins the search and makes the first part of it, or all of it.
     pub fn begin(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
         let mut lead = Self { search: Search::begin(workspace, args)?, out: VecDeque::new(), args };
         for _ in 0..ALONE_FILES {
-            if lead.is_over() || lead.search.files.bytes_read() >= ALONE_BYTES {
+            if lead.search.is_over || lead.search.files.bytes_read() >= ALONE_BYTES {
                 break;
             }
             lead.search.advance(1);
@@ -61,50 +51,11 @@ impl<'w> Lead<'w> {
         Ok(lead)
     }
 
-    /// Whether nothing more is to be searched.
-    pub fn is_over(&self) -> bool {
-        self.search.is_over
-    }
-
-    /// What helpers are to search for, and the milliseconds that they have.
-    pub fn order(&self) -> (request::Grep, u64) {
-        (self.args.clone(), self.search.workspace.time_left_ms())
-    }
-
-    /// The next share: paths below the directory searched, each ended by a NUL byte.
-    pub fn next_share(&mut self) -> Option<String> {
-        if self.search.is_over {
-            return None;
-        }
-        let most = self.share_files();
-        let hunt = self.search.hunt.as_mut()?;
-        let before = hunt.clone();
-        let mut share = String::new();
-        let mut files = 0;
-        while files < most
-            && let Some(entry) = hunt.next()
-        {
-            share.push_str(entry.below);
-            share.push(PATH_END);
-            files += 1;
-        }
-        if files == 0 {
-            return None;
-        }
-        self.out.push_back(Share { before, files });
-        Some(share)
-    }
-
-    /// Adds what was found in the first share that is not joined yet. True where nothing more is needed.
-    pub fn join(&mut self, findings: Findings) -> bool {
-        let Some(share) = self.out.pop_front() else { return true };
-        let used = usize::try_from(findings.used).unwrap_or(usize::MAX);
-        let fits = self.search.files.page.append(findings.found, used);
-        let done = if fits { usize::try_from(findings.files).unwrap_or(usize::MAX) } else { 0 };
-        if done < share.files {
-            self.go_on_from(share, done);
-        }
-        self.search.is_over
+    fn share_files(&self) -> usize {
+        let page = &self.search.files.page.result;
+        let bytes = page.bytes_searched + self.search.files.bytes_read();
+        let files = SHARE_BYTES.saturating_mul(page.files_searched.max(1)) / bytes.max(1);
+        usize::try_from(files.clamp(1, SHARE_FILES)).unwrap_or(1)
     }
 
     /// Searches what is left of a share as if there were no helpers: a page has to end at the very match.
@@ -117,18 +68,58 @@ impl<'w> Lead<'w> {
             self.search.hunt = ahead;
         }
     }
+}
 
-    /// The answer, when every share is joined or nothing more is needed. What was not given out is searched here.
-    pub fn finish(mut self) -> Grep {
-        self.search.advance(usize::MAX);
-        self.search.finish()
+impl shares::Lead for Lead<'_> {
+    fn is_over(&self) -> bool {
+        self.search.is_over
     }
 
-    fn share_files(&self) -> usize {
-        let page = &self.search.files.page.result;
-        let bytes = page.bytes_searched + self.search.files.bytes_read();
-        let files = SHARE_BYTES.saturating_mul(page.files_searched.max(1)) / bytes.max(1);
-        usize::try_from(files.clamp(1, SHARE_FILES)).unwrap_or(1)
+    fn order(&self) -> (Request, u64) {
+        (Request::Grep(self.args.clone()), self.search.workspace.time_left_ms())
+    }
+
+    /// Paths below the directory searched, each ended by a NUL byte.
+    fn next_share(&mut self) -> Option<String> {
+        if self.search.is_over {
+            return None;
+        }
+        let most = self.share_files();
+        let hunt = self.search.hunt.as_mut()?;
+        let before = hunt.clone();
+        let mut share = String::new();
+        let mut files = 0;
+        while files < most
+            && let Some(entry) = hunt.next_entry()
+        {
+            share.push_str(entry.below);
+            share.push(PATH_END);
+            files += 1;
+        }
+        if files == 0 {
+            return None;
+        }
+        self.out.push_back(Share { before, files });
+        Some(share)
+    }
+
+    fn join(&mut self, findings: Findings) -> bool {
+        let Some(share) = self.out.pop_front() else { return true };
+        let used = usize::try_from(findings.used).unwrap_or(usize::MAX);
+        let fits = match findings.found {
+            Found::Grep(found) => self.search.files.page.append(found, used),
+            Found::Glob(_) => false,
+        };
+        let done = if fits { usize::try_from(findings.done).unwrap_or(usize::MAX) } else { 0 };
+        if done < share.files {
+            self.go_on_from(share, done);
+        }
+        self.search.is_over
+    }
+
+    fn finish(mut self: Box<Self>) -> Response {
+        self.search.advance(usize::MAX);
+        Response::Grep(self.search.finish())
     }
 }
 
@@ -150,24 +141,6 @@ impl<'w> Helper<'w> {
         let (place, dir) = search::directory(workspace, &args.path, VERB)?;
         let shown = place.base();
         Ok(Self { workspace, files, base: shown.len(), shown, trail: vec![(String::new(), dir)] })
-    }
-
-    /// Searches a share.
-    pub fn look(&mut self, share: &str) -> Findings {
-        let mut files = 0;
-        for path in share.split_terminator(PATH_END) {
-            let before = self.files.mark();
-            if matches!(self.file(path), End::Page(_)) {
-                self.files.back_to(before);
-                break;
-            }
-            files += 1;
-            if self.files.is_clock_due() && self.workspace.out_of_time() {
-                break;
-            }
-        }
-        let (found, used) = self.files.take();
-        Findings { files, found, used: used as u64 }
     }
 
     fn file(&mut self, path: &str) -> End {
@@ -205,5 +178,24 @@ impl<'w> Helper<'w> {
             self.trail.push((at.clone(), dir.clone()));
         }
         Ok(dir)
+    }
+}
+
+impl shares::Help for Helper<'_> {
+    fn look(&mut self, share: &str) -> Findings {
+        let mut files = 0;
+        for path in share.split_terminator(PATH_END) {
+            let before = self.files.mark();
+            if matches!(self.file(path), End::Page(_)) {
+                self.files.back_to(before);
+                break;
+            }
+            files += 1;
+            if self.files.is_clock_due() && self.workspace.out_of_time() {
+                break;
+            }
+        }
+        let (found, used) = self.files.take();
+        Findings { done: files, found: Found::Grep(found), used: used as u64 }
     }
 }

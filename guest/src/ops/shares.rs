@@ -1,0 +1,78 @@
+//! A search by several instances: a leader cuts what is to be searched into
+//! shares, helpers search them, and the leader joins what they found in the
+//! order of the walk. The answer is the one that the leader alone would give.
+
+use crate::error::{Error, Result};
+use crate::ops::{glob, grep};
+use crate::request::{PathSort, Request};
+use crate::response::{Glob, Grep, Response};
+use crate::workspace::Workspace;
+
+/// The instance that has the walk and the page.
+pub trait Lead {
+    /// Whether nothing more is to be searched.
+    fn is_over(&self) -> bool;
+
+    /// What helpers are to search for, and the milliseconds that they have.
+    fn order(&self) -> (Request, u64);
+
+    /// The next share, in a form that only a helper reads. None where there is no more.
+    fn next_share(&mut self) -> Option<String>;
+
+    /// Adds what was found in the first share that is not joined yet. True where nothing more is needed.
+    fn join(&mut self, findings: Findings) -> bool;
+
+    /// The answer, when every share is joined or nothing more is needed. What was not given out is searched here.
+    fn finish(self: Box<Self>) -> Response;
+}
+
+/// An instance that searches shares.
+pub trait Help {
+    /// Searches a share.
+    fn look(&mut self, share: &str) -> Findings;
+}
+
+/// What a helper found in one share.
+pub struct Findings {
+    /// How much of it was searched to its end: by `grep` its first files, by `glob` all of it or nothing.
+    pub done: u64,
+    /// What was found there; of what was left out, only what no other instance saw.
+    pub found: Found,
+    /// What of a limit it takes: of `grep` bytes of text, of `glob` entries looked at.
+    pub used: u64,
+}
+
+/// What was found, as a page of it would be.
+pub enum Found {
+    /// By `grep`.
+    Grep(Grep),
+    /// By `glob`.
+    Glob(Glob),
+}
+
+/// Whether several instances can do it.
+pub fn can_share(request: &Request) -> bool {
+    matches!(request, Request::Grep(_)) || matches!(request, Request::Glob(args) if args.sort == PathSort::Path)
+}
+
+/// Begins a search and makes the first part of it, or all of it.
+pub fn lead<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Lead + 'w>> {
+    Ok(match request {
+        Request::Grep(args) => Box::new(grep::shares::Lead::begin(workspace, args)?),
+        Request::Glob(args) => Box::new(glob::shares::Lead::begin(workspace, args)?),
+        _ => return Err(no_search()),
+    })
+}
+
+/// Makes ready for shares of a search.
+pub fn help<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Help + 'w>> {
+    Ok(match request {
+        Request::Grep(args) => Box::new(grep::shares::Helper::enlist(workspace, args)?),
+        Request::Glob(args) => Box::new(glob::shares::Helper::enlist(workspace, args)?),
+        _ => return Err(no_search()),
+    })
+}
+
+fn no_search() -> Error {
+    Error::argument("search", "it is none that instances share")
+}
