@@ -73,6 +73,8 @@ pub enum Backend {
     Wasi,
     /// A tree in the instance's own memory, kept as long as the instance.
     Memory,
+    /// The host's preopens, unchanged, below what calls changed: that is in a preopen of its own.
+    Overlay,
 }
 
 /// What is to be known of one preopen.
@@ -96,6 +98,9 @@ pub struct HostPolicy {
     /// At a rename of a temporary file over an existing one, the host gives the
     /// new one the old one's mode bits, owner and extended attributes.
     pub carries_modes: bool,
+    /// The same at a rename that it refuses, since the existing file is in a read-only root: an overlay gives its copy of
+    /// a file the file's mode by that. Must not be said where such a rename would be made.
+    pub lends_modes: bool,
     /// The host's own files, by absolute path: kept from every tool where a root holds them.
     pub private: Vec<String>,
     /// Links on the way to them, by absolute path: they may be followed and not changed.

@@ -17,6 +17,7 @@ pub mod history;
 pub mod ignore;
 pub mod journal;
 pub mod memory;
+pub mod overlay;
 pub mod place;
 pub mod protect;
 pub mod resolve;
@@ -90,6 +91,13 @@ pub trait Filesystem {
 
     /// Removes an empty directory.
     fn remove_dir(&self, dir: &Dir, name: &str) -> FsResult<()>;
+
+    /// Removes a directory with all it holds, out of sight at once. [`Fault::Unsupported`] where the backend can only do that
+    /// name by name.
+    fn remove_tree(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        let _ = (dir, name);
+        Err(Fault::Unsupported)
+    }
 
     /// Random bits, for names that nobody can guess.
     fn random(&self) -> u64;
