@@ -7,6 +7,7 @@
 //! - [`engine`]: decode, policy, run, encode.
 //! - [`dialect`]: names, units and JSON; makes a [`request::Request`], shows a [`response::Response`].
 //! - [`ops`]: one file an operation, over a [`workspace::Workspace`].
+//! - [`transaction`]: an overlay shown, taken over, thrown away.
 //! - [`touched`]: what a host's record is told of a call.
 //! - [`patch`], [`text`], [`zip`]: hunks, encodings, lines, archives; pure.
 //! - [`fs`]: resolve, walk, commit, and [`fs::Filesystem`], the protocol that backends serve.
@@ -29,5 +30,6 @@ pub mod response;
 pub mod search;
 pub mod text;
 pub mod touched;
+pub mod transaction;
 pub mod workspace;
 pub mod zip;

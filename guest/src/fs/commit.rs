@@ -41,42 +41,29 @@ impl FileChange {
     }
 }
 
+/// Changes that are made together.
+#[derive(Default)]
+pub struct Changes {
+    /// Of files.
+    pub files: Vec<FileChange>,
+    /// Directories that are to be there afterwards, files in them or not.
+    pub directories: Vec<Place>,
+    /// What the caller does right after, for the backup.
+    pub others: Vec<Entry>,
+}
+
+/// Makes changes of files, all of them or none, as [`commit_all`] does.
+pub fn commit(workspace: &Workspace<'_>, verb: &str, files: Vec<FileChange>) -> Result<Vec<String>> {
+    commit_all(workspace, verb, Changes { files, ..Changes::default() })
+}
+
 /// Makes the changes, all of them or none, durably, and records them in the
 /// workspace's list. Returns notes for the caller, such as a hard link that was
 /// broken. Checks rights and rules itself (`Workspace::check_change`).
-pub fn commit(workspace: &Workspace<'_>, verb: &str, changes: Vec<FileChange>) -> Result<Vec<String>> {
-    commit_beside(workspace, verb, changes, Vec::new())
-}
-
-/// The same where the caller makes other changes right after, which the backup holds too.
-pub fn commit_beside(
-    workspace: &Workspace<'_>,
-    verb: &str,
-    changes: Vec<FileChange>,
-    others: Vec<Entry>,
-) -> Result<Vec<String>> {
-    commit_all(workspace, verb, changes, &[], others)
-}
-
-/// The same with directories that are to be there afterwards, files in them or not.
-pub fn commit_tree(
-    workspace: &Workspace<'_>,
-    verb: &str,
-    changes: Vec<FileChange>,
-    directories: &[Place],
-) -> Result<Vec<String>> {
-    commit_all(workspace, verb, changes, directories, Vec::new())
-}
-
-fn commit_all(
-    workspace: &Workspace<'_>,
-    verb: &str,
-    mut changes: Vec<FileChange>,
-    directories: &[Place],
-    others: Vec<Entry>,
-) -> Result<Vec<String>> {
+pub fn commit_all(workspace: &Workspace<'_>, verb: &str, changes: Changes) -> Result<Vec<String>> {
+    let Changes { files: mut changes, directories, others } = changes;
     let mut notes = Vec::new();
-    let mut journal = Journal { directories: all_directories(workspace, &changes, directories), ..Journal::default() };
+    let mut journal = Journal { directories: all_directories(workspace, &changes, &directories), ..Journal::default() };
     directories.iter().try_for_each(|place| workspace.check_change(place, verb))?;
     for change in &mut changes {
         check(workspace, verb, change)?;
@@ -95,7 +82,7 @@ fn commit_all(
     }
     journal.write(workspace)?;
     let mut made = Vec::new();
-    match carry_out(workspace, verb, &changes, directories, &journal, &mut made) {
+    match carry_out(workspace, verb, &changes, &directories, &journal, &mut made) {
         Ok(()) => {
             directories.iter().for_each(|place| record_directory(workspace, place));
             changes.iter().for_each(|change| record(workspace, change));
@@ -156,6 +143,9 @@ fn carry_out(
         let work = step.at(dir, to);
         if let (Some(temporary), Some(new)) = (&work.temporary, &change.new) {
             temporary.create(fs, new).map_err(blame)?;
+            if change.old.is_none() {
+                new.lend_mode(fs, temporary);
+            }
         }
         works.push((work, change));
     }

@@ -25,6 +25,7 @@ pub struct Stored {
     start: u64,
     size: u64,
     sha256: String,
+    lends_mode: bool,
 }
 
 impl From<Vec<u8>> for Content {
@@ -61,7 +62,24 @@ impl Content {
             hash.update(part);
             Ok(())
         })?;
-        Ok(Self::Stored(Stored { site, start, size, sha256: hex(&hash.finalize()) }))
+        Ok(Self::Stored(Stored { site, start, size, sha256: hex(&hash.finalize()), lends_mode: false }))
+    }
+
+    /// All of the regular file at `site`, whose mode a new file with it gets. The host has it in a root that is read-only,
+    /// and lends modes.
+    pub fn lending(fs: &dyn Filesystem, site: Site) -> FsResult<Self> {
+        Ok(match Self::stored(fs, site, 0, u64::MAX)? {
+            Self::Stored(stored) => Self::Stored(Stored { lends_mode: true, ..stored }),
+            held => held,
+        })
+    }
+
+    /// Gives the new file at `to` the mode that comes with it. WASI has no way to ask for it but a rename, which the host
+    /// refuses after it has carried the mode over.
+    pub fn lend_mode(&self, fs: &dyn Filesystem, to: &Site) {
+        if let Self::Stored(Stored { site, lends_mode: true, .. }) = self {
+            drop(to.rename(fs, site));
+        }
     }
 
     /// How many bytes it has.

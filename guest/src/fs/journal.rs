@@ -8,6 +8,7 @@ use crate::fs::protect::protected;
 use crate::fs::spot::{Site, Spot};
 use crate::fs::step::Step;
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Open, tree};
+use crate::transaction;
 use crate::workspace::{READ_SIZE, Workspace, sha256};
 
 /// The state directory inside the workspace, for hosts that preopen none outside.
@@ -64,6 +65,11 @@ impl Journal {
 /// The host makes sure that the journal is not that of a change under way: it
 /// holds a lock around each changing call, or makes one call at a time.
 pub fn recover(workspace: &Workspace<'_>) -> Result<()> {
+    recover_change(workspace)?;
+    transaction::recover(workspace)
+}
+
+fn recover_change(workspace: &Workspace<'_>) -> Result<()> {
     let found = read(workspace).map_err(|fault| fault.at("read the journal in", "the state directory"))?;
     let Some((dir, text)) = found else { return Ok(()) };
     let journal = parse(&text).filter(|journal| journal.is_sound(workspace));

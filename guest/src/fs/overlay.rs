@@ -1,13 +1,17 @@
 //! A copy of the workspace that costs nothing: a base that is never changed, and
 //! above it, in a directory of the host's, what was changed.
 //!
-//! That directory holds
+//! That directory holds, in the one of its layers that counts ([`generation`]),
 //!
 //! - `upper/ROOT/…`: files, links and directories as they are now;
 //! - `gone/ROOT/…`: marks, each for a name of the base that is not looked at any
 //!   more, with what it was ([`marks`]);
 //! - `origin/ROOT/…`: what the base's file held when it was replaced, up to the
 //!   policy's limit for whole files;
+//!
+//! and beside them
+//!
+//! - `checkpoints/NAME/`: layers as they were;
 //! - `work/`: what is being put together, and nothing else: a later change
 //!   empties it;
 //! - `state/`: the state directory of the calls made in the overlay.
@@ -33,11 +37,13 @@ use crate::workspace::STATE_GUEST_PATH;
 
 mod changes;
 mod copy_up;
+mod generation;
 mod look;
 pub mod marks;
 mod node;
 mod remove;
 mod rename;
+mod sites;
 #[cfg(test)]
 mod tests;
 
@@ -59,6 +65,8 @@ pub struct OverlayFs<'f> {
     /// The directory of the overlay; none where nothing was changed in it yet.
     top: Option<Dir>,
     preopens: Vec<Preopen>,
+    /// Which layers count.
+    generation: u64,
     /// Names of the roots in the overlay's directory, as nodes count them.
     roots: Vec<String>,
     /// Bytes up to which what the base held is kept beside its digest.
@@ -74,11 +82,17 @@ impl<'f> OverlayFs<'f> {
     /// The overlay over what `inner` preopens, its directory at [`OVERLAY_GUEST_PATH`]. Without that, nothing
     /// was changed yet and nothing can be. Roots that the policy has read-only are as `inner` has them.
     pub fn open(inner: &'f dyn Filesystem, policy: &Policy) -> FsResult<Self> {
+        let top = inner.preopens().into_iter().find(|preopen| preopen.guest_path == OVERLAY_GUEST_PATH);
+        Self::open_at(inner, policy, top.map(|preopen| preopen.dir))
+    }
+
+    /// The same, its directory being `top`.
+    pub fn open_at(inner: &'f dyn Filesystem, policy: &Policy, top: Option<Dir>) -> FsResult<Self> {
         let preopens = inner.preopens();
-        let top = preopens.iter().find(|preopen| preopen.guest_path == OVERLAY_GUEST_PATH);
         let mut overlay = Self {
             inner,
-            top: top.map(|preopen| preopen.dir.clone()),
+            generation: top.as_ref().map_or(Ok(0), |top| generation::current(inner, top))?,
+            top,
             preopens: Vec::with_capacity(preopens.len()),
             roots: Vec::new(),
             max_origin: policy.limits.max_file_bytes,
@@ -111,9 +125,9 @@ impl<'f> OverlayFs<'f> {
         Ok(Node::root(self.roots.len() - 1, base, upper, marks))
     }
 
-    /// One of the trees in the overlay's directory.
+    /// One of the trees of the layers.
     fn tree(&self, name: &str) -> FsResult<Option<Dir>> {
-        self.top.as_ref().map_or(Ok(None), |top| self.open_if_there(top, name))
+        self.layers()?.map_or(Ok(None), |layers| self.open_if_there(&layers, name))
     }
 
     fn open_if_there(&self, dir: &Dir, name: &str) -> FsResult<Option<Dir>> {

@@ -174,7 +174,8 @@ pub fn copy(workspace: &Workspace<'_>, from: &Dir, secrets: &Secrets, to: &Site,
                     ahead.push((from, to, below, depth + 1));
                 }
                 Kind::File => {
-                    copy_file(workspace, &source, &target, &target.beside(&temporary_name(fs)))?;
+                    let carries = workspace.policy.host.carries_modes;
+                    copy_file(fs, carries, &source, &target, &target.beside(&temporary_name(fs)))?;
                 }
                 Kind::Link if leads_out(fs, &from, &entry.name, depth) => {}
                 Kind::Link => fs.symlink(&to, &entry.name, &fs.read_link(&from, &entry.name)?)?,
@@ -191,13 +192,12 @@ pub fn copy(workspace: &Workspace<'_>, from: &Dir, secrets: &Secrets, to: &Site,
 /// WASI cannot set a mode. Where the host carries modes over at a rename, the
 /// new content is renamed over `model`, a second link of the source, which gives
 /// it the source's mode, and then back.
-pub fn copy_file(workspace: &Workspace<'_>, from: &Site, to: &Site, model: &Site) -> FsResult<u64> {
-    let fs = workspace.fs;
+pub fn copy_file(fs: &dyn Filesystem, carries_modes: bool, from: &Site, to: &Site, model: &Site) -> FsResult<u64> {
     let source = fs.open_file(&from.dir, &from.name, Open::Read)?;
     let target = fs.open_file(&to.dir, &to.name, Open::CreateNew)?;
     let size = copy_bytes(fs, &source, &target)?;
     fs.sync_file(&target)?;
-    if workspace.policy.host.carries_modes {
+    if carries_modes {
         match from.link(fs, model) {
             Ok(()) => {
                 let carried = to.rename(fs, model).and_then(|()| model.rename(fs, to));

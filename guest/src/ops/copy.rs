@@ -151,8 +151,10 @@ fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) ->
                 copy_tree(workspace, source, target, &copy).and_then(|()| put_dir(workspace, &copy, &site))
             }
             Kind::Link => fs.symlink(&site.dir, &site.name, &fs.read_link(&from.dir, &from.name)?),
-            Kind::File | Kind::Other => tree::copy_file(workspace, &from, &copy, &site.beside(&model))
-                .and_then(|_| copy.move_to_free(fs, &site)),
+            Kind::File | Kind::Other => {
+                tree::copy_file(fs, workspace.policy.host.carries_modes, &from, &copy, &site.beside(&model))
+                    .and_then(|_| copy.move_to_free(fs, &site))
+            }
         };
         put.inspect_err(|_| drop(tree::remove(fs, &copy)))?;
         fs.sync_dir(&site.dir).inspect_err(|_| drop(tree::remove(fs, &site)))

@@ -2,7 +2,7 @@
 //! it did at one path. The undoing is a change like any other, with a backup of its own.
 
 use crate::error::{Code, Error, Result};
-use crate::fs::commit::{FileChange, commit_beside, make_missing};
+use crate::fs::commit::{Changes, FileChange, commit_all, make_missing};
 use crate::fs::content::Content;
 use crate::fs::history::{self, Action, Entry, Saved};
 use crate::fs::place::Place;
@@ -238,7 +238,8 @@ impl<'w> Undo<'w> {
             files.iter().any(|change| change.new.is_some() && is_in(change.to.as_ref().unwrap_or(&change.place)))
         };
         self.directories.retain(|directory| !holds_a_file(directory));
-        self.notes.extend(commit_beside(self.workspace, VERB, files, self.others())?);
+        let changes = Changes { files, others: self.others(), ..Changes::default() };
+        self.notes.extend(commit_all(self.workspace, VERB, changes)?);
         // Outer ones first.
         let mut directories = std::mem::take(&mut self.directories);
         directories.sort_by_key(|place| place.path.len());

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::Kind;
-use crate::fs::commit::{FileChange, commit_tree};
+use crate::fs::commit::{Changes, FileChange, commit_all};
 use crate::fs::place::Place;
 use crate::fs::{Fault, Time};
 use crate::policy::HardLinks;
@@ -36,7 +36,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Unpack) -> Result<response
         backup: None,
         notes: plan.notes(),
     };
-    result.notes.extend(commit_tree(workspace, VERB, plan.changes, &plan.directories)?);
+    let changes = Changes { files: plan.changes, directories: plan.directories, ..Changes::default() };
+    result.notes.extend(commit_all(workspace, VERB, changes)?);
     result.backup = workspace.backup();
     Ok(result)
 }

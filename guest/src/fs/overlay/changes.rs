@@ -42,6 +42,18 @@ pub enum Is {
     Other,
 }
 
+impl Is {
+    /// What class of thing it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::File { .. } => Kind::File,
+            Self::Directory => Kind::Directory,
+            Self::Link { .. } => Kind::Link,
+            Self::Other => Kind::Other,
+        }
+    }
+}
+
 impl OverlayFs<'_> {
     /// What differs from the base, root by root and in the order of a walk: a directory, then what is in it, names in the
     /// order of their bytes. It looks at what was changed, and not at the rest of the base.

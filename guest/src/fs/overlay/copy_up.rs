@@ -24,8 +24,8 @@ impl OverlayFs<'_> {
         let mut dir = loop {
             match next {
                 None => {
-                    let top = self.top.as_ref().ok_or(Fault::ReadOnly)?;
-                    break self.make_way(top, [UPPER, self.roots.get(node.root).ok_or(Fault::Gone)?])?;
+                    break self
+                        .make_way(&self.make_layers()?, [UPPER, self.roots.get(node.root).ok_or(Fault::Gone)?])?;
                 }
                 Some((above, name)) => {
                     let upper = above.upper();
@@ -143,10 +143,10 @@ impl OverlayFs<'_> {
             return Ok(());
         }
         let fs = self.inner;
-        let top = self.top.as_ref().ok_or(Fault::ReadOnly)?;
+        let layers = self.make_layers()?;
         let path = node.path();
         let root = self.roots.get(node.root).ok_or(Fault::Gone)?;
-        let dir = match self.make_way(top, [ORIGIN, root].into_iter().chain(path.iter().map(String::as_str))) {
+        let dir = match self.make_way(&layers, [ORIGIN, root].into_iter().chain(path.iter().map(String::as_str))) {
             Ok(dir) => dir,
             // The base had a file where it has a directory now: its digest has to do.
             Err(Fault::NotDirectory) => return Ok(()),

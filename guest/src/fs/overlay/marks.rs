@@ -14,8 +14,8 @@ use crate::fs::spot::{Site, digest};
 use crate::fs::{Dir, Fault, FsResult, Kind, Open};
 use crate::workspace::{READ_SIZE, hex};
 
-const AT: &str = "at";
-const IN: &str = "in";
+pub(super) const AT: &str = "at";
+pub(super) const IN: &str = "in";
 
 /// Bytes that a mark has at most: the target of a link is the largest part.
 const MAX_MARK: usize = 64 * 1024;
@@ -108,9 +108,8 @@ impl OverlayFs<'_> {
         if let Some(at) = node.marks().and_then(|marks| marks.at) {
             return Ok(at);
         }
-        let top = self.top.as_ref().ok_or(Fault::ReadOnly)?;
         let root = self.roots.get(node.root).ok_or(Fault::Gone)?;
-        let mut dir = self.make_way(top, [GONE, root])?;
+        let mut dir = self.make_way(&self.make_layers()?, [GONE, root])?;
         for name in node.path() {
             dir = self.make_way(&dir, [IN, &name])?;
         }
