@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::barred::{Barred, Denial};
+use crate::fs::overlay::OVERLAY_GUEST_PATH;
 use crate::fs::place::Place;
 use crate::fs::resolve::denied;
 use crate::fs::{Dir, Fault, File, Filesystem, Kind, Open, Stat};
@@ -59,6 +60,7 @@ impl<'a> Workspace<'a> {
             fs.preopens().into_iter().partition(|preopen| preopen.guest_path == STATE_GUEST_PATH);
         let roots: Vec<Root> = roots
             .into_iter()
+            .filter(|preopen| preopen.guest_path != OVERLAY_GUEST_PATH)
             .enumerate()
             .map(|(index, preopen)| {
                 let known = policy.roots.iter().find(|root| root.guest == preopen.guest_path);
