@@ -25,6 +25,7 @@ use crate::error::{Code, Error, Result};
 use crate::fs::Filesystem;
 use crate::fs::archive;
 use crate::fs::memory::MemoryFs;
+use crate::fs::overlay::OverlayFs;
 use crate::fs::wasi::{WasiFs, wall_time};
 use crate::policy::{Backend, Policy};
 use crate::request::Request;
@@ -270,7 +271,18 @@ fn with_fs<T>(dialect: &str, call: impl FnOnce(&dyn Filesystem, &Policy) -> Resu
     match policy.backend {
         Backend::Wasi => call(&WasiFs, &policy),
         Backend::Memory => MEMORY.with(|memory| call(memory, &policy)),
+        Backend::Overlay => call(&overlay(&policy)?, &policy),
     }
+}
+
+/// The overlay over the host's preopens.
+fn overlay(policy: &Policy) -> Result<OverlayFs<'static>> {
+    OverlayFs::open(&WasiFs, policy).map_err(|fault| {
+        let error = fault.at("open", "the overlay");
+        Error { code: Code::Io, path: None, ..error }.hint(
+            "the person who runs this has to see to the overlay's directory; nothing in the workspace was changed",
+        )
+    })
 }
 
 fn first_growth() {
@@ -291,8 +303,10 @@ fn policy(dialect: &str) -> Result<Policy> {
 fn with_memory<T>(call: impl FnOnce(&MemoryFs) -> Result<T>) -> Result<T> {
     with_fs(NO_DIALECT, |_, policy| match policy.backend {
         Backend::Memory => MEMORY.with(call),
-        Backend::Wasi => Err(Error::new(Code::Io, "only the memory backend has a tree to load and save")
-            .hint("the host has to set `\"backend\": \"memory\"` in the policy")),
+        Backend::Wasi | Backend::Overlay => {
+            Err(Error::new(Code::Io, "only the memory backend has a tree to load and save")
+                .hint("the host has to set `\"backend\": \"memory\"` in the policy"))
+        }
     })
 }
 

@@ -1,16 +1,19 @@
 //! A change that stops at any point, by an error or by a crash, leaves the old
 //! tree or the new one: every scenario is run once for every call of the file
-//! system that it makes, and its recovery once for every call of that.
+//! system that it makes, and its recovery once for every call of that; in a
+//! directory, and in an overlay over one.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 use paddock_guest::engine;
-use paddock_guest::fs::archive;
+use paddock_guest::error::Error;
 use paddock_guest::fs::memory::MemoryFs;
-use paddock_guest::fs::{Dir, Fault, File, Filesystem, FsResult, Listing, Open, Preopen, Stat, Time};
-use paddock_guest::policy::Policy;
+use paddock_guest::fs::overlay::{OVERLAY_GUEST_PATH, OverlayFs};
+use paddock_guest::fs::{Dir, Fault, File, Filesystem, FsResult, Kind, Listing, Open, Preopen, Stat, Time};
+use paddock_guest::policy::{Backend, Policy};
 use paddock_guest::request::{Pack, Request, Unpack};
 use paddock_guest::zip::write::Writer;
 
@@ -64,6 +67,7 @@ impl Filesystem for Stopping<'_> {
         rename(dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> ();
         unlink(dir: &Dir, name: &str) -> ();
         remove_dir(dir: &Dir, name: &str) -> ();
+        remove_tree(dir: &Dir, name: &str) -> ();
     }
 
     /// A write that stops has written its first half.
@@ -142,15 +146,18 @@ fn scenarios() -> Vec<Scenario> {
     ]
 }
 
-fn policies() -> [Policy; 2] {
-    let policy = |carries_modes| {
-        Policy::parse(&format!(r#"{{"host":{{"carries_modes":{carries_modes}}}}}"#), "paddock").unwrap()
+fn policies() -> [Policy; 4] {
+    let policy = |backend, carries_modes| {
+        let host = format!(r#"{{"carries_modes":{carries_modes}}}"#);
+        Policy::parse(&format!(r#"{{"backend":"{backend}","host":{host}}}"#), "paddock").unwrap()
     };
-    [policy(true), policy(false)]
+    [policy("wasi", true), policy("wasi", false), policy("overlay", true), policy("overlay", false)]
 }
 
+/// What a scenario starts from: for an overlay, the base, in which nothing was changed yet.
 fn fresh() -> MemoryFs {
-    let memory = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
+    let memory =
+        MemoryFs::new(&["/workspace", "/paddock-state", OVERLAY_GUEST_PATH], || Time { seconds: 7, nanoseconds: 0 }, 1);
     let files = [
         ("one.txt", "first\nsecond\n"),
         ("dir/two.txt", "two\n"),
@@ -162,7 +169,7 @@ fn fresh() -> MemoryFs {
         ("gone/in/seven.txt", "seven\n"),
     ];
     let call = |tool: &str, arguments: serde_json::Value| {
-        let outcome = engine::call(&memory, &Policy::default(), "paddock", tool, &arguments.to_string());
+        let outcome = called(&memory, &Policy::default(), tool, &arguments.to_string());
         assert!(outcome.error.is_none(), "{:?}", outcome.error);
     };
     for (path, content) in files {
@@ -192,39 +199,87 @@ fn archives() -> [(&'static str, Vec<u8>); 2] {
 
 fn run(fs: &dyn Filesystem, policy: &Policy, scenario: &Scenario) -> engine::Outcome {
     match &scenario.call {
-        Call::Tool(tool, arguments) => engine::call(fs, policy, "paddock", tool, &arguments.to_string()),
-        Call::Typed(request) => {
+        Call::Tool(tool, arguments) => called(fs, policy, tool, &arguments.to_string()),
+        Call::Typed(request) => with_backend(fs, policy, |fs| {
             let error = engine::run(fs, policy, request).0.err();
-            engine::Outcome {
-                result: String::new(),
-                text: String::new(),
-                error,
-                changes: Vec::new(),
-                truncated: false,
-                touched: None,
-            }
-        }
+            error.map_or_else(done, |error| engine::Outcome { error: Some(error), ..done() })
+        }),
     }
 }
 
-fn tree(memory: &MemoryFs) -> Vec<u8> {
-    archive::snapshot(memory).unwrap()
+fn called(fs: &dyn Filesystem, policy: &Policy, tool: &str, arguments: &str) -> engine::Outcome {
+    with_backend(fs, policy, |fs| engine::call(fs, policy, "paddock", tool, arguments))
 }
 
-fn names(archive: &[u8]) -> Vec<String> {
-    let mut archive = tar::Archive::new(archive);
-    archive.entries().unwrap().map(|entry| entry.unwrap().path().unwrap().display().to_string()).collect()
+fn with_backend(
+    fs: &dyn Filesystem,
+    policy: &Policy,
+    call: impl FnOnce(&dyn Filesystem) -> engine::Outcome,
+) -> engine::Outcome {
+    if policy.backend != Backend::Overlay {
+        return call(fs);
+    }
+    match OverlayFs::open(fs, policy) {
+        Ok(overlay) => call(&overlay),
+        Err(fault) => engine::Outcome { error: Some(fault.at("open", "the overlay")), ..done() },
+    }
+}
+
+fn done() -> engine::Outcome {
+    engine::Outcome {
+        result: String::new(),
+        text: String::new(),
+        error: None::<Error>,
+        changes: Vec::new(),
+        truncated: false,
+        touched: None,
+    }
+}
+
+/// Every path with its kind and content, links with what they say.
+type Tree = BTreeMap<String, (Kind, Vec<u8>)>;
+
+fn tree(memory: &MemoryFs, policy: &Policy) -> Tree {
+    match policy.backend {
+        Backend::Overlay => tree_of(&OverlayFs::open(memory, policy).unwrap()),
+        _ => tree_of(memory),
+    }
+}
+
+fn tree_of(fs: &dyn Filesystem) -> Tree {
+    let top = fs.preopens().remove(0).dir;
+    let (mut tree, mut ahead) = (Tree::new(), vec![(String::new(), top)]);
+    while let Some((path, dir)) = ahead.pop() {
+        for entry in fs.list(&dir).unwrap().entries {
+            let path = format!("{path}/{}", entry.name);
+            let mut bytes = Vec::new();
+            match entry.kind {
+                Kind::Directory => ahead.push((path.clone(), fs.open_dir(&dir, &entry.name).unwrap())),
+                Kind::Link => bytes = fs.read_link(&dir, &entry.name).unwrap().into_bytes(),
+                _ => {
+                    let file = fs.open_file(&dir, &entry.name, Open::Read).unwrap();
+                    while fs.read(&file, bytes.len() as u64, 1 << 16, &mut bytes).unwrap() > 0 {}
+                }
+            }
+            tree.insert(path, (entry.kind, bytes));
+        }
+    }
+    tree
+}
+
+fn names(tree: &Tree) -> Vec<&String> {
+    tree.keys().collect()
 }
 
 /// Runs `check` with a file system that stops at call 1, 2, 3 and so on, until the scenario gets through.
-fn for_every_stop(crash: bool, mut check: impl FnMut(&Scenario, &Policy, &MemoryFs, &engine::Outcome, &[u8], &[u8])) {
+fn for_every_stop(crash: bool, mut check: impl FnMut(&Scenario, &Policy, &MemoryFs, &engine::Outcome, &Tree, &Tree)) {
     for policy in policies() {
         for scenario in scenarios() {
-            let old = tree(&fresh());
+            let old = tree(&fresh(), &policy);
             let finished = fresh();
             let outcome = run(&finished, &policy, &scenario);
             assert!(outcome.error.is_none(), "{}: {:?}", scenario.name, outcome.error);
-            let new = tree(&finished);
+            let new = tree(&finished, &policy);
             assert_ne!(old, new, "{}", scenario.name);
             for stop in 1.. {
                 let memory = fresh();
@@ -236,15 +291,18 @@ fn for_every_stop(crash: bool, mut check: impl FnMut(&Scenario, &Policy, &Memory
                     break;
                 }
                 check(&scenario, &policy, &memory, &outcome, &old, &new);
+                if policy.backend == Backend::Overlay {
+                    assert!(tree_of(&memory) == old, "{}: the base was changed", scenario.name);
+                }
             }
         }
     }
 }
 
 fn look(memory: &MemoryFs, policy: &Policy) {
-    let looked = engine::call(memory, policy, "paddock", "make_dir", r#"{"path": "dir2"}"#);
+    let looked = called(memory, policy, "make_dir", r#"{"path": "dir2"}"#);
     assert!(looked.error.is_none(), "{:?}", looked.error);
-    let looked = engine::call(memory, policy, "paddock", "delete", r#"{"path": "dir2"}"#);
+    let looked = called(memory, policy, "delete", r#"{"path": "dir2"}"#);
     assert!(looked.error.is_none(), "{:?}", looked.error);
 }
 
@@ -254,9 +312,9 @@ fn a_crash_at_any_call_leaves_the_old_tree_or_the_new_one() {
     for_every_stop(true, |scenario, policy, memory, _, old, new| {
         states += 1;
         look(memory, policy);
-        let after = tree(memory);
+        let after = tree(memory, policy);
         let names = || format!("{}: {:?}", scenario.name, names(&after));
-        assert!(after == old || after == new, "neither old nor new after {}", names());
+        assert!(after == *old || after == *new, "neither old nor new after {}", names());
     });
     assert!(states > 500, "{states}");
 }
@@ -265,20 +323,20 @@ fn a_crash_at_any_call_leaves_the_old_tree_or_the_new_one() {
 fn a_crash_during_recovery_is_recovered_from() {
     let mut states = 0;
     for_every_stop(true, |scenario, policy, memory, _, old, new| {
-        let crashed = tree(memory);
+        let crashed = tree(memory, policy);
         for stop in (1..).step_by(3) {
             // The state directory is not part of the archive, so the crash is made again for each stop.
-            let again = MemoryFs::clone_tree(memory);
-            assert_eq!(tree(&again), crashed);
+            let again = MemoryFs::clone_tree(memory, policy);
+            assert_eq!(tree(&again, policy), crashed);
             let stopping = Stopping { inner: &again, left: Cell::new(stop), crash: true };
-            engine::call(&stopping, policy, "paddock", "stat", r#"{"path": "."}"#);
+            called(&stopping, policy, "stat", r#"{"path": "."}"#);
             if stopping.left.get() > 0 {
                 break;
             }
             states += 1;
             look(&again, policy);
-            let after = tree(&again);
-            assert!(after == old || after == new, "{} twice: {:?}", scenario.name, names(&after));
+            let after = tree(&again, policy);
+            assert!(after == *old || after == *new, "{} twice: {:?}", scenario.name, names(&after));
         }
     });
     assert!(states > 500, "{states}");
@@ -290,9 +348,9 @@ fn an_error_at_any_call_is_reported_and_leaves_the_old_tree() {
     for_every_stop(false, |scenario, policy, memory, outcome, old, new| {
         states += 1;
         let reported = outcome.error.is_some();
-        let before = tree(memory);
+        let before = tree(memory, policy);
         look(memory, policy);
-        let after = tree(memory);
+        let after = tree(memory, policy);
         // A change that is durable may leave its cleaning up to the next call.
         if reported {
             assert_eq!(names(&before), names(&after), "{}: something was left for later", scenario.name);
@@ -300,7 +358,7 @@ fn an_error_at_any_call_is_reported_and_leaves_the_old_tree() {
         let expected = if reported { old } else { new };
         // A tree that was half deleted when the error came cannot be put together again.
         if scenario.name != "delete tree" {
-            assert!(after == expected, "{} ({:?}): {:?}", scenario.name, outcome.error, names(&after));
+            assert!(after == *expected, "{} ({:?}): {:?}", scenario.name, outcome.error, names(&after));
         }
     });
     assert!(states > 500, "{states}");

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::case::Case;
+use super::layers;
 use super::outcome::{self, Names};
 use super::tree::{self, Node, Tree};
 
@@ -31,16 +32,19 @@ pub enum Backend {
     ComponentMemory,
     /// Through the component, on a real directory.
     Directory,
+    /// Through the component, in an overlay over a real directory, which stays as it was.
+    Overlay,
 }
 
 impl Backend {
-    pub const ALL: [Self; 3] = [Self::Memory, Self::ComponentMemory, Self::Directory];
+    pub const ALL: [Self; 4] = [Self::Memory, Self::ComponentMemory, Self::Directory, Self::Overlay];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
             Self::ComponentMemory => "component_memory",
             Self::Directory => "directory",
+            Self::Overlay => "overlay",
         }
     }
 }
@@ -59,6 +63,7 @@ pub fn run(case: &Case, backend: Backend) -> Result<Observed> {
         Backend::Memory => memory(case),
         Backend::ComponentMemory => component_memory(case),
         Backend::Directory => directory(case),
+        Backend::Overlay => overlay(case),
     }
 }
 
@@ -101,6 +106,21 @@ fn directory(case: &Case) -> Result<Observed> {
     ensure!(surroundings.outside()? == outside, "something outside the workspace was changed");
     let tree = tree::read(Path::new(&names.root))?;
     let modes = tree::modes(Path::new(&names.root), &tree)?;
+    Ok(Observed { outcomes, tree: restore(tree, &names), modes: Some(modes) })
+}
+
+fn overlay(case: &Case) -> Result<Observed> {
+    let surroundings = Surroundings::new()?;
+    let names = Names { root: surroundings.path("ws"), outside: surroundings.path("outside") };
+    let (base, state) = (surroundings.top.join("ws"), surroundings.top.join("state"));
+    tree::write(&absolute(case, &names)?, &base)?;
+    let (outside, before) = (surroundings.outside()?, layers::status(&base)?);
+    let builder = Workspace::builder().root(&names.root).state_dir(&state).overlay("case");
+    let workspace = builder.policy(serde_json::from_value(case.policy.clone())?).build()?;
+    let outcomes = outcome::drive(case, &names, through(&workspace))?;
+    ensure!(surroundings.outside()? == outside, "something outside the workspace was changed");
+    ensure!(layers::status(&base)? == before, "the base was changed");
+    let (tree, modes) = layers::merged(&base, &state.join("overlays/case"))?;
     Ok(Observed { outcomes, tree: restore(tree, &names), modes: Some(modes) })
 }
 

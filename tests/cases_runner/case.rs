@@ -22,6 +22,7 @@ pub struct Case {
     pub absolute: bool,
     only: Vec<Backend>,
     reason: String,
+    not_over_overlay: Option<String>,
 }
 
 /// One call of a tool.
@@ -48,6 +49,8 @@ struct CallFile {
     only: Vec<Backend>,
     #[serde(default)]
     reason: String,
+    /// Why an overlay cannot do what a directory does.
+    not_over_overlay: Option<String>,
     calls: Option<Vec<Call>>,
     tool: Option<String>,
     #[serde(default)]
@@ -83,6 +86,7 @@ impl Case {
             absolute: text.contains("{root}") || text.contains("{outside}"),
             only: file.only.clone(),
             reason: file.reason.clone(),
+            not_over_overlay: file.not_over_overlay.clone(),
             calls: file.calls()?,
             name,
             folder,
@@ -91,10 +95,16 @@ impl Case {
 
     /// Whether the case runs on a backend; the reason where it does not.
     pub fn runs_on(&self, backend: Backend) -> Result<(), String> {
-        if self.only.is_empty() || self.only.contains(&backend) {
-            return Ok(());
+        let (named, held) = match backend {
+            // What needs a real directory has one there.
+            Backend::Overlay => (Backend::Directory, self.not_over_overlay.as_ref()),
+            backend => (backend, None),
+        };
+        match held {
+            Some(reason) => Err(reason.clone()),
+            None if self.only.is_empty() || self.only.contains(&named) => Ok(()),
+            None => Err(self.reason.clone()),
         }
-        Err(self.reason.clone())
     }
 
     /// The backend whose results are written down.

@@ -3,6 +3,7 @@
 pub mod backend;
 pub mod case;
 pub mod expect;
+pub mod layers;
 pub mod outcome;
 pub mod setup;
 pub mod tidy;

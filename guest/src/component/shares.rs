@@ -8,6 +8,7 @@ use super::{Component, NO_DIALECT, TOUCHED, policy};
 use crate::dialect::call::Call;
 use crate::engine::{self, Outcome};
 use crate::error::{Code, Error, Result};
+use crate::fs::Filesystem;
 use crate::fs::wasi::WasiFs;
 use crate::ops::shares::{self as parts, Findings, Help, Lead};
 use crate::policy::Backend;
@@ -197,7 +198,11 @@ fn surroundings(dialect: &str, time_ms: Option<u64>) -> Result<Option<&'static W
     if policy.backend == Backend::Memory {
         return Ok(None);
     }
-    let mut workspace = engine::open(&WasiFs, forever(policy), Access::Read)?;
+    let fs: &'static dyn Filesystem = match policy.backend {
+        Backend::Overlay => forever(super::overlay(&policy)?),
+        Backend::Wasi | Backend::Memory => &WasiFs,
+    };
+    let mut workspace = engine::open(fs, forever(policy), Access::Read)?;
     if let Some(time_ms) = time_ms {
         workspace.set_time_left_ms(time_ms);
     }

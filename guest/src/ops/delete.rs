@@ -95,10 +95,25 @@ fn keep(workspace: &Workspace<'_>, place: &Place, bytes: u64) -> Result<Option<S
 fn take_away(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
     let fs = workspace.fs;
     let site = Site::of(place);
+    if place.stat.is_some_and(|stat| stat.kind == Kind::Directory) {
+        match fs.remove_tree(&site.dir, &site.name) {
+            Err(Fault::Unsupported) => {}
+            Err(fault) => {
+                history::forget(workspace);
+                return Err(fault.at(VERB, &place.given));
+            }
+            Ok(()) => return fs.sync_dir(&site.dir).map_err(|fault| fault.at(VERB, &place.given)),
+        }
+    }
     let aside = site.beside(&temporary_name(fs));
     let debris = vec![Spot::of(workspace, place).beside(&aside.name)];
     Journal { debris, ..Journal::default() }.write(workspace)?;
-    let moved = site.rename(fs, &aside).and_then(|()| fs.sync_dir(&site.dir));
+    let moved = match site.rename(fs, &aside) {
+        // An overlay cannot make another of it, and has only to hide it.
+        Err(Fault::Unsupported | Fault::Outside) => site.discard(fs),
+        other => other,
+    };
+    let moved = moved.and_then(|()| fs.sync_dir(&site.dir));
     let removed = moved.and_then(|()| tree::remove(fs, &aside));
     // What is left is put back, if anything moved at all.
     let kept = removed.is_err() && aside.rename(fs, &site).is_ok();

@@ -8,8 +8,9 @@ use crate::approval::{Approver, Decision, Desk};
 use crate::cache;
 use crate::error::Error;
 use crate::events::Listener;
-use crate::mount::{self, WORKSPACE, Wanted};
+use crate::mount::{self, Mount, WORKSPACE, Wanted};
 use crate::options::DIALECT;
+use crate::overlay::OverlayDir;
 use crate::policy::{self, Access, Backend, Host, Levels, Limits, Policy};
 use crate::state::{self, StateChoice, StateDir};
 use crate::types::Plan;
@@ -27,6 +28,7 @@ pub struct Builder {
     threads: Option<usize>,
     approver: Option<Approver>,
     dialect: Option<String>,
+    overlay: Option<String>,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) audit: Option<AuditChoice>,
 }
@@ -140,6 +142,16 @@ impl Builder {
         self
     }
 
+    /// Works in the overlay of that name: tools see and change a copy that costs nothing, and the directories stay as they
+    /// are, since calls get no right to change them. What was changed is kept in the state directory, beyond this process
+    /// too; another name is another copy. Calls in one overlay wait for each other, and for no other's. A name is
+    /// letters, digits, `-`, `_` and `.`, no `.` first, at most 64.
+    #[must_use]
+    pub fn overlay(mut self, name: impl Into<String>) -> Self {
+        self.overlay = Some(name.into());
+        self
+    }
+
     /// Opens the workspace. Fails where a root is no directory or a guest path is taken. What the policy allows
     /// beside the roots follows them: its directories, as they are named there, then the whole file system.
     pub fn build(self) -> Result<Workspace, Error> {
@@ -154,12 +166,17 @@ impl Builder {
         let own = own.into_iter().chain([policy::config_directory()]).flatten().chain(self.private);
         let own: Vec<_> = own.chain(mount::of_the_kernel()).map(|path| policy::trail(&path)).collect();
         let desk = Desk::new();
-        let host = Host::new(Backend::Wasi, &mounts, &own, &desk, listeners.is_some());
-        let told = policy::environment(&self.settings, Backend::Wasi, &mounts, host)?;
+        let overlay = self.overlay.as_deref().map(|name| OverlayDir::new(state.as_ref(), name, &mounts)).transpose()?;
+        let backend = if overlay.is_some() { Backend::Overlay } else { Backend::Wasi };
+        let host = Host::new(backend, &mounts, &own, &desk, listeners.is_some());
+        let told = policy::environment(&self.settings, backend, &mounts, host)?;
         let environment = told_in(self.environment, told);
-        let (limits, state) = (policy.limits, state.filter(|_| writable));
-        let Self { threads, approver, .. } = self;
-        Ok(Workspace::new(Inner { mounts, state, environment, limits, threads, approver, desk, listeners, kept: None }))
+        let state = overlay.as_ref().map(OverlayDir::state).or(state).filter(|_| writable);
+        // With an overlay above them they cannot be changed, whatever a guest does.
+        let mounts = if overlay.is_some() { mounts.iter().map(Mount::read_only).collect() } else { mounts };
+        let (limits, threads, approver) = (policy.limits, self.threads, self.approver);
+        let inner = Inner { mounts, state, overlay, environment, limits, threads, approver, desk, ..Inner::default() };
+        Ok(Workspace::new(Inner { listeners, ..inner }))
     }
 
     /// A workspace in memory, as [`Workspace::memory`] makes it; roots and a state directory are nothing to it.

@@ -45,6 +45,14 @@ pub enum Error {
         /// The setting and what is wrong with it.
         cause: String,
     },
+    /// An overlay cannot have that name, be kept, or be over these roots.
+    #[error("cannot open the overlay `{name}`: {cause}", name = name.escape_debug())]
+    Overlay {
+        /// As given to the builder.
+        name: String,
+        /// What is wrong with it.
+        cause: String,
+    },
     /// The audit file cannot be there.
     #[error("cannot keep the audit in `{}`: {cause}", path.display())]
     Audit {

@@ -61,6 +61,7 @@ mod mount;
 mod operations;
 mod options;
 mod outcome;
+mod overlay;
 mod parallel;
 mod policy;
 mod registry;

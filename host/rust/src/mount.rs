@@ -15,6 +15,9 @@ pub(crate) const WORKSPACE: &str = "/workspace";
 /// The guest path of the state directory.
 pub(crate) const STATE: &str = "/paddock-state";
 
+/// The guest path of an overlay's directory.
+pub(crate) const OVERLAY: &str = "/paddock-overlay";
+
 /// The guest name of the whole file system.
 const HOST: &str = "host";
 
@@ -30,7 +33,7 @@ pub(crate) struct Wanted {
 pub(crate) fn all(roots: &[Wanted], policy: &Policy) -> Result<Vec<Mount>, Error> {
     let mut mounts: Vec<Mount> = Vec::with_capacity(roots.len());
     let named = roots.iter().filter_map(|root| root.guest.clone());
-    let mut taken: HashSet<String> = named.chain([WORKSPACE.to_owned(), STATE.to_owned()]).collect();
+    let mut taken: HashSet<String> = named.chain([WORKSPACE, STATE, OVERLAY].map(str::to_owned)).collect();
     for Wanted { host, guest, access } in roots {
         if guest.is_some() && mounts.iter().any(|mount| Some(&mount.guest) == guest.as_ref()) {
             let guest = guest.clone().unwrap_or_default();
@@ -132,10 +135,15 @@ impl Mount {
         if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\\', '\0']) {
             return Err(Error::Mount { guest: guest.to_owned(), cause: "a guest path is `/` and one name" });
         }
-        if guest == STATE {
+        if guest == STATE || guest == OVERLAY {
             return Err(Error::Mount { guest: guest.to_owned(), cause: "it is the state directory's" });
         }
         Ok(Self { host: real, guest: guest.to_owned(), access })
+    }
+
+    /// The same directory to look at alone.
+    pub(crate) fn read_only(&self) -> Self {
+        Self { access: Access::ReadOnly, ..self.clone() }
     }
 
     /// Hands the directory to a guest, with no right that it is not to have.

@@ -57,6 +57,10 @@ fn name(root: &Path) -> String {
 }
 
 impl StateDir {
+    pub(crate) fn at(path: PathBuf) -> Self {
+        Self(path)
+    }
+
     /// Makes it, for its owner alone. Where it cannot be made, calls go without.
     pub(crate) fn create(&self) -> io::Result<()> {
         let mut builder = DirBuilder::new();
@@ -105,11 +109,21 @@ impl StateDir {
     }
 
     fn open_lock(&self) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.read(true).write(true).create(true).truncate(false).open(self.0.join("lock"))
+        private().read(true).create(true).truncate(false).open(self.0.join("lock"))
     }
+}
+
+/// Makes or empties a file of its owner alone.
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+    private().create(true).truncate(true).open(path)
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.write(true);
+    options
 }
 
 fn failed(cause: &io::Error) -> ToolError {

@@ -1,6 +1,7 @@
 //! A workspace: directories, rules and limits, in which tools are called.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ use crate::guest::Guest;
 use crate::mount::Mount;
 use crate::options::{CallOptions, CancelToken};
 use crate::outcome::Outcome;
+use crate::overlay::OverlayDir;
 use crate::parallel;
 use crate::policy::{Limits, Policy};
 use crate::sandbox::{Control, Sandbox, State, Surroundings};
@@ -38,6 +40,8 @@ pub struct Workspace(Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) mounts: Vec<Mount>,
     pub(crate) state: Option<StateDir>,
+    /// Where what calls change is put, in place of the mounts; the state directory is then in it.
+    pub(crate) overlay: Option<OverlayDir>,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) limits: Limits,
     pub(crate) threads: Option<usize>,
@@ -276,7 +280,18 @@ impl Inner {
         let state = self.state.as_ref().filter(|state| (changing && state.create().is_ok()) || state.exists());
         let lock =
             state.filter(|state| changing || state.has_journal()).map(|state| state.lock(control)).transpose()?;
-        Ok((self.mounts.iter().cloned().chain(state.map(StateDir::mount)).collect(), lock))
+        let Some(overlay) = &self.overlay else {
+            return Ok((self.mounts.iter().cloned().chain(state.map(StateDir::mount)).collect(), lock));
+        };
+        // Where nothing may be changed, the guest says so itself.
+        if changing && self.state.is_some() {
+            let kept = if state.is_some() { overlay.keep_roots() } else { Err(io::ErrorKind::NotADirectory.into()) };
+            kept.map_err(|cause| overlay.failed(&cause))?;
+        }
+        let own = state.into_iter().flat_map(|state| [overlay.mount(), state.mount()]);
+        // Whoever does not hold the lock only looks, or it would finish what another is doing.
+        let own = own.map(|mount| if lock.is_some() { mount } else { mount.read_only() });
+        Ok((self.mounts.iter().cloned().chain(own).collect(), lock))
     }
 
     fn sandbox(&self, mounts: &[Mount], control: Control) -> Result<Sandbox, ToolError> {

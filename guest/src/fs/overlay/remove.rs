@@ -4,7 +4,6 @@ use std::rc::Rc;
 
 use super::OverlayFs;
 use super::node::Node;
-use crate::fs::spot::Site;
 use crate::fs::{Fault, FsResult, Kind, tree};
 
 impl OverlayFs<'_> {
@@ -36,42 +35,32 @@ impl OverlayFs<'_> {
         Ok(())
     }
 
-    /// Hides what the base has of a directory of which all that shows is above, or nothing; whether there was any.
-    pub(super) fn hide_dir(&self, node: &Node, name: &str) -> FsResult<bool> {
-        let Some((base, _)) = self.behind(node, name)? else { return Ok(false) };
+    /// Hides what the base has under the name of a directory.
+    pub(super) fn hide_dir(&self, node: &Node, name: &str) -> FsResult<()> {
+        let Some((base, _)) = self.behind(node, name)? else { return Ok(()) };
         self.mark(node, name, &self.record(&base, name)?)?;
         node.hide_base(name);
-        Ok(true)
+        Ok(())
     }
 
-    /// Removes a directory with all that it holds: the base's part by one mark, so that nothing has to be copied.
+    /// Removes a directory with all that it holds, where that takes one step: the base's by a mark, and one that is above
+    /// alone by a rename.
     pub(super) fn hide_tree(&self, node: &Rc<Node>, name: &str) -> FsResult<()> {
         let found = self.find(node, name)?;
         if found.stat.kind != Kind::Directory {
             return Err(Fault::NotDirectory);
         }
-        let upper = found.is_upper.then(|| Site { dir: found.dir.clone(), name: name.to_owned() });
-        let aside = self.draft()?;
-        let marked = self.hide_dir(node, name)?;
-        let moved = upper.as_ref().map_or(Ok(()), |upper| upper.rename(self.inner, &aside));
-        if let Err(fault) = moved {
-            if marked {
-                self.unmark(node, name)?;
+        match (found.is_upper, self.behind(node, name)?.is_some()) {
+            (true, true) => return Err(Fault::Unsupported),
+            (true, false) => {
+                let aside = self.draft()?;
+                self.inner.rename(&found.dir, name, &aside.dir, &aside.name)?;
+                // What cannot be removed now is nowhere to be seen, and the next change removes it.
+                drop(tree::remove(self.inner, &aside));
             }
-            return Err(fault);
+            (false, _) => self.hide_dir(node, name)?,
         }
         node.forget(name);
-        // What cannot be removed now is nowhere to be seen, and the next change removes it.
-        drop(tree::remove(self.inner, &aside));
         Ok(())
-    }
-
-    fn unmark(&self, node: &Node, name: &str) -> FsResult<()> {
-        // Whoever has the directory open has lost sight of the base.
-        node.forget(name);
-        match node.marks().and_then(|marks| marks.at) {
-            Some(at) => self.inner.unlink(&at, name),
-            None => Ok(()),
-        }
     }
 }

@@ -202,11 +202,15 @@ fn a_rename_replaces_what_may_be_replaced() {
 #[test]
 fn a_tree_is_removed_by_one_mark() {
     let (tree, changes) = over(BASE, |fs| {
-        write(fs, "d/b", "TWO");
         let top = site(fs, "d").unwrap();
         fs.remove_tree(&top.dir, "d").unwrap();
         assert_eq!(fs.stat(&top.dir, "d"), Err(Fault::NotFound));
+        make(fs, "d/e/old", "old");
+        fs.remove_tree(&top.dir, "d").unwrap();
         make(fs, "d/e/new", "new");
+        make(fs, "empty/new", "new");
+        assert_eq!(fs.remove_tree(&top.dir, "empty"), Err(Fault::Unsupported), "it takes more than one step");
+        site(fs, "empty/new").unwrap().discard(fs).unwrap();
     });
     assert_eq!(tree, ["/a: one", "/d/", "/d/e/", "/d/e/new: new", "/empty/", "/z: last"]);
     let below = ["d/b: file to nothing", "d/e: directory to directory", "d/e/c: file to nothing"];

@@ -39,6 +39,10 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
 
+    /// Work in the overlay of this name: what is changed is kept beside the directories, which stay as they are
+    #[arg(long, value_name = "NAME")]
+    overlay: Option<String>,
+
     /// Append what happens to this file, one JSON object a line: start and end of each call, each file written; `-` is standard error
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
@@ -80,6 +84,9 @@ impl Options {
         }
         if let Some(directory) = &self.state_dir {
             builder = builder.state_dir(directory);
+        }
+        if let Some(name) = &self.overlay {
+            builder = builder.overlay(name);
         }
         if let Some(file) = &self.events {
             builder = builder.on_event(events::to(file)?);

@@ -83,6 +83,7 @@ struct Environment<'a> {
 pub(crate) enum Backend {
     Wasi,
     Memory,
+    Overlay,
 }
 
 #[derive(Serialize)]
@@ -97,6 +98,8 @@ struct Root<'a> {
 #[derive(Serialize)]
 pub(crate) struct Host<'a> {
     carries_modes: bool,
+    /// No root is preopened to be changed, so that a rename into one is refused.
+    lends_modes: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     private: Vec<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -113,6 +116,7 @@ impl<'a> Host<'a> {
         Self {
             // A tree in memory has no modes to lose.
             carries_modes: cfg!(unix) || backend == Backend::Memory,
+            lends_modes: cfg!(target_os = "linux") && backend == Backend::Overlay,
             private: own.iter().map(|trail| &trail.end).filter(inside).filter_map(|path| path.to_str()).collect(),
             fixed: own.iter().flat_map(|trail| &trail.links).filter(inside).filter_map(|path| path.to_str()).collect(),
             approval_key: desk.key(),

@@ -20,11 +20,15 @@ pub(super) fn applies(from: &str, to: &str) -> bool {
 }
 
 /// Gives the file `from` what the regular file `to` has; nothing where there is none.
+///
+/// Into a directory that may not be changed the rename is refused, but the guest's own file has got what the other one
+/// has: so an overlay's copy of a file keeps its mode. Nothing there is touched, and nothing is told that it could not read.
 pub(super) fn carry(from_dir: &Dir, from: &str, to_dir: &Dir, to: &str) -> Result<(), ErrorCode> {
-    if from_dir.perms.write_not_permitted() || to_dir.perms.write_not_permitted() {
+    if from_dir.perms.write_not_permitted() {
         return Err(ErrorCode::NotPermitted);
     }
-    carry_all(from_dir, from, to_dir, to).map_err(|errno| ErrorCode::from(std::io::Error::from(errno)))
+    carry_all(from_dir, from, to_dir, to).map_err(|errno| ErrorCode::from(std::io::Error::from(errno)))?;
+    if to_dir.perms.write_not_permitted() { Err(ErrorCode::NotPermitted) } else { Ok(()) }
 }
 
 fn carry_all(from_dir: &Dir, from: &str, to_dir: &Dir, to: &str) -> OsResult<()> {

@@ -1,0 +1,121 @@
+//! Where an overlay keeps what was changed in it.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use crate::error::Error;
+use crate::mount::{Mount, OVERLAY};
+use crate::policy::Access;
+use crate::state::{StateDir, create_private};
+use crate::types::{ErrorCode, ToolError};
+
+/// The directory of all overlays of a workspace, in its state directory.
+const OVERLAYS: &str = "overlays";
+/// The overlay's own state directory: journal, backups and the lock of its calls.
+const STATE: &str = "state";
+/// What each root of the overlay is, so that another one by its name is not taken for it.
+const ROOTS: &str = "roots.json";
+/// Characters of a name.
+const MAX_NAME: usize = 64;
+
+/// The directory of one overlay; it is made when something is first changed.
+#[derive(Clone, Debug)]
+pub(crate) struct OverlayDir {
+    path: PathBuf,
+    roots: BTreeMap<String, PathBuf>,
+}
+
+impl OverlayDir {
+    /// The overlay of that name over `mounts`. Fails where the name is none, or other directories were below it before.
+    pub(crate) fn new(state: Option<&StateDir>, name: &str, mounts: &[Mount]) -> Result<Self, Error> {
+        let fail = |cause: String| Error::Overlay { name: name.to_owned(), cause };
+        check_name(name).map_err(|cause| fail(cause.to_owned()))?;
+        let state = state.ok_or_else(|| fail("the workspace has no state directory to keep it in".to_owned()))?;
+        let roots = mounts.iter().filter(|mount| mount.access == Access::ReadWrite);
+        let roots = roots.map(|mount| (mount.guest.clone(), mount.host.clone())).collect();
+        let overlay = Self { path: state.path().join(OVERLAYS).join(name), roots };
+        overlay.check_roots().map_err(|cause| fail(cause.to_string()))?;
+        Ok(overlay)
+    }
+
+    /// The state directory of its calls.
+    pub(crate) fn state(&self) -> StateDir {
+        StateDir::at(self.path.join(STATE))
+    }
+
+    /// Writes down what its roots are; its directory is there.
+    pub(crate) fn keep_roots(&self) -> io::Result<()> {
+        let mut known = self.known_roots()?;
+        if self.roots.iter().all(|(guest, host)| known.get(guest) == Some(host)) {
+            return Ok(());
+        }
+        known.extend(self.roots.clone());
+        let new = self.path.join(format!("{ROOTS}.new"));
+        let mut file = create_private(&new)?;
+        serde_json::to_writer(&mut file, &known)?;
+        file.flush()?;
+        file.sync_all()?;
+        fs::rename(new, self.path.join(ROOTS))
+    }
+
+    fn check_roots(&self) -> io::Result<()> {
+        let known = self.known_roots()?;
+        let other = |(guest, host): &(&String, &PathBuf)| known.get(*guest).is_some_and(|known| known != *host);
+        let Some((guest, host)) = self.roots.iter().find(other) else { return Ok(()) };
+        let was = known.get(guest).map(|known| known.display().to_string()).unwrap_or_default();
+        Err(io::Error::other(format!(
+            "its root `{guest}` is `{was}`, not `{}`: give the same roots again",
+            host.display()
+        )))
+    }
+
+    fn known_roots(&self) -> io::Result<BTreeMap<String, PathBuf>> {
+        match fs::read(self.path.join(ROOTS)) {
+            Ok(json) => Ok(serde_json::from_slice(&json)?),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
+            Err(cause) => Err(cause),
+        }
+    }
+
+    pub(crate) fn mount(&self) -> Mount {
+        Mount { host: self.path.clone(), guest: OVERLAY.to_owned(), access: Access::ReadWrite }
+    }
+
+    /// A call that cannot be made in it.
+    pub(crate) fn failed(&self, cause: &dyn Display) -> ToolError {
+        ToolError::new(ErrorCode::Io, format!("cannot keep changes in the overlay: {cause}"))
+            .hint("the person who runs this has to see to the state directory; nothing was changed")
+    }
+}
+
+/// A name is one of a directory everywhere, and shows as itself wherever it is printed.
+fn check_name(name: &str) -> Result<(), &'static str> {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if name.is_empty() || name.len() > MAX_NAME {
+        return Err("a name has 1 to 64 characters");
+    }
+    if name.starts_with('.') || !name.chars().all(is_allowed) {
+        return Err("a name is letters, digits, `-`, `_` and `.`, and does not start with `.`");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain() {
+        let long = "x".repeat(MAX_NAME);
+        for name in ["a", "A-1_b.c", "refactor", long.as_str()] {
+            assert_eq!(check_name(name), Ok(()), "{name}");
+        }
+        let too_long = "x".repeat(MAX_NAME + 1);
+        for name in ["", ".", "..", ".a", "a/b", "a b", "ä", "a\\b", "a\0", too_long.as_str()] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What an overlay and its base come to, put together from what is on the disk
+//! and not by the overlay itself.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::tree::{self, Node, Tree};
+
+/// Everything that a change would leave a trace of: what is there, by inode, mode and time.
+pub fn status(base: &Path) -> Result<Vec<(Vec<u8>, Node, u64, u32, i64, i64)>> {
+    let mut status = Vec::new();
+    for (path, node) in tree::read(base)? {
+        let metadata = fs::symlink_metadata(base.join(tree::name(&path)))?;
+        status.push((path, node, metadata.ino(), metadata.mode(), metadata.ctime(), metadata.ctime_nsec()));
+    }
+    Ok(status)
+}
+
+/// The tree and the modes of its regular files.
+pub fn merged(base: &Path, overlay: &Path) -> Result<(Tree, BTreeMap<Vec<u8>, u32>)> {
+    let mut merged = tree::read(base)?;
+    let mut modes = tree::modes(base, &merged)?;
+    let below = |name: &str| overlay.join(name).join("workspace");
+    let marks = if below("gone").is_dir() { tree::read(&below("gone"))? } else { Tree::new() };
+    for (path, node) in &marks {
+        if matches!(node, Node::File(_)) {
+            remove(&mut merged, &marked(path));
+        }
+    }
+    if below("upper").is_dir() {
+        let upper = tree::read(&below("upper"))?;
+        for (path, node) in &upper {
+            if *node != Node::Directory {
+                remove(&mut merged, path);
+            }
+            merged.insert(path.clone(), node.clone());
+        }
+        modes.extend(tree::modes(&below("upper"), &upper)?);
+    }
+    modes.retain(|path, _| matches!(merged.get(path), Some(Node::File(_))));
+    Ok((merged, modes))
+}
+
+/// The path that a mark is on: its every other name says what the next one is.
+fn marked(path: &[u8]) -> Vec<u8> {
+    path.split(|byte| *byte == b'/').skip(1).step_by(2).collect::<Vec<_>>().join(&b'/')
+}
+
+fn remove(tree: &mut Tree, path: &[u8]) {
+    let below = [path, b"/"].concat();
+    tree.retain(|known, _| known != path && !known.starts_with(&below));
+}
