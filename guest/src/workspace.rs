@@ -36,7 +36,8 @@ pub struct Workspace<'a> {
     /// Milliseconds from then, where they are not the policy's.
     time_ms: Option<u64>,
     changes: RefCell<Vec<Change>>,
-    backup: RefCell<Option<String>>,
+    /// Records of the call, in order.
+    backups: RefCell<Vec<String>>,
 }
 
 /// One root.
@@ -89,7 +90,7 @@ impl<'a> Workspace<'a> {
             started_ms: fs.clock_ms(),
             time_ms: None,
             changes: RefCell::default(),
-            backup: RefCell::default(),
+            backups: RefCell::default(),
         })
     }
 
@@ -100,12 +101,17 @@ impl<'a> Workspace<'a> {
 
     /// Says that what the call changes can be undone from the backup of this id.
     pub fn backed_up(&self, id: String) {
-        self.backup.replace(Some(id));
+        self.backups.borrow_mut().push(id);
     }
 
     /// The backup from which the call can be undone, if it left one.
     pub fn backup(&self) -> Option<String> {
-        self.backup.borrow().clone()
+        self.backups.borrow().last().cloned()
+    }
+
+    /// Takes back what [`Self::backed_up`] said last.
+    pub fn not_backed_up(&self) -> Option<String> {
+        self.backups.borrow_mut().pop()
     }
 
     /// The changes made so far, in order, which stay.

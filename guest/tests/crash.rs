@@ -12,90 +12,14 @@ use paddock_guest::engine;
 use paddock_guest::error::Error;
 use paddock_guest::fs::memory::MemoryFs;
 use paddock_guest::fs::overlay::{OVERLAY_GUEST_PATH, OverlayFs};
-use paddock_guest::fs::{Dir, Fault, File, Filesystem, FsResult, Kind, Listing, Open, Preopen, Stat, Time};
+use paddock_guest::fs::{Filesystem, Kind, Open, Time};
 use paddock_guest::policy::{Backend, Policy};
 use paddock_guest::request::{Pack, Request, Unpack};
 use paddock_guest::zip::write::Writer;
 
-/// Stops at the n-th call: that one fails, and with `crash` every later one too.
-struct Stopping<'f> {
-    inner: &'f MemoryFs,
-    left: Cell<u64>,
-    crash: bool,
-}
+use stopping::Stopping;
 
-impl Stopping<'_> {
-    fn step(&self) -> FsResult<()> {
-        let left = self.left.get();
-        self.left.set(left.saturating_sub(1));
-        match left {
-            0 if self.crash => Err(Fault::Io("crashed".to_owned())),
-            1 => {
-                self.left.set(if self.crash { 0 } else { u64::MAX });
-                Err(Fault::NoSpace)
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-macro_rules! forward {
-    ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
-        $(fn $name(&self, $($arg: $type),*) -> FsResult<$result> {
-            self.step()?;
-            self.inner.$name($($arg),*)
-        })*
-    };
-}
-
-impl Filesystem for Stopping<'_> {
-    forward! {
-        open_dir(dir: &Dir, name: &str) -> Dir;
-        open_file(dir: &Dir, name: &str, mode: Open) -> File;
-        list(dir: &Dir) -> Listing;
-        stat(dir: &Dir, name: &str) -> Stat;
-        stat_file(file: &File) -> Stat;
-        stat_dir(dir: &Dir) -> Stat;
-        read_link(dir: &Dir, name: &str) -> String;
-        read(file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> usize;
-        set_size(file: &File, size: u64) -> ();
-        sync_file(file: &File) -> ();
-        sync_dir(dir: &Dir) -> ();
-        make_dir(dir: &Dir, name: &str) -> ();
-        link(dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> ();
-        symlink(dir: &Dir, name: &str, target: &str) -> ();
-        rename(dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> ();
-        unlink(dir: &Dir, name: &str) -> ();
-        remove_dir(dir: &Dir, name: &str) -> ();
-        remove_tree(dir: &Dir, name: &str) -> ();
-    }
-
-    /// A write that stops has written its first half.
-    fn write(&self, file: &File, offset: u64, bytes: &[u8]) -> FsResult<()> {
-        self.step().inspect_err(|fault| {
-            if *fault == Fault::NoSpace {
-                self.inner.write(file, offset, &bytes[..bytes.len() / 2]).unwrap();
-            }
-        })?;
-        self.inner.write(file, offset, bytes)
-    }
-
-    fn preopens(&self) -> Vec<Preopen> {
-        self.inner.preopens()
-    }
-
-    fn random(&self) -> u64 {
-        self.inner.random()
-    }
-
-    fn now(&self) -> Time {
-        self.inner.now()
-    }
-
-    fn clock_ms(&self) -> u64 {
-        self.inner.clock_ms()
-    }
-}
+mod stopping;
 
 struct Scenario {
     name: &'static str,
@@ -112,6 +36,7 @@ fn scenarios() -> Vec<Scenario> {
     let patch = "*** Begin Patch\n*** Update File: one.txt\n@@\n-first\n+FIRST\n*** Add File: deep/er/new.txt\n+new\n\
         *** Delete File: dir/two.txt\n*** Update File: dir/three.txt\n*** Move to: moved/three.txt\n@@\n-three\n+THREE\n\
         *** Update File: dir/four.txt\n*** Move to: moved/four.txt\n*** End Patch\n";
+    let deletes = "*** Begin Patch\n*** Delete File: one.txt\n*** Delete File: dir/two.txt\n*** End Patch\n";
     let scenario = |name, tool, arguments| Scenario { name, call: Call::Tool(tool, arguments) };
     let unpack = |name, source: &str, destination: &str| {
         let (source, destination) = (source.to_owned(), destination.to_owned());
@@ -131,6 +56,7 @@ fn scenarios() -> Vec<Scenario> {
             json!({"path": "dir/two.txt", "edits": [{"old_text": "two", "new_text": "a longer two"}]}),
         ),
         scenario("patch", "apply_patch", json!({ "patch": patch })),
+        scenario("patch that only deletes", "apply_patch", json!({ "patch": deletes })),
         scenario("move", "move", json!({"source": "one.txt", "destination": "far/away.txt"})),
         scenario("copy file", "copy", json!({"source": "one.txt", "destination": "far/copy.txt"})),
         scenario("copy over", "copy", json!({"source": "one.txt", "destination": "dir/two.txt", "overwrite": true})),
@@ -283,7 +209,7 @@ fn for_every_stop(crash: bool, mut check: impl FnMut(&Scenario, &Policy, &Memory
             assert_ne!(old, new, "{}", scenario.name);
             for stop in 1.. {
                 let memory = fresh();
-                let stopping = Stopping { inner: &memory, left: Cell::new(stop), crash };
+                let stopping = Stopping { inner: &memory, left: Cell::new(stop), crash, also: Vec::new() };
                 let outcome = run(&stopping, &policy, &scenario);
                 let reached = if crash { stopping.left.get() == 0 } else { stopping.left.get() > stop };
                 if !reached {
@@ -326,9 +252,9 @@ fn a_crash_during_recovery_is_recovered_from() {
         let crashed = tree(memory, policy);
         for stop in (1..).step_by(3) {
             // The state directory is not part of the archive, so the crash is made again for each stop.
-            let again = MemoryFs::clone_tree(memory, policy);
+            let again = memory.clone_tree();
             assert_eq!(tree(&again, policy), crashed);
-            let stopping = Stopping { inner: &again, left: Cell::new(stop), crash: true };
+            let stopping = Stopping { inner: &again, left: Cell::new(stop), crash: true, also: Vec::new() };
             called(&stopping, policy, "stat", r#"{"path": "."}"#);
             if stopping.left.get() > 0 {
                 break;

@@ -76,11 +76,18 @@ pub fn commit_all(workspace: &Workspace<'_>, verb: &str, changes: Changes) -> Re
     if changes.is_empty() && directories.is_empty() && others.is_empty() {
         return Ok(notes);
     }
+    let before = workspace.backup();
     notes.extend(keep(workspace, verb, &changes, &journal, others)?);
+    // Where this left no record, the last one is of something that was done.
+    let forget = || {
+        if workspace.backup() != before {
+            history::forget(workspace);
+        }
+    };
     if changes.is_empty() && directories.is_empty() {
         return Ok(notes);
     }
-    journal.write(workspace)?;
+    journal.write(workspace).inspect_err(|_| forget())?;
     let mut made = Vec::new();
     match carry_out(workspace, verb, &changes, &directories, &journal, &mut made) {
         Ok(()) => {
@@ -88,7 +95,7 @@ pub fn commit_all(workspace: &Workspace<'_>, verb: &str, changes: Changes) -> Re
             changes.iter().for_each(|change| record(workspace, change));
             Ok(notes)
         }
-        Err(error) => Err(take_back(workspace, &changes, &journal, &made, error)),
+        Err(error) => Err(take_back(workspace, &changes, &journal, &made, error, forget)),
     }
 }
 
@@ -189,6 +196,7 @@ fn take_back(
     journal: &Journal,
     made: &[Site],
     error: Error,
+    forget: impl FnOnce(),
 ) -> Error {
     let fs = workspace.fs;
     let undone = journal.steps.iter().zip(changes).rev().try_for_each(|(step, change)| match step.open(workspace) {
@@ -204,7 +212,7 @@ fn take_back(
     });
     match undone.and_then(|()| Journal::clear(workspace)) {
         Ok(()) => {
-            history::forget(workspace);
+            forget();
             error
         }
         Err(_) => Error {

@@ -238,9 +238,9 @@ pub fn too_large(workspace: &Workspace<'_>, bytes: u64) -> Option<String> {
     is_too_large.then(|| format!("no backup: what was there had {bytes} bytes, and backups keep at most {most}"))
 }
 
-/// Lets the record of a call go that changed nothing in the end.
+/// Lets the last record of the call go, since nothing was changed in the end.
 pub fn forget(workspace: &Workspace<'_>) {
-    if let (Some(id), Ok(Some(dir))) = (workspace.backup(), directory(workspace)) {
+    if let (Some(id), Ok(Some(dir))) = (workspace.not_backed_up(), directory(workspace)) {
         // One that stays undoes nothing.
         drop(Site { dir, name: id }.discard(workspace.fs));
     }

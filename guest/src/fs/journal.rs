@@ -31,6 +31,10 @@ pub struct Journal {
 impl Journal {
     /// Makes the journal durable. From here on a crash is recovered from.
     pub fn write(&self, workspace: &Workspace<'_>) -> Result<()> {
+        // An earlier change of the same call may have left one, to be cleaned up after.
+        if !workspace.changes().is_empty() {
+            recover_change(workspace)?;
+        }
         let put = || {
             let dir = state_dir(workspace, true)?.ok_or(Fault::NotFound)?;
             let body = serde_json::to_string(self).map_err(|cause| Fault::Io(cause.to_string()))?;
@@ -41,7 +45,11 @@ impl Journal {
             new.rename(workspace.fs, &new.beside(NAME))?;
             workspace.fs.sync_dir(&dir)
         };
-        put().map_err(|fault: Fault| fault.at("keep a journal in", "the state directory"))
+        put().map_err(|fault: Fault| {
+            // One that may not be durable must not be followed either, since its call has failed.
+            drop(Self::clear(workspace));
+            fault.at("keep a journal in", "the state directory")
+        })
     }
 
     /// Removes the journal: the change is done, or undone.

@@ -139,7 +139,7 @@ fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) ->
         debris: vec![spot.beside(&temporary), spot.beside(&model)],
         ..Journal::default()
     };
-    journal.write(workspace)?;
+    journal.write(workspace).inspect_err(|_| history::forget(workspace))?;
     let mut made = Vec::new();
     let mut carry_out = || {
         let dir = make_missing(fs, target, &mut made)?;

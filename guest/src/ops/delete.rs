@@ -107,7 +107,8 @@ fn take_away(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
     }
     let aside = site.beside(&temporary_name(fs));
     let debris = vec![Spot::of(workspace, place).beside(&aside.name)];
-    Journal { debris, ..Journal::default() }.write(workspace)?;
+    let journal = Journal { debris, ..Journal::default() };
+    journal.write(workspace).inspect_err(|_| history::forget(workspace))?;
     let moved = match site.rename(fs, &aside) {
         // An overlay cannot make another of it, and has only to hide it.
         Err(Fault::Unsupported | Fault::Outside) => site.discard(fs),

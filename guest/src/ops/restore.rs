@@ -129,7 +129,7 @@ impl<'w> Undo<'w> {
         if entry.action == Action::Moved && self.is_taken(&entry.path) {
             self.carry_out()?;
         }
-        let place = self.workspace.resolve_with(&entry.path, VERB, Last::Keep)?;
+        let place = self.free_place(entry)?;
         match (entry.action, entry.kind) {
             (Action::Moved, Kind::File) if entry.after.is_some() => self.moved_back(saved, entry, place),
             (Action::Moved, _) => {
@@ -159,6 +159,22 @@ impl<'w> Undo<'w> {
                 Ok(())
             }
         }
+    }
+
+    /// The place of an entry. Where something of another kind is there or above it, what was done later is undone first.
+    fn free_place(&mut self, entry: &Entry) -> Result<Place> {
+        let place = self.workspace.resolve_with(&entry.path, VERB, Last::Keep);
+        let is_other = |kind: Kind| (kind == Kind::Directory) != (entry.kind == Kind::Directory);
+        let is_in_the_way = match &place {
+            Ok(place) => place.stat.is_some_and(|stat| is_other(stat.kind)),
+            Err(error) => error.code == Code::NotADirectory,
+        };
+        let is_waiting = !(self.files.is_empty() && self.links.is_empty() && self.emptied.is_empty());
+        if !(is_in_the_way && is_waiting) {
+            return place;
+        }
+        self.carry_out()?;
+        self.workspace.resolve_with(&entry.path, VERB, Last::Keep)
     }
 
     /// Whether what is at `path` is about to go.

@@ -70,7 +70,11 @@ impl Transaction<'_> {
         let merged = acts.iter().filter(|act| act.is_merged).map(|act| act.path.clone()).collect();
         let takes_several = acts.iter().any(Act::is_no_file_change);
         if takes_several {
-            note(&base, args).map_err(|fault| failed("keep a note of taking over", &fault))?;
+            note(&base, args).map_err(|fault| {
+                // One that may not be durable must not be followed either.
+                drop(forget(&base));
+                failed("keep a note of taking over", &fault)
+            })?;
         }
         let made = make(&base, acts).map_err(|error| take_back(&base, error));
         if takes_several && (made.is_ok() || base.changes().is_empty()) {

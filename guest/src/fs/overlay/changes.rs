@@ -160,9 +160,11 @@ impl Walk<'_, '_> {
         let was = match (mark, &level.base) {
             _ if merged => None,
             (Some(mark), _) => Some(mark),
-            // What is only hidden with its directory, or was about to be changed, or what the base got since.
-            (None, Some(base)) if there.is_some() && (level.is_hidden || is.is_some()) => {
-                Some(overlay.record(base, name)?)
+            // What is only hidden with its directory.
+            (None, Some(base)) if there.is_some() && level.is_hidden => Some(overlay.record(base, name)?),
+            // What was about to be changed is the same above. Anything else the base got since: it had nothing.
+            (None, Some(base)) if there.is_some() && is.is_some() => {
+                Some(overlay.record(base, name)?).filter(|was| is_same(was, is.as_ref()))
             }
             _ => None,
         };
@@ -191,13 +193,12 @@ impl Walk<'_, '_> {
     fn note(&mut self, level: &Level, name: &str, was: Option<Was>, is: Option<Is>) -> FsResult<bool> {
         let is_same = match (&was, &is) {
             (None, None) => true,
-            (Some(Was::File { sha256: Some(was), .. }), Some(Is::File { sha256, .. })) => was == sha256,
-            (Some(Was::Link { target: Some(was) }), Some(Is::Link { target: Some(target) })) => was == target,
             (Some(Was::Directory { sha256 }), Some(Is::Directory)) => match &level.upper {
                 Some(upper) => self.overlay.record(upper, name)? == Was::Directory { sha256: sha256.clone() },
                 None => false,
             },
-            _ => false,
+            (Some(was), is) => is_same(was, is.as_ref()),
+            (None, Some(_)) => false,
         };
         let holds_more = matches!(was, Some(Was::Directory { .. })) || is == Some(Is::Directory);
         if !is_same {
@@ -229,5 +230,14 @@ impl Walk<'_, '_> {
             Kind::Link => Is::Link { target: fs.read_link(upper, name).ok() },
             Kind::Other => Is::Other,
         }))
+    }
+}
+
+/// Whether a file or link is what it was.
+fn is_same(was: &Was, is: Option<&Is>) -> bool {
+    match (was, is) {
+        (Was::File { sha256: Some(was), .. }, Some(Is::File { sha256, .. })) => was == sha256,
+        (Was::Link { target: Some(was) }, Some(Is::Link { target: Some(target) })) => was == target,
+        _ => false,
     }
 }
