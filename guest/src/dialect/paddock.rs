@@ -209,12 +209,7 @@ const TOOLS: &[ToolSpec] = &[
             text("path", ".", "Directory or file"),
             optional("glob", "Only files that match this glob"),
             flag("fixed", false, "pattern is plain text"),
-            choice(
-                "case",
-                &["sensitive", "insensitive", "smart"],
-                "sensitive",
-                "smart: insensitive unless upper case is used",
-            ),
+            CASE,
             flag("multiline", false, "Match across lines"),
             whole("before", 0, 1_000, Absent::None, "Lines of context before"),
             whole("after", 0, 1_000, Absent::None, "Lines of context after"),
@@ -230,6 +225,51 @@ const TOOLS: &[ToolSpec] = &[
         request: requests::grep,
         answer,
         output: Output::Own(output::<response::Grep>),
+    },
+    ToolSpec {
+        name: "replace",
+        title: "Replace in files",
+        description: "Replace what a pattern matches in many files. First shows what would change, and a plan; the same call with that plan does it, all or nothing.",
+        params: &[
+            required("pattern", "As in grep"),
+            required("replacement", "$1, ${name}: groups; with fixed as it is"),
+            text("path", ".", "Directory or file"),
+            optional("glob", "Only files that match this"),
+            flag("fixed", false, "pattern is plain text"),
+            CASE,
+            flag("multiline", false, "Match across lines"),
+            HIDDEN,
+            IGNORED,
+            optional("plan", "From the first result"),
+        ],
+        effect: Effect::Replaces { idempotent: false },
+        request: requests::replace,
+        answer,
+        output: Output::Own(output::<response::Replace>),
+    },
+    ToolSpec {
+        name: "changes",
+        title: "Changes since",
+        description: "Which files were created, modified or deleted since a token, by whomever. Without one, only gives a token.",
+        params: &[
+            optional("since", "token of an earlier result"),
+            directory(),
+            HIDDEN,
+            IGNORED,
+            whole("limit", 1, MAX_PAGE, Absent::Whole(200), "Most paths"),
+        ],
+        effect: Effect::Notes,
+        request: |args| {
+            Ok(Request::Changes(request::Changes {
+                path: args.text("path"),
+                include_hidden: args.flag("include_hidden"),
+                include_ignored: args.flag("include_ignored"),
+                limit: args.whole32("limit"),
+                ..request::Changes::of(args.opt_text("since"))
+            }))
+        },
+        answer,
+        output: Output::Own(output::<response::Changes>),
     },
     ToolSpec {
         name: "stat",
@@ -313,6 +353,8 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
+const CASE: Param =
+    choice("case", &["sensitive", "insensitive", "smart"], "sensitive", "smart: insensitive unless upper case is used");
 const HIDDEN: Param = flag("include_hidden", false, "Names that start with a dot too");
 const IGNORED: Param = flag("include_ignored", false, "What ignore rules exclude too");
 const CURSOR: Param = optional("cursor", "next_cursor of the result to continue");
