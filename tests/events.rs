@@ -208,6 +208,24 @@ fn each_file_that_is_written() {
 }
 
 #[test]
+fn a_replacement_tells_the_files_that_it_wrote() {
+    let told = Told::plain();
+    let planned = told.workspace.replace(&ReplaceArgs::new("one", "eins")).unwrap();
+    let (files, end) = told.one();
+    assert_eq!(
+        (files.len(), end.operation.as_deref(), end.paths.as_slice()),
+        (0, Some("replace"), &[".".to_owned()][..])
+    );
+    told.workspace.replace(&ReplaceArgs { plan: planned.plan, ..ReplaceArgs::new("one", "eins") }).unwrap();
+    let (files, end) = told.one();
+    assert_eq!((files.len(), files[0].path.as_str(), files[0].mode), (1, "a.txt", WriteMode::Overwrite));
+    assert_eq!((end.paths.as_slice(), end.bytes), (&["a.txt".to_owned()][..], files[0].bytes));
+    told.workspace.changes(&ChangesArgs::new()).unwrap();
+    let (_, end) = told.one();
+    assert_eq!((end.operation.as_deref(), end.changes.len()), (Some("changes"), 0));
+}
+
+#[test]
 fn typed_functions_are_calls_too() {
     let told = Told::plain();
     told.workspace.read(&ReadArgs::new("a.txt")).unwrap();

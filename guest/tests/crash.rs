@@ -127,6 +127,7 @@ fn scenarios() -> Vec<Scenario> {
             json!({"path": "dir/two.txt", "edits": [{"old_text": "two", "new_text": "a longer two"}]}),
         ),
         scenario("patch", "apply_patch", json!({ "patch": patch })),
+        scenario("replace", "replace", planned(json!({"pattern": "(o)([a-z]*)", "replacement": "${2}0\n$1"}))),
         scenario("move", "move", json!({"source": "one.txt", "destination": "far/away.txt"})),
         scenario("copy file", "copy", json!({"source": "one.txt", "destination": "far/copy.txt"})),
         scenario("copy over", "copy", json!({"source": "one.txt", "destination": "dir/two.txt", "overwrite": true})),
@@ -140,6 +141,16 @@ fn scenarios() -> Vec<Scenario> {
         unpack("unpack into a new directory", "tree.zip", "far/away"),
         unpack("unpack directories alone", "directories.zip", "dir"),
     ]
+}
+
+/// The arguments of a replacement, with the plan for the files that are there at first.
+fn planned(arguments: serde_json::Value) -> serde_json::Value {
+    let outcome = engine::call(&fresh(), &Policy::default(), "paddock", "replace", &arguments.to_string());
+    let result: serde_json::Value = serde_json::from_str(&outcome.result).unwrap();
+    assert!(result["total_files"].as_u64() > Some(2), "{result}");
+    let mut arguments = arguments;
+    arguments["plan"] = result["plan"].clone();
+    arguments
 }
 
 fn policies() -> [Policy; 2] {
