@@ -257,10 +257,10 @@ fn grep_text(grep: &Grep) -> String {
 
 fn replace_text(replace: &Replace) -> String {
     let verb = if replace.applied { "replaced" } else { "would replace" };
-    let places = counted(replace.total_replacements, "match").replace("matchs", "matches");
+    let matches = if replace.total_replacements == 1 { "match" } else { "matches" };
     let mut text = match replace.total_files {
-        0 => format!("[no match in {} that can be changed]\n", counted(replace.files_searched, "file")),
-        files => format!("{verb} {places} in {}\n", counted(files, "file")),
+        0 => format!("[nothing to replace in {}]\n", counted(replace.files_searched, "file")),
+        files => format!("{verb} {} {matches} in {}\n", replace.total_replacements, counted(files, "file")),
     };
     for file in &replace.files {
         let _ = writeln!(text, "{}:{}", printable(&file.path), file.replacements);

@@ -36,10 +36,9 @@ pub fn since(
     }
     let change = diff::between(&old.text, &new.text);
     let lines = diff::line_changes(&old.text, &new.text, change.as_slice());
-    // A diff that is cut off would be longer than the page.
-    let most = page.content.len();
-    let diff = diff::unified(&content.place.path, (&old.text, &new.text), &lines, diff::CONTEXT, most);
-    Ok(Some(diff).filter(|diff| !diff.is_empty() && diff.len() < most))
+    // Whole: one that was cut off would pass for all that changed.
+    let diff = diff::unified(&content.place.path, (&old.text, &new.text), &lines, diff::CONTEXT, usize::MAX);
+    Ok(Some(diff).filter(|diff| !diff.is_empty() && diff.len() < page.content.len()))
 }
 
 /// The version of the file with that etag, from the newest backup that holds it.
