@@ -144,6 +144,7 @@ impl<'w> Walk<'w> {
     }
 
     /// Goes on to the next entry.
+    #[expect(clippy::should_implement_trait, reason = "what it gives is lent, which no `Iterator` can do")]
     pub fn next(&mut self) -> Option<Entry<'_>> {
         if self.advance() { self.entry() } else { None }
     }
