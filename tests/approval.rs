@@ -226,3 +226,27 @@ fn a_model_cannot_say_that_it_is_approved() {
     }
     assert!(desk.path("a.txt").exists());
 }
+
+/// A plan for a replacement is a look, and nobody is asked; what it would do is a change.
+#[test]
+fn a_replacement_is_asked_about_when_it_is_made() {
+    let desk = Desk::new("on-change");
+    let mut arguments = serde_json::json!({"pattern": "(o)ne|b", "replacement": "${1}B"});
+    let looked = desk.call("replace", &arguments.to_string());
+    assert!(looked.ok, "{}", looked.text);
+    arguments["plan"] = looked.value()["plan"].clone();
+    let call = arguments.to_string();
+    let plan = desk.plan("replace", &call);
+    assert_eq!(plan.paths, ["a.txt", "dir/b.txt"]);
+    assert!(plan.summary.starts_with("replace in `a.txt` (a file of 4 bytes)\n"), "{}", plan.summary);
+    assert!(plan.summary.contains("-one\n+oB\n"), "{}", plan.summary);
+    let grant = desk.workspace.grant(&plan, LONG);
+    fs::write(desk.path("dir/b.txt"), "b b\n").unwrap();
+    // Nobody is asked about what would not be done.
+    assert_eq!(code(&desk.granted("replace", &call, &grant)), "changed-since-read");
+    fs::write(desk.path("dir/b.txt"), "b\n").unwrap();
+    assert!(desk.granted("replace", &call, &desk.workspace.grant(&plan, LONG)).ok);
+    assert_eq!(fs::read_to_string(desk.path("a.txt")).unwrap(), "oB\n");
+    assert_eq!(fs::read_to_string(desk.path("dir/b.txt")).unwrap(), "B\n");
+    assert!(Desk::new("on-delete").call("replace", &call).ok);
+}

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use paddock::types::{ApplyPatchArgs, ErrorCode, GrepArgs, ReadArgs, WriteArgs, WriteMode};
+use paddock::types::{ApplyPatchArgs, ChangesArgs, ErrorCode, GrepArgs, ReadArgs, ReplaceArgs, WriteArgs, WriteMode};
 use paddock::{Access, Builder, CallOptions, Ended, Event, FileWritten, Limits, Policy, Workspace};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -205,6 +205,25 @@ fn each_file_that_is_written() {
         (end.paths.as_slice(), end.changes.len()),
         (["a.txt", "b.txt", "src/n.txt"].map(str::to_owned).as_slice(), 3)
     );
+}
+
+#[test]
+fn a_replacement_tells_the_files_that_it_wrote() {
+    let told = Told::plain();
+    let planned = told.workspace.replace(&ReplaceArgs::new("one", "eins")).unwrap();
+    let (files, end) = told.one();
+    assert_eq!(
+        (files.len(), end.operation.as_deref(), end.paths.as_slice()),
+        (0, Some("replace"), &[".".to_owned()][..])
+    );
+    told.workspace.replace(&ReplaceArgs { plan: planned.plan, ..ReplaceArgs::new("one", "eins") }).unwrap();
+    let (files, end) = told.one();
+    assert_eq!((files.len(), files[0].path.as_str(), files[0].mode), (1, "a.txt", WriteMode::Overwrite));
+    assert_eq!((end.paths.as_slice(), end.bytes), (&["a.txt".to_owned()][..], files[0].bytes));
+    // There is no state directory here.
+    assert_eq!(told.workspace.changes(&ChangesArgs::new()).unwrap_err().code, ErrorCode::Io);
+    let (_, end) = told.one();
+    assert_eq!((end.operation.as_deref(), end.changes.len()), (Some("changes"), 0));
 }
 
 #[test]

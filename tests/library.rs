@@ -41,6 +41,28 @@ fn typed_operations_say_what_the_tools_say() {
 }
 
 #[test]
+fn what_is_planned_what_changed_and_what_is_known() {
+    let workspace = Workspace::memory(Policy::default()).unwrap();
+    let text: String = (0..50).map(|line| format!("line {line}\n")).collect();
+    let etag = workspace.write(&WriteArgs::new("a.txt", text)).unwrap().etag;
+    let token = workspace.changes(&ChangesArgs::new()).unwrap().token;
+    let args = ReplaceArgs::new(r"line (7|8)$", "LINE $1");
+    let planned = workspace.replace(&args).unwrap();
+    assert_eq!((planned.total_replacements, planned.applied), (2, false));
+    assert_eq!(workspace.changes(&ChangesArgs::since(&token)).unwrap().total, 0);
+    let done = workspace.replace(&ReplaceArgs { plan: planned.plan, ..args }).unwrap();
+    assert!(done.applied);
+    assert_eq!(workspace.changes(&ChangesArgs::since(&token)).unwrap().modified, ["a.txt"]);
+    let known = |etag: &Option<String>| {
+        workspace.read(&ReadArgs { if_none_match: etag.clone(), ..ReadArgs::new("a.txt") }).unwrap()
+    };
+    let since = known(&etag);
+    assert!(since.content.is_empty() && since.diff.unwrap().contains("-line 7\n-line 8\n+LINE 7\n+LINE 8\n"));
+    let same = known(&since.etag);
+    assert!(same.unchanged && same.diff.is_none());
+}
+
+#[test]
 fn a_tree_in_memory_goes_out_and_in_again() {
     let one = Workspace::memory(Policy::default()).unwrap();
     one.write(&WriteArgs::new("a/b.txt", "b\n")).unwrap();

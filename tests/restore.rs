@@ -77,6 +77,7 @@ fn every_change_can_be_undone_and_done_again() {
         ("write_file", json!({"path": "a.txt", "content": "more", "append": true})),
         ("edit_file", json!({"path": "a.txt", "edits": [{"old_text": "two", "new_text": "2"}]})),
         ("apply_patch", json!({"patch": patch})),
+        ("replace", json!({"pattern": "(one|c|x)$", "replacement": "<$1>\n"})),
         ("make_dir", json!({"path": "p/q/r"})),
         ("copy", json!({"source": "a.txt", "destination": "k/copy.txt"})),
         ("copy", json!({"source": "a.txt", "destination": "x.txt", "overwrite": true})),
@@ -92,6 +93,11 @@ fn every_change_can_be_undone_and_done_again() {
     ] {
         let desk = Desk::new(Policy::default());
         let before = desk.tree();
+        let mut arguments = arguments;
+        if tool == "replace" {
+            arguments["plan"] = desk.ok(tool, arguments.clone())["plan"].clone();
+            assert_eq!(desk.tree(), before, "planned alone");
+        }
         let backup = desk.ok(tool, arguments.clone())["backup"].clone();
         let after = desk.tree();
         assert_ne!(before, after, "{tool} {arguments}");

@@ -68,9 +68,9 @@ fn can_delete(request: &Request) -> bool {
     match request {
         Request::Delete(_) | Request::Restore(_) | Request::ApplyPatch(_) => true,
         Request::Write(_) | Request::Edit(_) | Request::MakeDir(_) | Request::Copy(_) | Request::Move(_) => false,
-        Request::Pack(_) | Request::Unpack(_) => false,
+        Request::Pack(_) | Request::Unpack(_) | Request::Replace(_) => false,
         Request::Read(_) | Request::ReadMany(_) | Request::History(_) | Request::Stat(_) => false,
-        Request::List(_) | Request::Tree(_) | Request::Glob(_) | Request::Grep(_) => false,
+        Request::List(_) | Request::Tree(_) | Request::Glob(_) | Request::Grep(_) | Request::Changes(_) => false,
     }
 }
 
@@ -119,8 +119,11 @@ impl<'w> Draft<'w> {
                 self.add("into", &args.destination).map(|()| false)
             }
             Request::Restore(args) => self.add_restore(args).map(|()| true),
+            Request::Replace(args) => self.add_replace(args).map(|()| false),
             Request::Read(_) | Request::ReadMany(_) | Request::History(_) | Request::Stat(_) => Ok(false),
-            Request::List(_) | Request::Tree(_) | Request::Glob(_) | Request::Grep(_) => Ok(false),
+            Request::List(_) | Request::Tree(_) | Request::Glob(_) | Request::Grep(_) | Request::Changes(_) => {
+                Ok(false)
+            }
         }
     }
 
@@ -150,6 +153,13 @@ impl<'w> Draft<'w> {
         }
         self.say(&args.patch);
         Ok(patch.files.iter().any(|file| file.action == PatchAction::Delete))
+    }
+
+    fn add_replace(&mut self, args: &request::Replace) -> Result<()> {
+        let found = ops::replace::find(self.workspace, args, ops::replace::FULL)?;
+        found.files.iter().try_for_each(|file| self.add(ops::replace::VERB, &file.place.path))?;
+        self.say(found.sample());
+        Ok(())
     }
 
     fn add_restore(&mut self, args: &request::Restore) -> Result<()> {

@@ -148,6 +148,13 @@ impl files::Guest for Component {
         })
     }
 
+    fn replace(args: files::ReplaceArgs) -> std::result::Result<files::ReplaceResult, types::Error> {
+        run(Request::Replace(args.lower()), |response| match response {
+            Response::Replace(replace) => Some(replace.lower()),
+            _ => None,
+        })
+    }
+
     fn restore(args: files::RestoreArgs) -> std::result::Result<files::RestoreResult, types::Error> {
         run(Request::Restore(args.lower()), |response| match response {
             Response::Restore(restore) => Some(restore.lower()),
@@ -209,6 +216,13 @@ impl search::Guest for Component {
     fn grep(args: search::GrepArgs) -> std::result::Result<search::GrepResult, types::Error> {
         run(Request::Grep(args.lower()), |response| match response {
             Response::Grep(grep) => Some(grep.lower()),
+            _ => None,
+        })
+    }
+
+    fn changes(args: search::ChangesArgs) -> std::result::Result<search::ChangesResult, types::Error> {
+        run(Request::Changes(args.lower()), |response| match response {
+            Response::Changes(changes) => Some(changes.lower()),
             _ => None,
         })
     }
@@ -313,6 +327,7 @@ fn with_memory<T>(call: impl FnOnce(&MemoryFs) -> Result<T>) -> Result<T> {
 fn describe(tool: &ToolSpec) -> tools::Tool {
     let (read_only, destructive, idempotent) = match tool.effect {
         Effect::Reads => (true, false, true),
+        Effect::Notes => (true, false, false),
         Effect::Adds { idempotent } => (false, false, idempotent),
         Effect::Replaces { idempotent } => (false, true, idempotent),
     };

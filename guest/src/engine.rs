@@ -108,6 +108,8 @@ impl Response {
             Self::History(history) => history.truncated,
             Self::Glob(glob) => glob.truncated,
             Self::Grep(grep) => grep.truncated,
+            Self::Replace(replace) => replace.truncated,
+            Self::Changes(changes) => changes.truncated,
             Self::Write(_) | Self::Edit(_) | Self::ApplyPatch(_) | Self::MakeDir(_) => false,
             Self::Copy(_) | Self::Move(_) | Self::Delete(_) | Self::Restore(_) | Self::Stat(_) => false,
             Self::Pack(_) | Self::Unpack(_) => false,

@@ -5,8 +5,10 @@
 #![expect(missing_docs, reason = "each field is documented in wit/files.wit and wit/search.wit")]
 
 mod archive;
+mod search;
 
 pub use archive::{Pack, Unpack};
+pub use search::{Changes, Grep, GrepOutput, LetterCase, Replace};
 
 /// One operation with its arguments.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +31,8 @@ pub enum Request {
     Tree(Tree),
     Glob(Glob),
     Grep(Grep),
+    Replace(Replace),
+    Changes(Changes),
 }
 
 /// What a request does to files.
@@ -45,12 +49,13 @@ impl Request {
     pub fn access(&self) -> Access {
         match self {
             Self::Read(_) | Self::ReadMany(_) | Self::Stat(_) | Self::History(_) => Access::Read,
-            Self::List(_) | Self::Tree(_) | Self::Glob(_) | Self::Grep(_) => Access::Read,
+            Self::List(_) | Self::Tree(_) | Self::Glob(_) | Self::Grep(_) | Self::Changes(_) => Access::Read,
             Self::Edit(edit) if edit.dry_run => Access::Read,
             Self::ApplyPatch(patch) if patch.dry_run => Access::Read,
+            Self::Replace(replace) if replace.plan.is_none() => Access::Read,
             Self::Write(_) | Self::Edit(_) | Self::ApplyPatch(_) | Self::MakeDir(_) => Access::Change,
             Self::Copy(_) | Self::Move(_) | Self::Delete(_) | Self::Restore(_) => Access::Change,
-            Self::Pack(_) | Self::Unpack(_) => Access::Change,
+            Self::Pack(_) | Self::Unpack(_) | Self::Replace(_) => Access::Change,
         }
     }
 }
@@ -331,62 +336,6 @@ impl Glob {
             include_ignored: false,
             sort: PathSort::Path,
             limit: 100,
-            cursor: None,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LetterCase {
-    #[default]
-    Sensitive,
-    Insensitive,
-    Smart,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum GrepOutput {
-    #[default]
-    Content,
-    Files,
-    Count,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Grep {
-    pub pattern: String,
-    pub path: String,
-    pub glob: Option<String>,
-    pub fixed: bool,
-    pub letter_case: LetterCase,
-    pub multiline: bool,
-    pub before: u32,
-    pub after: u32,
-    pub output: GrepOutput,
-    pub limit: u32,
-    pub max_per_file: Option<u32>,
-    pub include_hidden: bool,
-    pub include_ignored: bool,
-    pub cursor: Option<String>,
-}
-
-impl Grep {
-    /// A search for `pattern` in the whole workspace, everything else by default.
-    pub fn of(pattern: String) -> Self {
-        Self {
-            pattern,
-            path: ".".to_owned(),
-            glob: None,
-            fixed: false,
-            letter_case: LetterCase::Sensitive,
-            multiline: false,
-            before: 0,
-            after: 0,
-            output: GrepOutput::Content,
-            limit: 100,
-            max_per_file: None,
-            include_hidden: false,
-            include_ignored: false,
             cursor: None,
         }
     }

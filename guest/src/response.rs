@@ -7,6 +7,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+mod search;
+
+pub use search::{Changes, ContextLine, FileCount, Grep, GrepMatch, Replace, ReplacedFile};
+
 use crate::error::Error;
 use crate::fs::Kind;
 use crate::patch::seek::Pass;
@@ -33,6 +37,8 @@ pub enum Response {
     Tree(Tree),
     Glob(Glob),
     Grep(Grep),
+    Replace(Replace),
+    Changes(Changes),
 }
 
 /// One change that a call made.
@@ -106,6 +112,8 @@ pub struct Read {
     pub sha256: Option<String>,
     pub mime: String,
     pub unchanged: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -319,44 +327,6 @@ pub struct TreeNode {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Glob {
     pub paths: Vec<String>,
-    pub skipped: Skipped,
-    pub truncated: bool,
-    pub next_cursor: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContextLine {
-    pub line: u64,
-    pub text: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct GrepMatch {
-    pub path: String,
-    pub line: u64,
-    pub text: String,
-    pub text_start: u64,
-    pub match_start: u64,
-    pub match_end: u64,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub before: Vec<ContextLine>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub after: Vec<ContextLine>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct FileCount {
-    pub path: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub count: Option<u64>,
-}
-
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Grep {
-    pub matches: Vec<GrepMatch>,
-    pub files: Vec<FileCount>,
-    pub files_searched: u64,
-    pub bytes_searched: u64,
     pub skipped: Skipped,
     pub truncated: bool,
     pub next_cursor: Option<String>,

@@ -122,7 +122,16 @@ impl Touched {
             Response::List(list) => self.paths.push(list.path.clone()),
             Response::Tree(tree) => self.paths.push(tree.path.clone()),
             Response::Pack(_) | Response::Unpack(_) => self.paths.extend(request.paths()),
-            Response::History(_) | Response::Glob(_) | Response::Grep(_) => self.paths.extend(request.paths()),
+            Response::Replace(replace) if replace.applied => {
+                self.paths.extend(self.changes.iter().map(|change| change.path.clone()));
+            }
+            Response::History(_)
+            | Response::Glob(_)
+            | Response::Grep(_)
+            | Response::Replace(_)
+            | Response::Changes(_) => {
+                self.paths.extend(request.paths());
+            }
         }
     }
 
@@ -149,10 +158,10 @@ impl Touched {
             Response::Copy(transfer) | Response::Move(transfer) => (transfer.bytes, None),
             Response::Pack(pack) => (pack.size, None),
             Response::Unpack(unpack) => (unpack.bytes, None),
-            Response::Restore(_) => (written, None),
+            Response::Restore(_) | Response::Replace(_) => (written, None),
             Response::Grep(grep) => (grep.bytes_searched, Some(grep.matches.len() as u64)),
             Response::MakeDir(_) | Response::Delete(_) | Response::History(_) | Response::Stat(_) => (0, None),
-            Response::List(_) | Response::Tree(_) | Response::Glob(_) => (0, None),
+            Response::List(_) | Response::Tree(_) | Response::Glob(_) | Response::Changes(_) => (0, None),
         };
     }
 
@@ -195,6 +204,9 @@ impl Written {
 /// Bytes and lines that a caller got to read.
 fn extent(read: &response::Read) -> (u64, Option<u64>) {
     let shown = if read.end_line == 0 { 0 } else { (read.end_line + 1).saturating_sub(read.start_line) };
+    if let Some(diff) = &read.diff {
+        return (diff.len() as u64, None);
+    }
     if read.encoding == "binary" { (shown, None) } else { (read.content.len() as u64, Some(shown)) }
 }
 
@@ -219,6 +231,8 @@ impl Request {
             Self::Tree(_) => "tree",
             Self::Glob(_) => "glob",
             Self::Grep(_) => "grep",
+            Self::Replace(_) => "replace",
+            Self::Changes(_) => "changes",
         }
     }
 
@@ -242,6 +256,8 @@ impl Request {
             Self::Tree(args) => vec![args.path.clone()],
             Self::Glob(args) => vec![args.path.clone()],
             Self::Grep(args) => vec![args.path.clone()],
+            Self::Replace(args) => vec![args.path.clone()],
+            Self::Changes(args) => vec![args.path.clone()],
         }
     }
 }

@@ -57,6 +57,7 @@ fn scenarios() -> Vec<Scenario> {
         ),
         scenario("patch", "apply_patch", json!({ "patch": patch })),
         scenario("patch that only deletes", "apply_patch", json!({ "patch": deletes })),
+        scenario("replace", "replace", planned(json!({"pattern": "(o)([a-z]*)", "replacement": "${2}0\n$1"}))),
         scenario("move", "move", json!({"source": "one.txt", "destination": "far/away.txt"})),
         scenario("copy file", "copy", json!({"source": "one.txt", "destination": "far/copy.txt"})),
         scenario("copy over", "copy", json!({"source": "one.txt", "destination": "dir/two.txt", "overwrite": true})),
@@ -70,6 +71,16 @@ fn scenarios() -> Vec<Scenario> {
         unpack("unpack into a new directory", "tree.zip", "far/away"),
         unpack("unpack directories alone", "directories.zip", "dir"),
     ]
+}
+
+/// The arguments of a replacement, with the plan for the files that are there at first.
+fn planned(arguments: serde_json::Value) -> serde_json::Value {
+    let outcome = called(&fresh(), &Policy::default(), "replace", &arguments.to_string());
+    let result: serde_json::Value = serde_json::from_str(&outcome.result).unwrap();
+    assert!(result["total_files"].as_u64() > Some(2), "{result}");
+    let mut arguments = arguments;
+    arguments["plan"] = result["plan"].clone();
+    arguments
 }
 
 fn policies() -> [Policy; 4] {

@@ -94,8 +94,9 @@ fn normal(value: &Value, key: &str, names: Option<&Names>) -> Value {
     match value {
         Value::String(_) if matches!(key, "accessed" | "changed") => Value::String("<time>".to_owned()),
         Value::String(_) if matches!(key, "backup" | "undone") => Value::String("<backup>".to_owned()),
+        Value::String(_) if key == "token" => Value::String("<token>".to_owned()),
         Value::String(text) => {
-            let text = without_times(text);
+            let text = without_tokens(&without_times(text));
             Value::String(names.map_or_else(|| text.clone(), |names| names.clear(&text)))
         }
         Value::Array(items) => items.iter().map(|item| normal(item, "", names)).collect(),
@@ -114,4 +115,10 @@ fn without_times(text: &str) -> String {
         if of_case { found.get(0).map_or("", |time| time.as_str()).to_owned() } else { "<time>".to_owned() }
     };
     time.replace_all(text, kept).into_owned()
+}
+
+/// What `changes` gives tells when it was given.
+fn without_tokens(text: &str) -> String {
+    static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"since=\d{13}-[0-9a-f]{16}").ok());
+    TOKEN.as_ref().map_or_else(|| text.to_owned(), |token| token.replace_all(text, "since=<token>").into_owned())
 }

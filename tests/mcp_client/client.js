@@ -75,6 +75,18 @@ async function session() {
     assert.equal(readFileSync(workspace("b.txt"), "utf8"), "b\n");
   });
 
+  await check("replaces in many files by a plan, and tells what changed", async () => {
+    const { token } = (await call("changes", {})).structuredContent;
+    const arguments_ = { pattern: "^(one|b)$", replacement: "<$1>", glob: "*.txt" };
+    const { plan, total_files } = (await call("replace", arguments_)).structuredContent;
+    assert.equal(total_files, 2);
+    assert.equal(readFileSync(workspace("a.txt"), "utf8"), "one\n2\n");
+    assert.equal((await call("replace", { ...arguments_, plan })).structuredContent.applied, true);
+    assert.equal(readFileSync(workspace("a.txt"), "utf8"), "<one>\n2\n");
+    const changed = (await call("changes", { since: token })).structuredContent;
+    assert.deepEqual(changed.modified, ["a.txt", "b.txt"]);
+  });
+
   await check("writes, makes, copies, moves, deletes", async () => {
     for (const [tool, args] of [
       ["write_file", { path: "w.txt", content: "w\n" }],

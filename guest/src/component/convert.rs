@@ -79,7 +79,7 @@ record!(files::ReadArgs => request::Read {
 });
 record!(response::Read => files::ReadResult {
     path, content, start_line, end_line, total_lines, next_offset, truncated, encoding, bom, line_ending, size,
-    modified, etag, mime, unchanged,
+    modified, etag, mime, unchanged, diff,
 });
 record!(files::FileRange => request::FileRange { path, offset, limit });
 record!(files::ReadManyArgs => request::ReadMany { files, glob });
@@ -95,6 +95,14 @@ record!(files::ApplyPatchArgs => request::ApplyPatch { patch, dry_run; ..request
 variants!(response::PatchAction => files::PatchAction { Add, Update, Move, Delete });
 record!(response::PatchedFile => files::PatchedFile { path, action, moved_from, lines_added, lines_removed, etag });
 record!(response::ApplyPatch => files::ApplyPatchResult { files, backup, notes });
+record!(files::ReplaceArgs => request::Replace {
+    pattern, replacement, path, glob, fixed, letter_case, multiline, include_hidden, include_ignored, plan,
+});
+record!(response::ReplacedFile => files::ReplacedFile { path, replacements, etag });
+record!(response::Replace => files::ReplaceResult {
+    files, total_files, total_replacements, diff, plan, applied, files_searched, unchangeable, skipped, truncated,
+    backup, notes,
+});
 record!(files::MakeDirectoryArgs => request::MakeDir { path, parents });
 record!(response::MakeDir => files::MakeDirectoryResult { path, created, backup });
 record!(files::TransferArgs => request::Transfer { source, destination, overwrite, recursive });
@@ -140,7 +148,7 @@ record!(request::Glob => search::GlobArgs {
 variants!(request::PathSort => search::PathSort { Path, Modified });
 record!(response::Glob => search::GlobResult { paths, skipped, truncated, next_cursor });
 record!(search::GlobResult => response::Glob { paths, skipped, truncated, next_cursor });
-variants!(search::LetterCase => request::LetterCase { Sensitive, Insensitive, Smart });
+variants!(types::LetterCase => request::LetterCase { Sensitive, Insensitive, Smart });
 variants!(search::GrepOutput => request::GrepOutput { Content, Files, Count });
 record!(search::GrepArgs => request::Grep {
     pattern, path, glob, fixed, letter_case, multiline, before, after, output, limit, max_per_file, include_hidden,
@@ -154,13 +162,17 @@ record!(response::FileCount => search::FileCount { path, count });
 record!(response::Grep => search::GrepResult {
     matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor,
 });
+record!(search::ChangesArgs => request::Changes { since, path, include_hidden, include_ignored, limit });
+record!(response::Changes => search::ChangesResult {
+    token, created, modified, deleted, total, watched, skipped, truncated,
+});
 
 record!(Touched => tools::Touched { operation, paths, redacted, bytes, lines, truncated, changes, written });
 record!(Written => tools::Written { path, bytes, mode });
 variants!(WriteMode => tools::WriteMode { Create, Overwrite, Append });
 
 // What crosses from the leader of a search to its helpers, and back.
-variants!(request::LetterCase => search::LetterCase { Sensitive, Insensitive, Smart });
+variants!(request::LetterCase => types::LetterCase { Sensitive, Insensitive, Smart });
 variants!(request::GrepOutput => search::GrepOutput { Content, Files, Count });
 record!(request::Grep => search::GrepArgs {
     pattern, path, glob, fixed, letter_case, multiline, before, after, output, limit, max_per_file, include_hidden,

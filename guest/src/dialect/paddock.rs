@@ -33,21 +33,21 @@ const TOOLS: &[ToolSpec] = &[
         description: "Read a text file, by lines (1-based). At most 2,000 lines or 50 KiB; `next_offset` continues. Lines are shown as `12|text`.",
         params: &[
             path("File to read"),
-            whole("offset", 1, MAX, Absent::None, "First line (1); with mode base64, first byte"),
-            whole("limit", 1, MAX, Absent::None, "Most lines (2000); with mode base64, most bytes"),
-            whole("tail", 1, MAX, Absent::None, "Last so many lines, instead of offset"),
+            whole("offset", 1, MAX, Absent::None, "First line (1); with base64, first byte"),
+            whole("limit", 1, MAX, Absent::None, "Most lines (2000), or bytes"),
+            whole("tail", 1, MAX, Absent::None, "Last lines, instead of offset"),
             choice(
                 "mode",
                 &["lines", "indentation", "raw", "base64"],
                 "lines",
-                "indentation: the block around anchor_line; raw: line endings and long lines as they are; base64: bytes",
+                "indentation: the block around anchor_line; raw: line endings and long lines kept; base64: bytes",
             ),
             whole("anchor_line", 1, MAX, Absent::None, "indentation: the line whose block to show (offset)"),
             whole("max_levels", 0, 1_000, Absent::Whole(0), "indentation: levels outwards, 0 for all"),
             flag("include_siblings", false, "indentation: blocks of the same level too"),
             flag("include_header", true, "indentation: comment lines above the block too"),
-            optional("encoding", "Encoding label such as windows-1252 (detected)"),
-            optional("if_none_match", "An etag: only say `unchanged` if the file still has it"),
+            optional("encoding", "Label such as windows-1252 (detected)"),
+            optional("if_none_match", "The etag of what you have: tells only what changed since"),
         ],
         effect: Effect::Reads,
         request: requests::read,
@@ -57,7 +57,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "read_files",
         title: "Read files",
-        description: "Read several files in one call. Give `files`, `paths` or `glob`. A file that cannot be read is an entry with its error.",
+        description: "Read several files. Give `files`, `paths` or `glob`.",
         params: &[
             objects(
                 "files",
@@ -70,7 +70,7 @@ const TOOLS: &[ToolSpec] = &[
             )
             .may_be_absent(),
             texts("paths", Absent::None, "Whole files"),
-            optional("glob", "Every file that matches, such as src/**/*.rs"),
+            optional("glob", "Such as src/**/*.rs"),
         ],
         effect: Effect::Reads,
         request: requests::read_many,
@@ -80,10 +80,10 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "write_file",
         title: "Write file",
-        description: "Write a whole file, or append to it. Makes missing directories. Keeps the encoding of a file that is there. For a part of a file use edit_file.",
+        description: "Write a whole file, or append to it. Makes missing directories. For a part of a file use edit_file.",
         params: &[
             path("File to write"),
-            required("content", "The text, line endings as they are to be"),
+            required("content", "The text, with its line endings"),
             flag("create_only", false, "Fail if the file exists"),
             flag("append", false, "Add to the end"),
             optional("encoding", "Encoding label (that of the file, else utf-8)"),
@@ -106,7 +106,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "edit_file",
         title: "Edit file",
-        description: "Replace exact text in a file. Each old_text has to occur once, or set replace_all. Every other byte stays as it is. All edits are made, or none.",
+        description: "Replace exact text in a file. Each old_text has to occur once, or set replace_all. All edits are made, or none.",
         params: &[
             path("File to edit"),
             objects(
@@ -116,7 +116,7 @@ const TOOLS: &[ToolSpec] = &[
                     required("new_text", "Text in its place"),
                     flag("replace_all", false, "Every occurrence"),
                 ],
-                "Applied in order, each to the result of the one before",
+                "Applied one after the other",
             ),
             optional("if_match", "Fail unless the file has this etag"),
             flag("dry_run", false, "Only show the diff"),
@@ -142,7 +142,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "list_dir",
         title: "List directory",
-        description: "List a directory with kinds, sizes and times. What ignore rules exclude and hidden names are left out and counted.",
+        description: "List a directory with kinds, sizes and times.",
         params: &[
             directory(),
             whole("depth", 1, 10_000, Absent::Whole(1), "Levels to descend"),
@@ -207,19 +207,14 @@ const TOOLS: &[ToolSpec] = &[
         params: &[
             required("pattern", "What to find"),
             text("path", ".", "Directory or file"),
-            optional("glob", "Only files that match this glob"),
+            optional("glob", "Only files that match"),
             flag("fixed", false, "pattern is plain text"),
-            choice(
-                "case",
-                &["sensitive", "insensitive", "smart"],
-                "sensitive",
-                "smart: insensitive unless upper case is used",
-            ),
+            CASE,
             flag("multiline", false, "Match across lines"),
             whole("before", 0, 1_000, Absent::None, "Lines of context before"),
             whole("after", 0, 1_000, Absent::None, "Lines of context after"),
             whole("context", 0, 1_000, Absent::None, "Both"),
-            choice("output", &["content", "files", "count"], "content", "Lines, files, or lines counted by file"),
+            choice("output", &["content", "files", "count"], "content", "Lines, files, or counts by file"),
             whole("limit", 1, MAX_PAGE, Absent::Whole(100), "Most matches, or files"),
             whole("max_per_file", 1, MAX_PAGE, Absent::None, "Most matches of one file"),
             HIDDEN,
@@ -230,6 +225,51 @@ const TOOLS: &[ToolSpec] = &[
         request: requests::grep,
         answer,
         output: Output::Own(output::<response::Grep>),
+    },
+    ToolSpec {
+        name: "replace",
+        title: "Replace in files",
+        description: "Replace in many files. Shows what would change, and a plan; the same call with the plan does it, all or nothing.",
+        params: &[
+            required("pattern", "As in grep"),
+            required("replacement", "$1, ${name}: groups, unless fixed"),
+            text("path", ".", "Directory or file"),
+            optional("glob", "Only files that match"),
+            flag("fixed", false, "pattern is plain text"),
+            CASE,
+            flag("multiline", false, "Match across lines"),
+            HIDDEN,
+            IGNORED,
+            optional("plan", "From the first result"),
+        ],
+        effect: Effect::Replaces { idempotent: false },
+        request: requests::replace,
+        answer,
+        output: Output::Own(output::<response::Replace>),
+    },
+    ToolSpec {
+        name: "changes",
+        title: "Changes since",
+        description: "Files created, modified or deleted since a token, by anyone. Without one, only gives a token.",
+        params: &[
+            optional("since", "An earlier token"),
+            directory(),
+            HIDDEN,
+            IGNORED,
+            whole("limit", 1, MAX_PAGE, Absent::Whole(200), "Most paths"),
+        ],
+        effect: Effect::Notes,
+        request: |args| {
+            Ok(Request::Changes(request::Changes {
+                path: args.text("path"),
+                include_hidden: args.flag("include_hidden"),
+                include_ignored: args.flag("include_ignored"),
+                limit: args.whole32("limit"),
+                ..request::Changes::of(args.opt_text("since"))
+            }))
+        },
+        answer,
+        output: Output::Own(output::<response::Changes>),
     },
     ToolSpec {
         name: "stat",
@@ -258,7 +298,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "copy",
         title: "Copy",
-        description: "Copy a file, or a directory with recursive. Nothing is overwritten unless asked.",
+        description: "Copy a file, or a directory with recursive.",
         params: &[SOURCE, DESTINATION, OVERWRITE, flag("recursive", false, "A directory with all it holds")],
         effect: Effect::Replaces { idempotent: false },
         request: |args| Ok(Request::Copy(requests::transfer(args))),
@@ -268,7 +308,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "move",
         title: "Move",
-        description: "Move or rename a file or directory. Nothing is overwritten unless asked.",
+        description: "Move or rename a file or directory.",
         params: &[SOURCE, DESTINATION, OVERWRITE, flag("recursive", true, "Allow a directory")],
         effect: Effect::Replaces { idempotent: false },
         request: |args| Ok(Request::Move(requests::transfer(args))),
@@ -278,7 +318,7 @@ const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "delete",
         title: "Delete",
-        description: "Delete a file or an empty directory, or with recursive a directory with all it holds.",
+        description: "Delete a file or an empty directory.",
         params: &[path("What to delete"), flag("recursive", false, "A directory with all it holds")],
         effect: Effect::Replaces { idempotent: false },
         request: |args| {
@@ -313,9 +353,11 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
-const HIDDEN: Param = flag("include_hidden", false, "Names that start with a dot too");
-const IGNORED: Param = flag("include_ignored", false, "What ignore rules exclude too");
-const CURSOR: Param = optional("cursor", "next_cursor of the result to continue");
+const CASE: Param =
+    choice("case", &["sensitive", "insensitive", "smart"], "sensitive", "smart: insensitive unless upper case is used");
+const HIDDEN: Param = flag("include_hidden", false, "Dotfiles too");
+const IGNORED: Param = flag("include_ignored", false, "Gitignored ones too");
+const CURSOR: Param = optional("cursor", "next_cursor, to continue");
 const SOURCE: Param = required("source", "What");
 const DESTINATION: Param = required("destination", "Its new path");
 const OVERWRITE: Param = flag("overwrite", false, "Replace a file that is there");

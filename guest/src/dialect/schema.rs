@@ -4,8 +4,10 @@ use schemars::Schema;
 use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 
-use crate::dialect::param;
 use crate::dialect::spec::{Absent, Output, Param, ParamKind, Shape};
+
+/// The largest upper bound, and one more, that a schema tells.
+const TELLING_MAX: u64 = 1_000;
 
 /// The schema of an object with these members and no others.
 pub fn input(params: &[Param]) -> Value {
@@ -67,9 +69,7 @@ fn property(param: &Param) -> Value {
     let mut schema = match &param.kind {
         ParamKind::Text => json!({ "type": "string" }),
         ParamKind::Flag => json!({ "type": "boolean" }),
-        // A bound that only says what fits into a number would cost a model tokens.
-        ParamKind::Whole { min, max } if *max >= param::MAX - 1 => json!({ "type": "integer", "minimum": min }),
-        ParamKind::Whole { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        ParamKind::Whole { min, max } => whole(*min, *max),
         ParamKind::Signed => json!({ "type": "integer" }),
         ParamKind::Pair => {
             json!({ "type": "array", "items": { "type": "integer" }, "minItems": 2, "maxItems": 2 })
@@ -81,11 +81,24 @@ fn property(param: &Param) -> Value {
     };
     set(&mut schema, "description", param.doc.into());
     match param.default {
-        Absent::Required | Absent::None => {}
+        // What is not said is false.
+        Absent::Required | Absent::None | Absent::Flag(false) => {}
         Absent::Text(text) => set(&mut schema, "default", text.into()),
         Absent::Whole(number) => set(&mut schema, "default", number.into()),
         Absent::Below(number) => set(&mut schema, "default", number.into()),
-        Absent::Flag(flag) => set(&mut schema, "default", flag.into()),
+        Absent::Flag(true) => set(&mut schema, "default", true.into()),
+    }
+    schema
+}
+
+/// A bound that no call comes near would cost a model tokens each time; it is checked all the same.
+fn whole(min: u64, max: u64) -> Value {
+    let mut schema = json!({ "type": "integer" });
+    if min > 1 {
+        set(&mut schema, "minimum", min.into());
+    }
+    if max < TELLING_MAX {
+        set(&mut schema, "maximum", max.into());
     }
     schema
 }

@@ -60,6 +60,8 @@ pub enum Shape {
 pub enum Effect {
     /// Changes nothing.
     Reads,
+    /// Changes nothing either, and keeps a note of what it saw in the state directory.
+    Notes,
     /// Adds, and replaces nothing.
     Adds {
         /// A second call changes nothing more.
@@ -153,6 +155,8 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("if_match", &["etag", "expected_etag"]),
     ("dry_run", &["dryRun", "preview"]),
     ("paths", &["files"]),
+    ("replacement", &["replace", "new_text", "new_string", "new", "with", "substitution"]),
+    ("since", &["token", "cursor", "after", "from"]),
 ];
 
 /// The one of `names` that `given` most likely means.

@@ -7,8 +7,8 @@ use crate::dialect::gutter;
 use crate::error::printable;
 use crate::fs::Kind;
 use crate::response::{
-    ApplyPatch, ContextLine, Delete, Edit, Glob, Grep, GrepMatch, History, List, MakeDir, Pack, PatchAction, Read,
-    ReadMany, ReadOutcome, Response, Restore, Skipped, Stat, Transfer, Tree, TreeNode, Unpack,
+    ApplyPatch, Changes, ContextLine, Delete, Edit, Glob, Grep, GrepMatch, History, List, MakeDir, Pack, PatchAction,
+    Read, ReadMany, ReadOutcome, Replace, Response, Restore, Skipped, Stat, Transfer, Tree, TreeNode, Unpack,
 };
 
 /// A result as text.
@@ -35,12 +35,18 @@ pub fn render(response: &Response) -> String {
         Response::Tree(tree) => tree_text(tree),
         Response::Glob(glob) => glob_text(glob),
         Response::Grep(grep) => grep_text(grep),
+        Response::Replace(replace) => replace_text(replace),
+        Response::Changes(changes) => changes_text(changes),
     }
 }
 
 fn read_text(read: &Read) -> String {
     if read.unchanged {
         return format!("{} is unchanged", printable(&read.path));
+    }
+    if let Some(diff) = &read.diff {
+        let etag = read.etag.as_deref().unwrap_or_default();
+        return format!("{} changed; its etag is now {etag}\n{diff}", printable(&read.path));
     }
     if read.size == 0 {
         return format!("{} is empty", printable(&read.path));
@@ -247,6 +253,45 @@ fn grep_text(grep: &Grep) -> String {
         let _ = writeln!(text, "[no match in {} files]", grep.files_searched);
     }
     with_tail(text, &grep.skipped, grep.next_cursor.as_deref())
+}
+
+fn replace_text(replace: &Replace) -> String {
+    let verb = if replace.applied { "replaced" } else { "would replace" };
+    let matches = if replace.total_replacements == 1 { "match" } else { "matches" };
+    let mut text = match replace.total_files {
+        0 => format!("[nothing to replace in {}]\n", counted(replace.files_searched, "file")),
+        files => format!("{verb} {} {matches} in {}\n", replace.total_replacements, counted(files, "file")),
+    };
+    for file in &replace.files {
+        let _ = writeln!(text, "{}:{}", printable(&file.path), file.replacements);
+    }
+    if replace.truncated {
+        let _ = writeln!(text, "[and {} more files]", replace.total_files - replace.files.len() as u64);
+    }
+    text.push_str(&replace.diff);
+    let mut text = with_notes(with_tail(text, &replace.skipped, None), &replace.notes);
+    if let Some(plan) = &replace.plan {
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        let _ = write!(text, "{end}[nothing is changed yet: the same call with plan={plan} does it]");
+    }
+    text
+}
+
+fn changes_text(changes: &Changes) -> String {
+    let mut text = String::new();
+    for (letter, paths) in [('A', &changes.created), ('M', &changes.modified), ('D', &changes.deleted)] {
+        for path in paths {
+            let _ = writeln!(text, "{letter} {}", printable(path));
+        }
+    }
+    if changes.truncated {
+        let _ = writeln!(text, "[{} changes in all; the same `since` with a higher `limit` shows more]", changes.total);
+    } else if changes.total == 0 {
+        let _ = writeln!(text, "[nothing to tell of {}]", counted(changes.watched, "file"));
+    }
+    let mut text = with_tail(text, &changes.skipped, None);
+    let _ = write!(text, "[next: since={}]", changes.token);
+    text
 }
 
 /// A match as `12:text`, its context as `11-text`.

@@ -22,6 +22,7 @@ pub mod place;
 pub mod protect;
 pub mod resolve;
 pub mod secret;
+pub mod snapshot;
 pub mod spot;
 pub mod step;
 pub mod tree;

@@ -49,7 +49,7 @@ fn check(args: &request::Grep) -> Result<()> {
 
 /// Where a page ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Position {
+pub(super) struct Position {
     /// A file relative to the directory that is searched.
     path: String,
     /// How far the search in it went; none where it is done.
@@ -71,8 +71,9 @@ struct Search<'w> {
 
 /// The way through a directory.
 #[derive(Clone)]
-struct Hunt<'w> {
-    walk: Walk<'w>,
+pub(super) struct Hunt<'w> {
+    /// The walk over all that is there.
+    pub(super) walk: Walk<'w>,
     glob: Option<Rc<Glob>>,
     /// The file in the middle of which the last page ended, and where.
     within: Option<(String, Within)>,
@@ -145,7 +146,8 @@ impl<'w> Search<'w> {
 }
 
 impl<'w> Hunt<'w> {
-    fn new(
+    /// From the top, or from where a page ended.
+    pub(super) fn new(
         workspace: &'w Workspace<'w>,
         args: &'w request::Grep,
         place: &Place,
@@ -188,7 +190,7 @@ impl<'w> Hunt<'w> {
     }
 
     /// Goes on to the next file to search; false where there is none.
-    fn advance(&mut self) -> bool {
+    pub(super) fn advance(&mut self) -> bool {
         while let Some(entry) = self.walk.next_entry() {
             if self.glob.as_ref().is_some_and(|glob| !glob.matches(entry.below)) {
                 continue;

@@ -3,6 +3,7 @@
 //! dialect's business.
 
 pub mod apply_patch;
+pub mod changes;
 pub mod copy;
 pub mod delete;
 pub mod edit;
@@ -15,6 +16,7 @@ pub mod pack;
 pub mod read;
 pub mod read_many;
 pub mod rename;
+pub mod replace;
 pub mod restore;
 pub mod shares;
 pub mod stat;
@@ -48,5 +50,7 @@ pub fn run(workspace: &Workspace<'_>, request: &Request) -> Result<Response> {
         Request::Tree(args) => Response::Tree(tree::run(workspace, args)?),
         Request::Glob(args) => Response::Glob(glob::run(workspace, args)?),
         Request::Grep(args) => Response::Grep(grep::run(workspace, args)?),
+        Request::Replace(args) => Response::Replace(replace::run(workspace, args)?),
+        Request::Changes(args) => Response::Changes(changes::run(workspace, args)?),
     })
 }

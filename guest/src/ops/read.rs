@@ -1,6 +1,7 @@
 //! Reads text from a file, by lines or by the block around a line, or bytes.
 
 pub(super) mod content;
+mod delta;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -55,6 +56,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Read) -> Result<response::
         etag,
         sha256,
         mime: content.mime(&sample, format).to_owned(),
+        diff: None,
     };
     match (args.mode, format) {
         (ReadMode::Base64, _) => Reader { workspace, args, content: &content }.bytes(&mut result)?,
@@ -62,7 +64,20 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Read) -> Result<response::
         (_, None) => return Err(content.binary(&sample)),
         (_, Some(format)) => Reader { workspace, args, content: &content }.text(format, &mut result)?,
     }
+    if let (ReadMode::Lines, Some(format)) = (args.mode, format)
+        && let Some(diff) = delta::since(&content, format, args, &result)?
+    {
+        shorten(&mut result, diff);
+    }
     Ok(result)
+}
+
+/// Tells what changed in place of what is there.
+fn shorten(result: &mut response::Read, diff: String) {
+    result.content.clear();
+    (result.start_line, result.end_line) = (0, 0);
+    (result.next_offset, result.truncated) = (None, false);
+    result.diff = Some(diff);
 }
 
 /// Refuses arguments that make no sense together.

@@ -37,24 +37,8 @@ pub struct Matcher {
 impl Matcher {
     /// Compiles the pattern of a search.
     pub fn new(args: &Grep) -> Result<Self> {
-        if args.pattern.is_empty() {
-            return Err(
-                Error::argument("pattern", "it is empty").hint("`glob` finds files by name, `^` matches every line")
-            );
-        }
-        if args.pattern.len() > MAX_PATTERN_BYTES {
-            return Err(Error::argument("pattern", format!("it is longer than {MAX_PATTERN_BYTES} bytes")));
-        }
-        let mut hir = parse(args)?;
-        if !args.multiline {
-            hir = within_lines(hir).ok_or_else(|| {
-                Error::argument("pattern", "it matches a line ending, and a search goes line by line")
-                    .hint("pass `multiline: true` to match across lines")
-            })?;
-        }
-        let config =
-            Config::new().utf8_empty(false).nfa_size_limit(Some(MAX_PROGRAM_BYTES)).hybrid_cache_capacity(CACHE_BYTES);
-        let regex = Regex::builder().configure(config).build_from_hir(&hir).map_err(|error| refuse_build(&error))?;
+        let hir = expression(args, Groups::Dropped)?;
+        let regex = compile(&hir, false)?;
         let (cache, literals) = (regex.create_cache(), Literals::of(&hir));
         Ok(Self { regex, cache, literals, multiline: args.multiline, needs_utf8: is_beyond_ascii(&hir) })
     }
@@ -92,7 +76,43 @@ impl Matcher {
     }
 }
 
-fn parse(args: &Grep) -> Result<Hir> {
+/// What becomes of an expression's groups.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Groups {
+    /// They capture nothing, which lets a search skip more.
+    Dropped,
+    /// They capture, and a match is of whole characters.
+    Kept,
+}
+
+/// The pattern of a search as an expression: without `multiline`, one that matches no line ending.
+pub fn expression(args: &Grep, groups: Groups) -> Result<Hir> {
+    if args.pattern.is_empty() {
+        return Err(
+            Error::argument("pattern", "it is empty").hint("`glob` finds files by name, `^` matches every line")
+        );
+    }
+    if args.pattern.len() > MAX_PATTERN_BYTES {
+        return Err(Error::argument("pattern", format!("it is longer than {MAX_PATTERN_BYTES} bytes")));
+    }
+    let hir = parse(args, groups == Groups::Kept)?;
+    if args.multiline {
+        return Ok(hir);
+    }
+    within_lines(hir, groups).ok_or_else(|| {
+        Error::argument("pattern", "it matches a line ending, and a search goes line by line")
+            .hint("pass `multiline: true` to match across lines")
+    })
+}
+
+/// An expression made ready, for text that is UTF-8 or for any bytes.
+pub fn compile(hir: &Hir, is_utf8: bool) -> Result<Regex> {
+    let config =
+        Config::new().utf8_empty(is_utf8).nfa_size_limit(Some(MAX_PROGRAM_BYTES)).hybrid_cache_capacity(CACHE_BYTES);
+    Regex::builder().configure(config).build_from_hir(hir).map_err(|error| refuse_build(&error))
+}
+
+fn parse(args: &Grep, is_utf8: bool) -> Result<Hir> {
     let escaped;
     let pattern = if args.fixed {
         escaped = regex_syntax::escape(&args.pattern);
@@ -105,7 +125,7 @@ fn parse(args: &Grep) -> Result<Hir> {
         LetterCase::Insensitive => true,
         LetterCase::Smart => !has_upper(pattern),
     };
-    let config = syntax::Config::new().multi_line(true).crlf(true).utf8(false).case_insensitive(fold);
+    let config = syntax::Config::new().multi_line(true).crlf(true).utf8(is_utf8).case_insensitive(fold);
     syntax::parse_with(pattern, &config.nest_limit(MAX_NESTING)).map_err(|error| refuse_syntax(&error))
 }
 
@@ -161,9 +181,9 @@ fn has_upper(pattern: &str) -> bool {
 }
 
 /// The expression without line endings: classes lose `\n` and `\r`, `\A` and
-/// `\z` mean the ends of a line, groups capture nothing. None where it asks for
-/// a line feed.
-fn within_lines(hir: Hir) -> Option<Hir> {
+/// `\z` mean the ends of a line. None where it asks for a line feed.
+fn within_lines(hir: Hir, groups: Groups) -> Option<Hir> {
+    let within_lines = |hir| within_lines(hir, groups);
     Some(match hir.into_kind() {
         HirKind::Empty => Hir::empty(),
         HirKind::Literal(literal) if literal.0.contains(&b'\n') => return None,
@@ -176,7 +196,11 @@ fn within_lines(hir: Hir) -> Option<Hir> {
             let sub = within_lines((*repetition.sub).clone())?;
             Hir::repetition(repetition.with(sub))
         }
-        HirKind::Capture(capture) => within_lines(*capture.sub)?,
+        HirKind::Capture(capture) if groups == Groups::Dropped => within_lines(*capture.sub)?,
+        HirKind::Capture(mut capture) => {
+            capture.sub = Box::new(within_lines(*capture.sub)?);
+            Hir::capture(capture)
+        }
         HirKind::Concat(parts) => Hir::concat(parts.into_iter().map(within_lines).collect::<Option<_>>()?),
         HirKind::Alternation(parts) => Hir::alternation(parts.into_iter().map(within_lines).collect::<Option<_>>()?),
     })

@@ -7,6 +7,7 @@ mod literals;
 pub mod matcher;
 pub mod page;
 pub mod render;
+pub mod replacer;
 pub mod scan;
 pub mod source;
 

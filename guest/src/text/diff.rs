@@ -56,6 +56,17 @@ fn grown(new: usize, old: usize) -> isize {
     isize::try_from(new).unwrap_or(isize::MAX).saturating_sub_unsigned(old)
 }
 
+/// The one stretch in which two texts differ; none where they are the same.
+pub fn between(old: &str, new: &str) -> Option<Change> {
+    let same = |pair: &(char, char)| pair.0 == pair.1;
+    let head: usize = old.chars().zip(new.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+    let (old_rest, new_rest) = (old.get(head..)?, new.get(head..)?);
+    let ends = old_rest.chars().rev().zip(new_rest.chars().rev());
+    let tail: usize = ends.take_while(same).map(|(c, _)| c.len_utf8()).sum();
+    let change = Change { old: head..old.len() - tail, new: head..new.len() - tail };
+    (!change.old.is_empty() || !change.new.is_empty()).then_some(change)
+}
+
 /// A change of whole lines, with the number of its first line in either text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineChange {
@@ -238,6 +249,16 @@ mod tests {
         assert_eq!(diff(old, &[splice(0..1, "a"), splice(16..17, "b")]).matches("@@ -").count(), 2);
         assert_eq!(diff(old, &[splice(0..1, "a"), splice(14..15, "b")]).matches("@@ -").count(), 1);
         assert_eq!(diff(old, &[splice(0..1, "1")]), "");
+    }
+
+    #[test]
+    fn what_is_the_same_at_both_ends() {
+        assert_eq!(between("aéb", "aèb"), Some(Change { old: 1..3, new: 1..3 }));
+        assert_eq!(between("aa", "aaa"), Some(Change { old: 2..2, new: 2..3 }));
+        assert_eq!(between("a\n", "a\n"), None);
+        let (old, new) = ("1\n2\n3\n", "1\nx\n2\n3\n");
+        let changes = line_changes(old, new, &[between(old, new).unwrap()]);
+        assert_eq!(unified("f", (old, new), &changes, 0, 1_000), "--- a/f\n+++ b/f\n@@ -1,0 +2 @@\n+x\n");
     }
 
     #[test]

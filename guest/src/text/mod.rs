@@ -1,7 +1,7 @@
 //! Text: encodings, line endings, lines, differences. Pure; touches no file.
 
 pub mod codec;
-mod compare;
+pub mod compare;
 pub mod diff;
 pub mod document;
 pub mod encoding;

@@ -60,6 +60,10 @@ impl Workspace {
         apply_patch(ApplyPatchArgs) -> ApplyPatchResult, CHANGES, files.call_apply_patch
     }
     operation! {
+        /// Plans a replacement in many files; with the plan, makes it: all of it or nothing.
+        replace(ReplaceArgs) -> ReplaceResult, CHANGES, files.call_replace
+    }
+    operation! {
         /// Makes a directory.
         make_directory(MakeDirectoryArgs) -> MakeDirectoryResult, CHANGES, files.call_make_directory
     }
@@ -98,6 +102,10 @@ impl Workspace {
     operation! {
         /// Shows a directory as a tree.
         tree(TreeArgs) -> TreeResult, LOOKS, search.call_tree
+    }
+    operation! {
+        /// Tells what changed since a token, and gives a new one. It writes to the state directory, and to nothing else.
+        changes(ChangesArgs) -> ChangesResult, CHANGES, search.call_changes
     }
 
     /// Lists the backups that changes left, the newest first.

@@ -4,18 +4,18 @@ pub use crate::bindings::exports::paddock::files::approval::Plan;
 pub use crate::bindings::exports::paddock::files::files::{
     ApplyPatchArgs, ApplyPatchResult, DeleteArgs, DeleteResult, EditArgs, EditResult, FileRange, HistoryArgs,
     HistoryEntry, HistoryResult, LineRange, MakeDirectoryArgs, MakeDirectoryResult, PackArgs, PackResult, PatchAction,
-    PatchedFile, ReadArgs, ReadManyArgs, ReadManyEntry, ReadManyResult, ReadMode, ReadResult, Replacement, RestoreArgs,
-    RestoreResult, StatArgs, StatResult, TransferArgs, TransferResult, UnpackArgs, UnpackResult, WriteArgs,
-    WriteResult,
+    PatchedFile, ReadArgs, ReadManyArgs, ReadManyEntry, ReadManyResult, ReadMode, ReadResult, ReplaceArgs,
+    ReplaceResult, ReplacedFile, Replacement, RestoreArgs, RestoreResult, StatArgs, StatResult, TransferArgs,
+    TransferResult, UnpackArgs, UnpackResult, WriteArgs, WriteResult,
 };
 pub use crate::bindings::exports::paddock::files::search::{
-    ContextLine, Entry, FileCount, GlobArgs, GlobResult, GrepArgs, GrepMatch, GrepOutput, GrepResult, LetterCase,
-    ListArgs, ListResult, ListSort, PathSort, TreeArgs, TreeResult,
+    ChangesArgs, ChangesResult, ContextLine, Entry, FileCount, GlobArgs, GlobResult, GrepArgs, GrepMatch, GrepOutput,
+    GrepResult, ListArgs, ListResult, ListSort, PathSort, TreeArgs, TreeResult,
 };
 pub(crate) use crate::bindings::exports::paddock::files::tools::Touched;
 pub use crate::bindings::exports::paddock::files::tools::{Annotations, Tool, WriteMode};
 pub use crate::bindings::exports::paddock::files::types::{
-    Change, ChangeKind, EntryKind, Error as ToolError, ErrorCode, Skipped,
+    Change, ChangeKind, EntryKind, Error as ToolError, ErrorCode, LetterCase, Skipped,
 };
 
 impl ReadArgs {
@@ -76,6 +76,24 @@ impl ApplyPatchArgs {
     /// A patch to apply.
     pub fn new(patch: impl Into<String>) -> Self {
         Self { patch: patch.into(), dry_run: false }
+    }
+}
+
+impl ReplaceArgs {
+    /// What a regular expression matches in the whole workspace, to be planned.
+    pub fn new(pattern: impl Into<String>, replacement: impl Into<String>) -> Self {
+        Self {
+            pattern: pattern.into(),
+            replacement: replacement.into(),
+            path: ".".to_owned(),
+            glob: None,
+            fixed: false,
+            letter_case: LetterCase::Sensitive,
+            multiline: false,
+            include_hidden: false,
+            include_ignored: false,
+            plan: None,
+        }
     }
 }
 
@@ -193,5 +211,23 @@ impl GrepArgs {
             include_ignored: false,
             cursor: None,
         }
+    }
+}
+
+impl ChangesArgs {
+    /// What to look at from here on: the whole workspace.
+    pub fn new() -> Self {
+        Self { since: None, path: ".".to_owned(), include_hidden: false, include_ignored: false, limit: 200 }
+    }
+
+    /// What changed in the workspace since a token.
+    pub fn since(token: impl Into<String>) -> Self {
+        Self { since: Some(token.into()), ..Self::new() }
+    }
+}
+
+impl Default for ChangesArgs {
+    fn default() -> Self {
+        Self::new()
     }
 }

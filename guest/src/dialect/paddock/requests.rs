@@ -86,11 +86,7 @@ pub fn grep(args: &Args) -> Result<Request> {
         path: args.text("path"),
         glob: args.opt_text("glob"),
         fixed: args.flag("fixed"),
-        letter_case: match args.text("case").as_str() {
-            "insensitive" => LetterCase::Insensitive,
-            "smart" => LetterCase::Smart,
-            _ => LetterCase::Sensitive,
-        },
+        letter_case: letter_case(args),
         multiline: args.flag("multiline"),
         before: context.max(args.whole32("before")),
         after: context.max(args.whole32("after")),
@@ -105,6 +101,28 @@ pub fn grep(args: &Args) -> Result<Request> {
         include_ignored: args.flag("include_ignored"),
         cursor: args.opt_text("cursor"),
     }))
+}
+
+pub fn replace(args: &Args) -> Result<Request> {
+    Ok(Request::Replace(request::Replace {
+        path: args.text("path"),
+        glob: args.opt_text("glob"),
+        fixed: args.flag("fixed"),
+        letter_case: letter_case(args),
+        multiline: args.flag("multiline"),
+        include_hidden: args.flag("include_hidden"),
+        include_ignored: args.flag("include_ignored"),
+        plan: args.opt_text("plan"),
+        ..request::Replace::of(args.text("pattern"), args.text("replacement"))
+    }))
+}
+
+fn letter_case(args: &Args) -> LetterCase {
+    match args.text("case").as_str() {
+        "insensitive" => LetterCase::Insensitive,
+        "smart" => LetterCase::Smart,
+        _ => LetterCase::Sensitive,
+    }
 }
 
 pub fn transfer(args: &Args) -> request::Transfer {

@@ -16,8 +16,10 @@ use crate::workspace::{self, Workspace};
 
 /// An open file's content.
 pub struct Content<'w> {
-    workspace: &'w Workspace<'w>,
-    place: &'w Place,
+    /// Where it is read.
+    pub workspace: &'w Workspace<'w>,
+    /// The file.
+    pub place: &'w Place,
     verb: &'static str,
     file: File,
     /// What the file system says of the file.

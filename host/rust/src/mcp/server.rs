@@ -25,7 +25,7 @@ A result that was cut short says so; an error says what would work instead.";
 const INSTRUCTIONS: &str = "\
 File tools confined to one workspace. Paths are relative to it and use `/`. \
 Find with `grep`, `glob` and `list_dir`, read a page with `read_file`, then change text with `edit_file` \
-or several files at once with `apply_patch`. A result that was cut short says which argument continues it; \
+or several files at once with `apply_patch` or `replace`. A result that was cut short says which argument continues it; \
 an error says what would work instead.";
 
 /// The dialect that the instructions speak of.

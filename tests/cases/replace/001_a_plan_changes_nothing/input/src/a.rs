@@ -1,0 +1,5 @@
+use log::warn;
+fn a() {
+    warn!("one");
+    warn!("two");
+}

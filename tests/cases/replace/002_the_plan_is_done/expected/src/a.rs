@@ -1,0 +1,5 @@
+use log::warn;
+fn a() {
+    log("one");
+    log("two");
+}
