@@ -326,7 +326,7 @@ fn a_crash_during_recovery_is_recovered_from() {
         let crashed = tree(memory, policy);
         for stop in (1..).step_by(3) {
             // The state directory is not part of the archive, so the crash is made again for each stop.
-            let again = MemoryFs::clone_tree(memory, policy);
+            let again = MemoryFs::clone_tree(memory);
             assert_eq!(tree(&again, policy), crashed);
             let stopping = Stopping { inner: &again, left: Cell::new(stop), crash: true };
             called(&stopping, policy, "stat", r#"{"path": "."}"#);
