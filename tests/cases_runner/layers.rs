@@ -10,8 +10,11 @@ use anyhow::Result;
 
 use super::tree::{self, Node, Tree};
 
-/// Everything that a change would leave a trace of: what is there, its inode and mode, and when its status changed.
-pub fn status(base: &Path) -> Result<Vec<(Vec<u8>, Node, [i64; 4])>> {
+/// What is at a path, its inode and mode, and when its status changed.
+type Status = (Vec<u8>, Node, [i64; 4]);
+
+/// Everything that a change would leave a trace of.
+pub fn status(base: &Path) -> Result<Vec<Status>> {
     let mut status = Vec::new();
     for (path, node) in tree::read(base)? {
         let metadata = fs::symlink_metadata(base.join(tree::name(&path)))?;
