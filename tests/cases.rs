@@ -1,6 +1,7 @@
 //! Every folder below `tests/cases/<operation>/` is a case, run natively over
-//! the memory backend, through the component over it, and through the component
-//! on a real directory; each has to give the same results and the same tree.
+//! the memory backend, through the component over it, through the component on a
+//! real directory, and in an overlay over one; each has to give the same results
+//! and the same tree.
 //! `tests/README.md` says how to add one.
 
 use std::env;

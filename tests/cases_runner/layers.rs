@@ -10,12 +10,16 @@ use anyhow::Result;
 
 use super::tree::{self, Node, Tree};
 
-/// Everything that a change would leave a trace of: what is there, by inode, mode and time.
-pub fn status(base: &Path) -> Result<Vec<(Vec<u8>, Node, u64, u32, i64, i64)>> {
+/// What is at a path, its inode and mode, and when its status changed.
+type Status = (Vec<u8>, Node, [i64; 4]);
+
+/// Everything that a change would leave a trace of.
+pub fn status(base: &Path) -> Result<Vec<Status>> {
     let mut status = Vec::new();
     for (path, node) in tree::read(base)? {
         let metadata = fs::symlink_metadata(base.join(tree::name(&path)))?;
-        status.push((path, node, metadata.ino(), metadata.mode(), metadata.ctime(), metadata.ctime_nsec()));
+        let (inode, mode) = (metadata.ino().cast_signed(), i64::from(metadata.mode()));
+        status.push((path, node, [inode, mode, metadata.ctime(), metadata.ctime_nsec()]));
     }
     Ok(status)
 }

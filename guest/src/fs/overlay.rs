@@ -28,7 +28,7 @@
 //! A file of the base that is open for reading stays what it was when a change
 //! takes it above; it has to be opened again to see the change.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::fs::{Dir, Fault, File, Filesystem, FsResult, Kind, Listing, Open, Preopen, Stat, Time};
@@ -74,8 +74,6 @@ pub struct OverlayFs<'f> {
     /// The host gives a temporary file the mode of a file that it refuses to replace.
     lends_modes: bool,
     work: RefCell<Option<Dir>>,
-    /// Digests of directories of the base are computed; the tests of their cost count them.
-    digests: Cell<u64>,
 }
 
 impl<'f> OverlayFs<'f> {
@@ -98,7 +96,6 @@ impl<'f> OverlayFs<'f> {
             max_origin: policy.limits.max_file_bytes,
             lends_modes: policy.host.lends_modes,
             work: RefCell::default(),
-            digests: Cell::default(),
         };
         let upper = overlay.tree(UPPER)?;
         let gone = overlay.tree(GONE)?;

@@ -74,7 +74,7 @@ impl OverlayFs<'_> {
             Some(_) => self.marks_below(node.marks().as_ref(), name)?,
             None => None,
         };
-        Ok(node.add(name, base, upper, marks))
+        Ok(node.open(name, base, upper, marks))
     }
 
     pub(super) fn open_to_read(&self, node: &Node, name: &str) -> FsResult<File> {

@@ -47,7 +47,7 @@ impl Node {
     }
 
     /// The directory `name` in this one, which was not open.
-    pub fn add(self: &Rc<Self>, name: &str, base: Option<Dir>, upper: Option<Dir>, marks: Option<Marks>) -> Rc<Self> {
+    pub fn open(self: &Rc<Self>, name: &str, base: Option<Dir>, upper: Option<Dir>, marks: Option<Marks>) -> Rc<Self> {
         let node = Rc::new(Self::new(self.root, Some((self.clone(), name.to_owned())), base, upper, marks));
         self.below.borrow_mut().insert(name.to_owned(), Rc::downgrade(&node));
         node

@@ -1,8 +1,6 @@
 //! What the overlay has to be: a directory, to whoever works in it; and the base
 //! as it was, to everybody else.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
-
 use super::*;
 use crate::fs::memory::MemoryFs;
 use crate::fs::spot::Site;
