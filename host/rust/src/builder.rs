@@ -6,9 +6,11 @@ use serde_json::{Map, Value};
 
 use crate::approval::{Approver, Decision, Desk};
 use crate::cache;
+#[cfg(target_os = "linux")]
+use crate::container::Container;
 use crate::error::Error;
 use crate::events::Listener;
-use crate::mount::{self, WORKSPACE, Wanted};
+use crate::mount::{self, Mount, WORKSPACE, Wanted};
 use crate::options::DIALECT;
 use crate::policy::{self, Access, Backend, Host, Levels, Limits, Policy};
 use crate::state::{self, StateChoice, StateDir};
@@ -27,6 +29,8 @@ pub struct Builder {
     threads: Option<usize>,
     approver: Option<Approver>,
     dialect: Option<String>,
+    #[cfg(target_os = "linux")]
+    container: Option<Container>,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) audit: Option<AuditChoice>,
 }
@@ -57,6 +61,15 @@ impl Builder {
     #[must_use]
     pub fn further_root(mut self, directory: impl Into<PathBuf>, access: Access) -> Self {
         self.roots.push(Wanted { host: directory.into(), guest: None, access });
+        self
+    }
+
+    /// The workspace is a running container: relative paths start at its working directory, absolute ones and links
+    /// are those of the container, and there can be no other root. `/proc`, `/sys` and `/dev` in it stay closed.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn container(mut self, container: &Container) -> Self {
+        self.container = Some(container.clone());
         self
     }
 
@@ -144,22 +157,50 @@ impl Builder {
     /// beside the roots follows them: its directories, as they are named there, then the whole file system.
     pub fn build(self) -> Result<Workspace, Error> {
         let policy = self.policy_of()?;
-        let mounts = mount::all(&self.roots, &policy)?;
-        let workspace = mounts.first().ok_or(Error::NoRoot)?;
+        let mounts = self.mounts(&policy)?;
         let writable = mounts.iter().any(|mount| mount.access == Access::ReadWrite);
-        let state = self.state.resolve(&workspace.host);
+        let state = self.identity(&mounts).and_then(|workspace| self.state.clone().resolve(&workspace));
         let audit = self.audit.or_else(|| in_state(&policy, &self.settings, state.as_ref()));
         let listeners = Listeners::of(self.listeners, audit, state.as_ref(), &mounts)?;
-        let own = [state.as_ref().map(|state| state.path().to_owned()), state::parent(), cache::directory()];
-        let own = own.into_iter().chain([policy::config_directory()]).flatten().chain(self.private);
-        let own: Vec<_> = own.chain(mount::of_the_kernel()).map(|path| policy::trail(&path)).collect();
+        let own = match mounts.iter().any(Mount::is_contained) {
+            true => mount::closed_in_container(),
+            false => {
+                let own = [state.as_ref().map(|state| state.path().to_owned()), state::parent(), cache::directory()];
+                let own = own.into_iter().chain([policy::config_directory()]).flatten().chain(self.private);
+                own.chain(mount::of_the_kernel()).map(|path| policy::trail(&path)).collect()
+            }
+        };
         let desk = Desk::new();
         let host = Host::new(Backend::Wasi, &mounts, &own, &desk, listeners.is_some());
         let told = policy::environment(&self.settings, Backend::Wasi, &mounts, host)?;
         let environment = told_in(self.environment, told);
         let (limits, state) = (policy.limits, state.filter(|_| writable));
         let Self { threads, approver, .. } = self;
-        Ok(Workspace::new(Inner { mounts, state, environment, limits, threads, approver, desk, listeners, kept: None }))
+        let inner = Inner { mounts, state, environment, limits, threads, approver, desk, listeners, ..Inner::default() };
+        #[cfg(target_os = "linux")]
+        let inner = Inner { container: self.container, ..inner };
+        Ok(Workspace::new(inner))
+    }
+
+    fn mounts(&self, policy: &Policy) -> Result<Vec<Mount>, Error> {
+        #[cfg(target_os = "linux")]
+        if let Some(container) = &self.container {
+            if let Some(root) = self.roots.first() {
+                let cause = format!("beside it there is no other root, such as `{}`", root.host.display());
+                return Err(Error::Container { name: container.name(), cause });
+            }
+            return container.mounts(policy);
+        }
+        mount::all(&self.roots, policy)
+    }
+
+    /// What tells this workspace from all others.
+    fn identity(&self, mounts: &[Mount]) -> Option<PathBuf> {
+        #[cfg(target_os = "linux")]
+        if let Some(container) = &self.container {
+            return Some(container.identity());
+        }
+        mounts.first().map(|workspace| workspace.host.clone())
     }
 
     /// A workspace in memory, as [`Workspace::memory`] makes it; roots and a state directory are nothing to it.

@@ -50,6 +50,8 @@ pub mod audit;
 mod bindings;
 mod builder;
 mod cache;
+#[cfg(target_os = "linux")]
+mod container;
 mod effect;
 mod engine;
 mod error;
@@ -74,6 +76,8 @@ mod workspace;
 
 pub use approval::{Approver, Decision, Grant};
 pub use builder::Builder;
+#[cfg(target_os = "linux")]
+pub use container::Container;
 pub use error::Error;
 pub use events::{Ended, Event, FileWritten, Started};
 pub use options::{CallOptions, CancelToken, Progress};

@@ -10,6 +10,8 @@ use wasmtime::Store;
 use crate::approval::{Approver, Desk, Grant};
 use crate::bindings::exports::paddock::files::approval;
 use crate::builder::Builder;
+#[cfg(target_os = "linux")]
+use crate::container::Container;
 use crate::effect;
 use crate::engine;
 use crate::error::Error;
@@ -37,6 +39,9 @@ pub struct Workspace(Arc<Inner>);
 #[derive(Default)]
 pub(crate) struct Inner {
     pub(crate) mounts: Vec<Mount>,
+    /// Whose directories they are, which have to be those of a living process.
+    #[cfg(target_os = "linux")]
+    pub(crate) container: Option<Container>,
     pub(crate) state: Option<StateDir>,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) limits: Limits,
@@ -273,6 +278,8 @@ impl Inner {
 
     /// What a guest gets, with the lock if it is to change something or to recover from a crash.
     fn mounts(&self, changing: bool, control: &Control) -> Result<(Vec<Mount>, Option<File>), ToolError> {
+        #[cfg(target_os = "linux")]
+        self.container.as_ref().map_or(Ok(()), Container::check)?;
         let state = self.state.as_ref().filter(|state| (changing && state.create().is_ok()) || state.exists());
         let lock =
             state.filter(|state| changing || state.has_journal()).map(|state| state.lock(control)).transpose()?;

@@ -5,6 +5,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+#[cfg(target_os = "linux")]
+use paddock::Container;
 use paddock::{Access, Builder, Error, Levels, Workspace};
 
 use super::{ask, events};
@@ -14,6 +16,11 @@ pub(crate) struct Options {
     /// A directory that the tools may use; `DIR:ro` only to look at. The first is the workspace, a further one is seen as `/` and its name
     #[arg(long, value_name = "DIR", default_value = ".")]
     root: Vec<Root>,
+
+    /// A running container in place of a directory: `podman:NAME`, `docker:NAME`, `runc:NAME`, or the name alone, which one of them has to know
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "NAME", conflicts_with = "root")]
+    container: Option<String>,
 
     /// Whose tool names, arguments and results to have
     #[arg(long, value_name = "NAME", default_value = "paddock")]
@@ -74,7 +81,7 @@ impl Options {
 
     /// What the options describe.
     pub(crate) fn builder(&self) -> anyhow::Result<Builder> {
-        let mut builder = self.mount(Workspace::builder()).policy_levels(&self.levels()?)?;
+        let mut builder = self.place()?;
         if let Some(threads) = self.threads {
             builder = builder.threads(threads.get());
         }
@@ -92,6 +99,10 @@ impl Options {
 
     /// The same with these roots, which may do no more than those that they take the place of.
     pub(crate) fn with_roots(&self, roots: Vec<PathBuf>) -> Self {
+        #[cfg(target_os = "linux")]
+        if self.container.is_some() {
+            return self.clone();
+        }
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let narrow: Vec<_> =
             self.root.iter().filter(|root| root.access == Access::ReadOnly).map(|root| real(&root.directory)).collect();
@@ -105,8 +116,15 @@ impl Options {
 
     /// The policy's levels, the options last.
     pub(crate) fn levels(&self) -> Result<Levels, Error> {
+        #[cfg(target_os = "linux")]
+        if let Some(name) = &self.container {
+            return self.on(Levels::load_in(&Container::open(name)?)?);
+        }
         let workspace = self.root.first().map_or(Path::new("."), |root| &root.directory);
-        let mut levels = Levels::load(workspace)?;
+        self.on(Levels::load(workspace)?)
+    }
+
+    fn on(&self, mut levels: Levels) -> Result<Levels, Error> {
         if let Some(file) = &self.policy {
             levels = levels.file(file)?;
         }
@@ -114,10 +132,20 @@ impl Options {
         if self.read_only { levels.read_only() } else { Ok(levels) }
     }
 
-    fn mount(&self, builder: Builder) -> Builder {
-        let Some((first, further)) = self.root.split_first() else { return builder };
-        let builder = builder.root_with(&first.directory, first.access);
-        let further = further.iter();
-        further.fold(builder, |builder, root| builder.further_root(&root.directory, root.access))
+    /// The directories, or the container, and their policy.
+    fn place(&self) -> Result<Builder, Error> {
+        #[cfg(target_os = "linux")]
+        if let Some(name) = &self.container {
+            let container = Container::open(name)?;
+            return Workspace::builder().container(&container).policy_levels(&self.on(Levels::load_in(&container)?)?);
+        }
+        let mut builder = Workspace::builder();
+        for (index, root) in self.root.iter().enumerate() {
+            builder = match index {
+                0 => builder.root_with(&root.directory, root.access),
+                _ => builder.further_root(&root.directory, root.access),
+            };
+        }
+        builder.policy_levels(&self.levels()?)
     }
 }
