@@ -68,7 +68,7 @@ fn podman_and_docker_are_understood() {
             for path in ["/etc/passwd", "users"] {
                 let output = engines.call(name, path);
                 let said: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
-                assert_eq!(said["result"]["content"], "root:x:0:0:of-the-container\n", "{engine} {path}");
+                assert_eq!(said["result"]["content"], "root:x:0:0:of-the-container", "{engine} {path}");
             }
         }
     }
@@ -97,7 +97,8 @@ fn a_name_is_never_an_option_or_a_command() {
     let touched = engines.0.path().join("touched");
     engines.script("podman", &format!(": > '{}'", touched.display()));
     let name = "`touch x`";
-    for name in ["--help", "podman:-v", "podman:", "", "a b", "a;b", name, "podman:$(x)", "../web", "a/b", "podman:a:b"] {
+    for name in ["--help", "podman:-v", "podman:", "", "a b", "a;b", name, "podman:$(x)", "../web", "a/b", "podman:a:b"]
+    {
         let output = engines.call(name, "/etc/passwd");
         assert_ne!(output.status.code(), Some(0), "{name}");
         assert!(!touched.exists(), "{name} reached the engine");
@@ -155,7 +156,8 @@ fn podman_s_own_answer_is_understood() {
         }
         command.args(["--cgroup-manager=cgroupfs", "--storage-driver=vfs"]).args(arguments).output().unwrap()
     };
-    let create = ["create", "--name", "web", "--network=none", "--workdir=/srv", "--rootfs", root.to_str().unwrap(), "x"];
+    let create =
+        ["create", "--name", "web", "--network=none", "--workdir=/srv", "--rootfs", root.to_str().unwrap(), "x"];
     let created = podman(&create);
     assert!(created.status.success(), "{version:?}: {}", String::from_utf8_lossy(&created.stderr));
     let answer = podman(&["container", "inspect", "web"]);

@@ -19,6 +19,8 @@ fn a_container_that_is_killed_is_gone() {
     let Some(running) = Running::start() else { return };
     let workspace = running.workspace();
     let pid = running.pid();
+    // The first call loads the component.
+    call(&workspace, "stat", json!({"path": "."}));
     let worker = thread::spawn({
         let workspace = workspace.clone();
         move || {

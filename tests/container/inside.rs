@@ -18,7 +18,7 @@ fn paths_are_those_of_the_container() {
     assert_eq!(read("/srv/data.txt")["path"], "/srv/data.txt");
     for path in ["/etc/passwd", "users", "users-too", "../etc/passwd", "/app/../../../etc/passwd"] {
         let found = read(path);
-        assert_eq!(found["content"], "root:x:0:0:of-the-container\n", "{path}");
+        assert_eq!(found["content"], "root:x:0:0:of-the-container", "{path}");
         assert_eq!(found["path"], "/etc/passwd", "{path}");
     }
     let listed = call(&workspace, "list_dir", json!({"path": "/"}));
@@ -65,7 +65,7 @@ fn what_is_mounted_in_it_belongs_to_it() {
     };
     let Some(running) = Running::start_with(with_volume) else { return };
     let workspace = running.workspace();
-    assert_eq!(call(&workspace, "read_file", json!({"path": "volume/kept.txt"}))["content"], "kept\n");
+    assert_eq!(call(&workspace, "read_file", json!({"path": "volume/kept.txt"}))["content"], "kept");
     call(&workspace, "write_file", json!({"path": "/tmp/in-memory.txt", "content": "x"}));
     assert_eq!(running.exec(&["cat", "/tmp/in-memory.txt"]), "x");
     assert!(!running.root().join("tmp/in-memory.txt").exists(), "the container's mount, not what it covers");
@@ -77,6 +77,7 @@ fn what_is_mounted_in_it_belongs_to_it() {
 fn a_hostile_root_leads_nowhere_else() {
     let Some(running) = Running::start() else { return };
     let canary = running.bundle().join("canary.txt");
+    let canary_path = canary.clone();
     let app = running.root().join("app");
     for (name, target) in [
         ("absolute", canary.to_str().unwrap()),
@@ -92,13 +93,18 @@ fn a_hostile_root_leads_nowhere_else() {
     for path in ["absolute", "up", "far-up", "bundle/canary.txt", "../../canary.txt", canary.to_str().unwrap()] {
         assert_eq!(refusal(&workspace, "read_file", json!({ "path": path }))["code"], "not-found", "{path}");
     }
-    for path in ["process/etc/passwd", "descriptor", "/proc/1/environ", "/sys/kernel", "/dev/shm", "/dev/null"] {
+    assert_eq!(refusal(&workspace, "read_file", json!({"path": "descriptor"}))["code"], "denied");
+    for path in ["process/etc/passwd", "/proc/1/environ", "/sys/kernel", "/dev/shm", "/dev/null"] {
         assert_eq!(refusal(&workspace, "stat", json!({ "path": path }))["code"], "denied", "{path}");
     }
     let found = call(&workspace, "grep", json!({"pattern": CANARY, "path": "/", "include_ignored": true}));
     assert_eq!(found["matches"], json!([]));
-    refusal(&workspace, "write_file", json!({"path": "absolute", "content": "x", "if_match": "0"}));
+    call(&workspace, "write_file", json!({"path": "far-up", "content": "x"}));
+    assert_eq!(running.exec(&["cat", "/canary.txt"]), "x", "it made what the link names in the container");
     assert_eq!(fs::read_to_string(canary).unwrap(), CANARY);
+    call(&workspace, "copy", json!({"source": "absolute", "destination": "/tmp/absolute"}));
+    let target = fs::read_link(running.root().join("tmp/absolute")).unwrap();
+    assert_eq!(target, canary_path, "a link is copied as it is");
 }
 
 #[test]
@@ -109,7 +115,6 @@ fn a_kernel_s_file_system_is_closed_wherever_it_is_mounted() {
         mounts.push(json!({"destination": "/app/s", "type": "sysfs", "source": "sysfs"}));
     };
     let Some(running) = Running::start_with(with_proc) else { return };
-    // runc refuses to mount it there itself, if it can be seen at all.
     let workspace = running.workspace();
     for path in ["p/sys/kernel/core_pattern", "p/1/environ", "s/kernel"] {
         let refused = refusal(&workspace, "stat", json!({ "path": path }));
@@ -133,7 +138,7 @@ fn a_working_directory_that_is_a_link_is_followed_in_the_container() {
     let container = open("/link").unwrap();
     assert_eq!(container.working_directory().to_str(), Some("/srv"));
     let workspace = Workspace::builder().container(&container).no_state_dir().build().unwrap();
-    assert_eq!(call(&workspace, "read_file", json!({"path": "data.txt"}))["content"], "served\n");
+    assert_eq!(call(&workspace, "read_file", json!({"path": "data.txt"}))["content"], "served");
 
     let whole = Workspace::builder().container(&open("/").unwrap()).no_state_dir().build().unwrap();
     assert_eq!(call(&whole, "read_file", json!({"path": "/etc/passwd"}))["path"], "etc/passwd");
@@ -142,7 +147,9 @@ fn a_working_directory_that_is_a_link_is_followed_in_the_container() {
     assert_eq!(refusal(&whole, "stat", json!({"path": "proc/1/environ"}))["code"], "denied");
 
     symlink("/proc/1", running.root().join("process")).unwrap();
-    for (cwd, cause) in [("/proc", "itself"), ("/process", "itself"), ("/dev", "closed to tools"), ("/none", "No such file")] {
+    for (cwd, cause) in
+        [("/proc", "itself"), ("/process", "itself"), ("/dev", "closed to tools"), ("/none", "No such file")]
+    {
         let refused = open(cwd).unwrap_err().to_string();
         assert!(refused.contains(if cause == "itself" { "`/proc" } else { cause }), "{cwd}: {refused}");
     }

@@ -176,7 +176,8 @@ impl Builder {
         let environment = told_in(self.environment, told);
         let (limits, state) = (policy.limits, state.filter(|_| writable));
         let Self { threads, approver, .. } = self;
-        let inner = Inner { mounts, state, environment, limits, threads, approver, desk, listeners, ..Inner::default() };
+        let inner =
+            Inner { mounts, state, environment, limits, threads, approver, desk, listeners, ..Inner::default() };
         #[cfg(target_os = "linux")]
         let inner = Inner { container: self.container, ..inner };
         Ok(Workspace::new(inner))

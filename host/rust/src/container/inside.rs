@@ -93,9 +93,12 @@ mod tests {
         assert_eq!(path("/../../srv//./app/.."), Ok("/srv".to_owned()));
         assert_eq!(path("/absolute"), Ok("/srv/app".to_owned()));
         assert_eq!(path("srv/up/app"), Ok("/srv/app".to_owned()));
-        for (wrong, cause) in
-            [("/out", "No such file"), ("/far", "No such file"), ("/loop", "symbolic links"), ("/file", "Not a directory")]
-        {
+        for (wrong, cause) in [
+            ("/out", "No such file"),
+            ("/far", "No such file"),
+            ("/loop", "symbolic links"),
+            ("/file", "Not a directory"),
+        ] {
             assert!(path(wrong).unwrap_err().contains(cause), "{wrong}: {:?}", path(wrong));
         }
     }

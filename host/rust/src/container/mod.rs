@@ -126,8 +126,11 @@ impl Container {
         if self.0.process.lives() {
             return Ok(());
         }
-        Err(ToolError::new(ErrorCode::BackendGone, format!("the container `{}` has stopped or was replaced", self.name()))
-            .hint("no call can work any more; the person who runs this has to start the container and Paddock again"))
+        Err(ToolError::new(
+            ErrorCode::BackendGone,
+            format!("the container `{}` has stopped or was replaced", self.name()),
+        )
+        .hint("no call can work any more; the person who runs this has to start the container and Paddock again"))
     }
 }
 
@@ -142,8 +145,8 @@ struct Process {
 
 impl Process {
     fn hold(pid: i32) -> Result<Self, String> {
-        let pid = Pid::from_raw(pid).filter(|pid| pid.as_raw_nonzero().get() > 0);
-        let pid = pid.ok_or("the engine tells no process of it")?;
+        let pid =
+            Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw).ok_or("the engine tells no process of it")?;
         let handle = pidfd_open(pid, PidfdFlags::empty()).map_err(|cause| format!("its process {pid}: {cause}"))?;
         Ok(Self { pid, handle })
     }

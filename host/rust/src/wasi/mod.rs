@@ -22,6 +22,8 @@ use crate::container::kernel;
 use crate::sandbox::State;
 
 #[cfg(target_os = "linux")]
+mod link;
+#[cfg(target_os = "linux")]
 mod list;
 #[cfg(target_os = "linux")]
 mod mode;
@@ -50,6 +52,7 @@ pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
         read::add_to_linker(&mut types)?;
         stat::add_to_linker(&mut types)?;
         list::add_to_linker(&mut types)?;
+        link::add_to_linker(&mut types)?;
     }
     Ok(())
 }
