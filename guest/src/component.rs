@@ -224,11 +224,10 @@ impl session::Guest for Component {
     }
 
     fn collect(choice: session::Choice) -> std::result::Result<session::Collected, types::Error> {
-        let session::Choice { include, exclude, max_bytes } = choice;
-        let choice = Choice { include, exclude, max_bytes };
-        let collected = with_fs(NO_DIALECT, |fs, policy| {
-            collect::collect(&engine::open(fs, policy, Access::Read)?, &choice)
-        });
+        let session::Choice { include_glob, exclude_glob, max_bytes } = choice;
+        let choice = Choice { include: include_glob, exclude: exclude_glob, max_bytes };
+        let collected =
+            with_fs(NO_DIALECT, |fs, policy| collect::collect(&engine::open(fs, policy, Access::Read)?, &choice));
         let Collected { archive, files, bytes, absolute_links, skipped } = collected.map_err(Lower::lower)?;
         Ok(session::Collected { archive, files, bytes, absolute_links, skipped: skipped.lower() })
     }

@@ -113,8 +113,9 @@ impl Collecting<'_> {
         }
         if stat.size > room || bytes.len() as u64 > room {
             let cause = format!("the files together have more than {} bytes", self.max_bytes);
-            return Err(Error::at(Code::LimitExceeded, VERB, path, cause)
-                .hint("leave some out by `exclude`, or raise the cap"));
+            return Err(
+                Error::at(Code::LimitExceeded, VERB, path, cause).hint("leave some out by `exclude`, or raise the cap")
+            );
         }
         self.files += 1;
         self.bytes += bytes.len() as u64;

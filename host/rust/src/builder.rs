@@ -10,6 +10,7 @@ use crate::cache;
 use crate::container::Container;
 use crate::error::Error;
 use crate::events::Listener;
+use crate::memory::HostMount;
 use crate::mount::{self, Mount, WORKSPACE, Wanted};
 use crate::options::DIALECT;
 use crate::policy::{self, Access, Backend, Host, Levels, Limits, Policy};
@@ -31,6 +32,7 @@ pub struct Builder {
     dialect: Option<String>,
     #[cfg(target_os = "linux")]
     container: Option<Container>,
+    host_mounts: Vec<HostMount>,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) audit: Option<AuditChoice>,
 }
@@ -204,7 +206,15 @@ impl Builder {
         mounts.first().map(|workspace| workspace.host.clone())
     }
 
-    /// A workspace in memory, as [`Workspace::memory`] makes it; roots and a state directory are nothing to it.
+    /// A directory of which a workspace in memory begins with a copy.
+    #[must_use]
+    pub fn host_mount(mut self, mount: HostMount) -> Self {
+        self.host_mounts.push(mount);
+        self
+    }
+
+    /// A workspace in memory, as [`Workspace::memory`] makes it, with copies of what [`Builder::host_mount`] named;
+    /// roots and a state directory are nothing to it.
     pub fn build_memory(self) -> Result<Workspace, Error> {
         let policy = self.policy_of()?;
         let listeners = Listeners::of(self.listeners, self.audit, None, &[])?;
@@ -213,7 +223,13 @@ impl Builder {
         let told = policy::environment(&self.settings, Backend::Memory, &[], host)?;
         let environment = told_in(self.environment, told);
         let approver = self.approver;
-        Workspace::kept(Inner { environment, limits: policy.limits, approver, desk, listeners, ..Inner::default() })
+        let inner = Inner { environment, limits: policy.limits, approver, desk, listeners, ..Inner::default() };
+        let workspace = Workspace::kept(inner)?;
+        for mount in &self.host_mounts {
+            let refuse = |cause| Error::HostMount { path: mount.host_path.clone(), cause };
+            workspace.copy_in(mount).map_err(|error| refuse(error.message))?;
+        }
+        Ok(workspace)
     }
 
     fn policy_of(&self) -> Result<Policy, Error> {

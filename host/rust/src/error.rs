@@ -26,6 +26,14 @@ pub enum Error {
         /// What is wrong with it.
         cause: String,
     },
+    /// A directory that cannot be copied into a workspace in memory.
+    #[error("cannot mount `{}`: {cause}", path.display())]
+    HostMount {
+        /// As given to the builder.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: String,
+    },
     /// A guest path that is taken, or is no single name below `/`.
     #[error("cannot mount `{guest}`: {cause}")]
     Mount {

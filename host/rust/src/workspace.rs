@@ -139,16 +139,6 @@ impl Workspace {
         self.0.desk.grant(plan, valid)
     }
 
-    /// Replaces the whole tree of a workspace in memory by a tar archive's.
-    pub fn load(&self, archive: &[u8]) -> Result<(), ToolError> {
-        self.run(&Call::untold(true), async |guest, store| guest.session(&mut *store)?.call_load(store, archive).await)?
-    }
-
-    /// The whole tree of a workspace in memory, as a tar archive.
-    pub fn snapshot(&self) -> Result<Vec<u8>, ToolError> {
-        self.run(&Call::untold(false), async |guest, store| guest.session(&mut *store)?.call_snapshot(store).await)?
-    }
-
     /// Runs a call that reads: in a fresh guest, or several where it is a search; over memory in the one that is kept.
     pub(crate) fn run_shared<R>(
         &self,
@@ -209,6 +199,10 @@ impl Workspace {
             None => self.0.run_fresh(call, body),
             Some(kept) => self.0.run_kept(&mut kept.lock().unwrap_or_else(PoisonError::into_inner), call, body),
         }
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
     }
 
     pub(crate) fn listeners(&self) -> Option<&Listeners> {

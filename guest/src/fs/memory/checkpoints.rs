@@ -36,7 +36,8 @@ impl MemoryFs {
     pub fn rollback(&self, name: &str) -> Result<()> {
         let checkpoints = self.checkpoints.borrow();
         let (Some(kept), Some((_, top))) = (checkpoints.get(name), self.preopens.first()) else {
-            let error = Error::new(Code::NotFound, format!("there is no checkpoint `{}`", crate::error::printable(name)));
+            let error =
+                Error::new(Code::NotFound, format!("there is no checkpoint `{}`", crate::error::printable(name)));
             return Err(error.hint("`checkpoints` tells all"));
         };
         top.content.swap(&Inode::deep_clone(kept).content);

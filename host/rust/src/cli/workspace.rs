@@ -9,7 +9,7 @@ use std::str::FromStr;
 use paddock::Container;
 use paddock::{Access, Builder, Error, Levels, Workspace};
 
-use super::{ask, events};
+use super::{ask, events, memory};
 
 #[derive(Clone, clap::Args)]
 pub(crate) struct Options {
@@ -19,8 +19,11 @@ pub(crate) struct Options {
 
     /// A running container in place of a directory: `podman:NAME`, `docker:NAME`, `runc:NAME`, or the name alone, which one of them has to know
     #[cfg(target_os = "linux")]
-    #[arg(long, value_name = "NAME", conflicts_with = "root")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["root", "memory"])]
     container: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) memory: memory::Options,
 
     /// Whose tool names, arguments and results to have
     #[arg(long, value_name = "NAME", default_value = "paddock")]
@@ -76,7 +79,21 @@ impl FromStr for Root {
 impl Options {
     /// Opens the workspace that the options describe; the person at the terminal is asked about calls that need approval.
     pub(crate) fn open(&self) -> anyhow::Result<Workspace> {
-        Ok(ask::at_terminal(self.builder()?).build()?)
+        self.build(ask::at_terminal(self.builder()?))
+    }
+
+    /// Opens what a builder describes that came from [`Self::builder`].
+    pub(crate) fn build(&self, builder: Builder) -> anyhow::Result<Workspace> {
+        if self.memory.is_set() { self.memory.build(builder) } else { Ok(builder.build()?) }
+    }
+
+    /// Whether no directory of this machine is the workspace.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        if self.container.is_some() {
+            return true;
+        }
+        self.memory.is_set()
     }
 
     /// What the options describe.
@@ -99,10 +116,6 @@ impl Options {
 
     /// The same with these roots, which may do no more than those that they take the place of.
     pub(crate) fn with_roots(&self, roots: Vec<PathBuf>) -> Self {
-        #[cfg(target_os = "linux")]
-        if self.container.is_some() {
-            return self.clone();
-        }
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let narrow: Vec<_> =
             self.root.iter().filter(|root| root.access == Access::ReadOnly).map(|root| real(&root.directory)).collect();
@@ -119,6 +132,9 @@ impl Options {
         #[cfg(target_os = "linux")]
         if let Some(name) = &self.container {
             return self.on(Levels::load_in(&Container::open(name)?)?);
+        }
+        if self.memory.is_set() {
+            return self.on(Levels::load_own()?);
         }
         let workspace = self.root.first().map_or(Path::new("."), |root| &root.directory);
         self.on(Levels::load(workspace)?)
@@ -140,6 +156,9 @@ impl Options {
             return Workspace::builder().container(&container).policy_levels(&self.on(Levels::load_in(&container)?)?);
         }
         let mut builder = Workspace::builder();
+        if self.memory.is_set() {
+            return builder.policy_levels(&self.levels()?);
+        }
         for (index, root) in self.root.iter().enumerate() {
             builder = match index {
                 0 => builder.root_with(&root.directory, root.access),

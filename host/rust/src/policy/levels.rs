@@ -55,6 +55,11 @@ impl Levels {
         Self::with_project(files::project(root.as_ref())?)
     }
 
+    /// The same for a workspace in memory, which has no file of its own when it is opened.
+    pub fn load_own() -> Result<Self, Error> {
+        Self::with_project(None)
+    }
+
     /// The same for a container, whose working directory has the workspace's own file.
     #[cfg(target_os = "linux")]
     pub fn load_in(container: &Container) -> Result<Self, Error> {
