@@ -7,7 +7,7 @@ use anyhow::Context;
 use paddock::{Builder, HostMount, Workspace};
 
 #[derive(Clone, clap::Args)]
-pub(crate) struct Options {
+pub(crate) struct Memory {
     /// Work in memory: nothing on disk is read or changed but by the options below
     #[arg(long, conflicts_with = "root")]
     memory: bool,
@@ -55,7 +55,7 @@ impl FromStr for Mount {
     }
 }
 
-impl Options {
+impl Memory {
     pub(crate) fn is_set(&self) -> bool {
         self.memory
     }

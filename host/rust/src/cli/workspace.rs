@@ -9,7 +9,8 @@ use std::str::FromStr;
 use paddock::Container;
 use paddock::{Access, Builder, Error, Levels, Workspace};
 
-use super::{ask, events, memory};
+use super::memory::Memory;
+use super::{ask, events};
 
 #[derive(Clone, clap::Args)]
 pub(crate) struct Options {
@@ -23,7 +24,7 @@ pub(crate) struct Options {
     container: Option<String>,
 
     #[command(flatten)]
-    pub(crate) memory: memory::Options,
+    pub(crate) memory: Memory,
 
     /// Whose tool names, arguments and results to have
     #[arg(long, value_name = "NAME", default_value = "paddock")]
