@@ -38,8 +38,10 @@ impl Archive {
     }
 }
 
-/// Each member's name, kind, mode, target and content.
-fn members(archive: &[u8]) -> Vec<(String, EntryType, u32, Option<String>, Vec<u8>)> {
+/// A name, kind, mode, target and content.
+type Member = (String, EntryType, u32, Option<String>, Vec<u8>);
+
+fn members(archive: &[u8]) -> Vec<Member> {
     let mut archive = tar::Archive::new(archive);
     let entries = archive.entries().unwrap().map(|entry| {
         let mut entry = entry.unwrap();
