@@ -12,6 +12,7 @@ use crate::fs::{
 
 mod checkpoints;
 mod room;
+mod told;
 
 /// A file system of trees in memory, one a preopen. The first is the workspace, whose bytes are counted.
 pub struct MemoryFs {
@@ -67,23 +68,6 @@ impl MemoryFs {
     pub fn clone_tree(&self) -> Self {
         let preopens = self.preopens.iter().map(|(path, node)| (path.clone(), Inode::deep_clone(node))).collect();
         Self { preopens, ..self.empty_like() }
-    }
-
-    /// Sets when the content of `name` last changed, as a loaded archive tells it.
-    pub fn set_modified(&self, dir: &Dir, name: &str, modified: Time) -> FsResult<()> {
-        entry(dir, name)?.modified.set(modified);
-        Ok(())
-    }
-
-    /// Keeps the mode bits of `name` for snapshots; nothing here heeds them.
-    pub fn set_mode(&self, dir: &Dir, name: &str, mode: u32) -> FsResult<()> {
-        entry(dir, name)?.mode.set(Some(mode & 0o777));
-        Ok(())
-    }
-
-    /// The mode bits that an archive told of `name`.
-    pub fn mode(&self, dir: &Dir, name: &str) -> FsResult<Option<u32>> {
-        Ok(entry(dir, name)?.mode.get())
     }
 
     /// Replaces the first tree by the first one of `other`.
