@@ -22,7 +22,7 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    Show(Show),
+    Show(Box<Show>),
     /// Print the JSON Schema of a policy's file
     Schema,
     /// Print every setting as a Markdown table
