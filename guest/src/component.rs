@@ -24,11 +24,12 @@ use crate::engine;
 use crate::error::{Code, Error, Result};
 use crate::fs::Filesystem;
 use crate::fs::archive;
+use crate::fs::collect::{self, Choice, Collected};
 use crate::fs::memory::MemoryFs;
 use crate::fs::overlay::OverlayFs;
 use crate::fs::wasi::{WasiFs, wall_time};
 use crate::policy::{Backend, Policy};
-use crate::request::Request;
+use crate::request::{Access, Request};
 use crate::response::Response;
 use crate::touched::Touched;
 use crate::workspace::STATE_GUEST_PATH;
@@ -236,6 +237,31 @@ impl session::Guest for Component {
     fn snapshot() -> std::result::Result<Vec<u8>, types::Error> {
         with_memory(archive::snapshot).map_err(Lower::lower)
     }
+
+    fn collect(choice: session::Choice) -> std::result::Result<session::Collected, types::Error> {
+        let session::Choice { include_glob, exclude_glob, max_bytes } = choice;
+        let choice = Choice { include: include_glob, exclude: exclude_glob, max_bytes };
+        let collected =
+            with_fs(NO_DIALECT, |fs, policy| collect::collect(&engine::open(fs, policy, Access::Read)?, &choice));
+        let Collected { archive, files, bytes, absolute_links, skipped } = collected.map_err(Lower::lower)?;
+        Ok(session::Collected { archive, files, bytes, absolute_links, skipped: skipped.lower() })
+    }
+
+    fn add(archive: Vec<u8>, path: String) -> std::result::Result<(), types::Error> {
+        with_memory(|memory| archive::add(memory, &archive, &path)).map_err(Lower::lower)
+    }
+
+    fn checkpoint(name: String) -> std::result::Result<(), types::Error> {
+        with_memory(|memory| memory.checkpoint(&name)).map_err(Lower::lower)
+    }
+
+    fn rollback(name: String) -> std::result::Result<(), types::Error> {
+        with_memory(|memory| memory.rollback(&name)).map_err(Lower::lower)
+    }
+
+    fn checkpoints() -> std::result::Result<Vec<String>, types::Error> {
+        with_memory(|memory| Ok(memory.checkpoints())).map_err(Lower::lower)
+    }
 }
 
 impl asking::Guest for Component {
@@ -284,7 +310,10 @@ fn with_fs<T>(dialect: &str, call: impl FnOnce(&dyn Filesystem, &Policy) -> Resu
     let policy = policy(dialect)?;
     match policy.backend {
         Backend::Wasi => call(&WasiFs, &policy),
-        Backend::Memory => MEMORY.with(|memory| call(memory, &policy)),
+        Backend::Memory => MEMORY.with(|memory| {
+            memory.set_limit(policy.limits.max_tree_bytes);
+            call(memory, &policy)
+        }),
         Backend::Overlay => call(&overlay(&policy)?, &policy),
     }
 }

@@ -25,6 +25,8 @@ pub struct Limits {
     pub max_time_ms: u64,
     /// Bytes of memory of the component, which the host enforces.
     pub max_memory_bytes: u64,
+    /// Bytes of all files of a workspace in memory, its checkpoints included; what they share counts once.
+    pub max_tree_bytes: u64,
 }
 
 impl Default for Limits {
@@ -39,6 +41,7 @@ impl Default for Limits {
             max_entries: 5_000_000,
             max_time_ms: 30_000,
             max_memory_bytes: 256 * 1024 * 1024,
+            max_tree_bytes: 64 * 1024 * 1024,
         }
     }
 }

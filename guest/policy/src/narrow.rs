@@ -103,6 +103,7 @@ impl Narrowing<'_> {
             max_entries,
             max_time_ms,
             max_memory_bytes,
+            max_tree_bytes,
         } = wanted;
         Limits {
             max_lines: self.lower("limits.max_lines", own.max_lines, max_lines),
@@ -114,6 +115,7 @@ impl Narrowing<'_> {
             max_entries: self.lower("limits.max_entries", own.max_entries, max_entries),
             max_time_ms: self.lower("limits.max_time_ms", own.max_time_ms, max_time_ms),
             max_memory_bytes: self.lower("limits.max_memory_bytes", own.max_memory_bytes, max_memory_bytes),
+            max_tree_bytes: self.lower("limits.max_tree_bytes", own.max_tree_bytes, max_tree_bytes),
         }
     }
 

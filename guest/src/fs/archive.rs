@@ -2,16 +2,28 @@
 
 use std::io::Read;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, printable};
 use crate::fs::memory::MemoryFs;
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind, Open, Stat, Time};
 use crate::workspace::READ_SIZE;
 
+/// Bytes of a member's path, and of one name in it, as elsewhere.
+const MAX_PATH_BYTES: usize = 4_096;
+const MAX_NAME_BYTES: usize = 255;
+
 /// Replaces the tree by the archive's; the tree stays as it was where the archive cannot be read.
 pub fn load(memory: &MemoryFs, archive: &[u8]) -> Result<()> {
-    let fresh = memory.empty_like();
-    let unpacked = unpack(&fresh, archive);
-    unpacked.and_then(|()| memory.replace_tree(&fresh).map_err(|fault| fault.at("load", "the archive")))
+    replace(memory, &memory.empty_like(), archive, "")
+}
+
+/// Adds the archive's tree below the directory `path`, which is made; the tree stays as it was where that fails.
+pub fn add(memory: &MemoryFs, archive: &[u8], path: &str) -> Result<()> {
+    replace(memory, &memory.clone_tree(), archive, path)
+}
+
+fn replace(memory: &MemoryFs, fresh: &MemoryFs, archive: &[u8], path: &str) -> Result<()> {
+    unpack(fresh, archive, path)?;
+    memory.replace_tree(fresh).map_err(|fault| fault.at("load", "the archive"))
 }
 
 /// The tree as an archive.
@@ -48,10 +60,11 @@ fn pack_entry(
     let mut header = tar::Header::new_gnu();
     header.set_mtime(stat.modified.map_or(0, |modified| modified.seconds));
     header.set_size(0);
+    let mode = memory.mode(dir, name).map_err(other)?;
     match stat.kind {
         Kind::Directory => {
             header.set_entry_type(tar::EntryType::Directory);
-            header.set_mode(0o755);
+            header.set_mode(mode.unwrap_or(0o755));
             archive.append_data(&mut header, path, std::io::empty())
         }
         Kind::Link => {
@@ -62,7 +75,7 @@ fn pack_entry(
         Kind::File | Kind::Other => {
             let bytes = bytes(memory, dir, name, &stat).map_err(other)?;
             header.set_size(bytes.len() as u64);
-            header.set_mode(0o644);
+            header.set_mode(mode.unwrap_or(0o644));
             archive.append_data(&mut header, path, bytes.as_slice())
         }
     }
@@ -75,16 +88,20 @@ fn bytes(memory: &MemoryFs, dir: &Dir, name: &str, stat: &Stat) -> FsResult<Vec<
     Ok(bytes)
 }
 
-fn unpack(memory: &MemoryFs, archive: &[u8]) -> Result<()> {
+fn unpack(memory: &MemoryFs, archive: &[u8], top: &str) -> Result<()> {
     let bad = |cause: String| Error::new(Code::InvalidArgument, format!("cannot load the archive: {cause}"));
     let mut archive = tar::Archive::new(archive);
     let mut directories = Vec::new();
+    make_dirs(memory, top).map_err(|fault| fault.at("load", top))?;
     for entry in archive.entries().map_err(|cause| bad(cause.to_string()))? {
         let mut entry = entry.map_err(|cause| bad(cause.to_string()))?;
         let path = String::from_utf8(entry.path_bytes().into_owned())
             .map_err(|_| bad("a member's name is not UTF-8".to_owned()))?;
-        let unpacked = unpack_entry(memory, &mut entry, &path, &mut directories);
-        unpacked.map_err(|fault| bad(format!("member `{path}`: {fault:?}")))?;
+        let unpacked = unpack_entry(memory, &mut entry, (top, &path), &mut directories);
+        unpacked.map_err(|fault| match fault {
+            Fault::NoSpace => no_space(memory),
+            fault => bad(format!("member `{}`: {}", printable(&path), fault.at("make", &path).message)),
+        })?;
     }
     // Every entry made in a directory changes its time.
     let timed = directories.into_iter().try_for_each(|(above, name, time)| memory.set_modified(&above, &name, time));
@@ -95,25 +112,31 @@ fn unpack(memory: &MemoryFs, archive: &[u8]) -> Result<()> {
 fn unpack_entry(
     memory: &MemoryFs,
     entry: &mut tar::Entry<'_, &[u8]>,
-    path: &str,
+    (top, path): (&str, &str),
     directories: &mut Vec<(Dir, String, Time)>,
 ) -> FsResult<()> {
     let io = |cause: std::io::Error| Fault::Io(cause.to_string());
+    if path.starts_with('/') || path.len() > MAX_PATH_BYTES {
+        return Err(Fault::Outside);
+    }
     let path = path.trim_start_matches("./").trim_end_matches('/');
     if path.is_empty() || path == "." {
         return Ok(());
     }
+    let path = &format!("{top}/{path}");
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
     let dir = make_dirs(memory, above)?;
     check_name(name)?;
+    let mode = entry.header().mode().map_err(io)?;
     let time = Time { seconds: entry.header().mtime().map_err(io)?, nanoseconds: 0 };
     match entry.header().entry_type() {
         tar::EntryType::Directory => match memory.make_dir(&dir, name) {
-            Ok(()) | Err(Fault::Exists) => {
+            Ok(()) | Err(Fault::Exists) if memory.open_dir(&dir, name).is_ok() => {
+                memory.set_mode(&dir, name, mode)?;
                 directories.push((dir, name.to_owned(), time));
                 return Ok(());
             }
-            Err(fault) => return Err(fault),
+            other => return other,
         },
         tar::EntryType::Symlink => {
             let target = entry.link_name_bytes().ok_or(Fault::Name)?.into_owned();
@@ -126,7 +149,18 @@ fn unpack_entry(
         }
         _ => return Err(Fault::Unsupported),
     }
+    memory.set_mode(&dir, name, mode)?;
     memory.set_modified(&dir, name, time)
+}
+
+/// The failure of what would make the tree larger than it may be.
+pub fn no_space(memory: &MemoryFs) -> Error {
+    let most = memory.limit();
+    Error::new(
+        Code::NoSpace,
+        format!("the workspace in memory would hold more than {most} bytes, its checkpoints included"),
+    )
+    .hint("delete what is not needed, or ask the person who runs this for a higher `limits.max_tree_bytes`")
 }
 
 fn make_dirs(memory: &MemoryFs, path: &str) -> FsResult<Dir> {
@@ -143,7 +177,7 @@ fn make_dirs(memory: &MemoryFs, path: &str) -> FsResult<Dir> {
 fn check_name(name: &str) -> FsResult<()> {
     match name {
         "" | "." | ".." => Err(Fault::Outside),
-        name if name.contains(['\\', '\0']) => Err(Fault::Name),
+        name if name.contains(['\\', '\0']) || name.len() > MAX_NAME_BYTES => Err(Fault::Name),
         _ => Ok(()),
     }
 }

@@ -10,11 +10,17 @@ use crate::fs::{
     Dir, DirEntry, Fault, File, Filesystem, FsResult, Kind, Listing, MAX_OFFSET, Open, Preopen, Stat, Time,
 };
 
-/// A file system of trees in memory, one a preopen.
+mod checkpoints;
+mod room;
+mod told;
+
+/// A file system of trees in memory, one a preopen. The first is the workspace, whose bytes are counted.
 pub struct MemoryFs {
     preopens: Vec<(String, Node)>,
     clock: fn() -> Time,
     random: Cell<u64>,
+    checkpoints: RefCell<BTreeMap<String, Node>>,
+    room: room::Room,
 }
 
 type Node = Rc<Inode>;
@@ -24,10 +30,15 @@ pub struct Inode {
     content: RefCell<Content>,
     links: Cell<u64>,
     modified: Cell<Time>,
+    /// Mode bits, where an archive told them.
+    mode: Cell<Option<u32>>,
+    /// Whether its bytes count.
+    is_counted: Cell<bool>,
 }
 
 enum Content {
-    File(Vec<u8>),
+    /// Bytes that checkpoints share, until somebody writes.
+    File(Rc<Vec<u8>>),
     Directory(BTreeMap<String, Node>),
     Link(String),
 }
@@ -35,29 +46,28 @@ enum Content {
 impl MemoryFs {
     /// Empty trees with these guest paths; `clock` tells the time for modification times.
     pub fn new(guest_paths: &[&str], clock: fn() -> Time, seed: u64) -> Self {
-        let preopens = guest_paths
-            .iter()
-            .map(|path| ((*path).to_owned(), Inode::new(Content::Directory(BTreeMap::new()), clock())))
-            .collect();
-        Self { preopens, clock, random: Cell::new(seed) }
+        let top = |is_counted| Inode::new(Content::Directory(BTreeMap::new()), clock(), is_counted);
+        let trees = guest_paths.iter().enumerate();
+        Self {
+            preopens: trees.map(|(index, path)| ((*path).to_owned(), top(index == 0))).collect(),
+            clock,
+            random: Cell::new(seed),
+            checkpoints: RefCell::default(),
+            room: room::Room::default(),
+        }
     }
 
-    /// Empty trees with the same guest paths.
+    /// Empty trees with the same guest paths, and the same checkpoints and room.
     pub fn empty_like(&self) -> Self {
         let paths: Vec<_> = self.preopens.iter().map(|(path, _)| path.as_str()).collect();
-        Self::new(&paths, self.clock, self.random.get())
+        let checkpoints = self.checkpoints.clone();
+        Self { checkpoints, room: self.room.clone(), ..Self::new(&paths, self.clock, self.random.get()) }
     }
 
     /// The same trees again, every file a copy with one name.
     pub fn clone_tree(&self) -> Self {
         let preopens = self.preopens.iter().map(|(path, node)| (path.clone(), Inode::deep_clone(node))).collect();
-        Self { preopens, clock: self.clock, random: Cell::new(self.random.get()) }
-    }
-
-    /// Sets when the content of `name` last changed, as a loaded archive tells it.
-    pub fn set_modified(&self, dir: &Dir, name: &str, modified: Time) -> FsResult<()> {
-        entry(dir, name)?.modified.set(modified);
-        Ok(())
+        Self { preopens, ..self.empty_like() }
     }
 
     /// Replaces the first tree by the first one of `other`.
@@ -66,10 +76,12 @@ impl MemoryFs {
             return Err(Fault::NotFound);
         };
         own.content.swap(&new.content);
+        self.room.forget();
         Ok(())
     }
 
     fn add(&self, dir: &Dir, name: &str, node: Node) -> FsResult<()> {
+        self.place(dir, &node)?;
         change_entries(dir, (self.clock)(), |entries| {
             if entries.contains_key(name) {
                 return Err(Fault::Exists);
@@ -97,7 +109,7 @@ impl Filesystem for MemoryFs {
 
     fn open_file(&self, dir: &Dir, name: &str, mode: Open) -> FsResult<File> {
         if mode == Open::CreateNew {
-            let node = Inode::new(Content::File(Vec::new()), (self.clock)());
+            let node = Inode::new(Content::File(Rc::default()), (self.clock)(), false);
             self.add(dir, name, node.clone())?;
             return Ok(File(node));
         }
@@ -137,7 +149,7 @@ impl Filesystem for MemoryFs {
     }
 
     fn read(&self, file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> FsResult<usize> {
-        with_bytes(file, |bytes| {
+        look_at_bytes(file, |bytes| {
             let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
             let end = start.saturating_add(max).min(bytes.len());
             let part = bytes.get(start..end).unwrap_or_default();
@@ -149,6 +161,7 @@ impl Filesystem for MemoryFs {
     fn write(&self, file: &File, offset: u64, new: &[u8]) -> FsResult<()> {
         let end = offset.checked_add(new.len() as u64).filter(|end| *end <= MAX_OFFSET).ok_or(Fault::TooLarge)?;
         let (start, end) = (index(offset)?, index(end)?);
+        self.grow(file, end)?;
         with_bytes(file, |bytes| {
             if bytes.len() < end {
                 bytes.resize(end, 0);
@@ -164,6 +177,7 @@ impl Filesystem for MemoryFs {
 
     fn set_size(&self, file: &File, size: u64) -> FsResult<()> {
         let size = index(size)?;
+        self.grow(file, size)?;
         with_bytes(file, |bytes| {
             bytes.resize(size, 0);
             Ok(())
@@ -181,7 +195,7 @@ impl Filesystem for MemoryFs {
     }
 
     fn make_dir(&self, dir: &Dir, name: &str) -> FsResult<()> {
-        self.add(dir, name, Inode::new(Content::Directory(BTreeMap::new()), (self.clock)()))
+        self.add(dir, name, Inode::new(Content::Directory(BTreeMap::new()), (self.clock)(), false))
     }
 
     fn link(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()> {
@@ -195,7 +209,7 @@ impl Filesystem for MemoryFs {
     }
 
     fn symlink(&self, dir: &Dir, name: &str, target: &str) -> FsResult<()> {
-        self.add(dir, name, Inode::new(Content::Link(target.to_owned()), (self.clock)()))
+        self.add(dir, name, Inode::new(Content::Link(target.to_owned()), (self.clock)(), false))
     }
 
     fn rename(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()> {
@@ -209,12 +223,16 @@ impl Filesystem for MemoryFs {
                 (Kind::Directory, Kind::Directory) => {}
                 (Kind::Directory, _) => return Err(Fault::NotDirectory),
                 (_, Kind::Directory) => return Err(Fault::IsDirectory),
-                _ => there.links.set(there.links.get().saturating_sub(1)),
+                _ => {
+                    there.links.set(there.links.get().saturating_sub(1));
+                    moved.mode.set(moved.mode.get().or(there.mode.get()));
+                }
             }
         }
         if moved.kind() == Kind::Directory && contains(&moved, &node(&to_dir.0)?) {
             return Err(Fault::Io("a directory cannot be moved into itself".to_owned()));
         }
+        self.place(to_dir, &moved)?;
         change_entries(dir, (self.clock)(), |entries| entries.remove(name).map(|_| ()).ok_or(Fault::NotFound))?;
         change_entries(to_dir, (self.clock)(), |entries| {
             entries.insert(to.to_owned(), moved);
@@ -261,19 +279,27 @@ impl Filesystem for MemoryFs {
 }
 
 impl Inode {
-    fn new(content: Content, now: Time) -> Node {
-        Rc::new(Self { content: RefCell::new(content), links: Cell::new(1), modified: Cell::new(now) })
+    fn new(content: Content, now: Time, is_counted: bool) -> Node {
+        Rc::new(Self {
+            content: RefCell::new(content),
+            links: Cell::new(1),
+            modified: Cell::new(now),
+            mode: Cell::new(None),
+            is_counted: Cell::new(is_counted),
+        })
     }
 
     fn deep_clone(node: &Node) -> Node {
         let content = match &*node.content.borrow() {
-            Content::File(bytes) => Content::File(bytes.clone()),
+            Content::File(bytes) => Content::File(Rc::clone(bytes)),
             Content::Directory(entries) => {
                 Content::Directory(entries.iter().map(|(name, node)| (name.clone(), Self::deep_clone(node))).collect())
             }
             Content::Link(target) => Content::Link(target.clone()),
         };
-        Self::new(content, node.modified.get())
+        let copy = Self::new(content, node.modified.get(), node.is_counted.get());
+        copy.mode.set(node.mode.get());
+        copy
     }
 
     fn kind(&self) -> Kind {
@@ -336,6 +362,13 @@ fn change_entries(
 
 fn with_bytes<T>(file: &File, look: impl FnOnce(&mut Vec<u8>) -> FsResult<T>) -> FsResult<T> {
     match &mut *node(&file.0)?.content.borrow_mut() {
+        Content::File(bytes) => look(Rc::make_mut(bytes)),
+        Content::Directory(_) | Content::Link(_) => Err(Fault::NotRegular),
+    }
+}
+
+fn look_at_bytes<T>(file: &File, look: impl FnOnce(&[u8]) -> FsResult<T>) -> FsResult<T> {
+    match &*node(&file.0)?.content.borrow() {
         Content::File(bytes) => look(bytes),
         Content::Directory(_) | Content::Link(_) => Err(Fault::NotRegular),
     }

@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 pub mod archive;
 pub mod barred;
+pub mod collect;
 pub mod commit;
 pub mod content;
 pub mod history;

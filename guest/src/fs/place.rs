@@ -94,7 +94,8 @@ impl Place {
             .filter(|(score, _)| *score >= 0.6)
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        let full = |name: &str| if above.is_empty() { name.to_owned() } else { format!("{above}/{name}") };
+        let is_relative = above.is_empty() && !self.path.starts_with('/');
+        let full = |name: &str| if is_relative { name.to_owned() } else { format!("{above}/{name}") };
         scored.iter().take(3).map(|(_, name)| format!("`{}`", printable(&full(name)))).collect()
     }
 }

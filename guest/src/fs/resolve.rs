@@ -208,7 +208,7 @@ impl<'w> Resolution<'w> {
             (true, true) => ".".to_owned(),
             (true, false) => relative,
             (false, true) => label.clone(),
-            (false, false) => format!("{label}/{relative}"),
+            (false, false) => format!("{}/{relative}", label.trim_end_matches('/')),
         };
         let dir = self.dir()?.clone();
         Ok(Place {
@@ -229,6 +229,9 @@ impl<'w> Resolution<'w> {
             return Err(self.fault(&Fault::NotFound));
         }
         if self.trail.pop().is_none() {
+            if self.leave_root()? {
+                return Ok(());
+            }
             if from_link {
                 return Err(self.leads_out());
             }
@@ -236,6 +239,19 @@ impl<'w> Resolution<'w> {
         }
         self.secrets.leave();
         Ok(())
+    }
+
+    /// Goes up from the top of a root to the directory that holds it, where a root has the path `/`: that one is a
+    /// whole tree of which the others are parts, and nothing is above it.
+    fn leave_root(&mut self) -> Result<bool> {
+        let is_whole = |root: &Root| root.names.first().is_some_and(|name| name == "/");
+        let Some(whole) = self.workspace.roots.iter().position(is_whole) else { return Ok(false) };
+        let above = self.top()?.names.first().and_then(|name| Some(name.rsplit_once('/')?.0));
+        for name in components(above.unwrap_or_default()).collect::<Vec<_>>().into_iter().rev() {
+            self.ahead.push_front(name.to_owned());
+        }
+        self.start(whole)?;
+        Ok(true)
     }
 
     fn enter(&mut self, name: String) -> Result<()> {

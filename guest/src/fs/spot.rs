@@ -50,8 +50,10 @@ impl Spot {
 
     /// The path as results show it.
     pub fn path(&self) -> String {
-        let label = Some(&self.root).filter(|label| !label.is_empty());
-        label.into_iter().chain(&self.above).chain([&self.name]).cloned().collect::<Vec<_>>().join("/")
+        // The root at `/` has nothing before its first slash.
+        let label = Some(self.root.trim_end_matches('/')).filter(|_| !self.root.is_empty());
+        let below = self.above.iter().chain([&self.name]).map(String::as_str);
+        label.into_iter().chain(below).collect::<Vec<_>>().join("/")
     }
 
     /// Opens the directory that the spot is in, through no link.

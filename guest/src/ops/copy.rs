@@ -80,7 +80,7 @@ pub fn ends(workspace: &Workspace<'_>, args: &request::Transfer, verb: &str) -> 
     match target.stat {
         None => {}
         Some(there) if there.kind == Kind::Directory => {
-            let name = format!("{}/{}", target.path, source.name);
+            let name = format!("{}/{}", target.path.trim_end_matches('/'), source.name);
             return Err(Fault::Exists
                 .at(verb, &args.destination)
                 .hint(format!("to put it in that directory, name `{}`", printable(&name))));

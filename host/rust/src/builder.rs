@@ -6,8 +6,11 @@ use serde_json::{Map, Value};
 
 use crate::approval::{Approver, Decision, Desk};
 use crate::cache;
+#[cfg(target_os = "linux")]
+use crate::container::Container;
 use crate::error::Error;
 use crate::events::Listener;
+use crate::memory::HostMount;
 use crate::mount::{self, Mount, WORKSPACE, Wanted};
 use crate::options::DIALECT;
 use crate::overlay::OverlayDir;
@@ -29,6 +32,9 @@ pub struct Builder {
     approver: Option<Approver>,
     dialect: Option<String>,
     overlay: Option<String>,
+    #[cfg(target_os = "linux")]
+    container: Option<Container>,
+    host_mounts: Vec<HostMount>,
     pub(crate) listeners: Vec<Listener>,
     pub(crate) audit: Option<AuditChoice>,
 }
@@ -59,6 +65,15 @@ impl Builder {
     #[must_use]
     pub fn further_root(mut self, directory: impl Into<PathBuf>, access: Access) -> Self {
         self.roots.push(Wanted { host: directory.into(), guest: None, access });
+        self
+    }
+
+    /// The workspace is a running container: relative paths start at its working directory, absolute ones and links
+    /// are those of the container, and there can be no other root. `/proc`, `/sys` and `/dev` in it stay closed.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn container(mut self, container: &Container) -> Self {
+        self.container = Some(container.clone());
         self
     }
 
@@ -156,15 +171,19 @@ impl Builder {
     /// beside the roots follows them: its directories, as they are named there, then the whole file system.
     pub fn build(self) -> Result<Workspace, Error> {
         let policy = self.policy_of()?;
-        let mounts = mount::all(&self.roots, &policy)?;
-        let workspace = mounts.first().ok_or(Error::NoRoot)?;
+        let mounts = self.mounts(&policy)?;
         let writable = mounts.iter().any(|mount| mount.access == Access::ReadWrite);
-        let state = self.state.resolve(&workspace.host);
+        let state = self.identity(&mounts).and_then(|workspace| self.state.clone().resolve(&workspace));
         let audit = self.audit.or_else(|| in_state(&policy, &self.settings, state.as_ref()));
         let listeners = Listeners::of(self.listeners, audit, state.as_ref(), &mounts)?;
-        let own = [state.as_ref().map(|state| state.path().to_owned()), state::parent(), cache::directory()];
-        let own = own.into_iter().chain([policy::config_directory()]).flatten().chain(self.private);
-        let own: Vec<_> = own.chain(mount::of_the_kernel()).map(|path| policy::trail(&path)).collect();
+        let own = match mounts.iter().any(Mount::is_contained) {
+            true => mount::closed_in_container(),
+            false => {
+                let own = [state.as_ref().map(|state| state.path().to_owned()), state::parent(), cache::directory()];
+                let own = own.into_iter().chain([policy::config_directory()]).flatten().chain(self.private);
+                own.chain(mount::of_the_kernel()).map(|path| policy::trail(&path)).collect()
+            }
+        };
         let desk = Desk::new();
         let overlay = self.overlay.as_deref().map(|name| OverlayDir::new(state.as_ref(), name, &mounts)).transpose()?;
         let backend = if overlay.is_some() { Backend::Overlay } else { Backend::Wasi };
@@ -176,10 +195,41 @@ impl Builder {
         let mounts = if overlay.is_some() { mounts.iter().map(Mount::read_only).collect() } else { mounts };
         let (limits, threads, approver) = (policy.limits, self.threads, self.approver);
         let inner = Inner { mounts, state, overlay, environment, limits, threads, approver, desk, ..Inner::default() };
+        #[cfg(target_os = "linux")]
+        let inner = Inner { container: self.container, ..inner };
         Ok(Workspace::new(Inner { listeners, ..inner }))
     }
 
-    /// A workspace in memory, as [`Workspace::memory`] makes it; roots and a state directory are nothing to it.
+    fn mounts(&self, policy: &Policy) -> Result<Vec<Mount>, Error> {
+        #[cfg(target_os = "linux")]
+        if let Some(container) = &self.container {
+            if let Some(root) = self.roots.first() {
+                let cause = format!("beside it there is no other root, such as `{}`", root.host.display());
+                return Err(Error::Container { name: container.name(), cause });
+            }
+            return container.mounts(policy);
+        }
+        mount::all(&self.roots, policy)
+    }
+
+    /// What tells this workspace from all others.
+    fn identity(&self, mounts: &[Mount]) -> Option<PathBuf> {
+        #[cfg(target_os = "linux")]
+        if let Some(container) = &self.container {
+            return Some(container.identity());
+        }
+        mounts.first().map(|workspace| workspace.host.clone())
+    }
+
+    /// A directory of which a workspace in memory begins with a copy.
+    #[must_use]
+    pub fn host_mount(mut self, mount: HostMount) -> Self {
+        self.host_mounts.push(mount);
+        self
+    }
+
+    /// A workspace in memory, as [`Workspace::memory`] makes it, with copies of what [`Builder::host_mount`] named;
+    /// roots and a state directory are nothing to it.
     pub fn build_memory(self) -> Result<Workspace, Error> {
         let policy = self.policy_of()?;
         let listeners = Listeners::of(self.listeners, self.audit, None, &[])?;
@@ -188,7 +238,13 @@ impl Builder {
         let told = policy::environment(&self.settings, Backend::Memory, &[], host)?;
         let environment = told_in(self.environment, told);
         let approver = self.approver;
-        Workspace::kept(Inner { environment, limits: policy.limits, approver, desk, listeners, ..Inner::default() })
+        let inner = Inner { environment, limits: policy.limits, approver, desk, listeners, ..Inner::default() };
+        let workspace = Workspace::kept(inner)?;
+        for mount in &self.host_mounts {
+            let refuse = |cause| Error::HostMount { path: mount.host_path.clone(), cause };
+            workspace.copy_in(mount).map_err(|error| refuse(error.message))?;
+        }
+        Ok(workspace)
     }
 
     fn policy_of(&self) -> Result<Policy, Error> {

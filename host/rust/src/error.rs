@@ -18,6 +18,22 @@ pub enum Error {
         /// What the file system says.
         cause: io::Error,
     },
+    /// A container that is not there, does not run, or cannot be looked into.
+    #[error("cannot open the container `{name}`: {cause}")]
+    Container {
+        /// As given.
+        name: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// A directory that cannot be copied into a workspace in memory.
+    #[error("cannot mount `{}`: {cause}", path.display())]
+    HostMount {
+        /// As given to the builder.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: String,
+    },
     /// A guest path that is taken, or is no single name below `/`.
     #[error("cannot mount `{guest}`: {cause}")]
     Mount {

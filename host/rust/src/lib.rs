@@ -50,6 +50,8 @@ pub mod audit;
 mod bindings;
 mod builder;
 mod cache;
+#[cfg(target_os = "linux")]
+mod container;
 mod effect;
 mod engine;
 mod error;
@@ -57,6 +59,7 @@ mod events;
 mod guest;
 mod hex;
 mod limits;
+mod memory;
 mod mount;
 mod operations;
 mod options;
@@ -75,8 +78,11 @@ mod workspace;
 
 pub use approval::{Approver, Decision, Grant};
 pub use builder::Builder;
+#[cfg(target_os = "linux")]
+pub use container::Container;
 pub use error::Error;
 pub use events::{Ended, Event, FileWritten, Started};
+pub use memory::{HostMount, Mounted};
 pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;
 pub use policy::{Access, AllowedDirectory, Approval, Backups, Directory, HardLinks, Limits, Mode, Policy};

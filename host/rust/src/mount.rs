@@ -1,13 +1,15 @@
 //! The directories that a guest gets.
 
 use std::collections::HashSet;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
 
 use crate::error::Error;
-use crate::policy::{self, Access, Mode, Policy};
+use crate::policy::{self, Access, Mode, Policy, Trail};
 
 /// The guest path of the first root, the workspace itself.
 pub(crate) const WORKSPACE: &str = "/workspace";
@@ -102,6 +104,14 @@ pub(crate) fn of_the_kernel() -> impl Iterator<Item = PathBuf> {
     ["/proc", "/sys"].into_iter().filter(|_| cfg!(target_os = "linux")).map(PathBuf::from)
 }
 
+/// What is closed to tools in a container: where it shows its processes, the system and devices.
+pub(crate) fn closed_in_container() -> Vec<Trail> {
+    CLOSED_IN_CONTAINER.map(|path| Trail { links: Vec::new(), end: path.into() }).into()
+}
+
+/// By their paths in it.
+pub(crate) const CLOSED_IN_CONTAINER: [&str; 3] = ["/proc", "/sys", "/dev"];
+
 /// The directory's own name.
 fn name_of(directory: &Path) -> String {
     let real = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
@@ -118,9 +128,12 @@ fn free_name(name: &str, taken: &mut HashSet<String>) -> String {
 /// One directory and its guest path.
 #[derive(Clone, Debug)]
 pub(crate) struct Mount {
+    /// Its path on this machine, or in the container that it is in.
     pub(crate) host: PathBuf,
     pub(crate) guest: String,
     pub(crate) access: Access,
+    /// The directory itself, where it is in a container.
+    pub(crate) opened: Option<Arc<File>>,
 }
 
 impl Mount {
@@ -138,7 +151,7 @@ impl Mount {
         if guest == STATE || guest == OVERLAY {
             return Err(Error::Mount { guest: guest.to_owned(), cause: "it is the state directory's" });
         }
-        Ok(Self { host: real, guest: guest.to_owned(), access })
+        Ok(Self { host: real, guest: guest.to_owned(), access, opened: None })
     }
 
     /// The same directory to look at alone.
@@ -152,6 +165,21 @@ impl Mount {
             Access::ReadOnly => FsPerms::ReadOnly,
             Access::ReadWrite => FsPerms::ReadWrite,
         };
-        wasi.preopened_dir(&self.host, &self.guest, rights).map(|_| ())
+        let way = self.opened.as_ref().map_or_else(|| self.host.clone(), |opened| way_to(opened));
+        wasi.preopened_dir(way, &self.guest, rights).map(|_| ())
     }
+
+    /// Whether it is in a container.
+    pub(crate) fn is_contained(&self) -> bool {
+        self.opened.is_some()
+    }
+}
+
+/// Where an open directory is found: a link that leads to the descriptor, whatever path that was opened by.
+pub(crate) fn way_to(directory: &File) -> PathBuf {
+    #[cfg(unix)]
+    let number = std::os::fd::AsRawFd::as_raw_fd(directory);
+    #[cfg(windows)]
+    let number = std::os::windows::io::AsRawHandle::as_raw_handle(directory).addr();
+    PathBuf::from(format!("/proc/self/fd/{number}"))
 }

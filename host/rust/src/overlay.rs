@@ -81,7 +81,7 @@ impl OverlayDir {
     }
 
     pub(crate) fn mount(&self) -> Mount {
-        Mount { host: self.path.clone(), guest: OVERLAY.to_owned(), access: Access::ReadWrite }
+        Mount { host: self.path.clone(), guest: OVERLAY.to_owned(), access: Access::ReadWrite, opened: None }
     }
 
     /// A call that cannot be made in it.

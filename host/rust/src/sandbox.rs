@@ -54,6 +54,8 @@ pub(crate) struct State {
     limiter: Limiter,
     stderr: MemoryOutputPipe,
     pub(crate) control: Control,
+    /// The directories are a container's, which can have anything mounted in them.
+    pub(crate) is_contained: bool,
 }
 
 impl WasiView for State {
@@ -100,7 +102,8 @@ impl State {
         }
         let mut table = ResourceTable::new();
         table.set_max_capacity(RESOURCES);
-        Ok(Self { wasi: wasi.build(), table, limiter: limiter(around.limits), stderr, control })
+        let is_contained = around.mounts.iter().any(Mount::is_contained);
+        Ok(Self { wasi: wasi.build(), table, limiter: limiter(around.limits), stderr, control, is_contained })
     }
 
     /// Why a guest was ended.

@@ -88,7 +88,7 @@ impl StateDir {
     }
 
     pub(crate) fn mount(&self) -> Mount {
-        Mount { host: self.0.clone(), guest: STATE.to_owned(), access: Access::ReadWrite }
+        Mount { host: self.0.clone(), guest: STATE.to_owned(), access: Access::ReadWrite, opened: None }
     }
 
     /// Waits until no other call changes the workspace. The lock goes with the result.

@@ -11,6 +11,8 @@ use wasmtime::Store;
 use crate::approval::{Approver, Desk, Grant};
 use crate::bindings::exports::paddock::files::approval;
 use crate::builder::Builder;
+#[cfg(target_os = "linux")]
+use crate::container::Container;
 use crate::effect;
 use crate::engine;
 use crate::error::Error;
@@ -39,6 +41,9 @@ pub struct Workspace(Arc<Inner>);
 #[derive(Default)]
 pub(crate) struct Inner {
     pub(crate) mounts: Vec<Mount>,
+    /// Whose directories they are, which have to be those of a living process.
+    #[cfg(target_os = "linux")]
+    pub(crate) container: Option<Container>,
     pub(crate) state: Option<StateDir>,
     /// Where what calls change is put, in place of the mounts; the state directory is then in it.
     pub(crate) overlay: Option<OverlayDir>,
@@ -138,16 +143,6 @@ impl Workspace {
         self.0.desk.grant(plan, valid)
     }
 
-    /// Replaces the whole tree of a workspace in memory by a tar archive's.
-    pub fn load(&self, archive: &[u8]) -> Result<(), ToolError> {
-        self.run(&Call::untold(true), async |guest, store| guest.session(&mut *store)?.call_load(store, archive).await)?
-    }
-
-    /// The whole tree of a workspace in memory, as a tar archive.
-    pub fn snapshot(&self) -> Result<Vec<u8>, ToolError> {
-        self.run(&Call::untold(false), async |guest, store| guest.session(&mut *store)?.call_snapshot(store).await)?
-    }
-
     /// Runs a call that reads: in a fresh guest, or several where it is a search; over memory in the one that is kept.
     pub(crate) fn run_shared<R>(
         &self,
@@ -208,6 +203,10 @@ impl Workspace {
             None => self.0.run_fresh(call, body),
             Some(kept) => self.0.run_kept(&mut kept.lock().unwrap_or_else(PoisonError::into_inner), call, body),
         }
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
     }
 
     pub(crate) fn listeners(&self) -> Option<&Listeners> {
@@ -277,6 +276,8 @@ impl Inner {
 
     /// What a guest gets, with the lock if it is to change something or to recover from a crash.
     fn mounts(&self, changing: bool, control: &Control) -> Result<(Vec<Mount>, Option<File>), ToolError> {
+        #[cfg(target_os = "linux")]
+        self.container.as_ref().map_or(Ok(()), Container::check)?;
         let state = self.state.as_ref().filter(|state| (changing && state.create().is_ok()) || state.exists());
         let lock =
             state.filter(|state| changing || state.has_journal()).map(|state| state.lock(control)).transpose()?;

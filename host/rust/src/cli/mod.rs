@@ -16,6 +16,7 @@ mod completions;
 mod component;
 mod events;
 mod history;
+mod memory;
 mod policy;
 mod progress;
 mod restore;

@@ -32,7 +32,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let arguments = serde_json::json!({ "path": args.path, "backup": args.backup, "overwrite": args.overwrite });
-    let outcome = args.workspace.open()?.call("restore", &arguments.to_string());
+    let workspace = args.workspace.open()?;
+    let outcome = workspace.call("restore", &arguments.to_string());
     writeln!(std::io::stdout(), "{}", serde_json::to_string(&outcome)?)?;
+    args.workspace.memory.save(&workspace)?;
     Ok(status(outcome.ok))
 }

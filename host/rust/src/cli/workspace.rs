@@ -5,8 +5,11 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+#[cfg(target_os = "linux")]
+use paddock::Container;
 use paddock::{Access, Builder, Error, Levels, Workspace};
 
+use super::memory::Memory;
 use super::{ask, events};
 
 #[derive(Clone, clap::Args)]
@@ -14,6 +17,14 @@ pub(crate) struct Options {
     /// A directory that the tools may use; `DIR:ro` only to look at. The first is the workspace, a further one is seen as `/` and its name
     #[arg(long, value_name = "DIR", default_value = ".")]
     root: Vec<Root>,
+
+    /// A running container in place of a directory: `podman:NAME`, `docker:NAME`, `runc:NAME`, or the name alone, which one of them has to know
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["root", "memory"])]
+    container: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) memory: Memory,
 
     /// Whose tool names, arguments and results to have
     #[arg(long, value_name = "NAME", default_value = "paddock")]
@@ -73,12 +84,26 @@ impl FromStr for Root {
 impl Options {
     /// Opens the workspace that the options describe; the person at the terminal is asked about calls that need approval.
     pub(crate) fn open(&self) -> anyhow::Result<Workspace> {
-        Ok(ask::at_terminal(self.builder()?).build()?)
+        self.build(ask::at_terminal(self.builder()?))
+    }
+
+    /// Opens what a builder describes that came from [`Self::builder`].
+    pub(crate) fn build(&self, builder: Builder) -> anyhow::Result<Workspace> {
+        if self.memory.is_set() { self.memory.build(builder) } else { Ok(builder.build()?) }
+    }
+
+    /// Whether no directory of this machine is the workspace.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        if self.container.is_some() {
+            return true;
+        }
+        self.memory.is_set()
     }
 
     /// What the options describe.
     pub(crate) fn builder(&self) -> anyhow::Result<Builder> {
-        let mut builder = self.mount(Workspace::builder()).policy_levels(&self.levels()?)?;
+        let mut builder = self.place()?;
         if let Some(threads) = self.threads {
             builder = builder.threads(threads.get());
         }
@@ -112,8 +137,18 @@ impl Options {
 
     /// The policy's levels, the options last.
     pub(crate) fn levels(&self) -> Result<Levels, Error> {
+        #[cfg(target_os = "linux")]
+        if let Some(name) = &self.container {
+            return self.on(Levels::load_in(&Container::open(name)?)?);
+        }
+        if self.memory.is_set() {
+            return self.on(Levels::load_own()?);
+        }
         let workspace = self.root.first().map_or(Path::new("."), |root| &root.directory);
-        let mut levels = Levels::load(workspace)?;
+        self.on(Levels::load(workspace)?)
+    }
+
+    fn on(&self, mut levels: Levels) -> Result<Levels, Error> {
         if let Some(file) = &self.policy {
             levels = levels.file(file)?;
         }
@@ -121,10 +156,23 @@ impl Options {
         if self.read_only { levels.read_only() } else { Ok(levels) }
     }
 
-    fn mount(&self, builder: Builder) -> Builder {
-        let Some((first, further)) = self.root.split_first() else { return builder };
-        let builder = builder.root_with(&first.directory, first.access);
-        let further = further.iter();
-        further.fold(builder, |builder, root| builder.further_root(&root.directory, root.access))
+    /// The directories, or the container, and their policy.
+    fn place(&self) -> Result<Builder, Error> {
+        #[cfg(target_os = "linux")]
+        if let Some(name) = &self.container {
+            let container = Container::open(name)?;
+            return Workspace::builder().container(&container).policy_levels(&self.on(Levels::load_in(&container)?)?);
+        }
+        let mut builder = Workspace::builder();
+        if self.memory.is_set() {
+            return builder.policy_levels(&self.levels()?);
+        }
+        for (index, root) in self.root.iter().enumerate() {
+            builder = match index {
+                0 => builder.root_with(&root.directory, root.access),
+                _ => builder.further_root(&root.directory, root.access),
+            };
+        }
+        builder.policy_levels(&self.levels()?)
     }
 }

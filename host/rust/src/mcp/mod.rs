@@ -29,14 +29,19 @@ fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
 pub(crate) fn run(options: workspace::Options) -> anyhow::Result<ExitCode> {
     let log = log::Log::default();
     let listener = log.listener();
-    let workspace = options.builder()?.on_event(listener.clone()).build()?;
-    let dialect = options.dialect.clone();
-    let open = move |roots| Ok(options.with_roots(roots).builder()?.on_event(listener.clone()).build()?);
-    let place = roots::Place::new(workspace, Box::new(open));
+    let workspace = options.build(options.builder()?.on_event(listener.clone()))?;
+    let (own, dialect, memory) = (workspace.clone(), options.dialect.clone(), options.memory.clone());
+    let open = move |roots| match options.is_elsewhere() {
+        // The roots that a client names are directories of this machine.
+        true => Ok(own.clone()),
+        false => Ok(options.with_roots(roots).builder()?.on_event(listener.clone()).build()?),
+    };
+    let place = roots::Place::new(workspace.clone(), Box::new(open));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(serve(place, dialect, log));
     // Standard input is read on a thread that nothing can stop.
     runtime.shutdown_timeout(GRACE);
+    memory.save(&workspace)?;
     result.map(|()| ExitCode::SUCCESS)
 }
 

@@ -12,6 +12,8 @@ use super::document::Format;
 use super::level::{Level, Trust, argument, put};
 use super::source::{Source, printable};
 use super::{files, names};
+#[cfg(target_os = "linux")]
+use crate::container::Container;
 use crate::error::Error;
 use crate::options::DIALECT;
 
@@ -50,11 +52,30 @@ impl Levels {
     /// `$XDG_CONFIG_HOME/paddock` or `~/.config/paddock`, `.paddock.yaml` and its like in `root`, which only
     /// narrows, and the environment variable `PADDOCK_POLICY`, which holds JSON or YAML.
     pub fn load(root: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::with_project(files::project(root.as_ref())?)
+    }
+
+    /// The same for a workspace in memory, which has no file of its own when it is opened.
+    pub fn load_own() -> Result<Self, Error> {
+        Self::with_project(None)
+    }
+
+    /// The same for a container, whose working directory has the workspace's own file.
+    #[cfg(target_os = "linux")]
+    pub fn load_in(container: &Container) -> Result<Self, Error> {
+        let named = |path: PathBuf| {
+            let inside = container.working_directory().join(path.file_name().unwrap_or_default());
+            PathBuf::from(format!("{}:{}", container.name(), inside.display()))
+        };
+        Self::with_project(files::project(&container.way_in())?.map(|(path, text)| (named(path), text)))
+    }
+
+    fn with_project(project: Option<(PathBuf, String)>) -> Result<Self, Error> {
         let mut levels = Self::default();
         if let Some((path, text)) = files::user()? {
             levels = levels.text_of(&path, &text)?;
         }
-        if let Some((path, text)) = files::project(root.as_ref())? {
+        if let Some((path, text)) = project {
             let format = Format::of(&path);
             levels = levels.push(Level::read(Source::File(path), &text, format, Trust::Project)?)?;
         }

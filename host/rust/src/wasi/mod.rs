@@ -17,8 +17,12 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
     DescriptorFlags, ErrorCode, HostDescriptor, OpenFlags, PathFlags,
 };
 
+#[cfg(target_os = "linux")]
+use crate::container::kernel;
 use crate::sandbox::State;
 
+#[cfg(target_os = "linux")]
+mod link;
 #[cfg(target_os = "linux")]
 mod list;
 #[cfg(target_os = "linux")]
@@ -48,6 +52,7 @@ pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
         read::add_to_linker(&mut types)?;
         stat::add_to_linker(&mut types)?;
         list::add_to_linker(&mut types)?;
+        link::add_to_linker(&mut types)?;
     }
     Ok(())
 }
@@ -55,10 +60,19 @@ pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
 fn open_at(mut store: StoreContextMut<'_, State>, arguments: OpenAt) -> FsResult<Fd> {
     let (dir, follow, path, how, flags) = arguments;
     store.data().control.progress.advance();
+    #[cfg(target_os = "linux")]
+    let is_contained = store.data().is_contained;
     let mut view = store.data_mut().filesystem();
     #[cfg(target_os = "linux")]
     if open::applies(follow, &path, how, flags) {
         let opened = open::open(directory(view.table.get(&dir)?)?, &path, how, flags)?;
+        if is_contained {
+            match &opened {
+                Descriptor::Dir(opened) => kernel::check(&*opened.dir),
+                Descriptor::File(opened) => kernel::check(&*opened.file),
+            }
+            .map_err(code)?;
+        }
         return Ok(view.table.push(opened)?);
     }
     at_once(view.open_at(dir, follow, path, how, flags))

@@ -1,0 +1,94 @@
+//! The options of a workspace in memory.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use anyhow::Context;
+use paddock::{Builder, HostMount, Workspace};
+
+#[derive(Clone, clap::Args)]
+pub(crate) struct Memory {
+    /// Work in memory: nothing on disk is read or changed but by the options below
+    #[arg(long, conflicts_with = "root")]
+    memory: bool,
+
+    /// Begin with a copy of this directory, at the top or at a path; can be repeated
+    #[arg(long, value_name = "HOST_DIR[:PATH]", requires = "memory")]
+    mount: Vec<Mount>,
+
+    /// Copy only files that match this glob; can be repeated
+    #[arg(long, value_name = "GLOB", requires = "mount")]
+    mount_include: Vec<String>,
+
+    /// Leave out what matches this glob; can be repeated
+    #[arg(long, value_name = "GLOB", requires = "mount")]
+    mount_exclude: Vec<String>,
+
+    /// The most bytes that one copy may have
+    #[arg(long, value_name = "BYTES", requires = "mount")]
+    mount_max_bytes: Option<u64>,
+
+    /// Begin with the tree of this tar archive, before any copy
+    #[arg(long, value_name = "FILE", requires = "memory")]
+    load: Option<PathBuf>,
+
+    /// Write the tree to this tar archive at the end
+    #[arg(long, value_name = "FILE", requires = "memory")]
+    save: Option<PathBuf>,
+}
+
+#[derive(Clone)]
+struct Mount {
+    host_path: PathBuf,
+    mount_path: Option<String>,
+}
+
+impl FromStr for Mount {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // A directory may well have such a name.
+        Ok(match text.rsplit_once(':').filter(|_| !Path::new(text).exists()) {
+            Some((host, path)) => Self { host_path: host.into(), mount_path: Some(path.to_owned()) },
+            None => Self { host_path: text.into(), mount_path: None },
+        })
+    }
+}
+
+impl Memory {
+    pub(crate) fn is_set(&self) -> bool {
+        self.memory
+    }
+
+    /// Opens the workspace with what it begins with.
+    pub(crate) fn build(&self, builder: Builder) -> anyhow::Result<Workspace> {
+        let workspace = builder.build_memory()?;
+        if let Some(file) = &self.load {
+            let named = || format!("cannot load `{}`", file.display());
+            let archive = std::fs::read(file).with_context(named)?;
+            workspace.load(&archive).map_err(|error| anyhow::anyhow!(error.message)).with_context(named)?;
+        }
+        for Mount { host_path, mount_path } in &self.mount {
+            let mount = HostMount {
+                host_path: host_path.clone(),
+                mount_path: mount_path.clone(),
+                include_glob: self.mount_include.clone(),
+                exclude_glob: self.mount_exclude.clone(),
+                max_bytes: self.mount_max_bytes,
+            };
+            let named = || format!("cannot mount `{}`", host_path.display());
+            workspace.copy_in(&mount).map_err(|error| anyhow::anyhow!(error.message)).with_context(named)?;
+        }
+        Ok(workspace)
+    }
+
+    /// Writes the tree where it is to be kept, whole or not at all.
+    pub(crate) fn save(&self, workspace: &Workspace) -> anyhow::Result<()> {
+        let Some(file) = &self.save else { return Ok(()) };
+        let named = || format!("cannot save `{}`", file.display());
+        let archive = workspace.snapshot().map_err(|error| anyhow::anyhow!(error.message)).with_context(named)?;
+        let mut part = file.clone().into_os_string();
+        part.push(".part");
+        std::fs::write(&part, archive).and_then(|()| std::fs::rename(&part, file)).with_context(named)
+    }
+}

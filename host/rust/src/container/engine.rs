@@ -1,0 +1,222 @@
+//! What podman, docker and runc say of a container.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::program::{Ended, run};
+use crate::regular::{self, Refused};
+
+/// Bytes of a name, more than any engine gives.
+const MAX_NAME_BYTES: usize = 255;
+/// Bytes of a bundle's configuration.
+const MAX_CONFIG_BYTES: u64 = 4 << 20;
+
+/// A program that runs containers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Engine {
+    Podman,
+    Docker,
+    Runc,
+}
+
+/// A running container, as its engine describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) engine: Engine,
+    pub(super) name: String,
+    /// What no other container of the engine has.
+    pub(super) identity: String,
+    /// The id of its first process.
+    pub(super) pid: i32,
+    /// The working directory of its commands, as it was configured.
+    pub(super) working_directory: String,
+}
+
+/// The container of that name: in the engine before a `:`, or in the one that knows it.
+pub(super) fn find(name: &str) -> Result<Found, String> {
+    if let Some((engine, name)) = name.split_once(':') {
+        let known = || Engine::ALL.map(|engine| format!("`{engine}`")).join(", ");
+        let engine = Engine::ALL.into_iter().find(|known| known.program() == engine);
+        return look(engine.ok_or_else(|| format!("the engine has to be one of {}", known()))?, name);
+    }
+    check(name)?;
+    let mut found = Vec::new();
+    let mut complaints = Vec::new();
+    for engine in Engine::ALL {
+        match ask(engine, name) {
+            Ok(Said::Known(known)) => found.push((engine, known)),
+            Ok(Said::Unknown(complaint)) | Err(complaint) => complaints.push(format!("{engine}: {complaint}")),
+            Ok(Said::NoEngine) => complaints.push(format!("{engine}: not installed")),
+        }
+    }
+    match found.as_slice() {
+        [] => Err(format!("no engine knows it ({})", complaints.join("; "))),
+        [_] => found.remove(0).1.running(),
+        several => {
+            let names: Vec<_> = several.iter().map(|(engine, _)| format!("`{engine}:{name}`")).collect();
+            Err(format!("several engines have one of that name; say which: {}", names.join(", ")))
+        }
+    }
+}
+
+/// The container `name` of that engine.
+pub(super) fn look(engine: Engine, name: &str) -> Result<Found, String> {
+    check(name)?;
+    match ask(engine, name)? {
+        Said::Known(known) => known.running(),
+        Said::Unknown(complaint) => Err(format!("{engine}: {complaint}")),
+        Said::NoEngine => Err(format!("there is no `{engine}` on the PATH")),
+    }
+}
+
+/// A name that an engine can have given, and that is no option.
+fn check(name: &str) -> Result<(), String> {
+    let first = name.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric());
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-+".contains(&byte);
+    if first && name.bytes().all(plain) && name.len() <= MAX_NAME_BYTES {
+        return Ok(());
+    }
+    Err("a name is letters, digits, `_`, `.`, `-` and `+`, a letter or digit first".to_owned())
+}
+
+enum Said {
+    Known(Known),
+    /// With what the engine complains of.
+    Unknown(String),
+    NoEngine,
+}
+
+/// A container that may run or not.
+struct Known {
+    found: Found,
+    state: String,
+}
+
+impl Known {
+    fn running(self) -> Result<Found, String> {
+        match self.state.as_str() {
+            "running" => Ok(self.found),
+            state => Err(format!("it does not run: {} says `{}`", self.found.engine, state.escape_debug())),
+        }
+    }
+}
+
+fn ask(engine: Engine, name: &str) -> Result<Said, String> {
+    let arguments: &[&str] = match engine {
+        Engine::Podman | Engine::Docker => &["container", "inspect", name],
+        Engine::Runc => &["state", name],
+    };
+    let answer = match run(engine.program(), arguments)? {
+        Ended::Missing => return Ok(Said::NoEngine),
+        Ended::Badly(complaint) => return Ok(Said::Unknown(complaint)),
+        Ended::Well(answer) => answer,
+    };
+    let known = match engine {
+        Engine::Podman | Engine::Docker => inspected(engine, name, &answer)?,
+        Engine::Runc => bundled(name, &answer)?,
+    };
+    Ok(Said::Known(known))
+}
+
+/// `podman container inspect` and `docker container inspect`: a list with one member.
+fn inspected(engine: Engine, name: &str, answer: &[u8]) -> Result<Known, String> {
+    let [Inspected { id, state, config }] = parse::<[Inspected; 1]>(engine, answer)?;
+    let name = name.to_owned();
+    let found = Found { engine, name, identity: id, pid: state.pid, working_directory: config.working_dir };
+    Ok(Known { found, state: state.status })
+}
+
+/// `runc state`, with the configuration in the bundle, which is the only place that has the working directory.
+fn bundled(name: &str, answer: &[u8]) -> Result<Known, String> {
+    let engine = Engine::Runc;
+    let State { pid, status, bundle, created } = parse(engine, answer)?;
+    let path = Path::new(&bundle).join("config.json");
+    let config = read(&path).map_err(|cause| format!("`{}`: {cause}", path.display()))?;
+    let Bundle { process } = parse(engine, &config)?;
+    let identity = format!("{name}@{created}");
+    let found = Found { engine, name: name.to_owned(), identity, pid, working_directory: process.cwd };
+    Ok(Known { found, state: status })
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let file: File = regular::open(path, &regular::options()).map_err(|refused| match refused {
+        Refused::Link | Refused::NotRegular => "it is not a regular file".to_owned(),
+        Refused::Io(cause) => cause.to_string(),
+    })?;
+    let mut bytes = Vec::new();
+    file.take(MAX_CONFIG_BYTES).read_to_end(&mut bytes).map_err(|cause| cause.to_string())?;
+    Ok(bytes)
+}
+
+fn parse<T: DeserializeOwned>(engine: Engine, answer: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(answer).map_err(|cause| format!("{engine} says what cannot be understood: {cause}"))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Inspected {
+    id: String,
+    state: InspectedState,
+    config: InspectedConfig,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct InspectedState {
+    status: String,
+    pid: i32,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct InspectedConfig {
+    #[serde(default)]
+    working_dir: String,
+}
+
+#[derive(Deserialize)]
+struct State {
+    pid: i32,
+    status: String,
+    bundle: String,
+    created: String,
+}
+
+#[derive(Deserialize)]
+struct Bundle {
+    process: BundleProcess,
+}
+
+#[derive(Deserialize)]
+struct BundleProcess {
+    cwd: String,
+}
+
+impl Engine {
+    const ALL: [Self; 3] = [Self::Podman, Self::Docker, Self::Runc];
+
+    fn program(self) -> &'static str {
+        match self {
+            Self::Podman => "podman",
+            Self::Docker => "docker",
+            Self::Runc => "runc",
+        }
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.program())
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}", self.engine, self.name)
+    }
+}

@@ -1,0 +1,187 @@
+//! Containers as workspaces: the root directory of a running one, held open through its first process.
+//!
+//! A process id says little, since ids are used again. So the process itself is held, by a descriptor that was
+//! taken before the engine was asked a second time: as long as it lives, the id is its own.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::error::Error;
+use crate::mount::{self, CLOSED_IN_CONTAINER, Mount, STATE};
+use crate::policy::{self, Access, Policy};
+use crate::types::{ErrorCode, ToolError};
+use engine::Found;
+
+mod engine;
+mod inside;
+pub(crate) mod kernel;
+mod program;
+
+/// A running container, by its root directory.
+///
+/// It is found through podman, docker or runc, and held as it then was: when it stops, or another takes its place,
+/// calls fail with `backend-gone`, and it has to be opened again.
+///
+/// ```no_run
+/// use paddock::{Container, Workspace};
+///
+/// let container = Container::open("podman:web")?;
+/// let workspace = Workspace::builder().container(&container).build()?;
+/// workspace.call("read_file", r#"{"path": "/etc/os-release"}"#);
+/// # Ok::<(), paddock::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Container(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    found: Found,
+    process: Process,
+    root: Arc<File>,
+    working_directory: Arc<File>,
+    /// Its path in the container, without links.
+    path: PathBuf,
+}
+
+impl Container {
+    /// Opens the container that an engine knows as `name`: `podman:NAME`, `docker:NAME`, `runc:NAME`, or the name
+    /// alone, which one engine has to know.
+    ///
+    /// Fails with [`Error::Container`] where no engine knows it, or several do, where it does not run, and where
+    /// this user may not look into its processes.
+    pub fn open(name: &str) -> Result<Self, Error> {
+        Self::try_open(name).map_err(|cause| Error::Container { name: name.to_owned(), cause })
+    }
+
+    fn try_open(name: &str) -> Result<Self, String> {
+        let found = engine::find(name)?;
+        let process = Process::hold(found.pid)?;
+        // Said of the process that is held now, and so of no other that had its id before.
+        if engine::look(found.engine, &found.name)? != found {
+            return Err("it was stopped or replaced meanwhile; try again".to_owned());
+        }
+        let root = process.root()?;
+        let (working_directory, path) = inside::open(&root, &found.working_directory)?;
+        for directory in [&root, &working_directory] {
+            kernel::check(directory).map_err(|cause| format!("its directory `{}`: {cause}", path.display()))?;
+        }
+        if CLOSED_IN_CONTAINER.iter().any(|closed| path.starts_with(closed)) || path == Path::new(STATE) {
+            return Err(format!("its working directory `{}` is closed to tools", path.display()));
+        }
+        let (root, working_directory) = (Arc::new(root.into()), Arc::new(working_directory.into()));
+        Ok(Self(Arc::new(Inner { found, process, root, working_directory, path })))
+    }
+
+    /// The engine and the name in it, as `podman:web`.
+    pub fn name(&self) -> String {
+        self.0.found.to_string()
+    }
+
+    /// The directory in the container at which relative paths start, links resolved.
+    pub fn working_directory(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// A path on this machine at which the working directory is, as long as this value lives.
+    pub(crate) fn way_in(&self) -> PathBuf {
+        mount::way_to(&self.0.working_directory)
+    }
+
+    /// What no other container has, this one's name used again included.
+    pub(crate) fn identity(&self) -> PathBuf {
+        PathBuf::from(format!("container:{}:{}", self.0.found.engine, self.0.found.identity))
+    }
+
+    /// What a guest gets: the working directory as the workspace, and the whole container behind absolute paths,
+    /// both at the paths that they have inside.
+    pub(crate) fn mounts(&self, policy: &Policy) -> Result<Vec<Mount>, Error> {
+        let refuse = |cause: &str| Err(Error::Container { name: self.name(), cause: cause.to_owned() });
+        if !policy.allowed_directories.is_empty() {
+            return refuse("`allowed_directories` of the policy are this machine's; `--set allowed_directories=[]`");
+        }
+        if policy.mode == policy::Mode::Unrestricted {
+            return refuse("`mode: unrestricted` is of this machine's files; `--set mode=restricted`");
+        }
+        let Some(path) = self.0.path.to_str() else { return refuse("the path of its working directory is not UTF-8") };
+        let access = if policy.read_only { Access::ReadOnly } else { Access::ReadWrite };
+        let mount = |path: &str, opened: &Arc<File>| Mount {
+            host: path.into(),
+            guest: path.to_owned(),
+            access,
+            opened: Some(Arc::clone(opened)),
+        };
+        let whole = (path != ROOT).then(|| mount(ROOT, &self.0.root));
+        Ok([mount(path, &self.0.working_directory)].into_iter().chain(whole).collect())
+    }
+
+    /// Fails where the process is gone through which the root was opened.
+    pub(crate) fn check(&self) -> Result<(), ToolError> {
+        if self.0.process.lives() {
+            return Ok(());
+        }
+        Err(ToolError::new(
+            ErrorCode::BackendGone,
+            format!("the container `{}` has stopped or was replaced", self.name()),
+        )
+        .hint("no call can work any more; the person who runs this has to start the container and Paddock again"))
+    }
+}
+
+const ROOT: &str = "/";
+
+/// A process, held so that no other can be taken for it.
+#[derive(Debug)]
+struct Process {
+    pid: Pid,
+    handle: OwnedFd,
+}
+
+impl Process {
+    fn hold(pid: i32) -> Result<Self, String> {
+        let pid =
+            Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw).ok_or("the engine tells no process of it")?;
+        let handle = pidfd_open(pid, PidfdFlags::empty()).map_err(|cause| format!("its process {pid}: {cause}"))?;
+        Ok(Self { pid, handle })
+    }
+
+    /// Whether it still runs. What cannot be told counts as no.
+    fn lives(&self) -> bool {
+        let mut events = [PollFd::new(&self.handle, PollFlags::IN)];
+        poll(&mut events, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) == Ok(0)
+    }
+
+    /// Its root directory.
+    fn root(&self) -> Result<OwnedFd, String> {
+        let path = format!("/proc/{}/root", self.pid);
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = openat(CWD, &path, flags, Mode::empty()).map_err(|cause| cannot_look(&path, cause.into()))?;
+        if !self.lives() {
+            return Err("it stopped meanwhile".to_owned());
+        }
+        let own = openat(CWD, "/", flags, Mode::empty()).map_err(|cause| cannot_look("/", cause.into()))?;
+        if identity(&root)? == identity(&own)? {
+            return Err("its root directory is this machine's own".to_owned());
+        }
+        Ok(root)
+    }
+}
+
+fn cannot_look(path: &str, cause: io::Error) -> String {
+    let hint = match cause.kind() {
+        io::ErrorKind::PermissionDenied => "; run as the user who started it, or as root",
+        _ => "",
+    };
+    format!("`{path}`: {cause}{hint}")
+}
+
+fn identity(directory: impl AsFd) -> Result<(u64, u64), String> {
+    let stat = fstat(directory).map_err(|cause| io::Error::from(cause).to_string())?;
+    Ok((stat.st_dev, stat.st_ino))
+}

@@ -1,0 +1,172 @@
+//! What engines answer: recorded answers, given by a program of that name on the `PATH` of the command line.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::runc::Running;
+
+/// `podman container inspect`, of podman 4.3.1.
+pub(super) const PODMAN: &str = include_str!("podman.json");
+/// `docker container inspect`, shortened after the reference of Docker's API 1.47.
+const DOCKER: &str = include_str!("docker.json");
+
+/// Programs that stand in for engines, and nothing else on the `PATH`.
+pub(super) struct Engines(TempDir);
+
+impl Engines {
+    pub(super) fn new() -> Self {
+        let engines = Self(TempDir::new().unwrap());
+        fs::create_dir(engines.0.path().join("bin")).unwrap();
+        engines
+    }
+
+    /// An engine that answers what was recorded, of a running container with this process.
+    pub(super) fn record(&self, engine: &str, answer: &str, pid: u64) {
+        let mut answer: Value = serde_json::from_str(answer).unwrap();
+        answer[0]["State"]["Status"] = json!("running");
+        answer[0]["State"]["Pid"] = json!(pid);
+        let path = self.0.path().join(format!("{engine}.json"));
+        fs::write(&path, answer.to_string()).unwrap();
+        self.script(engine, &format!("test \"$*\" = 'container inspect web' && exec /bin/cat '{}'", path.display()));
+    }
+
+    fn script(&self, engine: &str, body: &str) {
+        let path = self.0.path().join("bin").join(engine);
+        fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn call(&self, container: &str, path: &str) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
+        command.args(["call", "--container", container, "read_file", &json!({ "path": path }).to_string()]);
+        command.env("PATH", self.0.path().join("bin")).env_remove("PADDOCK_POLICY");
+        command.env("XDG_CONFIG_HOME", self.0.path()).env("PADDOCK_STATE_DIR", self.0.path().join("state"));
+        command.output().unwrap()
+    }
+
+    /// Why a container cannot be opened.
+    pub(super) fn refused(&self, container: &str) -> String {
+        let output = self.call(container, "/etc/passwd");
+        assert_eq!(output.status.code(), Some(3), "{output:?}");
+        assert!(output.stdout.is_empty());
+        String::from_utf8(output.stderr).unwrap()
+    }
+}
+
+#[test]
+fn podman_and_docker_are_understood() {
+    let Some(running) = Running::start() else { return };
+    for (engine, answer) in [("podman", PODMAN), ("docker", DOCKER)] {
+        let engines = Engines::new();
+        engines.record(engine, answer, running.pid());
+        for name in ["web", &format!("{engine}:web")] {
+            for path in ["/etc/passwd", "users"] {
+                let output = engines.call(name, path);
+                let said: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+                assert_eq!(said["result"]["content"], "root:x:0:0:of-the-container", "{engine} {path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_alone_has_to_be_known_to_one_engine() {
+    let engines = Engines::new();
+    let said = engines.refused("web");
+    let none = "no engine knows it (podman: not installed; docker: not installed; runc: not installed)";
+    assert!(said.contains(none), "{said}");
+    engines.script("runc", "echo 'one\ncontainer does not exist' >&2; exit 1");
+    let said = engines.refused("web");
+    assert!(said.contains("runc: container does not exist)"), "{said}");
+    engines.record("podman", PODMAN, 1);
+    engines.record("docker", DOCKER, 1);
+    let said = engines.refused("web");
+    assert!(said.contains("say which: `podman:web`, `docker:web`"), "{said}");
+    let said = engines.refused("lxc:web");
+    assert!(said.contains("the engine has to be one of `podman`, `docker`, `runc`"), "{said}");
+}
+
+#[test]
+fn a_name_is_never_an_option_or_a_command() {
+    let engines = Engines::new();
+    let touched = engines.0.path().join("touched");
+    engines.script("podman", &format!(": > '{}'", touched.display()));
+    let name = "`touch x`";
+    for name in ["--help", "podman:-v", "podman:", "", "a b", "a;b", name, "podman:$(x)", "../web", "a/b", "podman:a:b"]
+    {
+        let output = engines.call(name, "/etc/passwd");
+        assert_ne!(output.status.code(), Some(0), "{name}");
+        assert!(!touched.exists(), "{name} reached the engine");
+    }
+    let said = engines.refused("podman:-v");
+    assert!(said.contains("a name is letters, digits"), "{said}");
+}
+
+#[test]
+fn an_engine_that_answers_anything_is_refused() {
+    let engines = Engines::new();
+    for (body, cause) in [
+        ("echo nonsense", "podman says what cannot be understood"),
+        ("echo '[]'", "podman says what cannot be understood"),
+        ("/bin/cat /dev/zero", "it says more than"),
+        ("echo '[{\"Id\":\"1\",\"State\":{\"Status\":\"running\",\"Pid\":0},\"Config\":{}}]'", "tells no process"),
+        ("echo '[{\"Id\":\"1\",\"State\":{\"Status\":\"running\",\"Pid\":-1},\"Config\":{}}]'", "tells no process"),
+        ("echo '[{\"Id\":\"1\",\"State\":{\"Status\":\"exited\",\"Pid\":1},\"Config\":{}}]'", "podman says `exited`"),
+        // Another process at every look: the container was replaced between them.
+        (
+            "echo \"[{\\\"Id\\\":\\\"$$\\\",\\\"State\\\":{\\\"Status\\\":\\\"running\\\",\\\"Pid\\\":1},\\\"Config\\\":{}}]\"",
+            "stopped or replaced meanwhile",
+        ),
+    ] {
+        engines.script("podman", body);
+        let said = engines.refused("podman:web");
+        assert!(said.contains(cause), "{body}: {said}");
+    }
+}
+
+#[test]
+fn an_engine_that_does_not_answer_is_ended() {
+    let engines = Engines::new();
+    engines.script("podman", "exec /bin/sleep 1000");
+    let started = Instant::now();
+    let said = engines.refused("podman:web");
+    assert!(said.contains("no answer within 10 s"), "{said}");
+    assert!(started.elapsed() < Duration::from_secs(15));
+}
+
+/// Up to where podman starts nothing: what it says of a container that it only made.
+#[test]
+fn podman_s_own_answer_is_understood() {
+    let Ok(version) = Command::new("podman").arg("--version").output() else {
+        eprintln!("not run: there is no podman: `apt-get install podman`");
+        return;
+    };
+    let store = TempDir::new().unwrap();
+    let root = store.path().join("rootfs");
+    fs::create_dir_all(root.join("srv")).unwrap();
+    let podman = |arguments: &[&str]| {
+        let mut command = Command::new("podman");
+        for (option, name) in [("--root", "root"), ("--runroot", "run"), ("--tmpdir", "tmp")] {
+            command.arg(option).arg(store.path().join(name));
+        }
+        command.args(["--cgroup-manager=cgroupfs", "--storage-driver=vfs"]).args(arguments).output().unwrap()
+    };
+    let create =
+        ["create", "--name", "web", "--network=none", "--workdir=/srv", "--rootfs", root.to_str().unwrap(), "x"];
+    let created = podman(&create);
+    assert!(created.status.success(), "{version:?}: {}", String::from_utf8_lossy(&created.stderr));
+    let answer = podman(&["container", "inspect", "web"]);
+    let engines = Engines::new();
+    let path = engines.0.path().join("answer.json");
+    fs::write(&path, &answer.stdout).unwrap();
+    engines.script("podman", &format!("exec /bin/cat '{}'", path.display()));
+    let said = engines.refused("podman:web");
+    assert!(said.contains("it does not run: podman says `created`"), "{said}");
+    let recorded: Value = serde_json::from_slice(&answer.stdout).unwrap();
+    assert_eq!(recorded[0]["Config"]["WorkingDir"], "/srv");
+}
