@@ -66,6 +66,28 @@ fn every_kind_of_replacement_keeps_the_mode() {
 }
 
 #[test]
+fn copies_have_the_mode_of_what_was_copied() {
+    let directory = TempDir::new().unwrap();
+    let workspace = Workspace::builder().root(directory.path()).no_state_dir().build().unwrap();
+    let script = directory.path().join("tree/deep/run.sh");
+    fs::create_dir_all(script.parent().unwrap()).unwrap();
+    fs::write(&script, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
+    for (source, destination, copy) in
+        [("tree/deep/run.sh", "copy.sh", "copy.sh"), ("tree", "other/tree", "other/tree/deep/run.sh")]
+    {
+        let arguments = serde_json::json!({"source": source, "destination": destination, "recursive": true});
+        let outcome = workspace.call("copy", &arguments.to_string());
+        assert!(outcome.ok, "{}", outcome.text);
+        let copy = directory.path().join(copy);
+        assert_eq!((mode(&copy), fs::read(&copy).unwrap()), (0o755, b"#!/bin/sh\n".to_vec()));
+        let names: Vec<_> =
+            fs::read_dir(copy.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(names.iter().all(|name| !name.to_string_lossy().starts_with(".paddock-")), "{names:?}");
+    }
+}
+
+#[test]
 fn set_id_bits_do_not_outlive_the_content_they_were_given_to() {
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("a");

@@ -124,20 +124,23 @@ fn a_file_stays_executable_through_whatever_becomes_of_it() {
     fs::set_permissions(&script, Permissions::from_mode(0o4751)).unwrap();
     let before = status(&place.base(""));
     let overlay = place.overlay("one");
-    let mode = |path: &str| fs::metadata(place.of("one", "upper/workspace").join(path)).unwrap().mode() & 0o7777;
+    let mode =
+        |path: &str| fs::metadata(place.of("one", "layers-0/upper/workspace").join(path)).unwrap().mode() & 0o7777;
     let edit = json!({"path": "dir/run.sh", "edits": [{"old_text": "one", "new_text": "1"}]});
     done(&overlay, "edit_file", edit);
     assert_eq!(mode("dir/run.sh"), 0o751, "all but the set-ID bit, as in a directory");
 
     let overlay = place.overlay("two");
-    let mode = |path: &str| fs::metadata(place.of("two", "upper/workspace").join(path)).unwrap().mode() & 0o7777;
+    let mode =
+        |path: &str| fs::metadata(place.of("two", "layers-0/upper/workspace").join(path)).unwrap().mode() & 0o7777;
     done(&overlay, "copy", json!({"source": "dir/run.sh", "destination": "copied.sh"}));
     assert_eq!(mode("copied.sh"), 0o751);
     done(&overlay, "move", json!({"source": "dir/run.sh", "destination": "moved.sh"}));
     assert_eq!(mode("moved.sh"), 0o751);
 
     let overlay = place.overlay("three");
-    let mode = |path: &str| fs::metadata(place.of("three", "upper/workspace").join(path)).unwrap().mode() & 0o7777;
+    let mode =
+        |path: &str| fs::metadata(place.of("three", "layers-0/upper/workspace").join(path)).unwrap().mode() & 0o7777;
     done(&overlay, "move", json!({"source": "dir", "destination": "far"}));
     assert_eq!(mode("far/run.sh"), 0o751);
     assert_eq!(mode("far/b.txt"), fs::metadata(place.base("a.txt")).unwrap().mode() & 0o7777);
@@ -201,7 +204,7 @@ fn links_in_place_of_the_layers_are_not_followed() {
     done(&overlay, "write_file", json!({"path": "a.txt", "content": "ONE\n"}));
     let elsewhere = place.directory.path().join("elsewhere");
     fs::create_dir_all(elsewhere.join("workspace")).unwrap();
-    for layer in ["upper", "gone"] {
+    for layer in ["layers-0", "layers-0/upper", "layers-0/gone"] {
         let path = place.of("one", layer);
         fs::rename(&path, place.of("one", "kept")).unwrap();
         symlink(&elsewhere, &path).unwrap();

@@ -16,6 +16,14 @@ fn tour() -> Vec<(&'static str, Option<&'static str>)> {
     (0..lines.len()).filter_map(command).map(|(index, command)| (command, shown(index))).collect()
 }
 
+/// What the README shows below a command, up to the next one.
+fn lines_below(command: &str) -> Vec<&'static str> {
+    let after = README.lines().skip_while(|line| line.strip_prefix("$ paddock ") != Some(command)).skip(1);
+    let lines: Vec<_> = after.take_while(|line| !line.starts_with("$ ") && !line.starts_with("```")).collect();
+    assert!(!lines.is_empty(), "{command}");
+    lines
+}
+
 /// Runs `command` as a shell would, with single quotes and a redirected standard input.
 fn run(command: &str, directory: &Path) -> Output {
     let (command, stdin) = command.split_once(" < ").map_or((command, None), |(command, file)| (command, Some(file)));
@@ -51,6 +59,13 @@ fn the_tour_goes_as_it_says() {
             assert!(output.status.success() && stdout.contains("notes.txt"), "{stdout}");
             continue;
         }
+        if command.starts_with("overlay") {
+            assert!(output.status.success(), "{command}: {stdout}");
+            for (line, printed) in lines_below(command).iter().zip(stdout.lines()) {
+                assert!(line == &printed || *line == "…", "{command}: {stdout}");
+            }
+            continue;
+        }
         let outcome: serde_json::Value = serde_json::from_str(&stdout).expect(command);
         match shown {
             Some(shown) if shown.starts_with(r#"{"ok":false"#) => {
@@ -64,8 +79,9 @@ fn the_tour_goes_as_it_says() {
             None => assert_eq!(outcome["ok"], true, "{command}: {stdout}"),
         }
     }
-    // Changed, and restored.
-    assert_eq!(fs::read_to_string(directory.join("notes.txt")).unwrap(), "The colour is TODO.\n");
+    // Restored, and then taken over from an overlay.
+    assert_eq!(fs::read_to_string(directory.join("notes.txt")).unwrap(), "The color is red.\n");
+    assert!(!directory.join("plan.txt").exists());
 }
 
 #[test]

@@ -9,11 +9,12 @@ mod bindings {
 }
 
 mod convert;
+mod session;
 mod shares;
 
 use std::cell::Cell;
 
-use bindings::exports::paddock::files::{approval as asking, files, search, session, tools, types};
+use bindings::exports::paddock::files::{approval as asking, files, search, tools, types};
 use convert::Lower;
 
 use crate::approval::{Decision, Plan};
@@ -23,13 +24,11 @@ use crate::dialect::{DIALECTS, Dialect, schema};
 use crate::engine;
 use crate::error::{Code, Error, Result};
 use crate::fs::Filesystem;
-use crate::fs::archive;
-use crate::fs::collect::{self, Choice, Collected};
 use crate::fs::memory::MemoryFs;
 use crate::fs::overlay::OverlayFs;
 use crate::fs::wasi::{WasiFs, wall_time};
 use crate::policy::{Backend, Policy};
-use crate::request::{Access, Request};
+use crate::request::Request;
 use crate::response::Response;
 use crate::touched::Touched;
 use crate::workspace::STATE_GUEST_PATH;
@@ -229,41 +228,6 @@ impl search::Guest for Component {
     }
 }
 
-impl session::Guest for Component {
-    fn load(archive: Vec<u8>) -> std::result::Result<(), types::Error> {
-        with_memory(|memory| archive::load(memory, &archive)).map_err(Lower::lower)
-    }
-
-    fn snapshot() -> std::result::Result<Vec<u8>, types::Error> {
-        with_memory(archive::snapshot).map_err(Lower::lower)
-    }
-
-    fn collect(choice: session::Choice) -> std::result::Result<session::Collected, types::Error> {
-        let session::Choice { include_glob, exclude_glob, max_bytes } = choice;
-        let choice = Choice { include: include_glob, exclude: exclude_glob, max_bytes };
-        let collected =
-            with_fs(NO_DIALECT, |fs, policy| collect::collect(&engine::open(fs, policy, Access::Read)?, &choice));
-        let Collected { archive, files, bytes, absolute_links, skipped } = collected.map_err(Lower::lower)?;
-        Ok(session::Collected { archive, files, bytes, absolute_links, skipped: skipped.lower() })
-    }
-
-    fn add(archive: Vec<u8>, path: String) -> std::result::Result<(), types::Error> {
-        with_memory(|memory| archive::add(memory, &archive, &path)).map_err(Lower::lower)
-    }
-
-    fn checkpoint(name: String) -> std::result::Result<(), types::Error> {
-        with_memory(|memory| memory.checkpoint(&name)).map_err(Lower::lower)
-    }
-
-    fn rollback(name: String) -> std::result::Result<(), types::Error> {
-        with_memory(|memory| memory.rollback(&name)).map_err(Lower::lower)
-    }
-
-    fn checkpoints() -> std::result::Result<Vec<String>, types::Error> {
-        with_memory(|memory| Ok(memory.checkpoints())).map_err(Lower::lower)
-    }
-}
-
 impl asking::Guest for Component {
     fn pending() -> Option<asking::Plan> {
         let Plan { digest, summary, paths } = PENDING.take()?;
@@ -341,16 +305,6 @@ fn policy(dialect: &str) -> Result<Policy> {
     let mut policy = Policy::parse(json.as_deref().unwrap_or("{}"), dialect)?;
     policy.host.decision = DECISION.take();
     Ok(policy)
-}
-
-fn with_memory<T>(call: impl FnOnce(&MemoryFs) -> Result<T>) -> Result<T> {
-    with_fs(NO_DIALECT, |_, policy| match policy.backend {
-        Backend::Memory => MEMORY.with(call),
-        Backend::Wasi | Backend::Overlay => {
-            Err(Error::new(Code::Io, "only the memory backend has a tree to load and save")
-                .hint("the host has to set `\"backend\": \"memory\"` in the policy"))
-        }
-    })
 }
 
 fn describe(tool: &ToolSpec) -> tools::Tool {

@@ -14,8 +14,9 @@ pub use diff::{Diff, DiffArgs, Shown};
 pub use plan::Conflict;
 
 use crate::error::{Code, Error, Result, printable};
+use crate::fs::overlay::marks::Was;
 use crate::fs::overlay::{Difference, OverlayFs};
-use crate::fs::{Dir, Fault, Filesystem};
+use crate::fs::{Dir, Fault, Filesystem, FsResult};
 use crate::policy::Policy;
 
 /// Characters of a checkpoint's name.
@@ -107,6 +108,21 @@ impl<'f> Transaction<'f> {
         Ok(chosen)
     }
 
+    /// What the base has now at each of these, and whether that is what the overlay has: of a directory that was replaced,
+    /// all of it.
+    fn now(&self, differences: &[Difference]) -> Result<Vec<(Option<Was>, bool)>> {
+        let now = differences.iter().map(|difference| self.overlay.base_now(difference));
+        let now = now.collect::<FsResult<Vec<_>>>().map_err(|fault| failed("compare", &fault))?;
+        let same: Vec<_> =
+            differences.iter().zip(&now).map(|(difference, now)| difference.is_same(now.as_ref())).collect();
+        let is_whole = |(at, difference): (usize, &Difference)| {
+            let mut within = differences.iter().zip(&same).skip(at).take_while(|(below, _)| below.is_in(difference));
+            if difference.hides_directory() { within.all(|(_, same)| *same) } else { same.get(at) == Some(&true) }
+        };
+        let is_there: Vec<_> = differences.iter().enumerate().map(is_whole).collect();
+        Ok(now.into_iter().zip(is_there).collect())
+    }
+
     /// Where a difference is, as results show it.
     fn path(&self, difference: &Difference) -> String {
         let path = difference.path.join("/");
@@ -120,8 +136,9 @@ fn plain(path: &str) -> &str {
     if path == "." { "" } else { path }
 }
 
-/// A name is one of a directory everywhere, and shows as itself wherever it is printed.
-fn check_name(name: &str) -> Result<()> {
+/// Refuses what is no name for a checkpoint: a name is one of a directory everywhere, and shows as itself wherever it is
+/// printed.
+pub(crate) fn check_name(name: &str) -> Result<()> {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.len() > MAX_NAME || name.starts_with('.') || !name.chars().all(is_allowed) {
         return Err(Error::argument("name", format!("`{}` is no name for a checkpoint", printable(name)))

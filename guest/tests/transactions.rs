@@ -124,7 +124,7 @@ fn commit(fs: &dyn Filesystem, paths: &[&str], merge: bool) -> paddock_guest::er
     let args = CommitArgs { overlay: "o".to_owned(), paths, merge };
     let done = Transaction::open(fs, &policy)?.commit(&args)?;
     if done.conflicts.is_empty() {
-        Transaction::open(fs, &policy)?.settle()?;
+        Transaction::open(fs, &policy)?.settle(&done.merged)?;
     }
     Ok(done)
 }
@@ -207,9 +207,12 @@ fn what_nothing_differs_at_and_what_goes_as_a_whole_cannot_be_chosen() {
     assert!(error.hint.unwrap().contains("`k`"));
 }
 
+/// What somebody else does to the base.
+type Somebody = fn(&MemoryFs);
+
 #[test]
 fn what_somebody_changed_meanwhile_is_a_conflict_and_nothing_is_taken_over() {
-    let changes: [(&str, fn(&MemoryFs)); 5] = [
+    let changes: [(&str, Somebody); 5] = [
         ("a.txt", |fs| put(fs, "a.txt", "one\ntwo\nthree\nfour\nFIVE\n")),
         ("b.txt", |fs| put(fs, "b.txt", "other\n")),
         ("new/deep/n.txt", |fs| put(fs, "new/deep/n.txt", "theirs\n")),
@@ -234,6 +237,7 @@ fn what_somebody_changed_meanwhile_is_a_conflict_and_nothing_is_taken_over() {
             let mut both = wanted.clone();
             both.get_mut("a.txt").unwrap().1 = b"ONE\ntwo\nthree\nfour\nFIVE\n".to_vec();
             assert_eq!(tree_of(&memory), both);
+            assert_eq!(differences(&memory), Vec::<String>::new());
         } else {
             assert_eq!(commit(&over(&memory), &[], true).unwrap().conflicts.len(), 1, "{path}");
         }

@@ -28,7 +28,7 @@ pub fn status(base: &Path) -> Result<Vec<Status>> {
 pub fn merged(base: &Path, overlay: &Path) -> Result<(Tree, BTreeMap<Vec<u8>, u32>)> {
     let mut merged = tree::read(base)?;
     let mut modes = tree::modes(base, &merged)?;
-    let below = |name: &str| overlay.join(name).join("workspace");
+    let below = |name: &str| overlay.join("layers-0").join(name).join("workspace");
     let marks = if below("gone").is_dir() { tree::read(&below("gone"))? } else { Tree::new() };
     for (path, node) in &marks {
         if matches!(node, Node::File(_)) {

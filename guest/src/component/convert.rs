@@ -1,12 +1,12 @@
 //! Conversions between the bindings' types and ours, field by field under the same names.
 
-use super::bindings::exports::paddock::files::{files, search, shares, tools, types};
+use super::bindings::exports::paddock::files::{files, search, session, shares, tools, types};
 use crate::engine::Outcome;
 use crate::error::{Code, Error};
 use crate::fs::Kind;
 use crate::ops::shares::{Findings, Found};
 use crate::touched::{Touched, WriteMode, Written};
-use crate::{request, response};
+use crate::{request, response, transaction};
 
 /// Turns a value of one side into the same value of the other.
 pub trait Lower<T> {
@@ -253,3 +253,29 @@ impl Lower<tools::Outcome> for Outcome {
         }
     }
 }
+
+impl Lower<session::DiffResult> for transaction::Diff {
+    fn lower(self) -> session::DiffResult {
+        session::DiffResult { differences: self.differences.lower(), patch: self.patch }
+    }
+}
+
+impl Lower<session::Difference> for transaction::Shown {
+    fn lower(self) -> session::Difference {
+        let (added, removed) = self.lines.unzip();
+        session::Difference {
+            path: self.path,
+            was: self.was.lower(),
+            is: self.is.lower(),
+            old_size: self.old_size,
+            new_size: self.new_size,
+            added,
+            removed,
+            stale: self.is_stale,
+            content: self.content,
+        }
+    }
+}
+
+record!(transaction::Conflict => session::Conflict { path, cause, theirs, ours });
+record!(transaction::Commit => session::CommitResult { changes, merged, conflicts, backup, notes });

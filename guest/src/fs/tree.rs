@@ -5,7 +5,7 @@ use crate::error::{Code, Error, Result};
 use crate::fs::ignore::Secrets;
 use crate::fs::place::Place;
 use crate::fs::protect::protected;
-use crate::fs::spot::{Site, copy_bytes, temporary_name};
+use crate::fs::spot::{Site, copy_bytes, is_temporary, temporary_name};
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind, Open};
 use crate::workspace::Workspace;
 
@@ -189,23 +189,27 @@ pub fn copy(workspace: &Workspace<'_>, from: &Dir, secrets: &Secrets, to: &Site,
 
 /// Copies the file `from` as the new file `to`, durably; how many bytes it has.
 ///
-/// WASI cannot set a mode. Where the host carries modes over at a rename, the
-/// new content is renamed over `model`, a second link of the source, which gives
-/// it the source's mode, and then back.
+/// WASI cannot set a mode. Where the host carries modes over at a rename of a
+/// temporary file, the new content is renamed over `model`, a second link of the
+/// source, which gives it the source's mode, and then to its place.
 pub fn copy_file(fs: &dyn Filesystem, carries_modes: bool, from: &Site, to: &Site, model: &Site) -> FsResult<u64> {
+    let draft = if is_temporary(&to.name) { to.clone() } else { to.beside(&temporary_name(fs)) };
     let source = fs.open_file(&from.dir, &from.name, Open::Read)?;
-    let target = fs.open_file(&to.dir, &to.name, Open::CreateNew)?;
+    let target = fs.open_file(&draft.dir, &draft.name, Open::CreateNew)?;
     let size = copy_bytes(fs, &source, &target)?;
     fs.sync_file(&target)?;
     if carries_modes {
         match from.link(fs, model) {
             Ok(()) => {
-                let carried = to.rename(fs, model).and_then(|()| model.rename(fs, to));
-                carried.inspect_err(|_| drop(model.discard(fs)))?;
+                let carried = draft.rename(fs, model).and_then(|()| model.rename(fs, to));
+                return carried.map(|()| size).inspect_err(|_| drop(model.discard(fs)));
             }
             Err(Fault::Unsupported | Fault::Access | Fault::CrossDevice) => {}
             Err(fault) => return Err(fault),
         }
+    }
+    if draft.name != to.name {
+        draft.rename(fs, to)?;
     }
     Ok(size)
 }

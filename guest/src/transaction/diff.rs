@@ -49,20 +49,22 @@ pub struct Shown {
     pub lines: Counts,
     /// Somebody changed the base there since.
     pub is_stale: bool,
+    /// Where the file that is there lies in the overlay's directory.
+    pub content: Option<String>,
 }
 
 impl Transaction<'_> {
     /// Shows what differs from the base, without what the base has by now as well.
     pub fn diff(&self, args: &DiffArgs) -> Result<Diff> {
         let mut diff = Diff::default();
-        for difference in self.choose(&args.paths)? {
-            let now = self.overlay.base_now(&difference).map_err(|fault| failed("compare", &fault))?;
-            if difference.is_same(now.as_ref()) && !difference.hides_directory() {
+        let chosen = self.choose(&args.paths)?;
+        for (difference, (now, is_there)) in chosen.iter().zip(self.now(&chosen)?) {
+            if is_there {
                 continue;
             }
-            let mut shown = self.shown(&difference, now != difference.was);
+            let mut shown = self.shown(difference, now != difference.was);
             if args.patch {
-                shown.lines = self.push(&mut diff.patch, &difference, args).map_err(|fault| match fault {
+                shown.lines = self.push(&mut diff.patch, difference, args).map_err(|fault| match fault {
                     Fault::TooLarge => self.too_large(&shown.path),
                     fault => failed("read", &fault),
                 })?;
@@ -84,7 +86,8 @@ impl Transaction<'_> {
             },
         );
         let (was, is) = (difference.was.as_ref().map(Was::kind), difference.is.as_ref().map(Is::kind));
-        Shown { path: self.path(difference), was, is, old_size, new_size, lines: None, is_stale }
+        let content = (is == Some(Kind::File)).then(|| self.overlay.upper_path(difference));
+        Shown { path: self.path(difference), was, is, old_size, new_size, lines: None, is_stale, content }
     }
 
     fn push(&self, out: &mut String, difference: &Difference, args: &DiffArgs) -> FsResult<Counts> {

@@ -67,15 +67,12 @@ impl Transaction<'_> {
     /// What has to be done so that the base has what was chosen. With `merge`, texts that were changed in both are merged.
     pub(super) fn plan(&self, chosen: &[Difference], merge: bool) -> Result<Plan> {
         let mut plan = Plan::default();
-        for difference in chosen {
-            let look = |fault: Fault| failed("compare", &fault);
-            let now = self.overlay.base_now(difference).map_err(look)?;
-            let is_stale = now != difference.was;
-            let is_there = difference.is_same(now.as_ref());
-            if is_there && (now.is_none() || !(is_stale && difference.hides_directory())) {
+        let look = |fault: Fault| failed("compare", &fault);
+        for (difference, (now, is_there)) in chosen.iter().zip(self.now(chosen)?) {
+            if is_there {
                 continue;
             }
-            if !is_stale {
+            if now == difference.was {
                 plan.acts.push(self.act(difference, now.as_ref()).map_err(look)?);
                 continue;
             }

@@ -20,28 +20,24 @@ impl Transaction<'_> {
         Ok(chosen.iter().map(|difference| self.path(difference)).collect())
     }
 
-    /// Forgets what the base has by now as well, so that later changes of it show.
-    pub fn settle(&self) -> Result<()> {
+    /// Forgets what the base has by now as well, so that later changes of it show, and what was `merged` into it.
+    pub fn settle(&self, merged: &[String]) -> Result<()> {
         let fail = |fault| failed("settle", &fault);
         let all = self.overlay.changes().map_err(fail)?;
-        let mut is_same = Vec::with_capacity(all.len());
-        for difference in &all {
-            let now = self.overlay.base_now(difference).map_err(fail)?;
-            is_same.push(difference.is_same(now.as_ref()));
-        }
+        let merged = |difference: &Difference| merged.contains(&self.path(difference));
+        let is_same: Vec<_> =
+            all.iter().zip(self.now(&all)?).map(|(difference, (_, is_there))| is_there || merged(difference)).collect();
         if is_same.iter().all(|same| *same) {
             return self.overlay.clear().map_err(fail);
         }
         // Of a directory that was replaced, all or nothing: what is in it has no marks of its own.
         let mut kept: Vec<&Difference> = Vec::new();
-        let pairs = || all.iter().zip(&is_same);
-        for (difference, same) in pairs() {
+        for (difference, same) in all.iter().zip(&is_same) {
             if kept.iter().any(|above| difference.is_in(above)) {
                 continue;
             }
-            let all_same = *same && pairs().all(|(below, same)| *same || !below.is_in(difference));
             match difference.hides_directory() {
-                true if !all_same => kept.push(difference),
+                true if !*same => kept.push(difference),
                 true => self.overlay.discard_mark(difference).map_err(fail)?,
                 // The base shows through a directory that both have.
                 false if *same && difference.is_directory() => {}

@@ -71,6 +71,7 @@ mod registry;
 mod regular;
 mod sandbox;
 mod state;
+mod transaction;
 pub mod types;
 mod wasi;
 mod watch;

@@ -26,6 +26,9 @@ const MAX_NAME: usize = 64;
 pub(crate) struct OverlayDir {
     path: PathBuf,
     roots: BTreeMap<String, PathBuf>,
+    /// What is below it, with the rights to change it.
+    base: Vec<Mount>,
+    base_state: StateDir,
 }
 
 impl OverlayDir {
@@ -36,7 +39,8 @@ impl OverlayDir {
         let state = state.ok_or_else(|| fail("the workspace has no state directory to keep it in".to_owned()))?;
         let roots = mounts.iter().filter(|mount| mount.access == Access::ReadWrite);
         let roots = roots.map(|mount| (mount.guest.clone(), mount.host.clone())).collect();
-        let overlay = Self { path: state.path().join(OVERLAYS).join(name), roots };
+        let path = state.path().join(OVERLAYS).join(name);
+        let overlay = Self { path, roots, base: mounts.to_vec(), base_state: state.clone() };
         overlay.check_roots().map_err(|cause| fail(cause.to_string()))?;
         Ok(overlay)
     }
@@ -44,6 +48,39 @@ impl OverlayDir {
     /// The state directory of its calls.
     pub(crate) fn state(&self) -> StateDir {
         StateDir::at(self.path.join(STATE))
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Where a file of it lies, by its path in the directory.
+    pub(crate) fn file(&self, path: &str) -> PathBuf {
+        self.path.join(path)
+    }
+
+    /// What is below it, with the rights to change it.
+    pub(crate) fn base(&self) -> &[Mount] {
+        &self.base
+    }
+
+    /// The state directory of what is below it.
+    pub(crate) fn base_state(&self) -> &StateDir {
+        &self.base_state
+    }
+
+    /// The names of all overlays that a state directory has.
+    pub(crate) fn all(state: &StateDir) -> io::Result<Vec<String>> {
+        let entries = match fs::read_dir(state.path().join(OVERLAYS)) {
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other?,
+        };
+        let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
+        let mut names = names.collect::<io::Result<Vec<_>>>()?;
+        names.retain(|name| check_name(name).is_ok());
+        names.sort_unstable();
+        Ok(names)
     }
 
     /// Writes down what its roots are; its directory is there.

@@ -82,9 +82,9 @@ impl StateDir {
         self.0.is_dir()
     }
 
-    /// Whether a call left a journal, which the next one finishes or undoes.
+    /// Whether a call left a journal, or a note of an overlay that it was taking over, which the next one finishes or undoes.
     pub(crate) fn has_journal(&self) -> bool {
-        self.0.join("journal").exists()
+        ["journal", "commit"].iter().any(|name| self.0.join(name).exists())
     }
 
     pub(crate) fn mount(&self) -> Mount {

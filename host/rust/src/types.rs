@@ -12,6 +12,7 @@ pub use crate::bindings::exports::paddock::files::search::{
     ChangesArgs, ChangesResult, ContextLine, Entry, FileCount, GlobArgs, GlobResult, GrepArgs, GrepMatch, GrepOutput,
     GrepResult, ListArgs, ListResult, ListSort, PathSort, TreeArgs, TreeResult,
 };
+pub use crate::bindings::exports::paddock::files::session::{CommitResult, Conflict, DiffResult, Difference};
 pub(crate) use crate::bindings::exports::paddock::files::tools::Touched;
 pub use crate::bindings::exports::paddock::files::tools::{Annotations, Tool, WriteMode};
 pub use crate::bindings::exports::paddock::files::types::{

@@ -209,6 +209,26 @@ impl Workspace {
         &self.0.limits
     }
 
+    /// The overlay of the workspace, and its inside.
+    pub(crate) fn overlay_dir(&self) -> Option<&OverlayDir> {
+        self.0.overlay.as_ref()
+    }
+
+    /// The names of all overlays over this workspace, in order.
+    pub fn overlays(&self) -> std::io::Result<Vec<String>> {
+        let state = self.0.overlay.as_ref().map(OverlayDir::base_state).or(self.0.state.as_ref());
+        state.map_or(Ok(Vec::new()), OverlayDir::all)
+    }
+
+    /// Runs `body` over what is below the overlay.
+    pub(crate) fn run_over_base<R>(
+        &self,
+        overlay: &OverlayDir,
+        body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
+    ) -> Result<R, ToolError> {
+        self.0.run_over_base(overlay, body)
+    }
+
     pub(crate) fn listeners(&self) -> Option<&Listeners> {
         self.0.listeners.as_ref()
     }
@@ -282,7 +302,10 @@ impl Inner {
         let lock =
             state.filter(|state| changing || state.has_journal()).map(|state| state.lock(control)).transpose()?;
         let Some(overlay) = &self.overlay else {
-            return Ok((self.mounts.iter().cloned().chain(state.map(StateDir::mount)).collect(), lock));
+            let mounts = self.mounts.iter().cloned().chain(state.map(StateDir::mount));
+            // A journal that another call writes after the look for one is not for a call without the lock to follow.
+            let only_looks = self.state.is_some() && !changing && lock.is_none();
+            return Ok((mounts.map(|mount| if only_looks { mount.read_only() } else { mount }).collect(), lock));
         };
         // Where nothing may be changed, the guest says so itself.
         if changing && self.state.is_some() {
@@ -293,6 +316,24 @@ impl Inner {
         // Whoever does not hold the lock only looks, or it would finish what another is doing.
         let own = own.map(|mount| if lock.is_some() { mount } else { mount.read_only() });
         Ok((self.mounts.iter().cloned().chain(own).collect(), lock))
+    }
+
+    /// Runs `body` with what is below the overlay to be changed, the overlay to look at, and the locks of both.
+    fn run_over_base<R>(
+        &self,
+        overlay: &OverlayDir,
+        body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
+    ) -> Result<R, ToolError> {
+        let control = self.control(None);
+        let own = overlay.state();
+        let lock = |state: &StateDir| {
+            state.create().map_err(|cause| overlay.failed(&cause))?;
+            state.lock(&control)
+        };
+        let _locks = (lock(&own)?, lock(overlay.base_state())?);
+        let mounts = overlay.base().iter().cloned();
+        let mounts: Vec<_> = mounts.chain([overlay.mount().read_only(), overlay.base_state().mount()]).collect();
+        self.sandbox(&mounts, control.clone())?.run(control, body)
     }
 
     fn sandbox(&self, mounts: &[Mount], control: Control) -> Result<Sandbox, ToolError> {

@@ -3,20 +3,15 @@
 
 use super::{Inode, MemoryFs};
 use crate::error::{Code, Error, Result};
+use crate::transaction::check_name;
 
 /// Checkpoints that there may be.
 const MAX_CHECKPOINTS: usize = 100;
-/// Bytes of a checkpoint's name.
-const MAX_NAME_BYTES: usize = 64;
 
 impl MemoryFs {
     /// Keeps the tree of the workspace as it is.
     pub fn checkpoint(&self, name: &str) -> Result<()> {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
-        if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.bytes().all(plain) {
-            let cause = format!("a checkpoint's name is at most {MAX_NAME_BYTES} letters, digits, `_`, `-` and `.`");
-            return Err(Error::argument("name", &cause));
-        }
+        check_name(name)?;
         let mut checkpoints = self.checkpoints.borrow_mut();
         if checkpoints.contains_key(name) {
             let error = Error::new(Code::AlreadyExists, format!("there is a checkpoint `{name}` already"));

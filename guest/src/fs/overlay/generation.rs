@@ -96,7 +96,7 @@ impl OverlayFs<'_> {
     }
 }
 
-fn name(generation: u64) -> String {
+pub(super) fn name(generation: u64) -> String {
     format!("{LAYERS}{generation}")
 }
 

@@ -41,6 +41,12 @@ impl OverlayFs<'_> {
         self.site(UPPER, difference)
     }
 
+    /// The same, as a path in the overlay's directory.
+    pub fn upper_path(&self, difference: &Difference) -> String {
+        let layers = super::generation::name(self.generation);
+        [&layers, UPPER, &root_name(&difference.root), &difference.path.join("/")].map(str::to_owned).join("/")
+    }
+
     /// Where the base has it, or would.
     pub fn base_site(&self, difference: &Difference) -> FsResult<Site> {
         let roots = self.inner.preopens();

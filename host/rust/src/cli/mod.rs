@@ -17,6 +17,7 @@ mod component;
 mod events;
 mod history;
 mod memory;
+mod overlay;
 mod policy;
 mod progress;
 mod restore;
@@ -60,6 +61,7 @@ Examples:
     Mcp(workspace::Options),
     History(history::Args),
     Restore(restore::Args),
+    Overlay(overlay::Args),
     Policy(policy::Args),
     Audit(audit::Args),
     Component(component::Args),
@@ -75,6 +77,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         Command::Mcp(args) => crate::mcp::run(args),
         Command::History(args) => history::run(&args),
         Command::Restore(args) => restore::run(&args),
+        Command::Overlay(args) => overlay::run(args),
         Command::Policy(args) => policy::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Component(args) => component::run(&args),

@@ -82,6 +82,11 @@ impl FromStr for Root {
 }
 
 impl Options {
+    /// The same in the overlay of that name.
+    pub(crate) fn in_overlay(self, name: String) -> Self {
+        Self { overlay: Some(name), ..self }
+    }
+
     /// Opens the workspace that the options describe; the person at the terminal is asked about calls that need approval.
     pub(crate) fn open(&self) -> anyhow::Result<Workspace> {
         self.build(ask::at_terminal(self.builder()?))

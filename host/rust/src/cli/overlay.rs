@@ -1,0 +1,189 @@
+//! `paddock overlay`: what was made in an overlay, shown, taken over, thrown away.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use paddock::types::{Conflict, Difference, EntryKind, ToolError};
+use paddock::{Outcome, Workspace};
+
+use super::{status, workspace};
+
+/// See what was changed in an overlay, and take it over, part of it, or none
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  paddock mcp --overlay refactor
+  paddock overlay diff refactor | less
+  paddock overlay commit refactor src
+  paddock overlay discard refactor")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    act: Act,
+}
+
+#[derive(clap::Subcommand)]
+enum Act {
+    /// List the overlays over a workspace
+    List {
+        #[command(flatten)]
+        workspace: workspace::Options,
+    },
+    /// Show what differs from the base, a path a line, and the checkpoints
+    Status(Named),
+    /// Print what differs from the base as a patch, which `git apply` takes
+    Diff {
+        #[command(flatten)]
+        named: Named,
+        /// Only these, with all below them
+        paths: Vec<String>,
+    },
+    /// Make the base have what the overlay has: all of it or, where somebody else changed any of it, nothing
+    Commit {
+        #[command(flatten)]
+        named: Named,
+        /// Only these, with all below them
+        paths: Vec<String>,
+        /// Merge texts that were changed in the base as well, at other places
+        #[arg(long)]
+        merge: bool,
+    },
+    /// Throw away what was changed in the overlay
+    Discard {
+        #[command(flatten)]
+        named: Named,
+        /// Only these, with all below them
+        paths: Vec<String>,
+    },
+    /// Keep the overlay as it is under a name
+    Checkpoint {
+        #[command(flatten)]
+        named: Named,
+        /// The checkpoint
+        checkpoint: String,
+    },
+    /// Make the overlay what it was at a checkpoint
+    Rollback {
+        #[command(flatten)]
+        named: Named,
+        /// The checkpoint
+        checkpoint: String,
+    },
+}
+
+#[derive(clap::Args)]
+struct Named {
+    #[command(flatten)]
+    workspace: workspace::Options,
+    /// The overlay
+    name: String,
+}
+
+impl Named {
+    fn open(self) -> anyhow::Result<Workspace> {
+        self.workspace.in_overlay(self.name).open()
+    }
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let done = match args.act {
+        Act::List { workspace } => {
+            for name in workspace.open()?.overlays()? {
+                writeln!(std::io::stdout(), "{name}")?;
+            }
+            return Ok(status(true));
+        }
+        Act::Status(named) => overview(&named.open()?),
+        Act::Diff { named, paths } => named.open()?.diff(&paths, true).map(|diff| diff.patch),
+        Act::Commit { named, paths, merge } => return commit(&named.open()?, &paths, merge),
+        Act::Discard { named, paths } => {
+            named.open()?.discard(&paths).map(|gone| format!("thrown away: {}\n", listed(&gone)))
+        }
+        Act::Checkpoint { named, checkpoint } => {
+            named.open()?.checkpoint(&checkpoint).map(|()| format!("kept as `{checkpoint}`\n"))
+        }
+        Act::Rollback { named, checkpoint } => {
+            named.open()?.rollback(&checkpoint).map(|()| format!("as it was at `{checkpoint}`\n"))
+        }
+    };
+    match done {
+        Ok(text) => {
+            write!(std::io::stdout(), "{text}")?;
+            Ok(status(true))
+        }
+        Err(error) => failed(error),
+    }
+}
+
+fn failed(error: ToolError) -> anyhow::Result<ExitCode> {
+    writeln!(std::io::stdout(), "{}", serde_json::to_string(&Outcome::from(error))?)?;
+    Ok(status(false))
+}
+
+fn overview(workspace: &Workspace) -> Result<String, ToolError> {
+    let diff = workspace.diff(&[], false)?;
+    let mut text: String = diff.differences.iter().map(line).collect();
+    if diff.differences.is_empty() {
+        text.push_str("nothing differs from the base\n");
+    }
+    let checkpoints = workspace.checkpoints()?;
+    if !checkpoints.is_empty() {
+        text.push_str(&format!("checkpoints: {}\n", checkpoints.join(", ")));
+    }
+    Ok(text)
+}
+
+/// `A`, `M`, `D` or `T`, as git has them, then the path, and whether it is a conflict.
+fn line(difference: &Difference) -> String {
+    let letter = match (difference.was, difference.is) {
+        (None, _) => 'A',
+        (_, None) => 'D',
+        (Some(was), Some(is)) if was == is => 'M',
+        _ => 'T',
+    };
+    let kind = difference.is.or(difference.was);
+    let end = if kind == Some(EntryKind::Directory) { "/" } else { "" };
+    let stale = if difference.stale { "  (changed in the base too)" } else { "" };
+    format!("{letter} {}{end}{stale}\n", difference.path.escape_debug())
+}
+
+fn commit(workspace: &Workspace, paths: &[String], merge: bool) -> anyhow::Result<ExitCode> {
+    let done = match workspace.commit(paths, merge) {
+        Ok(done) => done,
+        Err(error) => return failed(error),
+    };
+    let mut stdout = std::io::stdout().lock();
+    if !done.conflicts.is_empty() {
+        for conflict in &done.conflicts {
+            write!(stdout, "{}", shown(conflict))?;
+        }
+        let hint = if merge { "" } else { "; `--merge` takes what was changed at different places" };
+        writeln!(stdout, "nothing was taken over: {} in conflict{hint}", done.conflicts.len())?;
+        return Ok(status(false));
+    }
+    let changed: Vec<_> = done.changes.iter().map(|change| change.path.clone()).collect();
+    writeln!(stdout, "taken over: {}", listed(&changed))?;
+    if !done.merged.is_empty() {
+        writeln!(stdout, "merged: {}", listed(&done.merged))?;
+    }
+    for note in &done.notes {
+        writeln!(stdout, "{note}")?;
+    }
+    if let Some(backup) = &done.backup {
+        writeln!(stdout, "`paddock restore --backup {backup}` undoes it")?;
+    }
+    Ok(status(true))
+}
+
+fn shown(conflict: &Conflict) -> String {
+    let part = |title: &str, diff: &str| if diff.is_empty() { String::new() } else { format!("{title}\n{diff}") };
+    let (theirs, ours) = (part("in the base:", &conflict.theirs), part("in the overlay:", &conflict.ours));
+    format!("{}: {}\n{theirs}{ours}", conflict.path.escape_debug(), conflict.cause)
+}
+
+/// A name can hold anything; one that could forge a line is shown escaped.
+fn listed(paths: &[String]) -> String {
+    if paths.is_empty() {
+        return "nothing".to_owned();
+    }
+    paths.iter().map(|path| path.escape_debug().to_string()).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,298 @@
+//! Work that can be thrown away: what is made in an overlay, shown as a patch,
+//! taken over all or in part, or not at all, by the library and the command line.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
+#![cfg(target_os = "linux")]
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use paddock::types::ErrorCode;
+use paddock::{Builder, Workspace};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tree::{Tree, tree_of};
+
+mod tree;
+
+struct Desk {
+    home: TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let desk = Self { home: TempDir::new().unwrap() };
+        for (path, content) in [
+            ("main.rs", "fn main() {\n    one();\n    two();\n    three();\n    four();\n}\n"),
+            ("lib/a b.txt", "with a space\n"),
+            ("lib/q\"uote.txt", "odd\n"),
+            ("lib/ümlaut.txt", "ä\n"),
+            ("bin/run.sh", "#!/bin/sh\necho one\n"),
+            ("data.bin", "\0\u{1}\u{2}binary"),
+            ("no-end.txt", "no newline"),
+            ("gone/deep/x.txt", "x\n"),
+            ("empty.txt", ""),
+            ("crlf.txt", "a\r\nb\r\n"),
+        ] {
+            let path = desk.base(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        fs::set_permissions(desk.base("bin/run.sh"), Permissions::from_mode(0o755)).unwrap();
+        symlink("main.rs", desk.base("link")).unwrap();
+        desk
+    }
+
+    fn base(&self, path: &str) -> PathBuf {
+        self.home.path().join("base").join(path)
+    }
+
+    fn builder(&self) -> Builder {
+        Workspace::builder().root(self.base("")).state_dir(self.home.path().join("state"))
+    }
+
+    fn overlay(&self, name: &str) -> Workspace {
+        self.builder().overlay(name).build().unwrap()
+    }
+
+    /// `paddock overlay ACT …`, and what it prints.
+    fn paddock(&self, arguments: &[&str]) -> (bool, String) {
+        let (act, rest) = arguments.split_first().unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_paddock"))
+            .args(["overlay", act, "--root"])
+            .arg(self.base(""))
+            .arg("--state-dir")
+            .arg(self.home.path().join("state"))
+            .args(rest)
+            .output()
+            .unwrap();
+        assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    }
+}
+
+#[track_caller]
+fn ok(workspace: &Workspace, tool: &str, arguments: Value) {
+    let outcome = workspace.call(tool, &arguments.to_string());
+    assert!(outcome.ok, "{tool} {arguments}: {}", outcome.text);
+}
+
+/// Every kind of change.
+fn refactor(overlay: &Workspace) {
+    ok(overlay, "edit_file", json!({"path": "main.rs", "edits": [{"old_text": "one()", "new_text": "ONE()"}]}));
+    ok(overlay, "edit_file", json!({"path": "bin/run.sh", "edits": [{"old_text": "one", "new_text": "two"}]}));
+    ok(overlay, "copy", json!({"source": "bin/run.sh", "destination": "bin/new.sh"}));
+    ok(overlay, "write_file", json!({"path": "lib/a b.txt", "content": "another\n"}));
+    ok(overlay, "write_file", json!({"path": "lib/q\"uote.txt", "content": "odder\n"}));
+    ok(overlay, "write_file", json!({"path": "lib/ümlaut.txt", "content": "ö\n"}));
+    ok(overlay, "write_file", json!({"path": "deep/er/new file.txt", "content": "new\nwithout an end"}));
+    ok(overlay, "write_file", json!({"path": "void.txt", "content": ""}));
+    ok(overlay, "write_file", json!({"path": "no-end.txt", "content": "an end\n"}));
+    ok(overlay, "write_file", json!({"path": "crlf.txt", "content": "a\r\nB\r\n"}));
+    ok(overlay, "copy", json!({"source": "data.bin", "destination": "copy.bin"}));
+    ok(overlay, "copy", json!({"source": "main.rs", "destination": "data.bin", "overwrite": true}));
+    ok(overlay, "copy", json!({"source": "copy.bin", "destination": "empty.txt", "overwrite": true}));
+    ok(overlay, "delete", json!({"path": "gone", "recursive": true}));
+    ok(overlay, "move", json!({"source": "link", "destination": "link2"}));
+}
+
+/// The tree as the overlay's tools see it.
+fn seen(overlay: &Workspace) -> Tree {
+    let archive =
+        overlay.call("glob", r#"{"pattern": "**", "include_hidden": true, "include_ignored": true, "limit": 10000}"#);
+    let mut tree = Tree::new();
+    for path in archive.value()["paths"].as_array().unwrap() {
+        let path = path.as_str().unwrap();
+        let read = overlay.call("read_file", &json!({"path": path, "mode": "base64"}).to_string());
+        assert!(read.ok, "{}", read.text);
+        tree.insert(path.into(), Some(read.value()["content"].as_str().unwrap().into()));
+    }
+    tree
+}
+
+fn git(directory: &Path, arguments: &[&str], input: &str) -> Output {
+    let patch = directory.with_extension("patch");
+    fs::write(&patch, input).unwrap();
+    let arguments = arguments.iter().map(|argument| (*argument).to_owned()).chain([patch.display().to_string()]);
+    Command::new("git")
+        .current_dir(directory)
+        .env("GIT_CEILING_DIRECTORIES", directory.parent().unwrap())
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn mode(path: &Path) -> u32 {
+    path.symlink_metadata().unwrap().permissions().mode() & 0o777
+}
+
+/// Files and links; git has no directories.
+fn without_directories(tree: Tree) -> Tree {
+    tree.into_iter().filter(|(_, content)| content.is_some()).collect()
+}
+
+#[test]
+fn the_patch_is_what_git_applies() {
+    let desk = Desk::new();
+    let copy = desk.home.path().join("copy");
+    assert!(Command::new("cp").args(["-a"]).arg(desk.base("")).arg(&copy).status().unwrap().success());
+    let before = tree_of(&desk.base(""));
+    refactor(&desk.overlay("o"));
+    let (good, patch) = desk.paddock(&["diff", "o"]);
+    assert!(good);
+    assert_eq!(tree_of(&desk.base("")), before, "the base is as it was");
+    let applied = git(&copy, &["apply", "--verbose"], &patch);
+    assert!(applied.status.success(), "{}\n{patch}", String::from_utf8_lossy(&applied.stderr));
+    assert_eq!(mode(&copy.join("bin/new.sh")), 0o755);
+    let (good, said) = desk.paddock(&["commit", "o"]);
+    assert!(good, "{said}");
+    assert_eq!(without_directories(tree_of(&copy)), without_directories(tree_of(&desk.base(""))));
+    assert_eq!((mode(&desk.base("bin/run.sh")), mode(&desk.base("bin/new.sh"))), (0o755, 0o755));
+    assert!(!desk.base("gone").exists());
+    // And back.
+    let reverted = git(&copy, &["apply", "--reverse"], &patch);
+    assert!(reverted.status.success(), "{}", String::from_utf8_lossy(&reverted.stderr));
+    assert_eq!(without_directories(tree_of(&copy)), without_directories(before.clone()));
+    // Taking over is a change like any other.
+    let base = desk.builder().build().unwrap();
+    let backup = base.history(&paddock::types::HistoryArgs { limit: 1 }).unwrap().entries[0].backup.clone();
+    ok(&base, "restore", json!({ "backup": backup }));
+    assert_eq!(tree_of(&desk.base("")), before);
+}
+
+#[test]
+fn it_is_taken_over_in_part_and_the_rest_thrown_away() {
+    let desk = Desk::new();
+    let before = tree_of(&desk.base(""));
+    let overlay = desk.overlay("o");
+    refactor(&overlay);
+    let wanted = seen(&overlay);
+    let (good, status) = desk.paddock(&["status", "o"]);
+    assert!(good);
+    for line in ["M main.rs", "A bin/new.sh", "D gone/", "D gone/deep/x.txt", "A deep/", "D link", "A link2"] {
+        assert!(status.lines().any(|shown| shown == line), "{line}\n{status}");
+    }
+    let (good, said) = desk.paddock(&["commit", "o", "main.rs", "deep", "gone"]);
+    assert!(good && said.contains("paddock restore --backup"), "{said}");
+    assert!(fs::read_to_string(desk.base("main.rs")).unwrap().contains("ONE()"));
+    assert!(desk.base("deep/er/new file.txt").exists() && !desk.base("gone").exists());
+    assert!(!desk.base("bin/new.sh").exists());
+    assert_eq!(seen(&overlay), wanted, "the overlay looks as before");
+    let (_, status) = desk.paddock(&["status", "o"]);
+    assert!(!status.contains("main.rs") && status.contains("A bin/new.sh"), "{status}");
+    assert!(desk.paddock(&["discard", "o", "lib", "bin/new.sh"]).0);
+    let (_, patch) = desk.paddock(&["diff", "o"]);
+    assert!(!patch.contains("lib/") && patch.contains("no-end.txt"), "{patch}");
+    assert!(desk.paddock(&["discard", "o"]).0);
+    assert_eq!(desk.paddock(&["status", "o"]).1, "nothing differs from the base\n");
+    assert_eq!(desk.paddock(&["diff", "o"]).1, "");
+    for path in ["bin/run.sh", "no-end.txt", "link", "data.bin"] {
+        assert_eq!(tree_of(&desk.base("")).get(Path::new(path)), before.get(Path::new(path)), "{path}");
+    }
+}
+
+#[test]
+fn the_second_of_two_overlays_sees_what_the_first_did() {
+    let desk = Desk::new();
+    let edit = |overlay: &Workspace, old: &str, new: &str| {
+        ok(overlay, "edit_file", json!({"path": "main.rs", "edits": [{"old_text": old, "new_text": new}]}));
+    };
+    for (name, old, new) in [("first", "one()", "first()"), ("same", "one()", "same()"), ("apart", "four()", "apart()")]
+    {
+        edit(&desk.overlay(name), old, new);
+    }
+    assert_eq!(desk.paddock(&["list"]).1, "apart\nfirst\nsame\n");
+    assert!(desk.paddock(&["commit", "first"]).0);
+    assert!(desk.paddock(&["status", "same"]).1.contains("changed in the base too"));
+    for (name, arguments) in [("same", &["commit", "same", "--merge"][..]), ("apart", &["commit", "apart"][..])] {
+        let before = tree_of(&desk.base(""));
+        let (good, said) = desk.paddock(arguments);
+        assert!(!good && said.contains("nothing was taken over"), "{said}");
+        assert!(said.contains("+    first();") && said.contains(&format!("+    {name}();")), "{said}");
+        assert_eq!(tree_of(&desk.base("")), before);
+    }
+    let (good, said) = desk.paddock(&["commit", "apart", "--merge"]);
+    assert!(good && said.contains("merged: main.rs"), "{said}");
+    let merged = fs::read_to_string(desk.base("main.rs")).unwrap();
+    assert!(merged.contains("first()") && merged.contains("apart()") && !merged.contains("one()"), "{merged}");
+    assert_eq!(desk.paddock(&["status", "apart"]).1, "nothing differs from the base\n");
+}
+
+#[test]
+fn it_is_set_back_to_a_checkpoint_by_any_process() {
+    let desk = Desk::new();
+    let overlay = desk.overlay("o");
+    ok(&overlay, "write_file", json!({"path": "main.rs", "content": "half\n"}));
+    ok(&overlay, "copy", json!({"source": "bin/run.sh", "destination": "bin/more.sh"}));
+    assert!(desk.paddock(&["checkpoint", "o", "half"]).0);
+    let half = seen(&overlay);
+    refactor_more(&overlay);
+    assert_ne!(seen(&overlay), half);
+    assert!(desk.paddock(&["status", "o"]).1.ends_with("checkpoints: half\n"));
+    let (good, said) = desk.paddock(&["rollback", "o", "nothing"]);
+    assert!(!good && said.contains("there are: half"), "{said}");
+    assert!(desk.paddock(&["rollback", "o", "half"]).0);
+    assert_eq!(seen(&overlay), half);
+    assert!(desk.paddock(&["commit", "o"]).0);
+    assert_eq!(mode(&desk.base("bin/more.sh")), 0o755, "modes come through checkpoints");
+    assert_eq!(fs::read_to_string(desk.base("main.rs")).unwrap(), "half\n");
+}
+
+fn refactor_more(overlay: &Workspace) {
+    ok(overlay, "delete", json!({"path": "bin", "recursive": true}));
+    ok(overlay, "write_file", json!({"path": "bin", "content": "a file\n"}));
+    ok(overlay, "delete", json!({"path": "main.rs"}));
+}
+
+#[test]
+fn what_is_no_overlay_says_so() {
+    let desk = Desk::new();
+    let plain = desk.builder().build().unwrap();
+    assert_eq!(plain.diff(&[], true).unwrap_err().code, ErrorCode::Io);
+    assert_eq!(plain.commit(&[], false).unwrap_err().code, ErrorCode::Io);
+    assert_eq!(plain.discard(&[]).unwrap_err().code, ErrorCode::Io);
+    assert_eq!(plain.checkpoint("a").unwrap_err().code, ErrorCode::Io);
+    // One in which nothing was changed is one all the same.
+    let overlay = desk.overlay("new");
+    assert_eq!(overlay.diff(&[], true).unwrap().differences.len(), 0);
+    assert_eq!(overlay.commit(&[], false).unwrap().changes.len(), 0);
+    assert_eq!(overlay.diff(&["main.rs".to_owned()], true).unwrap_err().code, ErrorCode::NotFound);
+}
+
+/// A process that is killed in the middle: whatever it had done, the next call finds all of it or nothing.
+#[test]
+fn a_killed_commit_is_all_or_nothing() {
+    for after_ms in [5, 15, 25, 40, 60, 90] {
+        let desk = Desk::new();
+        let overlay = desk.overlay("o");
+        refactor(&overlay);
+        refactor_more(&overlay);
+        let (old, wanted) = (tree_of(&desk.base("")), seen(&overlay));
+        let mut child = Command::new(env!("CARGO_BIN_EXE_paddock"))
+            .args(["overlay", "commit", "--root"])
+            .arg(desk.base(""))
+            .arg("--state-dir")
+            .arg(desk.home.path().join("state"))
+            .arg("o")
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(after_ms));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let base = desk.builder().build().unwrap();
+        ok(&base, "stat", json!({"path": "."}));
+        let is_old = tree_of(&desk.base("")) == old;
+        assert!(is_old || seen(&base) == wanted, "after {after_ms} ms");
+        assert!(desk.paddock(&["commit", "o"]).0);
+        assert_eq!(seen(&base), wanted, "after {after_ms} ms");
+    }
+}
