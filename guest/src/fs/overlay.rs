@@ -1,7 +1,7 @@
 //! A copy of the workspace that costs nothing: a base that is never changed, and
 //! above it, in a directory of the host's, what was changed.
 //!
-//! That directory holds, in the one of its layers that counts ([`generation`]),
+//! That directory holds, in the one of its layers that counts (`generation.rs`),
 //!
 //! - `upper/ROOT/…`: files, links and directories as they are now;
 //! - `gone/ROOT/…`: marks, each for a name of the base that is not looked at any
