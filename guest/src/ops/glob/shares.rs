@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 /// Entries that the leader looks at before it asks for help: less is not worth it.
 const ALONE_ENTRIES: u64 = 512;
 /// Shares of one search at most: to come to where each begins, the directories above it are listed again.
-const MAX_SHARES: usize = 32;
+const MAX_SHARES: usize = 16;
 /// Levels down to which a search is cut, and entries that are looked at to find where.
 const MAX_LEVEL: u32 = 5;
 const MAX_ENTRIES: u64 = 20_000;
