@@ -232,7 +232,9 @@ fn a_search_that_runs_out_of_time_goes_on_where_it_was() {
     let hurried = Workspace::builder().root(top.path()).no_state_dir().threads(4).limits(limits).build().unwrap();
     let counts = |pages: &[String]| {
         let pages = pages.iter().map(|page| serde_json::from_str::<Value>(page).unwrap());
-        pages.flat_map(|page| page["result"]["files"].as_array().unwrap().clone()).collect::<Vec<_>>()
+        pages
+            .flat_map(|page| page["result"]["files"].as_array().unwrap_or_else(|| panic!("{page}")).clone())
+            .collect::<Vec<_>>()
     };
     assert_eq!(counts(&pages(&hurried, "grep", &arguments)), counts(&all));
 }

@@ -14,6 +14,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Arc, Mutex};
 
 use paddock::types::ErrorCode;
 use paddock::{Builder, Workspace};
@@ -250,6 +251,22 @@ fn refactor_more(overlay: &Workspace) {
     ok(overlay, "delete", json!({"path": "bin", "recursive": true}));
     ok(overlay, "write_file", json!({"path": "bin", "content": "a file\n"}));
     ok(overlay, "delete", json!({"path": "main.rs"}));
+}
+
+/// The real files change, so whoever keeps a record is told.
+#[test]
+fn taking_over_is_told_to_listeners_and_the_audit() {
+    let desk = Desk::new();
+    ok(&desk.overlay("o"), "write_file", json!({"path": "main.rs", "content": "new\n"}));
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let to = Arc::clone(&told);
+    let audit = desk.home.path().join("audit.jsonl");
+    let overlay = desk.builder().overlay("o").on_event(move |event| to.lock().unwrap().push(format!("{event:?}")));
+    overlay.audit(&audit).build().unwrap().commit(&[], false).unwrap();
+    let told = told.lock().unwrap().join("\n");
+    assert!(told.contains("commit") && told.contains("main.rs"), "{told}");
+    let record = fs::read_to_string(&audit).unwrap();
+    assert!(record.contains("\"commit\"") && record.contains("main.rs") && !record.contains("new\\n"), "{record}");
 }
 
 #[test]

@@ -72,6 +72,19 @@ impl Touched {
         Some(touched)
     }
 
+    /// What was taken over from an overlay; none where no host keeps a record.
+    pub fn taken_over(policy: &Policy, changes: &[Change]) -> Option<Self> {
+        let written: Vec<_> = changes.iter().filter_map(Written::by).collect();
+        policy.host.records.then(|| Self {
+            operation: "commit",
+            paths: changes.iter().map(|change| change.path.clone()).collect(),
+            bytes: written.iter().map(|file| file.bytes).sum(),
+            changes: changes.to_vec(),
+            written,
+            ..Self::default()
+        })
+    }
+
     /// What a call asks to touch that was refused, or ended before it could tell.
     pub fn asked(fs: &dyn Filesystem, policy: &Policy, request: &Request, refused: Option<Code>) -> Option<Self> {
         if !policy.host.records {

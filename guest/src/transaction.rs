@@ -52,6 +52,11 @@ impl<'f> Transaction<'f> {
         Ok(Self { fs, policy, overlay, workspace: first.unwrap_or_default() })
     }
 
+    /// What the host allows.
+    pub fn policy(&self) -> &Policy {
+        self.policy
+    }
+
     /// Keeps what was changed until now under a name. Fails with `already-exists` where one has it.
     pub fn checkpoint(&self, name: &str) -> Result<()> {
         check_name(name)?;

@@ -2,7 +2,7 @@
 
 use super::bindings::exports::paddock::files::{session, types};
 use super::convert::Lower;
-use super::{Component, MEMORY, NO_DIALECT, first_growth, policy, with_fs};
+use super::{Component, MEMORY, NO_DIALECT, TOUCHED, first_growth, policy, with_fs};
 use crate::engine;
 use crate::error::{Code, Error, Result};
 use crate::fs::archive;
@@ -11,6 +11,7 @@ use crate::fs::memory::MemoryFs;
 use crate::fs::wasi::WasiFs;
 use crate::policy::{Backend, Policy};
 use crate::request::Access;
+use crate::touched::Touched;
 use crate::transaction::{CommitArgs, DiffArgs, Transaction};
 
 impl session::Guest for Component {
@@ -56,7 +57,12 @@ impl session::Guest for Component {
     fn commit(args: session::CommitArgs) -> std::result::Result<session::CommitResult, types::Error> {
         let session::CommitArgs { overlay, paths, merge } = args;
         let args = CommitArgs { overlay, paths, merge };
-        with_overlay(|overlay| overlay.commit(&args)).map(Lower::lower).map_err(Lower::lower)
+        let done = with_overlay(|overlay| {
+            let done = overlay.commit(&args)?;
+            TOUCHED.set(Touched::taken_over(overlay.policy(), &done.changes));
+            Ok(done)
+        });
+        done.map(Lower::lower).map_err(Lower::lower)
     }
 
     fn settle(merged: Vec<String>) -> std::result::Result<(), types::Error> {

@@ -151,6 +151,6 @@ impl Workspace {
     }
 }
 
-fn named(tool: &'static str, changing: bool) -> Named<'static> {
+pub(crate) fn named(tool: &'static str, changing: bool) -> Named<'static> {
     Named { id: None, dialect: "paddock", tool, changing }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::bindings::exports::paddock::files::session;
+use crate::operations::named;
 use crate::overlay::OverlayDir;
 use crate::types::{CommitResult, DiffResult, Difference, EntryKind, ErrorCode, ToolError};
 use crate::watch::Call;
@@ -38,9 +39,12 @@ impl Workspace {
     pub fn commit(&self, paths: &[String], merge: bool) -> Result<CommitResult, ToolError> {
         let Some(overlay) = self.overlay_dir() else { return Err(no_overlay()) };
         let args = session::CommitArgs { overlay: overlay.name(), paths: paths.to_vec(), merge };
-        let done = self.run_over_base(overlay, async |guest, store| {
-            guest.session(&mut *store)?.call_commit(store, &args).await
-        })??;
+        let done = self.watched(&named("commit", true), |watch| {
+            let call = Call { watch, ..Call::untold(true) };
+            self.run_over_base(overlay, &call, async |guest, store| {
+                guest.session(&mut *store)?.call_commit(store, &args).await
+            })?
+        })?;
         if done.conflicts.is_empty() {
             let call = Call::untold(true);
             self.run(&call, async |guest, store| guest.session(&mut *store)?.call_settle(store, &done.merged).await)??;

@@ -224,9 +224,10 @@ impl Workspace {
     pub(crate) fn run_over_base<R>(
         &self,
         overlay: &OverlayDir,
+        call: &Call<'_>,
         body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
-        self.0.run_over_base(overlay, body)
+        self.0.run_over_base(overlay, call, body)
     }
 
     pub(crate) fn listeners(&self) -> Option<&Listeners> {
@@ -322,6 +323,7 @@ impl Inner {
     fn run_over_base<R>(
         &self,
         overlay: &OverlayDir,
+        call: &Call<'_>,
         body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
         let control = self.control(None);
@@ -333,7 +335,10 @@ impl Inner {
         let _locks = (lock(&own)?, lock(overlay.base_state())?);
         let mounts = overlay.base().iter().cloned();
         let mounts: Vec<_> = mounts.chain([overlay.mount().read_only(), overlay.base_state().mount()]).collect();
-        self.sandbox(&mounts, control.clone())?.run(control, body)
+        let mut sandbox = self.sandbox(&mounts, control.clone())?;
+        let answer = sandbox.run(control, body)?;
+        call.account(&mut sandbox);
+        Ok(answer)
     }
 
     fn sandbox(&self, mounts: &[Mount], control: Control) -> Result<Sandbox, ToolError> {
