@@ -1,7 +1,7 @@
 //! Every folder below `tests/cases/<operation>/` is a case, run natively over
 //! the memory backend, through the component over it, through the component on a
-//! real directory, and in an overlay over one; each has to give the same results
-//! and the same tree.
+//! real directory, in an overlay over one, and in a container; each has to give the
+//! same results and the same tree.
 //! `tests/README.md` says how to add one.
 
 use std::env;
@@ -17,12 +17,16 @@ mod cases_runner;
 
 use cases_runner::backend::{self, Backend};
 use cases_runner::case::Case;
-use cases_runner::{expect, tidy};
+use cases_runner::{container, expect, tidy};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     match prepare(&arguments) {
-        Ok(trials) => libtest_mimic::run(&arguments, trials).exit_code(),
+        Ok(trials) => {
+            let conclusion = libtest_mimic::run(&arguments, trials);
+            container::end();
+            conclusion.exit_code()
+        }
         Err(cause) => {
             eprintln!("{cause:#}");
             ExitCode::FAILURE
@@ -42,13 +46,19 @@ fn prepare(arguments: &Arguments) -> Result<Vec<Trial>> {
         let folder = folder.clone();
         move || tidy::check(&folder).map_err(failed)
     })];
-    trials.extend(cases.into_iter().map(Arc::new).flat_map(|case| Backend::ALL.map(|backend| trial(&case, backend))));
+    let no_container = container::unavailable()?;
+    let on_all = |case: Arc<Case>| Backend::ALL.map(|backend| trial(&case, backend, no_container));
+    trials.extend(cases.into_iter().map(Arc::new).flat_map(on_all));
     Ok(trials)
 }
 
-fn trial(case: &Arc<Case>, backend: Backend) -> Trial {
+/// A case on a backend; with `no_container` where that says why it cannot run in one.
+fn trial(case: &Arc<Case>, backend: Backend, no_container: Option<&str>) -> Trial {
     let name = format!("{}::{}", case.name, backend.name());
-    let held = case.runs_on(backend);
+    let held = case.runs_on(backend).and_then(|()| match no_container {
+        Some(reason) if backend == Backend::Container => Err(reason.to_owned()),
+        _ => Ok(()),
+    });
     let case_of_trial = Arc::clone(case);
     let trial = Trial::test(name, move || {
         let observed = backend::run(&case_of_trial, backend).map_err(failed)?;

@@ -14,6 +14,8 @@
 //!
 //! The crate also builds natively, without `component` and the WASI backend, so
 //! that all of it is tested over the memory backend at full speed.
+//!
+//! `guest/BACKENDS.md` says how to add a backend.
 
 pub mod approval;
 #[cfg(target_family = "wasm")]

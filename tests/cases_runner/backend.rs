@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use paddock::{CallOptions, Workspace};
+use paddock::{Builder, CallOptions, Workspace};
 use paddock_guest::engine;
 use paddock_guest::fs::memory::MemoryFs;
 use paddock_guest::fs::{Time, archive};
@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::case::Case;
+use super::container;
 use super::layers;
 use super::outcome::{self, Names};
 use super::tree::{self, Node, Tree};
@@ -34,10 +35,12 @@ pub enum Backend {
     Directory,
     /// Through the component, in an overlay over a real directory, which stays as it was.
     Overlay,
+    /// Through the component, in a directory of a running container.
+    Container,
 }
 
 impl Backend {
-    pub const ALL: [Self; 4] = [Self::Memory, Self::ComponentMemory, Self::Directory, Self::Overlay];
+    pub const ALL: [Self; 5] = [Self::Memory, Self::ComponentMemory, Self::Directory, Self::Overlay, Self::Container];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -45,6 +48,7 @@ impl Backend {
             Self::ComponentMemory => "component_memory",
             Self::Directory => "directory",
             Self::Overlay => "overlay",
+            Self::Container => "container",
         }
     }
 }
@@ -64,6 +68,7 @@ pub fn run(case: &Case, backend: Backend) -> Result<Observed> {
         Backend::ComponentMemory => component_memory(case),
         Backend::Directory => directory(case),
         Backend::Overlay => overlay(case),
+        Backend::Container => in_container(case),
     }
 }
 
@@ -96,22 +101,36 @@ fn component_memory(case: &Case) -> Result<Observed> {
 }
 
 fn directory(case: &Case) -> Result<Observed> {
-    let surroundings = Surroundings::new()?;
-    let names = Names { root: surroundings.path("ws"), outside: surroundings.path("outside") };
-    tree::write(&absolute(case, &names)?, &surroundings.top.join("ws"))?;
+    let surroundings = Surroundings::new(tempfile::tempdir()?)?;
+    let builder = Workspace::builder().root(surroundings.top.join("ws")).state_dir(surroundings.top.join("state"));
+    on_disk(case, &surroundings, &Surroundings::names(&surroundings.top), builder)
+}
+
+fn in_container(case: &Case) -> Result<Observed> {
+    let (container, room) = container::room()?;
+    let inside = Path::new("/").join(room.path().file_name().context("no name")?);
+    let surroundings = Surroundings::new(room)?;
+    let (names, state) = (Surroundings::names(&inside), tempfile::tempdir()?);
+    let container = container.with_working_directory(&names.root)?;
+    on_disk(case, &surroundings, &names, Workspace::builder().container(&container).state_dir(state.path()))
+}
+
+/// Runs a case in `ws`, which the builder takes for the workspace and which has these names there.
+fn on_disk(case: &Case, surroundings: &Surroundings, names: &Names, builder: Builder) -> Result<Observed> {
+    let root = surroundings.top.join("ws");
+    tree::write(&absolute(case, names)?, &root)?;
     let outside = surroundings.outside()?;
-    let builder = Workspace::builder().root(&names.root).state_dir(surroundings.top.join("state"));
     let workspace = builder.policy(serde_json::from_value(case.policy.clone())?).build()?;
-    let outcomes = outcome::drive(case, &names, through(&workspace))?;
+    let outcomes = outcome::drive(case, names, through(&workspace))?;
     ensure!(surroundings.outside()? == outside, "something outside the workspace was changed");
-    let tree = tree::read(Path::new(&names.root))?;
-    let modes = tree::modes(Path::new(&names.root), &tree)?;
-    Ok(Observed { outcomes, tree: restore(tree, &names), modes: Some(modes) })
+    let tree = tree::read(&root)?;
+    let modes = tree::modes(&root, &tree)?;
+    Ok(Observed { outcomes, tree: restore(tree, names), modes: Some(modes) })
 }
 
 fn overlay(case: &Case) -> Result<Observed> {
-    let surroundings = Surroundings::new()?;
-    let names = Names { root: surroundings.path("ws"), outside: surroundings.path("outside") };
+    let surroundings = Surroundings::new(tempfile::tempdir()?)?;
+    let names = Surroundings::names(&surroundings.top);
     let (base, state) = (surroundings.top.join("ws"), surroundings.top.join("state"));
     tree::write(&absolute(case, &names)?, &base)?;
     let (outside, before) = (surroundings.outside()?, layers::status(&base)?);
@@ -138,8 +157,7 @@ struct Surroundings {
 }
 
 impl Surroundings {
-    fn new() -> Result<Self> {
-        let keep = tempfile::tempdir()?;
+    fn new(keep: tempfile::TempDir) -> Result<Self> {
         let top = keep.path().canonicalize()?;
         for (dir, file) in [("outside", "secret.txt"), ("ws-evil", "secret.txt"), ("ws ", "secret.txt")] {
             fs::create_dir(top.join(dir))?;
@@ -149,8 +167,10 @@ impl Surroundings {
         Ok(Self { _keep: keep, top })
     }
 
-    fn path(&self, name: &str) -> String {
-        self.top.join(name).to_string_lossy().into_owned()
+    /// The names of what a case speaks of, where the directory itself is at `top`.
+    fn names(top: &Path) -> Names {
+        let name = |name| top.join(name).to_string_lossy().into_owned();
+        Names { root: name("ws"), outside: name("outside") }
     }
 
     /// All but the workspace and its state.

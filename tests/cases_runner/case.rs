@@ -23,6 +23,7 @@ pub struct Case {
     only: Vec<Backend>,
     reason: String,
     not_over_overlay: Option<String>,
+    not_in_container: Option<String>,
 }
 
 /// One call of a tool.
@@ -51,6 +52,8 @@ struct CallFile {
     reason: String,
     /// Why an overlay cannot do what a directory does.
     not_over_overlay: Option<String>,
+    /// What a container has that a directory has not.
+    not_in_container: Option<String>,
     calls: Option<Vec<Call>>,
     tool: Option<String>,
     #[serde(default)]
@@ -87,6 +90,7 @@ impl Case {
             only: file.only.clone(),
             reason: file.reason.clone(),
             not_over_overlay: file.not_over_overlay.clone(),
+            not_in_container: file.not_in_container.clone(),
             calls: file.calls()?,
             name,
             folder,
@@ -98,6 +102,7 @@ impl Case {
         let (named, held) = match backend {
             // What needs a real directory has one there.
             Backend::Overlay => (Backend::Directory, self.not_over_overlay.as_ref()),
+            Backend::Container => (Backend::Directory, self.not_in_container.as_ref()),
             backend => (backend, None),
         };
         match held {

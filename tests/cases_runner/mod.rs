@@ -2,6 +2,7 @@
 
 pub mod backend;
 pub mod case;
+pub mod container;
 pub mod expect;
 pub mod layers;
 pub mod outcome;

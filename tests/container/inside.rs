@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
 
 use paddock::{Container, Workspace};
 use serde_json::json;
@@ -153,6 +154,67 @@ fn a_working_directory_that_is_a_link_is_followed_in_the_container() {
         let refused = open(cwd).unwrap_err().to_string();
         assert!(refused.contains(if cause == "itself" { "`/proc" } else { cause }), "{cwd}: {refused}");
     }
+}
+
+#[test]
+fn relative_paths_start_where_the_caller_says() {
+    let Some(running) = Running::start() else { return };
+    symlink("/srv", running.root().join("app/link")).unwrap();
+    symlink("../../../../..", running.root().join("app/up")).unwrap();
+    let container = Container::open(&running.name()).unwrap();
+    let at = |path: &str| container.with_working_directory(path);
+    for (path, real) in [("/srv", "/srv"), ("/app/link/../srv/.", "/srv"), ("/app/up/app/src", "/app/src"), ("/", "/")]
+    {
+        assert_eq!(at(path).unwrap().working_directory().to_str(), Some(real), "{path}");
+    }
+    let open = |path: &str| {
+        let builder = Workspace::builder().container(&at(path).unwrap());
+        builder.state_dir(running.bundle().join("state-of").join(path.replace('/', "_"))).build().unwrap()
+    };
+    let (served, sources) = (open("/app/link"), open("/app/src"));
+    assert_eq!(call(&served, "read_file", json!({"path": "data.txt"}))["content"], "served");
+    assert_eq!(call(&served, "read_file", json!({"path": "/srv/data.txt"}))["path"], "data.txt");
+    assert_eq!(call(&served, "read_file", json!({"path": "/app/src/main.rs"}))["path"], "/app/src/main.rs");
+    call(&sources, "write_file", json!({"path": "new.rs", "content": "x"}));
+    assert_eq!(running.exec(&["cat", "/app/src/new.rs"]), "x");
+    assert_eq!(container.working_directory().to_str(), Some("/app"), "the one it came from stays");
+    for (path, cause) in [
+        ("srv", "not an absolute path, such as `/srv`"),
+        ("", "not an absolute path"),
+        ("/srv/data.txt", "Not a directory"),
+        ("/none", "No such file"),
+        ("/proc/1", "`/proc"),
+        ("/dev", "closed to tools"),
+    ] {
+        let refused = at(path).unwrap_err().to_string();
+        assert!(refused.contains(&running.name()) && refused.contains(cause), "{path}: {refused}");
+    }
+}
+
+#[test]
+fn the_command_line_says_where_relative_paths_start() {
+    let Some(running) = Running::start() else { return };
+    fs::write(running.root().join("srv/.paddock.yaml"), "read_only: true\n").unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_paddock"));
+        command.arg("call").args(arguments).env_remove("PADDOCK_POLICY");
+        command.env("XDG_CONFIG_HOME", running.bundle()).env("PADDOCK_STATE_DIR", running.bundle().join("state"));
+        command.output().unwrap()
+    };
+    let container = running.name();
+    let read = ["read_file", r#"{"path": "data.txt"}"#];
+    let output = run(&[&["--container", &container, "--workdir", "/srv"], &read[..]].concat());
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    assert_eq!(said["result"]["content"], "served");
+    let write = ["write_file", r#"{"path": "a", "content": "x"}"#];
+    let output = run(&[&["--container", &container, "--workdir", "/srv"], &write[..]].concat());
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    assert_eq!(said["error"]["code"], "read-only", "by the file in that directory");
+    let output = run(&[&["--container", &container, "--workdir", "/srv/data.txt"], &read[..]].concat());
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("Not a directory"), "{output:?}");
+    let output = run(&[&["--workdir", "/srv"], &read[..]].concat());
+    assert_eq!(output.status.code(), Some(2), "it is of a container alone: {output:?}");
 }
 
 #[test]

@@ -133,7 +133,8 @@ impl Drop for Running {
     }
 }
 
-fn missing() -> Option<&'static str> {
+/// What this machine lacks to run one.
+pub(super) fn missing() -> Option<&'static str> {
     let has = |program: &str| Command::new(program).arg("--help").stdout(Stdio::null()).status().is_ok();
     match () {
         () if !rustix::process::geteuid().is_root() => Some("this user is not root"),

@@ -4,7 +4,8 @@
 //!
 //! Names are single components: no `/`, not empty, not `.` or `..`. Whoever has
 //! a path resolves it first ([`resolve`]); nothing above this module hands a
-//! path to a backend.
+//! path to a backend. What else a backend has to promise, and how it is wired in
+//! and tested, is in `guest/BACKENDS.md`.
 
 use std::any::Any;
 use std::rc::Rc;

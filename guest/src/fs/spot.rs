@@ -96,6 +96,15 @@ impl Site {
         fs.sync_file(&file)
     }
 
+    /// Copies this file's bytes to `to`, durably, all or none; what is there goes.
+    pub fn copy(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
+        let source = fs.open_file(&self.dir, &self.name, Open::Read)?;
+        to.discard(fs)?;
+        let target = fs.open_file(&to.dir, &to.name, Open::CreateNew)?;
+        let copied = copy_bytes(fs, &source, &target).and_then(|_| fs.sync_file(&target));
+        copied.inspect_err(|_| drop(to.discard(fs)))
+    }
+
     /// Makes this file's bytes those of `from`, in place and durably.
     pub fn overwrite(&self, fs: &dyn Filesystem, from: &Self) -> FsResult<()> {
         let source = fs.open_file(&from.dir, &from.name, Open::Read)?;

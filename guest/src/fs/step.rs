@@ -98,8 +98,9 @@ impl Work<'_> {
     /// Puts the temporary file in the target's place, and keeps the old one as backup.
     fn replace(&self, fs: &dyn Filesystem, temporary: &Site) -> FsResult<()> {
         match self.target.link(fs, &self.backup) {
-            // A file system without hard links keeps no backup: a failing sync cannot be taken back there.
-            Ok(()) | Err(Fault::Exists | Fault::Unsupported | Fault::Access) => {}
+            Ok(()) | Err(Fault::Exists) => {}
+            // A file system without hard links gets a copy: a later step that fails takes this one back.
+            Err(Fault::Unsupported | Fault::Access) => self.target.copy(fs, &self.backup)?,
             Err(fault) => return Err(fault),
         }
         match temporary.rename(fs, &self.target) {
@@ -118,6 +119,8 @@ impl Work<'_> {
             None if self.is_linked(fs)? => self.target.discard(fs),
             None => Ok(()),
             Some(old) if self.step.in_place => self.target.restore(fs, old),
+            // Not replaced yet, and the backup may be half a copy.
+            Some(_) if self.target.digest(fs)? == self.step.old => Ok(()),
             Some(_) => match self.backup.rename(fs, &self.target) {
                 Err(Fault::NotFound) => Ok(()),
                 other => other,

@@ -23,6 +23,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME", conflicts_with_all = ["root", "memory"])]
     container: Option<String>,
 
+    /// The directory in the container at which relative paths start, by its absolute path there [default: the container's own]
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "PATH", requires = "container")]
+    workdir: Option<String>,
+
     #[command(flatten)]
     pub(crate) memory: Memory,
 
@@ -143,8 +148,8 @@ impl Options {
     /// The policy's levels, the options last.
     pub(crate) fn levels(&self) -> Result<Levels, Error> {
         #[cfg(target_os = "linux")]
-        if let Some(name) = &self.container {
-            return self.on(Levels::load_in(&Container::open(name)?)?);
+        if let Some(container) = self.container()? {
+            return self.on(Levels::load_in(&container)?);
         }
         if self.memory.is_set() {
             return self.on(Levels::load_own()?);
@@ -164,8 +169,7 @@ impl Options {
     /// The directories, or the container, and their policy.
     fn place(&self) -> Result<Builder, Error> {
         #[cfg(target_os = "linux")]
-        if let Some(name) = &self.container {
-            let container = Container::open(name)?;
+        if let Some(container) = self.container()? {
             return Workspace::builder().container(&container).policy_levels(&self.on(Levels::load_in(&container)?)?);
         }
         let mut builder = Workspace::builder();
@@ -179,5 +183,15 @@ impl Options {
             };
         }
         builder.policy_levels(&self.levels()?)
+    }
+    /// The container, where one takes the place of the directories.
+    #[cfg(target_os = "linux")]
+    fn container(&self) -> Result<Option<Container>, Error> {
+        let Some(name) = &self.container else { return Ok(None) };
+        let container = Container::open(name)?;
+        match &self.workdir {
+            Some(path) => container.with_working_directory(path).map(Some),
+            None => Ok(Some(container)),
+        }
     }
 }

@@ -16,8 +16,9 @@ const MAX_LINKS: usize = 40;
 /// Opens the directory `path` below `root`, with its path from there without links.
 ///
 /// Name by name, so that no link is followed by the system: one in a container can say anything.
-pub(super) fn open(root: &OwnedFd, path: &str) -> Result<(OwnedFd, PathBuf), String> {
+pub(super) fn open(root: impl AsFd, path: &str) -> Result<(OwnedFd, PathBuf), String> {
     let fail = |cause: Errno| format!("its working directory `{path}`: {}", io::Error::from(cause));
+    let root = root.as_fd();
     let mut ahead: VecDeque<OsString> = names(Path::new(path)).collect();
     let mut passed: Vec<(OsString, OwnedFd)> = Vec::new();
     let mut links = 0;
@@ -26,7 +27,7 @@ pub(super) fn open(root: &OwnedFd, path: &str) -> Result<(OwnedFd, PathBuf), Str
             passed.pop();
             continue;
         }
-        let above = passed.last().map_or(root, |(_, directory)| directory);
+        let above = passed.last().map_or(root, |(_, directory)| directory.as_fd());
         match step(above, &name).map_err(fail)? {
             Step::Directory(directory) => passed.push((name, directory)),
             Step::Link(_) if links == MAX_LINKS => return Err(fail(Errno::LOOP)),
@@ -42,7 +43,7 @@ pub(super) fn open(root: &OwnedFd, path: &str) -> Result<(OwnedFd, PathBuf), Str
     let full = passed.iter().fold(PathBuf::from("/"), |full, (name, _)| full.join(name));
     match passed.pop() {
         Some((_, directory)) => Ok((directory, full)),
-        None => Ok((root.try_clone().map_err(|cause| cause.to_string())?, full)),
+        None => Ok((root.try_clone_to_owned().map_err(|cause| cause.to_string())?, full)),
     }
 }
 

@@ -3,6 +3,7 @@
 //! A process id says little, since ids are used again. So the process itself is held, by a descriptor that was
 //! taken before the engine was asked a second time: as long as it lives, the id is its own.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -38,16 +39,18 @@ mod program;
 /// # Ok::<(), paddock::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Container(Arc<Inner>);
-
-#[derive(Debug)]
-struct Inner {
-    found: Found,
-    process: Process,
-    root: Arc<File>,
+pub struct Container {
+    held: Arc<Held>,
     working_directory: Arc<File>,
     /// Its path in the container, without links.
     path: PathBuf,
+}
+
+#[derive(Debug)]
+struct Held {
+    found: Found,
+    process: Process,
+    root: Arc<File>,
 }
 
 impl Container {
@@ -67,36 +70,50 @@ impl Container {
         if engine::look(found.engine, &found.name)? != found {
             return Err("it was stopped or replaced meanwhile; try again".to_owned());
         }
-        let root = process.root()?;
-        let (working_directory, path) = inside::open(&root, &found.working_directory)?;
-        for directory in [&root, &working_directory] {
-            kernel::check(directory).map_err(|cause| format!("its directory `{}`: {cause}", path.display()))?;
+        let root = Arc::new(process.root()?.into());
+        let held = Held { found, process, root };
+        let (working_directory, path) = held.open_directory(&held.found.working_directory)?;
+        Ok(Self { held: Arc::new(held), working_directory, path })
+    }
+
+    /// The same container with relative paths starting at the directory `path` in it, an absolute path, as
+    /// `podman exec --workdir` has it. Links in it are those of the container.
+    ///
+    /// Fails with [`Error::Container`] where that is not a directory there, or is closed to tools.
+    pub fn with_working_directory(&self, path: &str) -> Result<Self, Error> {
+        self.at(path).map_err(|cause| Error::Container { name: self.name(), cause })
+    }
+
+    fn at(&self, path: &str) -> Result<Self, String> {
+        if !path.starts_with('/') {
+            return Err(format!("its working directory `{path}`: not an absolute path, such as `/{path}`"));
         }
-        if CLOSED_IN_CONTAINER.iter().any(|closed| path.starts_with(closed)) || path == Path::new(STATE) {
-            return Err(format!("its working directory `{}` is closed to tools", path.display()));
-        }
-        let (root, working_directory) = (Arc::new(root.into()), Arc::new(working_directory.into()));
-        Ok(Self(Arc::new(Inner { found, process, root, working_directory, path })))
+        let (working_directory, path) = self.held.open_directory(path)?;
+        Ok(Self { held: Arc::clone(&self.held), working_directory, path })
     }
 
     /// The engine and the name in it, as `podman:web`.
     pub fn name(&self) -> String {
-        self.0.found.to_string()
+        self.held.found.to_string()
     }
 
     /// The directory in the container at which relative paths start, links resolved.
     pub fn working_directory(&self) -> &Path {
-        &self.0.path
+        &self.path
     }
 
     /// A path on this machine at which the working directory is, as long as this value lives.
     pub(crate) fn way_in(&self) -> PathBuf {
-        mount::way_to(&self.0.working_directory)
+        mount::way_to(&self.working_directory)
     }
 
-    /// What no other container has, this one's name used again included.
+    /// What no other working directory has, nor any other container, this one's name used again included.
     pub(crate) fn identity(&self) -> PathBuf {
-        PathBuf::from(format!("container:{}:{}", self.0.found.engine, self.0.found.identity))
+        let Found { engine, identity, .. } = &self.held.found;
+        // What is kept of a workspace names files from its working directory.
+        let mut name = OsString::from(format!("container:{engine}:{identity}:"));
+        name.push(&self.path);
+        name.into()
     }
 
     /// What a guest gets: the working directory as the workspace, and the whole container behind absolute paths,
@@ -109,7 +126,7 @@ impl Container {
         if policy.mode == policy::Mode::Unrestricted {
             return refuse("`mode: unrestricted` is of this machine's files; `--set mode=restricted`");
         }
-        let Some(path) = self.0.path.to_str() else { return refuse("the path of its working directory is not UTF-8") };
+        let Some(path) = self.path.to_str() else { return refuse("the path of its working directory is not UTF-8") };
         let access = if policy.read_only { Access::ReadOnly } else { Access::ReadWrite };
         let mount = |path: &str, opened: &Arc<File>| Mount {
             host: path.into(),
@@ -117,13 +134,13 @@ impl Container {
             access,
             opened: Some(Arc::clone(opened)),
         };
-        let whole = (path != ROOT).then(|| mount(ROOT, &self.0.root));
-        Ok([mount(path, &self.0.working_directory)].into_iter().chain(whole).collect())
+        let whole = (path != ROOT).then(|| mount(ROOT, &self.held.root));
+        Ok([mount(path, &self.working_directory)].into_iter().chain(whole).collect())
     }
 
     /// Fails where the process is gone through which the root was opened.
     pub(crate) fn check(&self) -> Result<(), ToolError> {
-        if self.0.process.lives() {
+        if self.held.process.lives() {
             return Ok(());
         }
         Err(ToolError::new(
@@ -135,6 +152,19 @@ impl Container {
 }
 
 const ROOT: &str = "/";
+
+impl Held {
+    /// Opens a directory for calls to work in, with its path without links.
+    fn open_directory(&self, path: &str) -> Result<(Arc<File>, PathBuf), String> {
+        let (directory, path) = inside::open(&self.root, path)?;
+        let checked = kernel::check(&*self.root).and_then(|()| kernel::check(&directory));
+        checked.map_err(|cause| format!("its directory `{}`: {cause}", path.display()))?;
+        if CLOSED_IN_CONTAINER.iter().any(|closed| path.starts_with(closed)) || path == Path::new(STATE) {
+            return Err(format!("its working directory `{}` is closed to tools", path.display()));
+        }
+        Ok((Arc::new(directory.into()), path))
+    }
+}
 
 /// A process, held so that no other can be taken for it.
 #[derive(Debug)]
