@@ -419,3 +419,198 @@ fn an_older_client_s_roots_are_the_workspace_in_the_dialect_of_the_reference_ser
     }
     client.close();
 }
+
+fn read_resource(client: &mut Client, id: u64, uri: &str) -> Value {
+    client.request(id, "resources/read", json!({"uri": uri}))
+}
+
+fn resources(mut client: Client) {
+    let root = client.workspace.path().to_owned();
+    fs::create_dir(root.join("sub dir")).unwrap();
+    fs::write(root.join("a.txt"), "one\r\ntwo").unwrap();
+    fs::write(root.join("sub dir/ä.bin"), b"\xff\0").unwrap();
+    fs::write(root.join("large.txt"), "0123456789abcde\n".repeat(10_000)).unwrap();
+    fs::write(root.join("huge.txt"), "x".repeat(1024 * 1024 + 1)).unwrap();
+    fs::write(root.join(".agentignore"), "secret.txt\n").unwrap();
+    fs::write(root.join("secret.txt"), "hush").unwrap();
+
+    let listed = client.request(2, "resources/list", json!({}));
+    let uris: Vec<_> = listed["result"]["resources"].as_array().unwrap().iter().map(|one| one["uri"].clone()).collect();
+    assert_eq!(uris, ["file:///a.txt", "file:///huge.txt", "file:///large.txt"], "{listed}");
+    assert_eq!(
+        (&listed["result"]["resources"][0]["name"], &listed["result"]["resources"][0]["size"]),
+        (&json!("a.txt"), &json!(8))
+    );
+    let templates = client.request(3, "resources/templates/list", json!({}));
+    assert_eq!(templates["result"]["resourceTemplates"][0]["uriTemplate"], "file:///{path}", "{templates}");
+
+    let read = read_resource(&mut client, 4, "file:///a.txt");
+    let text = json!([{"uri": "file:///a.txt", "mimeType": "text/plain", "text": "one\r\ntwo"}]);
+    assert_eq!(read["result"]["contents"], text, "{read}");
+    let absolute = format!("file://{}/a.txt", root.display());
+    assert_eq!(read_resource(&mut client, 5, &absolute)["result"]["contents"][0]["text"], "one\r\ntwo");
+    let blob = read_resource(&mut client, 6, "file:///sub%20dir/%C3%A4.bin");
+    assert_eq!(blob["result"]["contents"][0]["blob"], "/wA=", "{blob}");
+    let large = read_resource(&mut client, 7, "file:///large.txt");
+    assert_eq!(large["result"]["contents"][0]["text"], "0123456789abcde\n".repeat(10_000));
+
+    let missing = if client.stateless { -32602 } else { -32002 };
+    for (id, (uri, code, says)) in (8..).zip([
+        ("file:///b.txt", missing, "no such file"),
+        ("file:///secret.txt", -32602, ".agentignore"),
+        ("file:///..%2F..%2Fetc%2Fpasswd", -32602, "leads out"),
+        ("file:///etc/passwd", missing, "no such file"),
+        ("file:///sub%20dir", -32602, "directory"),
+        ("file:///huge.txt", -32602, "read_file"),
+        ("https://a/b", -32602, "names no resource"),
+    ]) {
+        let refused = read_resource(&mut client, id, uri);
+        assert_eq!(refused["error"]["code"], code, "{refused}");
+        assert!(refused["error"]["message"].as_str().unwrap().contains(says), "{refused}");
+        assert!(!refused.to_string().contains("hush"));
+    }
+    client.close();
+}
+
+#[test]
+fn files_are_resources_to_an_older_client() {
+    resources(Client::legacy("2025-06-18"));
+}
+
+#[test]
+fn files_are_resources_to_a_stateless_client() {
+    resources(Client::start(true));
+}
+
+/// How long nothing may be said for it to count as silence: two looks and more.
+const SILENCE: Duration = Duration::from_secs(4);
+
+impl Client {
+    /// The URI of what the server says was updated, and the subscription that it is told to.
+    fn updated(&self) -> (String, Value) {
+        let note = self.next();
+        assert_eq!(note["method"], "notifications/resources/updated", "{note}");
+        let subscription = note["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].clone();
+        (note["params"]["uri"].as_str().unwrap().to_owned(), subscription)
+    }
+
+    fn is_silent(&self) -> bool {
+        self.messages.recv_timeout(SILENCE).is_err()
+    }
+}
+
+#[test]
+fn a_subscriber_is_told_of_what_others_change() {
+    let mut client = Client::legacy("2025-06-18");
+    let root = client.workspace.path().to_owned();
+    fs::create_dir_all(root.join("dir/deep")).unwrap();
+    fs::write(root.join("a.txt"), "one").unwrap();
+    fs::write(root.join("dir/deep/b.txt"), "one").unwrap();
+    for (id, uri) in [(2, "file:///a.txt"), (3, "file:///dir"), (4, "file:///a.txt")] {
+        assert_eq!(client.request(id, "resources/subscribe", json!({"uri": uri}))["result"], json!({}));
+    }
+    assert!(client.is_silent());
+    // The same size, and a directory's file far below.
+    fs::write(root.join("a.txt"), "two").unwrap();
+    assert_eq!(client.updated().0, "file:///a.txt");
+    fs::write(root.join("dir/deep/b.txt"), "two").unwrap();
+    assert_eq!(client.updated().0, "file:///dir");
+    // The same content at another time is no change of a file.
+    fs::write(root.join("a.txt"), "two").unwrap();
+    assert!(client.is_silent());
+    // The client's own call, and a file that goes and comes back.
+    client.call(5, "write_file", json!({"path": "a.txt", "content": "three"}));
+    assert_eq!(client.updated().0, "file:///a.txt");
+    fs::remove_file(root.join("a.txt")).unwrap();
+    assert_eq!(client.updated().0, "file:///a.txt");
+    fs::write(root.join("a.txt"), "three").unwrap();
+    assert_eq!(client.updated().0, "file:///a.txt");
+
+    assert_eq!(client.request(6, "resources/unsubscribe", json!({"uri": "file:///a.txt"}))["result"], json!({}));
+    fs::write(root.join("a.txt"), "four").unwrap();
+    assert!(client.is_silent());
+    // The other subscription goes on, until it ends too.
+    fs::write(root.join("dir/c.txt"), "").unwrap();
+    assert_eq!(client.updated().0, "file:///dir");
+    client.request(7, "resources/unsubscribe", json!({"uri": "file:///dir"}));
+    fs::write(root.join("dir/d.txt"), "").unwrap();
+    assert!(client.is_silent());
+    client.request(8, "resources/subscribe", json!({"uri": "file:///dir"}));
+    fs::write(root.join("dir/e.txt"), "").unwrap();
+    assert_eq!(client.updated().0, "file:///dir");
+    client.close();
+}
+
+#[test]
+fn what_cannot_be_subscribed_to_is_refused() {
+    let mut client = Client::legacy("2025-11-25");
+    let root = client.workspace.path().to_owned();
+    fs::write(root.join(".agentignore"), "secret.txt\n").unwrap();
+    fs::write(root.join("secret.txt"), "hush").unwrap();
+    for (id, (uri, code)) in
+        (2..).zip([("file:///none", -32002), ("file:///secret.txt", -32602), ("file:///..%2Fx", -32602), ("a", -32602)])
+    {
+        let refused = client.request(id, "resources/subscribe", json!({"uri": uri}));
+        assert_eq!(refused["error"]["code"], code, "{refused}");
+    }
+    for number in 0..=100 {
+        fs::write(root.join(number.to_string()), "").unwrap();
+    }
+    let mut subscribe =
+        |id: u64| client.request(id, "resources/subscribe", json!({"uri": format!("file:///{}", id - 100)}));
+    for id in 100..200 {
+        assert_eq!(subscribe(id)["result"], json!({}));
+    }
+    let over = subscribe(200);
+    assert!(over["error"]["message"].as_str().unwrap().contains("100 subscriptions"), "{over}");
+    client.request(201, "resources/unsubscribe", json!({"uri": "file:///7"}));
+    assert_eq!(client.request(202, "resources/subscribe", json!({"uri": "file:///100"}))["result"], json!({}));
+    fs::write(root.join("100"), "new").unwrap();
+    assert_eq!(client.updated().0, "file:///100");
+    client.close();
+}
+
+#[test]
+fn a_stateless_client_listens_for_changes() {
+    let mut client = Client::start(true);
+    let root = client.workspace.path().to_owned();
+    fs::write(root.join("a.txt"), "one").unwrap();
+    let refused = client.request(2, "resources/subscribe", json!({"uri": "file:///a.txt"}));
+    assert_eq!(refused["error"]["code"], -32601, "{refused}");
+    let uris = json!(["file:///a.txt", "file:///later.txt", "https://a/b"]);
+    client.ask(3, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": uris}}));
+    let accepted = client.next();
+    assert_eq!(accepted["method"], "notifications/subscriptions/acknowledged", "{accepted}");
+    let asked = &accepted["params"]["notifications"]["resourceSubscriptions"];
+    assert_eq!(*asked, json!(["file:///a.txt", "file:///later.txt"]), "{accepted}");
+    assert!(client.is_silent());
+    fs::write(root.join("a.txt"), "two").unwrap();
+    assert_eq!(client.updated(), ("file:///a.txt".to_owned(), json!(3)));
+    fs::write(root.join("later.txt"), "").unwrap();
+    assert_eq!(client.updated(), ("file:///later.txt".to_owned(), json!(3)));
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 3}}));
+    fs::write(root.join("a.txt"), "three").unwrap();
+    assert!(client.is_silent());
+    client.close();
+}
+
+#[test]
+fn the_end_of_a_session_ends_its_subscriptions() {
+    for stateless in [false, true] {
+        let mut client = Client::start(stateless);
+        fs::write(client.workspace.path().join("a.txt"), "one").unwrap();
+        if stateless {
+            let listen = json!({"notifications": {"resourceSubscriptions": ["file:///a.txt"]}});
+            client.ask(2, "subscriptions/listen", listen);
+            client.next();
+        } else {
+            client.initialize("2025-11-25");
+            client.request(2, "resources/subscribe", json!({"uri": "file:///a.txt"}));
+        }
+        drop(client.stdin.take());
+        let asked = Instant::now();
+        assert!(client.child.wait().unwrap().success());
+        // The protocol's library waits 5 s for requests under way, of which `subscriptions/listen` is one.
+        assert!(asked.elapsed() < Duration::from_secs(8), "{:?}", asked.elapsed());
+    }
+}

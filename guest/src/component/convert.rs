@@ -120,9 +120,7 @@ record!(files::PackArgs => request::Pack { sources, destination, overwrite });
 record!(response::Pack => files::PackResult { path, entries, files, bytes, size, etag, backup, notes });
 record!(files::UnpackArgs => request::Unpack { source, destination, overwrite });
 record!(response::Unpack => files::UnpackResult { destination, entries, files, bytes, backup, notes });
-record!(files::StatArgs => request::Stat {
-    path, checksum; ..request::Stat { path: String::new(), checksum: false, brief: false }
-});
+record!(files::StatArgs => request::Stat { path, checksum, brief });
 record!(response::Stat => files::StatResult {
     path, kind, size, modified, accessed, changed, hard_links, lines, encoding, mime, link_target, etag, sha256,
 });

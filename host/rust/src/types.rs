@@ -149,7 +149,7 @@ impl UnpackArgs {
 impl StatArgs {
     /// A path, without its checksum.
     pub fn new(path: impl Into<String>) -> Self {
-        Self { path: path.into(), checksum: false }
+        Self { path: path.into(), checksum: false, brief: false }
     }
 }
 

@@ -13,9 +13,11 @@ use crate::cli::workspace;
 mod asking;
 mod convert;
 mod log;
+mod resources;
 mod roots;
 mod server;
 mod splice;
+mod subscriptions;
 
 /// How long a call may go on after the client has gone.
 const GRACE: Duration = Duration::from_secs(1);

@@ -1,22 +1,26 @@
 //! The server: a tool call is a call of the workspace on a thread of its own.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use paddock::{Approver, CallOptions, Outcome, Progress};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, ProgressToken, ServerCapabilities, ServerConfig, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, Peer, RequestContext};
+use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
 
 use super::asking::Questions;
 use super::convert;
 use super::log::Log;
+use super::resources;
 use super::roots::Place;
 use super::splice::Marks;
+use super::subscriptions::Subscriptions;
 
 /// What a model is told of tools in any dialect, and of those in ours.
 const ANY_DIALECT: &str = "\
@@ -39,18 +43,20 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const INTERVAL: Duration = Duration::from_millis(250);
 
 pub(super) struct Server {
-    place: Place,
+    place: Arc<Place>,
     dialect: String,
     marks: Marks,
     log: Log,
     tools: OnceLock<Vec<Tool>>,
     questions: Questions,
+    subscriptions: Subscriptions,
 }
 
 impl Server {
     pub(super) fn new(place: Place, dialect: String, marks: Marks, log: Log) -> Self {
-        let (tools, questions) = (OnceLock::new(), Questions::default());
-        Self { place, dialect, marks, log, tools, questions }
+        let (tools, questions, place) = (OnceLock::new(), Questions::default(), Arc::new(place));
+        let subscriptions = Subscriptions::new(place.clone(), dialect.clone());
+        Self { place, dialect, marks, log, tools, questions, subscriptions }
     }
 
     /// The tools, asked for once: compiling the component takes a while where no cache has it.
@@ -73,7 +79,12 @@ fn describe(dialect: &str) -> Result<Vec<Tool>, String> {
 
 #[expect(deprecated, reason = "see `super::log`")]
 fn capabilities() -> ServerCapabilities {
-    ServerCapabilities::builder().enable_tools().enable_logging().build()
+    ServerCapabilities::builder()
+        .enable_tools()
+        .enable_resources()
+        .enable_resources_subscribe()
+        .enable_logging()
+        .build()
 }
 
 impl ServerHandler for Server {
@@ -101,6 +112,60 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         self.log.set(request.level, &context)
+    }
+
+    async fn list_resources(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let workspace = self.place.workspace(&self.dialect, &context).await;
+        resources::list(&workspace, page.and_then(|page| page.cursor)).await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(resources::templates())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let workspace = self.place.workspace(&self.dialect, &context).await;
+        tokio::select! {
+            read = resources::read(&workspace, &request.uri) => read.map(ReadResourceResponse::Complete),
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was cancelled", None)),
+        }
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.add(request.uri, &context).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.remove(&request.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(Subscriptions::accepted(requested))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.subscriptions.listen(&context).await
     }
 
     async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {

@@ -1,0 +1,200 @@
+//! Files of the workspace as resources: those at its top in a list, any other by its URI, `file:///` and its path
+//! as the tools know it. All is done by calls of tools, so a resource is what a tool may show.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use paddock::types::{ErrorCode, ToolError};
+use paddock::{CallOptions, Workspace};
+use percent_encoding::percent_decode_str;
+use rmcp::ErrorData;
+use rmcp::model::{
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
+};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use url::Url;
+
+const TEMPLATE: &str = "file:///{path}";
+/// Entries of the workspace's top that a page of the list is made of.
+const PAGE: u32 = 200;
+/// Bytes of the largest file that is read as a resource: it cannot be read in part, as by `read_file`.
+const MAX_BYTES: usize = 1024 * 1024;
+/// Times that a file is read which changes while it is.
+const ATTEMPTS: usize = 3;
+
+/// The files at the top of the workspace that `list_dir` shows, without those in directories.
+pub(super) async fn list(workspace: &Workspace, cursor: Option<String>) -> Result<ListResourcesResult, ErrorData> {
+    #[derive(Deserialize)]
+    struct Listed {
+        entries: Vec<Entry>,
+        next_cursor: Option<String>,
+    }
+    #[derive(Deserialize)]
+    struct Entry {
+        path: String,
+        kind: String,
+        size: Option<u64>,
+    }
+    let arguments = json!({"path": ".", "limit": PAGE, "cursor": cursor});
+    let listed: Listed = call(workspace, "list_dir", &arguments).await.map_err(|error| failure(&error, None))?;
+    let files = listed.entries.into_iter().filter(|entry| entry.kind == "file");
+    let resource = |entry: Entry| {
+        let resource = Resource::new(uri(&entry.path)?, entry.path);
+        Some(entry.size.map_or(resource.clone(), |size| resource.with_size(size)))
+    };
+    let mut result = ListResourcesResult::with_all_items(files.filter_map(resource).collect());
+    result.next_cursor = listed.next_cursor;
+    Ok(result)
+}
+
+pub(super) fn templates() -> ListResourceTemplatesResult {
+    let file = ResourceTemplate::new(TEMPLATE, "file")
+        .with_title("File of the workspace")
+        .with_description("A file by its path in the workspace. One can subscribe to a directory too.");
+    ListResourceTemplatesResult::with_all_items(vec![file])
+}
+
+/// A whole file: as text where it is UTF-8.
+pub(super) async fn read(workspace: &Workspace, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let [path, absolute] = paths(uri)?;
+    let mut read = whole(workspace, &path).await;
+    if read.as_ref().is_err_and(is_missing)
+        && let Ok(elsewhere) = whole(workspace, &absolute).await
+    {
+        read = Ok(elsewhere);
+    }
+    let (bytes, mime) = read.map_err(|error| failure(&error, Some(uri)))?;
+    let contents = match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => ResourceContents::text(text, uri),
+        Ok(text) => ResourceContents::blob(STANDARD.encode(text), uri),
+        Err(other) => ResourceContents::blob(STANDARD.encode(other.as_bytes()), uri),
+    };
+    Ok(ReadResourceResult::new(vec![contents.with_mime_type(mime)]))
+}
+
+/// What a URI names as tools know it: below the workspace, and as an absolute path, which has to be in a root.
+pub(super) fn paths(uri: &str) -> Result<[String; 2], ErrorData> {
+    let wrong = |cause: &str| {
+        let message = format!("`{uri}` names no resource: {cause}; use `{TEMPLATE}` with a path in the workspace");
+        ErrorData::invalid_params(message, Some(json!({"uri": uri})))
+    };
+    let url = Url::parse(uri).map_err(|cause| wrong(&cause.to_string()))?;
+    if url.scheme() != "file" || url.host().is_some() {
+        return Err(wrong("it is no `file:///` URI"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(wrong("`?` and `#` have to be written as `%3F` and `%23`"));
+    }
+    let path = percent_decode_str(url.path()).decode_utf8().map_err(|_| wrong("its path is not UTF-8"))?;
+    match path.trim_start_matches('/') {
+        "" => Ok([".".to_owned(), "/".to_owned()]),
+        below => Ok([below.to_owned(), format!("/{below}")]),
+    }
+}
+
+pub(super) fn is_missing(error: &ToolError) -> bool {
+    error.code == ErrorCode::NotFound
+}
+
+/// A tool's error as the protocol has it.
+pub(super) fn failure(error: &ToolError, uri: Option<&str>) -> ErrorData {
+    let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    let (message, data) = (format!("{}{hint}", error.message), json!({"uri": uri, "code": error.code.name()}));
+    match error.code {
+        ErrorCode::NotFound => ErrorData::resource_not_found(message, Some(data)),
+        ErrorCode::Io | ErrorCode::BackendGone | ErrorCode::LimitExceeded | ErrorCode::Cancelled => {
+            ErrorData::internal_error(message, Some(data))
+        }
+        _ => ErrorData::invalid_params(message, Some(data)),
+    }
+}
+
+/// The URI of a path that a tool showed.
+fn uri(path: &str) -> Option<String> {
+    let mut url = Url::parse("file:///").ok()?;
+    url.path_segments_mut().ok()?.clear().extend(path.split('/'));
+    Some(url.into())
+}
+
+/// The bytes of a file as they were at one time, and its media type.
+async fn whole(workspace: &Workspace, path: &str) -> Result<(Vec<u8>, String), ToolError> {
+    for _ in 0..ATTEMPTS {
+        if let Some(read) = attempt(workspace, path).await? {
+            return Ok(read);
+        }
+    }
+    Err(error(ErrorCode::ChangedSinceRead, format!("cannot read `{path}`: it changes all the time"), "try again later"))
+}
+
+/// None where it changed meanwhile.
+async fn attempt(workspace: &Workspace, path: &str) -> Result<Option<(Vec<u8>, String)>, ToolError> {
+    #[derive(Deserialize)]
+    struct Page {
+        content: String,
+        next_offset: Option<u64>,
+        size: usize,
+        modified: Option<String>,
+        etag: Option<String>,
+        mime: String,
+    }
+    let mut bytes = Vec::new();
+    let (mut offset, mut first) = (1, None);
+    loop {
+        let arguments = json!({"path": path, "mode": "base64", "offset": offset});
+        let page: Page = match call(workspace, "read_file", &arguments).await {
+            // It got shorter than it was.
+            Err(error) if first.is_some() && error.code == ErrorCode::InvalidArgument => return Ok(None),
+            other => other?,
+        };
+        if page.size > MAX_BYTES {
+            let cause = format!("cannot read `{path}` as a resource: its {} bytes are over {MAX_BYTES}", page.size);
+            return Err(error(ErrorCode::TooLarge, cause, "the tool `read_file` reads a part of it"));
+        }
+        let version = (page.etag, page.modified, page.size);
+        if *first.get_or_insert_with(|| version.clone()) != version {
+            return Ok(None);
+        }
+        let decoded = STANDARD.decode(page.content);
+        bytes.extend(decoded.map_err(|cause| error(ErrorCode::Io, cause.to_string(), "report this"))?);
+        match page.next_offset {
+            Some(next) => offset = next,
+            None => return Ok(Some((bytes, page.mime))),
+        }
+    }
+}
+
+async fn call<T: DeserializeOwned>(workspace: &Workspace, tool: &str, arguments: &Value) -> Result<T, ToolError> {
+    let outcome = workspace.call_async(tool, &arguments.to_string(), CallOptions::default()).await;
+    if let Some(error) = outcome.error {
+        return Err(error);
+    }
+    let result = serde_json::from_str(outcome.result.get());
+    result.map_err(|cause| error(ErrorCode::Io, format!("`{tool}` answers in another shape: {cause}"), "report this"))
+}
+
+fn error(code: ErrorCode, message: String, hint: &str) -> ToolError {
+    ToolError { code, message, path: None, hint: Some(hint.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_names_the_path_that_it_was_made_of() {
+        for path in ["a.txt", "src/main.rs", "with space/ä#?%.txt", "a%2Fb"] {
+            assert_eq!(paths(&uri(path).unwrap()).unwrap()[0], path);
+        }
+        assert_eq!(paths("file:///").unwrap()[0], ".");
+        assert_eq!(paths("file:///src%2Fmain.rs").unwrap(), ["src/main.rs", "/src/main.rs"]);
+        assert_eq!(paths("file:///..%2Fx").unwrap()[0], "../x");
+    }
+
+    #[test]
+    fn what_names_no_path_is_refused() {
+        for uri in ["a.txt", "https://host/a", "file://host/a", "file:///a?b", "file:///a#b", "file:///%FF"] {
+            assert!(paths(uri).is_err(), "{uri}");
+        }
+    }
+}

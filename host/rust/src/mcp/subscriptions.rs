@@ -1,0 +1,224 @@
+//! Tells a client when what it subscribed to changed, whoever changed it: by a look at each resource now and then,
+//! as long as there are subscriptions.
+//!
+//! In the revisions that start with `initialize` a client subscribes by `resources/subscribe`, in the stateless one
+//! by `subscriptions/listen`.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use paddock::types::ToolError;
+use paddock::{CancelToken, Look, Workspace};
+use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
+use rmcp::service::{Peer, RequestContext, SubscriptionContext, SubscriptionSink};
+use rmcp::{ErrorData, RoleServer};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::AbortHandle;
+
+use super::resources::{failure, is_missing, paths};
+use super::roots::Place;
+
+/// Subscriptions of a session.
+const MAX: usize = 100;
+/// How long is waited between looks, and at least how many times as long as they took.
+const INTERVAL: Duration = Duration::from_secs(1);
+const SPARING: u32 = 10;
+
+/// What the client of a session subscribed to. When this goes, so does the task that looks.
+pub(super) struct Subscriptions {
+    place: Arc<Place>,
+    dialect: String,
+    room: Arc<Semaphore>,
+    watched: Watched,
+    looking: Mutex<Option<AbortHandle>>,
+}
+
+/// Subscriptions by their URIs.
+#[derive(Clone, Default)]
+struct Watched(Arc<Mutex<BTreeMap<String, Subscription>>>);
+
+struct Subscription {
+    path: String,
+    seen: Look,
+    _room: OwnedSemaphorePermit,
+}
+
+impl Subscriptions {
+    pub(super) fn new(place: Arc<Place>, dialect: String) -> Self {
+        let (watched, looking) = (Watched::default(), Mutex::default());
+        Self { place, dialect, room: Arc::new(Semaphore::new(MAX)), watched, looking }
+    }
+
+    /// Does what `resources/subscribe` asks. There has to be something that a tool may show.
+    pub(super) async fn add(&self, uri: String, context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        if self.watched.lock().contains_key(&uri) {
+            return Ok(());
+        }
+        let subscription = self.subscription(&uri, context).await?;
+        if let Some(error) = subscription.seen.error() {
+            return Err(failure(error, Some(&uri)));
+        }
+        let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+        self.watched.lock().insert(uri, subscription);
+        if looking.is_none() {
+            let watched = self.watched.clone();
+            let (place, dialect, context) = (self.place.clone(), self.dialect.clone(), context.clone());
+            let task = async move { watched.watch(&place, &dialect, &context, &Ear::Client(&context.peer)).await };
+            *looking = Some(tokio::spawn(task).abort_handle());
+        }
+        Ok(())
+    }
+
+    /// Does what `resources/unsubscribe` asks.
+    pub(super) fn remove(&self, uri: &str) {
+        let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watched = self.watched.lock();
+        watched.remove(uri);
+        if watched.is_empty()
+            && let Some(task) = looking.take()
+        {
+            task.abort();
+        }
+    }
+
+    /// Of what `subscriptions/listen` asks, that which there can be.
+    pub(super) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
+        let uris = requested.resource_subscriptions.iter().flatten().filter(|uri| paths(uri).is_ok());
+        SubscriptionFilter::builder().resource_subscriptions(uris).build()
+    }
+
+    /// Does what `subscriptions/listen` asks, until that is cancelled. What is not there is told of once it is.
+    pub(super) async fn listen(&self, context: &SubscriptionContext) -> Result<(), ErrorData> {
+        let (watched, request) = (Watched::default(), context.request_context());
+        for uri in context.accepted().resource_subscriptions.iter().flatten() {
+            let subscription = self.subscription(uri, request).await?;
+            watched.lock().insert(uri.clone(), subscription);
+        }
+        if !watched.lock().is_empty() {
+            let ear = Ear::Listener(context.sink());
+            tokio::select! {
+                () = context.cancelled() => {}
+                () = watched.watch(&self.place, &self.dialect, request, &ear) => {}
+            }
+        } else {
+            context.cancelled().await;
+        }
+        Ok(())
+    }
+
+    /// A subscription with its first look.
+    async fn subscription(&self, uri: &str, context: &RequestContext<RoleServer>) -> Result<Subscription, ErrorData> {
+        let room = self.room.clone().try_acquire_owned().map_err(|_| {
+            let message =
+                format!("cannot subscribe to `{uri}`: there are {MAX} subscriptions already; end another first");
+            ErrorData::invalid_params(message, None)
+        })?;
+        let [path, absolute] = paths(uri)?;
+        let workspace = self.place.workspace(&self.dialect, context).await;
+        let first = looks(workspace, vec![(path, None), (absolute, None)]).await;
+        let mut chosen: Option<(String, Result<Look, ToolError>)> = None;
+        for (path, seen) in first {
+            let is_there = seen.as_ref().is_ok_and(|look| look.error().is_none());
+            let was_missing = matches!(&chosen, Some((_, Ok(look))) if look.error().is_some_and(is_missing));
+            if chosen.is_none() || (was_missing && is_there) {
+                chosen = Some((path, seen));
+            }
+        }
+        let (path, seen) = chosen.ok_or_else(|| ErrorData::internal_error("the look was lost", None))?;
+        Ok(Subscription { path, seen: seen.map_err(|error| failure(&error, Some(uri)))?, _room: room })
+    }
+}
+
+impl Drop for Subscriptions {
+    fn drop(&mut self) {
+        if let Some(task) = self.looking.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            task.abort();
+        }
+    }
+}
+
+/// Who is told.
+enum Ear<'e> {
+    Client(&'e Peer<RoleServer>),
+    Listener(&'e SubscriptionSink),
+}
+
+impl Ear<'_> {
+    /// False where nobody listens any more.
+    async fn tell(&self, uri: String) -> bool {
+        match self {
+            Self::Client(peer) => {
+                peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await.is_ok()
+            }
+            Self::Listener(sink) => sink.notify_resource_updated(uri).await.is_ok(),
+        }
+    }
+}
+
+impl Watched {
+    /// Looks again and again, and ends with the connection.
+    async fn watch(&self, place: &Place, dialect: &str, context: &RequestContext<RoleServer>, ear: &Ear<'_>) {
+        let mut pause = INTERVAL;
+        loop {
+            tokio::time::sleep(pause).await;
+            // The client may have named other roots meanwhile.
+            let workspace = place.workspace(dialect, context).await;
+            let started = Instant::now();
+            for uri in self.changed(workspace).await {
+                if !ear.tell(uri).await {
+                    return;
+                }
+            }
+            pause = INTERVAL.max(started.elapsed().saturating_mul(SPARING));
+        }
+    }
+
+    /// The URIs of what changed since the last look.
+    async fn changed(&self, workspace: Workspace) -> Vec<String> {
+        let (uris, last): (Vec<_>, Vec<_>) = {
+            let watched = self.lock();
+            let pair = |(uri, it): (&String, &Subscription)| (uri.clone(), (it.path.clone(), Some(it.seen.clone())));
+            watched.iter().map(pair).unzip()
+        };
+        let now = looks(workspace, last).await;
+        let mut watched = self.lock();
+        let mut changed = Vec::new();
+        for (uri, (_, seen)) in uris.into_iter().zip(now) {
+            // Where no look was to be had, the next one tells.
+            if let (Some(subscription), Ok(seen)) = (watched.get_mut(&uri), seen) {
+                if seen.differs(&subscription.seen) {
+                    changed.push(uri);
+                }
+                subscription.seen = seen;
+            }
+        }
+        changed
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Subscription>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A look at each path on a thread that may be blocked. It ends where nobody waits for it any more.
+async fn looks(workspace: Workspace, paths: Vec<(String, Option<Look>)>) -> Vec<(String, Result<Look, ToolError>)> {
+    let guard = CancelOnDrop(CancelToken::default());
+    let cancel = guard.0.clone();
+    let look = move || {
+        let look = |(path, before): (String, Option<Look>)| {
+            let seen = workspace.look(&path, before.as_ref(), &cancel);
+            (path, seen)
+        };
+        paths.into_iter().map(look).collect()
+    };
+    tokio::task::spawn_blocking(look).await.unwrap_or_default()
+}
+
+struct CancelOnDrop(CancelToken);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
