@@ -28,7 +28,7 @@
 //! A file of the base that is open for reading stays what it was when a change
 //! takes it above; it has to be opened again to see the change.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use crate::fs::{Dir, Fault, File, Filesystem, FsResult, Kind, Listing, Open, Preopen, Stat, Time};
@@ -74,6 +74,8 @@ pub struct OverlayFs<'f> {
     /// The host gives a temporary file the mode of a file that it refuses to replace.
     lends_modes: bool,
     work: RefCell<Option<Dir>>,
+    /// How many changes were begun.
+    changed: Cell<u64>,
 }
 
 impl<'f> OverlayFs<'f> {
@@ -96,6 +98,7 @@ impl<'f> OverlayFs<'f> {
             max_origin: policy.limits.max_file_bytes,
             lends_modes: policy.host.lends_modes,
             work: RefCell::default(),
+            changed: Cell::default(),
         };
         let upper = overlay.tree(UPPER)?;
         let gone = overlay.tree(GONE)?;
@@ -125,6 +128,11 @@ impl<'f> OverlayFs<'f> {
     /// One of the trees of the layers.
     fn tree(&self, name: &str) -> FsResult<Option<Dir>> {
         self.layers()?.map_or(Ok(None), |layers| self.open_if_there(&layers, name))
+    }
+
+    /// What listings found is not gone by any more.
+    fn begin_change(&self) {
+        self.changed.set(self.changed.get() + 1);
     }
 
     fn open_if_there(&self, dir: &Dir, name: &str) -> FsResult<Option<Dir>> {
@@ -164,6 +172,9 @@ impl Filesystem for OverlayFs<'_> {
 
     fn open_file(&self, dir: &Dir, name: &str, mode: Open) -> FsResult<File> {
         let Some(node) = node(dir) else { return self.inner.open_file(dir, name, mode) };
+        if mode != Open::Read {
+            self.begin_change();
+        }
         match mode {
             Open::Read => self.open_to_read(&node, name),
             Open::Write => {
@@ -237,6 +248,7 @@ impl Filesystem for OverlayFs<'_> {
     }
 
     fn make_dir(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        self.begin_change();
         match node(dir) {
             Some(node) => self.inner.make_dir(&self.make_room(&node, name)?, name),
             None => self.inner.make_dir(dir, name),
@@ -244,6 +256,7 @@ impl Filesystem for OverlayFs<'_> {
     }
 
     fn link(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()> {
+        self.begin_change();
         match (node(dir), node(to_dir)) {
             (Some(from), Some(into)) => self.link_merged(&from, name, &into, to),
             (None, None) => self.inner.link(dir, name, to_dir, to),
@@ -252,6 +265,7 @@ impl Filesystem for OverlayFs<'_> {
     }
 
     fn symlink(&self, dir: &Dir, name: &str, target: &str) -> FsResult<()> {
+        self.begin_change();
         match node(dir) {
             Some(node) => self.inner.symlink(&self.make_room(&node, name)?, name, target),
             None => self.inner.symlink(dir, name, target),
@@ -259,6 +273,7 @@ impl Filesystem for OverlayFs<'_> {
     }
 
     fn rename(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()> {
+        self.begin_change();
         match (node(dir), node(to_dir)) {
             (Some(from), Some(into)) => self.rename_merged(&from, name, &into, to),
             (None, None) => self.inner.rename(dir, name, to_dir, to),
@@ -267,6 +282,7 @@ impl Filesystem for OverlayFs<'_> {
     }
 
     fn unlink(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        self.begin_change();
         match node(dir) {
             Some(node) => self.unlink_merged(&node, name),
             None => self.inner.unlink(dir, name),
@@ -274,6 +290,7 @@ impl Filesystem for OverlayFs<'_> {
     }
 
     fn remove_dir(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        self.begin_change();
         match node(dir) {
             Some(node) => self.remove_merged(&node, name),
             None => self.inner.remove_dir(dir, name),
@@ -281,6 +298,7 @@ impl Filesystem for OverlayFs<'_> {
     }
 
     fn remove_tree(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        self.begin_change();
         match node(dir) {
             Some(node) => self.hide_tree(&node, name),
             None => self.inner.remove_tree(dir, name),

@@ -78,6 +78,10 @@ impl OverlayFs<'_> {
     }
 
     pub(super) fn open_to_read(&self, node: &Node, name: &str) -> FsResult<File> {
+        // A walk has listed the directory, and opens all of its files.
+        if let Some(base) = node.base().filter(|_| node.is_base_only(self.changed.get(), name)) {
+            return self.inner.open_file(&base, name, Open::Read);
+        }
         if let Some(upper) = node.upper() {
             match self.inner.open_file(&upper, name, Open::Read) {
                 Err(Fault::NotFound) => {}
@@ -104,6 +108,7 @@ impl OverlayFs<'_> {
         if !hidden.is_empty() {
             listing.entries.retain(|entry| !hidden.contains(entry.name.as_str()));
         }
+        node.set_listed(self.changed.get(), hidden.into_iter().map(str::to_owned).collect());
         listing.entries.extend(above.entries.iter().cloned());
         listing.unnamed += above.unnamed;
         listing.unreadable += above.unreadable;

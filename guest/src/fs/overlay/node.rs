@@ -2,7 +2,7 @@
 //! whoever holds it sees what becomes of it.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::rc::{Rc, Weak};
 
 use super::marks::Marks;
@@ -21,6 +21,8 @@ pub struct Node {
     marks: RefCell<Option<Marks>>,
     below: RefCell<BTreeMap<String, Weak<Node>>>,
     is_removed: Cell<bool>,
+    /// The names that are above or marked, as the last listing found them, and how many changes had been made then.
+    listed: RefCell<Option<(u64, Rc<HashSet<String>>)>>,
 }
 
 impl Node {
@@ -43,7 +45,18 @@ impl Node {
             marks: RefCell::new(marks),
             below: RefCell::default(),
             is_removed: Cell::default(),
+            listed: RefCell::default(),
         }
+    }
+
+    /// What a listing found above or marked, for as long as nothing is changed.
+    pub fn set_listed(&self, changes: u64, names: HashSet<String>) {
+        self.listed.replace(Some((changes, Rc::new(names))));
+    }
+
+    /// Whether a name is known to be in the base alone.
+    pub fn is_base_only(&self, changes: u64, name: &str) -> bool {
+        self.listed.borrow().as_ref().is_some_and(|(then, names)| *then == changes && !names.contains(name))
     }
 
     /// The directory `name` in this one, which was not open.
