@@ -31,6 +31,7 @@ use crate::policy::{Backend, Policy};
 use crate::request::Request;
 use crate::response::Response;
 use crate::touched::Touched;
+use crate::transaction;
 use crate::workspace::STATE_GUEST_PATH;
 
 struct Component;
@@ -284,12 +285,7 @@ fn with_fs<T>(dialect: &str, call: impl FnOnce(&dyn Filesystem, &Policy) -> Resu
 
 /// The overlay over the host's preopens.
 fn overlay(policy: &Policy) -> Result<OverlayFs<'static>> {
-    OverlayFs::open(&WasiFs, policy).map_err(|fault| {
-        let error = fault.at("open", "the overlay");
-        Error { code: Code::Io, path: None, ..error }.hint(
-            "the person who runs this has to see to the overlay's directory; nothing in the workspace was changed",
-        )
-    })
+    OverlayFs::open(&WasiFs, policy).map_err(|fault| transaction::failed("open", &fault))
 }
 
 fn first_growth() {

@@ -13,14 +13,13 @@ pub use commit::{Commit, CommitArgs, recover};
 pub use diff::{Diff, DiffArgs, Shown};
 pub use plan::Conflict;
 
+use paddock_policy::name::is_plain;
+
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::overlay::marks::Was;
 use crate::fs::overlay::{Difference, OverlayFs};
 use crate::fs::{Dir, Fault, Filesystem, FsResult};
 use crate::policy::Policy;
-
-/// Characters of a checkpoint's name.
-const MAX_NAME: usize = 64;
 
 /// An overlay, and what is below it.
 pub struct Transaction<'f> {
@@ -141,18 +140,17 @@ fn plain(path: &str) -> &str {
     if path == "." { "" } else { path }
 }
 
-/// Refuses what is no name for a checkpoint: a name is one of a directory everywhere, and shows as itself wherever it is
-/// printed.
+/// Refuses what is no name for a checkpoint.
 pub(crate) fn check_name(name: &str) -> Result<()> {
-    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if name.is_empty() || name.len() > MAX_NAME || name.starts_with('.') || !name.chars().all(is_allowed) {
+    if !is_plain(name) {
         return Err(Error::argument("name", format!("`{}` is no name for a checkpoint", printable(name)))
             .hint("use 1 to 64 letters, digits, `-`, `_` and `.`, no `.` first"));
     }
     Ok(())
 }
 
-fn failed(verb: &str, fault: &Fault) -> Error {
+/// The failure of a call in an overlay that cannot be read or written.
+pub(crate) fn failed(verb: &str, fault: &Fault) -> Error {
     let error = fault.at(verb, "the overlay");
     Error { code: Code::Io, path: None, ..error }
         .hint("the person who runs this has to see to the overlay's directory; nothing in the workspace was changed")

@@ -6,20 +6,21 @@
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 
 use paddock_guest::engine;
 use paddock_guest::error::Error;
 use paddock_guest::fs::memory::MemoryFs;
 use paddock_guest::fs::overlay::{OVERLAY_GUEST_PATH, OverlayFs};
-use paddock_guest::fs::{Filesystem, Kind, Open, Time};
+use paddock_guest::fs::{Filesystem, Open, Time};
 use paddock_guest::policy::{Backend, Policy};
 use paddock_guest::request::{Pack, Request, Unpack};
 use paddock_guest::zip::write::Writer;
 
 use stopping::Stopping;
+use tree::{Tree, tree_of};
 
 mod stopping;
+mod tree;
 
 struct Scenario {
     name: &'static str,
@@ -173,35 +174,11 @@ fn done() -> engine::Outcome {
     }
 }
 
-/// Every path with its kind and content, links with what they say.
-type Tree = BTreeMap<String, (Kind, Vec<u8>)>;
-
 fn tree(memory: &MemoryFs, policy: &Policy) -> Tree {
     match policy.backend {
         Backend::Overlay => tree_of(&OverlayFs::open(memory, policy).unwrap()),
         _ => tree_of(memory),
     }
-}
-
-fn tree_of(fs: &dyn Filesystem) -> Tree {
-    let top = fs.preopens().remove(0).dir;
-    let (mut tree, mut ahead) = (Tree::new(), vec![(String::new(), top)]);
-    while let Some((path, dir)) = ahead.pop() {
-        for entry in fs.list(&dir).unwrap().entries {
-            let path = format!("{path}/{}", entry.name);
-            let mut bytes = Vec::new();
-            match entry.kind {
-                Kind::Directory => ahead.push((path.clone(), fs.open_dir(&dir, &entry.name).unwrap())),
-                Kind::Link => bytes = fs.read_link(&dir, &entry.name).unwrap().into_bytes(),
-                _ => {
-                    let file = fs.open_file(&dir, &entry.name, Open::Read).unwrap();
-                    while fs.read(&file, bytes.len() as u64, 1 << 16, &mut bytes).unwrap() > 0 {}
-                }
-            }
-            tree.insert(path, (entry.kind, bytes));
-        }
-    }
-    tree
 }
 
 fn names(tree: &Tree) -> Vec<&String> {

@@ -4,43 +4,21 @@
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 
 use paddock_guest::engine;
 use paddock_guest::error::Code;
 use paddock_guest::fs::memory::MemoryFs;
 use paddock_guest::fs::overlay::{OVERLAY_GUEST_PATH, OverlayFs};
 use paddock_guest::fs::spot::Site;
-use paddock_guest::fs::{Filesystem, Kind, Open, Preopen, Time};
+use paddock_guest::fs::{Filesystem, Preopen, Time};
 use paddock_guest::policy::Policy;
 use paddock_guest::transaction::{Commit, CommitArgs, DiffArgs, Transaction};
 use serde_json::{Value, json};
 use stopping::Stopping;
+use tree::{Tree, tree_of};
 
 mod stopping;
-
-/// Every path with its kind and content, links with what they say.
-type Tree = BTreeMap<String, (Kind, Vec<u8>)>;
-
-fn tree_of(fs: &dyn Filesystem) -> Tree {
-    let (mut tree, mut ahead) = (Tree::new(), vec![(String::new(), fs.preopens().remove(0).dir)]);
-    while let Some((above, dir)) = ahead.pop() {
-        for entry in fs.list(&dir).unwrap().entries {
-            let path = format!("{above}{}", entry.name);
-            let mut bytes = Vec::new();
-            match entry.kind {
-                Kind::Directory => ahead.push((format!("{path}/"), fs.open_dir(&dir, &entry.name).unwrap())),
-                Kind::Link => bytes = fs.read_link(&dir, &entry.name).unwrap().into_bytes(),
-                _ => {
-                    let file = fs.open_file(&dir, &entry.name, Open::Read).unwrap();
-                    while fs.read(&file, bytes.len() as u64, 1 << 16, &mut bytes).unwrap() > 0 {}
-                }
-            }
-            tree.insert(path, (entry.kind, bytes));
-        }
-    }
-    tree
-}
+mod tree;
 
 fn policy() -> Policy {
     Policy::parse(r#"{"backend": "overlay", "host": {"carries_modes": true}}"#, "paddock").unwrap()

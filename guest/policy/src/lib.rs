@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 pub mod check;
 mod limits;
+pub mod name;
 mod narrow;
 
 pub use limits::Limits;

@@ -65,13 +65,10 @@ impl Content {
         Ok(Self::Stored(Stored { site, start, size, sha256: hex(&hash.finalize()), lends_mode: false }))
     }
 
-    /// All of the regular file at `site`, whose mode a new file with it gets. The host has it in a root that is read-only,
-    /// and lends modes.
-    pub fn lending(fs: &dyn Filesystem, site: Site) -> FsResult<Self> {
-        Ok(match Self::stored(fs, site, 0, u64::MAX)? {
-            Self::Stored(stored) => Self::Stored(Stored { lends_mode: true, ..stored }),
-            held => held,
-        })
+    /// All of the regular file at `site`, of which size and SHA-256 are known. With `lends_mode`, a new file with it gets its
+    /// mode: the host has the file in a root that is read-only, and lends modes.
+    pub fn known(site: Site, size: u64, sha256: String, lends_mode: bool) -> Self {
+        Self::Stored(Stored { site, start: 0, size, sha256, lends_mode })
     }
 
     /// Gives the new file at `to` the mode that comes with it. WASI has no way to ask for it but a rename, which the host

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
 use crate::fs::content::Content;
-use crate::fs::spot::{Site, Spot, each_part};
+use crate::fs::spot::{Site, Spot, each_part, open_or_make};
 use crate::fs::{Dir, Fault, File, FsResult, Kind, Open};
 use crate::workspace::{Workspace, etag_of};
 
@@ -102,13 +102,7 @@ impl<'w> Draft<'w> {
         };
         let begin = || {
             let fs = workspace.fs;
-            let dir = match fs.open_dir(state, DIRECTORY) {
-                Err(Fault::NotFound) => {
-                    fs.make_dir(state, DIRECTORY)?;
-                    fs.open_dir(state, DIRECTORY)
-                }
-                other => other,
-            }?;
+            let dir = open_or_make(fs, state, DIRECTORY)?;
             let name = format!("{UNFINISHED}{:016x}", fs.random());
             let file = fs.open_file(&dir, &name, Open::CreateNew)?;
             let record = Record { verb: verb.to_owned(), before: workspace.backup(), entries: Vec::new() };

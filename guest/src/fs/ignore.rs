@@ -12,8 +12,8 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::error::{Code, Error, Result};
 use crate::fs::barred::{Barred, Denial};
+use crate::fs::spot::read_up_to;
 use crate::fs::{Dir, DirEntry, Fault, Filesystem, FsResult, Kind, Open, protect};
-use crate::workspace::READ_SIZE;
 
 /// The rules that keep a path from every tool.
 pub const SECRETS_FILE: &str = ".agentignore";
@@ -250,12 +250,7 @@ fn read_rules(dir: &Dir, name: &str, fs: &dyn Filesystem, room: usize) -> FsResu
         Ok(_) => {}
     }
     let file = fs.open_file(dir, name, Open::Read)?;
-    let mut bytes = Vec::new();
-    while fs.read(&file, bytes.len() as u64, READ_SIZE, &mut bytes)? > 0 {
-        if bytes.len() > room {
-            return Err(Fault::TooLarge);
-        }
-    }
+    let bytes = read_up_to(fs, &file, room as u64)?;
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 

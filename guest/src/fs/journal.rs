@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
 use crate::fs::protect::protected;
-use crate::fs::spot::{Site, Spot};
+use crate::fs::spot::{Site, Spot, read_up_to};
 use crate::fs::step::Step;
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Open, tree};
 use crate::transaction;
-use crate::workspace::{READ_SIZE, Workspace, sha256};
+use crate::workspace::{Workspace, sha256};
 
 /// The state directory inside the workspace, for hosts that preopen none outside.
 const INSIDE: &str = ".paddock";
@@ -165,9 +165,7 @@ fn read(workspace: &Workspace<'_>) -> FsResult<Option<(Dir, Vec<u8>)>> {
         Err(Fault::NotFound) => return Ok(None),
         Err(fault) => return Err(fault),
     };
-    let mut text = Vec::new();
-    while workspace.fs.read(&file, text.len() as u64, READ_SIZE, &mut text)? > 0 {}
-    Ok(Some((dir, text)))
+    Ok(Some((dir, read_up_to(workspace.fs, &file, u64::MAX)?)))
 }
 
 fn parse(text: &[u8]) -> Option<Journal> {

@@ -12,6 +12,7 @@ use std::rc::Rc;
 
 pub mod archive;
 pub mod barred;
+pub mod beside;
 pub mod collect;
 pub mod commit;
 pub mod content;

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result, printable};
-use crate::fs::spot::{Site, each_part};
+use crate::fs::spot::{Site, open_or_make, read_up_to};
 use crate::fs::{Dir, Fault, FsResult, Kind, Open, Stat, Time};
 use crate::workspace::{Workspace, sha256};
 
@@ -128,13 +128,7 @@ pub fn keep(workspace: &Workspace<'_>, snapshot: &Snapshot) -> Result<String> {
 fn write(workspace: &Workspace<'_>, token: &str, json: Vec<u8>) -> FsResult<()> {
     let fs = workspace.fs;
     let state = workspace.state.as_ref().ok_or(Fault::NotFound)?;
-    let dir = match fs.open_dir(state, DIRECTORY) {
-        Err(Fault::NotFound) => {
-            fs.make_dir(state, DIRECTORY)?;
-            fs.open_dir(state, DIRECTORY)
-        }
-        other => other,
-    }?;
+    let dir = open_or_make(fs, state, DIRECTORY)?;
     let new = Site { dir: dir.clone(), name: format!("{UNFINISHED}{:016x}", fs.random()) };
     let put = new.create(fs, &json.into()).and_then(|()| new.rename(fs, &new.beside(token)));
     put.inspect_err(|_| drop(new.discard(fs)))?;
@@ -166,12 +160,10 @@ fn read(workspace: &Workspace<'_>, token: &str) -> FsResult<Option<Vec<u8>>> {
         Err(Fault::NotFound) => return Ok(None),
         other => other?,
     };
-    let mut bytes = Vec::new();
-    each_part(fs, &file, 0, MAX_BYTES + 1, |_, part| {
-        bytes.extend_from_slice(part);
-        Ok(())
-    })?;
-    Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= MAX_BYTES))
+    match read_up_to(fs, &file, MAX_BYTES) {
+        Err(Fault::TooLarge) => Ok(None),
+        other => other.map(Some),
+    }
 }
 
 /// When a token was given, in milliseconds, and its digest.

@@ -173,6 +173,28 @@ pub fn copy_bytes(fs: &dyn Filesystem, from: &File, to: &File) -> FsResult<u64> 
     each_part(fs, from, 0, u64::MAX, |offset, part| fs.write(to, offset, part))
 }
 
+/// All bytes of an open file; [`Fault::TooLarge`] where it has more than `most`.
+pub fn read_up_to(fs: &dyn Filesystem, file: &File, most: u64) -> FsResult<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while fs.read(file, bytes.len() as u64, READ_SIZE, &mut bytes)? > 0 {
+        if bytes.len() as u64 > most {
+            return Err(Fault::TooLarge);
+        }
+    }
+    Ok(bytes)
+}
+
+/// Opens the directory `name` in `dir`, made if it is not there.
+pub fn open_or_make(fs: &dyn Filesystem, dir: &Dir, name: &str) -> FsResult<Dir> {
+    match fs.open_dir(dir, name) {
+        Err(Fault::NotFound) => {
+            fs.make_dir(dir, name)?;
+            fs.open_dir(dir, name)
+        }
+        other => other,
+    }
+}
+
 /// Hands over `size` bytes of a file from `start` on, in parts and with how many came before each; how many there were.
 pub fn each_part(
     fs: &dyn Filesystem,

@@ -2,6 +2,7 @@
 //! it did at one path. The undoing is a change like any other, with a backup of its own.
 
 use crate::error::{Code, Error, Result};
+use crate::fs::beside;
 use crate::fs::commit::{Changes, FileChange, commit_all, make_missing};
 use crate::fs::content::Content;
 use crate::fs::history::{self, Action, Entry, Saved};
@@ -263,27 +264,15 @@ impl<'w> Undo<'w> {
             self.make(place)?;
         }
         for (place, target) in std::mem::take(&mut self.links) {
-            let place = self.again(&place)?;
-            self.workspace.check_change(&place, VERB)?;
-            self.workspace.check_new_tree(&place, VERB)?;
-            let blame = |fault: Fault| fault.at(VERB, &place.given);
-            let dir = make_missing(self.workspace.fs, &place, &mut Vec::new()).map_err(blame)?;
-            self.workspace.fs.symlink(&dir, &place.name, &target).map_err(blame)?;
-            self.changed(ChangeKind::Created, &place);
+            beside::link(self.workspace, VERB, &self.again(&place)?, &target)?;
         }
         let mut emptied = std::mem::take(&mut self.emptied);
         emptied.sort_by_key(|place| std::cmp::Reverse(place.path.len()));
         for place in &emptied {
             self.workspace.check_change(place, VERB)?;
-            let is_link = place.stat.is_some_and(|stat| stat.kind == Kind::Link);
-            let removed = match is_link {
-                true => self.workspace.fs.unlink(&place.dir, &place.name),
-                false => self.workspace.fs.remove_dir(&place.dir, &place.name),
-            };
-            match removed {
-                Ok(()) => self.changed(ChangeKind::Deleted, place),
+            match beside::remove(self.workspace, place) {
                 // Something else is in it, or it is gone.
-                Err(Fault::NotEmpty | Fault::NotFound) => {}
+                Ok(()) | Err(Fault::NotEmpty | Fault::NotFound) => {}
                 Err(fault) => return Err(fault.at(VERB, &place.given)),
             }
         }
@@ -294,11 +283,7 @@ impl<'w> Undo<'w> {
     fn others(&self) -> Vec<Entry> {
         let made = self.directories.iter().map(|place| Entry::of(Action::Created, &place.path, Kind::Directory));
         let linked = self.links.iter().map(|(place, _)| Entry::of(Action::Created, &place.path, Kind::Link));
-        let gone = self.emptied.iter().map(|place| {
-            let kind = place.stat.map_or(Kind::Directory, |stat| stat.kind);
-            let target = self.workspace.fs.read_link(&place.dir, &place.name).ok().filter(|_| kind == Kind::Link);
-            Entry { target, ..Entry::of(Action::Deleted, &place.path, kind) }
-        });
+        let gone = self.emptied.iter().map(|place| beside::gone(self.workspace, place));
         made.chain(linked).chain(gone).collect()
     }
 

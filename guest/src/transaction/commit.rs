@@ -11,19 +11,20 @@ use super::plan::{Act, Conflict, Make, Plan, moved};
 use super::{Transaction, failed};
 use crate::engine;
 use crate::error::{Code, Error, Result};
-use crate::fs::commit::{Changes, FileChange, commit_all, make_missing};
+use crate::fs::beside;
+use crate::fs::commit::{Changes, FileChange, commit_all};
 use crate::fs::content::Content;
 use crate::fs::history::{Action, Entry};
 use crate::fs::overlay::Difference;
 use crate::fs::overlay::marks::Was;
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
-use crate::fs::spot::Site;
+use crate::fs::spot::{Site, read_up_to};
 use crate::fs::{Dir, Fault, FsResult, Kind, Open};
 use crate::ops::restore;
 use crate::request::{Access, Restore};
-use crate::response::{Change, ChangeKind};
-use crate::workspace::{READ_SIZE, Workspace};
+use crate::response::Change;
+use crate::workspace::Workspace;
 
 const VERB: &str = "take over";
 /// The note in the state directory.
@@ -31,7 +32,7 @@ const NOTE: &str = "commit";
 const UNFINISHED: &str = "commit.new";
 /// Where the state directory has overlays.
 const OVERLAYS: &str = "overlays";
-const MAX_NOTE: usize = 16 * 1024 * 1024;
+const MAX_NOTE: u64 = 16 * 1024 * 1024;
 
 /// What to take over.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -177,11 +178,12 @@ fn batch(
     changes.others = others(base, &links, &gone);
     let notes = commit_all(base, VERB, changes)?;
     for (place, target) in &links {
-        link(base, place, target)?;
+        beside::link(base, VERB, &resolve(base, &place.given)?, target)?;
     }
     // Inner ones first.
     for place in gone.iter().rev() {
-        remove(base, place)?;
+        base.check_change(place, VERB)?;
+        beside::remove(base, place).map_err(|fault| fault.at(VERB, &place.given))?;
     }
     Ok(notes)
 }
@@ -210,35 +212,7 @@ fn file(base: &Workspace<'_>, act: &Act, place: Place, new: Option<Content>) -> 
 /// What is done beside the files, for the backup.
 fn others(base: &Workspace<'_>, links: &[(Place, String)], gone: &[Place]) -> Vec<Entry> {
     let linked = links.iter().map(|(place, _)| Entry::of(Action::Created, &place.path, Kind::Link));
-    let gone = gone.iter().map(|place| {
-        let kind = place.stat.map_or(Kind::Directory, |stat| stat.kind);
-        let target = base.fs.read_link(&place.dir, &place.name).ok().filter(|_| kind == Kind::Link);
-        Entry { target, ..Entry::of(Action::Deleted, &place.path, kind) }
-    });
-    gone.chain(linked).collect()
-}
-
-fn link(base: &Workspace<'_>, place: &Place, target: &str) -> Result<()> {
-    let place = resolve(base, &place.given)?;
-    base.check_change(&place, VERB)?;
-    base.check_new_tree(&place, VERB)?;
-    let blame = |fault: Fault| fault.at(VERB, &place.given);
-    let dir = make_missing(base.fs, &place, &mut Vec::new()).map_err(blame)?;
-    base.fs.symlink(&dir, &place.name, target).and_then(|()| base.fs.sync_dir(&dir)).map_err(blame)?;
-    base.changed(Change { kind: ChangeKind::Created, path: place.path.clone(), to: None, size: None });
-    Ok(())
-}
-
-fn remove(base: &Workspace<'_>, place: &Place) -> Result<()> {
-    base.check_change(place, VERB)?;
-    let is_directory = place.stat.is_some_and(|stat| stat.kind == Kind::Directory);
-    let removed = match is_directory {
-        true => base.fs.remove_dir(&place.dir, &place.name),
-        false => base.fs.unlink(&place.dir, &place.name),
-    };
-    removed.and_then(|()| base.fs.sync_dir(&place.dir)).map_err(|fault| fault.at(VERB, &place.given))?;
-    base.changed(Change { kind: ChangeKind::Deleted, path: place.path.clone(), to: None, size: None });
-    Ok(())
+    gone.iter().map(|place| beside::gone(base, place)).chain(linked).collect()
 }
 
 /// Undoes what was made before an error.
@@ -279,8 +253,7 @@ fn read_note(base: &Workspace<'_>) -> FsResult<Option<CommitArgs>> {
         Err(Fault::NotFound) => return Ok(None),
         other => other?,
     };
-    let mut json = Vec::new();
-    while json.len() <= MAX_NOTE && base.fs.read(&file, json.len() as u64, READ_SIZE, &mut json)? > 0 {}
+    let json = read_up_to(base.fs, &file, MAX_NOTE)?;
     serde_json::from_slice(&json).map(Some).map_err(|cause| Fault::Io(cause.to_string()))
 }
 

@@ -60,8 +60,7 @@ pub fn push(out: &mut String, path: &str, old: Option<Side<'_>>, new: Option<Sid
         (Some(was), Some(is)) if was != is => drop(writeln!(out, "old mode {was}\nnew mode {is}")),
         _ => {}
     }
-    let content = |side: Option<Side<'_>>| side.map(|side| side.content.to_vec()).unwrap_or_default();
-    let (was, is) = (content(old), content(new));
+    let [was, is] = [old, new].map(|side| side.map_or(&[][..], |side| side.content));
     if old.is_some() && new.is_some() && was == is {
         return Some((0, 0));
     }
@@ -70,8 +69,8 @@ pub fn push(out: &mut String, path: &str, old: Option<Side<'_>>, new: Option<Sid
         (Some(was), Some(is)) if was == is => drop(writeln!(out, " {is}")),
         _ => out.push('\n'),
     }
-    let (Some(was_text), Some(is_text)) = (text(&was), text(&is)) else {
-        push_binary(out, &was, &is);
+    let (Some(was_text), Some(is_text)) = (text(was), text(is)) else {
+        push_binary(out, was, is);
         return None;
     };
     let changes = line_changes(was_text, is_text);

@@ -90,12 +90,9 @@ impl Transaction<'_> {
             None => Make::Nothing,
             Some(Is::Directory) => Make::Directory,
             Some(Is::Link { target: Some(target) }) => Make::Link(target.clone()),
-            Some(Is::File { .. }) => {
-                let site = self.overlay.upper_site(difference)?;
-                Make::File(match self.policy.host.lends_modes {
-                    true => Content::lending(self.fs, site)?,
-                    false => Content::stored(self.fs, site, 0, u64::MAX)?,
-                })
+            Some(Is::File { size, sha256 }) => {
+                let (site, lends) = (self.overlay.upper_site(difference)?, self.policy.host.lends_modes);
+                Make::File(Content::known(site, *size, sha256.clone(), lends))
             }
             Some(Is::Link { target: None } | Is::Other) => return Err(Fault::Unsupported),
         };

@@ -234,7 +234,7 @@ impl Walk<'_, '_> {
 }
 
 /// Whether a file or link is what it was.
-fn is_same(was: &Was, is: Option<&Is>) -> bool {
+pub(super) fn is_same(was: &Was, is: Option<&Is>) -> bool {
     match (was, is) {
         (Was::File { sha256: Some(was), .. }, Some(Is::File { sha256, .. })) => was == sha256,
         (Was::Link { target: Some(was) }, Some(Is::Link { target: Some(target) })) => was == target,

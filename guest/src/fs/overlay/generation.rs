@@ -3,15 +3,14 @@
 //! them is prepared as the next one, and then counts by one rename.
 
 use super::OverlayFs;
-use crate::fs::spot::{Site, temporary_name};
+use crate::fs::spot::{Site, read_up_to, temporary_name};
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind, Open, tree};
-use crate::workspace::READ_SIZE;
 
 const CURRENT: &str = "current";
 const LAYERS: &str = "layers-";
 const CHECKPOINTS: &str = "checkpoints";
 /// Bytes of the largest number.
-const MAX_DIGITS: usize = 20;
+const MAX_DIGITS: u64 = 20;
 
 /// Which layers count in an overlay's directory; the first where nothing says.
 pub(super) fn current(fs: &dyn Filesystem, top: &Dir) -> FsResult<u64> {
@@ -19,8 +18,10 @@ pub(super) fn current(fs: &dyn Filesystem, top: &Dir) -> FsResult<u64> {
         Err(Fault::NotFound) => return Ok(0),
         other => other?,
     };
-    let mut digits = Vec::new();
-    while digits.len() <= MAX_DIGITS && fs.read(&file, digits.len() as u64, READ_SIZE, &mut digits)? > 0 {}
+    let digits = match read_up_to(fs, &file, MAX_DIGITS) {
+        Err(Fault::TooLarge) => Vec::new(),
+        other => other?,
+    };
     let number = std::str::from_utf8(&digits).ok().and_then(|digits| digits.parse().ok());
     number.ok_or_else(|| Fault::Io(format!("the overlay is damaged: `{CURRENT}` is no number")))
 }

@@ -10,15 +10,15 @@ use sha2::{Digest, Sha256};
 
 use super::node::Node;
 use super::{GONE, OverlayFs};
-use crate::fs::spot::{Site, digest};
+use crate::fs::spot::{Site, digest, read_up_to};
 use crate::fs::{Dir, Fault, FsResult, Kind, Open};
-use crate::workspace::{READ_SIZE, hex};
+use crate::workspace::hex;
 
 pub(super) const AT: &str = "at";
 pub(super) const IN: &str = "in";
 
 /// Bytes that a mark has at most: the target of a link is the largest part.
-const MAX_MARK: usize = 64 * 1024;
+const MAX_MARK: u64 = 64 * 1024;
 
 /// What a name of the base was when it was hidden: the JSON of its mark.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,8 +151,10 @@ impl OverlayFs<'_> {
             Fault::Link | Fault::IsDirectory | Fault::NotRegular => damaged(name),
             fault => fault,
         })?;
-        let mut body = Vec::new();
-        while body.len() <= MAX_MARK && self.inner.read(&file, body.len() as u64, READ_SIZE, &mut body)? > 0 {}
+        let body = read_up_to(self.inner, &file, MAX_MARK).map_err(|fault| match fault {
+            Fault::TooLarge => damaged(name),
+            fault => fault,
+        })?;
         serde_json::from_slice(&body).map_err(|_| damaged(name))
     }
 

@@ -1,7 +1,7 @@
 //! Where the layers have what differs, for whoever shows it, takes it over or
 //! takes it back.
 
-use super::changes::{Difference, Is};
+use super::changes::{Difference, Is, is_same};
 use super::marks::Was;
 use super::{GONE, ORIGIN, OverlayFs, UPPER, root_name};
 use crate::fs::spot::Site;
@@ -27,10 +27,9 @@ impl Difference {
     pub fn is_same(&self, now: Option<&Was>) -> bool {
         match (&self.is, now) {
             (None, None) => true,
-            (Some(Is::File { sha256: is, .. }), Some(Was::File { sha256, .. })) => Some(is) == sha256.as_ref(),
             (Some(Is::Directory), Some(Was::Directory { .. })) => true,
-            (Some(Is::Link { target: is }), Some(Was::Link { target })) => is.is_some() && is == target,
-            _ => false,
+            (is, Some(now)) => is_same(now, is.as_ref()),
+            (Some(_), None) => false,
         }
     }
 }

@@ -1,0 +1,44 @@
+//! What a change does beside files, right after them: links that come, and
+//! links and empty directories that go.
+
+use crate::error::Result;
+use crate::fs::commit::make_missing;
+use crate::fs::history::{Action, Entry};
+use crate::fs::place::Place;
+use crate::fs::{Fault, FsResult, Kind};
+use crate::response::{Change, ChangeKind};
+use crate::workspace::Workspace;
+
+/// Makes a link that says `target`, with the directories that it needs. Checks rights and rules itself.
+pub fn link(workspace: &Workspace<'_>, verb: &str, place: &Place, target: &str) -> Result<()> {
+    workspace.check_change(place, verb)?;
+    workspace.check_new_tree(place, verb)?;
+    let fs = workspace.fs;
+    let made = make_missing(fs, place, &mut Vec::new())
+        .and_then(|dir| fs.symlink(&dir, &place.name, target).and_then(|()| fs.sync_dir(&dir)));
+    made.map_err(|fault: Fault| fault.at(verb, &place.given))?;
+    workspace.changed(Change { kind: ChangeKind::Created, path: place.path.clone(), to: None, size: None });
+    Ok(())
+}
+
+/// Removes a link or an empty directory. Rights and rules are the caller's to check.
+pub fn remove(workspace: &Workspace<'_>, place: &Place) -> FsResult<()> {
+    match kind(place) {
+        Kind::Directory => workspace.fs.remove_dir(&place.dir, &place.name),
+        _ => workspace.fs.unlink(&place.dir, &place.name),
+    }?;
+    workspace.fs.sync_dir(&place.dir)?;
+    workspace.changed(Change { kind: ChangeKind::Deleted, path: place.path.clone(), to: None, size: None });
+    Ok(())
+}
+
+/// For the backup: what is about to be removed.
+pub fn gone(workspace: &Workspace<'_>, place: &Place) -> Entry {
+    let kind = kind(place);
+    let target = workspace.fs.read_link(&place.dir, &place.name).ok().filter(|_| kind == Kind::Link);
+    Entry { target, ..Entry::of(Action::Deleted, &place.path, kind) }
+}
+
+fn kind(place: &Place) -> Kind {
+    place.stat.map_or(Kind::Directory, |stat| stat.kind)
+}
