@@ -1,4 +1,4 @@
-//! Builds the guest component and hands it to the library to embed.
+//! Builds what the library embeds: the guest component, and on Linux the warden that commands run under.
 
 use std::env;
 use std::error::Error;
@@ -13,7 +13,7 @@ const TARGET: &str = "wasm32-wasip2";
 const PROFILE: &str = "component";
 
 fn main() -> ExitCode {
-    match embed() {
+    match embed_component().and_then(|()| embed_warden()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(cause) => {
             println!("cargo::error={}", cause.to_string().replace('\n', " "));
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn embed() -> Result<()> {
+fn embed_component() -> Result<()> {
     println!("cargo::rerun-if-env-changed=PADDOCK_COMPONENT");
     let component = match env::var_os("PADDOCK_COMPONENT") {
         Some(prebuilt) => {
@@ -30,7 +30,7 @@ fn embed() -> Result<()> {
             println!("cargo::rerun-if-changed={}", prebuilt.display());
             prebuilt
         }
-        None => build()?,
+        None => build_component()?,
     };
     let bytes = std::fs::read(&component)
         .map_err(|cause| format!("cannot read the component `{}`: {cause}", component.display()))?;
@@ -40,23 +40,44 @@ fn embed() -> Result<()> {
     Ok(())
 }
 
-/// Builds the guest in a target directory of its own, since the outer cargo holds the lock of the usual one.
-fn build() -> Result<PathBuf> {
+/// Commands are for Linux alone.
+fn embed_warden() -> Result<()> {
+    if env::var("CARGO_CFG_TARGET_OS")? != "linux" {
+        return Ok(());
+    }
+    let target = env::var("TARGET")?;
+    let built = build("paddock-warden", &["host/warden/src", "host/warden/Cargo.toml"], &target, &["--bin", "paddock-warden"])?;
+    std::fs::copy(built.join("paddock-warden"), Path::new(&env::var("OUT_DIR")?).join("paddock-warden"))?;
+    Ok(())
+}
+
+fn build_component() -> Result<PathBuf> {
+    install_target()?;
+    let inputs = ["guest/src", "guest/Cargo.toml", "guest/policy", "guest/scan", "wit"];
+    let built = build("paddock-guest", &inputs, TARGET, &["--lib"])?;
+    Ok(built.join("paddock_guest.wasm"))
+}
+
+/// Builds a package in a target directory of its own, since the outer cargo holds the lock of the usual one; where what it
+/// made is.
+fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<PathBuf> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..");
-    for input in ["guest/src", "guest/Cargo.toml", "guest/policy", "guest/scan", "wit", "Cargo.toml", "Cargo.lock"] {
+    for input in inputs.iter().chain(&["Cargo.toml", "Cargo.lock"]) {
         println!("cargo::rerun-if-changed={}", root.join(input).display());
     }
-    install_target()?;
-    let target_dir = Path::new(&env::var("OUT_DIR")?).join("guest");
+    let target_dir = Path::new(&env::var("OUT_DIR")?).join(package);
     let mut cargo = clean(Command::new(env::var("CARGO")?));
-    cargo.current_dir(&root).args(["build", "--quiet", "--package", "paddock-guest", "--lib"]);
-    cargo.args(["--target", TARGET, "--profile", PROFILE]);
+    cargo.current_dir(&root).args(["build", "--quiet", "--package", package]).args(what);
+    cargo.args(["--target", target, "--profile", PROFILE]);
     if root.join("Cargo.lock").exists() {
         cargo.arg("--locked");
     }
-    cargo.env("CARGO_TARGET_DIR", &target_dir).env("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=+simd128");
+    cargo.env("CARGO_TARGET_DIR", &target_dir);
+    if target == TARGET {
+        cargo.env("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=+simd128");
+    }
     run(&mut cargo)?;
-    Ok(target_dir.join(TARGET).join(PROFILE).join("paddock_guest.wasm"))
+    Ok(target_dir.join(target).join(PROFILE))
 }
 
 fn install_target() -> Result<()> {

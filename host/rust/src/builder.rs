@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::approval::{Approver, Decision, Desk};
 use crate::cache;
+use crate::command::Commands;
 #[cfg(target_os = "linux")]
 use crate::container::Container;
 use crate::error::Error;
@@ -193,8 +194,14 @@ impl Builder {
         let state = overlay.as_ref().map(OverlayDir::state).or(state).filter(|_| writable);
         // With an overlay above them they cannot be changed, whatever a guest does.
         let mounts = if overlay.is_some() { mounts.iter().map(Mount::read_only).collect() } else { mounts };
+        let unfit = match backend {
+            Backend::Overlay => Some("an overlay is seen by the file tools alone"),
+            _ => None,
+        };
+        let commands = Commands::new(&policy, unfit);
         let (limits, threads, approver) = (policy.limits, self.threads, self.approver);
         let inner = Inner { mounts, state, overlay, environment, limits, threads, approver, desk, ..Inner::default() };
+        let inner = Inner { commands, ..inner };
         #[cfg(target_os = "linux")]
         let inner = Inner { container: self.container, ..inner };
         Ok(Workspace::new(Inner { listeners, ..inner }))
@@ -238,7 +245,8 @@ impl Builder {
         let told = policy::environment(&self.settings, Backend::Memory, &[], host)?;
         let environment = told_in(self.environment, told);
         let approver = self.approver;
-        let inner = Inner { environment, limits: policy.limits, approver, desk, listeners, ..Inner::default() };
+        let commands = Commands::new(&policy, Some("a workspace in memory is seen by the file tools alone"));
+        let inner = Inner { environment, limits: policy.limits, approver, desk, listeners, commands, ..Inner::default() };
         let workspace = Workspace::kept(inner)?;
         for mount in &self.host_mounts {
             let refuse = |cause| Error::HostMount { path: mount.host_path.clone(), cause };

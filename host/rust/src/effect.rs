@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::watch::Call;
-use crate::workspace::bare;
+use crate::catalog::bare;
 
 /// Whether a tool can change something, as it says itself. One that is not known changes nothing.
 pub(crate) fn changes(dialect: &str, tool: &str) -> bool {

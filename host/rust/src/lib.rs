@@ -50,6 +50,8 @@ pub mod audit;
 mod bindings;
 mod builder;
 mod cache;
+mod catalog;
+mod command;
 #[cfg(target_os = "linux")]
 mod container;
 mod effect;
@@ -91,7 +93,8 @@ pub use outcome::Outcome;
 pub use policy::{Access, AllowedDirectory, Approval, Backups, Directory, HardLinks, Limits, Mode, Policy};
 pub use policy::{Levels, Setting, schema as policy_schema, table as policy_table};
 pub use registry::{RegisteredTool, Registry, register};
-pub use workspace::{Workspace, component, dialects, tools};
+pub use catalog::{component, dialects, tools};
+pub use workspace::Workspace;
 
 /// The README's program is compiled with the documentation's.
 #[cfg(doctest)]

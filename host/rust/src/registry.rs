@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::options::CallOptions;
 use crate::outcome::Outcome;
 use crate::types::{Tool, ToolError};
-use crate::workspace::{Workspace, tools};
+use crate::workspace::Workspace;
 
 /// A registry of tools, such as an agent framework has.
 pub trait Registry {
@@ -45,7 +45,7 @@ impl RegisteredTool {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn register(workspace: &Workspace, dialect: &str, registry: &mut impl Registry) -> Result<(), ToolError> {
-    for tool in tools(dialect)? {
+    for tool in workspace.tools(dialect)? {
         registry.register(RegisteredTool { tool, dialect: dialect.to_owned(), workspace: workspace.clone() });
     }
     Ok(())

@@ -18,6 +18,9 @@ use crate::types::{ErrorCode, ToolError};
 /// How often a held lock is tried again.
 const RETRY: Duration = Duration::from_millis(5);
 
+/// The directory in a state directory for what commands are about to change.
+pub(crate) const COMMANDS: &str = "commands";
+
 /// Which state directory a workspace is to have.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum StateChoice {
@@ -63,10 +66,14 @@ impl StateDir {
 
     /// Makes it, for its owner alone. Where it cannot be made, calls go without.
     pub(crate) fn create(&self) -> io::Result<()> {
-        let mut builder = DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.recursive(true).create(&self.0)
+        make_private(&self.0)
+    }
+
+    /// Where commands put contents before they change them, made if need be.
+    pub(crate) fn commands(&self) -> io::Result<PathBuf> {
+        let path = self.0.join(COMMANDS);
+        make_private(&path)?;
+        Ok(path)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -111,6 +118,14 @@ impl StateDir {
     fn open_lock(&self) -> io::Result<File> {
         private().read(true).create(true).truncate(false).open(self.0.join("lock"))
     }
+}
+
+/// Makes a directory of its owner alone, with those above it.
+fn make_private(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
 }
 
 /// Makes or empties a file of its owner alone.

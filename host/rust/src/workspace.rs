@@ -11,10 +11,10 @@ use wasmtime::Store;
 use crate::approval::{Approver, Desk, Grant};
 use crate::bindings::exports::paddock::files::approval;
 use crate::builder::Builder;
+use crate::command::{self, Commands};
 #[cfg(target_os = "linux")]
 use crate::container::Container;
 use crate::effect;
-use crate::engine;
 use crate::error::Error;
 use crate::guest::Guest;
 use crate::mount::Mount;
@@ -25,7 +25,7 @@ use crate::parallel;
 use crate::policy::{Limits, Policy};
 use crate::sandbox::{Control, Sandbox, State, Surroundings};
 use crate::state::StateDir;
-use crate::types::{ErrorCode, Plan, Tool, ToolError};
+use crate::types::{ErrorCode, Plan, ToolError};
 use crate::watch::{Call, Listeners, Named, Watch};
 
 /// Times that somebody is asked about one call.
@@ -54,6 +54,8 @@ pub(crate) struct Inner {
     pub(crate) desk: Desk,
     /// Who is told of calls, if anybody is.
     pub(crate) listeners: Option<Listeners>,
+    /// The commands that tools may run, if they may.
+    pub(crate) commands: Option<Commands>,
     /// The guest that has the tree, over the memory backend. It is none after a trap, since the tree went with it.
     pub(crate) kept: Option<Mutex<Option<Sandbox>>>,
 }
@@ -109,6 +111,9 @@ impl Workspace {
     }
 
     fn call_in(&self, call: &Call<'_>, (dialect, tool, arguments): (&str, &str, &str)) -> Result<Outcome, ToolError> {
+        if let Some(commands) = self.0.commands.as_ref().filter(|_| command::runs(dialect, tool)) {
+            return self.command(commands, call, (dialect, tool, arguments));
+        }
         if call.changing {
             let asked = self.run_asking(
                 call,
@@ -230,13 +235,17 @@ impl Workspace {
         self.0.run_over_base(overlay, call, body)
     }
 
+    pub(crate) fn inner(&self) -> &Arc<Inner> {
+        &self.0
+    }
+
     pub(crate) fn listeners(&self) -> Option<&Listeners> {
         self.0.listeners.as_ref()
     }
 }
 
 impl Inner {
-    fn run_fresh<R>(
+    pub(crate) fn run_fresh<R>(
         &self,
         call: &Call<'_>,
         body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
@@ -247,6 +256,13 @@ impl Inner {
         let answer = sandbox.run(control, body)?;
         call.account(&mut sandbox);
         Ok(answer)
+    }
+
+    /// A guest that can only look.
+    pub(crate) fn looking(&self, control: Control) -> Result<Sandbox, ToolError> {
+        let state = self.state.as_ref().filter(|state| state.exists()).map(StateDir::mount);
+        let mounts: Vec<_> = self.mounts.iter().cloned().chain(state).map(|mount| mount.read_only()).collect();
+        self.sandbox(&mounts, control)
     }
 
     /// Runs a call that `begin` makes, and where it leaves a search to be gone on with, that by several guests.
@@ -362,25 +378,4 @@ impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
     }
-}
-
-/// The names of all dialects.
-pub fn dialects() -> Result<Vec<String>, ToolError> {
-    bare().run(&Call::untold(false), async |guest, store| guest.tools(&mut *store)?.call_dialects(store).await)
-}
-
-/// The tools of a dialect, always in the same order.
-pub fn tools(dialect: &str) -> Result<Vec<Tool>, ToolError> {
-    bare()
-        .run(&Call::untold(false), async |guest, store| guest.tools(&mut *store)?.call_describe(store, dialect).await)?
-}
-
-/// The component itself, for another host.
-pub fn component() -> &'static [u8] {
-    engine::COMPONENT
-}
-
-/// A guest without a directory is enough to tell what tools there are.
-pub(crate) fn bare() -> Workspace {
-    Workspace(Arc::new(Inner::default()))
 }

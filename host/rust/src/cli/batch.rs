@@ -45,6 +45,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         // Whoever writes the next line may wait for this one.
         stdout.flush()?;
     }
+    workspace.end_sessions();
     args.workspace.memory.save(&workspace)?;
     Ok(status(ok))
 }

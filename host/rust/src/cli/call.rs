@@ -34,6 +34,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         progress::shown(&options.progress, || workspace.call_with(&args.tool, &arguments, &options))
     });
     writeln!(std::io::stdout(), "{}", serde_json::to_string(&outcome)?)?;
+    workspace.end_sessions();
     args.workspace.memory.save(&workspace)?;
     Ok(status(outcome.ok))
 }

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use paddock::Outcome;
-use paddock::types::Tool;
+use paddock::types::{Tool, ToolError};
+use paddock::{Error, Outcome, Policy, Workspace};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -22,6 +22,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", default_value = "paddock")]
     dialect: String,
 
+    /// With the tools that run commands, as where the policy's `commands.enabled` is set
+    #[arg(long)]
+    commands: bool,
+
     /// Whose interface
     #[arg(long, value_enum, default_value_t = Format::Mcp)]
     format: Format,
@@ -37,7 +41,7 @@ enum Format {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut stdout = std::io::stdout();
-    match paddock::tools(&args.dialect) {
+    match described(args)? {
         Ok(tools) => {
             let tools = tools.iter().map(Schemas::of).collect::<serde_json::Result<Vec<_>>>()?;
             writeln!(stdout, "{}", args.format.render(&tools)?)?;
@@ -48,6 +52,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             Ok(status(false))
         }
     }
+}
+
+fn described(args: &Args) -> Result<Result<Vec<Tool>, ToolError>, Error> {
+    let mut policy = Policy::default();
+    policy.commands.enabled = args.commands;
+    Ok(Workspace::memory(policy)?.tools(&args.dialect))
 }
 
 /// A tool with its schemas as JSON.

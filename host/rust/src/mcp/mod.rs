@@ -43,6 +43,7 @@ pub(crate) fn run(options: workspace::Options) -> anyhow::Result<ExitCode> {
     let result = runtime.block_on(serve(place, dialect, log));
     // Standard input is read on a thread that nothing can stop.
     runtime.shutdown_timeout(GRACE);
+    workspace.end_sessions();
     memory.save(&workspace)?;
     result.map(|()| ExitCode::SUCCESS)
 }

@@ -26,7 +26,7 @@ pub(crate) type Open = Box<dyn Fn(Vec<PathBuf>) -> anyhow::Result<Workspace> + S
 
 /// The workspace in which calls are made.
 pub(super) struct Place {
-    own: Workspace,
+    pub(super) own: Workspace,
     open: Open,
     /// Over the client's roots, once it was asked for them; the own one where it names none that is there.
     asked: Mutex<Option<Workspace>>,

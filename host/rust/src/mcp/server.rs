@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use paddock::{Approver, CallOptions, Outcome, Progress};
+use paddock::{Approver, CallOptions, Outcome, Progress, Workspace};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult,
@@ -64,16 +64,17 @@ impl Server {
         if let Some(tools) = self.tools.get() {
             return Ok(tools);
         }
-        let dialect = self.dialect.clone();
-        let described = tokio::task::spawn_blocking(move || describe(&dialect)).await;
+        // By its own policy, which the roots of a client do not change.
+        let (workspace, dialect) = (self.place.own.clone(), self.dialect.clone());
+        let described = tokio::task::spawn_blocking(move || describe(&workspace, &dialect)).await;
         let described = described.unwrap_or_else(|cause| Err(cause.to_string()));
         let tools = described.map_err(|cause| ErrorData::internal_error(cause, None))?;
         Ok(self.tools.get_or_init(|| tools))
     }
 }
 
-fn describe(dialect: &str) -> Result<Vec<Tool>, String> {
-    let tools = paddock::tools(dialect).map_err(|error| error.message)?;
+fn describe(workspace: &Workspace, dialect: &str) -> Result<Vec<Tool>, String> {
+    let tools = workspace.tools(dialect).map_err(|error| error.message)?;
     tools.into_iter().map(convert::tool).collect::<Result<_, _>>().map_err(|cause| cause.to_string())
 }
 

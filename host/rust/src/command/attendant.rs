@@ -1,0 +1,247 @@
+//! The thread that attends a command: takes its output, answers what its warden asks, ends it when its time is up,
+//! and has what it changed recorded.
+
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use paddock_warden::protocol::{self, Ask, Ended, FromWarden, Kind, Verdict};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::Signal;
+
+use super::judge::Judge;
+use super::running::{End, Now, State};
+use super::warden::{self, Warden};
+use crate::bindings::exports::paddock::files::commands::{Access, Before, Refused};
+use crate::types::{EntryKind, ErrorCode, ToolError};
+
+/// How long a command has to end by itself when its time is up, and then its warden to end it.
+const GRACE: Duration = Duration::from_millis(300);
+const LAST_GRACE: Duration = Duration::from_secs(10);
+
+const BUFFER: usize = 64 * 1024;
+
+pub(super) struct Attendant {
+    pub(super) state: Arc<State>,
+    pub(super) warden: Warden,
+    /// Standard output and standard error.
+    pub(super) output: [Option<OwnedFd>; 2],
+    pub(super) judge: Judge,
+    pub(super) spool: Spool,
+    pub(super) started: Instant,
+    pub(super) deadline: Instant,
+}
+
+/// Where contents are put before they change: a directory in the state directory, which goes with this.
+pub(super) struct Spool {
+    pub(super) directory: PathBuf,
+    /// Its path in the state directory; none where there is no state directory, and nothing can be kept.
+    pub(super) name: Option<String>,
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        // One that stays is in nobody's way.
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// How far ending a command is whose time is up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Runs,
+    Asked,
+    Killed,
+}
+
+impl Attendant {
+    pub(super) fn attend(mut self) {
+        let (mut stage, mut due) = (Stage::Runs, self.deadline);
+        let end = loop {
+            let [is_control, is_out, is_err] = self.wait(due);
+            for (stream, is_ready) in [is_out, is_err].into_iter().enumerate() {
+                if is_ready {
+                    self.take(stream);
+                }
+            }
+            if is_control {
+                match self.hear() {
+                    Some(end) => break end,
+                    None => continue,
+                }
+            }
+            if Instant::now() >= due {
+                (stage, due) = match stage {
+                    Stage::Runs => (Stage::Asked, self.ask_to_end()),
+                    Stage::Asked => (Stage::Killed, self.kill()),
+                    Stage::Killed => break failed("its supervisor did not end it in time"),
+                };
+            }
+        };
+        (0..self.output.len()).for_each(|stream| while self.take(stream) {});
+        let after = self.started.elapsed();
+        let end = End { after, timed_out: stage != Stage::Runs && end.failed.is_none(), ..end };
+        self.state.change(|now| now.end = Some(end));
+    }
+
+    /// Waits until something can be taken, or it is due to end; which of the three.
+    fn wait(&self, due: Instant) -> [bool; 3] {
+        let left = due.saturating_duration_since(Instant::now());
+        let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
+        let control = self.warden.control.as_fd();
+        let streams = self.output.iter().enumerate().filter_map(|(at, stream)| Some((at + 1, stream.as_ref()?.as_fd())));
+        let (at, mut fds): (Vec<_>, Vec<_>) = std::iter::once((0, control))
+            .chain(streams)
+            .map(|(at, fd)| (at, PollFd::from_borrowed_fd(fd, PollFlags::IN)))
+            .unzip();
+        let mut ready = [false; 3];
+        // An interrupted wait is begun anew.
+        if poll(&mut fds, Some(&left)).is_ok() {
+            for (at, fd) in at.into_iter().zip(&fds) {
+                if let Some(ready) = ready.get_mut(at) {
+                    *ready = !fd.revents().is_empty();
+                }
+            }
+        }
+        ready
+    }
+
+    /// Takes what a stream has; whether there may be more.
+    fn take(&mut self, stream: usize) -> bool {
+        let Some(slot) = self.output.get_mut(stream) else { return false };
+        let Some(open) = slot.as_ref() else { return false };
+        let mut buffer = [0; BUFFER];
+        match rustix::io::read(open, &mut buffer) {
+            Ok(count) if count > 0 => {
+                let bytes = buffer.get(..count).unwrap_or_default();
+                self.state.change(|now| {
+                    let Now { stdout, stderr, .. } = now;
+                    if stream == 0 { stdout } else { stderr }.push(bytes);
+                    now.spoke = Instant::now();
+                });
+                true
+            }
+            Err(Errno::INTR) => true,
+            Err(Errno::AGAIN) => false,
+            // A terminal that no process has open any more says so by an error.
+            _ => {
+                *slot = None;
+                false
+            }
+        }
+    }
+
+    /// Hears what the warden says; the end, if that is what it says.
+    fn hear(&mut self) -> Option<End> {
+        match self.warden.receive() {
+            Ok(FromWarden::Confined { by }) => {
+                self.state.change(|now| now.confinement = by);
+                None
+            }
+            Ok(FromWarden::Ask(ask)) => {
+                let verdict = self.judge(&ask);
+                // A warden that is gone is noticed by the next look.
+                drop(self.warden.answer(verdict));
+                None
+            }
+            Ok(FromWarden::Unsupported { missing }) => Some(unsupported(&missing)),
+            Ok(FromWarden::Failed { error, .. }) => Some(failed(&error)),
+            Ok(FromWarden::Ended(ended)) => Some(self.ended(ended)),
+            Err(_) => Some(failed("its supervisor was ended, and the command with it")),
+        }
+    }
+
+    fn judge(&mut self, ask: &Ask) -> Verdict {
+        let access = match ask.access {
+            protocol::Access::Read => Access::Read,
+            protocol::Access::Change => Access::Change,
+        };
+        let verdict = self.judge.allows(&ask.path, access, ask.is_directory);
+        Verdict { id: ask.id, refused: verdict.refused, ignored: verdict.ignored }
+    }
+
+    fn ask_to_end(&mut self) -> Instant {
+        drop(self.warden.signal(Signal::TERM));
+        Instant::now() + GRACE
+    }
+
+    fn kill(&mut self) -> Instant {
+        drop(warden::kill(&self.warden.control));
+        Instant::now() + LAST_GRACE
+    }
+
+    fn ended(&self, ended: Ended) -> End {
+        let mut notes = Vec::new();
+        let mut recorded = None;
+        if !ended.before.is_empty() {
+            let before: Vec<_> = ended.before.into_iter().map(|before| self.before(before)).collect();
+            match self.judge.record(&before) {
+                Ok(record) => recorded = Some(record),
+                Err(error) => notes.push(format!("what it changed could not be recorded: {}", error.message)),
+            }
+        }
+        if !ended.not_kept.is_empty() {
+            notes.push(format!("no backup of {}: too large or too many", listed(&ended.not_kept)));
+        }
+        let more = ended.refused_count.saturating_sub(ended.refused.len() as u64);
+        if more > 0 {
+            notes.push(format!("{more} more paths were refused"));
+        }
+        let refused = ended.refused.into_iter().map(|refused| Refused { path: refused.path, cause: refused.cause });
+        End {
+            exit_code: ended.exit_code,
+            signal: ended.signal.map(signal_name),
+            recorded,
+            ignored: ended.ignored,
+            refused: refused.collect(),
+            notes,
+            ..End::default()
+        }
+    }
+
+    fn before(&self, before: protocol::Before) -> Before {
+        let kept = before.kept.zip(self.spool.name.as_ref()).map(|(file, spool)| format!("{spool}/{file}"));
+        let kind = match before.kind {
+            Kind::Absent => None,
+            Kind::File => Some(EntryKind::File),
+            Kind::Directory => Some(EntryKind::Directory),
+            Kind::Symlink => Some(EntryKind::Link),
+            Kind::Other => Some(EntryKind::Other),
+        };
+        Before { path: before.path, kind, target: before.target, kept }
+    }
+}
+
+/// The first paths of a list.
+fn listed(paths: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let first: Vec<_> = paths.iter().take(SHOWN).map(|path| format!("`{path}`")).collect();
+    match paths.len().saturating_sub(SHOWN) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+/// A signal as people call it.
+fn signal_name(number: i32) -> String {
+    match Signal::from_named_raw(number) {
+        Some(signal) => format!("SIG{signal:?}").replace("SIGSignal::", "SIG"),
+        None => format!("signal {number}"),
+    }
+}
+
+fn failed(cause: &str) -> End {
+    let error = ToolError::new(ErrorCode::Io, format!("cannot run the command: {cause}"));
+    End { failed: Some(error), ..End::default() }
+}
+
+fn unsupported(missing: &str) -> End {
+    let message = format!("cannot confine commands here: {missing}");
+    let error = ToolError::new(ErrorCode::Denied, message).hint(
+        "use the file tools; the person who runs this can set `commands.unconfined`, and commands then have all rights of theirs",
+    );
+    End { failed: Some(error), ..End::default() }
+}

@@ -1,0 +1,220 @@
+//! What a command prints: its head and its tail, in bounded memory, as text for a model.
+
+use std::collections::VecDeque;
+
+use anstream::adapter::StripBytes;
+
+use crate::bindings::exports::paddock::files::commands::Captured;
+
+/// What stands for what was left out.
+const CUT: &str = "[truncated]";
+
+/// How much of an output is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Caps {
+    pub(super) bytes: usize,
+    pub(super) lines: usize,
+}
+
+/// The output of one stream since it was last taken, without escape sequences.
+#[derive(Default)]
+pub(super) struct Capture {
+    /// Bytes that the head and the tail hold each.
+    room: usize,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    /// Bytes that came, escape sequences too.
+    came: u64,
+    /// Bytes that are text.
+    kept: u64,
+    lines: u64,
+    strip: StripBytes,
+}
+
+impl Capture {
+    /// One that holds twice `room` bytes.
+    pub(super) fn new(room: usize) -> Self {
+        Self { room, ..Self::default() }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.came += bytes.len() as u64;
+        let Self { room, head, tail, kept, lines, strip, .. } = self;
+        for text in strip.strip_next(bytes) {
+            *kept += text.len() as u64;
+            *lines += memchr::memchr_iter(b'\n', text).count() as u64;
+            let (first, rest) = text.split_at(text.len().min(*room - head.len()));
+            head.extend_from_slice(first);
+            // Of more than there is room for, the end is what stays.
+            let rest = rest.get(rest.len().saturating_sub(*room)..).unwrap_or_default();
+            tail.drain(..(tail.len() + rest.len()).saturating_sub(*room));
+            tail.extend(rest);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.came == 0
+    }
+
+    /// What came since it was last taken, within the caps. While the command runs, the start of a character whose end
+    /// has not come yet stays for the next time.
+    pub(super) fn take(&mut self, caps: Caps, runs: bool) -> Captured {
+        let unfinished = if runs { self.take_unfinished() } else { Vec::new() };
+        let (came, kept) = (self.came, self.kept);
+        let is_whole = kept == (self.head.len() + self.tail.len()) as u64;
+        let lines = self.lines;
+        let mut bytes = std::mem::take(&mut self.head);
+        let at = bytes.len();
+        bytes.extend(std::mem::take(&mut self.tail));
+        (self.came, self.kept, self.lines) = (0, 0, 0);
+        self.push(&unfinished);
+        let fits = is_whole && bytes.len() <= caps.bytes && lines <= caps.lines as u64;
+        if fits {
+            return Captured { text: text(&bytes), bytes: came, truncated: false };
+        }
+        let (head, tail) = if is_whole { (bytes.as_slice(), bytes.as_slice()) } else { bytes.split_at(at) };
+        let half = Caps { bytes: caps.bytes.saturating_sub(CUT.len() + 2) / 2, lines: caps.lines.saturating_sub(1) / 2 };
+        let (head, tail) = (text(first(head, half)), text(last(tail, half)));
+        let between = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
+        Captured { text: format!("{head}{between}{CUT}\n{tail}"), bytes: came, truncated: true }
+    }
+
+    fn take_unfinished(&mut self) -> Vec<u8> {
+        let end: Vec<u8> = match self.tail.is_empty() {
+            true => self.head.get(self.head.len().saturating_sub(3)..).unwrap_or_default().to_vec(),
+            false => self.tail.range(self.tail.len().saturating_sub(3)..).copied().collect(),
+        };
+        let unfinished = end.get(end.len() - partial(&end)..).unwrap_or_default().to_vec();
+        match self.tail.is_empty() {
+            true => self.head.truncate(self.head.len() - unfinished.len()),
+            false => self.tail.truncate(self.tail.len() - unfinished.len()),
+        }
+        self.came -= unfinished.len() as u64;
+        self.kept -= unfinished.len() as u64;
+        unfinished
+    }
+}
+
+/// The first bytes within the caps: whole lines, unless there is none.
+fn first(bytes: &[u8], caps: Caps) -> &[u8] {
+    let lines = memchr::memchr_iter(b'\n', bytes).nth(caps.lines.saturating_sub(1)).map_or(bytes.len(), |at| at + 1);
+    let end = lines.min(caps.bytes).min(bytes.len());
+    let (first, rest) = bytes.split_at(end);
+    if rest.is_empty() || first.ends_with(b"\n") {
+        return first;
+    }
+    match memchr::memrchr(b'\n', first) {
+        Some(at) => first.get(..=at).unwrap_or(first),
+        None => first.get(..end - partial(first)).unwrap_or(first),
+    }
+}
+
+/// Bytes at the end that are the start of a character.
+fn partial(bytes: &[u8]) -> usize {
+    // A byte that starts a character of several.
+    let start = bytes.iter().rev().take(3).position(|byte| *byte >= 0b1100_0000);
+    let part = start.and_then(|at| bytes.get(bytes.len() - at - 1..)).unwrap_or_default();
+    match std::str::from_utf8(part) {
+        Err(cause) if cause.error_len().is_none() => part.len(),
+        _ => 0,
+    }
+}
+
+/// The last bytes within the caps.
+fn last(bytes: &[u8], caps: Caps) -> &[u8] {
+    let body = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    let lines = memchr::memrchr_iter(b'\n', body).nth(caps.lines.saturating_sub(1)).map_or(0, |at| at + 1);
+    let start = lines.max(bytes.len().saturating_sub(caps.bytes));
+    let (before, last) = bytes.split_at(start);
+    if before.is_empty() || before.ends_with(b"\n") {
+        return last;
+    }
+    match memchr::memchr(b'\n', last.strip_suffix(b"\n").unwrap_or(last)) {
+        Some(at) => last.get(at + 1..).unwrap_or(last),
+        // The rest of a character that began before.
+        None => last.get(last.iter().take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count()..).unwrap_or(last),
+    }
+}
+
+/// Text as a terminal would end up showing it: of what a carriage return writes over, the last.
+fn text(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    if !text.contains('\r') {
+        return text.into_owned();
+    }
+    let line = |line: &str| {
+        let (body, end) = line.strip_suffix('\n').map_or((line, ""), |body| (body, "\n"));
+        let body = body.trim_end_matches('\r');
+        format!("{}{end}", body.rsplit('\r').next().unwrap_or(body))
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CAPS: Caps = Caps { bytes: 100, lines: 10 };
+
+    fn taken(parts: &[&[u8]], caps: Caps) -> Captured {
+        let mut capture = Capture::new(caps.bytes);
+        parts.iter().for_each(|part| capture.push(part));
+        capture.take(caps, false)
+    }
+
+    #[test]
+    fn what_fits_is_whole() {
+        let captured = taken(&[b"one\n", b"two"], CAPS);
+        assert_eq!((captured.text.as_str(), captured.bytes, captured.truncated), ("one\ntwo", 7, false));
+        let full = "x".repeat(100);
+        assert_eq!(taken(&[full.as_bytes()], CAPS).text, full);
+        let ten = "a\n".repeat(10);
+        assert_eq!(taken(&[ten.as_bytes()], CAPS).text, ten);
+    }
+
+    #[test]
+    fn of_what_does_not_head_and_tail_are_kept() {
+        let many: String = (0..1_000).map(|line| format!("{line}\n")).collect();
+        for parts in [vec![many.as_bytes()], many.as_bytes().chunks(7).collect()] {
+            let captured = taken(&parts, CAPS);
+            assert_eq!(captured.text, "0\n1\n2\n3\n[truncated]\n996\n997\n998\n999\n");
+            assert_eq!((captured.bytes, captured.truncated), (many.len() as u64, true));
+        }
+        let eleven: String = (0..11).map(|line| format!("{line}\n")).collect();
+        assert_eq!(taken(&[eleven.as_bytes()], CAPS).text, "0\n1\n2\n3\n[truncated]\n7\n8\n9\n10\n");
+        let long = taken(&["ä".repeat(1_000).as_bytes()], CAPS);
+        assert_eq!(long.text, format!("{0}\n[truncated]\n{0}", "ä".repeat(21)));
+        assert!(long.text.len() <= CAPS.bytes);
+    }
+
+    #[test]
+    fn a_gigabyte_is_held_in_a_few_bytes() {
+        let mut capture = Capture::new(1_000);
+        let part = vec![b'y'; 1 << 20];
+        (0..64).for_each(|_| capture.push(&part));
+        assert!(capture.head.capacity() + capture.tail.capacity() < 10_000);
+        assert_eq!(capture.take(CAPS, true).bytes, 64 << 20);
+    }
+
+    #[test]
+    fn escape_sequences_and_what_is_no_text_are_handled() {
+        let captured = taken(&[b"\x1b[31mred\x1b[", b"0m \x1b]0;title\x07\ttab\x08\x00\n"], CAPS);
+        assert_eq!(captured.text, "red \ttab\n");
+        assert_eq!(taken(&[b"a\xff\xfeb\n"], CAPS).text, "a\u{fffd}\u{fffd}b\n");
+        assert_eq!(taken(&[b"10%\r50%\r100%\r\ndone\r\n"], CAPS).text, "100%\ndone\n");
+    }
+
+    #[test]
+    fn a_character_that_is_not_complete_waits_while_the_command_runs() {
+        let mut capture = Capture::new(100);
+        capture.push(b"a\xe2\x82");
+        assert_eq!(capture.take(CAPS, true).text, "a");
+        capture.push(b"\xac b\xf0\x9f");
+        assert_eq!(capture.take(CAPS, true).text, "\u{20ac} b");
+        capture.push(b"\x98\x80");
+        assert_eq!(capture.take(CAPS, true).text, "\u{1f600}");
+        capture.push(b"\xe2\x82");
+        assert_eq!(capture.take(CAPS, false).text, "\u{fffd}");
+        assert!(capture.is_empty());
+    }
+}

@@ -1,0 +1,311 @@
+//! A command under way: its warden, its output, and how it ended.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use super::attendant::Attendant;
+use super::capture::{Capture, Caps};
+use super::judge::Judge;
+use super::{Commands, start, terminal, warden};
+use crate::bindings::exports::paddock::files::commands::{Captured, Ran, Recorded, Refused};
+use crate::options::CancelToken;
+use crate::types::{ErrorCode, ToolError};
+use crate::workspace::Inner;
+
+/// How long a write may wait for a command to read what was written before.
+const READS_WITHIN: Duration = Duration::from_secs(2);
+
+/// How often a token is looked at.
+const TICK: Duration = Duration::from_millis(10);
+
+/// End of file, on a terminal.
+const END_OF_FILE: &[u8] = b"\x04";
+
+/// What is to be run.
+pub(super) struct Asked {
+    /// The program and its arguments.
+    pub(super) command: Vec<String>,
+    /// A directory of the host.
+    pub(super) workdir: PathBuf,
+    /// On a terminal of these columns and rows.
+    pub(super) terminal: Option<(u16, u16)>,
+    /// Whether something can be written to it.
+    pub(super) input: bool,
+    /// Time until it is ended.
+    pub(super) time: Duration,
+    /// Bytes of each stream that are held at its head, and at its tail.
+    pub(super) room: usize,
+}
+
+/// A command under way, or one that has ended. It is ended where this is dropped.
+pub(super) struct Running {
+    state: Arc<State>,
+    control: UnixStream,
+    input: Mutex<Option<OwnedFd>>,
+    has_terminal: bool,
+    started: Instant,
+}
+
+/// What its attendant and those who wait for it share.
+pub(super) struct State {
+    now: Mutex<Now>,
+    changed: Condvar,
+}
+
+/// How it stands.
+pub(super) struct Now {
+    pub(super) stdout: Capture,
+    pub(super) stderr: Capture,
+    /// When it last said something.
+    pub(super) spoke: Instant,
+    pub(super) confinement: String,
+    pub(super) end: Option<End>,
+}
+
+/// How it ended.
+#[derive(Default)]
+pub(super) struct End {
+    pub(super) after: Duration,
+    pub(super) exit_code: Option<i32>,
+    pub(super) signal: Option<String>,
+    pub(super) timed_out: bool,
+    pub(super) recorded: Option<Recorded>,
+    pub(super) ignored: u64,
+    pub(super) refused: Vec<Refused>,
+    pub(super) notes: Vec<String>,
+    /// It could not be run, or its warden was lost.
+    pub(super) failed: Option<ToolError>,
+}
+
+impl State {
+    pub(super) fn now(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes how it stands, and wakes those who wait for that.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Now)) {
+        change(&mut self.now());
+        self.changed.notify_all();
+    }
+}
+
+impl Running {
+    /// Starts a command.
+    pub(super) fn start(commands: &Commands, workspace: &Arc<Inner>, asked: Asked) -> Result<Self, ToolError> {
+        let fail = |cause: std::io::Error| ToolError::new(ErrorCode::Io, format!("cannot start the command: {cause}"));
+        let (streams, ends) = Streams::open(&asked).map_err(fail)?;
+        let (start, spool) = start::start(commands, workspace, &asked)?;
+        let warden = warden::Warden::start(&start, &ends).map_err(fail)?;
+        drop(ends);
+        let control = warden.control.try_clone().map_err(fail)?;
+        let input = streams.input.as_ref().map(OwnedFd::try_clone).transpose().map_err(fail)?;
+        let state = Arc::new(State {
+            now: Mutex::new(Now {
+                stdout: Capture::new(asked.room),
+                stderr: Capture::new(asked.room),
+                spoke: Instant::now(),
+                confinement: String::new(),
+                end: None,
+            }),
+            changed: Condvar::new(),
+        });
+        let judge = Judge::new(Arc::downgrade(workspace));
+        let started = Instant::now();
+        let attendant = Attendant {
+            state: Arc::clone(&state),
+            warden,
+            output: [streams.stdout, streams.stderr],
+            judge,
+            spool,
+            started,
+            deadline: started + asked.time,
+        };
+        let spawned = thread::Builder::new().name("paddock command".to_owned()).spawn(|| attendant.attend());
+        spawned.map_err(fail)?;
+        Ok(Self { state, control, input: Mutex::new(input), has_terminal: asked.terminal.is_some(), started })
+    }
+
+    pub(super) fn runs(&self) -> bool {
+        self.state.now().end.is_none()
+    }
+
+    pub(super) fn age_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Waits for the end; with `until` at most to then, and no longer than output pauses for that long. A cancelled
+    /// wait that is for the end alone ends the command.
+    pub(super) fn wait(&self, cancel: &CancelToken, until: Option<(Instant, Duration)>) {
+        let mut now = self.state.now();
+        let mut is_killed = false;
+        while now.end.is_none() {
+            match until {
+                None if cancel.is_cancelled() && !is_killed => {
+                    is_killed = true;
+                    self.kill();
+                }
+                Some((until, pause)) => {
+                    let is_quiet = !(now.stdout.is_empty() && now.stderr.is_empty()) && now.spoke.elapsed() >= pause;
+                    if cancel.is_cancelled() || Instant::now() >= until || is_quiet {
+                        return;
+                    }
+                }
+                None => {}
+            }
+            let waited = self.state.changed.wait_timeout(now, TICK);
+            now = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Takes what it said since the last time, and how it stands. `session` is the one that it goes on in.
+    pub(super) fn taken(&self, caps: Caps, session: Option<u32>) -> Result<Ran, ToolError> {
+        let mut now = self.state.now();
+        let runs = now.end.is_none();
+        let (stdout, stderr) = (now.stdout.take(caps, runs), now.stderr.take(caps, runs));
+        let confinement = now.confinement.clone();
+        let Some(end) = &now.end else { return Ok(ran(self.started.elapsed(), stdout, stderr, confinement, session)) };
+        if let Some(failed) = &end.failed {
+            return Err(failed.clone());
+        }
+        let recorded = end.recorded.clone().unwrap_or_else(|| Recorded { changes: Vec::new(), backup: None, notes: Vec::new() });
+        Ok(Ran {
+            exit_code: end.exit_code,
+            signal: end.signal.clone(),
+            timed_out: end.timed_out,
+            changes: recorded.changes,
+            backup: recorded.backup,
+            ignored: end.ignored,
+            refused: end.refused.clone(),
+            notes: recorded.notes.into_iter().chain(end.notes.iter().cloned()).collect(),
+            ..ran(end.after, stdout, stderr, confinement, None)
+        })
+    }
+
+    /// Writes to the command. Fails where it does not read what it is given, or has ended.
+    pub(super) fn write(&self, bytes: &[u8], eof: bool) -> Result<(), ToolError> {
+        let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(open) = input.as_ref() else {
+            return match bytes.is_empty() && !eof {
+                true => Ok(()),
+                false => Err(closed("its standard input was closed")),
+            };
+        };
+        let end = if eof && self.has_terminal { END_OF_FILE } else { b"" };
+        for bytes in [bytes, end] {
+            let written = write_within(open, bytes);
+            if written < bytes.len() && self.runs() {
+                return Err(closed(&format!("it reads nothing: {written} of {} bytes were written", bytes.len())));
+            }
+        }
+        if eof && !self.has_terminal {
+            *input = None;
+        }
+        Ok(())
+    }
+
+    /// Changes the size of its terminal.
+    pub(super) fn resize(&self, size: (u16, u16)) -> Result<(), ToolError> {
+        let input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
+        match input.as_ref().filter(|_| self.has_terminal) {
+            Some(terminal) => terminal::resize(terminal, size).map_err(|cause| closed(&cause.to_string())),
+            None => Err(ToolError::new(ErrorCode::InvalidArgument, "the session has no terminal whose size could change")
+                .hint("leave the size out, or start the command with a terminal")),
+        }
+    }
+
+    /// Ends it with all its processes; what it changed is recorded then.
+    pub(super) fn kill(&self) {
+        // Of one that has ended, nobody listens any more.
+        drop(warden::kill(&self.control));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn ran(after: Duration, stdout: Captured, stderr: Captured, confinement: String, session: Option<u32>) -> Ran {
+    Ran {
+        exit_code: None,
+        signal: None,
+        timed_out: false,
+        session,
+        duration_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
+        stdout,
+        stderr,
+        confinement,
+        changes: Vec::new(),
+        ignored: 0,
+        backup: None,
+        refused: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn closed(cause: &str) -> ToolError {
+    ToolError::new(ErrorCode::Io, format!("cannot write to the command: {cause}"))
+        .hint("read its output with an empty write first, or end the session and start another")
+}
+
+/// Writes as much as is taken in time; how much that was.
+fn write_within(to: &OwnedFd, bytes: &[u8]) -> usize {
+    let until = Instant::now() + READS_WITHIN;
+    let mut written = 0;
+    while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+        match rustix::io::write(to, rest) {
+            Ok(count) => written += count,
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => {
+                let left = until.saturating_duration_since(Instant::now());
+                let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
+                if poll(&mut [PollFd::from_borrowed_fd(to.as_fd(), PollFlags::OUT)], Some(&left)) == Ok(0) {
+                    break;
+                }
+            }
+            Err(_) => break,
+        }
+    }
+    written
+}
+
+/// This process's ends of a command's streams.
+struct Streams {
+    input: Option<OwnedFd>,
+    stdout: Option<OwnedFd>,
+    stderr: Option<OwnedFd>,
+}
+
+impl Streams {
+    /// Opens them; with the command's ends, of standard input, output and error.
+    fn open(asked: &Asked) -> std::io::Result<(Self, [OwnedFd; 3])> {
+        if let Some(size) = asked.terminal {
+            let (own, theirs) = terminal::open(size)?;
+            rustix::io::ioctl_fionbio(&own, true)?;
+            let ends = [theirs.try_clone()?, theirs.try_clone()?, theirs];
+            return Ok((Self { input: Some(own.try_clone()?), stdout: Some(own), stderr: None }, ends));
+        }
+        let (stdout, out) = std::io::pipe()?;
+        let (stderr, err) = std::io::pipe()?;
+        let (stdout, stderr) = (OwnedFd::from(stdout), OwnedFd::from(stderr));
+        [&stdout, &stderr].into_iter().try_for_each(|own| rustix::io::ioctl_fionbio(own, true))?;
+        let (stdin, input) = match asked.input {
+            true => {
+                let (stdin, input) = std::io::pipe()?;
+                let input = OwnedFd::from(input);
+                rustix::io::ioctl_fionbio(&input, true)?;
+                (OwnedFd::from(stdin), Some(input))
+            }
+            false => (std::fs::File::open("/dev/null")?.into(), None),
+        };
+        Ok((Self { input, stdout: Some(stdout), stderr: Some(stderr) }, [stdin, out.into(), err.into()]))
+    }
+}

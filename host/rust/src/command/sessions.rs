@@ -1,0 +1,81 @@
+//! The commands that go on between calls.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use super::running::Running;
+use crate::bindings::exports::paddock::files::commands::Session;
+use crate::types::{ErrorCode, ToolError};
+
+/// Sessions by their numbers.
+#[derive(Default)]
+pub(super) struct Sessions(Mutex<Table>);
+
+#[derive(Default)]
+struct Table {
+    last: u32,
+    open: BTreeMap<u32, Open>,
+}
+
+struct Open {
+    running: Arc<Running>,
+    command: String,
+    used: Instant,
+}
+
+impl Sessions {
+    /// Gives a command a number. Where there are `most` already, the one that was used longest ago goes: of those that have
+    /// ended, if there are any.
+    pub(super) fn add(&self, running: Arc<Running>, command: &str, most: usize) -> u32 {
+        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while table.open.len() >= most.max(1) {
+            let oldest = table.open.iter().min_by_key(|(_, open)| (open.running.runs(), open.used));
+            let Some(id) = oldest.map(|(id, _)| *id) else { break };
+            table.open.remove(&id);
+        }
+        table.last += 1;
+        let id = table.last;
+        table.open.insert(id, Open { running, command: command.to_owned(), used: Instant::now() });
+        id
+    }
+
+    /// The command of a session, which is used now.
+    pub(super) fn get(&self, id: u32) -> Result<Arc<Running>, ToolError> {
+        let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match table.open.get_mut(&id) {
+            Some(open) => {
+                open.used = Instant::now();
+                Ok(Arc::clone(&open.running))
+            }
+            None => {
+                let open: Vec<_> = table.open.keys().map(u32::to_string).collect();
+                let known = if open.is_empty() { "there is none".to_owned() } else { format!("there are {}", open.join(", ")) };
+                Err(ToolError::new(ErrorCode::NotFound, format!("there is no session {id}; {known}"))
+                    .hint("a session is gone once its command has ended and its last output was read; start a new one"))
+            }
+        }
+    }
+
+    /// Forgets a session; its command ends with its last user.
+    pub(super) fn remove(&self, id: u32) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).open.remove(&id);
+    }
+
+    /// Forgets all, for whoever ends them.
+    pub(super) fn take(&self) -> Vec<Arc<Running>> {
+        let open = std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).open);
+        open.into_values().map(|open| open.running).collect()
+    }
+
+    pub(super) fn list(&self) -> Vec<Session> {
+        let table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let session = |(id, open): (&u32, &Open)| Session {
+            id: *id,
+            command: open.command.clone(),
+            age_ms: open.running.age_ms(),
+            running: open.running.runs(),
+        };
+        table.open.iter().map(session).collect()
+    }
+}

@@ -1,0 +1,68 @@
+//! What a warden is told of a command.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use paddock_warden::protocol::{Limits, Root, Start};
+
+use super::attendant::Spool;
+use super::running::Asked;
+use super::{Commands, system};
+use crate::policy::Access;
+use crate::types::{ErrorCode, ToolError};
+use crate::workspace::Inner;
+
+/// Descriptors that each process of a command may have open.
+const MAX_OPEN_FILES: u64 = 4096;
+
+/// Says it, and makes the directory for contents before they change.
+pub(super) fn start(commands: &Commands, workspace: &Arc<Inner>, asked: &Asked) -> Result<(Start, Spool), ToolError> {
+    let home = commands.home()?;
+    let spool = spool(workspace, &home)?;
+    let policy = &commands.policy;
+    let env = system::environment(policy, &home, &asked.workdir, asked.terminal.is_some());
+    let roots = workspace.mounts.iter().map(|mount| {
+        let writable = mount.access == Access::ReadWrite;
+        Ok(Root { path: text(&mount.host)?, writable })
+    });
+    let start = Start {
+        argv: asked.command.clone(),
+        cwd: text(&asked.workdir)?,
+        env,
+        terminal: asked.terminal.is_some(),
+        roots: roots.collect::<Result<_, _>>()?,
+        system: system::directories(policy).iter().map(|path| text(path)).collect::<Result<_, _>>()?,
+        files: system::files().iter().map(|path| text(path)).collect::<Result<_, _>>()?,
+        temporary: text(&home)?,
+        spool: text(&spool.directory)?,
+        network: policy.network,
+        confine: true,
+        rules: true,
+        limits: Limits {
+            max_processes: policy.max_processes.into(),
+            max_memory_bytes: policy.max_memory_bytes,
+            max_file_bytes: policy.max_file_bytes,
+            max_open_files: MAX_OPEN_FILES,
+            max_kept_bytes: commands.kept_bytes,
+        },
+    };
+    Ok((start, spool))
+}
+
+fn spool(workspace: &Inner, home: &Path) -> Result<Spool, ToolError> {
+    let fail = |cause| ToolError::new(ErrorCode::Io, format!("cannot make a directory for what the command changes: {cause}"));
+    let state = workspace.state.as_ref().filter(|state| state.create().is_ok());
+    let parent = match state {
+        Some(state) => state.commands().map_err(fail)?,
+        None => home.with_extension("kept"),
+    };
+    let directory = tempfile::Builder::new().prefix("").rand_bytes(16).tempdir_in(&parent).map_err(fail)?.keep();
+    let name = directory.file_name().map(|name| format!("{}/{}", crate::state::COMMANDS, name.to_string_lossy()));
+    Ok(Spool { directory, name: name.filter(|_| state.is_some()) })
+}
+
+fn text(path: &Path) -> Result<String, ToolError> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        ToolError::new(ErrorCode::InvalidPath, format!("commands cannot use `{}`: its name is not UTF-8", path.display()))
+    })
+}

@@ -1,0 +1,87 @@
+//! Calls of tools that run commands: the component says what to do before and how to tell it after.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use super::{Commands, How};
+use crate::catalog::bare;
+use crate::options::CancelToken;
+use crate::outcome::Outcome;
+use crate::types::{ErrorCode, ToolError};
+use crate::watch::Call;
+use crate::workspace::{Inner, Workspace};
+
+/// Whether a tool is one that runs commands, in a workspace that enables them.
+pub(crate) fn runs(dialect: &str, tool: &str) -> bool {
+    static KNOWN: OnceLock<Mutex<HashMap<(String, String), bool>>> = OnceLock::new();
+    let known = KNOWN.get_or_init(Mutex::default);
+    let name = (dialect.to_owned(), tool.to_owned());
+    if let Some(runs) = known.lock().unwrap_or_else(PoisonError::into_inner).get(&name) {
+        return *runs;
+    }
+    let told = bare().run(&Call::untold(false), async |guest, store| {
+        guest.commands(&mut *store)?.call_asked(store, dialect, tool, "{}").await
+    });
+    // Nothing is kept of a tool that there is not: any number of names could be asked for.
+    let Ok(Some(_)) = told else { return false };
+    *known.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert(true)
+}
+
+impl Workspace {
+    /// Ends every session of commands with all its processes, and waits until what they changed is recorded. A
+    /// workspace that goes ends them too, without the record.
+    pub fn end_sessions(&self) {
+        if let Some(commands) = &self.inner().commands {
+            commands.end();
+        }
+    }
+
+    /// Calls such a tool.
+    pub(crate) fn command(
+        &self,
+        commands: &Commands,
+        call: &Call<'_>,
+        (dialect, tool, arguments): (&str, &str, &str),
+    ) -> Result<Outcome, ToolError> {
+        // The guest changes nothing, and need not wait for those that do.
+        let looks = Call { changing: false, options: call.options, watch: call.watch };
+        let (asked, plan) = self.run_asking(
+            &looks,
+            async |guest, store| guest.commands(&mut *store)?.call_asked(store, dialect, tool, arguments).await,
+            |asked| asked.as_ref().and_then(|asked| asked.as_ref().err()).and_then(|outcome| outcome.error.as_ref()),
+        )?;
+        let request = match asked {
+            Some(Ok(request)) => request,
+            Some(Err(outcome)) => return Ok(Outcome { plan, ..Outcome::from(outcome) }),
+            None => return Err(ToolError::new(ErrorCode::UnknownTool, format!("there is no tool `{tool}`"))),
+        };
+        let cancel = call.options.map_or_else(CancelToken::default, |options| options.cancel.clone());
+        let done = commands.perform(&How { workspace: self.inner(), cancel: &cancel }, &request);
+        // What was done is told, cancelled or not.
+        let told = self.run(&Call { options: None, ..looks }, async |guest, store| {
+            guest.commands(&mut *store)?.call_answer(store, dialect, tool, arguments, done.as_ref()).await
+        })?;
+        Ok(Outcome::from(told))
+    }
+}
+
+impl Inner {
+    /// Where a directory is on the host that results show as `path`.
+    pub(crate) fn host_path(&self, path: &str) -> Result<PathBuf, ToolError> {
+        let inside = |guest: &str| match path.strip_prefix(guest) {
+            Some("") => Some(""),
+            Some(rest) => rest.strip_prefix('/'),
+            None => None,
+        };
+        let found = match path.starts_with('/') {
+            true => self.mounts.iter().find_map(|mount| Some((mount, inside(&mount.guest)?))),
+            false => self.mounts.first().map(|mount| (mount, path)),
+        };
+        let (mount, rest) = found.ok_or_else(|| {
+            ToolError::new(ErrorCode::OutsideWorkspace, format!("cannot run in `{path}`: it is in no root"))
+                .hint("use a directory of the workspace")
+        })?;
+        Ok(if matches!(rest, "" | ".") { mount.host.clone() } else { mount.host.join(rest) })
+    }
+}

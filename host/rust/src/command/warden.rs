@@ -1,0 +1,77 @@
+//! The supervisor that each command gets: a small program of its own, embedded in this library.
+
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+use paddock_warden::protocol::{FromWarden, Start, ToWarden, Verdict};
+use paddock_warden::wire;
+use rustix::fs::{MemfdFlags, memfd_create};
+
+/// The program, as the build made it.
+const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/paddock-warden"));
+
+/// A warden with its command.
+pub(super) struct Warden {
+    child: Child,
+    pub(super) control: UnixStream,
+}
+
+impl Warden {
+    /// Starts one, and has it start the command with these descriptors as its standard input, output and error.
+    pub(super) fn start(start: &Start, ends: &[OwnedFd; 3]) -> io::Result<Self> {
+        let (control, theirs) = UnixStream::pair()?;
+        let mut command = Command::new(program()?);
+        command.env_clear().current_dir("/").stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
+        let warden = Self { child: command.spawn()?, control };
+        let start = ToWarden::Start(Box::new(start.clone()));
+        wire::send(&warden.control, &start, &ends.each_ref().map(AsFd::as_fd))?;
+        Ok(warden)
+    }
+
+    /// What it says next. Fails where it is gone.
+    pub(super) fn receive(&self) -> io::Result<FromWarden> {
+        wire::receive(&self.control).map(|(message, _)| message)
+    }
+
+    pub(super) fn answer(&self, verdict: Verdict) -> io::Result<()> {
+        wire::send(&self.control, &ToWarden::Verdict(verdict), &[])
+    }
+
+    pub(super) fn signal(&self, signal: rustix::process::Signal) -> io::Result<()> {
+        wire::send(&self.control, &ToWarden::Signal { signal: signal.as_raw() }, &[])
+    }
+}
+
+impl Drop for Warden {
+    /// Without its host it ends its command, and then itself.
+    fn drop(&mut self) {
+        drop(self.control.shutdown(std::net::Shutdown::Both));
+        drop(self.child.wait());
+    }
+}
+
+/// Has a warden end its command.
+pub(super) fn kill(control: &UnixStream) -> io::Result<()> {
+    wire::send(control, &ToWarden::Kill, &[])
+}
+
+/// Where the program is: in memory, so that nobody else can have written it.
+fn program() -> io::Result<String> {
+    static FILE: OnceLock<io::Result<OwnedFd>> = OnceLock::new();
+    let file = FILE.get_or_init(|| {
+        // Executable where the system would make it not so; older ones do not know that flag.
+        let made = memfd_create("paddock-warden", MemfdFlags::CLOEXEC | MemfdFlags::EXEC);
+        let file = made.or_else(|_| memfd_create("paddock-warden", MemfdFlags::CLOEXEC))?;
+        let mut file = std::fs::File::from(file);
+        file.write_all(PROGRAM)?;
+        Ok(file.into())
+    });
+    match file {
+        // Descriptors are the child's own by then, and this one closes as the program starts.
+        Ok(file) => Ok(format!("/proc/self/fd/{}", file.as_raw_fd())),
+        Err(cause) => Err(io::Error::new(cause.kind(), cause.to_string())),
+    }
+}
