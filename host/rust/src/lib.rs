@@ -85,7 +85,7 @@ pub use builder::Builder;
 #[cfg(target_os = "linux")]
 pub use container::Container;
 pub use error::Error;
-pub use events::{Ended, Event, FileWritten, Started};
+pub use events::{Ended, Event, FileWritten, Output, Started};
 pub use look::Look;
 pub use memory::{HostMount, Mounted};
 pub use options::{CallOptions, CancelToken, Progress};
