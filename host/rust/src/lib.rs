@@ -90,7 +90,7 @@ pub use look::Look;
 pub use memory::{HostMount, Mounted};
 pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;
-pub use policy::{Access, AllowedDirectory, Approval, Backups, Directory, HardLinks, Limits, Mode, Policy};
+pub use policy::{Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Limits, Mode, Policy};
 pub use policy::{Levels, Setting, schema as policy_schema, table as policy_table};
 pub use registry::{RegisteredTool, Registry, register};
 pub use catalog::{component, dialects, tools};
