@@ -125,7 +125,7 @@ impl Commands {
         let command: Vec<String> = match &run.script {
             Script::Shell(line) => {
                 self.rules.check(line)?;
-                vec![system::shell().to_string_lossy().into_owned(), "-c".to_owned(), line.clone()]
+                vec![shell(how.workspace), "-c".to_owned(), line.clone()]
             }
             Script::Python(code) => {
                 self.rules.check_program("python3")?;
@@ -152,9 +152,8 @@ impl Commands {
 
     fn start(&self, how: &How<'_>, start: &StartArgs) -> Result<Ran, ToolError> {
         self.rules.check(&start.command)?;
-        let shell = system::shell().to_string_lossy().into_owned();
         let asked = running::Asked {
-            command: vec![shell, "-c".to_owned(), start.command.clone()],
+            command: vec![shell(how.workspace), "-c".to_owned(), start.command.clone()],
             workdir: how.workspace.host_path(&start.workdir)?,
             terminal: start.terminal.then_some(start.size),
             input: true,
@@ -204,5 +203,14 @@ impl Commands {
         let all = self.sessions.take();
         all.iter().for_each(|running| running.kill());
         all.iter().for_each(|running| running.wait(&CancelToken::default(), None));
+    }
+}
+
+/// The shell of a workspace.
+#[cfg(target_os = "linux")]
+fn shell(workspace: &Inner) -> String {
+    match workspace.container {
+        Some(_) => "/bin/sh".to_owned(),
+        None => system::shell().to_string_lossy().into_owned(),
     }
 }

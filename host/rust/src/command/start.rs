@@ -1,13 +1,15 @@
 //! What a warden is told of a command.
 
+use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use paddock_warden::protocol::{Limits, Root, Start};
 
 use super::attendant::Spool;
 use super::running::Asked;
-use super::{Commands, system};
+use super::{Commands, system, warden};
 use crate::container::Mark;
 use crate::policy::Access;
 use crate::types::{ErrorCode, ToolError};
@@ -72,7 +74,28 @@ impl Prepared {
             rules: true,
             ..start
         };
+        // Where somebody asked for it by name, and there alone.
+        let start = match policy.unconfined && !warden::can_confine(&start) {
+            true => Start { confine: false, rules: false, ..start },
+            false => start,
+        };
         Ok(Self { start, spool, mark: None })
+    }
+}
+
+/// How long a directory for contents may be left over from a process that was killed: longer than any command lasts.
+const LEFT_OVER: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Removes what processes that were killed left in the directory for contents.
+fn sweep(parent: &Path) {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let is_old = |entry: &DirEntry| {
+        let age = entry.metadata().and_then(|about| about.modified()).map(|time| time.elapsed().unwrap_or_default());
+        age.is_ok_and(|age| age > LEFT_OVER)
+    };
+    for entry in entries.filter(is_old) {
+        // What stays is looked at again next time.
+        let _ = fs::remove_dir_all(entry.path());
     }
 }
 
@@ -80,7 +103,11 @@ fn spool(workspace: &Inner, home: &Path) -> Result<Spool, ToolError> {
     let fail = |cause| ToolError::new(ErrorCode::Io, format!("cannot make a directory for what the command changes: {cause}"));
     let state = workspace.state.as_ref().filter(|state| state.create().is_ok());
     let parent = match state {
-        Some(state) => state.commands().map_err(fail)?,
+        Some(state) => {
+            let parent = state.commands().map_err(fail)?;
+            sweep(&parent);
+            parent
+        }
         None => home.with_extension("kept"),
     };
     let directory = tempfile::Builder::new().prefix("").rand_bytes(16).tempdir_in(&parent).map_err(fail)?.keep();
