@@ -62,7 +62,7 @@ fn a_signal_reaches_the_group_and_a_kill_everything() {
 fn a_fork_bomb_is_held_and_ended() {
     let yard = Yard::new();
     let limits = Limits { max_processes: 50, ..Limits::default() };
-    let running = begin(Start { limits, ..yard.shell(": > ready; f() { f | f & f; }; f") });
+    let running = begin(Start { limits, ..yard.shell("(f() { f | f & f; }; f) & : > ready; read end") });
     assert!(within_a_second(|| yard.root.join("ready").exists()));
     std::thread::sleep(Duration::from_millis(300));
     let marker = yard.root.to_str().unwrap().to_owned();
@@ -81,7 +81,7 @@ fn a_fork_bomb_is_held_and_ended() {
 #[test]
 fn threads_are_counted_too() {
     let yard = Yard::new();
-    let script = "import threading, time\nn = 0\ntry:\n  while n < 100:\n    threading.Thread(target=time.sleep, args=(5,), daemon=True).start(); n += 1\nexcept RuntimeError: pass\nprint(n)\nimport os; os._exit(0)";
+    let script = "import threading, time\nn = 0\ntry:\n  while n < 100:\n    threading.Thread(target=time.sleep, args=(5,), daemon=True).start(); n += 1\nexcept RuntimeError: pass\nprint(n, flush=True)\nimport os; os._exit(0)";
     if Command::new("python3").arg("--version").output().is_err() {
         println!("not run: python3 is not installed");
         return;
@@ -150,6 +150,6 @@ fn a_closed_input_and_no_reader() {
     let borrowed = [0, 1, 2].map(|index: usize| std::os::fd::AsFd::as_fd(&streams[index]));
     paddock_warden::wire::send(&socket, &ToWarden::Start(Box::new(start)), &borrowed).unwrap();
     let last = std::iter::from_fn(|| paddock_warden::wire::receive::<FromWarden>(&socket).ok()).last().unwrap().0;
-    assert!(matches!(last, FromWarden::Ended(ended) if ended.signal == Some(libc::SIGPIPE)));
+    assert!(matches!(last, FromWarden::Ended(ended) if ended.exit_code == Some(128 + libc::SIGPIPE)));
     assert!(warden.wait().unwrap().success());
 }

@@ -1,6 +1,6 @@
 //! Opening: the file is found, checked, and only then opened as asked for, by the way that was checked.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -24,9 +24,6 @@ impl Desk {
     pub(crate) fn open(&mut self, this: Try<'_>, place: &Place, flags: OFlags, mode: u32) -> Result<Reply, Stop> {
         if matches!(place, Place::Terminal) {
             return self.open_terminal(this, flags);
-        }
-        if flags.contains(OFlags::PATH) {
-            return open_without_access(place, flags);
         }
         if flags.contains(OFlags::TMPFILE) {
             return self.open_nameless(this, place, flags, mode);
@@ -108,24 +105,12 @@ impl Desk {
     }
 }
 
-/// Given anywhere: it shows no more than `stat` does, and whatever opens by way of it comes here again.
-fn open_without_access(place: &Place, flags: OFlags) -> Result<Reply, Stop> {
-    let opened = place.find(!flags.contains(OFlags::NOFOLLOW))?;
-    if flags.contains(OFlags::DIRECTORY) {
-        let kind = FileType::from_raw_mode(rustix::fs::fstat(&opened)?.st_mode);
-        if kind != FileType::Directory {
-            return Err(Errno::NOTDIR.into());
-        }
-    }
-    Ok(Reply::Give(opened, flags.contains(OFlags::CLOEXEC)))
-}
-
-fn give(opened: std::os::fd::BorrowedFd<'_>, flags: OFlags) -> Result<Reply, Stop> {
+fn give(opened: BorrowedFd<'_>, flags: OFlags) -> Result<Reply, Stop> {
     Ok(Reply::Give(reopen(opened, flags)?, flags.contains(OFlags::CLOEXEC)))
 }
 
 /// Opens what was found and checked with the access that was asked for.
-pub(super) fn reopen(opened: std::os::fd::BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(super) fn reopen(opened: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(CWD, own_link(opened), flags | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())
 }
 
