@@ -69,7 +69,9 @@ fn begin(start: &Start, streams: Streams, control: &mut Control) -> Result<Super
     let started = start::start(start, streams, name.as_deref(), Some(filter))?;
     control.say(&FromWarden::Confined { by }).map_err(NotStarted::Failed)?;
     let desk = desk(start, areas, tree, terminal, started.listener);
-    Supervisor::confined(started.process, desk?).map_err(failed)
+    let mut desk = desk?;
+    desk.tree.note_group(started.process);
+    Supervisor::confined(started.process, desk).map_err(failed)
 }
 
 fn desk(
@@ -89,5 +91,6 @@ fn desk(
         terminal,
         waiting: Arc::new(AtomicUsize::new(0)),
         most_file_bytes: start.limits.max_file_bytes,
+        signals_are_scoped: confine::scopes_signals(),
     })
 }
