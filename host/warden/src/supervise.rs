@@ -18,7 +18,8 @@ use crate::tree::Tree;
 /// How long is waited for killed processes before those that came into being meanwhile are killed too.
 const KILL_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
-/// How often processes are counted, at most.
+/// How long after one count of processes the next one is, at least.
+const COUNT_PAUSE: Duration = Duration::from_millis(50);
 const COUNT_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// Counting takes at most one part in so many of the time.
 const COUNTING_SHARE: u32 = 20;
@@ -60,7 +61,7 @@ impl Supervisor {
 
     fn serving(process: i32, served: Served) -> Result<Self, Errno> {
         let signals = sys::signals(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGHUP])?;
-        Ok(Self { process, signals, served, main: None, next_count: Instant::now(), stopped: None })
+        Ok(Self { process, signals, served, main: None, next_count: Instant::now() + COUNT_PAUSE, stopped: None })
     }
 
     pub(crate) fn run(mut self, mut control: Control) -> io::Result<()> {
@@ -120,7 +121,7 @@ impl Supervisor {
             return false;
         }
         let over = self.tree().is_over_limit();
-        let pause = (begun.elapsed() * COUNTING_SHARE).max(Duration::from_nanos(COUNT_EVERY.tv_nsec.unsigned_abs()));
+        let pause = (begun.elapsed() * COUNTING_SHARE).max(COUNT_PAUSE);
         self.next_count = begun + pause;
         if over {
             self.stopped = Some("it had more processes or threads at a time than it may".to_owned());

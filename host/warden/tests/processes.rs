@@ -1,4 +1,11 @@
 //! However a command and what it started end: nothing is left.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -71,7 +78,7 @@ fn a_fork_bomb_ends() {
         // Its input stays open, so that only the warden ends it.
         let input = running.input.as_ref().unwrap().try_clone().unwrap();
         let outcome = running.finish(|_| Verdict::default());
-        assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
         drop(input);
         assert!(outcome.ended.stopped.is_some(), "{outcome:#?}");
         assert_eq!(outcome.ended.signal, Some(libc::SIGKILL));
