@@ -120,7 +120,10 @@ impl Supervisor {
         if begun < self.next_count {
             return false;
         }
-        let over = self.tree().is_over_limit();
+        let over = match &mut self.served {
+            Served::Confined(desk, _) => desk.tree.is_over_limit(),
+            Served::Unconfined(tree) => tree.is_over_limit(),
+        };
         let pause = (begun.elapsed() * COUNTING_SHARE).max(COUNT_PAUSE);
         self.next_count = begun + pause;
         if over {

@@ -23,12 +23,28 @@ pub(crate) struct Tree {
     groups: HashSet<i32>,
     /// No group can be made any more.
     closed: bool,
+    counted: Count,
+}
+
+/// What the last count found.
+#[derive(Default)]
+struct Count {
+    processes: u64,
+    threads: u64,
+    /// The system's newest process or thread then.
+    newest: Option<u64>,
 }
 
 impl Tree {
     pub(crate) fn new(limits: &Limits) -> Self {
         let own = rustix::process::getpid().as_raw_pid();
-        Self { own, most_processes: limits.max_processes, groups: HashSet::new(), closed: false }
+        Self {
+            own,
+            most_processes: limits.max_processes,
+            groups: HashSet::new(),
+            closed: false,
+            counted: Count::default(),
+        }
     }
 
     /// Remembers a group that is about to be made. False where none may be.
@@ -40,18 +56,31 @@ impl Tree {
     }
 
     /// Whether there are more processes or threads than there may be.
-    pub(crate) fn is_over_limit(&self) -> bool {
-        let (mut processes, mut threads) = (0_u64, 0_u64);
+    ///
+    /// They are counted only if so many were started on the whole system that there could be.
+    pub(crate) fn is_over_limit(&mut self) -> bool {
         let most_threads = self.most_processes.saturating_mul(THREADS_EACH);
+        let newest = newest_task();
+        // Numbers begin anew when all are used up.
+        let started = newest.zip(self.counted.newest).and_then(|(now, then)| now.checked_sub(then));
+        let started = started.unwrap_or(u64::MAX);
+        if self.counted.processes.saturating_add(started) <= self.most_processes
+            && self.counted.threads.saturating_add(started) <= most_threads
+        {
+            return false;
+        }
+        let mut count = Count { newest, ..Count::default() };
         let mut left = children(self.own);
         while let Some(process) = left.pop() {
-            processes += 1;
-            threads = threads.saturating_add(field(process, THREADS).map_or(1, i32::unsigned_abs).into());
-            if processes > self.most_processes || threads > most_threads {
+            count.processes += 1;
+            let threads = field(process, THREADS).map_or(1, i32::unsigned_abs);
+            count.threads = count.threads.saturating_add(threads.into());
+            if count.processes > self.most_processes || count.threads > most_threads {
                 return true;
             }
             left.extend(children(process));
         }
+        self.counted = count;
         false
     }
 
@@ -119,6 +148,11 @@ impl Tree {
         }
         found
     }
+}
+
+/// The number that a process or thread was given last.
+fn newest_task() -> Option<u64> {
+    fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().last()?.parse().ok()
 }
 
 fn children(process: i32) -> Vec<i32> {
