@@ -168,6 +168,8 @@ pub struct Ended {
     pub refused_count: u64,
     /// Paths that changed whose content before is lost: too large, too many, unreadable, or with a name that is not UTF-8.
     pub not_kept: Vec<String>,
+    /// How many changes came after so many that no more were remembered (32 MiB of names). A path can be in it twice.
+    pub untold: u64,
     /// The largest resident size of the command and what it waited for, in bytes.
     pub max_rss: Option<u64>,
 }

@@ -221,7 +221,8 @@ impl Supervisor {
         if let Served::Confined(desk, _) = self.served {
             (ended.refused, ended.refused_count) = desk.guard.refusals();
             let found = desk.changes.tell();
-            (ended.before, ended.ignored, ended.not_kept) = (found.before, found.ignored, found.not_kept);
+            (ended.before, ended.ignored) = (found.before, found.ignored);
+            (ended.not_kept, ended.untold) = (found.not_kept, found.untold);
         }
         ended
     }
