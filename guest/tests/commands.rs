@@ -275,6 +275,9 @@ mod allows {
     #[test]
     fn asking_costs_little() {
         let (fs, policy) = (desk(), policy(json!({"blocked_directories": ["node_modules"]})));
+        for number in 0..10 {
+            put(&fs, &format!("deep/below/{number}/x.txt"), "x");
+        }
         let workspace = Workspace::open(&fs, &policy).unwrap();
         let verdicts = Verdicts::new(&workspace);
         let paths: Vec<_> =

@@ -53,14 +53,17 @@ impl<'w> Verdicts<'w> {
         }
     }
 
+    /// Whether rules keep the path below the top of a root from every tool, be there what may.
+    pub fn denies(&self, root: usize, below: &str, kind: Kind) -> bool {
+        let (above, name) = below.rsplit_once('/').unwrap_or(("", below));
+        self.level(root, above).denial(name, kind).is_some()
+    }
+
     fn in_root(&self, root: usize, below: &str, access: Access, is_directory: bool) -> Verdict {
         let (above, name) = below.rsplit_once('/').unwrap_or(("", below));
         let level = self.level(root, above);
         let kind = if is_directory { Kind::Directory } else { Kind::File };
-        let mut refused = level.refused.clone();
-        if refused.is_none() && !name.is_empty() {
-            refused = level.secrets.denial(name, kind).map(|denial| denial.cause().to_owned());
-        }
+        let mut refused = level.denial(name, kind).or_else(|| level.astray.clone());
         if refused.is_none() && access == Access::Change {
             refused = self.unchangeable(root, below);
         }
@@ -82,7 +85,7 @@ impl<'w> Verdicts<'w> {
         if let Some(level) = self.known(root, path) {
             return level;
         }
-        let Some(top) = self.workspace.roots.get(root) else { return Rc::new(Level::refused(&Fault::Gone)) };
+        let Some(top) = self.workspace.roots.get(root) else { return Rc::new(Level::astray(&Fault::Gone)) };
         let mut level = self.known(root, "").unwrap_or_else(|| {
             let secrets = Secrets::new(top.barred.clone());
             let level = Rc::new(Level::default().with(secrets, Ok(&top.dir), "", self.workspace.fs));
@@ -141,24 +144,32 @@ pub fn locate<'p>(workspace: &Workspace<'_>, path: &'p str) -> Result<(usize, &'
 struct Level {
     secrets: Secrets,
     rules: Rules,
-    /// Why nothing in it may be touched.
-    refused: Option<String>,
+    /// Why rules keep all of it from every tool.
+    denied: Option<String>,
+    /// Why there is no such directory, though something is there.
+    astray: Option<String>,
     /// An ignore rule hides all of it.
     ignored: bool,
 }
 
 impl Level {
-    fn refused(fault: &Fault) -> Self {
-        Self { refused: Some(fault.cause().to_owned()), ..Self::default() }
+    fn astray(fault: &Fault) -> Self {
+        Self { astray: Some(fault.cause().to_owned()), ..Self::default() }
+    }
+
+    /// Why rules keep `name` in it from every tool.
+    fn denial(&self, name: &str, kind: Kind) -> Option<String> {
+        let own = || self.secrets.denial(name, kind).filter(|_| !name.is_empty());
+        self.denied.clone().or_else(|| own().map(|denial| denial.cause().to_owned()))
     }
 
     /// Of the directory `name` in this one, which `dir` is.
     fn below(&self, name: &str, dir: Result<&Dir, &Fault>, fs: &dyn Filesystem) -> Self {
-        let denied = self.secrets.denial(name, Kind::Directory).map(|denial| denial.cause().to_owned());
         let below = Self {
             secrets: Secrets::default(),
             rules: self.rules.clone(),
-            refused: self.refused.clone().or(denied),
+            denied: self.denial(name, Kind::Directory),
+            astray: self.astray.clone(),
             ignored: self.ignored || self.rules.excludes(name, true),
         };
         below.with(self.secrets.clone(), dir, name, fs)
@@ -167,16 +178,19 @@ impl Level {
     /// With the rules of the directory itself.
     fn with(mut self, mut secrets: Secrets, dir: Result<&Dir, &Fault>, name: &str, fs: &dyn Filesystem) -> Self {
         match dir {
-            Ok(dir) if self.refused.is_none() => {
-                self.refused = secrets.enter(name, dir, fs).err().map(|error| error.message);
+            // Nothing in it needs other rules.
+            Ok(_) if self.denied.is_some() => {}
+            Ok(dir) => {
+                self.denied = secrets.enter(name, dir, fs).err().map(|error| error.message);
                 self.rules.enter(name, dir, fs, None);
             }
-            Err(Fault::NotFound) => {
+            Err(fault) => {
                 secrets.enter_missing(name);
                 self.rules.enter_missing(name);
+                if *fault != Fault::NotFound {
+                    self.astray = self.astray.or_else(|| Self::astray(fault).astray);
+                }
             }
-            Ok(_) => {}
-            Err(fault) => self.refused = self.refused.or_else(|| Some(fault.cause().to_owned())),
         }
         self.secrets = secrets;
         self

@@ -9,7 +9,6 @@ use crate::fs::content::Content;
 use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::spot::{Site, Spot};
 use crate::fs::{Fault, Kind};
-use crate::request::Access;
 use crate::response::{Change, ChangeKind};
 use crate::workspace::{Workspace, etag_of};
 
@@ -95,10 +94,8 @@ impl<'b> Seen<'b> {
             Some(Ok(stat)) => Some((stat.kind, stat.size)),
             Some(Err(fault)) => return Err(blame(fault)),
         };
-        let is_kept_from_tools = [was.kind, now.map(|(kind, _)| kind)]
-            .into_iter()
-            .flatten()
-            .any(|kind| verdicts.verdict(&was.path, Access::Read, kind == Kind::Directory).refused.is_some());
+        let mut kinds = [was.kind, now.map(|(kind, _)| kind)].into_iter().flatten();
+        let is_kept_from_tools = kinds.any(|kind| verdicts.denies(index, below, kind));
         Ok((!is_kept_from_tools).then(|| Self { path: root.shown(below), was, site, now }))
     }
 

@@ -41,6 +41,11 @@ pub fn protected(path: &str) -> Option<&str> {
 
 /// Case folded, and without what HFS+ and NTFS ignore.
 pub fn fold(name: &str) -> String {
+    // Nearly all names are, and every path that is looked at is folded.
+    if name.is_ascii() {
+        let name = name.split_once(':').map_or(name, |(file, _stream)| file);
+        return name.trim_end_matches(['.', ' ']).to_ascii_lowercase();
+    }
     // Through upper case, so that `ſ` and the Kelvin sign become ASCII too.
     visible(name).chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
