@@ -51,12 +51,13 @@ fn begin(start: &Start, streams: Streams, control: &mut Control) -> Result<Super
     // The user's other processes do not look into this one.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(failed)?;
     limits::leave_no_core().map_err(failed)?;
+    let priority = limits::go_first();
     let terminal = streams.first().filter(|_| start.terminal);
     let terminal =
         terminal.map(AsFd::as_fd).map(|it| it.try_clone_to_owned().map_err(NotStarted::Failed)).transpose()?;
     let tree = Tree::new(&start.limits);
     if !start.confine {
-        let started = start::start(start, streams, None)?;
+        let started = start::start(start, streams, None, priority)?;
         return Supervisor::new(started.process, tree).map_err(failed);
     }
     let by = confine::available().map_err(NotStarted::Unsupported)?;
@@ -66,7 +67,7 @@ fn begin(start: &Start, streams: Streams, control: &mut Control) -> Result<Super
     let areas = Areas::new(start, name.as_deref());
     domain::enter(start, For::Warden { terminal: name.as_deref() }).map_err(NotStarted::Unsupported)?;
     let filter = filter::program(start.network);
-    let started = start::start(start, streams, Some(filter))?;
+    let started = start::start(start, streams, Some(filter), priority)?;
     control.say(&FromWarden::Confined { by }).map_err(NotStarted::Failed)?;
     let desk = desk(start, areas, tree, terminal, started.listener);
     let mut desk = desk?;

@@ -35,13 +35,19 @@ pub(crate) enum NotStarted {
     Failed(io::Error),
 }
 
-/// Starts the command; `filter` is its system calls', where it is confined.
-pub(crate) fn start(start: &Start, streams: Streams, filter: Option<Vec<sock_filter>>) -> Result<Started, NotStarted> {
+/// Starts the command; `filter` is its system calls', where it is confined, `priority` its own, where this process has
+/// another one.
+pub(crate) fn start(
+    start: &Start,
+    streams: Streams,
+    filter: Option<Vec<sock_filter>>,
+    priority: Option<i32>,
+) -> Result<Started, NotStarted> {
     let (ours, theirs) =
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|error| NotStarted::Failed(error.into()))?;
     let confined = filter.is_some();
-    match spawn(start, streams, filter, theirs) {
+    match spawn(start, streams, filter, priority, theirs) {
         Ok(child) => {
             let listener = if confined { Some(receive(ours.as_fd()).map_err(NotStarted::Unsupported)?) } else { None };
             let process = i32::try_from(child.id()).unwrap_or(i32::MAX);
@@ -55,7 +61,13 @@ pub(crate) fn start(start: &Start, streams: Streams, filter: Option<Vec<sock_fil
 }
 
 #[expect(unsafe_code, reason = "what is done between fork and exec")]
-fn spawn(start: &Start, streams: Streams, filter: Option<Vec<sock_filter>>, theirs: OwnedFd) -> io::Result<Child> {
+fn spawn(
+    start: &Start,
+    streams: Streams,
+    filter: Option<Vec<sock_filter>>,
+    priority: Option<i32>,
+    theirs: OwnedFd,
+) -> io::Result<Child> {
     let mut argv = start.argv.iter();
     let program = argv.next().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let [input, output, error] = streams.map(Stdio::from);
@@ -69,6 +81,9 @@ fn spawn(start: &Start, streams: Streams, filter: Option<Vec<sock_filter>>, thei
     unsafe {
         command.pre_exec(move || {
             prepare(&start, warden)?;
+            if let Some(priority) = priority {
+                rustix::process::setpriority_process(None, priority)?;
+            }
             let Some(filter) = &filter else { return Ok(()) };
             match confine(&start, filter) {
                 Ok(listener) => send(theirs.as_fd(), b"", Some(listener.as_fd())),

@@ -112,17 +112,19 @@ impl Tree {
     }
 
     /// Sends SIGKILL to every process of the command. Group by group first, which what is being forked does not
-    /// escape; a number that is another's group by now is out of reach where Landlock scopes signals, and left alone
-    /// where it does not.
+    /// escape, and which is done before thousands of processes could be looked for.
+    ///
+    /// The number of a group that is gone may be another's by now: where Landlock scopes signals, that one is out of
+    /// reach; where it does not, only groups that are seen are killed.
     pub(crate) fn kill(&self, signals_are_scoped: bool) {
-        let found = self.descendants();
-        let seen: HashSet<i32> = found.iter().filter_map(|process| field(*process, GROUP)).collect();
-        let groups = seen.iter().chain(self.groups.iter().filter(|_| signals_are_scoped));
-        for group in groups.filter_map(|it| Pid::from_raw(*it)) {
-            // One that is gone needs no signal.
-            let _gone = rustix::process::kill_process_group(group, Signal::KILL);
+        if signals_are_scoped {
+            self.groups.iter().for_each(|group| kill_group(*group));
         }
+        let found = self.descendants();
+        let groups: HashSet<i32> = found.iter().filter_map(|process| field(*process, GROUP)).collect();
+        groups.into_iter().for_each(kill_group);
         for process in found.into_iter().filter_map(Pid::from_raw) {
+            // One that is gone needs no signal.
             let _gone = rustix::process::kill_process(process, Signal::KILL);
         }
     }
@@ -153,6 +155,12 @@ impl Tree {
 /// The number that a process or thread was given last.
 fn newest_task() -> Option<u64> {
     fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().last()?.parse().ok()
+}
+
+fn kill_group(group: i32) {
+    if let Some(group) = Pid::from_raw(group) {
+        let _gone = rustix::process::kill_process_group(group, Signal::KILL);
+    }
 }
 
 fn children(process: i32) -> Vec<i32> {

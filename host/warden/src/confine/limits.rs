@@ -23,6 +23,16 @@ pub(crate) fn leave_no_core() -> Result<(), Errno> {
     lower(Resource::Core, 0)
 }
 
+/// How much sooner than the command this process gets a processor.
+const AHEAD: i32 = 5;
+
+/// Lets this process go before the command, where it has the right to. Returns the priority that it had.
+pub(crate) fn go_first() -> Option<i32> {
+    let had = rustix::process::getpriority_process(None).ok()?;
+    rustix::process::setpriority_process(None, had - AHEAD).ok()?;
+    Some(had)
+}
+
 /// Gives up, for good, all but the two that ordinary work of the superuser on files needs.
 ///
 /// Warden and command keep the same, so that what the one does for the other fails where it would.
