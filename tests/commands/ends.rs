@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tempfile::TempDir;
 
 /// Processes whose arguments have this mark.
@@ -84,13 +84,12 @@ fn a_client_that_goes_away_ends_its_sessions_and_they_are_recorded() {
         assert!(gone_soon(&mark), "{mode}: {} are left", alive(&mark));
         child.wait().unwrap();
         let history = Command::new(env!("CARGO_BIN_EXE_paddock"))
-            .args(["call", "--root"])
+            .args(["history", "--root"])
             .arg(home.path().join("work"))
-            .arg("history")
             .env("PADDOCK_STATE_DIR", home.path().join("state"))
             .output()
             .unwrap();
-        let history: Value = serde_json::from_slice(&history.stdout).unwrap();
-        assert!(history["result"].to_string().contains("\"made\""), "{mode}: {history}");
+        let history = String::from_utf8(history.stdout).unwrap();
+        assert!(history.contains("made"), "{mode}: {history}");
     }
 }

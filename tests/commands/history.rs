@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use paddock::types::HistoryArgs;
 use serde_json::json;
 
 use super::desk::{Desk, changes};
@@ -32,7 +33,8 @@ fn changes_are_told_and_undone() {
     let mut told = changes(&ran);
     told.sort_by_key(|change| change.split_once(' ').unwrap().1.to_owned());
     assert_eq!(told, expected, "{ran}");
-    assert_eq!(desk.call("history", json!({})).value()["entries"][0]["backup"], ran["backup"]);
+    let newest = &desk.workspace.history(&HistoryArgs { limit: 10 }).unwrap().entries[0];
+    assert_eq!((json!(newest.backup), newest.verb.as_str()), (ran["backup"].clone(), "run"));
     desk.ok("restore", json!({"backup": ran["backup"]}));
     let read = |path| desk.read(path);
     assert_eq!(

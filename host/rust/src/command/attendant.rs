@@ -236,10 +236,8 @@ fn listed(paths: &[String]) -> String {
 
 /// A signal as people call it.
 fn signal_name(number: i32) -> String {
-    match Signal::from_named_raw(number) {
-        Some(signal) => format!("SIG{signal:?}").replace("SIGSignal::", "SIG"),
-        None => format!("signal {number}"),
-    }
+    let named = Signal::from_named_raw(number).map(|signal| format!("{signal:?}").replace('"', ""));
+    named.map_or_else(|| format!("signal {number}"), |name| format!("SIG{}", name.trim_start_matches("Signal::")))
 }
 
 fn failed(cause: &str) -> End {

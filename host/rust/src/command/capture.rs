@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use anstream::adapter::StripBytes;
+use anstream::adapter::StripStr;
 
 use crate::bindings::exports::paddock::files::commands::Captured;
 
@@ -16,19 +16,21 @@ pub(super) struct Caps {
     pub(super) lines: usize,
 }
 
-/// The output of one stream since it was last taken, without escape sequences.
+/// The output of one stream since it was last taken, as text without escape sequences.
 #[derive(Default)]
 pub(super) struct Capture {
     /// Bytes that the head and the tail hold each.
     room: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
+    /// The start of a character whose end has not come yet.
+    unfinished: Vec<u8>,
     /// Bytes that came, escape sequences too.
     came: u64,
-    /// Bytes that are text.
+    /// Bytes of text.
     kept: u64,
     lines: u64,
-    strip: StripBytes,
+    strip: StripStr,
 }
 
 impl Capture {
@@ -39,11 +41,19 @@ impl Capture {
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.came += bytes.len() as u64;
+        let mut whole = std::mem::take(&mut self.unfinished);
+        whole.extend_from_slice(bytes);
+        self.unfinished = whole.split_off(whole.len() - partial(&whole));
+        self.keep(&whole);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
         let Self { room, head, tail, kept, lines, strip, .. } = self;
-        for text in strip.strip_next(bytes) {
-            *kept += text.len() as u64;
-            *lines += memchr::memchr_iter(b'\n', text).count() as u64;
-            let (first, rest) = text.split_at(text.len().min(*room - head.len()));
+        for part in strip.strip_next(&text).map(str::as_bytes) {
+            *kept += part.len() as u64;
+            *lines += memchr::memchr_iter(b'\n', part).count() as u64;
+            let (first, rest) = part.split_at(part.len().min(*room - head.len()));
             head.extend_from_slice(first);
             // Of more than there is room for, the end is what stays.
             let rest = rest.get(rest.len().saturating_sub(*room)..).unwrap_or_default();
@@ -59,17 +69,18 @@ impl Capture {
     /// What came since it was last taken, within the caps. While the command runs, the start of a character whose end
     /// has not come yet stays for the next time.
     pub(super) fn take(&mut self, caps: Caps, runs: bool) -> Captured {
-        let unfinished = if runs { self.take_unfinished() } else { Vec::new() };
-        let (came, kept) = (self.came, self.kept);
-        let is_whole = kept == (self.head.len() + self.tail.len()) as u64;
-        let lines = self.lines;
+        if !runs {
+            let unfinished = std::mem::take(&mut self.unfinished);
+            self.keep(&unfinished);
+        }
+        let waits = self.unfinished.len() as u64;
+        let (came, kept, lines) = (self.came - waits, self.kept, self.lines);
+        (self.came, self.kept, self.lines) = (waits, 0, 0);
         let mut bytes = std::mem::take(&mut self.head);
         let at = bytes.len();
         bytes.extend(std::mem::take(&mut self.tail));
-        (self.came, self.kept, self.lines) = (0, 0, 0);
-        self.push(&unfinished);
-        let fits = is_whole && bytes.len() <= caps.bytes && lines <= caps.lines as u64;
-        if fits {
+        let is_whole = kept == bytes.len() as u64;
+        if is_whole && bytes.len() <= caps.bytes && lines <= caps.lines as u64 {
             return Captured { text: text(&bytes), bytes: came, truncated: false };
         }
         let (head, tail) = if is_whole { (bytes.as_slice(), bytes.as_slice()) } else { bytes.split_at(at) };
@@ -77,21 +88,6 @@ impl Capture {
         let (head, tail) = (text(first(head, half)), text(last(tail, half)));
         let between = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
         Captured { text: format!("{head}{between}{CUT}\n{tail}"), bytes: came, truncated: true }
-    }
-
-    fn take_unfinished(&mut self) -> Vec<u8> {
-        let end: Vec<u8> = match self.tail.is_empty() {
-            true => self.head.get(self.head.len().saturating_sub(3)..).unwrap_or_default().to_vec(),
-            false => self.tail.range(self.tail.len().saturating_sub(3)..).copied().collect(),
-        };
-        let unfinished = end.get(end.len() - partial(&end)..).unwrap_or_default().to_vec();
-        match self.tail.is_empty() {
-            true => self.head.truncate(self.head.len() - unfinished.len()),
-            false => self.tail.truncate(self.tail.len() - unfinished.len()),
-        }
-        self.came -= unfinished.len() as u64;
-        self.kept -= unfinished.len() as u64;
-        unfinished
     }
 }
 

@@ -30,7 +30,7 @@ impl Prepared {
     /// Prepares a command, with a directory for contents before they change.
     pub(super) fn new(commands: &Commands, workspace: &Arc<Inner>, asked: &Asked) -> Result<Self, ToolError> {
         let home = commands.home()?;
-        let spool = spool(workspace, &home)?;
+        let spool = spool(workspace)?;
         let policy = &commands.policy;
         let start = Start {
             argv: asked.command.clone(),
@@ -99,7 +99,7 @@ fn sweep(parent: &Path) {
     }
 }
 
-fn spool(workspace: &Inner, home: &Path) -> Result<Spool, ToolError> {
+fn spool(workspace: &Inner) -> Result<Spool, ToolError> {
     let fail = |cause| ToolError::new(ErrorCode::Io, format!("cannot make a directory for what the command changes: {cause}"));
     let state = workspace.state.as_ref().filter(|state| state.create().is_ok());
     let parent = match state {
@@ -108,9 +108,10 @@ fn spool(workspace: &Inner, home: &Path) -> Result<Spool, ToolError> {
             sweep(&parent);
             parent
         }
-        None => home.with_extension("kept"),
+        // Nothing is kept then, and what is put there goes with the command.
+        None => std::env::temp_dir(),
     };
-    let directory = tempfile::Builder::new().prefix("").rand_bytes(16).tempdir_in(&parent).map_err(fail)?.keep();
+    let directory = tempfile::Builder::new().prefix("paddock-").rand_bytes(16).tempdir_in(&parent).map_err(fail)?.keep();
     let name = directory.file_name().map(|name| format!("{}/{}", crate::state::COMMANDS, name.to_string_lossy()));
     Ok(Spool { directory, name: name.filter(|_| state.is_some()) })
 }
