@@ -33,6 +33,8 @@ mod supervise;
 mod sys;
 #[cfg(target_os = "linux")]
 mod tree;
+#[cfg(target_os = "linux")]
+mod watch;
 
 use std::process::ExitCode;
 

@@ -5,10 +5,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use paddock_warden::protocol::{FromWarden, Start, ToWarden};
 use paddock_warden::wire;
+use rustix::io::Errno;
 use rustix::process::DumpableBehavior;
 
 use crate::area::Areas;
@@ -19,10 +20,11 @@ use crate::control::Control;
 use crate::guard::Guard;
 use crate::place::real_path;
 use crate::serve::Desk;
-use crate::start::{self, NotStarted, Streams};
+use crate::start::{self, NotStarted, Started, Streams};
 use crate::supervise::Supervisor;
 use crate::sys;
 use crate::tree::Tree;
+use crate::watch;
 
 /// Where the command's own standard input takes the socket's place.
 const FIRST_FREE: u32 = 3;
@@ -46,52 +48,54 @@ pub(crate) fn run() -> io::Result<()> {
 }
 
 fn begin(start: &Start, streams: Streams, control: &mut Control) -> Result<Supervisor, NotStarted> {
-    let failed = |error: rustix::io::Errno| NotStarted::Failed(error.into());
+    let failed = |error: Errno| NotStarted::Failed(error.into());
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(failed)?;
     // The user's other processes do not look into this one.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(failed)?;
     limits::leave_no_core().map_err(failed)?;
-    let priority = limits::go_first();
-    let terminal = streams.first().filter(|_| start.terminal);
-    let terminal =
-        terminal.map(AsFd::as_fd).map(|it| it.try_clone_to_owned().map_err(NotStarted::Failed)).transpose()?;
-    let tree = Tree::new(&start.limits);
-    if !start.confine {
-        let started = start::start(start, streams, None, priority)?;
-        return Supervisor::new(started.process, tree).map_err(failed);
-    }
+    // For the watch, which begins later. Without the right to it, it has to do without.
+    let _unprivileged = sys::go_first(true);
+    let (started, tree, desk) = if start.confine {
+        confined(start, streams, control)?
+    } else {
+        (start::start(start, streams, None)?, Arc::new(Tree::new(false)), None)
+    };
+    let over_limit = Arc::new(AtomicBool::new(false));
+    let supervisor = Supervisor::new(started.process, Arc::clone(&tree), Arc::clone(&over_limit), desk);
+    // Later than that, since a thread that does not block the signals would take them.
+    let supervisor = supervisor.map_err(failed)?;
+    watch::begin(tree, over_limit, &start.limits).map_err(NotStarted::Failed)?;
+    sys::go_first(false).map_err(failed)?;
+    Ok(supervisor)
+}
+
+type Begun = (Started, Arc<Tree>, Option<Desk>);
+
+fn confined(start: &Start, streams: Streams, control: &mut Control) -> Result<Begun, NotStarted> {
+    let failed = |error: Errno| NotStarted::Failed(error.into());
     let by = confine::available().map_err(NotStarted::Unsupported)?;
     limits::drop_capabilities().map_err(failed)?;
     rustix::thread::set_no_new_privs(true).map_err(failed)?;
+    let terminal = streams.first().filter(|_| start.terminal).map(OwnedFd::try_clone);
+    let terminal = terminal.transpose().map_err(NotStarted::Failed)?;
     let name = terminal.as_ref().map(|it| real_path(it.as_fd())).transpose().map_err(failed)?;
     let areas = Areas::new(start, name.as_deref());
     domain::enter(start, For::Warden { terminal: name.as_deref() }).map_err(NotStarted::Unsupported)?;
-    let filter = filter::program(start.network);
-    let started = start::start(start, streams, Some(filter), priority)?;
-    control.say(&FromWarden::Confined { by }).map_err(NotStarted::Failed)?;
-    let desk = desk(start, areas, tree, terminal, started.listener);
-    let mut desk = desk?;
-    desk.tree.note_group(started.process);
-    Supervisor::confined(started.process, desk).map_err(failed)
-}
-
-fn desk(
-    start: &Start,
-    areas: Areas,
-    tree: Tree,
-    terminal: Option<OwnedFd>,
-    listener: Option<OwnedFd>,
-) -> Result<Desk, NotStarted> {
+    let mut started = start::start(start, streams, Some(filter::program(start.network)))?;
+    let listener = started.listener.take();
     let listener = listener.ok_or_else(|| NotStarted::Unsupported("a listener for seccomp".to_owned()))?;
     sys::wake_synchronously(listener.as_fd());
-    Ok(Desk {
+    control.say(&FromWarden::Confined { by }).map_err(NotStarted::Failed)?;
+    let tree = Arc::new(Tree::new(confine::scopes_signals()));
+    tree.note_group(started.process);
+    let desk = Desk {
         guard: Guard::new(areas, start.rules),
         changes: Changes::new(PathBuf::from(&start.spool), start.limits.max_kept_bytes),
-        tree,
+        tree: Arc::clone(&tree),
         listener: Arc::new(listener),
         terminal,
         waiting: Arc::new(AtomicUsize::new(0)),
         most_file_bytes: start.limits.max_file_bytes,
-        signals_are_scoped: confine::scopes_signals(),
-    })
+    };
+    Ok((started, tree, Some(desk)))
 }

@@ -35,19 +35,13 @@ pub(crate) enum NotStarted {
     Failed(io::Error),
 }
 
-/// Starts the command; `filter` is its system calls', where it is confined, `priority` its own, where this process has
-/// another one.
-pub(crate) fn start(
-    start: &Start,
-    streams: Streams,
-    filter: Option<Vec<sock_filter>>,
-    priority: Option<i32>,
-) -> Result<Started, NotStarted> {
+/// Starts the command; `filter` is its system calls', where it is confined.
+pub(crate) fn start(start: &Start, streams: Streams, filter: Option<Vec<sock_filter>>) -> Result<Started, NotStarted> {
     let (ours, theirs) =
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|error| NotStarted::Failed(error.into()))?;
     let confined = filter.is_some();
-    match spawn(start, streams, filter, priority, theirs) {
+    match spawn(start, streams, filter, theirs) {
         Ok(child) => {
             let listener = if confined { Some(receive(ours.as_fd()).map_err(NotStarted::Unsupported)?) } else { None };
             let process = i32::try_from(child.id()).unwrap_or(i32::MAX);
@@ -61,13 +55,7 @@ pub(crate) fn start(
 }
 
 #[expect(unsafe_code, reason = "what is done between fork and exec")]
-fn spawn(
-    start: &Start,
-    streams: Streams,
-    filter: Option<Vec<sock_filter>>,
-    priority: Option<i32>,
-    theirs: OwnedFd,
-) -> io::Result<Child> {
+fn spawn(start: &Start, streams: Streams, filter: Option<Vec<sock_filter>>, theirs: OwnedFd) -> io::Result<Child> {
     let mut argv = start.argv.iter();
     let program = argv.next().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let [input, output, error] = streams.map(Stdio::from);
@@ -81,9 +69,6 @@ fn spawn(
     unsafe {
         command.pre_exec(move || {
             prepare(&start, warden)?;
-            if let Some(priority) = priority {
-                rustix::process::setpriority_process(None, priority)?;
-            }
             let Some(filter) = &filter else { return Ok(()) };
             match confine(&start, filter) {
                 Ok(listener) => send(theirs.as_fd(), b"", Some(listener.as_fd())),
@@ -108,6 +93,7 @@ fn prepare(start: &Start, warden: Pid) -> io::Result<()> {
         rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
     }
     sys::unblock_signals();
+    sys::go_first(false)?;
     Ok(limits::set(&start.limits)?)
 }
 

@@ -2,7 +2,8 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use paddock_warden::protocol::{Ended, FromWarden, ToWarden};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -18,28 +19,22 @@ use crate::tree::Tree;
 /// How long is waited for killed processes before those that came into being meanwhile are killed too.
 const KILL_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
-/// How long after one count of processes the next one is, at least.
-const COUNT_PAUSE: Duration = Duration::from_millis(50);
-const COUNT_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
-/// Counting takes at most one part in so many of the time.
-const COUNTING_SHARE: u32 = 20;
-
 /// One command, from its start to its report.
 pub(crate) struct Supervisor {
     process: i32,
+    tree: Arc<Tree>,
     /// SIGCHLD, and what asks this process to end.
     signals: OwnedFd,
     served: Served,
     /// The end of the command itself.
     main: Option<Reaped>,
-    next_count: Instant,
-    /// Why it was ended.
-    stopped: Option<String>,
+    /// It was ended since it had too many processes.
+    over_limit: Arc<AtomicBool>,
 }
 
 enum Served {
     Confined(Box<Desk>, Pending),
-    Unconfined(Tree),
+    Unconfined,
 }
 
 /// Why the loop is left.
@@ -51,17 +46,16 @@ enum Over {
 }
 
 impl Supervisor {
-    pub(crate) fn new(process: i32, tree: Tree) -> Result<Self, Errno> {
-        Self::serving(process, Served::Unconfined(tree))
-    }
-
-    pub(crate) fn confined(process: i32, desk: Desk) -> Result<Self, Errno> {
-        Self::serving(process, Served::Confined(Box::new(desk), Pending::default()))
-    }
-
-    fn serving(process: i32, served: Served) -> Result<Self, Errno> {
+    /// `desk` serves a command's calls, where it is confined.
+    pub(crate) fn new(
+        process: i32,
+        tree: Arc<Tree>,
+        over_limit: Arc<AtomicBool>,
+        desk: Option<Desk>,
+    ) -> Result<Self, Errno> {
         let signals = sys::signals(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGHUP])?;
-        Ok(Self { process, signals, served, main: None, next_count: Instant::now() + COUNT_PAUSE, stopped: None })
+        let served = desk.map_or(Served::Unconfined, |desk| Served::Confined(Box::new(desk), Pending::default()));
+        Ok(Self { process, tree, signals, served, main: None, over_limit })
     }
 
     pub(crate) fn run(mut self, mut control: Control) -> io::Result<()> {
@@ -93,7 +87,7 @@ impl Supervisor {
         if let Served::Confined(desk, _) = &self.served {
             waited.push(PollFd::from_borrowed_fd(desk.listener.as_fd(), PollFlags::IN));
         }
-        rustix::io::retry_on_intr(|| poll(&mut waited, Some(&COUNT_EVERY)))?;
+        rustix::io::retry_on_intr(|| poll(&mut waited, None))?;
         let happened: Vec<PollFlags> = waited.iter().map(PollFd::revents).collect();
         let happened = |index: usize| happened.get(index).copied().unwrap_or(PollFlags::empty());
         if happened(2).contains(PollFlags::IN) {
@@ -112,24 +106,7 @@ impl Supervisor {
         if happened(1).contains(PollFlags::IN) && self.told_to_end() {
             return Ok(Some(Over::Report));
         }
-        Ok(self.too_many().then_some(Over::Report))
-    }
-
-    fn too_many(&mut self) -> bool {
-        let begun = Instant::now();
-        if begun < self.next_count {
-            return false;
-        }
-        let over = match &mut self.served {
-            Served::Confined(desk, _) => desk.tree.is_over_limit(),
-            Served::Unconfined(tree) => tree.is_over_limit(),
-        };
-        let pause = (begun.elapsed() * COUNTING_SHARE).max(COUNT_PAUSE);
-        self.next_count = begun + pause;
-        if over {
-            self.stopped = Some("it had more processes or threads at a time than it may".to_owned());
-        }
-        over
+        Ok(None)
     }
 
     fn call(&mut self, control: &mut Control) -> io::Result<()> {
@@ -174,15 +151,8 @@ impl Supervisor {
 
     /// Kills all that descends from this process, and collects it: no process is left that could start another.
     fn end_all(&mut self) -> io::Result<()> {
-        let scoped = match &mut self.served {
-            Served::Confined(desk, _) => {
-                desk.tree.close();
-                desk.signals_are_scoped
-            }
-            Served::Unconfined(_) => false,
-        };
         loop {
-            self.tree().kill(scoped);
+            self.tree.kill();
             if self.reap() {
                 return Ok(());
             }
@@ -195,7 +165,7 @@ impl Supervisor {
     /// Collects what ended. True where no child is left.
     fn reap(&mut self) -> bool {
         let (process, mut main) = (self.process, None);
-        let none_left = self.tree().reap(|reaped| {
+        let none_left = self.tree.reap(|reaped| {
             if reaped.pid == process {
                 main = Some(*reaped);
             }
@@ -204,15 +174,11 @@ impl Supervisor {
         none_left
     }
 
-    fn tree(&self) -> &Tree {
-        match &self.served {
-            Served::Confined(desk, _) => &desk.tree,
-            Served::Unconfined(tree) => tree,
-        }
-    }
-
     fn report(self) -> Ended {
-        let mut ended = Ended { stopped: self.stopped, ..Ended::default() };
+        let mut ended = Ended::default();
+        if self.over_limit.load(Ordering::Relaxed) {
+            ended.stopped = Some("it had more processes or threads at a time than it may".to_owned());
+        }
         if let Some(main) = self.main {
             ended.exit_code = libc::WIFEXITED(main.status).then(|| libc::WEXITSTATUS(main.status));
             ended.signal = libc::WIFSIGNALED(main.status).then(|| libc::WTERMSIG(main.status));

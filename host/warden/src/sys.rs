@@ -160,6 +160,15 @@ pub(crate) fn give(listener: BorrowedFd<'_>, id: u64, given: BorrowedFd<'_>, clo
     check(sent.into()).map(drop)
 }
 
+/// Runs this thread, and what it starts, before everything that is not of this kind; or like everything else.
+#[expect(unsafe_code, reason = "rustix has no sched_setscheduler")]
+pub(crate) fn go_first(first: bool) -> Result<(), Errno> {
+    let (policy, priority) = if first { (libc::SCHED_RR, 1) } else { (libc::SCHED_OTHER, 0) };
+    let priority = libc::sched_param { sched_priority: priority };
+    // SAFETY: the pointer is to a live value of the type that this call reads.
+    check(unsafe { libc::sched_setscheduler(0, policy, &raw const priority) }.into()).map(drop)
+}
+
 /// Unblocks all signals of this thread.
 #[expect(unsafe_code, reason = "rustix has no sigprocmask")]
 pub(crate) fn unblock_signals() {

@@ -2,91 +2,57 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use paddock_warden::protocol::Limits;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
 use crate::sys::{self, Reaped};
 
-/// How many threads there may be for each process.
-const THREADS_EACH: u64 = 16;
-
-/// Counts, finds and kills the command's processes.
-///
-/// They are counted from time to time and not as they are forked: a signal that arrives while a call waits to be
-/// looked at can make it fail with `EINTR`, which no program expects of `fork`.
+/// Finds and kills the command's processes.
 pub(crate) struct Tree {
     own: i32,
-    most_processes: u64,
-    /// Every process group that the command has or had.
-    groups: HashSet<i32>,
-    /// No group can be made any more.
-    closed: bool,
-    counted: Count,
+    /// Signals of this process reach the command's only, by Landlock.
+    signals_are_scoped: bool,
+    groups: Mutex<Groups>,
 }
 
-/// What the last count found.
 #[derive(Default)]
-struct Count {
-    processes: u64,
-    threads: u64,
-    /// The system's newest process or thread then.
-    newest: Option<u64>,
+struct Groups {
+    /// Every process group that the command has or had.
+    known: HashSet<i32>,
+    /// None can be made any more.
+    closed: bool,
 }
 
 impl Tree {
-    pub(crate) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(signals_are_scoped: bool) -> Self {
         let own = rustix::process::getpid().as_raw_pid();
-        Self {
-            own,
-            most_processes: limits.max_processes,
-            groups: HashSet::new(),
-            closed: false,
-            counted: Count::default(),
-        }
+        Self { own, signals_are_scoped, groups: Mutex::default() }
     }
 
     /// Remembers a group that is about to be made. False where none may be.
-    pub(crate) fn note_group(&mut self, group: i32) -> bool {
-        if !self.closed {
-            self.groups.insert(group);
+    pub(crate) fn note_group(&self, group: i32) -> bool {
+        let mut groups = self.groups();
+        if !groups.closed {
+            groups.known.insert(group);
         }
-        !self.closed
+        !groups.closed
     }
 
-    /// Whether there are more processes or threads than there may be.
-    ///
-    /// They are counted only if so many were started on the whole system that there could be.
-    pub(crate) fn is_over_limit(&mut self) -> bool {
-        let most_threads = self.most_processes.saturating_mul(THREADS_EACH);
-        let newest = newest_task();
-        // Numbers begin anew when all are used up.
-        let started = newest.zip(self.counted.newest).and_then(|(now, then)| now.checked_sub(then));
-        let started = started.unwrap_or(u64::MAX);
-        if self.counted.processes.saturating_add(started) <= self.most_processes
-            && self.counted.threads.saturating_add(started) <= most_threads
-        {
-            return false;
-        }
-        let mut count = Count { newest, ..Count::default() };
+    /// Processes and threads, as far as they are within limits; `None` where they are not.
+    pub(crate) fn count(&self, most_processes: u64, most_threads: u64) -> Option<(u64, u64)> {
+        let (mut processes, mut threads) = (0_u64, 0_u64);
         let mut left = children(self.own);
         while let Some(process) = left.pop() {
-            count.processes += 1;
-            let threads = field(process, THREADS).map_or(1, i32::unsigned_abs);
-            count.threads = count.threads.saturating_add(threads.into());
-            if count.processes > self.most_processes || count.threads > most_threads {
-                return true;
+            processes += 1;
+            threads = threads.saturating_add(field(process, THREADS).map_or(1, i32::unsigned_abs).into());
+            if processes > most_processes || threads > most_threads {
+                return None;
             }
             left.extend(children(process));
         }
-        self.counted = count;
-        false
-    }
-
-    /// No group can be made from now on.
-    pub(crate) fn close(&mut self) {
-        self.closed = true;
+        Some((processes, threads))
     }
 
     /// Whether a process or thread is the command's.
@@ -111,18 +77,20 @@ impl Tree {
         field(task, TERMINAL).is_some_and(|it| it != 0)
     }
 
-    /// Sends SIGKILL to every process of the command. Group by group first, which what is being forked does not
-    /// escape, and which is done before thousands of processes could be looked for.
+    /// Sends SIGKILL to every process of the command, which can make no group from now on. Group by group first, which
+    /// what is being forked does not escape, and which is done before thousands of processes could be looked for.
     ///
     /// The number of a group that is gone may be another's by now: where Landlock scopes signals, that one is out of
     /// reach; where it does not, only groups that are seen are killed.
-    pub(crate) fn kill(&self, signals_are_scoped: bool) {
-        if signals_are_scoped {
-            self.groups.iter().for_each(|group| kill_group(*group));
+    pub(crate) fn kill(&self) {
+        let mut groups = self.groups();
+        groups.closed = true;
+        if self.signals_are_scoped {
+            groups.known.iter().for_each(|group| kill_group(*group));
         }
         let found = self.descendants();
-        let groups: HashSet<i32> = found.iter().filter_map(|process| field(*process, GROUP)).collect();
-        groups.into_iter().for_each(kill_group);
+        let seen: HashSet<i32> = found.iter().filter_map(|process| field(*process, GROUP)).collect();
+        seen.into_iter().for_each(kill_group);
         for process in found.into_iter().filter_map(Pid::from_raw) {
             // One that is gone needs no signal.
             let _gone = rustix::process::kill_process(process, Signal::KILL);
@@ -141,6 +109,10 @@ impl Tree {
         }
     }
 
+    fn groups(&self) -> MutexGuard<'_, Groups> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn descendants(&self) -> Vec<i32> {
         let mut found = children(self.own);
         let mut next = 0;
@@ -150,11 +122,6 @@ impl Tree {
         }
         found
     }
-}
-
-/// The number that a process or thread was given last.
-fn newest_task() -> Option<u64> {
-    fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().last()?.parse().ok()
 }
 
 fn kill_group(group: i32) {

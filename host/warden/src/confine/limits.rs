@@ -5,12 +5,26 @@ use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
+use crate::watch::THREADS_EACH;
+
 /// Sets this process's limits; what is lower already stays.
 pub(crate) fn set(limits: &Limits) -> Result<(), Errno> {
     lower(Resource::Core, 0)?;
     lower(Resource::Data, limits.max_memory_bytes)?;
     lower(Resource::Fsize, limits.max_file_bytes)?;
-    lower(Resource::Nofile, limits.max_open_files)
+    lower(Resource::Nofile, limits.max_open_files)?;
+    // Of all tasks of the user, so that only a fork bomb meets it; the superuser does not.
+    if rustix::process::getuid().is_root() {
+        return Ok(());
+    }
+    lower(Resource::Nproc, tasks().saturating_add(limits.max_processes.saturating_mul(THREADS_EACH)))
+}
+
+/// How many tasks the system has; more than any that the user can have where that cannot be known.
+fn tasks() -> u64 {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let tasks = load.split_whitespace().nth(3).and_then(|it| it.split('/').nth(1)?.parse().ok());
+    tasks.unwrap_or(u64::MAX)
 }
 
 fn lower(resource: Resource, limit: u64) -> Result<(), Errno> {
@@ -21,16 +35,6 @@ fn lower(resource: Resource, limit: u64) -> Result<(), Errno> {
 /// No memory image of this process is written anywhere.
 pub(crate) fn leave_no_core() -> Result<(), Errno> {
     lower(Resource::Core, 0)
-}
-
-/// How much sooner than the command this process gets a processor.
-const AHEAD: i32 = 5;
-
-/// Lets this process go before the command, where it has the right to. Returns the priority that it had.
-pub(crate) fn go_first() -> Option<i32> {
-    let had = rustix::process::getpriority_process(None).ok()?;
-    rustix::process::setpriority_process(None, had - AHEAD).ok()?;
-    Some(had)
 }
 
 /// Gives up, for good, all but the two that ordinary work of the superuser on files needs.

@@ -25,7 +25,7 @@ use crate::tree::Tree;
 pub(crate) struct Desk {
     pub(crate) guard: Guard,
     pub(crate) changes: Changes,
-    pub(crate) tree: Tree,
+    pub(crate) tree: Arc<Tree>,
     /// Where calls come from, and what they are answered by.
     pub(crate) listener: Arc<OwnedFd>,
     /// The command's terminal, where it has one.
@@ -33,8 +33,6 @@ pub(crate) struct Desk {
     /// How many threads wait for the other end of a pipe.
     pub(crate) waiting: Arc<AtomicUsize>,
     pub(crate) most_file_bytes: u64,
-    /// Signals of this process reach the command's only, by Landlock.
-    pub(crate) signals_are_scoped: bool,
 }
 
 /// One try of a call: it is tried again when the host has answered what had to be asked. Nothing is changed before all
