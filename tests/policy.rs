@@ -288,6 +288,22 @@ fn what_is_wrong_is_said_with_file_and_line() {
             3,
             "`allowed_directories`: `${NONE}/a`: the environment has no variable `NONE`",
         ),
+        (
+            "commands:\n  programs:\n    ok: a.wasm\n    jq: ${NONE}/jq.wasm",
+            4,
+            "`commands.programs`: `${NONE}/jq.wasm`: the environment has no variable `NONE`",
+        ),
+        (
+            "commands: {enabled: true,\n programs: {../jq: a.wasm}}",
+            2,
+            "`commands.programs`: `../jq`: a program is called by 1 to 64 letters, digits, `-`, `_` and `.`, no `.` first",
+        ),
+        ("commands: {max_processes: 0}", 1, "`commands.max_processes`: nothing could be done with 0"),
+        (
+            "commands: {environment: {A: 1}}",
+            1,
+            "`commands.environment.A`: invalid type: integer `1`, expected a string",
+        ),
         ("blocked_directories: [\"${A\"]", 1, "`blocked_directories`: `${A`: `${` without `}`"),
         (
             "blocked_directories: [\"~/..\"]",
@@ -383,6 +399,21 @@ fn variables_and_the_home_stand_for_paths() {
 }
 
 #[test]
+fn paths_of_commands_start_at_the_file() {
+    let user = User::new();
+    user.sets(
+        "commands:\n  enabled: true\n  readable: [~/data, data]\n  path: ['${OWN}/bin']\n  programs: {jq: wasm/jq.wasm}\n",
+    );
+    let shown = shown(user.command(&["policy", "show", "--json"]).env("OWN", &user.home));
+    let value = |name: &str| &shown[format!("commands.{name}").as_str()]["value"];
+    assert_eq!(*value("enabled"), json!(true));
+    assert_eq!(*value("readable"), json!([user.home.join("data"), user.config().join("data")]));
+    assert_eq!(*value("path"), json!([user.home.join("bin")]));
+    assert_eq!(*value("programs"), json!({"jq": user.config().join("wasm/jq.wasm")}));
+    assert_eq!(*value("max_sessions"), json!(64));
+}
+
+#[test]
 fn a_blocked_path_is_blocked_by_whichever_link_it_is_named() {
     let user = User::new();
     fs::create_dir(user.workspace.join("private")).unwrap();
@@ -467,6 +498,26 @@ fn a_workspace_s_own_file_widens_nothing() {
         ("", "limits: {max_files: 1001}", "`limits.max_files`: `1001` would allow more than `1000`, which is in force"),
         ("", "allowed_directories: [..]", "`allowed_directories`: it can only be set outside the workspace"),
         ("", "backups: {enabled: false}", "`backups`: it can only be set outside the workspace"),
+        (
+            "",
+            "commands: {enabled: true}",
+            "`commands.enabled`: `true` would allow more than `false`, which is in force",
+        ),
+        (
+            "commands: {enabled: true}",
+            "commands: {allow: [rm]}",
+            "`commands.allow`: it can only be set outside the workspace",
+        ),
+        (
+            "",
+            "commands: {environment: {LD_PRELOAD: x.so}}",
+            "`commands.environment`: it can only be set outside the workspace",
+        ),
+        (
+            "",
+            "commands: {programs: {jq: '~/jq.wasm'}}",
+            "`commands.programs`: `~/jq.wasm`: neither `${NAME}` nor `~` is replaced in a file of the workspace",
+        ),
         (
             "",
             "blocked_directories: ['${HOME}']",

@@ -13,7 +13,7 @@ use crate::fs::spot::Site;
 use crate::fs::{Kind, tree};
 use crate::ops;
 use crate::policy::Approval;
-use crate::request::{self, Access, Request};
+use crate::request::{self, Command, Request, Script};
 use crate::response::{PatchAction, Response};
 use crate::workspace::{Workspace, hex};
 
@@ -39,7 +39,7 @@ pub enum Decision {
 
 /// Fails where `request` needs an approval that it does not have.
 pub fn check(workspace: &Workspace<'_>, request: &Request) -> Result<()> {
-    if request.access() == Access::Read || workspace.policy.approval == Approval::Never {
+    if !request.can_change() || workspace.policy.approval == Approval::Never {
         return Ok(());
     }
     let Some(plan) = Plan::of(workspace, request)? else { return Ok(()) };
@@ -66,7 +66,7 @@ impl Plan {
 /// Whether a request can delete something. No wildcard: a new operation has to say.
 fn can_delete(request: &Request) -> bool {
     match request {
-        Request::Delete(_) | Request::Restore(_) | Request::ApplyPatch(_) => true,
+        Request::Delete(_) | Request::Restore(_) | Request::ApplyPatch(_) | Request::Command(_) => true,
         Request::Write(_) | Request::Edit(_) | Request::MakeDir(_) | Request::Copy(_) | Request::Move(_) => false,
         Request::Pack(_) | Request::Unpack(_) | Request::Replace(_) => false,
         Request::Read(_) | Request::ReadMany(_) | Request::History(_) | Request::Stat(_) => false,
@@ -120,6 +120,10 @@ impl<'w> Draft<'w> {
             }
             Request::Restore(args) => self.add_restore(args).map(|()| true),
             Request::Replace(args) => self.add_replace(args).map(|()| false),
+            Request::Command(command) => {
+                self.add_command(command);
+                Ok(true)
+            }
             Request::Read(_) | Request::ReadMany(_) | Request::History(_) | Request::Stat(_) => Ok(false),
             Request::List(_) | Request::Tree(_) | Request::Glob(_) | Request::Grep(_) | Request::Changes(_) => {
                 Ok(false)
@@ -160,6 +164,28 @@ impl<'w> Draft<'w> {
         found.files.iter().try_for_each(|file| self.add(ops::replace::VERB, &file.place.path))?;
         self.say(found.sample());
         Ok(())
+    }
+
+    /// What a command will do, nobody can say.
+    fn add_command(&mut self, command: &Command) {
+        let (what, text) = match command {
+            Command::Run(run) => match &run.script {
+                Script::Shell(line) => ("run a command", line.clone()),
+                Script::Python(code) => ("run a Python program", code.clone()),
+                Script::Program(name, args) => ("run a WASI program", format!("{name} {args:?}")),
+            },
+            Command::Start(start) => ("start a command", start.command.clone()),
+            Command::Write(input) => ("write to a command that runs", format!("{:?}", input.chars)),
+            Command::Sessions | Command::Kill(_) => return,
+        };
+        let workdir = command.workdir().map(|path| format!(" in `{}`", printable(path))).unwrap_or_default();
+        self.say(&format!("{what}{workdir}\n{text}\n"));
+        if let Command::Run(run) = command
+            && !run.stdin.is_empty()
+        {
+            self.say(&format!("with this standard input:\n{}\n", run.stdin));
+        }
+        self.paths.extend(command.workdir().cloned());
     }
 
     fn add_restore(&mut self, args: &request::Restore) -> Result<()> {

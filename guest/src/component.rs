@@ -8,6 +8,7 @@ mod bindings {
     export!(Component);
 }
 
+mod commands;
 mod convert;
 mod session;
 mod shares;
@@ -54,12 +55,13 @@ impl tools::Guest for Component {
 
     fn describe(dialect: String) -> std::result::Result<Vec<tools::Tool>, types::Error> {
         let dialect = Dialect::find(&dialect).map_err(Lower::lower)?;
-        Ok(dialect.tools.iter().map(describe).collect())
+        let policy = policy(dialect.name).map_err(Lower::lower)?;
+        Ok(dialect.listed(policy.commands.enabled).map(describe).collect())
     }
 
     fn changes(dialect: String, name: String) -> Option<bool> {
         let tool = Dialect::find(&dialect).ok()?.tool(&name)?;
-        Some(!matches!(tool.effect, Effect::Reads))
+        Some(tool.effect.changes())
     }
 
     fn call(dialect: String, name: String, arguments: String) -> tools::Outcome {
@@ -309,6 +311,7 @@ fn describe(tool: &ToolSpec) -> tools::Tool {
         Effect::Notes => (true, false, false),
         Effect::Adds { idempotent } => (false, false, idempotent),
         Effect::Replaces { idempotent } => (false, true, idempotent),
+        Effect::Runs { changes } => (!changes, changes, !changes),
     };
     tools::Tool {
         name: tool.name.to_owned(),

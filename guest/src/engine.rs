@@ -110,9 +110,10 @@ impl Response {
             Self::Grep(grep) => grep.truncated,
             Self::Replace(replace) => replace.truncated,
             Self::Changes(changes) => changes.truncated,
+            Self::Ran(ran) => ran.is_cut(),
             Self::Write(_) | Self::Edit(_) | Self::ApplyPatch(_) | Self::MakeDir(_) => false,
             Self::Copy(_) | Self::Move(_) | Self::Delete(_) | Self::Restore(_) | Self::Stat(_) => false,
-            Self::Pack(_) | Self::Unpack(_) => false,
+            Self::Pack(_) | Self::Unpack(_) | Self::Sessions(_) => false,
         }
     }
 }

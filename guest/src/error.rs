@@ -113,6 +113,11 @@ impl Fault {
         }
     }
 
+    /// The cause alone.
+    pub fn cause(&self) -> &str {
+        self.explain().1
+    }
+
     fn explain(&self) -> (Code, &str) {
         match self {
             Self::NotFound => (Code::NotFound, "no such file or directory"),

@@ -7,6 +7,7 @@
 //! - [`engine`]: decode, policy, run, encode.
 //! - [`dialect`]: names, units and JSON; makes a [`request::Request`], shows a [`response::Response`].
 //! - [`ops`]: one file an operation, over a [`workspace::Workspace`].
+//! - [`commands`]: what the host runs: asked for, allowed, recorded, told.
 //! - [`transaction`]: an overlay shown, taken over, thrown away.
 //! - [`touched`]: what a host's record is told of a call.
 //! - [`patch`], [`text`], [`zip`]: hunks, encodings, lines, archives; pure.
@@ -18,6 +19,7 @@
 //! `guest/BACKENDS.md` says how to add a backend.
 
 pub mod approval;
+pub mod commands;
 #[cfg(target_family = "wasm")]
 mod component;
 pub mod dialect;

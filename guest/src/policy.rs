@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-pub use paddock_policy::{Access as RootAccess, Approval, Backups, HardLinks, Limits};
+pub use paddock_policy::{Access as RootAccess, Approval, Backups, Commands, HardLinks, Limits};
 
 use crate::approval::Decision;
 use crate::error::{Code, Error, Result};

@@ -1,13 +1,15 @@
 //! What a call asks for, with every default filled in: dialects and the typed
 //! interface make these, operations take them. Fields mean what
-//! `wit/files.wit` and `wit/search.wit` say of them.
+//! `wit/files.wit`, `wit/search.wit` and `wit/commands.wit` say of them.
 
-#![expect(missing_docs, reason = "each field is documented in wit/files.wit and wit/search.wit")]
+#![expect(missing_docs, reason = "each field is documented in wit/")]
 
 mod archive;
+mod command;
 mod search;
 
 pub use archive::{Pack, Unpack};
+pub use command::{Command, Input, Run, Script, Start};
 pub use search::{Changes, Grep, GrepOutput, LetterCase, Replace};
 
 /// One operation with its arguments.
@@ -33,6 +35,7 @@ pub enum Request {
     Grep(Grep),
     Replace(Replace),
     Changes(Changes),
+    Command(Command),
 }
 
 /// What a request does to files.
@@ -56,6 +59,16 @@ impl Request {
             Self::Write(_) | Self::Edit(_) | Self::ApplyPatch(_) | Self::MakeDir(_) => Access::Change,
             Self::Copy(_) | Self::Move(_) | Self::Delete(_) | Self::Restore(_) => Access::Change,
             Self::Pack(_) | Self::Unpack(_) | Self::Replace(_) => Access::Change,
+            // What a command changes, the host does.
+            Self::Command(_) => Access::Read,
+        }
+    }
+
+    /// Whether it, or the host on its behalf, can change something.
+    pub fn can_change(&self) -> bool {
+        match self {
+            Self::Command(command) => command.can_change(),
+            request => request.access() == Access::Change,
         }
     }
 }

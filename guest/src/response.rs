@@ -1,14 +1,16 @@
-//! What an operation answers. Fields mean what `wit/files.wit` and
-//! `wit/search.wit` say of them; the `paddock` dialect shows these as they are,
-//! other dialects make their own shapes of them.
+//! What an operation answers. Fields mean what `wit/files.wit`,
+//! `wit/search.wit` and `wit/commands.wit` say of them; the `paddock` dialect
+//! shows these as they are, other dialects make their own shapes of them.
 
-#![expect(missing_docs, reason = "each field is documented in wit/files.wit and wit/search.wit")]
+#![expect(missing_docs, reason = "each field is documented in wit/")]
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+mod command;
 mod search;
 
+pub use command::{Captured, Ran, Refused, Session, Sessions};
 pub use search::{Changes, ContextLine, FileCount, Grep, GrepMatch, Replace, ReplacedFile};
 
 use crate::error::Error;
@@ -39,6 +41,8 @@ pub enum Response {
     Grep(Grep),
     Replace(Replace),
     Changes(Changes),
+    Ran(Ran),
+    Sessions(Sessions),
 }
 
 /// One change that a call made.

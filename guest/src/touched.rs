@@ -72,11 +72,12 @@ impl Touched {
         Some(touched)
     }
 
-    /// What was taken over from an overlay; none where no host keeps a record.
-    pub fn taken_over(policy: &Policy, changes: &[Change]) -> Option<Self> {
+    /// What was changed by something else than a request: taking over an overlay, a command. None where no host keeps a
+    /// record.
+    pub fn changed(policy: &Policy, operation: &'static str, changes: &[Change]) -> Option<Self> {
         let written: Vec<_> = changes.iter().filter_map(Written::by).collect();
         policy.host.records.then(|| Self {
-            operation: "commit",
+            operation,
             paths: changes.iter().map(|change| change.path.clone()).collect(),
             bytes: written.iter().map(|file| file.bytes).sum(),
             changes: changes.to_vec(),
@@ -138,7 +139,9 @@ impl Touched {
             Response::Replace(replace) if replace.applied => {
                 self.paths.extend(self.changes.iter().map(|change| change.path.clone()));
             }
-            Response::History(_)
+            Response::Ran(_) => self.paths.extend(self.changes.iter().map(|change| change.path.clone())),
+            Response::Sessions(_)
+            | Response::History(_)
             | Response::Glob(_)
             | Response::Grep(_)
             | Response::Replace(_)
@@ -171,7 +174,8 @@ impl Touched {
             Response::Copy(transfer) | Response::Move(transfer) => (transfer.bytes, None),
             Response::Pack(pack) => (pack.size, None),
             Response::Unpack(unpack) => (unpack.bytes, None),
-            Response::Restore(_) | Response::Replace(_) => (written, None),
+            Response::Restore(_) | Response::Replace(_) | Response::Ran(_) => (written, None),
+            Response::Sessions(_) => (0, None),
             Response::Grep(grep) => (grep.bytes_searched, Some(grep.matches.len() as u64)),
             Response::MakeDir(_) | Response::Delete(_) | Response::History(_) | Response::Stat(_) => (0, None),
             Response::List(_) | Response::Tree(_) | Response::Glob(_) | Response::Changes(_) => (0, None),
@@ -246,6 +250,7 @@ impl Request {
             Self::Grep(_) => "grep",
             Self::Replace(_) => "replace",
             Self::Changes(_) => "changes",
+            Self::Command(_) => "run",
         }
     }
 
@@ -271,6 +276,7 @@ impl Request {
             Self::Grep(args) => vec![args.path.clone()],
             Self::Replace(args) => vec![args.path.clone()],
             Self::Changes(args) => vec![args.path.clone()],
+            Self::Command(command) => command.workdir().cloned().into_iter().collect(),
         }
     }
 }

@@ -46,12 +46,47 @@ pub struct Root {
     pub label: String,
     /// Absolute names below which paths are mapped into it.
     pub names: Vec<String>,
+    /// Its absolute path on the host, if that is known.
+    pub host: Option<String>,
     /// The directory.
     pub dir: Dir,
     /// Whether it may be changed.
     pub writable: bool,
     /// What the policy keeps from every tool there.
     pub barred: Option<Rc<Barred>>,
+}
+
+impl Root {
+    /// How results show the path `below` its top.
+    pub fn shown(&self, below: &str) -> String {
+        match (self.label.is_empty(), below.is_empty()) {
+            (true, true) => ".".to_owned(),
+            (true, false) => below.to_owned(),
+            (false, true) => self.label.clone(),
+            (false, false) => format!("{}/{below}", self.label.trim_end_matches('/')),
+        }
+    }
+}
+
+/// Why something may not be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unchangeable<'p> {
+    /// Its root is read-only there.
+    ReadOnly,
+    /// The name in its path that is protected.
+    Protected(&'p str),
+}
+
+impl Unchangeable<'_> {
+    /// The reason, for a failure.
+    pub fn cause(&self) -> String {
+        match self {
+            Self::ReadOnly => "this root is read-only".to_owned(),
+            Self::Protected(name) => {
+                format!("`{}` is protected, since it can run code or change rules later", printable(name))
+            }
+        }
+    }
 }
 
 impl<'a> Workspace<'a> {
@@ -72,6 +107,7 @@ impl<'a> Workspace<'a> {
                     barred: Barred::of(policy, &names, host).map(Rc::new),
                     label: if index == 0 { String::new() } else { preopen.guest_path.clone() },
                     names,
+                    host: host.map(str::to_owned),
                     dir: preopen.dir,
                     writable: !policy.read_only && known.is_none_or(|root| root.access == RootAccess::ReadWrite),
                 }
@@ -196,19 +232,24 @@ impl<'a> Workspace<'a> {
 
     /// Refuses to change `place` where its root or a rule forbids it.
     pub fn check_change(&self, place: &Place, verb: &str) -> Result<()> {
-        let barred = self.barred(place);
-        let writable = self.roots.get(place.root).is_some_and(|root| root.writable);
-        if !writable || barred.is_some_and(|barred| barred.is_read_only(&place.below_root())) {
-            return Err(Fault::ReadOnly.at(verb, &place.given));
+        match self.unchangeable(place.root, &place.below_root(), &place.path) {
+            None => Ok(()),
+            Some(Unchangeable::ReadOnly) => Err(Fault::ReadOnly.at(verb, &place.given)),
+            Some(protected @ Unchangeable::Protected(_)) => {
+                Err(Error::at(Code::ReadOnly, verb, &place.given, protected.cause())
+                    .hint("leave it as it is, or ask the person who runs this to change it"))
+            }
         }
-        if !self.policy.allow_protected
-            && let Some(name) = crate::fs::protect::protected(&place.path)
-        {
-            let cause = format!("`{}` is protected, since it can run code or change rules later", printable(name));
-            return Err(Error::at(Code::ReadOnly, verb, &place.given, cause)
-                .hint("leave it as it is, or ask the person who runs this to change it"));
+    }
+
+    /// Why nothing may be changed at `below` in a root, which results show as `path`; none where it may.
+    pub fn unchangeable<'p>(&self, root: usize, below: &str, path: &'p str) -> Option<Unchangeable<'p>> {
+        let root = self.roots.get(root).filter(|root| root.writable);
+        if root.is_none_or(|root| root.barred.as_ref().is_some_and(|barred| barred.is_read_only(below))) {
+            return Some(Unchangeable::ReadOnly);
         }
-        Ok(())
+        let name = crate::fs::protect::protected(path).filter(|_| !self.policy.allow_protected);
+        name.map(Unchangeable::Protected)
     }
 
     /// Refuses to give a file the name of `place` where the policy allows no file with its extension.

@@ -160,7 +160,7 @@ fn commands_are_not_enabled() {
     for (tool, arguments) in [
         ("shell", json!({"command": "touch x"})),
         ("exec_command", json!({"cmd": "touch x"})),
-        ("write_stdin", json!({"session_id": "1", "chars": "x"})),
+        ("write_stdin", json!({"session_id": 1, "chars": "x"})),
     ] {
         let error = desk.fails(tool, arguments);
         assert_eq!(error["error"], "CommandFailedError");

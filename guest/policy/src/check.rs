@@ -34,7 +34,8 @@ impl Policy {
         if let Some(odd) = self.blocked_directories.iter().find(|path| !names_something(path)) {
             return wrong("blocked_directories", format!("`{odd}` names nothing below the top of a root"));
         }
-        self.check_limits()
+        self.check_limits()?;
+        self.commands.check().map_err(|(setting, cause)| Contradiction { setting, cause })
     }
 
     fn check_limits(&self) -> Result<(), Contradiction> {

@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub mod check;
+mod commands;
 mod limits;
 pub mod name;
 mod narrow;
 
+pub use commands::Commands;
 pub use limits::Limits;
 pub use narrow::{Reason, Refusal};
 
@@ -50,6 +52,8 @@ pub struct Policy {
     pub backups: Backups,
     /// Sizes, counts and times of one call. A tool's own argument can only lower them.
     pub limits: Limits,
+    /// Commands that the host runs, confined to the roots.
+    pub commands: Commands,
 }
 
 impl Policy {

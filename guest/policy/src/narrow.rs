@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::{HardLinks, Limits, Mode, Policy};
+use crate::{Commands, HardLinks, Limits, Mode, Policy};
 
 /// A setting that would have widened a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,6 +70,7 @@ impl Narrowing<'_> {
             enable_audit_logging,
             backups: _,
             limits,
+            commands,
         } = wanted;
         Policy {
             mode: self.narrower("mode", own.mode, mode, mode_width),
@@ -89,6 +90,7 @@ impl Narrowing<'_> {
             ),
             backups: self.fixed("backups", own.backups),
             limits: self.limits(own.limits, limits),
+            commands: self.commands(own.commands, commands),
         }
     }
 
@@ -116,6 +118,48 @@ impl Narrowing<'_> {
             max_time_ms: self.lower("limits.max_time_ms", own.max_time_ms, max_time_ms),
             max_memory_bytes: self.lower("limits.max_memory_bytes", own.max_memory_bytes, max_memory_bytes),
             max_tree_bytes: self.lower("limits.max_tree_bytes", own.max_tree_bytes, max_tree_bytes),
+        }
+    }
+
+    fn commands(&mut self, own: Commands, wanted: Commands) -> Commands {
+        let Commands {
+            enabled,
+            unconfined,
+            network,
+            readable: _,
+            path: _,
+            environment: _,
+            pass_environment: _,
+            allow: _,
+            deny,
+            programs: _,
+            max_sessions,
+            max_time_ms,
+            max_output_bytes,
+            max_output_lines,
+            max_processes,
+            max_memory_bytes,
+            max_file_bytes,
+        } = wanted;
+        let Commands { max_output_bytes: own_bytes, max_output_lines: own_lines, .. } = own;
+        Commands {
+            enabled: self.narrower("commands.enabled", own.enabled, enabled, u8::from),
+            unconfined: self.narrower("commands.unconfined", own.unconfined, unconfined, u8::from),
+            network: self.narrower("commands.network", own.network, network, u8::from),
+            readable: self.fixed("commands.readable", own.readable),
+            path: self.fixed("commands.path", own.path),
+            environment: self.fixed("commands.environment", own.environment),
+            pass_environment: self.fixed("commands.pass_environment", own.pass_environment),
+            allow: self.fixed("commands.allow", own.allow),
+            deny: united(own.deny, deny),
+            programs: self.fixed("commands.programs", own.programs),
+            max_sessions: self.lower("commands.max_sessions", own.max_sessions, max_sessions),
+            max_time_ms: self.lower("commands.max_time_ms", own.max_time_ms, max_time_ms),
+            max_output_bytes: self.lower("commands.max_output_bytes", own_bytes, max_output_bytes),
+            max_output_lines: self.lower("commands.max_output_lines", own_lines, max_output_lines),
+            max_processes: self.lower("commands.max_processes", own.max_processes, max_processes),
+            max_memory_bytes: self.lower("commands.max_memory_bytes", own.max_memory_bytes, max_memory_bytes),
+            max_file_bytes: self.lower("commands.max_file_bytes", own.max_file_bytes, max_file_bytes),
         }
     }
 
@@ -150,7 +194,11 @@ impl Narrowing<'_> {
 
     /// Nothing that a file of this kind may say anything of.
     fn fixed<T>(&mut self, setting: &'static str, own: T) -> T {
-        if self.settings.contains_key(setting) {
+        let said = match setting.split_once('.') {
+            Some((table, name)) => self.settings.get(table).and_then(|table| table.get(name)),
+            None => self.settings.get(setting),
+        };
+        if said.is_some() {
             self.refused.push(Refusal { setting, reason: Reason::NotHere });
         }
         own

@@ -1,6 +1,7 @@
 //! Conversions between the bindings' types and ours, field by field under the same names.
 
-use super::bindings::exports::paddock::files::{files, search, session, shares, tools, types};
+use super::bindings::exports::paddock::files::{commands, files, search, session, shares, tools, types};
+use crate::commands::record::Before;
 use crate::engine::Outcome;
 use crate::error::{Code, Error};
 use crate::fs::Kind;
@@ -168,6 +169,21 @@ record!(response::Changes => search::ChangesResult {
 record!(Touched => tools::Touched { operation, paths, redacted, bytes, lines, truncated, changes, written });
 record!(Written => tools::Written { path, bytes, mode });
 variants!(WriteMode => tools::WriteMode { Create, Overwrite, Append });
+
+// What a host says of a command.
+record!(types::Change => response::Change { kind, path, to, size });
+variants!(types::ChangeKind => response::ChangeKind { Created, Modified, Deleted, Moved });
+variants!(types::EntryKind => Kind { File, Directory, Link, Other });
+variants!(types::ErrorCode => Code {
+    NotFound, AlreadyExists, NotAFile, NotADirectory, DirectoryNotEmpty, OutsideWorkspace, InvalidPath,
+    InvalidArgument, UnknownTool, UnknownDialect, BinaryFile, EncodingLoss, NoMatch, AmbiguousMatch, PatchInvalid,
+    PatchRejected, ChangedSinceRead, ReadOnly, Denied, ApprovalRequired, TooLarge, LimitExceeded, NoSpace,
+    PermissionDenied, Cancelled, BackendGone, Io,
+});
+record!(commands::Captured => response::Captured { text, bytes, truncated });
+record!(commands::Refused => response::Refused { path, cause });
+record!(commands::Session => response::Session { id, command, age_ms, running });
+record!(commands::Before => Before { path, kind, target, kept });
 
 // What crosses from the leader of a search to its helpers, and back.
 variants!(request::LetterCase => types::LetterCase { Sensitive, Insensitive, Smart });

@@ -59,7 +59,7 @@ impl session::Guest for Component {
         let args = CommitArgs { overlay, paths, merge };
         let done = with_overlay(|overlay| {
             let done = overlay.commit(&args)?;
-            TOUCHED.set(Touched::taken_over(overlay.policy(), &done.changes));
+            TOUCHED.set(Touched::changed(overlay.policy(), "commit", &done.changes));
             Ok(done)
         });
         done.map(Lower::lower).map_err(Lower::lower)

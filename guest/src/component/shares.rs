@@ -193,7 +193,7 @@ fn no_part() -> Error {
 }
 
 /// The workspace on the host's disk; none where the tree is in memory, and one instance alone can search it.
-fn surroundings(dialect: &str, time_ms: Option<u64>) -> Result<Option<&'static Workspace<'static>>> {
+pub fn surroundings(dialect: &str, time_ms: Option<u64>) -> Result<Option<&'static Workspace<'static>>> {
     let policy = policy(dialect)?;
     if policy.backend == Backend::Memory {
         return Ok(None);
@@ -210,6 +210,6 @@ fn surroundings(dialect: &str, time_ms: Option<u64>) -> Result<Option<&'static W
 }
 
 /// For as long as the instance lives, which ends with the search.
-fn forever<T>(value: T) -> &'static T {
+pub fn forever<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }

@@ -21,18 +21,27 @@ pub struct Told {
     pub text: String,
     /// Whether a limit cut it short.
     pub truncated: bool,
+    /// Why the call failed, where the dialect tells that with what came of it.
+    pub error: Option<Error>,
 }
 
 impl Told {
     /// An answer of which nothing is left out.
     pub fn new(value: &Value, text: impl Into<String>) -> Self {
-        Self { json: value.to_string(), text: text.into(), truncated: false }
+        Self { json: value.to_string(), text: text.into(), truncated: false, error: None }
     }
 
     /// Says whether a limit cut it short.
     #[must_use]
     pub fn truncated(mut self, truncated: bool) -> Self {
         self.truncated = truncated;
+        self
+    }
+
+    /// Says that the call failed all the same.
+    #[must_use]
+    pub fn failed(mut self, error: Error) -> Self {
+        self.error = Some(error);
         self
     }
 }

@@ -16,7 +16,7 @@ mod memory;
 mod show;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "anthropic", tools: TOOLS, failure: fail::failure };
+pub const DIALECT: Dialect = Dialect { name: "anthropic", tools: TOOLS, commands: &[], failure: fail::failure };
 
 const EDITOR: &str = "str_replace_based_edit_tool";
 const MEMORY: &str = "memory";

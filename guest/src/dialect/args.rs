@@ -71,6 +71,22 @@ impl Args {
         self.values.get(name).and_then(Value::as_i64)
     }
 
+    /// A number that is required or has a default.
+    pub fn number(&self, name: &str) -> f64 {
+        self.values.get(name).and_then(Value::as_f64).unwrap_or_default()
+    }
+
+    /// Texts by names of the caller's, in its order; empty where it is absent.
+    pub fn named(&self, name: &str) -> Vec<(String, String)> {
+        let members = self.values.get(name).and_then(Value::as_object).into_iter().flatten();
+        members.filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned()))).collect()
+    }
+
+    /// A whole number whose row keeps it in 16 bits.
+    pub fn opt_whole16(&self, name: &str) -> Option<u16> {
+        self.opt_whole(name).map(|number| u16::try_from(number).unwrap_or(u16::MAX))
+    }
+
     /// Two whole numbers that may be absent.
     pub fn opt_pair(&self, name: &str) -> Option<(i64, i64)> {
         let mut numbers = self.items(name).map(Value::as_i64);
@@ -178,6 +194,14 @@ fn check(param: &Param, value: Value, within: &str) -> Result<Value> {
         ParamKind::Signed => match signed(&value) {
             Some(number) => Ok(number.into()),
             None => Err(wrong("a whole number")),
+        },
+        ParamKind::Number => match value.as_f64() {
+            Some(number) if number >= 0.0 => Ok(value),
+            _ => Err(wrong("a number of at least 0")),
+        },
+        ParamKind::Named => match value.as_object() {
+            Some(members) if members.values().all(Value::is_string) => Ok(value),
+            _ => Err(wrong("an object of strings")),
         },
         ParamKind::Pair => match value.as_array().map(Vec::as_slice) {
             Some([one, other]) if signed(one).is_some() && signed(other).is_some() => Ok(value),

@@ -41,7 +41,10 @@ impl Call {
         let answer = (self.tool.answer)(&asked, answer);
         let changes = workspace.map(Workspace::take_changes).unwrap_or_default();
         let outcome = match answer {
-            Ok(told) => Outcome::told(told, None, changes),
+            Ok(mut told) => {
+                let error = told.error.take();
+                Outcome::told(told, error, changes)
+            }
             Err(error) => {
                 let failed = Failed { tool: Some(self.tool), args: Some(&self.args), error: &error };
                 Outcome::told((self.dialect.failure)(&failed), Some(error), changes)

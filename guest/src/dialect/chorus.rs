@@ -16,7 +16,7 @@ use crate::request::{self, Counting, LetterCase, Request};
 use crate::response::Response;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "chorus", tools: TOOLS, failure };
+pub const DIALECT: Dialect = Dialect { name: "chorus", tools: TOOLS, commands: &[], failure };
 
 /// The most files of one listing.
 const MAX_FILES: u32 = 1_000;

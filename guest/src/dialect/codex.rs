@@ -15,8 +15,10 @@ use crate::patch::seek::Pass;
 use crate::request::{self, GrepOutput, ListSort, Matching, ReadMode, Request};
 use crate::response::{self, PatchAction, Response};
 
+mod commands;
+
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "codex", tools: TOOLS, failure };
+pub const DIALECT: Dialect = Dialect { name: "codex", tools: TOOLS, commands: commands::TOOLS, failure };
 
 /// Characters of a line or an entry.
 const LINE_CHARS: usize = 500;

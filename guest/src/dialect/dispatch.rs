@@ -14,7 +14,7 @@ use crate::request::{self, Counting, Request};
 use crate::response::Response;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "dispatch", tools: TOOLS, failure };
+pub const DIALECT: Dialect = Dialect { name: "dispatch", tools: TOOLS, commands: &[], failure };
 
 /// The most matches of one search.
 const MAX_MATCHES: u32 = 100;

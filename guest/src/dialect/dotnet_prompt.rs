@@ -20,7 +20,7 @@ mod item;
 use done::Done;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "dotnet-prompt", tools: TOOLS, failure };
+pub const DIALECT: Dialect = Dialect { name: "dotnet-prompt", tools: TOOLS, commands: &[], failure };
 
 /// The most items of one listing: the policy's files of one operation, by default.
 const MAX_ITEMS: u32 = 1_000;

@@ -1,5 +1,5 @@
-//! The `lincona` dialect: `list_dir`, `read_file`, `grep_files` and two ways to
-//! patch. Offsets count from 0; a result is `{status, message, truncated}`, with
+//! The `lincona` dialect: `list_dir`, `read_file`, `grep_files`, two ways to
+//! patch, and commands. Offsets count from 0; a result is `{status, message, truncated}`, with
 //! the changes of a call that makes some, or a typed error.
 
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::dialect::Dialect;
 use crate::dialect::answer::{Asked, Failed, Told, take, words};
 use crate::dialect::args::Args;
 use crate::dialect::param::{MAX, choice, optional, required, text, whole};
-use crate::dialect::spec::{Absent, Effect, Output, Param, Shape, ToolSpec};
+use crate::dialect::spec::{Absent, Effect, Output, Shape, ToolSpec};
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::Kind;
 use crate::request::{self, Counting, ListSort, ReadMode, Request};
@@ -16,8 +16,10 @@ use crate::response::{self, PatchAction, Response};
 use crate::text::indent;
 use crate::text::page::CUT_MARK;
 
+mod commands;
+
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "lincona", tools: TOOLS, failure };
+pub const DIALECT: Dialect = Dialect { name: "lincona", tools: TOOLS, commands: &[], failure };
 
 /// What one result shows at most, whichever is reached first.
 const MAX_BYTES: usize = 8 * 1024;
@@ -51,9 +53,6 @@ const PATCHED: Output = Output::Shape(&Shape::Object(&[
         ])),
     ),
 ]));
-
-const YIELD: Param = whole("yield_time_ms", 0, 600_000, Absent::Whole(250), "Milliseconds to wait for output");
-const MOST_OUTPUT: Param = whole("max_output_tokens", 1, 100_000, Absent::Whole(8_000), "Most output");
 
 const TOOLS: &[ToolSpec] = &[
     ToolSpec {
@@ -121,45 +120,9 @@ const TOOLS: &[ToolSpec] = &[
         answer: patch_answer,
         output: PATCHED,
     },
-    ToolSpec {
-        name: "shell",
-        title: "Run a command",
-        description: "Run a command by the user's shell. Off unless the host enables commands.",
-        params: &[
-            required("command", "The command"),
-            optional("workdir", "Where to run it"),
-            whole("timeout_ms", 1, 3_600_000, Absent::Whole(60_000), "Milliseconds that it may take"),
-        ],
-        effect: Effect::Replaces { idempotent: false },
-        request: command,
-        answer: no_command,
-        output: RESULT,
-    },
-    ToolSpec {
-        name: "exec_command",
-        title: "Start a command",
-        description: "Start a command on a terminal. Off unless the host enables commands.",
-        params: &[required("cmd", "The command"), optional("workdir", "Where to run it"), YIELD, MOST_OUTPUT],
-        effect: Effect::Replaces { idempotent: false },
-        request: command,
-        answer: no_command,
-        output: RESULT,
-    },
-    ToolSpec {
-        name: "write_stdin",
-        title: "Write to a command",
-        description: "Write to a command that exec_command started. Off unless the host enables commands.",
-        params: &[
-            required("session_id", "What exec_command said"),
-            text("chars", "", "What to write"),
-            YIELD,
-            MOST_OUTPUT,
-        ],
-        effect: Effect::Replaces { idempotent: false },
-        request: command,
-        answer: no_command,
-        output: RESULT,
-    },
+    commands::SHELL,
+    commands::EXEC_COMMAND,
+    commands::WRITE_STDIN,
 ];
 
 /// The words of the operations, in the dialect's.
@@ -176,7 +139,7 @@ fn told(message: String, truncated: bool) -> Told {
 fn failure(failed: &Failed<'_>) -> Told {
     let tool = failed.tool.map_or("", |tool| tool.name);
     let class = match failed.error.code {
-        _ if matches!(tool, "shell" | "exec_command" | "write_stdin") => "CommandFailedError",
+        _ if failed.tool.is_some_and(|tool| tool.effect.runs()) => commands::error_type(failed.error),
         Code::OutsideWorkspace | Code::InvalidPath | Code::Denied | Code::ReadOnly => "FsViolationError",
         Code::PatchInvalid => "PatchParseError",
         Code::InvalidArgument | Code::UnknownTool => "ToolValidationError",
@@ -349,13 +312,4 @@ fn action(action: PatchAction) -> &'static str {
         PatchAction::Move => "move",
         PatchAction::Delete => "delete",
     }
-}
-
-fn command(_: &Args) -> Result<Request> {
-    Err(Error::new(Code::Denied, "commands are not enabled")
-        .hint("use the file tools, or ask the person who runs this to enable commands"))
-}
-
-fn no_command(_: &Asked<'_>, _: Result<Response>) -> Result<Told> {
-    Err(Asked::mixed_up())
 }

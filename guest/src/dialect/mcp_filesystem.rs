@@ -16,7 +16,7 @@ use crate::response::{Response, TreeNode};
 mod show;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "mcp-filesystem", tools: TOOLS, failure };
+pub const DIALECT: Dialect = Dialect { name: "mcp-filesystem", tools: TOOLS, commands: &[], failure };
 
 /// The most entries of one result.
 const MAX_ENTRIES: u32 = 10_000;

@@ -11,6 +11,7 @@ pub mod args;
 pub mod call;
 pub mod chorus;
 pub mod codex;
+pub mod commands;
 pub mod dispatch;
 pub mod dotnet_prompt;
 pub mod gutter;
@@ -33,6 +34,9 @@ pub struct Dialect {
     pub name: &'static str,
     /// Its tools, in the order in which they are listed.
     pub tools: &'static [ToolSpec],
+    /// Its tools that run commands, which are listed after the others where commands are enabled. A dialect whose
+    /// specification always lists them has them among the others.
+    pub commands: &'static [ToolSpec],
     /// A failure in the dialect's shape and words.
     pub failure: fn(&Failed<'_>) -> Told,
 }
@@ -66,9 +70,19 @@ impl Dialect {
         })
     }
 
+    /// All its tools, those that run commands last.
+    pub fn all(&self) -> impl Iterator<Item = &'static ToolSpec> {
+        self.tools.iter().chain(self.commands)
+    }
+
+    /// The tools that are listed, be it with those that run commands.
+    pub fn listed(&self, with_commands: bool) -> impl Iterator<Item = &'static ToolSpec> {
+        self.tools.iter().chain(Some(self.commands).filter(|_| with_commands).into_iter().flatten())
+    }
+
     /// The tool of that name, or of its name where only letters, digits, `_` and `-` are allowed.
     pub fn tool(&self, name: &str) -> Option<&'static ToolSpec> {
-        self.tools.iter().find(|tool| tool.name == name || tool.name.replace('.', "_") == name)
+        self.all().find(|tool| tool.name == name || tool.name.replace('.', "_") == name)
     }
 
     fn unknown_tool(&self, name: &str) -> Error {

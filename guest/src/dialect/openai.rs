@@ -14,7 +14,7 @@ use crate::request::{self, Matching, Request};
 use crate::response::Response;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "openai", tools: TOOLS, failure };
+pub const DIALECT: Dialect = Dialect { name: "openai", tools: TOOLS, commands: &[], failure };
 
 const OPERATION: &[Param] = &[
     choice("type", &["create_file", "update_file", "delete_file"], "update_file", "What to do"),

@@ -10,20 +10,21 @@ use crate::error::Result;
 use crate::request::{self, Request};
 use crate::response::{self, Response};
 
+mod commands;
 mod requests;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "paddock", tools: TOOLS, failure };
+pub const DIALECT: Dialect = Dialect { name: "paddock", tools: TOOLS, commands: commands::TOOLS, failure };
 
 fn answer(_asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     let response = response?;
     let truncated = response.truncated();
-    Ok(Told { json: to_json(&response), text: words::render(&response), truncated })
+    Ok(Told { json: to_json(&response), text: words::render(&response), truncated, error: None })
 }
 
 /// The failure as it is.
 pub(super) fn failure(failed: &Failed<'_>) -> Told {
-    Told { json: to_json(failed.error), text: answer::words(failed.error), truncated: false }
+    Told { json: to_json(failed.error), text: answer::words(failed.error), truncated: false, error: None }
 }
 
 const TOOLS: &[ToolSpec] = &[

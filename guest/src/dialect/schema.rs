@@ -33,6 +33,7 @@ fn of(shape: &Shape) -> Value {
     match shape {
         Shape::Text => json!({ "type": "string" }),
         Shape::Whole => json!({ "type": "integer" }),
+        Shape::Number => json!({ "type": "number" }),
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Words(words) => json!({ "type": "string", "enum": words }),
         Shape::Nullable(shape) => json!({ "anyOf": [of(shape), { "type": "null" }] }),
@@ -71,6 +72,8 @@ fn property(param: &Param) -> Value {
         ParamKind::Flag => json!({ "type": "boolean" }),
         ParamKind::Whole { min, max } => whole(*min, *max),
         ParamKind::Signed => json!({ "type": "integer" }),
+        ParamKind::Number => json!({ "type": "number" }),
+        ParamKind::Named => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
         ParamKind::Pair => {
             json!({ "type": "array", "items": { "type": "integer" }, "minItems": 2, "maxItems": 2 })
         }

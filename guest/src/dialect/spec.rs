@@ -41,6 +41,8 @@ pub enum Shape {
     Text,
     /// A whole number.
     Whole,
+    /// A number.
+    Number,
     /// True or false.
     Flag,
     /// One of these words.
@@ -72,6 +74,23 @@ pub enum Effect {
         /// A second call changes nothing more.
         idempotent: bool,
     },
+    /// Asks the host for a command: none of it is done here.
+    Runs {
+        /// It can change something.
+        changes: bool,
+    },
+}
+
+impl Effect {
+    /// Whether the host does it.
+    pub fn runs(self) -> bool {
+        matches!(self, Self::Runs { .. })
+    }
+
+    /// Whether something can be changed, the state directory included.
+    pub fn changes(self) -> bool {
+        !matches!(self, Self::Reads | Self::Runs { changes: false })
+    }
 }
 
 /// One argument.
@@ -101,12 +120,16 @@ pub enum ParamKind {
     },
     /// A whole number; -1 and less too.
     Signed,
+    /// A number of at least 0.
+    Number,
     /// True or false.
     Flag,
     /// One of these words.
     Choice(&'static [&'static str]),
     /// A list of texts.
     Texts,
+    /// Texts by names of the caller's.
+    Named,
     /// Two whole numbers.
     Pair,
     /// An object with these members.
@@ -156,6 +179,12 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("dry_run", &["dryRun", "preview"]),
     ("paths", &["files"]),
     ("replacement", &["replace", "new_text", "new_string", "new", "with", "substitution"]),
+    ("command", &["cmd", "script", "command_line", "commands"]),
+    ("cmd", &["command"]),
+    ("workdir", &["cwd", "working_directory", "directory", "dir"]),
+    ("timeout_ms", &["timeout", "timeoutMs", "timeout_seconds"]),
+    ("session_id", &["session", "id", "pid", "process_id"]),
+    ("chars", &["input", "text", "data"]),
     ("since", &["token", "cursor", "after", "from"]),
 ];
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::dialect::gutter;
+use crate::dialect::{commands, gutter};
 use crate::error::printable;
 use crate::fs::Kind;
 use crate::response::{
@@ -37,6 +37,8 @@ pub fn render(response: &Response) -> String {
         Response::Grep(grep) => grep_text(grep),
         Response::Replace(replace) => replace_text(replace),
         Response::Changes(changes) => changes_text(changes),
+        Response::Ran(ran) => commands::text(ran),
+        Response::Sessions(sessions) => commands::sessions(sessions),
     }
 }
 

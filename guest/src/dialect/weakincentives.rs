@@ -15,8 +15,10 @@ use crate::fs::Kind;
 use crate::request::{self, Counting, Request};
 use crate::response::{self, Response};
 
+mod commands;
+
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "weakincentives", tools: TOOLS, failure };
+pub const DIALECT: Dialect = Dialect { name: "weakincentives", tools: TOOLS, commands: commands::TOOLS, failure };
 
 /// The most entries of one listing.
 const MAX_ENTRIES: u32 = 1_000;

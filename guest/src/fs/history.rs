@@ -152,6 +152,12 @@ impl<'w> Draft<'w> {
     /// Makes the record durable, and lets the oldest ones go that are too many, too old or too large together.
     pub fn finish(mut self) -> Result<()> {
         let json = serde_json::to_string(&self.record).unwrap_or_default();
+        if json.len() as u64 > MAX_JSON {
+            drop(Site { dir: self.dir.clone(), name: self.name.clone() }.discard(self.workspace.fs));
+            let changes = self.record.entries.len();
+            return Err(Error::new(Code::LimitExceeded, format!("{changes} changes are too many for a backup"))
+                .hint("change less at once, or turn `backups` off"));
+        }
         let end = format!("{json}{:0LENGTH_DIGITS$}", json.len());
         let mut finish = || {
             self.append(end.as_bytes())?;

@@ -148,6 +148,13 @@ impl Rules {
         unusable
     }
 
+    /// Adds the directory `name`, which is not there, and so has no rules.
+    pub fn enter_missing(&mut self, name: &str) {
+        for stack in [&mut self.ignore, &mut self.git, &mut self.exclude] {
+            stack.push(name, None, 0);
+        }
+    }
+
     /// Drops the rules of the last directory entered.
     pub fn leave(&mut self) {
         for stack in [&mut self.ignore, &mut self.git, &mut self.exclude] {

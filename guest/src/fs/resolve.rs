@@ -203,13 +203,7 @@ impl<'w> Resolution<'w> {
     fn place(self, name: String, stat: Option<Stat>) -> Result<Place> {
         let names = self.trail.iter().map(|(name, _)| name.as_str()).chain(self.missing.iter().map(String::as_str));
         let relative = names.chain(Some(name.as_str()).filter(|name| !name.is_empty())).collect::<Vec<_>>().join("/");
-        let label = &self.top()?.label;
-        let path = match (label.is_empty(), relative.is_empty()) {
-            (true, true) => ".".to_owned(),
-            (true, false) => relative,
-            (false, true) => label.clone(),
-            (false, false) => format!("{}/{relative}", label.trim_end_matches('/')),
-        };
+        let path = self.top()?.shown(&relative);
         let dir = self.dir()?.clone();
         Ok(Place {
             root: self.root,
@@ -381,7 +375,7 @@ fn ends_in_dir(path: &str) -> bool {
 }
 
 /// What is left of an absolute `path` below `top`, compared component by component: `/ws` is not above `/ws-evil`.
-fn below<'p>(path: &'p str, top: &str) -> Option<&'p str> {
+pub fn below<'p>(path: &'p str, top: &str) -> Option<&'p str> {
     let top = top.trim_end_matches('/');
     let rest = path.strip_prefix(top)?;
     match rest.strip_prefix('/') {

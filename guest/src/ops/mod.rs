@@ -24,6 +24,7 @@ pub mod tree;
 pub mod unpack;
 pub mod write;
 
+use crate::commands;
 use crate::error::Result;
 use crate::request::Request;
 use crate::response::Response;
@@ -52,5 +53,6 @@ pub fn run(workspace: &Workspace<'_>, request: &Request) -> Result<Response> {
         Request::Grep(args) => Response::Grep(grep::run(workspace, args)?),
         Request::Replace(args) => Response::Replace(replace::run(workspace, args)?),
         Request::Changes(args) => Response::Changes(changes::run(workspace, args)?),
+        Request::Command(_) => return Err(commands::not_here(workspace.policy)),
     })
 }

@@ -151,8 +151,14 @@ impl<'w> Undo<'w> {
                 Ok(())
             }
             (Action::Deleted, Kind::Link) => {
-                let target = entry.target.clone().unwrap_or_default();
-                self.links.extend(Some((place, target)).filter(|(place, _)| place.stat.is_none()));
+                match &entry.target {
+                    Some(target) => {
+                        self.links.extend(Some((place, target.clone())).filter(|(place, _)| place.stat.is_none()));
+                    }
+                    None => {
+                        self.notes.push(format!("where the link `{}` led is not known: it stays away", entry.path));
+                    }
+                }
                 Ok(())
             }
             (Action::Deleted, Kind::Other) => {
@@ -165,9 +171,10 @@ impl<'w> Undo<'w> {
     /// The place of an entry. Where something of another kind is there or above it, what was done later is undone first.
     fn free_place(&mut self, entry: &Entry) -> Result<Place> {
         let place = self.workspace.resolve_with(&entry.path, VERB, Last::Keep);
-        let is_other = |kind: Kind| (kind == Kind::Directory) != (entry.kind == Kind::Directory);
+        let is_emptied = |place: &Place| self.emptied.iter().any(|going| going.path == place.path);
+        let is_other = |place: &Place| place.stat.is_some_and(|stat| stat.kind != entry.kind);
         let is_in_the_way = match &place {
-            Ok(place) => place.stat.is_some_and(|stat| is_other(stat.kind)),
+            Ok(place) => is_emptied(place) || (is_other(place) && self.is_taken(&place.path)),
             Err(error) => error.code == Code::NotADirectory,
         };
         let is_waiting = !(self.files.is_empty() && self.links.is_empty() && self.emptied.is_empty());
@@ -200,7 +207,12 @@ impl<'w> Undo<'w> {
     fn taken_away(&mut self, entry: &Entry, place: Place) -> Result<()> {
         match place.stat.map(|stat| stat.kind) {
             None => return Ok(()),
+            // It has no content that somebody could have changed since.
             Some(Kind::Link) => {
+                self.emptied.push(place);
+                return Ok(());
+            }
+            Some(Kind::Other) if entry.kind == Kind::Other => {
                 self.emptied.push(place);
                 return Ok(());
             }

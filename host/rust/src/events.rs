@@ -5,7 +5,7 @@
 //! `denied` asked for, is counted in [`Ended::redacted`] and nothing more.
 //!
 //! Each serialises to a JSON object whose member `event` says which it is:
-//! `start`, `file-written` or `end`. Members stay what they are; new ones can come.
+//! `start`, `output`, `file-written` or `end`. Members stay what they are; new ones can come.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,6 +22,8 @@ use crate::types::{Change, ErrorCode, WriteMode};
 pub enum Event {
     /// A call was made. Nothing has been done for it.
     Start(Started),
+    /// A call took what a command printed.
+    Output(Output),
     /// A call wrote a file; told when it has ended, before that.
     FileWritten(FileWritten),
     /// A call ended: well, with a failure, refused, or stopped by the host.
@@ -40,6 +42,24 @@ pub struct Started {
     pub dialect: String,
     /// The tool as the caller named it, its first 64 characters; of a typed function the name that it has in the `paddock` dialect.
     pub tool: String,
+}
+
+/// A call took what a command printed, since it started or since the last call that took of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Output {
+    /// The call.
+    pub call: String,
+    /// When, in RFC 3339 and UTC.
+    pub time: String,
+    /// The session that the command goes on in, if it does.
+    pub session: Option<u32>,
+    /// Bytes of standard output, or of the terminal.
+    pub stdout_bytes: u64,
+    /// Bytes of standard error.
+    pub stderr_bytes: u64,
+    /// Whether something of it was left out of the result.
+    pub truncated: bool,
 }
 
 /// A call wrote a file.

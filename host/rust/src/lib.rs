@@ -86,12 +86,12 @@ pub use builder::Builder;
 #[cfg(target_os = "linux")]
 pub use container::Container;
 pub use error::Error;
-pub use events::{Ended, Event, FileWritten, Started};
+pub use events::{Ended, Event, FileWritten, Output, Started};
 pub use look::Look;
 pub use memory::{HostMount, Mounted};
 pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;
-pub use policy::{Access, AllowedDirectory, Approval, Backups, Directory, HardLinks, Limits, Mode, Policy};
+pub use policy::{Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Limits, Mode, Policy};
 pub use policy::{Levels, Setting, schema as policy_schema, table as policy_table};
 pub use registry::{RegisteredTool, Registry, register};
 pub use catalog::{component, dialects, tools};

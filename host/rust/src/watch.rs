@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use crate::audit::Audit;
 use crate::builder::Builder;
 use crate::error::Error;
-use crate::events::{Ended, Event, FileWritten, Listener, Started, now};
+use crate::bindings::exports::paddock::files::commands::Ran;
+use crate::events::{Ended, Event, FileWritten, Listener, Output, Started, now};
 use crate::mount::Mount;
 use crate::options::{CallOptions, CancelToken, Progress};
 use crate::outcome::Outcome;
@@ -182,6 +183,18 @@ impl<'w> Watch<'w> {
             guest.tools(&mut *store)?.call_asked(store, dialect, tool, arguments).await
         });
         self.touched.set(told.ok().flatten());
+    }
+
+    /// Tells what a command printed.
+    pub(crate) fn output(&self, ran: &Ran) {
+        self.to.tell(&Event::Output(Output {
+            call: self.call.clone(),
+            time: now(),
+            session: ran.session,
+            stdout_bytes: ran.stdout.bytes,
+            stderr_bytes: ran.stderr.bytes,
+            truncated: ran.stdout.truncated || ran.stderr.truncated,
+        }));
     }
 
     fn end<A: Answer>(&self, answer: A, audit: Option<&Audit>) -> A {

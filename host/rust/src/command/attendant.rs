@@ -16,6 +16,7 @@ use super::judge::Judge;
 use super::running::{End, Now, State};
 use super::warden::{self, Warden};
 use crate::bindings::exports::paddock::files::commands::{Access, Before, Refused};
+use crate::container::Mark;
 use crate::types::{EntryKind, ErrorCode, ToolError};
 
 /// How long a command has to end by itself when its time is up, and then its warden to end it.
@@ -31,6 +32,8 @@ pub(super) struct Attendant {
     pub(super) output: [Option<OwnedFd>; 2],
     pub(super) judge: Judge,
     pub(super) spool: Spool,
+    /// By which what runs in a container is found.
+    pub(super) mark: Option<Mark>,
     pub(super) started: Instant,
     pub(super) deadline: Instant,
 }
@@ -81,6 +84,9 @@ impl Attendant {
                 };
             }
         };
+        if let Some(mark) = &self.mark {
+            mark.end();
+        }
         (0..self.output.len()).for_each(|stream| while self.take(stream) {});
         let after = self.started.elapsed();
         let end = End { after, timed_out: stage != Stage::Runs && end.failed.is_none(), ..end };
@@ -164,6 +170,9 @@ impl Attendant {
     }
 
     fn ask_to_end(&mut self) -> Instant {
+        if let Some(mark) = &self.mark {
+            mark.end();
+        }
         drop(self.warden.signal(Signal::TERM));
         Instant::now() + GRACE
     }

@@ -13,7 +13,8 @@ use rustix::io::Errno;
 use super::attendant::Attendant;
 use super::capture::{Capture, Caps};
 use super::judge::Judge;
-use super::{Commands, start, terminal, warden};
+use super::start::Prepared;
+use super::{Commands, terminal, warden};
 use crate::bindings::exports::paddock::files::commands::{Captured, Ran, Recorded, Refused};
 use crate::options::CancelToken;
 use crate::types::{ErrorCode, ToolError};
@@ -101,8 +102,8 @@ impl Running {
     pub(super) fn start(commands: &Commands, workspace: &Arc<Inner>, asked: Asked) -> Result<Self, ToolError> {
         let fail = |cause: std::io::Error| ToolError::new(ErrorCode::Io, format!("cannot start the command: {cause}"));
         let (streams, ends) = Streams::open(&asked).map_err(fail)?;
-        let (start, spool) = start::start(commands, workspace, &asked)?;
-        let warden = warden::Warden::start(&start, &ends).map_err(fail)?;
+        let prepared = Prepared::new(commands, workspace, &asked)?;
+        let warden = warden::Warden::start(&prepared.start, &ends).map_err(fail)?;
         drop(ends);
         let control = warden.control.try_clone().map_err(fail)?;
         let input = streams.input.as_ref().map(OwnedFd::try_clone).transpose().map_err(fail)?;
@@ -111,7 +112,7 @@ impl Running {
                 stdout: Capture::new(asked.room),
                 stderr: Capture::new(asked.room),
                 spoke: Instant::now(),
-                confinement: String::new(),
+                confinement: workspace.container.as_ref().map(|container| format!("container {}", container.name())).unwrap_or_default(),
                 end: None,
             }),
             changed: Condvar::new(),
@@ -123,7 +124,8 @@ impl Running {
             warden,
             output: [streams.stdout, streams.stderr],
             judge,
-            spool,
+            spool: prepared.spool,
+            mark: prepared.mark,
             started,
             deadline: started + asked.time,
         };

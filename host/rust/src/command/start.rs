@@ -1,6 +1,6 @@
 //! What a warden is told of a command.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use paddock_warden::protocol::{Limits, Root, Start};
@@ -8,6 +8,7 @@ use paddock_warden::protocol::{Limits, Root, Start};
 use super::attendant::Spool;
 use super::running::Asked;
 use super::{Commands, system};
+use crate::container::Mark;
 use crate::policy::Access;
 use crate::types::{ErrorCode, ToolError};
 use crate::workspace::Inner;
@@ -15,38 +16,64 @@ use crate::workspace::Inner;
 /// Descriptors that each process of a command may have open.
 const MAX_OPEN_FILES: u64 = 4096;
 
-/// Says it, and makes the directory for contents before they change.
-pub(super) fn start(commands: &Commands, workspace: &Arc<Inner>, asked: &Asked) -> Result<(Start, Spool), ToolError> {
-    let home = commands.home()?;
-    let spool = spool(workspace, &home)?;
-    let policy = &commands.policy;
-    let env = system::environment(policy, &home, &asked.workdir, asked.terminal.is_some());
-    let roots = workspace.mounts.iter().map(|mount| {
-        let writable = mount.access == Access::ReadWrite;
-        Ok(Root { path: text(&mount.host)?, writable })
-    });
-    let start = Start {
-        argv: asked.command.clone(),
-        cwd: text(&asked.workdir)?,
-        env,
-        terminal: asked.terminal.is_some(),
-        roots: roots.collect::<Result<_, _>>()?,
-        system: system::directories(policy).iter().map(|path| text(path)).collect::<Result<_, _>>()?,
-        files: system::files().iter().map(|path| text(path)).collect::<Result<_, _>>()?,
-        temporary: text(&home)?,
-        spool: text(&spool.directory)?,
-        network: policy.network,
-        confine: true,
-        rules: true,
-        limits: Limits {
-            max_processes: policy.max_processes.into(),
-            max_memory_bytes: policy.max_memory_bytes,
-            max_file_bytes: policy.max_file_bytes,
-            max_open_files: MAX_OPEN_FILES,
-            max_kept_bytes: commands.kept_bytes,
-        },
-    };
-    Ok((start, spool))
+/// What a command needs to be run, and what is left to do after it.
+pub(super) struct Prepared {
+    pub(super) start: Start,
+    pub(super) spool: Spool,
+    /// What is run in a container is ended there.
+    pub(super) mark: Option<Mark>,
+}
+
+impl Prepared {
+    /// Prepares a command, with a directory for contents before they change.
+    pub(super) fn new(commands: &Commands, workspace: &Arc<Inner>, asked: &Asked) -> Result<Self, ToolError> {
+        let home = commands.home()?;
+        let spool = spool(workspace, &home)?;
+        let policy = &commands.policy;
+        let start = Start {
+            argv: asked.command.clone(),
+            cwd: text(&asked.workdir)?,
+            env: system::environment(policy, &home, &asked.workdir, asked.terminal.is_some()),
+            terminal: asked.terminal.is_some(),
+            roots: Vec::new(),
+            system: Vec::new(),
+            files: Vec::new(),
+            temporary: text(&home)?,
+            spool: text(&spool.directory)?,
+            network: policy.network,
+            confine: false,
+            rules: false,
+            limits: Limits {
+                max_processes: policy.max_processes.into(),
+                max_memory_bytes: policy.max_memory_bytes,
+                max_file_bytes: policy.max_file_bytes,
+                max_open_files: MAX_OPEN_FILES,
+                max_kept_bytes: commands.kept_bytes,
+            },
+        };
+        if let Some(container) = &workspace.container {
+            container.check()?;
+            let environment = system::passed(policy);
+            let contained = container.command(&asked.command, &asked.workdir, start.terminal, &environment);
+            // The engine's own program: with all that is this process's, since it has to find its engine.
+            let env = std::env::vars().collect();
+            let start = Start { argv: contained.command, cwd: "/".to_owned(), env, ..start };
+            return Ok(Self { start, spool, mark: Some(contained.mark) });
+        }
+        let roots = workspace.mounts.iter().map(|mount| {
+            let writable = mount.access == Access::ReadWrite;
+            Ok(Root { path: text(&mount.host)?, writable })
+        });
+        let start = Start {
+            roots: roots.collect::<Result<_, _>>()?,
+            system: texts(&system::directories(policy))?,
+            files: texts(&system::files())?,
+            confine: true,
+            rules: true,
+            ..start
+        };
+        Ok(Self { start, spool, mark: None })
+    }
 }
 
 fn spool(workspace: &Inner, home: &Path) -> Result<Spool, ToolError> {
@@ -65,4 +92,8 @@ fn text(path: &Path) -> Result<String, ToolError> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
         ToolError::new(ErrorCode::InvalidPath, format!("commands cannot use `{}`: its name is not UTF-8", path.display()))
     })
+}
+
+fn texts(paths: &[PathBuf]) -> Result<Vec<String>, ToolError> {
+    paths.iter().map(|path| text(path)).collect()
 }

@@ -101,11 +101,16 @@ pub(super) fn environment(policy: &Commands, home: &Path, workdir: &Path, termin
         ("GIT_TERMINAL_PROMPT", "0".to_owned()),
     ];
     let mut environment: Vec<_> = made.map(|(name, value)| (name.to_owned(), value)).into();
-    let passed = policy.pass_environment.iter().filter_map(|name| Some((name.clone(), env::var(name).ok()?)));
-    let set = policy.environment.iter().map(|(name, value)| (name.clone(), value.clone()));
-    for (name, value) in passed.chain(set) {
+    for (name, value) in passed(policy) {
         environment.retain(|(known, _)| *known != name);
         environment.push((name, value));
     }
     environment
+}
+
+/// What the policy passes on or sets.
+pub(super) fn passed(policy: &Commands) -> Vec<(String, String)> {
+    let passed = policy.pass_environment.iter().filter_map(|name| Some((name.clone(), env::var(name).ok()?)));
+    let set = policy.environment.iter().map(|(name, value)| (name.clone(), value.clone()));
+    passed.chain(set).collect()
 }

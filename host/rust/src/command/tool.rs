@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::{Commands, How};
+use crate::bindings::exports::paddock::files::commands::Done;
 use crate::catalog::bare;
 use crate::options::CancelToken;
 use crate::outcome::Outcome;
@@ -58,6 +59,9 @@ impl Workspace {
         };
         let cancel = call.options.map_or_else(CancelToken::default, |options| options.cancel.clone());
         let done = commands.perform(&How { workspace: self.inner(), cancel: &cancel }, &request);
+        if let (Some(watch), Ok(Done::Ran(ran))) = (call.watch, &done) {
+            watch.output(ran);
+        }
         // What was done is told, cancelled or not.
         let told = self.run(&Call { options: None, ..looks }, async |guest, store| {
             guest.commands(&mut *store)?.call_answer(store, dialect, tool, arguments, done.as_ref()).await

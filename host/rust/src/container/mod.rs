@@ -19,8 +19,10 @@ use crate::mount::{self, CLOSED_IN_CONTAINER, Mount, STATE};
 use crate::policy::{self, Access, Policy};
 use crate::types::{ErrorCode, ToolError};
 use engine::Found;
+pub(crate) use exec::Mark;
 
 mod engine;
+mod exec;
 mod inside;
 pub(crate) mod kernel;
 mod program;

@@ -40,12 +40,31 @@ pub(crate) fn run(options: workspace::Options) -> anyhow::Result<ExitCode> {
     };
     let place = roots::Place::new(workspace.clone(), Box::new(open));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let result = runtime.block_on(serve(place, dialect, log));
+    let result = runtime.block_on(async {
+        tokio::select! {
+            served = serve(place, dialect, log) => served,
+            () = told_to_end() => Ok(()),
+        }
+    });
     // Standard input is read on a thread that nothing can stop.
     runtime.shutdown_timeout(GRACE);
     workspace.end_sessions();
     memory.save(&workspace)?;
     result.map(|()| ExitCode::SUCCESS)
+}
+
+/// Waits for a signal to end, so that sessions are ended and recorded first.
+async fn told_to_end() {
+    #[cfg(unix)]
+    if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+        tokio::select! {
+            _ = terminate.recv() => return,
+            _ = tokio::signal::ctrl_c() => return,
+        }
+    }
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
 }
 
 async fn serve(place: roots::Place, dialect: String, log: log::Log) -> anyhow::Result<()> {

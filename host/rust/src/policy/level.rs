@@ -16,6 +16,15 @@ use crate::error::Error;
 /// Items of a list: each is compared with each name that a walk meets.
 const MAX_ITEMS: usize = 1_000;
 
+/// Settings that hold paths, and whether a relative one starts at the policy's file.
+const PATHS: &[(&str, bool)] = &[
+    ("allowed_directories", true),
+    ("blocked_directories", false),
+    ("commands.readable", true),
+    ("commands.path", true),
+    ("commands.programs", true),
+];
+
 /// What one source says.
 #[derive(Clone, Debug)]
 pub(super) struct Level {
@@ -211,19 +220,17 @@ impl Reading {
         Err(Wrong::new(line, "require_confirmation_for_delete", cause))
     }
 
-    /// Replaces what stands for something else in paths, and makes directories absolute.
+    /// Replaces what stands for something else in paths, and makes those absolute that start at the file.
     fn replace_paths(&mut self, trust: Trust<'_>) -> Result<(), Wrong> {
-        for setting in ["allowed_directories", "blocked_directories"] {
-            let Some(Value::Array(items)) = self.settings.get_mut(setting) else { continue };
-            for (index, item) in items.iter_mut().enumerate() {
-                let path = match item {
-                    Value::Object(directory) => directory.get_mut("path"),
-                    path => Some(path),
-                };
-                let Some(Value::String(path)) = path else { continue };
-                let name = format!("{setting}.{index}");
-                let wrong = |cause: String| Wrong::new(line(&self.lines, &name), setting, cause);
-                *path = replaced(path, trust, setting == "allowed_directories").map_err(wrong)?;
+        for (setting, is_from_file) in PATHS {
+            let value = match setting.split_once('.') {
+                Some((table, name)) => self.settings.get_mut(table).and_then(|table| table.get_mut(name)),
+                None => self.settings.get_mut(*setting),
+            };
+            for (part, path) in value.map(paths_in).unwrap_or_default() {
+                let line = line(&self.lines, &format!("{setting}.{part}"));
+                let wrong = |cause: String| Wrong::new(line, *setting, cause);
+                *path = replaced(path, trust, *is_from_file).map_err(wrong)?;
             }
         }
         Ok(())
@@ -234,8 +241,35 @@ impl Reading {
     }
 }
 
+/// The paths of a setting, each with the part of it that it is.
+fn paths_in(value: &mut Value) -> Vec<(String, &mut String)> {
+    match value {
+        Value::Array(items) => {
+            let items = items.iter_mut().enumerate().filter_map(|(index, item)| {
+                let path = match item {
+                    Value::Object(directory) => directory.get_mut("path")?,
+                    path => path,
+                };
+                text_in(path).map(|path| (index.to_string(), path))
+            });
+            items.collect()
+        }
+        Value::Object(named) => {
+            named.iter_mut().filter_map(|(name, path)| Some((name.clone(), text_in(path)?))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn text_in(value: &mut Value) -> Option<&mut String> {
+    match value {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
 /// The path that `path` stands for.
-fn replaced(path: &str, trust: Trust<'_>, is_directory: bool) -> Result<String, String> {
+fn replaced(path: &str, trust: Trust<'_>, is_from_file: bool) -> Result<String, String> {
     match trust {
         Trust::Project if paths::stands_for_other(path) => {
             Err(format!("`{path}`: neither `${{NAME}}` nor `~` is replaced in a file of the workspace"))
@@ -243,7 +277,7 @@ fn replaced(path: &str, trust: Trust<'_>, is_directory: bool) -> Result<String, 
         Trust::Project => Ok(path.to_owned()),
         Trust::Own(base) => {
             let path = paths::expand(path).map_err(|cause| format!("`{path}`: {cause}"))?;
-            if is_directory { paths::absolute(base, &path) } else { Ok(path) }
+            if is_from_file { paths::absolute(base, &path) } else { Ok(path) }
         }
     }
 }

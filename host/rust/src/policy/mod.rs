@@ -6,7 +6,9 @@ use paddock_policy::NARROWED;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub use paddock_policy::{Access, AllowedDirectory, Approval, Backups, Directory, HardLinks, Limits, Mode, Policy};
+pub use paddock_policy::{
+    Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Limits, Mode, Policy,
+};
 
 use crate::approval::Desk;
 use crate::error::Error;

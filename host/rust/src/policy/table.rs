@@ -53,6 +53,9 @@ impl Rows<'_> {
         match schema["type"].as_str() {
             Some("array") => format!("list: {}", self.kind(&schema["items"])),
             Some("integer") => "number".to_owned(),
+            Some("object") if schema["additionalProperties"].is_object() => {
+                format!("table: {}", self.kind(&schema["additionalProperties"]))
+            }
             Some("object") => {
                 let members = schema["properties"].as_object().into_iter().flatten();
                 let members = members.map(|(name, member)| format!("`{name}`: {}", self.kind(member)));

@@ -1,0 +1,216 @@
+//! Commands that the host runs: whether, with what, and how much of it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Commands that the host runs, confined to the roots.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Commands {
+    /// Tools can run commands.
+    pub enabled: bool,
+    /// Commands run even where the system cannot confine them: with every right of whoever runs this.
+    pub unconfined: bool,
+    /// Commands can reach the network.
+    pub network: bool,
+    /// Further directories that commands can read and execute from. Paths are as in `allowed_directories`.
+    pub readable: Vec<String>,
+    /// Directories in front of the usual `PATH`, readable too.
+    pub path: Vec<String>,
+    /// Environment variables of commands, by name.
+    pub environment: BTreeMap<String, String>,
+    /// Environment variables that commands get as they are where this runs, by name. They get no others.
+    pub pass_environment: Vec<String>,
+    /// If not empty, commands that match none of these rules are refused. A rule is what a command begins with, such as
+    /// `git status`.
+    pub allow: Vec<String>,
+    /// Commands that match one of these rules are refused.
+    pub deny: Vec<String>,
+    /// WASI programs by name, each the path of its `.wasm` file. They run in a sandbox of their own on every system.
+    pub programs: BTreeMap<String, String>,
+    /// Sessions at once. The one that has been idle for longest ends for another.
+    pub max_sessions: u32,
+    /// Milliseconds of one command; a session's too.
+    pub max_time_ms: u64,
+    /// Bytes of each stream of output in a result, its head and its tail.
+    pub max_output_bytes: u64,
+    /// Lines of each stream of output in a result.
+    pub max_output_lines: u64,
+    /// Processes of one command at once.
+    pub max_processes: u32,
+    /// Bytes of memory of each process.
+    pub max_memory_bytes: u64,
+    /// Bytes of each file that a command writes.
+    pub max_file_bytes: u64,
+}
+
+impl Default for Commands {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            unconfined: false,
+            network: false,
+            readable: Vec::new(),
+            path: Vec::new(),
+            environment: BTreeMap::new(),
+            pass_environment: Vec::new(),
+            allow: Vec::new(),
+            deny: Vec::new(),
+            programs: BTreeMap::new(),
+            max_sessions: 64,
+            max_time_ms: 3_600_000,
+            max_output_bytes: 8 * 1024,
+            max_output_lines: 200,
+            max_processes: 256,
+            max_memory_bytes: 4 * 1024 * 1024 * 1024,
+            max_file_bytes: 1024 * 1024 * 1024,
+        }
+    }
+}
+
+impl Commands {
+    /// The first setting that can mean nothing, by its full name, and why.
+    pub(crate) fn check(&self) -> Result<(), (&'static str, String)> {
+        let zero = [
+            ("commands.max_time_ms", self.max_time_ms == 0),
+            ("commands.max_output_bytes", self.max_output_bytes == 0),
+            ("commands.max_output_lines", self.max_output_lines == 0),
+            ("commands.max_processes", self.max_processes == 0),
+            ("commands.max_memory_bytes", self.max_memory_bytes == 0),
+        ];
+        if let Some((setting, _)) = zero.into_iter().find(|(_, is_zero)| *is_zero) {
+            return Err((setting, "nothing could be done with 0".to_owned()));
+        }
+        for (setting, rules) in [("commands.allow", &self.allow), ("commands.deny", &self.deny)] {
+            if rules.iter().any(|rule| rule.trim().is_empty()) {
+                return Err((setting, "a rule without a word says nothing".to_owned()));
+            }
+        }
+        let set = self.environment.keys().map(|name| ("commands.environment", name));
+        let passed = self.pass_environment.iter().map(|name| ("commands.pass_environment", name));
+        if let Some((setting, odd)) = set.chain(passed).find(|(_, name)| !is_variable(name)) {
+            return Err((setting, format!("`{}` is no name of an environment variable", odd.escape_debug())));
+        }
+        if let Some((name, _)) = self.environment.iter().find(|(_, value)| value.contains('\0')) {
+            return Err(("commands.environment", format!("the value of `{name}` has a NUL byte")));
+        }
+        match self.programs.keys().find(|name| !crate::name::is_plain(name)) {
+            Some(odd) => {
+                let cause = "a program is called by 1 to 64 letters, digits, `-`, `_` and `.`, no `.` first";
+                Err(("commands.programs", format!("`{}`: {cause}", odd.escape_debug())))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether the environment of a process can have a variable of that name.
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0'])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{NARROWED, Policy};
+    use serde_json::{Map, Value, json};
+
+    fn policy(commands: Value) -> Policy {
+        serde_json::from_value(json!({ "commands": commands })).unwrap()
+    }
+
+    #[test]
+    fn nothing_runs_unless_enabled() {
+        let commands = Policy::default().commands;
+        assert!(!commands.enabled && !commands.unconfined && !commands.network);
+        assert_eq!(commands.max_memory_bytes, 4_294_967_296);
+        assert!(Policy::default().check().is_ok());
+        assert!(Policy::default().settings().is_empty());
+        let enabled = policy(json!({"enabled": true, "environment": {"LANG": "C"}, "programs": {"jq": "jq.wasm"}}));
+        assert!(enabled.check().is_ok());
+        assert_eq!(
+            Value::Object(enabled.settings()),
+            json!({"commands": {"enabled": true, "environment": {"LANG": "C"}, "programs": {"jq": "jq.wasm"}}})
+        );
+    }
+
+    #[test]
+    fn what_means_nothing_is_refused_with_its_name() {
+        for (commands, setting) in [
+            (json!({"max_time_ms": 0}), "commands.max_time_ms"),
+            (json!({"max_output_bytes": 0}), "commands.max_output_bytes"),
+            (json!({"max_output_lines": 0}), "commands.max_output_lines"),
+            (json!({"max_processes": 0}), "commands.max_processes"),
+            (json!({"max_memory_bytes": 0}), "commands.max_memory_bytes"),
+            (json!({"allow": ["git", " "]}), "commands.allow"),
+            (json!({"deny": [""]}), "commands.deny"),
+            (json!({"environment": {"A=B": "c"}}), "commands.environment"),
+            (json!({"environment": {"": "c"}}), "commands.environment"),
+            (json!({"environment": {"A": "\u{0}"}}), "commands.environment"),
+            (json!({"pass_environment": ["A\u{0}"]}), "commands.pass_environment"),
+            (json!({"programs": {"../jq": "jq.wasm"}}), "commands.programs"),
+            (json!({"programs": {"a b": "jq.wasm"}}), "commands.programs"),
+        ] {
+            assert_eq!(policy(commands.clone()).check().unwrap_err().setting, setting, "{commands}");
+        }
+    }
+
+    /// What `wanted` makes of `own` where it may only narrow, and what of it was refused.
+    fn narrowed(own: Value, wanted: Value) -> (Value, Vec<&'static str>) {
+        let settings: Map<String, Value> = [("commands", own), (NARROWED, json!({ "commands": wanted }))]
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        let (policy, refused) = Policy::narrowed(settings, "paddock").unwrap();
+        let commands = serde_json::to_value(policy.commands).unwrap();
+        (commands, refused.iter().map(|refusal| refusal.setting).collect())
+    }
+
+    #[test]
+    fn a_file_that_nobody_vouches_for_only_takes_away() {
+        let own = json!({"enabled": true, "network": true, "unconfined": true, "deny": ["rm"]});
+        let wanted = json!({"enabled": false, "network": false, "unconfined": false, "deny": ["git push"],
+            "max_time_ms": 1_000, "max_sessions": 1, "max_output_bytes": 9, "max_output_lines": 9, "max_processes": 9,
+            "max_memory_bytes": 9, "max_file_bytes": 9});
+        let (commands, refused) = narrowed(own, wanted.clone());
+        assert_eq!(refused, [""; 0]);
+        for (name, value) in wanted.as_object().unwrap() {
+            let value = if name == "deny" { &json!(["rm", "git push"]) } else { value };
+            assert_eq!(&commands[name], value, "{name}");
+        }
+    }
+
+    #[test]
+    fn it_gives_nothing() {
+        let usual = serde_json::to_value(crate::Commands::default()).unwrap();
+        for (name, more) in [
+            ("enabled", json!(true)),
+            ("unconfined", json!(true)),
+            ("network", json!(true)),
+            ("readable", json!(["/home"])),
+            ("path", json!(["bin"])),
+            ("environment", json!({"LD_PRELOAD": "x.so"})),
+            ("pass_environment", json!(["SSH_AUTH_SOCK"])),
+            ("allow", json!(["rm"])),
+            ("programs", json!({"jq": "jq.wasm"})),
+            ("max_sessions", json!(65)),
+            ("max_time_ms", json!(3_600_001)),
+            ("max_output_bytes", json!(8_193)),
+            ("max_output_lines", json!(201)),
+            ("max_processes", json!(257)),
+            ("max_memory_bytes", json!(4_294_967_297_u64)),
+            ("max_file_bytes", json!(1_073_741_825)),
+        ] {
+            let (commands, refused) = narrowed(json!({}), json!({ name: more }));
+            assert_eq!(commands, usual, "{name}");
+            assert_eq!(refused, [format!("commands.{name}")], "{name}");
+        }
+        assert_eq!(usual.as_object().unwrap().len(), 17, "a new setting has to be looked at here");
+        // A part of a table that is there already is more all the same.
+        let own = json!({"environment": {"A": "1"}});
+        let (commands, refused) = narrowed(own, json!({"environment": {"B": "2"}}));
+        assert_eq!(commands["environment"], json!({"A": "1"}));
+        assert_eq!(refused, ["commands.environment"]);
+    }
+}

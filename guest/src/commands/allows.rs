@@ -1,0 +1,184 @@
+//! What the rules of the file tools say of a path that a command wants. It is
+//! asked for each file of a command, so what the rules of a directory come to is
+//! kept.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use crate::fs::ignore::{Rules, Secrets};
+use crate::fs::resolve::below;
+use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind};
+use crate::request::Access;
+use crate::workspace::Workspace;
+
+/// Directories of which it is kept what their rules come to; beyond that they are read again.
+const MAX_LEVELS: usize = 16_384;
+
+/// What the rules say of a path: the `verdict` of `wit/commands.wit`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Why not; none where it may.
+    pub refused: Option<String>,
+    /// An ignore rule hides it.
+    pub ignored: bool,
+}
+
+impl Verdict {
+    /// That it may not, for this reason.
+    pub fn refused(cause: impl Into<String>) -> Self {
+        Self { refused: Some(cause.into()), ignored: false }
+    }
+}
+
+/// Verdicts of one workspace, with its rules as they were when they were first read.
+pub struct Verdicts<'w> {
+    workspace: &'w Workspace<'w>,
+    /// Of each root, its directories by their paths from its top.
+    levels: RefCell<Vec<HashMap<String, Rc<Level>>>>,
+}
+
+impl<'w> Verdicts<'w> {
+    /// Of this workspace, and nothing read yet.
+    pub fn new(workspace: &'w Workspace<'w>) -> Self {
+        let levels = workspace.roots.iter().map(|_| HashMap::new()).collect();
+        Self { workspace, levels: RefCell::new(levels) }
+    }
+
+    /// Whether a command may do that at `path`, an absolute path of the host without links.
+    pub fn verdict(&self, path: &str, access: Access, is_directory: bool) -> Verdict {
+        match locate(self.workspace, path) {
+            Ok((root, below)) => self.in_root(root, below, access, is_directory),
+            Err(cause) => Verdict::refused(cause),
+        }
+    }
+
+    fn in_root(&self, root: usize, below: &str, access: Access, is_directory: bool) -> Verdict {
+        let (above, name) = below.rsplit_once('/').unwrap_or(("", below));
+        let level = self.level(root, above);
+        let kind = if is_directory { Kind::Directory } else { Kind::File };
+        let mut refused = level.refused.clone();
+        if refused.is_none() && !name.is_empty() {
+            refused = level.secrets.denial(name, kind).map(|denial| denial.cause().to_owned());
+        }
+        if refused.is_none() && access == Access::Change {
+            refused = self.unchangeable(root, below);
+        }
+        Verdict { refused, ignored: level.ignored || (!name.is_empty() && level.rules.excludes(name, is_directory)) }
+    }
+
+    fn unchangeable(&self, root: usize, below: &str) -> Option<String> {
+        let top = self.workspace.roots.get(root)?;
+        if let Some(unchangeable) = self.workspace.unchangeable(root, below, &top.shown(below)) {
+            return Some(unchangeable.cause());
+        }
+        // A directory can be renamed to it with all it holds, and a link can lead anywhere.
+        let leads_through = top.barred.as_ref().is_some_and(|barred| barred.leads_through(below));
+        leads_through.then(|| "something below that path is kept from every tool".to_owned())
+    }
+
+    /// What the rules of a directory come to.
+    fn level(&self, root: usize, path: &str) -> Rc<Level> {
+        if let Some(level) = self.known(root, path) {
+            return level;
+        }
+        let Some(top) = self.workspace.roots.get(root) else { return Rc::new(Level::refused(&Fault::Gone)) };
+        let mut level = self.known(root, "").unwrap_or_else(|| {
+            let secrets = Secrets::new(top.barred.clone());
+            let level = Rc::new(Level::default().with(secrets, Ok(&top.dir), "", self.workspace.fs));
+            self.keep(root, "", &level);
+            level
+        });
+        // Handles are not kept: a tree has more directories than a host has handles.
+        let mut dir: FsResult<Dir> = Ok(top.dir.clone());
+        let mut end = 0;
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            end += usize::from(end > 0) + name.len();
+            let walked = path.get(..end).unwrap_or(path);
+            dir = dir.and_then(|dir| self.workspace.fs.open_dir(&dir, name));
+            level = self.known(root, walked).unwrap_or_else(|| {
+                let below = Rc::new(level.below(name, dir.as_ref(), self.workspace.fs));
+                if dir.is_ok() {
+                    self.keep(root, walked, &below);
+                }
+                below
+            });
+        }
+        level
+    }
+
+    fn known(&self, root: usize, path: &str) -> Option<Rc<Level>> {
+        self.levels.borrow().get(root)?.get(path).cloned()
+    }
+
+    fn keep(&self, root: usize, path: &str, level: &Rc<Level>) {
+        if let Some(levels) = self.levels.borrow_mut().get_mut(root) {
+            if levels.len() >= MAX_LEVELS {
+                levels.clear();
+            }
+            levels.insert(path.to_owned(), Rc::clone(level));
+        }
+    }
+}
+
+/// The root and the path from its top of an absolute path of the host, or why it has none.
+pub fn locate<'p>(workspace: &Workspace<'_>, path: &'p str) -> Result<(usize, &'p str), &'static str> {
+    let roots = workspace.roots.iter().enumerate();
+    let holding = roots.filter_map(|(index, root)| {
+        let host = root.host.as_deref()?;
+        Some((index, host.len(), below(path, host)?))
+    });
+    let (root, _, below) = holding.max_by_key(|(_, length, _)| *length).ok_or("it is in no root")?;
+    let is_plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(['\\', '\0']);
+    match below.is_empty() || below.split('/').all(is_plain) {
+        true => Ok((root, below)),
+        false => Err("it is no path that tools take"),
+    }
+}
+
+/// What the rules of a directory come to, from its root down to it.
+#[derive(Default)]
+struct Level {
+    secrets: Secrets,
+    rules: Rules,
+    /// Why nothing in it may be touched.
+    refused: Option<String>,
+    /// An ignore rule hides all of it.
+    ignored: bool,
+}
+
+impl Level {
+    fn refused(fault: &Fault) -> Self {
+        Self { refused: Some(fault.cause().to_owned()), ..Self::default() }
+    }
+
+    /// Of the directory `name` in this one, which `dir` is.
+    fn below(&self, name: &str, dir: Result<&Dir, &Fault>, fs: &dyn Filesystem) -> Self {
+        let denied = self.secrets.denial(name, Kind::Directory).map(|denial| denial.cause().to_owned());
+        let below = Self {
+            secrets: Secrets::default(),
+            rules: self.rules.clone(),
+            refused: self.refused.clone().or(denied),
+            ignored: self.ignored || self.rules.excludes(name, true),
+        };
+        below.with(self.secrets.clone(), dir, name, fs)
+    }
+
+    /// With the rules of the directory itself.
+    fn with(mut self, mut secrets: Secrets, dir: Result<&Dir, &Fault>, name: &str, fs: &dyn Filesystem) -> Self {
+        match dir {
+            Ok(dir) if self.refused.is_none() => {
+                self.refused = secrets.enter(name, dir, fs).err().map(|error| error.message);
+                self.rules.enter(name, dir, fs, None);
+            }
+            Err(Fault::NotFound) => {
+                secrets.enter_missing(name);
+                self.rules.enter_missing(name);
+            }
+            Ok(_) => {}
+            Err(fault) => self.refused = self.refused.or_else(|| Some(fault.cause().to_owned())),
+        }
+        self.secrets = secrets;
+        self
+    }
+}

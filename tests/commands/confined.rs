@@ -1,0 +1,128 @@
+//! What a command cannot do, as its caller sees it.
+
+use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+
+use serde_json::json;
+
+use super::desk::{CANARY, Desk, stdout};
+
+/// The outside, by names, contents and modes.
+fn outside(desk: &Desk) -> Vec<String> {
+    use std::os::unix::fs::PermissionsExt;
+    let mut found: Vec<_> = fs::read_dir(desk.home.path().join("outside"))
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let mode = fs::symlink_metadata(&path).unwrap().permissions().mode();
+            format!("{} {mode:o} {}", path.display(), fs::read_to_string(&path).unwrap_or_default())
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn nothing_outside_the_roots_is_read_or_changed() {
+    let desk = Desk::new();
+    let before = outside(&desk);
+    let out = desk.home.path().join("outside");
+    let secret = out.join("secret");
+    let (out, secret) = (out.display(), secret.display());
+    for line in [
+        format!("cat {secret}"),
+        "cat ../outside/secret".to_owned(),
+        format!("ln -s {secret} link && cat link"),
+        format!("ln -s {out} dir; cat dir/secret; echo x > dir/new; rm dir/secret"),
+        format!("ln {secret} hard && cat hard"),
+        format!("mv {secret} here; cat here"),
+        format!("cp {secret} here; cat here"),
+        format!("echo x > {out}/new; echo x >> {secret}; rm {secret}; mkdir {out}/d; touch {secret}; chmod 777 {secret}"),
+        format!("cd / && cat .{secret}"),
+        format!("cat /proc/$PPID/root{secret}; cat /proc/1/root{secret}; cat /proc/self/root{secret}"),
+        format!("cat /proc/$PPID/cwd/../outside/secret; cat /proc/$PPID/environ | tr '\\0' '\\n'"),
+        format!("find {out} -type f -exec cat {{}} +; grep -r canary {out}; ls -R {out}; tar c {out}"),
+        format!("sh -c 'exec 9<{secret}; cat <&9'"),
+        "cat /etc/shadow; ls /root /home; cat ~root/.bashrc ~root/.ssh/*".to_owned(),
+        format!("ls {0}; cat {0}/lock; echo x > {0}/history/x", desk.home.path().join("state").display()),
+    ] {
+        let ran = desk.shell(&line);
+        let told = ran.to_string();
+        assert!(!told.contains(CANARY) && !told.contains("root:"), "{line}: {told}");
+        assert_eq!(outside(&desk), before, "{line}");
+    }
+    // The same lines do it where nothing keeps them from it.
+    let plain = std::process::Command::new("sh").arg("-c").arg(format!("cat {secret}")).output().unwrap();
+    assert_eq!(String::from_utf8(plain.stdout).unwrap(), CANARY);
+    let ran = desk.shell(&format!("cat {secret}"));
+    let refused = ran["refused"].as_array().unwrap();
+    assert!(refused.iter().any(|refused| refused["path"] == secret.to_string()), "{ran}");
+}
+
+#[test]
+fn what_rules_keep_from_tools_they_keep_from_commands() {
+    let desk = Desk::under(json!({"blocked_directories": ["private"], "blocked_extensions": [".pem"]}), json!({}));
+    fs::write(desk.root().join(".agentignore"), ".env\n").unwrap();
+    fs::create_dir_all(desk.root().join(".git/hooks")).unwrap();
+    fs::create_dir(desk.root().join("private")).unwrap();
+    for path in [".env", "src/.env", "private/x", "key.pem"] {
+        fs::write(desk.root().join(path), CANARY).unwrap();
+    }
+    fs::write(desk.root().join(".git/config"), "[core]\n").unwrap();
+    for line in [
+        "cat .env src/.env private/x key.pem",
+        "cp .env x; mv .env y; ln .env z; ln -s .env w; cat x y z w",
+        "mv src other; cat other/.env",
+        "tar c . | cat; grep -r canary .; cat < .env; sed -n p key.pem; ls private",
+        "mv private p; cat p/x; cp -r private p; cat p/x",
+        "echo x > .agentignore; rm -f .agentignore; mv .agentignore a; cat .env",
+    ] {
+        let told = desk.shell(line).to_string();
+        assert!(!told.contains(CANARY), "{line}: {told}");
+    }
+    for path in [".env", "src/.env", "private/x", "key.pem"] {
+        assert_eq!(desk.read(path).unwrap(), CANARY, "{path}");
+    }
+    assert_eq!(desk.read(".agentignore").unwrap(), ".env\n");
+    let ran = desk.shell("cat .git/config; echo x > .git/hooks/pre-commit; echo x >> .git/config");
+    assert_eq!((stdout(&ran), desk.read(".git/config").unwrap()), ("[core]\n".to_owned(), "[core]\n".to_owned()));
+    assert!(!desk.root().join(".git/hooks/pre-commit").exists());
+    assert!(ran["refused"].to_string().contains("pre-commit"), "{ran}");
+}
+
+#[test]
+fn a_read_only_workspace_is_only_looked_at() {
+    let desk = Desk::under(json!({"read_only": true}), json!({}));
+    let ran = desk.shell("cat a.txt; echo x > a.txt; rm src/b.txt; touch new; mkdir d; chmod 777 a.txt; echo y > ~/z && cat ~/z");
+    assert_eq!(stdout(&ran), "one\ny\n");
+    assert_eq!((desk.read("a.txt").unwrap(), desk.read("src/b.txt").unwrap()), ("one\n".to_owned(), "two\n".to_owned()));
+    assert_eq!(fs::read_dir(desk.root()).unwrap().count(), 2);
+}
+
+#[test]
+fn no_network_and_no_sockets_unless_the_policy_gives_it() {
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = tcp.local_addr().unwrap().port();
+    std::thread::spawn(move || tcp.incoming().flatten().for_each(|mut peer| drop(peer.write_all(b"reached\n"))));
+    let line = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && cat <&3");
+    let bash = |line: &str| format!("bash -c '{line}'");
+    let told = Desk::new().shell(&bash(&line)).to_string();
+    assert!(!told.contains("reached"), "{told}");
+    assert_eq!(Desk::with(json!({"network": true})).printed(&bash(&line)), "reached\n");
+    let desk = Desk::with(json!({"network": true}));
+    let _listener = UnixListener::bind(desk.home.path().join("outside/socket")).unwrap();
+    let Ok(node) = std::process::Command::new("/usr/bin/node").arg("--version").output() else {
+        eprintln!("a socket by path is not tried here: no `/usr/bin/node`; the warden's own tests do");
+        return;
+    };
+    assert!(node.status.success());
+    let socket = desk.home.path().join("outside/socket");
+    let line = format!(
+        "node -e \"require('net').connect('{}').on('connect', () => console.log('reached')).on('error', e => console.log(e.code))\"",
+        socket.display()
+    );
+    let told = desk.shell(&line).to_string();
+    assert!(!told.contains("reached"), "{told}");
+}

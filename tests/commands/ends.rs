@@ -1,0 +1,96 @@
+//! Nothing of a command outlives its host.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Processes whose arguments have this mark.
+fn alive(mark: &str) -> usize {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let arguments = processes.filter_map(|process| fs::read_to_string(process.path().join("cmdline")).ok());
+    arguments.filter(|arguments| arguments.contains(mark)).count()
+}
+
+fn gone_soon(mark: &str) -> bool {
+    let until = Instant::now() + Duration::from_secs(5);
+    while Instant::now() < until {
+        if alive(mark) == 0 {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    false
+}
+
+/// A `paddock` with a session in which three processes run: one, one in the background, and one that left its session.
+fn host(home: &TempDir, mode: &str, mark: &str) -> (Child, String) {
+    fs::create_dir_all(home.path().join("work")).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_paddock"))
+        .args([mode, "--set", "commands.enabled=true", "--root"])
+        .arg(home.path().join("work"))
+        .env("PADDOCK_STATE_DIR", home.path().join("state"))
+        .env("XDG_CONFIG_HOME", home.path().join("none"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let line = format!("echo x > made; setsid sh -c 'sleep 300.{mark} & sleep 301.{mark}' & sleep 302.{mark}");
+    let arguments = json!({"command": line, "yield_time_ms": 1000});
+    let requests = match mode {
+        "batch" => vec![json!({"tool": "exec_command", "arguments": arguments})],
+        _ => {
+            let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+            vec![
+                json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}),
+                json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+                json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "exec_command", "arguments": arguments}}),
+            ]
+        }
+    };
+    let stdin = child.stdin.as_mut().unwrap();
+    requests.iter().for_each(|request| writeln!(stdin, "{request}").unwrap());
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let answers = if mode == "batch" { 1 } else { 2 };
+    let answer: String = lines.nth(answers - 1).unwrap().unwrap();
+    assert!(answer.contains("session_id"), "{answer}");
+    assert!(alive(mark) >= 3, "{} of {answer}", alive(mark));
+    (child, answer)
+}
+
+#[test]
+fn a_host_that_is_killed_takes_its_commands_along() {
+    for (mode, signal) in [("batch", "KILL"), ("batch", "TERM"), ("batch", "INT"), ("mcp", "KILL"), ("mcp", "TERM"), ("mcp", "INT")] {
+        let home = TempDir::new().unwrap();
+        let mark = format!("{:09}", fs::metadata(home.path()).map(|dir| std::os::unix::fs::MetadataExt::ino(&dir)).unwrap());
+        let (mut child, _) = host(&home, mode, &mark);
+        let killed = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        assert!(gone_soon(&mark), "{mode} {signal}: {} are left", alive(&mark));
+        child.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_client_that_goes_away_ends_its_sessions_and_they_are_recorded() {
+    for mode in ["batch", "mcp"] {
+        let home = TempDir::new().unwrap();
+        let mark = format!("{:09}", fs::metadata(home.path()).map(|dir| std::os::unix::fs::MetadataExt::ino(&dir)).unwrap());
+        let (mut child, _) = host(&home, mode, &mark);
+        drop(child.stdin.take());
+        assert!(gone_soon(&mark), "{mode}: {} are left", alive(&mark));
+        child.wait().unwrap();
+        let history = Command::new(env!("CARGO_BIN_EXE_paddock"))
+            .args(["call", "--root"])
+            .arg(home.path().join("work"))
+            .arg("history")
+            .env("PADDOCK_STATE_DIR", home.path().join("state"))
+            .output()
+            .unwrap();
+        let history: Value = serde_json::from_slice(&history.stdout).unwrap();
+        assert!(history["result"].to_string().contains("\"made\""), "{mode}: {history}");
+    }
+}

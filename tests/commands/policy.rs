@@ -1,0 +1,144 @@
+//! Whether commands run at all, which, and who is asked.
+
+use std::sync::{Arc, Mutex};
+
+use paddock::{CallOptions, Decision, Event, Policy, Workspace};
+use serde_json::{Value, json};
+
+use super::desk::{Desk, changes};
+
+#[test]
+fn off_unless_enabled() {
+    let desk = Desk::with(json!({}));
+    let names = |workspace: &Workspace| workspace.tools("paddock").unwrap().into_iter().map(|tool| tool.name).collect::<Vec<_>>();
+    assert!(names(&desk.workspace).contains(&"shell".to_owned()));
+    let plain = Workspace::builder().root(desk.root()).state_dir(desk.home.path().join("other")).build().unwrap();
+    assert!(!names(&plain).contains(&"shell".to_owned()));
+    for dialect in ["paddock", "lincona"] {
+        let outcome = plain.call_with("shell", r#"{"command": "touch made"}"#, &CallOptions::dialect(dialect));
+        assert!(!outcome.ok && outcome.text.contains("enabled"), "{dialect}: {}", outcome.text);
+    }
+    assert!(!desk.root().join("made").exists());
+}
+
+#[test]
+fn a_project_cannot_enable_them() {
+    let desk = Desk::new();
+    std::fs::write(desk.root().join(".paddock.json"), r#"{"commands": {"enabled": true}}"#).unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_paddock"))
+        .args(["call", "--root"])
+        .arg(desk.root())
+        .args(["shell", r#"{"command": "touch made"}"#])
+        .env("PADDOCK_STATE_DIR", desk.home.path().join("s"))
+        .env("XDG_CONFIG_HOME", desk.home.path().join("none"))
+        .output()
+        .unwrap();
+    assert!(!output.status.success() && !desk.root().join("made").exists());
+}
+
+#[test]
+fn rules_for_commands() {
+    let desk = Desk::with(json!({"allow": ["cat", "echo", "git status"], "deny": ["echo secret"]}));
+    assert_eq!(desk.printed("cat a.txt | cat"), "one\n");
+    for (line, said) in [
+        ("rm a.txt", "`commands.allow`"),
+        ("cat a.txt; rm a.txt", "no rule for `rm`"),
+        ("git push", "no rule for `git`"),
+        ("echo secret", "`echo secret`"),
+        ("echo $(rm a.txt)", "no rule for `rm`"),
+        ("$x a.txt", "cannot be told"),
+        ("cat 'a.txt", "cannot be parsed"),
+    ] {
+        let outcome = desk.call("shell", json!({"command": line}));
+        assert_eq!(outcome.value()["code"], "denied", "{line}");
+        assert!(outcome.text.contains(said), "{line}: {}", outcome.text);
+        let outcome = desk.call("exec_command", json!({"command": line}));
+        assert_eq!(outcome.value()["code"], "denied", "{line}");
+    }
+    assert_eq!(desk.read("a.txt").unwrap(), "one\n");
+}
+
+#[test]
+fn a_person_is_asked_first() {
+    let desk = Desk::under(json!({"approval": "on-delete"}), json!({}));
+    let outcome = desk.call("shell", json!({"command": "echo x > a.txt"}));
+    assert_eq!(outcome.value()["code"], "approval-required");
+    let plan = outcome.plan.unwrap();
+    assert!(plan.summary.contains("echo x > a.txt"), "{}", plan.summary);
+    assert_eq!(desk.read("a.txt").unwrap(), "one\n");
+    let grant = desk.workspace.grant(&plan, std::time::Duration::from_secs(60));
+    let options = CallOptions { grant: Some(grant.clone()), ..CallOptions::default() };
+    let other = desk.workspace.call_with("shell", r#"{"command": "rm a.txt"}"#, &options);
+    assert!(!other.ok && desk.read("a.txt").is_some(), "leave is for one command");
+    let grant = desk.workspace.grant(&plan, std::time::Duration::from_secs(60));
+    let options = CallOptions { grant: Some(grant), ..CallOptions::default() };
+    let outcome = desk.workspace.call_with("shell", r#"{"command": "echo x > a.txt"}"#, &options);
+    assert!(outcome.ok, "{}", outcome.text);
+    assert_eq!(desk.read("a.txt").unwrap(), "x\n");
+    let again = desk.workspace.call_with("shell", r#"{"command": "echo x > a.txt"}"#, &options);
+    assert!(!again.ok, "leave is good once");
+}
+
+#[test]
+fn an_approver_decides() {
+    let home = tempfile::tempdir().unwrap();
+    let policy = r#"{"approval": "on-change", "commands": {"enabled": true}}"#;
+    let builder = Workspace::builder().root(home.path()).no_state_dir().policy_json(policy).unwrap();
+    let workspace = builder
+        .approver(|plan| match plan.summary.contains("good") {
+            true => Decision::Approve,
+            false => Decision::Refuse("not that".to_owned()),
+        })
+        .build()
+        .unwrap();
+    assert!(workspace.call("shell", r#"{"command": "echo good"}"#).ok);
+    let outcome = workspace.call("shell", r#"{"command": "echo evil"}"#);
+    assert!(!outcome.ok && outcome.text.contains("not that"), "{}", outcome.text);
+}
+
+#[test]
+fn over_memory_and_overlays_they_are_refused_with_what_would_work() {
+    let desk = Desk::new();
+    let policy = || r#"{"commands": {"enabled": true}}"#;
+    let overlay = Workspace::builder().root(desk.root()).state_dir(desk.home.path().join("o")).overlay("x");
+    let overlay = overlay.policy_json(policy()).unwrap().build().unwrap();
+    let mut own = Policy::default();
+    own.commands.enabled = true;
+    for workspace in [overlay, Workspace::memory(own).unwrap()] {
+        let outcome = workspace.call("shell", r#"{"command": "touch made"}"#);
+        assert_eq!(outcome.value()["code"], "denied");
+        assert!(outcome.text.contains("file tools"), "{}", outcome.text);
+    }
+    assert!(!desk.root().join("made").exists());
+}
+
+#[test]
+fn events_and_audit_tell_of_commands() {
+    let home = tempfile::tempdir().unwrap();
+    let told = Arc::new(Mutex::new(Vec::<Value>::new()));
+    let root = home.path().join("work");
+    std::fs::create_dir(&root).unwrap();
+    let listener = told.clone();
+    let workspace = Workspace::builder()
+        .root(&root)
+        .state_dir(home.path().join("state"))
+        .audit(home.path().join("audit.jsonl"))
+        .policy_json(r#"{"commands": {"enabled": true}}"#)
+        .unwrap()
+        .on_event(move |event: &Event| listener.lock().unwrap().push(serde_json::to_value(event).unwrap()))
+        .build()
+        .unwrap();
+    let outcome = workspace.call("shell", r#"{"command": "seq 1000; echo x > made"}"#);
+    assert_eq!(changes(&outcome.value()), ["created made"]);
+    let told = told.lock().unwrap().clone();
+    let kinds: Vec<_> = told.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    assert_eq!(kinds.first(), Some(&"start"));
+    assert_eq!(kinds.last(), Some(&"end"));
+    let output = told.iter().find(|event| event["event"] == "output").unwrap();
+    assert_eq!((&output["stdout_bytes"], &output["truncated"]), (&json!(3893), &json!(true)));
+    let end = told.last().unwrap();
+    assert_eq!((&end["operation"], &end["outcome"]), (&json!("run"), &json!("ok")));
+    assert_eq!((&end["changes"][0]["path"], &end["truncated"]), (&json!("made"), &json!(true)));
+    let audit = std::fs::read_to_string(home.path().join("audit.jsonl")).unwrap();
+    assert!(audit.contains("\"made\""), "{audit}");
+}

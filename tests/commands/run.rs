@@ -1,0 +1,104 @@
+//! One command, its output and its end.
+
+use std::time::{Duration, Instant};
+
+use paddock::{CallOptions, CancelToken};
+use serde_json::json;
+
+use super::desk::{Desk, stdout};
+
+#[test]
+fn output_status_and_directory() {
+    let desk = Desk::new();
+    let ran = desk.shell("cat a.txt; echo bad >&2; exit 3");
+    assert_eq!((stdout(&ran), &ran["stderr"]["text"], &ran["exit_code"]), ("one\n".to_owned(), &json!("bad\n"), &json!(3)));
+    assert!(ran["confinement"].as_str().unwrap().starts_with("landlock "), "{ran}");
+    let ran = desk.ok("shell", json!({"command": "pwd; cat b.txt", "workdir": "src"}));
+    assert_eq!(stdout(&ran), format!("{}\ntwo\n", desk.root().canonicalize().unwrap().join("src").display()));
+    assert_eq!(desk.call("shell", json!({"command": "true", "workdir": "../outside"})).value()["code"], "outside-workspace");
+    assert_eq!(desk.call("shell", json!({"command": "true", "workdir": "a.txt"})).value()["code"], "not-a-directory");
+    assert_eq!(desk.call("shell", json!({"command": "true", "workdir": "none"})).value()["code"], "not-found");
+    let ran = desk.shell("kill -SEGV $$");
+    assert_eq!((&ran["exit_code"], &ran["signal"]), (&json!(null), &json!("SIGSEGV")));
+    let ran = desk.shell("no-such-program");
+    assert_eq!(ran["exit_code"], 127);
+}
+
+#[test]
+fn the_environment_is_made_anew() {
+    // SAFETY would be needed to set a variable; this one every process has.
+    let own = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+    let desk = Desk::with(json!({"environment": {"GREETING": "hello"}, "pass_environment": ["CARGO_PKG_NAME"]}));
+    let printed = desk.printed("env");
+    assert!(printed.contains("GREETING=hello\n") && printed.contains("CARGO_PKG_NAME=paddock\n"), "{printed}");
+    assert!(!printed.contains(&own), "{printed}");
+    assert_eq!(desk.printed("echo x > ~/kept; cat < $TMPDIR/kept"), "x\n");
+    assert_eq!(desk.printed("cat ~/kept"), "x\n", "it stays as long as the workspace is open");
+    assert_eq!(Desk::new().shell("cat ~/kept")["exit_code"], 1);
+}
+
+#[test]
+fn output_is_capped_each_stream_by_itself() {
+    let desk = Desk::new();
+    let ran = desk.shell("seq 1000; seq 300 >&2");
+    let text = stdout(&ran);
+    assert!(text.starts_with("1\n2\n") && text.ends_with("999\n1000\n") && text.contains("\n[truncated]\n"), "{text}");
+    assert!(text.lines().count() <= 200 && text.len() <= 8192, "{}", text.len());
+    assert_eq!((&ran["stdout"]["truncated"], &ran["stderr"]["truncated"]), (&json!(true), &json!(true)));
+    let ran = desk.shell("seq 200; echo few >&2");
+    assert_eq!((&ran["stdout"]["truncated"], &ran["stderr"]["text"]), (&json!(false), &json!("few\n")));
+    let ran = desk.shell("head -c 200000 /dev/zero | tr '\\0' x");
+    assert!(stdout(&ran).len() <= 8192 && ran["stdout"]["bytes"] == 200_000, "{}", ran["stdout"]["bytes"]);
+    let ran = desk.shell("printf '\\377\\376ok\\033[31m red\\033[0m\\n'");
+    assert_eq!(stdout(&ran), "\u{fffd}\u{fffd}ok red\n");
+}
+
+#[test]
+fn time_ends_the_whole_group_even_one_that_will_not() {
+    let desk = Desk::new();
+    for line in ["sleep 100", "sleep 100 & sleep 100", "trap '' TERM; while :; do :; done", "(setsid sleep 100 &) ; sleep 100"] {
+        let started = Instant::now();
+        let ran = desk.ok("shell", json!({"command": format!("echo begun; {line}"), "timeout_ms": 300}));
+        assert_eq!((&ran["timed_out"], stdout(&ran)), (&json!(true), "begun\n".to_owned()), "{line}");
+        assert!(started.elapsed() < Duration::from_secs(5), "{line}: {:?}", started.elapsed());
+    }
+    assert_eq!(desk.printed("sleep 0.01; echo on"), "on\n");
+}
+
+#[test]
+fn a_gigabyte_of_output_and_a_call_that_is_cancelled() {
+    let desk = Desk::new();
+    let ran = desk.ok("shell", json!({"command": "yes | head -c 1000000000", "timeout_ms": 60_000}));
+    assert_eq!((&ran["stdout"]["bytes"], &ran["exit_code"]), (&json!(1_000_000_000), &json!(0)));
+    let options = CallOptions { cancel: CancelToken::default(), ..CallOptions::default() };
+    let (cancel, started) = (options.cancel.clone(), Instant::now());
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(200));
+        cancel.cancel();
+    });
+    let outcome = desk.workspace.call_with("shell", r#"{"command": "yes"}"#, &options);
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+    assert_eq!(outcome.value()["signal"], "SIGKILL", "{}", outcome.text);
+}
+
+#[test]
+fn a_fork_bomb_stays_within_its_limit() {
+    let desk = Desk::with(json!({"max_processes": 50}));
+    let started = Instant::now();
+    let ran = desk.ok("shell", json!({"command": "f() { f | f & f; }; f", "timeout_ms": 2000}));
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+    assert_ne!(ran["exit_code"], 0);
+    assert_eq!(desk.printed("echo alive"), "alive\n");
+}
+
+#[test]
+fn python_in_the_dialect_that_has_it() {
+    let desk = Desk::new();
+    if desk.shell("command -v python3")["exit_code"] != 0 {
+        eprintln!("not tried: no `python3` in a directory that commands may use");
+        return;
+    }
+    let options = CallOptions::dialect("weakincentives");
+    let outcome = desk.workspace.call_with("evaluate_python", r#"{"code": "print(open('a.txt').read())"}"#, &options);
+    assert!(outcome.ok && outcome.text.contains("one"), "{}", outcome.text);
+}
