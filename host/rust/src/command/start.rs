@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use paddock_warden::protocol::{Limits, Root, Start};
 
-use super::attendant::Spool;
 use super::running::Asked;
-use super::{Commands, system};
+use super::spool::Spool;
+use super::{Commands, environment, system};
 use crate::container::Mark;
 use crate::policy::Access;
 use crate::types::{ErrorCode, ToolError};
@@ -28,7 +28,7 @@ impl Prepared {
     /// Prepares a command, with a directory for contents before they change.
     pub(super) fn new(commands: &Commands, workspace: &Arc<Inner>, asked: &Asked) -> Result<Self, ToolError> {
         let home = commands.home()?;
-        let spool = spool(workspace, &home)?;
+        let spool = Spool::new(workspace)?;
         let policy = &commands.policy;
         let start = Start {
             argv: asked.command.clone(),
@@ -39,7 +39,7 @@ impl Prepared {
             system: Vec::new(),
             files: Vec::new(),
             temporary: text(&home)?,
-            spool: text(&spool.directory)?,
+            spool: text(spool.directory())?,
             network: policy.network,
             confine: false,
             rules: false,
@@ -53,7 +53,7 @@ impl Prepared {
         };
         if let Some(container) = &workspace.container {
             container.check()?;
-            let environment = system::passed(policy);
+            let environment = environment::passed(policy);
             let contained = container.command(&asked.command, &asked.workdir, start.terminal, &environment);
             // The engine's own program: with all that is this process's, since it has to find its engine.
             let env = std::env::vars().collect();
@@ -74,18 +74,6 @@ impl Prepared {
         };
         Ok(Self { start, spool, mark: None })
     }
-}
-
-fn spool(workspace: &Inner, home: &Path) -> Result<Spool, ToolError> {
-    let fail = |cause| ToolError::new(ErrorCode::Io, format!("cannot make a directory for what the command changes: {cause}"));
-    let state = workspace.state.as_ref().filter(|state| state.create().is_ok());
-    let parent = match state {
-        Some(state) => state.commands().map_err(fail)?,
-        None => home.with_extension("kept"),
-    };
-    let directory = tempfile::Builder::new().prefix("").rand_bytes(16).tempdir_in(&parent).map_err(fail)?.keep();
-    let name = directory.file_name().map(|name| format!("{}/{}", crate::state::COMMANDS, name.to_string_lossy()));
-    Ok(Spool { directory, name: name.filter(|_| state.is_some()) })
 }
 
 fn text(path: &Path) -> Result<String, ToolError> {

@@ -1,7 +1,6 @@
 //! WASI programs, which run on every system: in wasmtime, with the roots and nothing else, and each path of theirs under
 //! the rules of the file tools.
 
-use std::env;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
@@ -10,12 +9,12 @@ use std::time::{Duration, Instant};
 use wasmtime::{Store, UpdateDeadline};
 use wasmtime_wasi::p2::bindings::CommandPre;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
-use wasmtime_wasi::{I32Exit, WasiCtx, WasiCtxBuilder};
+use wasmtime_wasi::{I32Exit, WasiCtxBuilder};
 
 use super::capture::Caps;
 use super::judge::Judge;
 use super::spool::Spool;
-use super::{Commands, How};
+use super::{Commands, How, environment};
 use crate::bindings::exports::paddock::files::commands::{Captured, Ran, Recorded};
 use crate::clock::TICK;
 use crate::limits::limiter;
@@ -70,6 +69,9 @@ pub(super) fn run(commands: &Commands, how: &How<'_>, asked: &Asked<'_>) -> Resu
 }
 
 fn attend(commands: &Commands, how: &How<'_>, asked: &Asked<'_>) -> Result<Ran, ToolError> {
+    if how.is_contained() {
+        return Err(contained(asked.name));
+    }
     let path = commands.policy.programs.get(asked.name).ok_or_else(|| unknown(&commands.policy, asked.name))?;
     let caps = commands.caps();
     let (stdout, stderr) = (Output::new(caps.bytes), Output::new(caps.bytes));
@@ -207,14 +209,7 @@ fn environment(policy: &Policy, mounts: &[Mount], workdir: &Place) -> Vec<(Strin
     let guest = mounts.get(workdir.root).map_or("", |mount| mount.guest.as_str());
     let below = if workdir.path.is_empty() { "" } else { "/" };
     let own = [("PWD".to_owned(), format!("{guest}{below}{}", workdir.path))];
-    let passed = policy.pass_environment.iter().filter_map(|name| Some((name.clone(), env::var(name).ok()?)));
-    let set = policy.environment.iter().map(|(name, value)| (name.clone(), value.clone()));
-    let mut environment: Vec<(String, String)> = Vec::new();
-    for (name, value) in own.into_iter().chain(passed).chain(set) {
-        environment.retain(|(known, _)| *known != name);
-        environment.push((name, value));
-    }
-    environment
+    environment::over(own.into(), policy)
 }
 
 fn host_path(mount: &Mount) -> Result<String, ToolError> {
@@ -226,6 +221,11 @@ fn unknown(policy: &Policy, name: &str) -> ToolError {
     let known = if known.is_empty() { "it names none".to_owned() } else { format!("it names {}", known.join(", ")) };
     ToolError::new(ErrorCode::NotFound, format!("the policy names no program `{name}`; {known}"))
         .hint("run one of those; the person who runs this can name more in `commands.programs`")
+}
+
+fn contained(name: &str) -> ToolError {
+    let message = format!("cannot run the program `{name}`: in a container its own commands are run");
+    ToolError::new(ErrorCode::Denied, message).hint("use a command that the container has, or the file tools")
 }
 
 fn not_recorded(error: &ToolError) -> String {
