@@ -11,6 +11,7 @@
 #![cfg(target_os = "linux")]
 
 mod container {
+    mod commands;
     mod engines;
     mod gone;
     mod inside;

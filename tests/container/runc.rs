@@ -54,6 +54,7 @@ impl Running {
         ] {
             fs::write(root.join(name), text).unwrap();
         }
+        symlink("busybox", root.join("bin/sh")).unwrap();
         symlink("/etc/passwd", root.join("app/users")).unwrap();
         symlink("../etc/passwd", root.join("app/users-too")).unwrap();
         fs::write(self.bundle().join("canary.txt"), CANARY).unwrap();

@@ -50,7 +50,9 @@ pub fn record_changes(workspace: &Workspace<'_>, verb: &str, before: &[Before]) 
         match seen {
             // Where rules keep it from every tool, no command has changed it either.
             None => report.withheld += 1,
-            Some(seen) => drop(known.entry(seen.path.clone()).or_insert(seen)),
+            Some(seen) => {
+                known.entry(seen.path.clone()).or_insert(seen);
+            }
         }
     }
     for seen in known.values() {

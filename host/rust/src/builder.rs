@@ -194,17 +194,27 @@ impl Builder {
         let state = overlay.as_ref().map(OverlayDir::state).or(state).filter(|_| writable);
         // With an overlay above them they cannot be changed, whatever a guest does.
         let mounts = if overlay.is_some() { mounts.iter().map(Mount::read_only).collect() } else { mounts };
-        let unfit = match backend {
-            Backend::Overlay => Some("an overlay is seen by the file tools alone"),
-            _ => None,
-        };
-        let commands = Commands::new(&policy, unfit);
+        let commands = Commands::new(&policy, self.unfit_for_commands(&policy));
         let (limits, threads, approver) = (policy.limits, self.threads, self.approver);
         let inner = Inner { mounts, state, overlay, environment, limits, threads, approver, desk, ..Inner::default() };
         let inner = Inner { commands, ..inner };
         #[cfg(target_os = "linux")]
         let inner = Inner { container: self.container, ..inner };
         Ok(Workspace::new(Inner { listeners, ..inner }))
+    }
+
+    /// Why no command can run, where that is so.
+    fn unfit_for_commands(&self, policy: &Policy) -> Option<&'static str> {
+        if self.overlay.is_some() {
+            return Some("an overlay is seen by the file tools alone");
+        }
+        #[cfg(target_os = "linux")]
+        if self.container.is_some() {
+            let blocks =
+                [&policy.blocked_directories, &policy.blocked_extensions, &policy.allowed_extensions].iter().any(|rules| !rules.is_empty());
+            return (policy.read_only || blocks).then_some("a container's own processes cannot be held to what this policy forbids");
+        }
+        None
     }
 
     fn mounts(&self, policy: &Policy) -> Result<Vec<Mount>, Error> {

@@ -1,7 +1,7 @@
 //! `exec_command` and `write_stdin` as Codex has them: how long they wait is
 //! brought within its bounds, and a result is told in its words.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::dialect::answer::{Asked, Told, take};
 use crate::dialect::args::Args;
@@ -115,8 +115,10 @@ fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
         format!("Wall time: {}.{:03}0 seconds", ran.duration_ms / 1_000, ran.duration_ms % 1_000),
     ];
     let mut value = json!({ "chunk_id": chunk_id, "wall_time_seconds": seconds(ran.duration_ms) });
-    let mut put = |name: &str, number: serde_json::Value| {
-        value.as_object_mut().map(|members| members.insert(name.to_owned(), number));
+    let mut put = |name: &str, member: Value| {
+        if let Some(members) = value.as_object_mut() {
+            members.insert(name.to_owned(), member);
+        }
     };
     if let Some(code) = ran.exit_code {
         lines.push(format!("Process exited with code {code}"));

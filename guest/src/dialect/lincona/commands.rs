@@ -33,6 +33,7 @@ const TERMINAL: Output = Output::Shape(&Shape::Object(&[
     ),
 ]));
 
+/// Runs a command and waits for its end.
 pub const SHELL: ToolSpec = ToolSpec {
     name: "shell",
     title: "Run a command",
@@ -51,6 +52,7 @@ pub const SHELL: ToolSpec = ToolSpec {
     output: TERMINAL,
 };
 
+/// Begins a session.
 pub const EXEC_COMMAND: ToolSpec = ToolSpec {
     name: "exec_command",
     title: "Start a command",
@@ -65,6 +67,7 @@ pub const EXEC_COMMAND: ToolSpec = ToolSpec {
     output: TERMINAL,
 };
 
+/// Goes on with a session.
 pub const WRITE_STDIN: ToolSpec = ToolSpec {
     name: "write_stdin",
     title: "Write to a command",

@@ -1,11 +1,11 @@
 //! Systems on which nothing confines processes: WASI programs run, and nothing else.
 
-use super::{Commands, How};
+use super::{Commands, How, Process};
 use crate::bindings::exports::paddock::files::commands::{Ran, RunArgs, Session, StartArgs, WriteArgs};
 use crate::types::{ErrorCode, ToolError};
 
 impl Commands {
-    pub(super) fn run_process(&self, _: &How<'_>, _: &RunArgs) -> Result<Ran, ToolError> {
+    pub(super) fn run_process(&self, _: &How<'_>, _: &RunArgs, _: &Process<'_>) -> Result<Ran, ToolError> {
         Err(self.unsupported())
     }
 

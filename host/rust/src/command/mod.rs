@@ -92,6 +92,12 @@ pub(crate) struct How<'h> {
     pub(crate) cancel: &'h CancelToken,
 }
 
+/// What a process is to run.
+enum Process<'p> {
+    Shell(&'p str),
+    Python(&'p str),
+}
+
 impl How<'_> {
     /// Whether the workspace is a container, whose own commands are run.
     fn is_contained(&self) -> bool {
@@ -120,18 +126,21 @@ impl Commands {
         match &run.script {
             Script::Shell(line) => {
                 self.rules.check(line)?;
-                if let Some(words) = self.program_line(how, line) {
-                    return self.run_program(how, run, &words);
+                match self.program_line(how, line) {
+                    Some(words) => self.run_program(how, run, &words),
+                    None => self.run_process(how, run, &Process::Shell(line)),
                 }
             }
-            Script::Python(_) => self.rules.check_program(&["python3".to_owned()])?,
+            Script::Python(code) => {
+                self.rules.check_program(&["python3".to_owned()])?;
+                self.run_process(how, run, &Process::Python(code))
+            }
             Script::Program((name, arguments)) => {
                 let words: Vec<_> = std::iter::once(name).chain(arguments).cloned().collect();
                 self.rules.check_program(&words)?;
-                return self.run_program(how, run, &words);
+                self.run_program(how, run, &words)
             }
         }
-        self.run_process(how, run)
     }
 
     /// The words of a line that is one command, and that a program.
@@ -165,11 +174,10 @@ impl Commands {
 
 #[cfg(target_os = "linux")]
 impl Commands {
-    fn run_process(&self, how: &How<'_>, run: &RunArgs) -> Result<Ran, ToolError> {
-        let command: Vec<String> = match &run.script {
-            Script::Shell(line) => vec![system::shell().to_string_lossy().into_owned(), "-c".to_owned(), line.clone()],
-            Script::Python(code) => ["python3", "-c", code].map(str::to_owned).into(),
-            Script::Program((name, arguments)) => std::iter::once(name).chain(arguments).cloned().collect(),
+    fn run_process(&self, how: &How<'_>, run: &RunArgs, what: &Process<'_>) -> Result<Ran, ToolError> {
+        let command = match what {
+            Process::Shell(line) => vec![shell(how.workspace), "-c".to_owned(), (*line).to_owned()],
+            Process::Python(code) => ["python3", "-c", code].map(str::to_owned).into(),
         };
         let asked = running::Asked {
             command,
@@ -190,9 +198,8 @@ impl Commands {
 
     fn start(&self, how: &How<'_>, start: &StartArgs) -> Result<Ran, ToolError> {
         self.rules.check(&start.command)?;
-        let shell = system::shell().to_string_lossy().into_owned();
         let asked = running::Asked {
-            command: vec![shell, "-c".to_owned(), start.command.clone()],
+            command: vec![shell(how.workspace), "-c".to_owned(), start.command.clone()],
             workdir: how.workspace.host_path(&start.workdir)?,
             terminal: start.terminal.then_some(start.size),
             input: true,
@@ -242,5 +249,14 @@ impl Commands {
         let all = self.sessions.take();
         all.iter().for_each(|running| running.kill());
         all.iter().for_each(|running| running.wait(&CancelToken::default(), None));
+    }
+}
+
+/// The shell of a workspace.
+#[cfg(target_os = "linux")]
+fn shell(workspace: &Inner) -> String {
+    match workspace.container {
+        Some(_) => "/bin/sh".to_owned(),
+        None => system::shell().to_string_lossy().into_owned(),
     }
 }

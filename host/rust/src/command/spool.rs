@@ -1,12 +1,16 @@
 //! Where contents are put before a command changes them.
 
-use std::fs;
+use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::state::COMMANDS;
 use crate::types::{ErrorCode, ToolError};
 use crate::workspace::Inner;
+
+/// How long one may be left over from a process that was killed: longer than any command lasts.
+const LEFT_OVER: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// A directory of one command, in the state directory, which goes with this.
 pub(super) struct Spool {
@@ -28,7 +32,9 @@ impl Spool {
             let directory = tempfile::Builder::new().prefix("paddock-").tempdir()?.keep();
             return Ok(Self { directory, name: None });
         };
-        let directory = tempfile::Builder::new().prefix("").rand_bytes(16).tempdir_in(state.commands()?)?.keep();
+        let parent = state.commands()?;
+        sweep(&parent);
+        let directory = tempfile::Builder::new().prefix("").rand_bytes(16).tempdir_in(&parent)?.keep();
         let name = directory.file_name().map(|name| format!("{COMMANDS}/{}", name.to_string_lossy()));
         Ok(Self { directory, name })
     }
@@ -52,6 +58,19 @@ impl Drop for Spool {
     fn drop(&mut self) {
         // One that stays is in nobody's way.
         let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// Removes what processes that were killed left there.
+fn sweep(parent: &Path) {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let is_old = |entry: &DirEntry| {
+        let age = entry.metadata().and_then(|about| about.modified()).map(|time| time.elapsed().unwrap_or_default());
+        age.is_ok_and(|age| age > LEFT_OVER)
+    };
+    for entry in entries.filter(is_old) {
+        // What stays is looked at again next time.
+        let _ = fs::remove_dir_all(entry.path());
     }
 }
 

@@ -7,7 +7,7 @@ use paddock_warden::protocol::{Limits, Root, Start};
 
 use super::running::Asked;
 use super::spool::Spool;
-use super::{Commands, environment, system};
+use super::{Commands, environment, system, warden};
 use crate::container::Mark;
 use crate::policy::Access;
 use crate::types::{ErrorCode, ToolError};
@@ -71,6 +71,11 @@ impl Prepared {
             confine: true,
             rules: true,
             ..start
+        };
+        // Where somebody asked for it by name, and there alone.
+        let start = match policy.unconfined && !warden::can_confine(&start) {
+            true => Start { confine: false, rules: false, ..start },
+            false => start,
         };
         Ok(Self { start, spool, mark: None })
     }

@@ -1,5 +1,6 @@
 //! The supervisor that each command gets: a small program of its own, embedded in this library.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -53,6 +54,17 @@ impl Drop for Warden {
     }
 }
 
+/// Whether this system can confine commands like that one; found out once.
+pub(super) fn can_confine(start: &Start) -> bool {
+    static CAN: OnceLock<bool> = OnceLock::new();
+    let attempt = || {
+        let null = || File::open("/dev/null").map(OwnedFd::from);
+        let nothing = Start { argv: vec!["/bin/true".to_owned()], terminal: false, ..start.clone() };
+        Warden::start(&nothing, &[null()?, null()?, null()?])?.receive()
+    };
+    *CAN.get_or_init(|| !matches!(attempt(), Ok(FromWarden::Unsupported { .. })))
+}
+
 /// Has a warden end its command.
 pub(super) fn kill(control: &UnixStream) -> io::Result<()> {
     wire::send(control, &ToWarden::Kill, &[])
@@ -65,7 +77,7 @@ fn program() -> io::Result<String> {
         // Executable where the system would make it not so; older ones do not know that flag.
         let made = memfd_create("paddock-warden", MemfdFlags::CLOEXEC | MemfdFlags::EXEC);
         let file = made.or_else(|_| memfd_create("paddock-warden", MemfdFlags::CLOEXEC))?;
-        let mut file = std::fs::File::from(file);
+        let mut file = File::from(file);
         file.write_all(PROGRAM)?;
         Ok(file.into())
     });
