@@ -1,0 +1,92 @@
+//! What the warden costs: starting a command, and opening files. Prints figures.
+
+fn main() {
+    #[cfg(target_os = "linux")]
+    linux::main();
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a measurement")]
+
+    use std::fs::File;
+    use std::os::fd::{AsFd, OwnedFd};
+    use std::os::unix::net::UnixStream;
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use paddock_warden::protocol::{FromWarden, Limits, Root, Start, ToWarden};
+    use paddock_warden::wire;
+
+    const OPENS: &str = "i=0; while [ $i -lt 20000 ]; do : < file; i=$((i+1)); done";
+
+    pub(super) fn main() {
+        let warden = std::env::args().nth(1).unwrap_or_else(|| "target/component/paddock-warden".to_owned());
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap();
+        for name in ["work", "tmp", "spool"] {
+            std::fs::create_dir(path.join(name)).unwrap();
+        }
+        std::fs::write(path.join("work/file"), "x").unwrap();
+        let plain = |script: &str| {
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", script]).current_dir(path.join("work")).stdin(Stdio::null());
+            assert!(shell.status().unwrap().success());
+        };
+        let through = |script: &str, confine: bool| run(&warden, start(&path, script, confine));
+        let rows = [
+            ("plain", median(|| plain("true"))),
+            ("unconfined", median(|| through("true", false))),
+            ("confined", median(|| through("true", true))),
+        ];
+        for (name, time) in rows {
+            println!("sh -c true, {name}: {time:.0?}, {:.2} times plain", time.as_secs_f64() / rows[0].1.as_secs_f64());
+        }
+        for (name, time) in [("plain", timed(|| plain(OPENS))), ("confined", timed(|| through(OPENS, true)))] {
+            println!("opens a second, {name}: {:.0}", 20_000.0 / time.as_secs_f64());
+        }
+    }
+
+    fn timed(run: impl FnOnce()) -> Duration {
+        let begun = Instant::now();
+        run();
+        begun.elapsed()
+    }
+
+    fn median(run: impl Fn()) -> Duration {
+        let mut times: Vec<_> = (0..201).map(|_| timed(&run)).collect();
+        times.sort();
+        times[100]
+    }
+
+    fn run(warden: &str, start: Start) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let mut warden = Command::new(warden).stdin(Stdio::from(OwnedFd::from(theirs))).spawn().unwrap();
+        let null = File::options().read(true).write(true).open("/dev/null").unwrap();
+        wire::send(&ours, &ToWarden::Start(Box::new(start)), &[null.as_fd(); 3]).unwrap();
+        let ended = std::iter::from_fn(|| wire::receive::<FromWarden>(&ours).ok()).last().unwrap().0;
+        assert!(matches!(ended, FromWarden::Ended(ended) if ended.exit_code == Some(0)));
+        warden.wait().unwrap();
+    }
+
+    fn start(path: &Path, script: &str, confine: bool) -> Start {
+        let text = |name: &str| path.join(name).to_str().unwrap().to_owned();
+        let all = |paths: &[&str]| paths.iter().map(|&it| it.to_owned()).collect();
+        Start {
+            argv: all(&["/bin/sh", "-c", script]),
+            cwd: text("work"),
+            env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
+            terminal: false,
+            roots: vec![Root { path: text("work"), writable: true }],
+            system: all(&["/usr", "/bin", "/sbin", "/lib", "/lib64"]),
+            files: all(&["/etc/ld.so.cache", "/etc/passwd", "/etc/localtime"]),
+            temporary: text("tmp"),
+            spool: text("spool"),
+            network: false,
+            confine,
+            rules: false,
+            limits: Limits::default(),
+        }
+    }
+}

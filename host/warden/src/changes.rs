@@ -1,0 +1,169 @@
+//! What paths were before the command changed them, kept for as long as it runs.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+use paddock_warden::protocol::{Before, Kind};
+use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
+
+use crate::guard::Told;
+use crate::place::own_link;
+
+/// What the first change of each path found.
+pub(crate) struct Changes {
+    spool: PathBuf,
+    /// Bytes that may still be kept.
+    left: u64,
+    /// The name of the next content.
+    next: u64,
+    seen: HashSet<PathBuf>,
+    /// In the order of the changes; what is ignored has no state.
+    noted: Vec<(PathBuf, Option<Before>)>,
+    not_kept: Vec<String>,
+}
+
+/// How much was noted at a time.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    noted: usize,
+    not_kept: usize,
+}
+
+/// All that was found.
+pub(crate) struct Found {
+    pub(crate) before: Vec<Before>,
+    pub(crate) ignored: u64,
+    pub(crate) not_kept: Vec<String>,
+}
+
+impl Changes {
+    pub(crate) fn new(spool: PathBuf, most_bytes: u64) -> Self {
+        Self { spool, left: most_bytes, next: 0, seen: HashSet::new(), noted: Vec::new(), not_kept: Vec::new() }
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { noted: self.noted.len(), not_kept: self.not_kept.len() }
+    }
+
+    /// Keeps what is at a path, which a change is about to begin at, where it is the first one.
+    ///
+    /// `now` is what is there, opened without following a link; `None` where nothing is.
+    pub(crate) fn note(&mut self, path: &Path, now: Option<BorrowedFd<'_>>, told: Told) {
+        if told == Told::No || !self.seen.insert(path.to_owned()) {
+            return;
+        }
+        let before = if told == Told::Ignored { None } else { self.before(path, now) };
+        self.noted.push((path.to_owned(), before));
+    }
+
+    /// Says that something changed whose state before is lost.
+    pub(crate) fn lose(&mut self, path: &Path) {
+        self.not_kept.push(path.to_string_lossy().into_owned());
+    }
+
+    /// Forgets what was noted since, for a change that failed.
+    pub(crate) fn roll_back(&mut self, mark: Mark) {
+        while self.noted.len() > mark.noted {
+            let Some((path, before)) = self.noted.pop() else { return };
+            self.seen.remove(&path);
+            if let Some(before) = before {
+                self.discard(&before);
+            }
+        }
+        self.not_kept.truncate(mark.not_kept);
+    }
+
+    /// All that was noted, without what was made and is gone again.
+    pub(crate) fn tell(self) -> Found {
+        let mut told = Found { before: Vec::new(), ignored: 0, not_kept: self.not_kept };
+        for (path, before) in self.noted {
+            match before {
+                None => told.ignored = told.ignored.saturating_add(1),
+                Some(before) if before.kind == Kind::Absent && path.symlink_metadata().is_err() => {}
+                Some(before) => told.before.push(before),
+            }
+        }
+        told
+    }
+
+    fn before(&mut self, path: &Path, now: Option<BorrowedFd<'_>>) -> Option<Before> {
+        let Some(name) = path.to_str() else {
+            self.lose(path);
+            return None;
+        };
+        let mut before = Before { path: name.to_owned(), kind: Kind::Absent, mode: 0, target: None, kept: None };
+        let Some(now) = now else { return Some(before) };
+        let Ok(stat) = rustix::fs::fstat(now) else {
+            self.lose(path);
+            return Some(before);
+        };
+        before.mode = stat.st_mode & 0o7777;
+        before.kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => {
+                before.kept = self.keep(now, &stat);
+                if before.kept.is_none() {
+                    self.lose(path);
+                }
+                Kind::File
+            }
+            FileType::Symlink => {
+                let target = rustix::fs::readlinkat(now, c"", Vec::new());
+                before.target = target.ok().and_then(|it| it.into_string().ok());
+                if before.target.is_none() {
+                    self.lose(path);
+                }
+                Kind::Symlink
+            }
+            FileType::Directory => Kind::Directory,
+            _ => Kind::Other,
+        };
+        Some(before)
+    }
+
+    /// Copies a file's content, sharing its blocks where the file system can.
+    fn keep(&mut self, file: BorrowedFd<'_>, stat: &Stat) -> Option<String> {
+        let size = u64::try_from(stat.st_size).ok()?;
+        if size > self.left {
+            return None;
+        }
+        let name = self.next.to_string();
+        let path = self.spool.join(&name);
+        let copied = copy(file, &path, self.left);
+        match copied {
+            Ok(bytes) => {
+                self.left = self.left.saturating_sub(bytes);
+                self.next = self.next.saturating_add(1);
+                Some(name)
+            }
+            Err(_) => {
+                // What cannot be removed is overwritten by the next.
+                let _left = std::fs::remove_file(path);
+                None
+            }
+        }
+    }
+
+    fn discard(&mut self, before: &Before) {
+        let Some(kept) = &before.kept else { return };
+        let path = self.spool.join(kept);
+        let bytes = path.metadata().map_or(0, |it| it.len());
+        // What cannot be removed goes with the directory.
+        let _left = std::fs::remove_file(path);
+        self.left = self.left.saturating_add(bytes);
+    }
+}
+
+fn copy(file: BorrowedFd<'_>, to: &Path, most: u64) -> io::Result<u64> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let from = File::from(rustix::fs::openat(CWD, own_link(file), flags, Mode::empty())?);
+    let mut to = File::create(to)?;
+    if rustix::fs::ioctl_ficlone(to.as_fd(), from.as_fd()).is_ok() {
+        return Ok(to.metadata()?.len());
+    }
+    // It may grow meanwhile.
+    let copied = io::copy(&mut from.take(most.saturating_add(1)), &mut to)?;
+    if copied > most { Err(io::Error::from(io::ErrorKind::FileTooLarge)) } else { Ok(copied) }
+}

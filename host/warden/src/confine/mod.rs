@@ -1,0 +1,41 @@
+//! What holds a command whatever the warden does: Landlock, the filter of system calls, limits, capabilities.
+
+mod bpf;
+pub(crate) mod domain;
+pub(crate) mod filter;
+pub(crate) mod limits;
+
+use crate::sys;
+
+/// The first kernel in which a descriptor can be given and its number returned in one step.
+const GIVES_AND_SENDS: (u32, u32) = (5, 14);
+
+/// What confines commands here, for people; or what is missing.
+pub(crate) fn available() -> Result<String, String> {
+    let Ok(version @ 1..) = sys::landlock_version() else {
+        return Err("Landlock is not enabled in this kernel".to_owned());
+    };
+    let uname = rustix::system::uname();
+    let release = uname.release().to_string_lossy().into_owned();
+    if !sys::notifications_fit() || kernel(&release).is_none_or(|it| it < GIVES_AND_SENDS) {
+        return Err(format!("seccomp user notification of Linux 5.14 (this is {release})"));
+    }
+    Ok(format!("landlock {version}, seccomp"))
+}
+
+fn kernel(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|it: char| !it.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kernel;
+
+    #[test]
+    fn kernels_by_their_release() {
+        assert_eq!(kernel("6.18.44-fc-v595"), Some((6, 18)));
+        assert_eq!(kernel("5.4+"), Some((5, 4)));
+        assert_eq!(kernel("wrong"), None);
+    }
+}

@@ -1,0 +1,78 @@
+//! The host's side of the socket: what it says, and what still has to be said to it.
+
+use std::collections::VecDeque;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+
+use paddock_warden::protocol::{FromWarden, ToWarden};
+use paddock_warden::wire;
+
+/// How much is read at a time.
+const CHUNK: usize = 64 << 10;
+
+/// Messages both ways, without waiting: a host that answers questions while the next are written must not be waited for.
+pub(crate) struct Control {
+    socket: UnixStream,
+    received: Vec<u8>,
+    unsent: VecDeque<u8>,
+}
+
+impl Control {
+    pub(crate) fn new(socket: UnixStream) -> io::Result<Self> {
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket, received: Vec::new(), unsent: VecDeque::new() })
+    }
+
+    pub(crate) fn has_unsent(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    /// Says something, now or as soon as the socket takes it.
+    pub(crate) fn say(&mut self, message: &FromWarden) -> io::Result<()> {
+        self.unsent.extend(wire::frame(message)?);
+        self.send()
+    }
+
+    /// Sends what the socket takes.
+    pub(crate) fn send(&mut self) -> io::Result<()> {
+        while !self.unsent.is_empty() {
+            match self.socket.write(self.unsent.as_slices().0) {
+                Ok(sent) => drop(self.unsent.drain(..sent)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Says the last thing and waits until it is sent.
+    pub(crate) fn say_last(mut self, message: &FromWarden) -> io::Result<()> {
+        self.socket.set_nonblocking(false)?;
+        self.say(message)
+    }
+
+    /// What came; an error where the host is gone.
+    pub(crate) fn receive(&mut self) -> io::Result<Vec<ToWarden>> {
+        let mut chunk = vec![0; CHUNK];
+        match self.socket.read(&mut chunk) {
+            Ok(0) => return Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+            Ok(read) => self.received.extend(chunk.iter().take(read)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        let mut messages = Vec::new();
+        while let Some(message) = wire::take(&mut self.received)? {
+            messages.push(message);
+        }
+        Ok(messages)
+    }
+}
+
+impl AsFd for Control {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}

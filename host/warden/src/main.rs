@@ -1,0 +1,52 @@
+//! The warden: runs one command confined, does its file system calls for it, ends whatever is left of it, and tells
+//! what changed. `README.md` says what is confined by what; `paddock_warden::protocol` is how it is spoken to.
+
+#[cfg(target_os = "linux")]
+mod area;
+#[cfg(target_os = "linux")]
+mod caller;
+#[cfg(target_os = "linux")]
+mod changes;
+#[cfg(target_os = "linux")]
+mod confine;
+#[cfg(target_os = "linux")]
+mod control;
+#[cfg(target_os = "linux")]
+mod guard;
+#[cfg(target_os = "linux")]
+mod notify;
+#[cfg(target_os = "linux")]
+mod pending;
+#[cfg(target_os = "linux")]
+mod place;
+#[cfg(target_os = "linux")]
+mod request;
+#[cfg(target_os = "linux")]
+mod serve;
+#[cfg(target_os = "linux")]
+mod setup;
+#[cfg(target_os = "linux")]
+mod start;
+#[cfg(target_os = "linux")]
+mod supervise;
+#[cfg(target_os = "linux")]
+mod sys;
+#[cfg(target_os = "linux")]
+mod tree;
+
+use std::process::ExitCode;
+
+/// 0 where all was said to the host, 1 where it is gone or says what cannot be understood.
+#[cfg(target_os = "linux")]
+fn main() -> ExitCode {
+    match setup::run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// Commands are confined on Linux only.
+#[cfg(not(target_os = "linux"))]
+fn main() -> ExitCode {
+    ExitCode::FAILURE
+}

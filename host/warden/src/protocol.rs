@@ -1,0 +1,211 @@
+//! The messages, each one frame of JSON.
+//!
+//! Paths are absolute and the host's own. A name that is not UTF-8 has U+FFFD in place of what is none.
+
+use serde::{Deserialize, Serialize};
+
+/// What the host says.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToWarden {
+    /// The first frame, with the command's standard input, output and error as descriptors.
+    Start(Box<Start>),
+    /// The answer to [`FromWarden::Ask`].
+    Verdict(Verdict),
+    /// Sends a signal to the command's process group.
+    Signal {
+        /// Its number.
+        signal: i32,
+    },
+    /// Ends the command and all that it started, and reports.
+    Kill,
+}
+
+/// What the warden says.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FromWarden {
+    /// The command runs. Not sent where it was to run unconfined.
+    Confined {
+        /// What confines it, for people: `landlock 7, seccomp`.
+        by: String,
+    },
+    /// The command was not run, since the system lacks what would confine it.
+    Unsupported {
+        /// What is missing.
+        missing: String,
+    },
+    /// The command could not be started.
+    Failed {
+        /// Why.
+        error: String,
+        /// The system's number of the error, where it has one.
+        errno: Option<i32>,
+    },
+    /// May the command do this? Only where [`Start::rules`] is set. The call waits for the verdict, other calls do not.
+    Ask(Ask),
+    /// The command and all that it started are dead. The last frame.
+    Ended(Ended),
+}
+
+/// A command and what it may have.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Start {
+    /// The program, by path or by a name that `PATH` of `env` leads to, and its arguments.
+    pub argv: Vec<String>,
+    /// Where it starts.
+    pub cwd: String,
+    /// Its whole environment.
+    pub env: Vec<(String, String)>,
+    /// Its standard input is a terminal, which becomes its controlling terminal.
+    pub terminal: bool,
+    /// The directories it works in, canonical. Where one is inside another, the inner one's rights hold.
+    pub roots: Vec<Root>,
+    /// Directories and files that it may read and execute.
+    pub system: Vec<String>,
+    /// Single files that it may read.
+    pub files: Vec<String>,
+    /// A directory of its own for what is temporary. What changes there is not told.
+    pub temporary: String,
+    /// A directory that takes contents before their first change. The command cannot reach it.
+    pub spool: String,
+    /// It may use the Internet.
+    pub network: bool,
+    /// False: nothing is confined and no change is told; limits hold, and all that it started ends with it.
+    pub confine: bool,
+    /// The host is asked about paths in the roots.
+    pub rules: bool,
+    /// What it may use up.
+    pub limits: Limits,
+}
+
+/// A directory to work in.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Root {
+    /// Its path.
+    pub path: String,
+    /// Whether anything below may be changed.
+    pub writable: bool,
+}
+
+/// What a command may use up.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub struct Limits {
+    /// Processes at a time; 16 times as many threads. Not held without confinement.
+    pub max_processes: u64,
+    /// Bytes of private memory of each process.
+    pub max_memory_bytes: u64,
+    /// Bytes of a file that it writes.
+    pub max_file_bytes: u64,
+    /// Open descriptors of each process.
+    pub max_open_files: u64,
+    /// Bytes of contents before changes that are kept, all together.
+    pub max_kept_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_processes: 512,
+            max_memory_bytes: 4 << 30,
+            max_file_bytes: 4 << 30,
+            max_open_files: 4096,
+            max_kept_bytes: 64 << 20,
+        }
+    }
+}
+
+/// What a command wants with a path.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    /// Read it, or list it.
+    Read,
+    /// Write, make, remove or rename it, give it another name, or change its metadata.
+    Change,
+}
+
+/// A question to the host.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Ask {
+    /// Which the verdict repeats.
+    pub id: u64,
+    /// A path in a root, without links.
+    pub path: String,
+    /// What is wanted. A verdict on reading holds for as long as the command runs.
+    pub access: Access,
+    /// The path is a directory, or becomes one.
+    pub is_directory: bool,
+}
+
+/// The host's answer.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Verdict {
+    /// Of which question.
+    pub id: u64,
+    /// Why not, for people.
+    pub refused: Option<String>,
+    /// Changes of this path are counted, not told. Of a directory: of all below.
+    pub ignored: bool,
+}
+
+/// How a command ended, and what it changed.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct Ended {
+    /// Its exit status, where it exited.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Every path in a root that may have changed, as it was before its first change, in that order.
+    pub before: Vec<Before>,
+    /// How many paths changed that are ignored.
+    pub ignored: u64,
+    /// The first 20 paths that were refused.
+    pub refused: Vec<Refused>,
+    /// How many paths were refused.
+    pub refused_count: u64,
+    /// Paths that changed whose content before is lost: too large, too many, unreadable, or with a name that is not UTF-8.
+    pub not_kept: Vec<String>,
+    /// The largest resident size of the command and what it waited for, in bytes.
+    pub max_rss: Option<u64>,
+}
+
+/// A path as it was before the command changed it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Before {
+    /// The path.
+    pub path: String,
+    /// What was there.
+    pub kind: Kind,
+    /// Its permission bits; 0 where nothing was there.
+    pub mode: u32,
+    /// Where a symbolic link led.
+    pub target: Option<String>,
+    /// The file's content: a name in the spool.
+    pub kept: Option<String>,
+}
+
+/// What a path was.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Nothing.
+    Absent,
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Symlink,
+    /// Something else: a pipe, a socket, a device.
+    Other,
+}
+
+/// A path that the command did not get.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Refused {
+    /// The path.
+    pub path: String,
+    /// Why.
+    pub cause: String,
+}

@@ -1,0 +1,237 @@
+//! System calls that wait for the warden, with all that is read of their callers, once.
+
+use std::ffi::CString;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{AtFlags, OFlags, RenameFlags, Timespec, Timestamps};
+use rustix::io::Errno;
+
+use crate::caller::Call;
+use crate::confine::filter::FCHMODAT2;
+use crate::place::Place;
+
+/// What a call wants.
+pub(crate) enum Request {
+    Open {
+        place: Place,
+        flags: OFlags,
+        mode: u32,
+    },
+    Rename {
+        from: Place,
+        to: Place,
+        flags: RenameFlags,
+    },
+    Remove {
+        place: Place,
+        directory: bool,
+    },
+    MakeDirectory {
+        place: Place,
+        mode: u32,
+    },
+    MakeNode {
+        place: Place,
+        mode: u32,
+    },
+    MakeLink {
+        place: Place,
+        target: CString,
+    },
+    Link {
+        from: Place,
+        to: Place,
+        follow: bool,
+    },
+    Metadata {
+        place: Place,
+        follow: bool,
+        change: Metadata,
+    },
+    Truncate {
+        place: Place,
+        length: u64,
+    },
+    /// To do something to a process or thread.
+    Process(i32),
+    Group(i32),
+    Start {
+        thread: bool,
+    },
+}
+
+/// A change of metadata.
+#[derive(Clone)]
+pub(crate) enum Metadata {
+    Mode(u32),
+    /// `u32::MAX` leaves one as it is.
+    Owner(u32, u32),
+    Times(Timestamps),
+}
+
+impl Request {
+    pub(crate) fn read(call: &Call) -> Result<Self, Errno> {
+        match call.number {
+            libc::SYS_openat => Self::open(call, Some(0), 1),
+            libc::SYS_renameat => Self::rename(call, (Some(0), 1), (Some(2), 3), 0),
+            libc::SYS_renameat2 => Self::rename(call, (Some(0), 1), (Some(2), 3), call.bits(4)),
+            libc::SYS_unlinkat => {
+                let flags = known(call.bits(2), AtFlags::REMOVEDIR)?;
+                Self::remove(call, Some(0), 1, flags.contains(AtFlags::REMOVEDIR))
+            }
+            libc::SYS_mkdirat => Self::make_directory(call, Some(0), 1),
+            libc::SYS_mknodat => Self::make_node(call, Some(0), 1),
+            libc::SYS_symlinkat => Self::make_link(call, Some(1), 2),
+            libc::SYS_linkat => {
+                let flags = known(call.bits(4), AtFlags::SYMLINK_FOLLOW | AtFlags::EMPTY_PATH)?;
+                let from = Place::read_or_descriptor(call, 0, 1, flags.contains(AtFlags::EMPTY_PATH))?;
+                let follow = flags.contains(AtFlags::SYMLINK_FOLLOW);
+                Ok(Self::Link { from, to: Place::read(call, Some(2), 3)?, follow })
+            }
+            libc::SYS_truncate => {
+                let length = u64::try_from(call.word(1).cast_signed()).map_err(|_| Errno::INVAL)?;
+                Ok(Self::Truncate { place: Place::read(call, None, 0)?, length })
+            }
+            libc::SYS_fchmod => of_descriptor(call, Metadata::Mode(call.bits(1))),
+            libc::SYS_fchmodat => Self::metadata(call, 0, Metadata::Mode(call.bits(2)), 0),
+            FCHMODAT2 => Self::metadata(call, 0, Metadata::Mode(call.bits(2)), call.bits(3)),
+            libc::SYS_fchown => of_descriptor(call, Metadata::Owner(call.bits(1), call.bits(2))),
+            libc::SYS_fchownat => Self::metadata(call, 0, Metadata::Owner(call.bits(2), call.bits(3)), call.bits(4)),
+            libc::SYS_utimensat => {
+                let times = Metadata::Times(times(call.integers(2)?, 1)?);
+                if call.word(1) == 0 {
+                    of_descriptor(call, times)
+                } else {
+                    Self::metadata(call, 0, times, call.bits(3))
+                }
+            }
+            libc::SYS_clone => Ok(Self::Start { thread: call.int(0) & libc::CLONE_THREAD != 0 }),
+            libc::SYS_kill if call.int(0) < 0 => Ok(Self::Group(call.int(0).wrapping_neg())),
+            libc::SYS_setpriority if call.bits(0) == libc::PRIO_PGRP => Ok(Self::Group(call.int(1))),
+            // IOPRIO_WHO_PGRP.
+            libc::SYS_ioprio_set if call.int(0) == 2 => Ok(Self::Group(call.int(1))),
+            libc::SYS_setpriority | libc::SYS_ioprio_set => Ok(Self::Process(call.int(1))),
+            libc::SYS_kill
+            | libc::SYS_tkill
+            | libc::SYS_tgkill
+            | libc::SYS_rt_sigqueueinfo
+            | libc::SYS_rt_tgsigqueueinfo
+            | libc::SYS_pidfd_open
+            | libc::SYS_prlimit64
+            | libc::SYS_sched_setscheduler
+            | libc::SYS_sched_setparam
+            | libc::SYS_sched_setattr
+            | libc::SYS_sched_setaffinity => Ok(Self::Process(call.int(0))),
+            _ => Self::read_older(call),
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn read_older(call: &Call) -> Result<Self, Errno> {
+        let at = |change| Ok(Self::Metadata { place: Place::read(call, None, 0)?, follow: true, change });
+        match call.number {
+            libc::SYS_open => Self::open(call, None, 0),
+            libc::SYS_creat => {
+                let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::TRUNC;
+                Ok(Self::Open { place: Place::read(call, None, 0)?, flags, mode: call.bits(1) })
+            }
+            libc::SYS_rename => Self::rename(call, (None, 0), (None, 1), 0),
+            libc::SYS_unlink => Self::remove(call, None, 0, false),
+            libc::SYS_rmdir => Self::remove(call, None, 0, true),
+            libc::SYS_mkdir => Self::make_directory(call, None, 0),
+            libc::SYS_mknod => Self::make_node(call, None, 0),
+            libc::SYS_symlink => Self::make_link(call, None, 1),
+            libc::SYS_link => {
+                Ok(Self::Link { from: Place::read(call, None, 0)?, to: Place::read(call, None, 1)?, follow: false })
+            }
+            libc::SYS_chmod => at(Metadata::Mode(call.bits(1))),
+            libc::SYS_chown => at(Metadata::Owner(call.bits(1), call.bits(2))),
+            libc::SYS_lchown => {
+                let change = Metadata::Owner(call.bits(1), call.bits(2));
+                Ok(Self::Metadata { place: Place::read(call, None, 0)?, follow: false, change })
+            }
+            libc::SYS_utime => {
+                let times = call.integers::<2>(1)?.map(|[accessed, modified]| [accessed, 0, modified, 0]);
+                at(Metadata::Times(self::times(times, 1)?))
+            }
+            libc::SYS_utimes => at(Metadata::Times(times(call.integers(1)?, 1000)?)),
+            libc::SYS_futimesat => Self::metadata(call, 0, Metadata::Times(times(call.integers(2)?, 1000)?), 0),
+            libc::SYS_fork | libc::SYS_vfork => Ok(Self::Start { thread: false }),
+            _ => Err(Errno::NOSYS),
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn read_older(_call: &Call) -> Result<Self, Errno> {
+        Err(Errno::NOSYS)
+    }
+
+    fn open(call: &Call, directory: Option<usize>, path: usize) -> Result<Self, Errno> {
+        let flags = OFlags::from_bits_retain(call.bits(path + 1));
+        Ok(Self::Open { place: Place::read(call, directory, path)?, flags, mode: call.bits(path + 2) })
+    }
+
+    fn rename(
+        call: &Call,
+        from: (Option<usize>, usize),
+        to: (Option<usize>, usize),
+        flags: u32,
+    ) -> Result<Self, Errno> {
+        let flags = RenameFlags::from_bits(flags).ok_or(Errno::INVAL)?;
+        let (from, to) = (Place::read(call, from.0, from.1)?, Place::read(call, to.0, to.1)?);
+        Ok(Self::Rename { from, to, flags })
+    }
+
+    fn remove(call: &Call, directory: Option<usize>, path: usize, is_directory: bool) -> Result<Self, Errno> {
+        Ok(Self::Remove { place: Place::read(call, directory, path)?, directory: is_directory })
+    }
+
+    fn make_directory(call: &Call, directory: Option<usize>, path: usize) -> Result<Self, Errno> {
+        Ok(Self::MakeDirectory { place: Place::read(call, directory, path)?, mode: call.bits(path + 1) })
+    }
+
+    fn make_node(call: &Call, directory: Option<usize>, path: usize) -> Result<Self, Errno> {
+        Ok(Self::MakeNode { place: Place::read(call, directory, path)?, mode: call.bits(path + 1) })
+    }
+
+    /// The target comes first, and the directory is of the link alone.
+    fn make_link(call: &Call, directory: Option<usize>, path: usize) -> Result<Self, Errno> {
+        Ok(Self::MakeLink { target: call.path(0)?, place: Place::read(call, directory, path)? })
+    }
+
+    fn metadata(call: &Call, directory: usize, change: Metadata, flags: u32) -> Result<Self, Errno> {
+        let flags = known(flags, AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT)?;
+        let place = Place::read_or_descriptor(call, directory, directory + 1, flags.contains(AtFlags::EMPTY_PATH))?;
+        Ok(Self::Metadata { place, follow: !flags.contains(AtFlags::SYMLINK_NOFOLLOW), change })
+    }
+}
+
+fn of_descriptor(call: &Call, change: Metadata) -> Result<Request, Errno> {
+    let opened: OwnedFd = call.descriptor(call.int(0))?;
+    Ok(Request::Metadata { place: Place::Descriptor(opened), follow: true, change })
+}
+
+fn known(flags: u32, known: AtFlags) -> Result<AtFlags, Errno> {
+    let flags = AtFlags::from_bits_retain(flags);
+    if known.contains(flags) { Ok(flags) } else { Err(Errno::INVAL) }
+}
+
+/// Seconds and a fraction, twice; `unit` is the fraction's in nanoseconds. Without them both times are now.
+fn times(times: Option<[i64; 4]>, unit: i64) -> Result<Timestamps, Errno> {
+    let time = |seconds, fraction: i64| {
+        if unit != 1 && !(0..1_000_000).contains(&fraction) {
+            return Err(Errno::INVAL);
+        }
+        Ok(Timespec { tv_sec: seconds, tv_nsec: fraction.wrapping_mul(unit) })
+    };
+    match times {
+        None => {
+            let now = Timespec { tv_sec: 0, tv_nsec: libc::UTIME_NOW };
+            Ok(Timestamps { last_access: now, last_modification: now })
+        }
+        Some([accessed, accessed_part, modified, modified_part]) => Ok(Timestamps {
+            last_access: time(accessed, accessed_part)?,
+            last_modification: time(modified, modified_part)?,
+        }),
+    }
+}

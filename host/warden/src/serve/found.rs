@@ -1,0 +1,97 @@
+//! What a path led to, and whether the command may have it.
+
+use std::ffi::OsStr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use rustix::fs::{FileType, Stat};
+use rustix::io::Errno;
+
+use super::{Desk, Try};
+use crate::area::Area;
+use crate::guard::{Stop, Told};
+use crate::place::{Place, real_path};
+
+/// Something that is there, opened without access.
+pub(crate) struct Found {
+    pub(crate) opened: OwnedFd,
+    pub(crate) stat: Stat,
+    pub(crate) kind: FileType,
+    /// Without links.
+    pub(crate) path: PathBuf,
+    /// It has no path: a pipe, a socket, memory. The caller has it open already.
+    pub(crate) own: bool,
+    /// It has no name any more.
+    pub(crate) removed: bool,
+}
+
+impl Found {
+    pub(crate) fn new(opened: OwnedFd) -> Result<Self, Errno> {
+        let stat = rustix::fs::fstat(&opened)?;
+        let kind = FileType::from_raw_mode(stat.st_mode);
+        let mut path = real_path(opened.as_fd())?;
+        let bytes = path.as_os_str().as_bytes();
+        let removed = stat.st_nlink == 0 && bytes.ends_with(REMOVED);
+        let own = !bytes.starts_with(b"/") || (removed && bytes.starts_with(MEMORY));
+        if removed {
+            let name = bytes.strip_suffix(REMOVED).unwrap_or(bytes);
+            path = PathBuf::from(OsStr::from_bytes(name));
+        }
+        Ok(Self { opened, stat, kind, path, own, removed })
+    }
+
+    pub(crate) fn at(place: &Place, follow: bool) -> Result<Self, Errno> {
+        Self::new(place.find(follow)?)
+    }
+
+    pub(crate) fn is_directory(&self) -> bool {
+        self.kind == FileType::Directory
+    }
+}
+
+const REMOVED: &[u8] = b" (deleted)";
+/// Where the kernel says that memory files are: in no directory.
+const MEMORY: &[u8] = b"/memfd:";
+
+impl Desk {
+    /// May it be read?
+    pub(crate) fn may_read(&mut self, this: Try<'_>, found: &Found) -> Result<(), Stop> {
+        if found.own {
+            return Ok(());
+        }
+        match self.guard.area(&found.path) {
+            Area::Process(process) if self.tree.has(process) => Ok(()),
+            area => {
+                self.no_stray_device(found, area)?;
+                self.guard.read(this.known, &found.path, found.is_directory())
+            }
+        }
+    }
+
+    /// May its content be written?
+    pub(crate) fn may_write(&mut self, this: Try<'_>, found: &Found) -> Result<Told, Stop> {
+        let writable = self.guard.area(&found.path) == Area::Device { writable: true };
+        if writable && found.kind == FileType::CharacterDevice { Ok(Told::No) } else { self.may_change(this, found) }
+    }
+
+    /// May it be changed, its metadata too?
+    pub(crate) fn may_change(&mut self, this: Try<'_>, found: &Found) -> Result<Told, Stop> {
+        if found.own {
+            return Ok(Told::No);
+        }
+        let area = self.guard.area(&found.path);
+        self.no_stray_device(found, area)?;
+        let told = self.guard.change(this.known, &found.path, found.is_directory())?;
+        Ok(if found.removed { Told::No } else { told })
+    }
+
+    /// A device that somebody left in a root is not the root's.
+    fn no_stray_device(&mut self, found: &Found, area: Area) -> Result<(), Stop> {
+        let device = matches!(found.kind, FileType::CharacterDevice | FileType::BlockDevice);
+        if device && !matches!(area, Area::Device { .. }) {
+            return Err(self.guard.refuse(&found.path, "it is a device", Errno::ACCESS));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,55 @@
+//! Directories, pipes, empty files and symbolic links.
+
+use std::ffi::CString;
+
+use rustix::fs::{FileType, Mode};
+use rustix::io::Errno;
+
+use super::open::with_umask;
+use super::{Desk, Reply, Try};
+use crate::guard::Stop;
+use crate::place::{Entry, Place};
+
+/// A new directory may have the bit that its files inherit its group by.
+const DIRECTORY_MODE: u32 = 0o3777;
+const MODE: u32 = 0o1777;
+
+impl Desk {
+    pub(super) fn make_directory(&mut self, this: Try<'_>, place: &Place, mode: u32) -> Result<Reply, Stop> {
+        let entry = self.entry_to_make(this, place, true)?;
+        let mode = Mode::from_raw_mode(mode & DIRECTORY_MODE);
+        with_umask(this, || rustix::fs::mkdirat(&entry.directory, &entry.name, mode))?;
+        Ok(Reply::Done)
+    }
+
+    pub(super) fn make_node(&mut self, this: Try<'_>, place: &Place, mode: u32) -> Result<Reply, Stop> {
+        let kind = match FileType::from_raw_mode(mode) {
+            FileType::Fifo => FileType::Fifo,
+            FileType::RegularFile => FileType::RegularFile,
+            _ if mode & libc::S_IFMT == 0 => FileType::RegularFile,
+            _ => return Err(Errno::PERM.into()),
+        };
+        let entry = self.entry_to_make(this, place, false)?;
+        let mode = Mode::from_raw_mode(mode & MODE);
+        with_umask(this, || rustix::fs::mknodat(&entry.directory, &entry.name, kind, mode, 0))?;
+        Ok(Reply::Done)
+    }
+
+    /// A link may lead anywhere: what it leads to is looked at when it is opened.
+    pub(super) fn make_link(&mut self, this: Try<'_>, place: &Place, target: &CString) -> Result<Reply, Stop> {
+        let entry = self.entry_to_make(this, place, false)?;
+        rustix::fs::symlinkat(target, &entry.directory, &entry.name)?;
+        Ok(Reply::Done)
+    }
+
+    /// A name that may be made, and that nothing has.
+    pub(super) fn entry_to_make(&mut self, this: Try<'_>, place: &Place, directory: bool) -> Result<Entry, Stop> {
+        let entry = place.entry()?;
+        if entry.find().is_ok() {
+            return Err(Errno::EXIST.into());
+        }
+        let told = self.guard.change(this.known, &entry.path, directory)?;
+        self.changes.note(&entry.path, None, told);
+        Ok(entry)
+    }
+}

@@ -1,0 +1,53 @@
+//! Mode, owner and times, by path or by a descriptor, for reading too.
+
+use std::os::fd::AsFd;
+
+use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, Uid};
+use rustix::io::Errno;
+
+use super::found::Found;
+use super::{Desk, Reply, Try};
+use crate::guard::Stop;
+use crate::place::{Place, own_link};
+use crate::request::Metadata;
+
+const SET_USER: u32 = 0o4000;
+const SET_GROUP: u32 = 0o2000;
+
+impl Desk {
+    pub(super) fn change_metadata(
+        &mut self,
+        this: Try<'_>,
+        place: &Place,
+        follow: bool,
+        change: &Metadata,
+    ) -> Result<Reply, Stop> {
+        let found = Found::at(place, follow)?;
+        if let Metadata::Mode(mode) = change {
+            let as_owner = mode & SET_USER != 0 || (mode & SET_GROUP != 0 && !found.is_directory());
+            if as_owner {
+                return Err(self.guard.refuse(&found.path, "it would run with its owner's rights", Errno::PERM));
+            }
+        }
+        let told = self.may_change(this, &found)?;
+        self.changes.note(&found.path, Some(found.opened.as_fd()), told);
+        apply(&found, change)?;
+        Ok(Reply::Done)
+    }
+}
+
+fn apply(found: &Found, change: &Metadata) -> Result<(), Errno> {
+    let link = own_link(found.opened.as_fd());
+    let symlink = found.kind == FileType::Symlink;
+    match change {
+        Metadata::Mode(_) if symlink => Err(Errno::OPNOTSUPP),
+        Metadata::Mode(mode) => rustix::fs::chmodat(CWD, link, Mode::from_raw_mode(mode & 0o7777), AtFlags::empty()),
+        Metadata::Owner(user, group) => {
+            let user = (*user != u32::MAX).then(|| Uid::from_raw(*user));
+            let group = (*group != u32::MAX).then(|| Gid::from_raw(*group));
+            rustix::fs::chownat(&found.opened, c"", user, group, AtFlags::EMPTY_PATH)
+        }
+        Metadata::Times(times) if symlink => rustix::fs::utimensat(&found.opened, c"", times, AtFlags::EMPTY_PATH),
+        Metadata::Times(times) => rustix::fs::utimensat(CWD, link, times, AtFlags::empty()),
+    }
+}

@@ -1,0 +1,81 @@
+//! Calls done for the command, one file for each kind.
+
+mod found;
+mod link;
+mod make;
+mod metadata;
+mod open;
+mod pipe;
+mod processes;
+mod remove;
+mod rename;
+mod truncate;
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use crate::caller::Call;
+use crate::changes::Changes;
+use crate::guard::{Guard, Known, Stop};
+use crate::request::Request;
+use crate::tree::Tree;
+
+/// What all calls share.
+pub(crate) struct Desk {
+    pub(crate) guard: Guard,
+    pub(crate) changes: Changes,
+    pub(crate) tree: Tree,
+    /// Where calls come from, and what they are answered by.
+    pub(crate) listener: Arc<OwnedFd>,
+    /// The command's terminal, where it has one.
+    pub(crate) terminal: Option<OwnedFd>,
+    /// How many threads wait for the other end of a pipe.
+    pub(crate) waiting: Arc<AtomicUsize>,
+    pub(crate) most_file_bytes: u64,
+}
+
+/// One try of a call: it is tried again when the host has answered what had to be asked. Nothing is changed before all
+/// answers are known.
+#[derive(Clone, Copy)]
+pub(crate) struct Try<'a> {
+    pub(crate) call: &'a Call,
+    pub(crate) known: &'a Known,
+}
+
+/// How a call ends.
+pub(crate) enum Reply {
+    /// It succeeds with 0.
+    Done,
+    /// It returns a descriptor, which is closed when the caller runs another program where this says so.
+    Give(OwnedFd, bool),
+    /// The kernel does it. Only for calls that have no pointer in what was decided by.
+    Continue,
+    /// A thread answers.
+    Later,
+}
+
+impl Desk {
+    pub(crate) fn serve(&mut self, request: &Request, call: &Call, known: &Known) -> Result<Reply, Stop> {
+        let this = Try { call, known };
+        let mark = self.changes.mark();
+        let reply = match request {
+            Request::Open { place, flags, mode } => self.open(this, place, *flags, *mode),
+            Request::Rename { from, to, flags } => self.rename(this, from, to, *flags),
+            Request::Remove { place, directory } => self.remove(this, place, *directory),
+            Request::MakeDirectory { place, mode } => self.make_directory(this, place, *mode),
+            Request::MakeNode { place, mode } => self.make_node(this, place, *mode),
+            Request::MakeLink { place, target } => self.make_link(this, place, target),
+            Request::Link { from, to, follow } => self.link(this, from, to, *follow),
+            Request::Metadata { place, follow, change } => self.change_metadata(this, place, *follow, change),
+            Request::Truncate { place, length } => self.truncate(this, place, *length),
+            Request::Process(process) => self.to_process(*process),
+            Request::Group(group) => self.to_group(*group),
+            Request::Start { thread } => self.start(*thread),
+        };
+        if reply.is_err() {
+            self.changes.roll_back(mark);
+        }
+        reply
+    }
+}

@@ -1,0 +1,42 @@
+//! Opening a named pipe, which waits for the other end: in a thread, which answers.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use super::found::Found;
+use super::open::reopen;
+use super::{Desk, Reply, Try};
+use crate::guard::Stop;
+use crate::notify;
+
+/// How many may wait at a time. A thread whose caller is gone waits on.
+const MOST_WAITING: usize = 64;
+const STACK_BYTES: usize = 64 << 10;
+
+impl Desk {
+    pub(super) fn open_pipe(&self, this: Try<'_>, found: &Found, flags: OFlags) -> Result<Reply, Stop> {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err(Errno::NFILE.into());
+        }
+        let (listener, waiting, id) = (Arc::clone(&self.listener), Arc::clone(&self.waiting), this.call.id);
+        let opened = found.opened.try_clone().map_err(|_| Errno::NFILE)?;
+        let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
+            let reply = reopen(opened.as_fd(), flags).map(|it| Reply::Give(it, flags.contains(OFlags::CLOEXEC)));
+            notify::answer(listener.as_fd(), id, reply);
+            waiting.fetch_sub(1, Ordering::Relaxed);
+        });
+        match thread {
+            Ok(_) => Ok(Reply::Later),
+            Err(_) => {
+                self.waiting.fetch_sub(1, Ordering::Relaxed);
+                Err(Errno::NFILE.into())
+            }
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Signals and the like, which reach the command's own processes only; and starting more of them.
+
+use rustix::io::Errno;
+use rustix::process::Pid;
+
+use super::{Desk, Reply};
+use crate::guard::Stop;
+
+impl Desk {
+    /// Everything that is decided by is in registers: the kernel acts on what was looked at.
+    pub(super) fn to_process(&self, process: i32) -> Result<Reply, Stop> {
+        if self.tree.has(process) {
+            return Ok(Reply::Continue);
+        }
+        let there = Pid::from_raw(process).is_some_and(|it| rustix::process::test_kill_process(it) != Err(Errno::SRCH));
+        Err(if there { Errno::PERM } else { Errno::SRCH }.into())
+    }
+
+    pub(super) fn to_group(&self, group: i32) -> Result<Reply, Stop> {
+        if self.tree.has_group(group) { Ok(Reply::Continue) } else { Err(Errno::PERM.into()) }
+    }
+
+    pub(super) fn start(&mut self, thread: bool) -> Result<Reply, Stop> {
+        if self.tree.may_start(thread) { Ok(Reply::Continue) } else { Err(Errno::AGAIN.into()) }
+    }
+}

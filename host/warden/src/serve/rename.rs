@@ -1,0 +1,164 @@
+//! Renaming. A directory takes all below along, so that the rules are asked about each path there, as it is now and as
+//! it is to be, and each is told.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use paddock_warden::protocol::Access;
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, RenameFlags, ResolveFlags};
+use rustix::io::Errno;
+
+use super::found::Found;
+use super::{Desk, Reply, Try};
+use crate::guard::{Answer, Question, Stop, Told};
+use crate::place::{Entry, Place};
+
+/// How many entries of a directory are kept.
+const MOST_KEPT: usize = 10_000;
+/// How many are asked about. With more, a directory is not renamed where there are rules.
+const MOST_ASKED: usize = 50_000;
+
+/// Something below a directory.
+struct Below {
+    /// From that directory.
+    path: PathBuf,
+    is_directory: bool,
+}
+
+impl Desk {
+    pub(super) fn rename(
+        &mut self,
+        this: Try<'_>,
+        from: &Place,
+        to: &Place,
+        flags: RenameFlags,
+    ) -> Result<Reply, Stop> {
+        if flags.contains(RenameFlags::WHITEOUT) {
+            return Err(Errno::PERM.into());
+        }
+        let (from, to) = (from.entry()?, to.entry()?);
+        let found = Found::new(from.find()?)?;
+        let over = to.find().ok().map(Found::new).transpose()?;
+        if over.is_some() && flags.contains(RenameFlags::NOREPLACE) {
+            return Err(Errno::EXIST.into());
+        }
+        self.guard.whole(&from.path)?;
+        self.guard.whole(&to.path)?;
+        let told = self.guard.change(this.known, &from.path, found.is_directory())?;
+        let told_over = self.guard.change(this.known, &to.path, found.is_directory())?;
+        let there = self.below(this, &found, &from, &to)?;
+        let back = match &over {
+            Some(over) if flags.contains(RenameFlags::EXCHANGE) => self.below(this, over, &to, &from)?,
+            _ => Vec::new(),
+        };
+        self.changes.note(&from.path, Some(found.opened.as_fd()), told);
+        self.changes.note(&to.path, over.as_ref().map(|it| it.opened.as_fd()), told_over);
+        for (side, told, below) in
+            [(&from, told, &there), (&to, told_over, &there), (&to, told_over, &back), (&from, told, &back)]
+        {
+            self.note_below(this, side, told, below);
+        }
+        rustix::fs::renameat_with(&from.directory, &from.name, &to.directory, &to.name, flags)?;
+        Ok(Reply::Done)
+    }
+
+    /// What is below a directory that is renamed, where the rules refuse none of it under either name.
+    fn below(&mut self, this: Try<'_>, found: &Found, from: &Entry, to: &Entry) -> Result<Vec<Below>, Stop> {
+        if !found.is_directory() {
+            return Ok(Vec::new());
+        }
+        let most = if self.guard.has_rules() { MOST_ASKED } else { MOST_KEPT };
+        let Some(below) = walk(found, most)? else {
+            if !self.guard.has_rules() {
+                self.changes.lose(&from.path);
+                return Ok(Vec::new());
+            }
+            return Err(self.guard.refuse(&from.path, "more is in it than can be checked", Errno::ACCESS));
+        };
+        let mut unknown = Vec::new();
+        for path in below.iter().flat_map(|it| [(&from.path, it), (&to.path, it)]) {
+            let path = (path.0.join(&path.1.path), path.1.is_directory);
+            match self.guard.change(this.known, &path.0, path.1) {
+                Ok(_) => {}
+                Err(Stop::Ask(mut questions)) => unknown.append(&mut questions),
+                Err(refused) => return Err(refused),
+            }
+        }
+        if unknown.is_empty() { Ok(below) } else { Err(Stop::Ask(unknown)) }
+    }
+
+    /// Notes what is below one of a directory's names now.
+    fn note_below(&mut self, this: Try<'_>, side: &Entry, told: Told, below: &[Below]) {
+        if told == Told::Ignored {
+            return;
+        }
+        if below.len() > MOST_KEPT {
+            self.changes.lose(&side.path);
+        }
+        let mut ignored: Option<&Path> = None;
+        for it in below.iter().take(MOST_KEPT) {
+            if ignored.is_some_and(|ignored| it.path.starts_with(ignored)) {
+                continue;
+            }
+            let path = side.path.join(&it.path);
+            let answer = Question { path, access: Access::Change, is_directory: it.is_directory };
+            let is_ignored = this.known.get(&answer).is_some_and(|it: &Answer| it.ignored);
+            ignored = (is_ignored && it.is_directory).then_some(it.path.as_path());
+            let told = if is_ignored { Told::Ignored } else { told };
+            self.changes.note(&answer.path, open_below(side, &it.path).ok().as_ref().map(AsFd::as_fd), told);
+        }
+    }
+}
+
+/// Everything below a directory, each directory before what is in it; `None` where that is more than `most`.
+fn walk(top: &Found, most: usize) -> Result<Option<Vec<Below>>, Errno> {
+    let mut found = Vec::new();
+    let mut left = vec![PathBuf::new()];
+    while let Some(path) = left.pop() {
+        if !path.as_os_str().is_empty() {
+            found.push(Below { path: path.clone(), is_directory: true });
+        }
+        let start = if path.as_os_str().is_empty() { Path::new(".") } else { &path };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let directory = rustix::fs::openat2(&top.opened, start, flags, Mode::empty(), resolve)?;
+        for entry in Dir::read_from(&directory)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            let below = path.join(std::ffi::OsStr::from_bytes(name));
+            if is_directory(&directory, &entry)? {
+                left.push(below);
+            } else {
+                found.push(Below { path: below, is_directory: false });
+            }
+            if found.len() + left.len() > most {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(found))
+}
+
+/// Some file systems do not tell kinds with names.
+fn is_directory(directory: &OwnedFd, entry: &DirEntry) -> Result<bool, Errno> {
+    match entry.file_type() {
+        FileType::Unknown => {
+            let stat = rustix::fs::statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
+            Ok(FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
+        }
+        kind => Ok(kind == FileType::Directory),
+    }
+}
+
+fn open_below(side: &Entry, path: &Path) -> Result<OwnedFd, Errno> {
+    let name = side.plain_name()?;
+    let path = [name.as_bytes(), b"/", path.as_os_str().as_bytes()].concat();
+    let path = CString::new(path).map_err(|_| Errno::INVAL)?;
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat2(&side.directory, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}

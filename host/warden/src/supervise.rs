@@ -1,0 +1,198 @@
+//! The loop: the command's calls, the host's words, ended processes; until all is over.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use paddock_warden::protocol::{Ended, FromWarden, ToWarden};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal};
+
+use crate::control::Control;
+use crate::pending::Pending;
+use crate::serve::Desk;
+use crate::sys::{self, Reaped};
+use crate::tree::Tree;
+
+/// How long is waited for killed processes before those that came into being meanwhile are killed too.
+const KILL_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
+
+/// One command, from its start to its report.
+pub(crate) struct Supervisor {
+    process: i32,
+    /// SIGCHLD, and what asks this process to end.
+    signals: OwnedFd,
+    served: Served,
+    /// The end of the command itself.
+    main: Option<Reaped>,
+}
+
+enum Served {
+    Confined(Box<Desk>, Pending),
+    Unconfined(Tree),
+}
+
+/// Why the loop is left.
+enum Over {
+    /// The command ended, or is to.
+    Report,
+    /// Nobody is there to report to.
+    HostGone,
+}
+
+impl Supervisor {
+    pub(crate) fn new(process: i32, tree: Tree) -> Result<Self, Errno> {
+        Self::serving(process, Served::Unconfined(tree))
+    }
+
+    pub(crate) fn confined(process: i32, desk: Desk) -> Result<Self, Errno> {
+        Self::serving(process, Served::Confined(Box::new(desk), Pending::default()))
+    }
+
+    fn serving(process: i32, served: Served) -> Result<Self, Errno> {
+        let signals = sys::signals(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGHUP])?;
+        Ok(Self { process, signals, served, main: None })
+    }
+
+    pub(crate) fn run(mut self, mut control: Control) -> io::Result<()> {
+        // What ended before the signal was waited for.
+        self.reap();
+        let over = loop {
+            if self.main.is_some() {
+                break Over::Report;
+            }
+            match self.turn(&mut control) {
+                Ok(None) => {}
+                Ok(Some(over)) => break over,
+                // A socket that fails has no host at its other end.
+                Err(_) => break Over::HostGone,
+            }
+        };
+        self.end_all()?;
+        match over {
+            Over::Report => control.say_last(&FromWarden::Ended(self.report())),
+            Over::HostGone => Ok(()),
+        }
+    }
+
+    /// Waits for something and deals with it.
+    fn turn(&mut self, control: &mut Control) -> io::Result<Option<Over>> {
+        let wanted = if control.has_unsent() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+        let mut waited =
+            vec![PollFd::from_borrowed_fd(control.as_fd(), wanted), PollFd::new(&self.signals, PollFlags::IN)];
+        if let Served::Confined(desk, _) = &self.served {
+            waited.push(PollFd::from_borrowed_fd(desk.listener.as_fd(), PollFlags::IN));
+        }
+        rustix::io::retry_on_intr(|| poll(&mut waited, None))?;
+        let happened: Vec<PollFlags> = waited.iter().map(PollFd::revents).collect();
+        let happened = |index: usize| happened.get(index).copied().unwrap_or(PollFlags::empty());
+        if happened(2).contains(PollFlags::IN) {
+            self.call(control)?;
+        }
+        if happened(0).contains(PollFlags::OUT) {
+            control.send()?;
+        }
+        if happened(0).intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
+            for message in control.receive()? {
+                if let Some(over) = self.hear(message, control)? {
+                    return Ok(Some(over));
+                }
+            }
+        }
+        if happened(1).contains(PollFlags::IN) && self.told_to_end() {
+            return Ok(Some(Over::Report));
+        }
+        Ok(None)
+    }
+
+    fn call(&mut self, control: &mut Control) -> io::Result<()> {
+        let Served::Confined(desk, pending) = &mut self.served else { return Ok(()) };
+        match sys::receive(desk.listener.as_fd()) {
+            Ok(notification) => pending.begin(desk, &notification, control),
+            // Its caller is gone.
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn hear(&mut self, message: ToWarden, control: &mut Control) -> io::Result<Option<Over>> {
+        match message {
+            ToWarden::Start(_) => return Err(io::Error::from(io::ErrorKind::InvalidData)),
+            ToWarden::Kill => return Ok(Some(Over::Report)),
+            ToWarden::Signal { signal } => {
+                if let (Some(group), Some(signal)) = (Pid::from_raw(self.process), Signal::from_named_raw(signal)) {
+                    // A group that is gone needs no signal.
+                    let _gone = rustix::process::kill_process_group(group, signal);
+                }
+            }
+            ToWarden::Verdict(verdict) => {
+                if let Served::Confined(desk, pending) = &mut self.served {
+                    pending.answer(desk, verdict, control)?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes the signals that came. True where one of them asks this process to end.
+    fn told_to_end(&mut self) -> bool {
+        let mut told = false;
+        let mut signal = [0; size_of::<libc::signalfd_siginfo>()];
+        while rustix::io::read(&self.signals, &mut signal).is_ok_and(|read| read > 0) {
+            let number = signal.first_chunk().map_or(0, |it| u32::from_ne_bytes(*it));
+            told |= number != libc::SIGCHLD.cast_unsigned();
+        }
+        self.reap();
+        told
+    }
+
+    /// Kills all that descends from this process, and collects it: no process is left that could start another.
+    fn end_all(&mut self) -> io::Result<()> {
+        match &mut self.served {
+            Served::Confined(desk, _) => desk.tree.close(),
+            Served::Unconfined(tree) => tree.close(),
+        }
+        loop {
+            self.tree().kill();
+            if self.reap() {
+                return Ok(());
+            }
+            let mut waited = [PollFd::new(&self.signals, PollFlags::IN)];
+            rustix::io::retry_on_intr(|| poll(&mut waited, Some(&KILL_AGAIN)))?;
+            self.told_to_end();
+        }
+    }
+
+    /// Collects what ended. True where no child is left.
+    fn reap(&mut self) -> bool {
+        let (process, mut main) = (self.process, None);
+        let none_left = self.tree().reap(|reaped| {
+            if reaped.pid == process {
+                main = Some(*reaped);
+            }
+        });
+        self.main = self.main.or(main);
+        none_left
+    }
+
+    fn tree(&self) -> &Tree {
+        match &self.served {
+            Served::Confined(desk, _) => &desk.tree,
+            Served::Unconfined(tree) => tree,
+        }
+    }
+
+    fn report(self) -> Ended {
+        let mut ended = Ended::default();
+        if let Some(main) = self.main {
+            ended.exit_code = libc::WIFEXITED(main.status).then(|| libc::WEXITSTATUS(main.status));
+            ended.signal = libc::WIFSIGNALED(main.status).then(|| libc::WTERMSIG(main.status));
+            ended.max_rss = Some(main.max_rss);
+        }
+        if let Served::Confined(desk, _) = self.served {
+            (ended.refused, ended.refused_count) = desk.guard.refusals();
+            let found = desk.changes.tell();
+            (ended.before, ended.ignored, ended.not_kept) = (found.before, found.ignored, found.not_kept);
+        }
+        ended
+    }
+}

@@ -1,0 +1,108 @@
+//! Frames over a stream socket: the length as four bytes, little-endian, then so many bytes of JSON.
+
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The longest frame that is read, in bytes.
+pub const LONGEST: usize = 64 << 20;
+/// How many descriptors come with a frame at most.
+const MOST_DESCRIPTORS: usize = 3;
+
+/// The frame of a message.
+///
+/// # Errors
+///
+/// Where the message cannot be written as JSON.
+pub fn frame(message: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut frame = vec![0; 4];
+    serde_json::to_writer(&mut frame, message)?;
+    let length = u32::try_from(frame.len().saturating_sub(4)).map_err(io::Error::other)?;
+    for (to, from) in frame.iter_mut().zip(length.to_le_bytes()) {
+        *to = from;
+    }
+    Ok(frame)
+}
+
+/// The first message of what was received, which is taken off; `None` where more has to come.
+///
+/// # Errors
+///
+/// `InvalidData` for a frame that is too long or no such message.
+pub fn take<T: DeserializeOwned>(received: &mut Vec<u8>) -> io::Result<Option<T>> {
+    let Some(length) = received.first_chunk::<4>() else { return Ok(None) };
+    let length = frame_length(*length)?;
+    let Some(json) = received.get(4..4 + length) else { return Ok(None) };
+    let message = serde_json::from_slice(json)?;
+    received.drain(..4 + length);
+    Ok(Some(message))
+}
+
+/// Sends a message, with descriptors beside its first byte.
+///
+/// # Errors
+///
+/// The socket's.
+pub fn send(mut socket: &UnixStream, message: &impl Serialize, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let frame = frame(message)?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    let sent = rustix::net::sendmsg(socket, &[IoSlice::new(&frame)], &mut control, SendFlags::NOSIGNAL)?;
+    socket.write_all(frame.get(sent..).unwrap_or_default())
+}
+
+/// Waits for a message and takes the descriptors that come with it.
+///
+/// # Errors
+///
+/// `UnexpectedEof` where the other side is gone, `InvalidData` for what is no such message, otherwise the socket's.
+pub fn receive<T: DeserializeOwned>(mut socket: &UnixStream) -> io::Result<(T, Vec<OwnedFd>)> {
+    let mut length = [0; 4];
+    let (read, descriptors) = receive_some(socket.as_fd(), &mut length)?;
+    if read == 0 {
+        return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+    }
+    socket.read_exact(length.get_mut(read..).unwrap_or_default())?;
+    let mut json = vec![0; frame_length(length)?];
+    socket.read_exact(&mut json)?;
+    Ok((serde_json::from_slice(&json)?, descriptors))
+}
+
+/// Reads once, with what descriptors come along.
+///
+/// # Errors
+///
+/// The socket's.
+pub fn receive_some(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let received = rustix::io::retry_on_intr(|| {
+        rustix::net::recvmsg(socket, &mut [IoSliceMut::new(buffer)], &mut control, RecvFlags::CMSG_CLOEXEC)
+    })?;
+    let descriptors = control
+        .drain()
+        .filter_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    Ok((received.bytes, descriptors))
+}
+
+fn frame_length(length: [u8; 4]) -> io::Result<usize> {
+    match usize::try_from(u32::from_le_bytes(length)) {
+        Ok(length) if length <= LONGEST => Ok(length),
+        _ => Err(io::Error::from(io::ErrorKind::InvalidData)),
+    }
+}

@@ -1,0 +1,257 @@
+// Attempts to get out, one for each name. Exit status 0: it worked. 1: it did not, and the error is told.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/memfd.h>
+#include <netinet/in.h>
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+static int told(const char *what, long result) {
+    if (result >= 0) return 0;
+    fprintf(stderr, "%s: %s\n", what, strerror(errno));
+    return 1;
+}
+
+static int show(int file) {
+    char text[4096];
+    ssize_t read_bytes = read(file, text, sizeof text);
+    if (read_bytes < 0) return told("read", -1);
+    fwrite(text, 1, read_bytes, stdout);
+    return read_bytes == 0;
+}
+
+static int read_path(const char *path) {
+    int file = open(path, O_RDONLY);
+    return file < 0 ? told("open", -1) : show(file);
+}
+
+static int write_path(const char *path, int flags) {
+    int file = open(path, flags, 0644);
+    return file < 0 ? told("open", -1) : told("write", write(file, "changed", 7));
+}
+
+static int to_unix(int type, const char *name, int abstract) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    strncpy(address.sun_path + abstract, name, sizeof address.sun_path - 2);
+    socklen_t length = offsetof(struct sockaddr_un, sun_path) + abstract + strlen(name);
+    int socket_ = socket(AF_UNIX, type, 0);
+    if (socket_ < 0) return told("socket", -1);
+    return told("connect", connect(socket_, (struct sockaddr *)&address, length));
+}
+
+static int pair_to_unix(const char *name) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    strncpy(address.sun_path, name, sizeof address.sun_path - 1);
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair) < 0) return told("socketpair", -1);
+    return told("sendto", sendto(pair[0], "hello", 5, 0, (struct sockaddr *)&address, sizeof address));
+}
+
+static int to_port(int port) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int socket_ = socket(AF_INET, SOCK_STREAM, 0);
+    if (socket_ < 0) return told("socket", -1);
+    return told("connect", connect(socket_, (struct sockaddr *)&address, sizeof address));
+}
+
+static int read_memory(int process, const char *address) {
+    char text[16];
+    struct iovec local = {text, sizeof text}, remote = {(void *)strtoull(address, NULL, 0), sizeof text};
+    return told("process_vm_readv", process_vm_readv(process, &local, 1, &remote, 1, 0));
+}
+
+static int set_flags(const char *path) {
+    int file = open(path, O_RDONLY), flags = 0;
+    if (file < 0) return told("open", -1);
+    if (ioctl(file, FS_IOC_GETFLAGS, &flags) < 0) return told("get", -1);
+    flags |= FS_NODUMP_FL;
+    return told("set", ioctl(file, FS_IOC_SETFLAGS, &flags));
+}
+
+/* A directory and a link to one outside change places while the name is used. */
+static const char *raced[2];
+static void *swap(void *unused) {
+    for (;;) syscall(SYS_renameat2, AT_FDCWD, raced[0], AT_FDCWD, raced[1], RENAME_EXCHANGE);
+    return unused;
+}
+static int race(const char *directory, const char *other, const char *path) {
+    raced[0] = directory, raced[1] = other;
+    pthread_t thread;
+    pthread_create(&thread, NULL, swap, NULL);
+    int got = 0;
+    for (int i = 0; i < 3000; i++) {
+        char text[64] = "";
+        int file = open(path, O_RDWR);
+        if (file < 0) continue;
+        ssize_t length = read(file, text, sizeof text - 1);
+        if (length > 0 && strstr(text, "secret")) got = 1;
+        if (got) { pwrite(file, "X", 1, 0); break; }
+        close(file);
+    }
+    if (!got) fprintf(stderr, "never outside\n");
+    return !got;
+}
+
+/* The path in memory changes while the call is looked at. */
+static char shared_path[256];
+static const char *paths[2];
+static void *rewrite(void *unused) {
+    for (;;) { strcpy(shared_path, paths[0]); strcpy(shared_path, paths[1]); }
+    return unused;
+}
+static int rewritten(const char *inside, const char *outside) {
+    paths[0] = inside, paths[1] = outside;
+    pthread_t thread;
+    pthread_create(&thread, NULL, rewrite, NULL);
+    for (time_t end = time(NULL) + 3; time(NULL) < end;) {
+        char text[64] = "";
+        int file = open(shared_path, O_RDONLY);
+        if (file < 0) continue;
+        if (read(file, text, sizeof text - 1) > 0 && strstr(text, "secret")) return 0;
+        close(file);
+    }
+    fprintf(stderr, "never outside\n");
+    return 1;
+}
+
+static int is(const char *a, const char *b) { return strcmp(a, b) == 0; }
+
+int main(int count, char **argument) {
+    const char *name = count > 1 ? argument[1] : "", *a = count > 2 ? argument[2] : "", *b = count > 3 ? argument[3] : "";
+    const char *c = count > 4 ? argument[4] : "";
+    if (is(name, "read")) return read_path(a);
+    if (is(name, "read-fd")) return show(atoi(a));
+    if (is(name, "write")) return write_path(a, O_WRONLY);
+    if (is(name, "create")) return write_path(a, O_WRONLY | O_CREAT | O_EXCL);
+    if (is(name, "make")) return write_path(a, O_WRONLY | O_CREAT);
+    if (is(name, "append")) return write_path(a, O_WRONLY | O_APPEND);
+    if (is(name, "empty")) return told("open", open(a, O_RDONLY | O_TRUNC));
+    if (is(name, "nameless")) return told("open", open(a, O_TMPFILE | O_WRONLY, 0600));
+    if (is(name, "list")) return told("open", open(a, O_RDONLY | O_DIRECTORY));
+    if (is(name, "truncate")) return told(name, truncate(a, 1));
+    if (is(name, "unlink")) return told(name, unlink(a));
+    if (is(name, "rmdir")) return told(name, rmdir(a));
+    if (is(name, "mkdir")) return told(name, mkdir(a, 0755));
+    if (is(name, "rename")) return told(name, rename(a, b));
+    if (is(name, "exchange")) return told(name, syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE));
+    if (is(name, "link")) return told(name, link(a, b));
+    if (is(name, "symlink")) return told(name, symlink(a, b));
+    if (is(name, "device")) return told(name, mknod(a, S_IFCHR | 0666, (1 << 8) | 3));
+    if (is(name, "chmod")) return told(name, chmod(a, 0777));
+    if (is(name, "chmod-opened")) return told(name, fchmod(open(a, O_RDONLY), 0777));
+    if (is(name, "chmod-path")) return told(name, syscall(452, open(a, O_PATH), "", 0777, AT_EMPTY_PATH));
+    if (is(name, "chmod-set-user")) return told(name, chmod(a, 04755));
+    if (is(name, "chown")) return told(name, chown(a, 12, 34));
+    if (is(name, "chown-path")) return told(name, fchownat(open(a, O_PATH), "", 12, 34, AT_EMPTY_PATH));
+    if (is(name, "utimes")) return told(name, utimes(a, NULL));
+    if (is(name, "utimes-opened")) return told(name, futimens(open(a, O_RDONLY), NULL));
+    if (is(name, "setxattr")) return told(name, setxattr(a, "user.attack", "1", 1, 0));
+    if (is(name, "fsetxattr")) return told(name, fsetxattr(open(a, O_RDONLY), "user.attack", "1", 1, 0));
+    if (is(name, "flags")) return set_flags(a);
+    if (is(name, "openat2")) {
+        unsigned long how[3] = {O_RDONLY, 0, 0};
+        int file = syscall(SYS_openat2, AT_FDCWD, a, how, sizeof how);
+        return file < 0 ? told(name, -1) : show(file);
+    }
+    if (is(name, "handle")) {
+        char handle[sizeof(struct file_handle) + MAX_HANDLE_SZ];
+        struct file_handle *it = (struct file_handle *)handle;
+        it->handle_bytes = MAX_HANDLE_SZ;
+        int mount_id;
+        return told(name, name_to_handle_at(AT_FDCWD, a, it, &mount_id, 0));
+    }
+    if (is(name, "io_uring")) { char setup[256] = {0}; return told(name, syscall(SYS_io_uring_setup, 4, setup)); }
+    if (is(name, "race")) return race(a, b, c);
+    if (is(name, "rewritten")) return rewritten(a, b);
+    if (is(name, "from-directory")) {
+        int directory = open(a, O_PATH | O_DIRECTORY);
+        int file = directory < 0 ? -1 : openat(directory, b, O_RDONLY);
+        return file < 0 ? told(name, -1) : show(file);
+    }
+    if (is(name, "from-cwd")) {
+        if (chdir(a) < 0) return told("chdir", -1);
+        return read_path(b);
+    }
+    if (is(name, "reopen")) {
+        char path[64];
+        int file = open(a, O_RDONLY);
+        if (file < 0) return told("open", -1);
+        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+        return write_path(path, O_WRONLY);
+    }
+    if (is(name, "ptrace")) return told(name, ptrace(PTRACE_ATTACH, atoi(a), 0, 0));
+    if (is(name, "memory")) return read_memory(atoi(a), b);
+    if (is(name, "kill")) return told(name, kill(atoi(a), SIGCONT));
+    if (is(name, "kill-all")) return told(name, kill(-1, 0));
+    if (is(name, "queue")) {
+        siginfo_t info = {.si_code = SI_QUEUE};
+        return told(name, syscall(SYS_rt_sigqueueinfo, atoi(a), SIGCONT, &info));
+    }
+    if (is(name, "tgkill")) return told(name, syscall(SYS_tgkill, atoi(a), atoi(a), SIGCONT));
+    if (is(name, "pidfd")) return told(name, syscall(SYS_pidfd_open, atoi(a), 0));
+    if (is(name, "owner")) {
+        int file = open("/dev/null", O_RDONLY);
+        return told(name, fcntl(file, F_SETOWN, atoi(a)));
+    }
+    if (is(name, "prlimit")) {
+        struct rlimit limit;
+        return told(name, syscall(SYS_prlimit64, atoi(a), RLIMIT_NOFILE, NULL, &limit));
+    }
+    if (is(name, "priority")) return told(name, setpriority(PRIO_PROCESS, atoi(a), 1));
+    if (is(name, "affinity")) {
+        cpu_set_t set;
+        sched_getaffinity(0, sizeof set, &set);
+        return told(name, sched_setaffinity(atoi(a), sizeof set, &set));
+    }
+    if (is(name, "mount")) return told(name, mount("none", a, "tmpfs", 0, NULL));
+    if (is(name, "fsopen")) return told(name, syscall(430, "tmpfs", 0));
+    if (is(name, "unshare")) return told(name, unshare(CLONE_NEWUSER));
+    if (is(name, "clone-user")) return told(name, syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
+    if (is(name, "chroot")) return told(name, chroot(a));
+    if (is(name, "keyring")) return told(name, syscall(SYS_keyctl, 0, -3, 1));
+    if (is(name, "shared-memory")) return told(name, shmget(0x77a7, 4096, IPC_CREAT | 0600));
+    if (is(name, "unix")) return to_unix(SOCK_STREAM, a, 0);
+    if (is(name, "abstract")) return to_unix(SOCK_STREAM, a, 1);
+    if (is(name, "datagram")) return pair_to_unix(a);
+    if (is(name, "tcp")) return to_port(atoi(a));
+    if (is(name, "type-ahead")) return told(name, ioctl(0, TIOCSTI, "x"));
+    if (is(name, "powers")) return told(name, prctl(PR_CAPBSET_READ, 21) == 1 ? 0 : (errno = EPERM, -1));
+    if (is(name, "set-user")) return told(name, geteuid() == 0 && getuid() != 0 ? 0 : (errno = EPERM, -1));
+#ifdef __x86_64__
+    if (is(name, "int80")) {
+        // open of i386, whose number is getpid's neighbour here.
+        long result;
+        char *low = (char *)0x10000000;
+        __asm__ volatile("int $0x80" : "=a"(result) : "a"(20), "b"(low) : "memory");
+        return told(name, result);
+    }
+    if (is(name, "x32")) return told(name, syscall(0x40000000 + SYS_openat, AT_FDCWD, a, O_RDONLY));
+#endif
+    fprintf(stderr, "no such attack: %s\n", name);
+    return 2;
+}

@@ -1,0 +1,155 @@
+//! However a command and what it started end: nothing is left.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use paddock_warden::protocol::{FromWarden, Limits, Start, ToWarden, Verdict};
+use support::{Yard, begin, processes_with, run, within_a_second};
+
+/// A duration for `sleep` that nobody else uses.
+fn unused(number: u32) -> String {
+    format!("{}.{number}", 10_000 + std::process::id())
+}
+
+fn nothing_left(text: &str) {
+    assert!(within_a_second(|| processes_with(text).is_empty()), "left: {:?}", processes_with(text));
+}
+
+#[test]
+fn what_is_in_the_background_ends_with_the_command() {
+    for confine in [true, false] {
+        let yard = Yard::new();
+        let time = unused(1);
+        let script = format!(
+            "sleep {time} & (sleep {time} &) ; setsid sleep {time} & (setsid sh -c 'sleep {time}' &); sleep 0.1; echo end"
+        );
+        let begun = Instant::now();
+        let outcome = run(Start { confine, ..yard.shell(&script) }).succeeded();
+        assert_eq!(outcome.stdout, "end\n");
+        assert!(begun.elapsed() < Duration::from_secs(5));
+        assert_eq!(processes_with(&time), [0; 0]);
+    }
+}
+
+#[test]
+fn a_signal_reaches_the_group_and_a_kill_everything() {
+    let yard = Yard::new();
+    let running = begin(yard.shell("trap 'echo caught; exit 3' TERM; echo > ready; while :; do sleep 0.01; done"));
+    assert!(within_a_second(|| yard.root.join("ready").exists()));
+    running.say(&ToWarden::Signal { signal: libc::SIGTERM });
+    let outcome = running.finish(|_| Verdict::default());
+    assert_eq!((outcome.ended.exit_code, outcome.stdout.as_str()), (Some(3), "caught\n"));
+
+    let time = unused(2);
+    let yard = Yard::new();
+    let script = format!("trap '' TERM INT HUP; setsid sleep {time} & echo > ready; while :; do sleep {time}; done");
+    let running = begin(yard.shell(&script));
+    assert!(within_a_second(|| yard.root.join("ready").exists()));
+    running.say(&ToWarden::Signal { signal: libc::SIGTERM });
+    std::thread::sleep(Duration::from_millis(50));
+    running.say(&ToWarden::Kill);
+    let outcome = running.finish(|_| Verdict::default());
+    assert_eq!(outcome.ended.signal, Some(libc::SIGKILL));
+    assert_eq!(processes_with(&time), [0; 0]);
+}
+
+#[test]
+fn a_fork_bomb_is_held_and_ended() {
+    let yard = Yard::new();
+    let limits = Limits { max_processes: 50, ..Limits::default() };
+    let running = begin(Start { limits, ..yard.shell("(f() { f | f & f; }; f) & : > ready; read end") });
+    assert!(within_a_second(|| yard.root.join("ready").exists()));
+    std::thread::sleep(Duration::from_millis(300));
+    let marker = yard.root.to_str().unwrap().to_owned();
+    let bombs = || {
+        let in_root = |process: &i32| fs::read_link(format!("/proc/{process}/cwd")).is_ok_and(|it| it == yard.root);
+        processes_with("sh").into_iter().filter(in_root).count()
+    };
+    assert!(bombs() <= 100, "{marker}: {}", bombs());
+    running.say(&ToWarden::Kill);
+    let begun = Instant::now();
+    running.finish(|_| Verdict::default());
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert_eq!(bombs(), 0);
+}
+
+#[test]
+fn threads_are_counted_too() {
+    let yard = Yard::new();
+    let script = "import threading, time\nn = 0\ntry:\n  while n < 100:\n    threading.Thread(target=time.sleep, args=(5,), daemon=True).start(); n += 1\nexcept RuntimeError: pass\nprint(n, flush=True)\nimport os; os._exit(0)";
+    if Command::new("python3").arg("--version").output().is_err() {
+        println!("not run: python3 is not installed");
+        return;
+    }
+    let limits = Limits { max_processes: 3, ..Limits::default() };
+    let outcome = run(Start { limits, ..yard.command(&["python3", "-c", script]) }).succeeded();
+    let threads: u64 = outcome.stdout.trim().parse().unwrap();
+    assert!((30..=48).contains(&threads), "{threads}");
+}
+
+#[test]
+fn endless_output_ends_with_a_kill() {
+    let yard = Yard::new();
+    let running = begin(yard.shell("yes"));
+    std::thread::sleep(Duration::from_millis(50));
+    running.say(&ToWarden::Kill);
+    assert_eq!(running.finish(|_| Verdict::default()).ended.signal, Some(libc::SIGKILL));
+}
+
+/// This program again, as a host that is killed: `host_that_is_killed` starts it.
+const HOST: &str = "PADDOCK_WARDEN_TEST_HOST";
+
+#[test]
+fn all_ends_when_the_host_is_killed() {
+    if let Ok(time) = std::env::var(HOST) {
+        let yard = Yard::new();
+        let script = format!("(setsid sleep {time} &); sleep {time} & echo started; sleep {time}");
+        let running = begin(yard.shell(&script));
+        assert!(matches!(running.started(), FromWarden::Confined { .. }));
+        std::thread::sleep(Duration::from_secs(100));
+    }
+    let time = unused(3);
+    let name = "all_ends_when_the_host_is_killed";
+    let mut host = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(HOST, &time)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    assert!(within_a_second(|| processes_with(&time).len() >= 4), "{:?}", processes_with(&time));
+    host.kill().unwrap();
+    host.wait().unwrap();
+    nothing_left(&time);
+}
+
+#[test]
+fn the_command_dies_with_the_warden() {
+    let yard = Yard::new();
+    let time = unused(4);
+    let mut running = begin(yard.command(&["sleep", &time]));
+    assert!(matches!(running.started(), FromWarden::Confined { .. }));
+    assert!(within_a_second(|| processes_with(&time).len() == 1));
+    running.warden.kill().unwrap();
+    running.warden.wait().unwrap();
+    nothing_left(&time);
+}
+
+#[test]
+fn a_closed_input_and_no_reader() {
+    let yard = Yard::new();
+    let (input, output) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
+    let (socket, mut warden) = support::warden();
+    drop((input.1, output.0));
+    let streams = [OwnedFd::from(input.0), OwnedFd::from(output.1.try_clone().unwrap()), OwnedFd::from(output.1)];
+    let start = yard.shell("cat; yes");
+    let borrowed = [0, 1, 2].map(|index: usize| std::os::fd::AsFd::as_fd(&streams[index]));
+    paddock_warden::wire::send(&socket, &ToWarden::Start(Box::new(start)), &borrowed).unwrap();
+    let last = std::iter::from_fn(|| paddock_warden::wire::receive::<FromWarden>(&socket).ok()).last().unwrap().0;
+    assert!(matches!(last, FromWarden::Ended(ended) if ended.exit_code == Some(128 + libc::SIGPIPE)));
+    assert!(warden.wait().unwrap().success());
+}

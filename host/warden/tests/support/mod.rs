@@ -1,0 +1,298 @@
+//! Runs commands through the warden, as a host does.
+
+#![allow(dead_code, reason = "each test program needs a part")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::thread::{self, JoinHandle};
+
+use paddock_warden::protocol::{Ask, Before, Ended, FromWarden, Kind, Limits, Root, Start, ToWarden, Verdict};
+use paddock_warden::wire;
+use tempfile::TempDir;
+
+/// What the programs of this machine need.
+const SYSTEM: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/root/.pyenv", "/etc/ssl", "/etc/alternatives"];
+const FILES: [&str; 8] = [
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/passwd",
+    "/etc/group",
+    "/etc/nsswitch.conf",
+    "/etc/localtime",
+    "/etc/hosts",
+    "/etc/resolv.conf",
+];
+
+/// A root, something outside, and the directories that a command needs.
+pub struct Yard {
+    directory: TempDir,
+    pub root: PathBuf,
+    pub outside: PathBuf,
+    pub temporary: PathBuf,
+    pub spool: PathBuf,
+}
+
+impl Yard {
+    pub fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap();
+        let sub = |name: &str| {
+            let path = path.join(name);
+            fs::create_dir(&path).unwrap();
+            path
+        };
+        let yard =
+            Self { root: sub("work"), outside: sub("outside"), temporary: sub("tmp"), spool: sub("spool"), directory };
+        fs::write(yard.outside.join("file"), "secret of outside\n").unwrap();
+        fs::create_dir(yard.outside.join("empty")).unwrap();
+        fs::create_dir(yard.outside.join("directory")).unwrap();
+        fs::write(yard.outside.join("directory/file"), "secret below\n").unwrap();
+        yard
+    }
+
+    /// A confined command in the root, without network and rules.
+    pub fn command<S: AsRef<str>>(&self, argv: &[S]) -> Start {
+        let text = |path: &Path| path.to_str().unwrap().to_owned();
+        let environment = [
+            ("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"),
+            ("HOME", self.temporary.to_str().unwrap()),
+            ("TMPDIR", self.temporary.to_str().unwrap()),
+            ("LC_ALL", "C.UTF-8"),
+        ];
+        Start {
+            argv: argv.iter().map(|it| it.as_ref().to_owned()).collect(),
+            cwd: text(&self.root),
+            env: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec(),
+            terminal: false,
+            roots: vec![Root { path: text(&self.root), writable: true }],
+            system: SYSTEM.map(str::to_owned).to_vec(),
+            files: FILES.map(str::to_owned).to_vec(),
+            temporary: text(&self.temporary),
+            spool: text(&self.spool),
+            network: false,
+            confine: true,
+            rules: false,
+            limits: Limits::default(),
+        }
+    }
+
+    pub fn shell(&self, script: &str) -> Start {
+        self.command(&["sh", "-c", script])
+    }
+
+    pub fn write(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub fn outside(&self, name: &str) -> String {
+        self.outside.join(name).to_str().unwrap().to_owned()
+    }
+
+    pub fn inside(&self, name: &str) -> String {
+        self.root.join(name).to_str().unwrap().to_owned()
+    }
+
+    /// What was kept of a path's content before.
+    pub fn kept(&self, before: &Before) -> Option<String> {
+        before.kept.as_ref().map(|name| fs::read_to_string(self.spool.join(name)).unwrap())
+    }
+
+    /// Every path outside with its content, mode, owner, times and attributes.
+    pub fn snapshot(&self) -> BTreeMap<PathBuf, String> {
+        let mut found = BTreeMap::new();
+        snapshot(&self.outside, &mut found);
+        found
+    }
+}
+
+fn snapshot(path: &Path, found: &mut BTreeMap<PathBuf, String>) {
+    let is = path.symlink_metadata().unwrap();
+    let mut text = format!("{:o} {}:{} {} {}", is.mode(), is.uid(), is.gid(), is.mtime(), is.mtime_nsec());
+    let mut names = vec![0; 4096];
+    let length = rustix::fs::llistxattr(path, &mut names).unwrap_or(0);
+    text += &format!(" {} {}", is.nlink(), String::from_utf8_lossy(&names[..length]));
+    if is.is_file() {
+        text += &String::from_utf8_lossy(&fs::read(path).unwrap());
+    }
+    if is.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            snapshot(&entry.unwrap().path(), found);
+        }
+    }
+    found.insert(path.to_owned(), text);
+}
+
+/// A command under way.
+pub struct Running {
+    pub socket: UnixStream,
+    pub warden: Child,
+    /// Where its input is written.
+    pub input: Option<File>,
+    output: JoinHandle<Vec<u8>>,
+    error: JoinHandle<Vec<u8>>,
+}
+
+/// What became of it.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub confined: Option<String>,
+    pub unsupported: Option<String>,
+    pub failed: Option<(String, Option<i32>)>,
+    pub ended: Ended,
+    pub stdout: String,
+    pub stderr: String,
+    pub asked: Vec<Ask>,
+}
+
+impl Outcome {
+    /// Panics unless the command exited with 0.
+    pub fn succeeded(self) -> Self {
+        assert_eq!(self.ended.exit_code, Some(0), "{self:#?}");
+        self
+    }
+
+    /// What was told of a path below a root.
+    pub fn before(&self, path: impl AsRef<Path>) -> Option<&Before> {
+        self.ended.before.iter().find(|it| Path::new(&it.path) == path.as_ref())
+    }
+
+    pub fn kind(&self, path: impl AsRef<Path>) -> Option<Kind> {
+        self.before(path).map(|it| it.kind)
+    }
+}
+
+pub fn run(start: Start) -> Outcome {
+    run_with(start, |_| Verdict::default())
+}
+
+pub fn run_with(start: Start, judge: impl FnMut(&Ask) -> Verdict) -> Outcome {
+    begin(start).finish(judge)
+}
+
+/// The warden and a socket to it.
+pub fn warden() -> (UnixStream, Child) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let warden =
+        Command::new(env!("CARGO_BIN_EXE_paddock-warden")).stdin(Stdio::from(OwnedFd::from(theirs))).spawn().unwrap();
+    (ours, warden)
+}
+
+pub fn begin(start: Start) -> Running {
+    let (socket, warden) = warden();
+    let (input, input_end) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+    let (output_end, output) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+    let (error_end, error) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
+    let streams = [input.as_fd(), output.as_fd(), error.as_fd()];
+    wire::send(&socket, &ToWarden::Start(Box::new(start)), &streams).unwrap();
+    let drain = |end: OwnedFd| {
+        thread::spawn(move || {
+            let mut bytes = Vec::new();
+            File::from(end).read_to_end(&mut bytes).unwrap();
+            bytes
+        })
+    };
+    let (output, error) = (drain(output_end), drain(error_end));
+    Running { socket, warden, input: Some(File::from(input_end)), output, error }
+}
+
+impl Running {
+    pub fn say(&self, message: &ToWarden) {
+        wire::send(&self.socket, message, &[]).unwrap();
+    }
+
+    /// The first message: whether it runs, and how it is confined.
+    pub fn started(&self) -> FromWarden {
+        wire::receive(&self.socket).unwrap().0
+    }
+
+    /// Answers questions until the end.
+    pub fn finish(mut self, mut judge: impl FnMut(&Ask) -> Verdict) -> Outcome {
+        drop(self.input.take());
+        let mut outcome = Outcome::default();
+        loop {
+            let Ok((message, _)) = wire::receive::<FromWarden>(&self.socket) else {
+                panic!("the warden is gone: {:?}, {outcome:#?}", self.warden.wait());
+            };
+            match message {
+                FromWarden::Confined { by } => outcome.confined = Some(by),
+                FromWarden::Unsupported { missing } => {
+                    outcome.unsupported = Some(missing);
+                    break;
+                }
+                FromWarden::Failed { error, errno } => {
+                    outcome.failed = Some((error, errno));
+                    break;
+                }
+                FromWarden::Ask(ask) => {
+                    let verdict = Verdict { id: ask.id, ..judge(&ask) };
+                    outcome.asked.push(ask);
+                    self.say(&ToWarden::Verdict(verdict));
+                }
+                FromWarden::Ended(ended) => {
+                    outcome.ended = ended;
+                    break;
+                }
+            }
+        }
+        assert!(self.warden.wait().unwrap().success());
+        let text = |bytes: JoinHandle<Vec<u8>>| String::from_utf8_lossy(&bytes.join().unwrap()).into_owned();
+        outcome.stdout = text(self.output);
+        outcome.stderr = text(self.error);
+        outcome
+    }
+}
+
+/// The program of attempts, compiled once, in a directory that commands may run programs from.
+pub fn attack() -> &'static str {
+    static PROGRAM: OnceLock<(TempDir, String)> = OnceLock::new();
+    let (_, path) = PROGRAM.get_or_init(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap().join("attack");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/attack.c");
+        let compiled = Command::new("cc").arg("-w").arg("-o").arg(&path).arg(source).arg("-pthread").status().unwrap();
+        assert!(compiled.success());
+        (directory, path.to_str().unwrap().to_owned())
+    });
+    path
+}
+
+/// Whether a process is there, and no zombie.
+pub fn lives(process: i32) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else { return false };
+    !stat.rsplit_once(')').is_some_and(|(_, rest)| rest.starts_with(" Z"))
+}
+
+/// Waits up to a second for something.
+pub fn within_a_second(mut holds: impl FnMut() -> bool) -> bool {
+    (0..100).any(|_| {
+        let held = holds();
+        if !held {
+            thread::sleep(std::time::Duration::from_millis(10));
+        }
+        held
+    })
+}
+
+/// Processes whose command line has a text in it.
+pub fn processes_with(text: &str) -> Vec<i32> {
+    let all = fs::read_dir("/proc").unwrap().filter_map(|it| it.unwrap().file_name().to_str()?.parse::<i32>().ok());
+    all.filter(|process| {
+        let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        lives(*process) && has(&line, text.as_bytes())
+    })
+    .collect()
+}
+
+fn has(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|it| it == part)
+}
