@@ -47,7 +47,7 @@ fn embed_warden() -> Result<()> {
     }
     let target = env::var("TARGET")?;
     let built = build("paddock-warden", &["host/warden/src", "host/warden/Cargo.toml"], &target, &["--bin", "paddock-warden"])?;
-    std::fs::copy(built.join("paddock-warden"), Path::new(&env::var("OUT_DIR")?).join("paddock-warden"))?;
+    std::fs::copy(built.join("paddock-warden"), Path::new(&env::var("OUT_DIR")?).join("warden"))?;
     Ok(())
 }
 

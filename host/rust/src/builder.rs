@@ -172,6 +172,7 @@ impl Builder {
     /// beside the roots follows them: its directories, as they are named there, then the whole file system.
     pub fn build(self) -> Result<Workspace, Error> {
         let policy = self.policy_of()?;
+        let commands = Commands::new(&policy, self.unfit_for_commands(&policy));
         let mounts = self.mounts(&policy)?;
         let writable = mounts.iter().any(|mount| mount.access == Access::ReadWrite);
         let state = self.identity(&mounts).and_then(|workspace| self.state.clone().resolve(&workspace));
@@ -194,7 +195,6 @@ impl Builder {
         let state = overlay.as_ref().map(OverlayDir::state).or(state).filter(|_| writable);
         // With an overlay above them they cannot be changed, whatever a guest does.
         let mounts = if overlay.is_some() { mounts.iter().map(Mount::read_only).collect() } else { mounts };
-        let commands = Commands::new(&policy, self.unfit_for_commands(&policy));
         let (limits, threads, approver) = (policy.limits, self.threads, self.approver);
         let inner = Inner { mounts, state, overlay, environment, limits, threads, approver, desk, ..Inner::default() };
         let inner = Inner { commands, ..inner };

@@ -1,7 +1,5 @@
 //! What tools there are, and the component that has them.
 
-use std::sync::Arc;
-
 use crate::engine;
 use crate::types::{Tool, ToolError};
 use crate::watch::Call;

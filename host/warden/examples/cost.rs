@@ -41,7 +41,7 @@ mod linux {
             ("confined", median(|| through("true", true))),
         ];
         for (name, time) in rows {
-            println!("sh -c true, {name}: {time:.0?}, {:.2} times plain", time.as_secs_f64() / rows[0].1.as_secs_f64());
+            println!("sh -c true, {name}: {time:.2?}, {:.2} times plain", time.as_secs_f64() / rows[0].1.as_secs_f64());
         }
         for (name, time) in [("plain", timed(|| plain(OPENS))), ("confined", timed(|| through(OPENS, true)))] {
             println!("opens a second, {name}: {:.0}", 20_000.0 / time.as_secs_f64());
@@ -54,6 +54,7 @@ mod linux {
         begun.elapsed()
     }
 
+    /// Of 201.
     fn median(run: impl Fn()) -> Duration {
         let mut times: Vec<_> = (0..201).map(|_| timed(&run)).collect();
         times.sort();

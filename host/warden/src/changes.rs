@@ -12,6 +12,11 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
 use crate::guard::Told;
 use crate::place::own_link;
 
+/// Bytes that are remembered of changes, so that a command cannot fill this process's memory with names.
+const MOST_REMEMBERED: usize = 32 << 20;
+/// What a change takes beside its name.
+const EACH: usize = 128;
+
 /// What the first change of each path found.
 pub(crate) struct Changes {
     spool: PathBuf,
@@ -23,6 +28,10 @@ pub(crate) struct Changes {
     /// In the order of the changes; what is ignored has no state.
     noted: Vec<(PathBuf, Option<Before>)>,
     not_kept: Vec<String>,
+    /// Bytes that are remembered.
+    remembered: usize,
+    /// Changes beyond that.
+    untold: u64,
 }
 
 /// How much was noted at a time.
@@ -37,11 +46,21 @@ pub(crate) struct Found {
     pub(crate) before: Vec<Before>,
     pub(crate) ignored: u64,
     pub(crate) not_kept: Vec<String>,
+    pub(crate) untold: u64,
 }
 
 impl Changes {
     pub(crate) fn new(spool: PathBuf, most_bytes: u64) -> Self {
-        Self { spool, left: most_bytes, next: 0, seen: HashSet::new(), noted: Vec::new(), not_kept: Vec::new() }
+        Self {
+            spool,
+            left: most_bytes,
+            next: 0,
+            seen: HashSet::new(),
+            noted: Vec::new(),
+            not_kept: Vec::new(),
+            remembered: 0,
+            untold: 0,
+        }
     }
 
     pub(crate) fn mark(&self) -> Mark {
@@ -52,9 +71,16 @@ impl Changes {
     ///
     /// `now` is what is there, opened without following a link; `None` where nothing is.
     pub(crate) fn note(&mut self, path: &Path, now: Option<BorrowedFd<'_>>, told: Told) {
-        if told == Told::No || !self.seen.insert(path.to_owned()) {
+        if told == Told::No || self.seen.contains(path) {
             return;
         }
+        let size = remembered(path);
+        if self.remembered + size > MOST_REMEMBERED {
+            self.untold = self.untold.saturating_add(1);
+            return;
+        }
+        self.remembered += size;
+        self.seen.insert(path.to_owned());
         let before = if told == Told::Ignored { None } else { self.before(path, now) };
         self.noted.push((path.to_owned(), before));
     }
@@ -69,6 +95,7 @@ impl Changes {
         while self.noted.len() > mark.noted {
             let Some((path, before)) = self.noted.pop() else { return };
             self.seen.remove(&path);
+            self.remembered -= remembered(&path);
             if let Some(before) = before {
                 self.discard(&before);
             }
@@ -78,7 +105,7 @@ impl Changes {
 
     /// All that was noted, without what was made and is gone again.
     pub(crate) fn tell(self) -> Found {
-        let mut told = Found { before: Vec::new(), ignored: 0, not_kept: self.not_kept };
+        let mut told = Found { before: Vec::new(), ignored: 0, not_kept: self.not_kept, untold: self.untold };
         for (path, before) in self.noted {
             match before {
                 None => told.ignored = told.ignored.saturating_add(1),
@@ -154,6 +181,11 @@ impl Changes {
         let _left = std::fs::remove_file(path);
         self.left = self.left.saturating_add(bytes);
     }
+}
+
+/// What is remembered for a path, in bytes.
+fn remembered(path: &Path) -> usize {
+    2 * path.as_os_str().len() + EACH
 }
 
 fn copy(file: BorrowedFd<'_>, to: &Path, most: u64) -> io::Result<u64> {

@@ -91,7 +91,7 @@ pub struct Root {
 /// What a command may use up.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Limits {
-    /// Processes at a time; 16 times as many threads. Not held without confinement.
+    /// Processes at a time; 16 times as many threads. With more, all are ended.
     pub max_processes: u64,
     /// Bytes of private memory of each process.
     pub max_memory_bytes: u64,
@@ -156,6 +156,8 @@ pub struct Ended {
     pub exit_code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
+    /// Why the warden ended it, where neither the host nor it itself did.
+    pub stopped: Option<String>,
     /// Every path in a root that may have changed, as it was before its first change, in that order.
     pub before: Vec<Before>,
     /// How many paths changed that are ignored.
@@ -166,6 +168,8 @@ pub struct Ended {
     pub refused_count: u64,
     /// Paths that changed whose content before is lost: too large, too many, unreadable, or with a name that is not UTF-8.
     pub not_kept: Vec<String>,
+    /// How many changes came after so many that no more were remembered (32 MiB of names). A path can be in it twice.
+    pub untold: u64,
     /// The largest resident size of the command and what it waited for, in bytes.
     pub max_rss: Option<u64>,
 }

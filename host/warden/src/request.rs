@@ -55,9 +55,8 @@ pub(crate) enum Request {
     /// To do something to a process or thread.
     Process(i32),
     Group(i32),
-    Start {
-        thread: bool,
-    },
+    /// To begin a process group with this number, or to enter it.
+    Enter(i32),
 }
 
 /// A change of metadata.
@@ -105,7 +104,11 @@ impl Request {
                     Self::metadata(call, 0, times, call.bits(3))
                 }
             }
-            libc::SYS_clone => Ok(Self::Start { thread: call.int(0) & libc::CLONE_THREAD != 0 }),
+            libc::SYS_setsid => Ok(Self::Enter(call.process()?)),
+            libc::SYS_setpgid => {
+                let process = if call.int(0) == 0 { call.process()? } else { call.int(0) };
+                Ok(Self::Enter(if call.int(1) == 0 { process } else { call.int(1) }))
+            }
             libc::SYS_kill if call.int(0) < 0 => Ok(Self::Group(call.int(0).wrapping_neg())),
             libc::SYS_setpriority if call.bits(0) == libc::PRIO_PGRP => Ok(Self::Group(call.int(1))),
             // IOPRIO_WHO_PGRP.
@@ -156,7 +159,6 @@ impl Request {
             }
             libc::SYS_utimes => at(Metadata::Times(times(call.integers(1)?, 1000)?)),
             libc::SYS_futimesat => Self::metadata(call, 0, Metadata::Times(times(call.integers(2)?, 1000)?), 0),
-            libc::SYS_fork | libc::SYS_vfork => Ok(Self::Start { thread: false }),
             _ => Err(Errno::NOSYS),
         }
     }

@@ -56,7 +56,7 @@ fn begin(start: &Start, streams: Streams, control: &mut Control) -> Result<Super
         terminal.map(AsFd::as_fd).map(|it| it.try_clone_to_owned().map_err(NotStarted::Failed)).transpose()?;
     let tree = Tree::new(&start.limits);
     if !start.confine {
-        let started = start::start(start, streams, None, None)?;
+        let started = start::start(start, streams, None)?;
         return Supervisor::new(started.process, tree).map_err(failed);
     }
     let by = confine::available().map_err(NotStarted::Unsupported)?;
@@ -64,12 +64,14 @@ fn begin(start: &Start, streams: Streams, control: &mut Control) -> Result<Super
     rustix::thread::set_no_new_privs(true).map_err(failed)?;
     let name = terminal.as_ref().map(|it| real_path(it.as_fd())).transpose().map_err(failed)?;
     let areas = Areas::new(start, name.as_deref());
-    domain::enter(start, name.as_deref(), For::Warden).map_err(NotStarted::Unsupported)?;
+    domain::enter(start, For::Warden { terminal: name.as_deref() }).map_err(NotStarted::Unsupported)?;
     let filter = filter::program(start.network);
-    let started = start::start(start, streams, name.as_deref(), Some(filter))?;
+    let started = start::start(start, streams, Some(filter))?;
     control.say(&FromWarden::Confined { by }).map_err(NotStarted::Failed)?;
     let desk = desk(start, areas, tree, terminal, started.listener);
-    Supervisor::confined(started.process, desk?).map_err(failed)
+    let mut desk = desk?;
+    desk.tree.note_group(started.process);
+    Supervisor::confined(started.process, desk).map_err(failed)
 }
 
 fn desk(
@@ -89,5 +91,6 @@ fn desk(
         terminal,
         waiting: Arc::new(AtomicUsize::new(0)),
         most_file_bytes: start.limits.max_file_bytes,
+        signals_are_scoped: confine::scopes_signals(),
     })
 }

@@ -4,7 +4,6 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use libc::sock_filter;
@@ -37,17 +36,12 @@ pub(crate) enum NotStarted {
 }
 
 /// Starts the command; `filter` is its system calls', where it is confined.
-pub(crate) fn start(
-    start: &Start,
-    streams: Streams,
-    terminal: Option<&Path>,
-    filter: Option<Vec<sock_filter>>,
-) -> Result<Started, NotStarted> {
+pub(crate) fn start(start: &Start, streams: Streams, filter: Option<Vec<sock_filter>>) -> Result<Started, NotStarted> {
     let (ours, theirs) =
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|error| NotStarted::Failed(error.into()))?;
     let confined = filter.is_some();
-    match spawn(start, streams, terminal, filter, theirs) {
+    match spawn(start, streams, filter, theirs) {
         Ok(child) => {
             let listener = if confined { Some(receive(ours.as_fd()).map_err(NotStarted::Unsupported)?) } else { None };
             let process = i32::try_from(child.id()).unwrap_or(i32::MAX);
@@ -61,13 +55,7 @@ pub(crate) fn start(
 }
 
 #[expect(unsafe_code, reason = "what is done between fork and exec")]
-fn spawn(
-    start: &Start,
-    streams: Streams,
-    terminal: Option<&Path>,
-    filter: Option<Vec<sock_filter>>,
-    theirs: OwnedFd,
-) -> io::Result<Child> {
+fn spawn(start: &Start, streams: Streams, filter: Option<Vec<sock_filter>>, theirs: OwnedFd) -> io::Result<Child> {
     let mut argv = start.argv.iter();
     let program = argv.next().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let [input, output, error] = streams.map(Stdio::from);
@@ -75,14 +63,14 @@ fn spawn(
     command.args(argv).current_dir(&start.cwd).env_clear();
     command.envs(start.env.iter().map(|(name, value)| (name, value)));
     command.stdin(input).stdout(output).stderr(error);
-    let (start, terminal) = (start.clone(), terminal.map(Path::to_owned));
+    let start = start.clone();
     let warden = rustix::process::getpid();
     // SAFETY: this process has one thread, so that nothing that the child may need is held by another one.
     unsafe {
         command.pre_exec(move || {
             prepare(&start, warden)?;
             let Some(filter) = &filter else { return Ok(()) };
-            match confine(&start, terminal.as_deref(), filter) {
+            match confine(&start, filter) {
                 Ok(listener) => send(theirs.as_fd(), b"", Some(listener.as_fd())),
                 Err(missing) => {
                     send(theirs.as_fd(), missing.as_bytes(), None)?;
@@ -108,9 +96,9 @@ fn prepare(start: &Start, warden: Pid) -> io::Result<()> {
     Ok(limits::set(&start.limits)?)
 }
 
-fn confine(start: &Start, terminal: Option<&Path>, filter: &[sock_filter]) -> Result<OwnedFd, String> {
+fn confine(start: &Start, filter: &[sock_filter]) -> Result<OwnedFd, String> {
     rustix::thread::set_no_new_privs(true).map_err(|error| format!("no_new_privs: {error}"))?;
-    domain::enter(start, terminal, For::Command)?;
+    domain::enter(start, For::Command)?;
     sys::install(filter).map_err(|error| format!("seccomp with a listener: {error}"))
 }
 

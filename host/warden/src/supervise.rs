@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
 
 use paddock_warden::protocol::{Ended, FromWarden, ToWarden};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -17,6 +18,12 @@ use crate::tree::Tree;
 /// How long is waited for killed processes before those that came into being meanwhile are killed too.
 const KILL_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
+/// How long after one count of processes the next one is, at least.
+const COUNT_PAUSE: Duration = Duration::from_millis(50);
+const COUNT_EVERY: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+/// Counting takes at most one part in so many of the time.
+const COUNTING_SHARE: u32 = 20;
+
 /// One command, from its start to its report.
 pub(crate) struct Supervisor {
     process: i32,
@@ -25,6 +32,9 @@ pub(crate) struct Supervisor {
     served: Served,
     /// The end of the command itself.
     main: Option<Reaped>,
+    next_count: Instant,
+    /// Why it was ended.
+    stopped: Option<String>,
 }
 
 enum Served {
@@ -51,7 +61,7 @@ impl Supervisor {
 
     fn serving(process: i32, served: Served) -> Result<Self, Errno> {
         let signals = sys::signals(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGHUP])?;
-        Ok(Self { process, signals, served, main: None })
+        Ok(Self { process, signals, served, main: None, next_count: Instant::now() + COUNT_PAUSE, stopped: None })
     }
 
     pub(crate) fn run(mut self, mut control: Control) -> io::Result<()> {
@@ -83,7 +93,7 @@ impl Supervisor {
         if let Served::Confined(desk, _) = &self.served {
             waited.push(PollFd::from_borrowed_fd(desk.listener.as_fd(), PollFlags::IN));
         }
-        rustix::io::retry_on_intr(|| poll(&mut waited, None))?;
+        rustix::io::retry_on_intr(|| poll(&mut waited, Some(&COUNT_EVERY)))?;
         let happened: Vec<PollFlags> = waited.iter().map(PollFd::revents).collect();
         let happened = |index: usize| happened.get(index).copied().unwrap_or(PollFlags::empty());
         if happened(2).contains(PollFlags::IN) {
@@ -102,7 +112,24 @@ impl Supervisor {
         if happened(1).contains(PollFlags::IN) && self.told_to_end() {
             return Ok(Some(Over::Report));
         }
-        Ok(None)
+        Ok(self.too_many().then_some(Over::Report))
+    }
+
+    fn too_many(&mut self) -> bool {
+        let begun = Instant::now();
+        if begun < self.next_count {
+            return false;
+        }
+        let over = match &mut self.served {
+            Served::Confined(desk, _) => desk.tree.is_over_limit(),
+            Served::Unconfined(tree) => tree.is_over_limit(),
+        };
+        let pause = (begun.elapsed() * COUNTING_SHARE).max(COUNT_PAUSE);
+        self.next_count = begun + pause;
+        if over {
+            self.stopped = Some("it had more processes or threads at a time than it may".to_owned());
+        }
+        over
     }
 
     fn call(&mut self, control: &mut Control) -> io::Result<()> {
@@ -147,12 +174,15 @@ impl Supervisor {
 
     /// Kills all that descends from this process, and collects it: no process is left that could start another.
     fn end_all(&mut self) -> io::Result<()> {
-        match &mut self.served {
-            Served::Confined(desk, _) => desk.tree.close(),
-            Served::Unconfined(tree) => tree.close(),
-        }
+        let scoped = match &mut self.served {
+            Served::Confined(desk, _) => {
+                desk.tree.close();
+                desk.signals_are_scoped
+            }
+            Served::Unconfined(_) => false,
+        };
         loop {
-            self.tree().kill();
+            self.tree().kill(scoped);
             if self.reap() {
                 return Ok(());
             }
@@ -182,7 +212,7 @@ impl Supervisor {
     }
 
     fn report(self) -> Ended {
-        let mut ended = Ended::default();
+        let mut ended = Ended { stopped: self.stopped, ..Ended::default() };
         if let Some(main) = self.main {
             ended.exit_code = libc::WIFEXITED(main.status).then(|| libc::WEXITSTATUS(main.status));
             ended.signal = libc::WIFSIGNALED(main.status).then(|| libc::WTERMSIG(main.status));
@@ -191,7 +221,8 @@ impl Supervisor {
         if let Served::Confined(desk, _) = self.served {
             (ended.refused, ended.refused_count) = desk.guard.refusals();
             let found = desk.changes.tell();
-            (ended.before, ended.ignored, ended.not_kept) = (found.before, found.ignored, found.not_kept);
+            (ended.before, ended.ignored) = (found.before, found.ignored);
+            (ended.not_kept, ended.untold) = (found.not_kept, found.untold);
         }
         ended
     }

@@ -1,5 +1,6 @@
 //! The command's processes: all that descend from the warden, which orphans come back to.
 
+use std::collections::HashSet;
 use std::fs;
 
 use paddock_warden::protocol::Limits;
@@ -11,41 +12,81 @@ use crate::sys::{self, Reaped};
 /// How many threads there may be for each process.
 const THREADS_EACH: u64 = 16;
 
-/// Counts and finds the command's processes.
+/// Counts, finds and kills the command's processes.
+///
+/// They are counted from time to time and not as they are forked: a signal that arrives while a call waits to be
+/// looked at can make it fail with `EINTR`, which no program expects of `fork`.
 pub(crate) struct Tree {
     own: i32,
     most_processes: u64,
-    /// At most so many there are: those of the last count, and all that were started since.
+    /// Every process group that the command has or had.
+    groups: HashSet<i32>,
+    /// No group can be made any more.
+    closed: bool,
+    counted: Count,
+}
+
+/// What the last count found.
+#[derive(Default)]
+struct Count {
     processes: u64,
     threads: u64,
+    /// The system's newest process or thread then.
+    newest: Option<u64>,
 }
 
 impl Tree {
     pub(crate) fn new(limits: &Limits) -> Self {
         let own = rustix::process::getpid().as_raw_pid();
-        Self { own, most_processes: limits.max_processes, processes: 1, threads: 1 }
+        Self {
+            own,
+            most_processes: limits.max_processes,
+            groups: HashSet::new(),
+            closed: false,
+            counted: Count::default(),
+        }
     }
 
-    /// Whether one more process or thread may be started.
-    pub(crate) fn may_start(&mut self, thread: bool) -> bool {
-        if !self.has_room() {
-            let all = self.descendants();
-            self.processes = count(all.len());
-            self.threads = all.iter().map(|process| count(threads(*process).len())).sum();
-            if !self.has_room() {
-                return false;
+    /// Remembers a group that is about to be made. False where none may be.
+    pub(crate) fn note_group(&mut self, group: i32) -> bool {
+        if !self.closed {
+            self.groups.insert(group);
+        }
+        !self.closed
+    }
+
+    /// Whether there are more processes or threads than there may be.
+    ///
+    /// They are counted only if so many were started on the whole system that there could be.
+    pub(crate) fn is_over_limit(&mut self) -> bool {
+        let most_threads = self.most_processes.saturating_mul(THREADS_EACH);
+        let newest = newest_task();
+        // Numbers begin anew when all are used up.
+        let started = newest.zip(self.counted.newest).and_then(|(now, then)| now.checked_sub(then));
+        let started = started.unwrap_or(u64::MAX);
+        if self.counted.processes.saturating_add(started) <= self.most_processes
+            && self.counted.threads.saturating_add(started) <= most_threads
+        {
+            return false;
+        }
+        let mut count = Count { newest, ..Count::default() };
+        let mut left = children(self.own);
+        while let Some(process) = left.pop() {
+            count.processes += 1;
+            let threads = field(process, THREADS).map_or(1, i32::unsigned_abs);
+            count.threads = count.threads.saturating_add(threads.into());
+            if count.processes > self.most_processes || count.threads > most_threads {
+                return true;
             }
+            left.extend(children(process));
         }
-        self.threads = self.threads.saturating_add(1);
-        if !thread {
-            self.processes = self.processes.saturating_add(1);
-        }
-        true
+        self.counted = count;
+        false
     }
 
-    /// No process can start another one from now on.
+    /// No group can be made from now on.
     pub(crate) fn close(&mut self) {
-        self.most_processes = 0;
+        self.closed = true;
     }
 
     /// Whether a process or thread is the command's.
@@ -70,13 +111,19 @@ impl Tree {
         field(task, TERMINAL).is_some_and(|it| it != 0)
     }
 
-    /// Sends SIGKILL to every process of the command.
-    pub(crate) fn kill(&self) {
-        for process in self.descendants() {
-            if let Some(pid) = Pid::from_raw(process) {
-                // One that is gone needs no signal.
-                let _gone = rustix::process::kill_process(pid, Signal::KILL);
-            }
+    /// Sends SIGKILL to every process of the command. Group by group first, which what is being forked does not
+    /// escape; a number that is another's group by now is out of reach where Landlock scopes signals, and left alone
+    /// where it does not.
+    pub(crate) fn kill(&self, signals_are_scoped: bool) {
+        let found = self.descendants();
+        let seen: HashSet<i32> = found.iter().filter_map(|process| field(*process, GROUP)).collect();
+        let groups = seen.iter().chain(self.groups.iter().filter(|_| signals_are_scoped));
+        for group in groups.filter_map(|it| Pid::from_raw(*it)) {
+            // One that is gone needs no signal.
+            let _gone = rustix::process::kill_process_group(group, Signal::KILL);
+        }
+        for process in found.into_iter().filter_map(Pid::from_raw) {
+            let _gone = rustix::process::kill_process(process, Signal::KILL);
         }
     }
 
@@ -92,10 +139,6 @@ impl Tree {
         }
     }
 
-    fn has_room(&self) -> bool {
-        self.processes < self.most_processes && self.threads < self.most_processes.saturating_mul(THREADS_EACH)
-    }
-
     fn descendants(&self) -> Vec<i32> {
         let mut found = children(self.own);
         let mut next = 0;
@@ -105,6 +148,11 @@ impl Tree {
         }
         found
     }
+}
+
+/// The number that a process or thread was given last.
+fn newest_task() -> Option<u64> {
+    fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().last()?.parse().ok()
 }
 
 fn children(process: i32) -> Vec<i32> {
@@ -122,6 +170,7 @@ fn threads(process: i32) -> Vec<i32> {
 const PARENT: usize = 1;
 const GROUP: usize = 2;
 const TERMINAL: usize = 4;
+const THREADS: usize = 17;
 
 fn parent(process: i32) -> Option<i32> {
     field(process, PARENT)
@@ -132,8 +181,4 @@ fn field(process: i32, index: usize) -> Option<i32> {
     // The name is in brackets and may have any character in it.
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_whitespace().nth(index)?.parse().ok()
-}
-
-fn count(length: usize) -> u64 {
-    u64::try_from(length).unwrap_or(u64::MAX)
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// The longest frame that is read, in bytes.
-pub const LONGEST: usize = 64 << 20;
+pub const LONGEST: usize = 256 << 20;
 /// How many descriptors come with a frame at most.
 const MOST_DESCRIPTORS: usize = 3;
 

@@ -1,4 +1,11 @@
 //! What is told of changes: each path as it was before the first one.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
 #![cfg(target_os = "linux")]
 
 mod support;

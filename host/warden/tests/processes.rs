@@ -1,4 +1,11 @@
 //! However a command and what it started end: nothing is left.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
 #![cfg(target_os = "linux")]
 
 mod support;
@@ -59,37 +66,46 @@ fn a_signal_reaches_the_group_and_a_kill_everything() {
 }
 
 #[test]
-fn a_fork_bomb_is_held_and_ended() {
-    let yard = Yard::new();
-    let limits = Limits { max_processes: 50, ..Limits::default() };
-    let running = begin(Start { limits, ..yard.shell("(f() { f | f & f; }; f) & : > ready; read end") });
-    assert!(within_a_second(|| yard.root.join("ready").exists()));
-    std::thread::sleep(Duration::from_millis(300));
-    let marker = yard.root.to_str().unwrap().to_owned();
-    let bombs = || {
+fn a_fork_bomb_ends() {
+    for script in [
+        "f() { f | f & f; }; f",
+        "f() { setsid sh -c \"$1\" x \"$1\" & }; f 'f() { setsid sh -c \"$1\" x \"$1\" & }; f \"$1\"; f \"$1\"; wait'",
+    ] {
+        let yard = Yard::new();
+        let limits = Limits { max_processes: 50, ..Limits::default() };
+        let running = begin(Start { limits, ..yard.shell(&format!("({script}) & read end")) });
+        let begun = Instant::now();
+        // Its input stays open, so that only the warden ends it.
+        let input = running.input.as_ref().unwrap().try_clone().unwrap();
+        let outcome = running.finish(|_| Verdict::default());
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+        drop(input);
+        assert!(outcome.ended.stopped.is_some(), "{outcome:#?}");
+        assert_eq!(outcome.ended.signal, Some(libc::SIGKILL));
         let in_root = |process: &i32| fs::read_link(format!("/proc/{process}/cwd")).is_ok_and(|it| it == yard.root);
-        processes_with("sh").into_iter().filter(in_root).count()
-    };
-    assert!(bombs() <= 100, "{marker}: {}", bombs());
-    running.say(&ToWarden::Kill);
-    let begun = Instant::now();
-    running.finish(|_| Verdict::default());
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
-    assert_eq!(bombs(), 0);
+        assert_eq!(processes_with("sh").iter().filter(|it| in_root(it)).count(), 0);
+    }
+}
+
+/// A signal that arrives while `fork` waits would make it fail.
+#[test]
+fn forking_goes_on_while_children_end() {
+    let yard = Yard::new();
+    let script = "i=0; while [ $i -lt 400 ]; do /bin/true & /bin/true | /bin/true; i=$((i+1)); done; wait; echo $i";
+    assert_eq!(run(yard.shell(script)).succeeded().stdout, "400\n");
 }
 
 #[test]
 fn threads_are_counted_too() {
-    let yard = Yard::new();
-    let script = "import threading, time\nn = 0\ntry:\n  while n < 100:\n    threading.Thread(target=time.sleep, args=(5,), daemon=True).start(); n += 1\nexcept RuntimeError: pass\nprint(n, flush=True)\nimport os; os._exit(0)";
     if Command::new("python3").arg("--version").output().is_err() {
         println!("not run: python3 is not installed");
         return;
     }
+    let script = "import threading, time\nfor _ in range(100): threading.Thread(target=time.sleep, args=(5,)).start()";
+    let yard = Yard::new();
     let limits = Limits { max_processes: 3, ..Limits::default() };
-    let outcome = run(Start { limits, ..yard.command(&["python3", "-c", script]) }).succeeded();
-    let threads: u64 = outcome.stdout.trim().parse().unwrap();
-    assert!((30..=48).contains(&threads), "{threads}");
+    let outcome = run(Start { limits, ..yard.command(&["python3", "-c", script]) });
+    assert!(outcome.ended.stopped.is_some(), "{outcome:#?}");
 }
 
 #[test]

@@ -1,4 +1,11 @@
 //! The host's rules about paths in the roots hold for commands.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
 #![cfg(target_os = "linux")]
 
 mod support;

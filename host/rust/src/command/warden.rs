@@ -12,7 +12,7 @@ use paddock_warden::wire;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 /// The program, as the build made it.
-const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/paddock-warden"));
+const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/warden"));
 
 /// A warden with its command.
 pub(super) struct Warden {

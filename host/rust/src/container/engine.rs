@@ -200,7 +200,7 @@ struct BundleProcess {
 impl Engine {
     const ALL: [Self; 3] = [Self::Podman, Self::Docker, Self::Runc];
 
-    fn program(self) -> &'static str {
+    pub(super) fn program(self) -> &'static str {
         match self {
             Self::Podman => "podman",
             Self::Docker => "docker",

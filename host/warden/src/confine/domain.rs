@@ -8,22 +8,23 @@ use landlock::{
 };
 use paddock_warden::protocol::Start;
 
-use crate::area::{DEVICES, PROC_FILES, SYSTEM_STATE};
+use crate::area::{DEVICES, SYSTEM_STATE};
 
 /// The newest version whose rights are handled where the kernel has them.
 const NEWEST: ABI = ABI::V10;
 
 /// Whom a domain is for.
-#[derive(Clone, Copy, Eq, PartialEq)]
-pub(crate) enum For {
+#[derive(Clone, Copy)]
+pub(crate) enum For<'a> {
+    /// The directories that it may run programs from, and the roots. Everything that it opens it is given.
     Command,
-    /// What the command gets, and what is kept of changes, and what the kernel tells about processes.
-    Warden,
+    /// Also what the command is given from elsewhere, its terminal among it, and the spool.
+    Warden { terminal: Option<&'a Path> },
 }
 
 /// Confines this thread and all that it starts, for good.
-pub(crate) fn enter(start: &Start, terminal: Option<&Path>, who: For) -> Result<(), String> {
-    let entered = ruleset(start, terminal, who).and_then(RulesetCreated::restrict_self);
+pub(crate) fn enter(start: &Start, who: For<'_>) -> Result<(), String> {
+    let entered = ruleset(start, who).and_then(RulesetCreated::restrict_self);
     match entered {
         Ok(status) if status.ruleset != RulesetStatus::NotEnforced => Ok(()),
         Ok(_) => Err("Landlock is not enforced".to_owned()),
@@ -31,7 +32,7 @@ pub(crate) fn enter(start: &Start, terminal: Option<&Path>, who: For) -> Result<
     }
 }
 
-fn ruleset(start: &Start, terminal: Option<&Path>, who: For) -> Result<RulesetCreated, RulesetError> {
+fn ruleset(start: &Start, who: For<'_>) -> Result<RulesetCreated, RulesetError> {
     let mut handled = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(NEWEST))?
@@ -40,8 +41,7 @@ fn ruleset(start: &Start, terminal: Option<&Path>, who: For) -> Result<RulesetCr
         handled = handled.handle_access(AccessNet::from_all(NEWEST))?;
     }
     let mut rules = handled.create()?;
-    let reading = AccessFs::ReadFile | AccessFs::ReadDir;
-    let running = reading | AccessFs::Execute;
+    let running = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute;
     for root in &start.roots {
         rules = allow(rules, &root.path, if root.writable { writing() } else { running })?;
     }
@@ -49,22 +49,29 @@ fn ruleset(start: &Start, terminal: Option<&Path>, who: For) -> Result<RulesetCr
     for path in &start.system {
         rules = allow(rules, path, running)?;
     }
-    for path in start.files.iter().map(String::as_str).chain(PROC_FILES.iter().copied()) {
+    match who {
+        For::Command => Ok(rules),
+        For::Warden { terminal } => of_warden(rules, start, terminal),
+    }
+}
+
+fn of_warden(
+    mut rules: RulesetCreated,
+    start: &Start,
+    terminal: Option<&Path>,
+) -> Result<RulesetCreated, RulesetError> {
+    for path in &start.files {
         rules = allow(rules, path, AccessFs::ReadFile)?;
     }
-    for path in SYSTEM_STATE {
-        rules = allow(rules, path, reading)?;
+    for path in SYSTEM_STATE.into_iter().chain(["/proc"]) {
+        rules = allow(rules, path, AccessFs::ReadFile | AccessFs::ReadDir)?;
     }
     let terminal = terminal.into_iter().map(|it| (it, true));
     for (device, writable) in DEVICES.iter().map(|(path, writable)| (Path::new(path), *writable)).chain(terminal) {
         let writing = if writable { AccessFs::WriteFile | AccessFs::Truncate } else { BitFlags::EMPTY };
         rules = allow(rules, device, AccessFs::ReadFile | AccessFs::IoctlDev | writing)?;
     }
-    if who == For::Warden {
-        rules = allow(rules, "/proc", reading)?;
-        rules = allow(rules, &start.spool, writing())?;
-    }
-    Ok(rules)
+    allow(rules, &start.spool, writing())
 }
 
 /// Everything but devices and sockets.

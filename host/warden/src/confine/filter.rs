@@ -59,7 +59,7 @@ pub(crate) fn program(network: bool) -> Vec<sock_filter> {
     let mut rules = vec![
         ioctl(),
         rule(libc::SYS_fcntl, FCNTLS.map(|it| (vec![Test::Is(1, it)], Action::Errno(libc::EPERM))), Action::Allow),
-        rule(libc::SYS_clone, [(vec![Test::Any(0, NEW_NAMESPACES)], Action::Errno(libc::EPERM))], Action::Notify),
+        rule(libc::SYS_clone, [(vec![Test::Any(0, NEW_NAMESPACES)], Action::Errno(libc::EPERM))], Action::Allow),
         socket(network),
         // Of a datagram socket the other end could be changed to any socket with a name.
         rule(
@@ -197,6 +197,8 @@ const NOTIFIED: &[libc::c_long] = &[
     libc::SYS_rt_sigqueueinfo,
     libc::SYS_rt_tgsigqueueinfo,
     libc::SYS_pidfd_open,
+    libc::SYS_setsid,
+    libc::SYS_setpgid,
 ];
 
 #[cfg(target_arch = "x86_64")]
@@ -215,8 +217,6 @@ const NOTIFIED_HERE: &[libc::c_long] = &[
     libc::SYS_utime,
     libc::SYS_utimes,
     libc::SYS_futimesat,
-    libc::SYS_fork,
-    libc::SYS_vfork,
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const NOTIFIED_HERE: &[libc::c_long] = &[];

@@ -23,6 +23,12 @@ pub(crate) fn available() -> Result<String, String> {
     Ok(format!("landlock {version}, seccomp"))
 }
 
+/// Whether a domain keeps signals inside.
+pub(crate) fn scopes_signals() -> bool {
+    const SCOPES_SINCE: libc::c_long = 6;
+    sys::landlock_version().is_ok_and(|it| it >= SCOPES_SINCE)
+}
+
 fn kernel(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|it: char| !it.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))

@@ -33,6 +33,8 @@ pub(crate) struct Desk {
     /// How many threads wait for the other end of a pipe.
     pub(crate) waiting: Arc<AtomicUsize>,
     pub(crate) most_file_bytes: u64,
+    /// Signals of this process reach the command's only, by Landlock.
+    pub(crate) signals_are_scoped: bool,
 }
 
 /// One try of a call: it is tried again when the host has answered what had to be asked. Nothing is changed before all
@@ -71,7 +73,7 @@ impl Desk {
             Request::Truncate { place, length } => self.truncate(this, place, *length),
             Request::Process(process) => self.to_process(*process),
             Request::Group(group) => self.to_group(*group),
-            Request::Start { thread } => self.start(*thread),
+            Request::Enter(group) => self.enter_group(*group),
         };
         if reply.is_err() {
             self.changes.roll_back(mark);

@@ -1,4 +1,4 @@
-//! Signals and the like, which reach the command's own processes only; and starting more of them.
+//! Signals and the like, which reach the command's own processes only; and their groups.
 
 use rustix::io::Errno;
 use rustix::process::Pid;
@@ -20,7 +20,8 @@ impl Desk {
         if self.tree.has_group(group) { Ok(Reply::Continue) } else { Err(Errno::PERM.into()) }
     }
 
-    pub(super) fn start(&mut self, thread: bool) -> Result<Reply, Stop> {
-        if self.tree.may_start(thread) { Ok(Reply::Continue) } else { Err(Errno::AGAIN.into()) }
+    /// Known before it comes into being: a group can be killed at once, with all that is being forked.
+    pub(super) fn enter_group(&mut self, group: i32) -> Result<Reply, Stop> {
+        if self.tree.note_group(group) { Ok(Reply::Continue) } else { Err(Errno::PERM.into()) }
     }
 }
