@@ -12,13 +12,22 @@ use wasmtime::component::Component;
 
 /// The component of these bytes: from the cache, or compiled and put there. Without a place to keep it, each start compiles.
 pub(crate) fn component(engine: &Engine, bytes: &[u8], name: &str) -> wasmtime::Result<Component> {
+    compiled(engine, name, || Component::new(engine, bytes))
+}
+
+/// The same of what `compile` makes; the name tells that from all others.
+pub(crate) fn compiled(
+    engine: &Engine,
+    name: &str,
+    compile: impl FnOnce() -> wasmtime::Result<Component>,
+) -> wasmtime::Result<Component> {
     let Some(path) = directory().map(|dir| dir.join(file_name(engine, name))) else {
-        return Component::new(engine, bytes);
+        return compile();
     };
     if let Some(known) = load(engine, &path) {
         return Ok(known);
     }
-    let component = Component::new(engine, bytes)?;
+    let component = compile()?;
     // A cache that cannot be written is none: the next start tries again.
     let _ = component.serialize().map_err(io::Error::other).and_then(|compiled| keep(&path, &compiled));
     Ok(component)

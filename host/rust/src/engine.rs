@@ -1,14 +1,12 @@
 //! One engine and one compiled component for the process.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::thread::{self, Thread};
-use std::time::Duration;
 
 use wasmtime::component::{InstancePre, Linker};
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 
 use crate::cache;
+use crate::clock::{Clock, Ticking};
 use crate::error::Error;
 use crate::guest::Exports;
 use crate::sandbox::State;
@@ -18,9 +16,6 @@ const COMPONENT_NAME: &str = env!("PADDOCK_COMPONENT_NAME");
 
 /// The component itself, as the build made it.
 pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/paddock.wasm"));
-
-/// How often a running guest looks at its deadline and at cancellation.
-const TICK: Duration = Duration::from_millis(10);
 
 /// Guests that can be at once: calls under way, and workspaces in memory.
 pub(crate) const GUESTS: u32 = 512;
@@ -58,12 +53,12 @@ impl Runtime {
 
     /// Lets the engine's epoch advance as long as the result is held.
     pub(crate) fn tick(&self) -> Ticking<'_> {
-        self.clock.begin();
-        Ticking(&self.clock)
+        self.clock.tick()
     }
 }
 
-fn config() -> Config {
+/// How guests and programs are compiled.
+pub(crate) fn config() -> Config {
     let mut config = Config::new();
     config.epoch_interruption(true);
     config.memory_init_cow(true);
@@ -86,61 +81,4 @@ fn pool(scanned: bool) -> PoolingAllocationConfig {
         pool.pagemap_scan(Enabled::Yes).linear_memory_keep_resident(4 << 20);
     }
     pool
-}
-
-/// Advances the epoch while calls run, and sleeps when none has run for a while.
-struct Clock {
-    /// Calls under way.
-    active: AtomicUsize,
-    thread: OnceLock<Thread>,
-    asleep: AtomicBool,
-}
-
-/// Ticks without a call before the clock sleeps: waking it costs more than a call.
-const IDLE_TICKS: u32 = 100;
-
-impl Clock {
-    fn start(engine: Engine) -> std::io::Result<Arc<Self>> {
-        let clock = Self { active: AtomicUsize::new(0), thread: OnceLock::new(), asleep: AtomicBool::new(false) };
-        let clock = Arc::new(clock);
-        let own = Arc::clone(&clock);
-        let ticking = thread::Builder::new().name("paddock-clock".to_owned()).spawn(move || own.tick(&engine))?;
-        clock.thread.get_or_init(|| ticking.thread().clone());
-        Ok(clock)
-    }
-
-    fn tick(&self, engine: &Engine) {
-        let mut idle = 0;
-        loop {
-            thread::sleep(TICK);
-            engine.increment_epoch();
-            idle = if self.active.load(Ordering::SeqCst) == 0 { idle + 1 } else { 0 };
-            if idle >= IDLE_TICKS {
-                self.asleep.store(true, Ordering::SeqCst);
-                // A call that began before it could see this has to be seen here.
-                while self.active.load(Ordering::SeqCst) == 0 {
-                    thread::park();
-                }
-                self.asleep.store(false, Ordering::SeqCst);
-            }
-        }
-    }
-
-    fn begin(&self) {
-        self.active.fetch_add(1, Ordering::SeqCst);
-        if self.asleep.load(Ordering::SeqCst)
-            && let Some(thread) = self.thread.get()
-        {
-            thread.unpark();
-        }
-    }
-}
-
-/// A call is running.
-pub(crate) struct Ticking<'a>(&'a Clock);
-
-impl Drop for Ticking<'_> {
-    fn drop(&mut self) {
-        self.0.active.fetch_sub(1, Ordering::SeqCst);
-    }
 }

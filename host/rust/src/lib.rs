@@ -51,6 +51,7 @@ mod bindings;
 mod builder;
 mod cache;
 mod catalog;
+mod clock;
 mod command;
 #[cfg(target_os = "linux")]
 mod container;

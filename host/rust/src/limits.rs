@@ -1,17 +1,16 @@
 //! What one call may use of the process.
 
-use paddock_policy::Limits;
 use wasmtime::ResourceLimiter;
 
-/// What holds a guest to the memory of its limits.
-pub(crate) fn limiter(limits: &Limits) -> Limiter {
-    let memory = usize::try_from(limits.max_memory_bytes).unwrap_or(usize::MAX);
-    Limiter { memory, exceeded: false }
+/// What holds a guest to that many bytes of memory.
+pub(crate) fn limiter(max_memory_bytes: u64) -> Limiter {
+    Limiter { left: usize::try_from(max_memory_bytes).unwrap_or(usize::MAX), exceeded: false }
 }
 
-/// Holds a guest to its memory, and to tables no larger than any build of the component needs.
+/// Holds a guest to its memory, all that it has together, and to tables no larger than any build of the component needs.
 pub(crate) struct Limiter {
-    memory: usize,
+    /// Bytes that its memories may still grow.
+    left: usize,
     /// Whether the guest was refused memory: it ends soon after, in a trap that does not say why.
     pub(crate) exceeded: bool,
 }
@@ -20,10 +19,14 @@ const TABLE_ELEMENTS: usize = 100_000;
 const INSTANCES: usize = 64;
 
 impl ResourceLimiter for Limiter {
-    fn memory_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
-        let allowed = desired <= self.memory;
-        self.exceeded |= !allowed;
-        Ok(allowed)
+    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return Ok(false);
+        }
+        let left = self.left.checked_sub(desired.saturating_sub(current));
+        self.exceeded |= left.is_none();
+        self.left = left.unwrap_or(self.left);
+        Ok(left.is_some())
     }
 
     fn table_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {

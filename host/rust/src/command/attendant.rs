@@ -14,6 +14,7 @@ use rustix::process::Signal;
 
 use super::judge::Judge;
 use super::running::{End, Now, State};
+use super::spool::{self, Spool};
 use super::warden::{self, Warden};
 use crate::bindings::exports::paddock::files::commands::{Access, Before, Refused};
 use crate::container::Mark;
@@ -36,20 +37,6 @@ pub(super) struct Attendant {
     pub(super) mark: Option<Mark>,
     pub(super) started: Instant,
     pub(super) deadline: Instant,
-}
-
-/// Where contents are put before they change: a directory in the state directory, which goes with this.
-pub(super) struct Spool {
-    pub(super) directory: PathBuf,
-    /// Its path in the state directory; none where there is no state directory, and nothing can be kept.
-    pub(super) name: Option<String>,
-}
-
-impl Drop for Spool {
-    fn drop(&mut self) {
-        // One that stays is in nobody's way.
-        let _ = fs::remove_dir_all(&self.directory);
-    }
 }
 
 /// How far ending a command is whose time is up.
@@ -192,9 +179,7 @@ impl Attendant {
                 Err(error) => notes.push(format!("what it changed could not be recorded: {}", error.message)),
             }
         }
-        if !ended.not_kept.is_empty() {
-            notes.push(format!("no backup of {}: too large or too many", listed(&ended.not_kept)));
-        }
+        notes.extend(spool::not_kept(&ended.not_kept));
         let more = ended.refused_count.saturating_sub(ended.refused.len() as u64);
         if more > 0 {
             notes.push(format!("{more} more paths were refused"));
@@ -212,7 +197,7 @@ impl Attendant {
     }
 
     fn before(&self, before: protocol::Before) -> Before {
-        let kept = before.kept.zip(self.spool.name.as_ref()).map(|(file, spool)| format!("{spool}/{file}"));
+        let kept = before.kept.and_then(|file| self.spool.kept(&file));
         let kind = match before.kind {
             Kind::Absent => None,
             Kind::File => Some(EntryKind::File),
@@ -221,16 +206,6 @@ impl Attendant {
             Kind::Other => Some(EntryKind::Other),
         };
         Before { path: before.path, kind, target: before.target, kept }
-    }
-}
-
-/// The first paths of a list.
-fn listed(paths: &[String]) -> String {
-    const SHOWN: usize = 5;
-    let first: Vec<_> = paths.iter().take(SHOWN).map(|path| format!("`{path}`")).collect();
-    match paths.len().saturating_sub(SHOWN) {
-        0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
     }
 }
 

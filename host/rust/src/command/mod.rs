@@ -11,21 +11,27 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::bindings::exports::paddock::files::commands::{Done, Ran, Request, RunArgs, Script, StartArgs, WriteArgs};
+use crate::mount::Mount;
 use crate::options::CancelToken;
 use crate::policy::Commands as Policy;
 use crate::types::{ErrorCode, ToolError};
 use crate::workspace::Inner;
 
-mod capture;
-mod judge;
-mod parse;
-mod rules;
 #[cfg(target_os = "linux")]
 mod attendant;
+mod capture;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
+mod environment;
+mod judge;
+mod parse;
+mod program;
+mod rules;
 #[cfg(target_os = "linux")]
 mod running;
 #[cfg(target_os = "linux")]
 mod sessions;
+mod spool;
 #[cfg(target_os = "linux")]
 mod start;
 #[cfg(target_os = "linux")]
@@ -86,6 +92,19 @@ pub(crate) struct How<'h> {
     pub(crate) cancel: &'h CancelToken,
 }
 
+/// What a process is to run.
+enum Process<'p> {
+    Shell(&'p str),
+    Python(&'p str),
+}
+
+impl How<'_> {
+    /// Whether the workspace is a container, whose own commands are run.
+    fn is_contained(&self) -> bool {
+        self.workspace.mounts.iter().any(Mount::is_contained)
+    }
+}
+
 impl Commands {
     /// Does what a request asks for.
     pub(crate) fn perform(&self, how: &How<'_>, request: &Request) -> Result<Done, ToolError> {
@@ -100,6 +119,40 @@ impl Commands {
             Request::Sessions => Ok(Done::Sessions(self.sessions())),
             Request::Kill(id) => self.kill(how, *id).map(Done::Ran),
         }
+    }
+
+    /// Runs something to its end: one of the policy's programs here, all else in a process.
+    fn run(&self, how: &How<'_>, run: &RunArgs) -> Result<Ran, ToolError> {
+        match &run.script {
+            Script::Shell(line) => {
+                self.rules.check(line)?;
+                match self.program_line(how, line) {
+                    Some(words) => self.run_program(how, run, &words),
+                    None => self.run_process(how, run, &Process::Shell(line)),
+                }
+            }
+            Script::Python(code) => {
+                self.rules.check_program(&["python3".to_owned()])?;
+                self.run_process(how, run, &Process::Python(code))
+            }
+            Script::Program((name, arguments)) => {
+                let words: Vec<_> = std::iter::once(name).chain(arguments).cloned().collect();
+                self.rules.check_program(&words)?;
+                self.run_program(how, run, &words)
+            }
+        }
+    }
+
+    /// The words of a line that is one command, and that a program.
+    fn program_line(&self, how: &How<'_>, line: &str) -> Option<Vec<String>> {
+        let names = |name: &str| !how.is_contained() && self.policy.programs.contains_key(name);
+        parse::plain_words(line).filter(|words| words.first().is_some_and(|name| names(name)))
+    }
+
+    fn run_program(&self, how: &How<'_>, run: &RunArgs, words: &[String]) -> Result<Ran, ToolError> {
+        let [name, arguments @ ..] = words else { return Err(ToolError::new(ErrorCode::InvalidArgument, "no program")) };
+        let time = self.time(run.timeout_ms);
+        program::run(self, how, &program::Asked { name, arguments, stdin: &run.stdin, workdir: &run.workdir, time })
     }
 
     /// The caps of a stream in a result that is not a session's.
@@ -121,17 +174,10 @@ impl Commands {
 
 #[cfg(target_os = "linux")]
 impl Commands {
-    fn run(&self, how: &How<'_>, run: &RunArgs) -> Result<Ran, ToolError> {
-        let command: Vec<String> = match &run.script {
-            Script::Shell(line) => {
-                self.rules.check(line)?;
-                vec![shell(how.workspace), "-c".to_owned(), line.clone()]
-            }
-            Script::Python(code) => {
-                self.rules.check_program("python3")?;
-                ["python3", "-c", code].map(str::to_owned).into()
-            }
-            Script::Program(_) => return Err(ToolError::new(ErrorCode::InvalidArgument, "no such program")),
+    fn run_process(&self, how: &How<'_>, run: &RunArgs, what: &Process<'_>) -> Result<Ran, ToolError> {
+        let command = match what {
+            Process::Shell(line) => vec![shell(how.workspace), "-c".to_owned(), (*line).to_owned()],
+            Process::Python(code) => ["python3", "-c", code].map(str::to_owned).into(),
         };
         let asked = running::Asked {
             command,

@@ -53,11 +53,15 @@ impl Rules {
         })
     }
 
-    /// The same of a program that is run without a shell.
-    pub(super) fn check_program(&self, name: &str) -> Result<(), ToolError> {
-        let words = vec![Some(name.to_owned())];
-        self.command(&words, 0).map_err(|refusal| {
-            ToolError::new(ErrorCode::Denied, format!("cannot run `{}`: {}", shown(name), refusal.cause)).hint(refusal.hint)
+    /// The same of a program that is run without a shell, and its arguments.
+    pub(super) fn check_program(&self, words: &[String]) -> Result<(), ToolError> {
+        if self.allow.is_empty() && self.deny.is_empty() {
+            return Ok(());
+        }
+        let plain = words.iter().cloned().map(Some).collect();
+        self.command(&plain, 0).map_err(|refusal| {
+            let line = words.join(" ");
+            ToolError::new(ErrorCode::Denied, format!("cannot run `{}`: {}", shown(&line), refusal.cause)).hint(refusal.hint)
         })
     }
 

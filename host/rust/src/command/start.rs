@@ -1,15 +1,13 @@
 //! What a warden is told of a command.
 
-use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use paddock_warden::protocol::{Limits, Root, Start};
 
-use super::attendant::Spool;
 use super::running::Asked;
-use super::{Commands, system, warden};
+use super::spool::Spool;
+use super::{Commands, environment, system, warden};
 use crate::container::Mark;
 use crate::policy::Access;
 use crate::types::{ErrorCode, ToolError};
@@ -30,7 +28,7 @@ impl Prepared {
     /// Prepares a command, with a directory for contents before they change.
     pub(super) fn new(commands: &Commands, workspace: &Arc<Inner>, asked: &Asked) -> Result<Self, ToolError> {
         let home = commands.home()?;
-        let spool = spool(workspace)?;
+        let spool = Spool::new(workspace)?;
         let policy = &commands.policy;
         let start = Start {
             argv: asked.command.clone(),
@@ -41,7 +39,7 @@ impl Prepared {
             system: Vec::new(),
             files: Vec::new(),
             temporary: text(&home)?,
-            spool: text(&spool.directory)?,
+            spool: text(spool.directory())?,
             network: policy.network,
             confine: false,
             rules: false,
@@ -55,7 +53,7 @@ impl Prepared {
         };
         if let Some(container) = &workspace.container {
             container.check()?;
-            let environment = system::passed(policy);
+            let environment = environment::passed(policy);
             let contained = container.command(&asked.command, &asked.workdir, start.terminal, &environment);
             // The engine's own program: with all that is this process's, since it has to find its engine.
             let env = std::env::vars().collect();
@@ -81,39 +79,6 @@ impl Prepared {
         };
         Ok(Self { start, spool, mark: None })
     }
-}
-
-/// How long a directory for contents may be left over from a process that was killed: longer than any command lasts.
-const LEFT_OVER: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-
-/// Removes what processes that were killed left in the directory for contents.
-fn sweep(parent: &Path) {
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    let is_old = |entry: &DirEntry| {
-        let age = entry.metadata().and_then(|about| about.modified()).map(|time| time.elapsed().unwrap_or_default());
-        age.is_ok_and(|age| age > LEFT_OVER)
-    };
-    for entry in entries.filter(is_old) {
-        // What stays is looked at again next time.
-        let _ = fs::remove_dir_all(entry.path());
-    }
-}
-
-fn spool(workspace: &Inner) -> Result<Spool, ToolError> {
-    let fail = |cause| ToolError::new(ErrorCode::Io, format!("cannot make a directory for what the command changes: {cause}"));
-    let state = workspace.state.as_ref().filter(|state| state.create().is_ok());
-    let parent = match state {
-        Some(state) => {
-            let parent = state.commands().map_err(fail)?;
-            sweep(&parent);
-            parent
-        }
-        // Nothing is kept then, and what is put there goes with the command.
-        None => std::env::temp_dir(),
-    };
-    let directory = tempfile::Builder::new().prefix("paddock-").rand_bytes(16).tempdir_in(&parent).map_err(fail)?.keep();
-    let name = directory.file_name().map(|name| format!("{}/{}", crate::state::COMMANDS, name.to_string_lossy()));
-    Ok(Spool { directory, name: name.filter(|_| state.is_some()) })
 }
 
 fn text(path: &Path) -> Result<String, ToolError> {

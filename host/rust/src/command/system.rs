@@ -3,6 +3,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use super::environment;
 use crate::policy::Commands;
 
 /// Programs and what they are made of; readable and executable.
@@ -100,17 +101,5 @@ pub(super) fn environment(policy: &Commands, home: &Path, workdir: &Path, termin
         ("GIT_PAGER", "cat".to_owned()),
         ("GIT_TERMINAL_PROMPT", "0".to_owned()),
     ];
-    let mut environment: Vec<_> = made.map(|(name, value)| (name.to_owned(), value)).into();
-    for (name, value) in passed(policy) {
-        environment.retain(|(known, _)| *known != name);
-        environment.push((name, value));
-    }
-    environment
-}
-
-/// What the policy passes on or sets.
-pub(super) fn passed(policy: &Commands) -> Vec<(String, String)> {
-    let passed = policy.pass_environment.iter().filter_map(|name| Some((name.clone(), env::var(name).ok()?)));
-    let set = policy.environment.iter().map(|(name, value)| (name.clone(), value.clone()));
-    passed.chain(set).collect()
+    environment::over(made.map(|(name, value)| (name.to_owned(), value)).into(), policy)
 }

@@ -1,6 +1,7 @@
 //! Calls of tools that run commands: the component says what to do before and how to tell it after.
 
 use std::collections::HashMap;
+#[cfg(target_os = "linux")]
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -72,20 +73,27 @@ impl Workspace {
 
 impl Inner {
     /// Where a directory is on the host that results show as `path`.
+    #[cfg(target_os = "linux")]
     pub(crate) fn host_path(&self, path: &str) -> Result<PathBuf, ToolError> {
+        let (root, below) = self.place(path)?;
+        let root = self.mounts.get(root).map(|mount| mount.host.clone()).unwrap_or_default();
+        Ok(if below.is_empty() { root } else { root.join(below) })
+    }
+
+    /// The root of a directory that results show as `path`, and its path from the top of that; nothing for the top.
+    pub(crate) fn place<'p>(&self, path: &'p str) -> Result<(usize, &'p str), ToolError> {
         let inside = |guest: &str| match path.strip_prefix(guest) {
             Some("") => Some(""),
             Some(rest) => rest.strip_prefix('/'),
             None => None,
         };
         let found = match path.starts_with('/') {
-            true => self.mounts.iter().find_map(|mount| Some((mount, inside(&mount.guest)?))),
-            false => self.mounts.first().map(|mount| (mount, path)),
+            true => self.mounts.iter().enumerate().find_map(|(root, mount)| Some((root, inside(&mount.guest)?))),
+            false => Some((0, if path == "." { "" } else { path })).filter(|_| !self.mounts.is_empty()),
         };
-        let (mount, rest) = found.ok_or_else(|| {
+        found.ok_or_else(|| {
             ToolError::new(ErrorCode::OutsideWorkspace, format!("cannot run in `{path}`: it is in no root"))
                 .hint("use a directory of the workspace")
-        })?;
-        Ok(if matches!(rest, "" | ".") { mount.host.clone() } else { mount.host.join(rest) })
+        })
     }
 }

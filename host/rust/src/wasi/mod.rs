@@ -28,18 +28,19 @@ mod list;
 #[cfg(target_os = "linux")]
 mod mode;
 #[cfg(target_os = "linux")]
-mod open;
+pub(crate) mod open;
 #[cfg(target_os = "linux")]
 mod read;
 #[cfg(target_os = "linux")]
 mod stat;
 
 /// The interface as `wasmtime-wasi` defines it; the linker matches a component's own patch version with it.
-const TYPES: &str = "wasi:filesystem/types@0.2.12";
+pub(crate) const TYPES: &str = "wasi:filesystem/types@0.2.12";
+pub(crate) const PREOPENS: &str = "wasi:filesystem/preopens@0.2.12";
 
-type Fd = Resource<Descriptor>;
-type OpenAt = (Fd, PathFlags, String, OpenFlags, DescriptorFlags);
-type RenameAt = (Fd, String, Fd, String);
+pub(crate) type Fd = Resource<Descriptor>;
+pub(crate) type OpenAt = (Fd, PathFlags, String, OpenFlags, DescriptorFlags);
+pub(crate) type RenameAt = (Fd, String, Fd, String);
 
 /// Puts these functions in the place of those that `wasmtime-wasi` has put there.
 pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
@@ -90,7 +91,7 @@ fn rename_at(mut store: StoreContextMut<'_, State>, arguments: RenameAt) -> FsRe
 }
 
 /// What a function of `wasmtime-wasi` answers, which may block the thread and so never waits.
-fn at_once<T>(future: impl Future<Output = FsResult<T>>) -> FsResult<T> {
+pub(crate) fn at_once<T>(future: impl Future<Output = FsResult<T>>) -> FsResult<T> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => answer,
         Poll::Pending => Err(ErrorCode::WouldBlock.into()),
@@ -117,7 +118,8 @@ fn code(errno: rustix::io::Errno) -> ErrorCode {
     ErrorCode::from(std::io::Error::from(errno))
 }
 
-fn answer<T>(result: FsResult<T>) -> wasmtime::Result<Result<T, ErrorCode>> {
+/// The answer as the linker takes it.
+pub(crate) fn answer<T>(result: FsResult<T>) -> wasmtime::Result<Result<T, ErrorCode>> {
     match result {
         Ok(value) => Ok(Ok(value)),
         Err(error) => Ok(Err(error.downcast()?)),

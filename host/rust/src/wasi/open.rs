@@ -14,7 +14,7 @@ use wasmtime_wasi::filesystem::{Descriptor, Dir, File};
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
 
 /// Whether this is an open of one name as it is: no link followed, nothing made or cut.
-pub(super) fn applies(follow: PathFlags, path: &str, how: OpenFlags, flags: DescriptorFlags) -> bool {
+pub(crate) fn applies(follow: PathFlags, path: &str, how: OpenFlags, flags: DescriptorFlags) -> bool {
     let synced = DescriptorFlags::FILE_INTEGRITY_SYNC
         | DescriptorFlags::DATA_INTEGRITY_SYNC
         | DescriptorFlags::REQUESTED_WRITE_SYNC;
@@ -25,7 +25,7 @@ pub(super) fn applies(follow: PathFlags, path: &str, how: OpenFlags, flags: Desc
 }
 
 /// Opens `name` in `dir` with the rights that `wasmtime-wasi` would give it.
-pub(super) fn open(dir: &Dir, name: &str, how: OpenFlags, flags: DescriptorFlags) -> Result<Descriptor, ErrorCode> {
+pub(crate) fn open(dir: &Dir, name: &str, how: OpenFlags, flags: DescriptorFlags) -> Result<Descriptor, ErrorCode> {
     let (mode, access) = mode(flags);
     if dir.perms.write_not_permitted() && mode.contains(OpenMode::WRITE) {
         return Err(ErrorCode::NotPermitted);

@@ -1,0 +1,21 @@
+//! What of the environment of commands the policy says.
+
+use std::env;
+
+use crate::policy::Commands;
+
+/// What the policy passes on or sets.
+pub(super) fn passed(policy: &Commands) -> Vec<(String, String)> {
+    let passed = policy.pass_environment.iter().filter_map(|name| Some((name.clone(), env::var(name).ok()?)));
+    let set = policy.environment.iter().map(|(name, value)| (name.clone(), value.clone()));
+    passed.chain(set).collect()
+}
+
+/// The same over what is there anyway.
+pub(super) fn over(mut environment: Vec<(String, String)>, policy: &Commands) -> Vec<(String, String)> {
+    for (name, value) in passed(policy) {
+        environment.retain(|(known, _)| *known != name);
+        environment.push((name, value));
+    }
+    environment
+}

@@ -1,0 +1,156 @@
+//! What a program changes and what it is kept from: what was at a path is kept before its first change, as the warden
+//! does for processes.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, Read};
+
+use wasmtime_wasi::filesystem::{Descriptor, Dir};
+use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, DescriptorType, OpenFlags};
+
+use super::names::{self, View};
+use crate::bindings::exports::paddock::files::commands::{Before, Refused};
+use crate::command::spool::{self, Spool};
+use crate::state::create_private;
+use crate::types::EntryKind;
+
+/// Paths whose change is noted.
+const MAX_PATHS: usize = 100_000;
+
+/// Refused paths that a result names.
+const MAX_REFUSED: usize = 20;
+
+/// What one program changed.
+pub(super) struct Changes {
+    spool: Spool,
+    /// Bytes that may still be kept.
+    left: u64,
+    /// Whether there are backups at all.
+    keeps: bool,
+    seen: HashSet<String>,
+    pub(super) before: Vec<Before>,
+    /// Changed paths that ignore rules hide.
+    pub(super) ignored: u64,
+    not_kept: Vec<String>,
+    /// Changed paths beyond those that can be noted.
+    unnoted: u64,
+    pub(super) refused: Vec<Refused>,
+    /// Refusals beyond those.
+    more_refused: u64,
+    /// Names in listings that programs are not told.
+    pub(super) unreadable_names: u64,
+}
+
+/// What is about to change.
+pub(super) struct Spot<'s> {
+    /// The directory that it is in.
+    pub(super) dir: &'s Dir,
+    pub(super) name: &'s str,
+    pub(super) kind: Option<DescriptorType>,
+}
+
+impl Changes {
+    /// None yet, of which at most that many bytes are kept.
+    pub(super) fn new(spool: Spool, kept_bytes: u64) -> Self {
+        Self {
+            left: kept_bytes,
+            keeps: kept_bytes > 0 && spool.is_lasting(),
+            spool,
+            seen: HashSet::new(),
+            before: Vec::new(),
+            ignored: 0,
+            not_kept: Vec::new(),
+            unnoted: 0,
+            refused: Vec::new(),
+            more_refused: 0,
+            unreadable_names: 0,
+        }
+    }
+
+    /// Notes what is at a path of the host, unless its first change was noted before.
+    pub(super) fn note(&mut self, view: &mut View<'_>, spot: &Spot<'_>, path: &str, is_ignored: bool) {
+        if self.seen.contains(path) {
+            return;
+        }
+        if self.seen.len() >= MAX_PATHS {
+            self.unnoted += 1;
+            return;
+        }
+        self.seen.insert(path.to_owned());
+        if is_ignored {
+            self.ignored += 1;
+            return;
+        }
+        let (kind, mut target, mut kept) = (spot.kind.map(entry_kind), None, None);
+        match kind {
+            Some(EntryKind::Link) => target = names::read_link(view, spot.dir, spot.name).ok(),
+            Some(EntryKind::File) if self.keeps => {
+                kept = self.keep(view, spot).ok();
+                if kept.is_none() {
+                    self.not_kept.push(path.to_owned());
+                }
+            }
+            _ => {}
+        }
+        self.before.push(Before { path: path.to_owned(), kind, target, kept });
+    }
+
+    /// Copies a file to the spool; its name for the component.
+    fn keep(&mut self, view: &mut View<'_>, spot: &Spot<'_>) -> io::Result<String> {
+        let number = self.before.len().to_string();
+        let kept = self.spool.kept(&number).ok_or(io::ErrorKind::NotFound)?;
+        let opened = names::open(view, spot.dir, spot.name, (OpenFlags::empty(), DescriptorFlags::READ));
+        let Ok(Descriptor::File(file)) = opened else { return Err(io::ErrorKind::PermissionDenied.into()) };
+        let path = self.spool.directory().join(number);
+        match copy(&file.file, &mut create_private(&path)?, self.left) {
+            Ok(bytes) => {
+                self.left -= bytes;
+                Ok(kept)
+            }
+            Err(cause) => {
+                fs::remove_file(path)?;
+                Err(cause)
+            }
+        }
+    }
+
+    /// Notes that it was kept from a path of the host.
+    pub(super) fn refuse(&mut self, path: String, cause: String) {
+        let refused = Refused { path, cause };
+        if self.refused.contains(&refused) {
+            return;
+        }
+        match self.refused.len() < MAX_REFUSED {
+            true => self.refused.push(refused),
+            false => self.more_refused += 1,
+        }
+    }
+
+    /// What whoever reads the result should know of all that.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let counted = [
+            (self.unnoted, "more changes are not listed, and cannot be undone"),
+            (self.more_refused, "more accesses were refused"),
+            (self.unreadable_names, "names that are no UTF-8 were left out of listings"),
+        ];
+        let counted = counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        spool::not_kept(&self.not_kept).into_iter().chain(counted).collect()
+    }
+}
+
+/// Copies all of a file, if it is not larger than that; how large it is.
+fn copy(from: &File, to: &mut File, most: u64) -> io::Result<u64> {
+    match io::copy(&mut from.take(most.saturating_add(1)), to)? {
+        bytes if bytes > most => Err(io::ErrorKind::FileTooLarge.into()),
+        bytes => Ok(bytes),
+    }
+}
+
+fn entry_kind(kind: DescriptorType) -> EntryKind {
+    match kind {
+        DescriptorType::RegularFile => EntryKind::File,
+        DescriptorType::Directory => EntryKind::Directory,
+        DescriptorType::SymbolicLink => EntryKind::Link,
+        _ => EntryKind::Other,
+    }
+}

@@ -1,0 +1,237 @@
+//! WASI programs, which run on every system: in wasmtime, with the roots and nothing else, and each path of theirs under
+//! the rules of the file tools.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use wasmtime::{Store, UpdateDeadline};
+use wasmtime_wasi::p2::bindings::CommandPre;
+use wasmtime_wasi::p2::pipe::MemoryInputPipe;
+use wasmtime_wasi::{I32Exit, WasiCtxBuilder};
+
+use super::capture::Caps;
+use super::judge::Judge;
+use super::spool::Spool;
+use super::{Commands, How, environment};
+use crate::bindings::exports::paddock::files::commands::{Captured, Ran, Recorded};
+use crate::clock::TICK;
+use crate::limits::limiter;
+use crate::mount::Mount;
+use crate::options::{CancelToken, Progress};
+use crate::policy::Commands as Policy;
+use crate::sandbox::{Control, Stop};
+use crate::types::{ErrorCode, ToolError};
+
+mod changes;
+mod engine;
+mod files;
+mod names;
+mod output;
+mod paths;
+mod place;
+mod rights;
+mod state;
+
+use changes::Changes;
+use output::Output;
+use place::Place;
+use rights::Rights;
+use state::State;
+
+/// What keeps a program in the workspace.
+const CONFINEMENT: &str = "wasi";
+
+/// What is said to have ended a program whose time was up, or that was cancelled; and one that failed.
+const KILLED: &str = "SIGKILL";
+const TRAP: &str = "trap";
+
+/// A call of a program.
+pub(super) struct Asked<'a> {
+    /// As the policy names it.
+    pub(super) name: &'a str,
+    pub(super) arguments: &'a [String],
+    pub(super) stdin: &'a str,
+    /// Where it runs, as results show it.
+    pub(super) workdir: &'a str,
+    pub(super) time: Duration,
+}
+
+/// Runs a program to its end.
+pub(super) fn run(commands: &Commands, how: &How<'_>, asked: &Asked<'_>) -> Result<Ran, ToolError> {
+    // On a thread of its own: the caller's can be one of an asynchronous runtime, which could not wait for another.
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name("paddock program".to_owned());
+        let running = thread.spawn_scoped(scope, || attend(commands, how, asked)).map_err(|cause| failed(&cause))?;
+        running.join().unwrap_or_else(|_| Err(failed(&"a defect of the host")))
+    })
+}
+
+fn attend(commands: &Commands, how: &How<'_>, asked: &Asked<'_>) -> Result<Ran, ToolError> {
+    if how.is_contained() {
+        return Err(contained(asked.name));
+    }
+    let path = commands.policy.programs.get(asked.name).ok_or_else(|| unknown(&commands.policy, asked.name))?;
+    let caps = commands.caps();
+    let (stdout, stderr) = (Output::new(caps.bytes), Output::new(caps.bytes));
+    let runtime = engine::runtime()?;
+    let program = runtime.program(asked.name, Path::new(path))?;
+    let state = state(commands, how, asked, [&stdout, &stderr])?;
+    let mut store = Store::new(&runtime.engine, state);
+    let waiting = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|cause| failed(&cause))?;
+    let started = Instant::now();
+    let control =
+        Control { deadline: started + asked.time, cancel: how.cancel.clone(), progress: Progress::default() };
+    let ticking = runtime.tick();
+    let end = waiting.block_on(until_ended(&program, &mut store, &control));
+    drop(ticking);
+    let after = started.elapsed();
+    if let End::Trapped(cause) = &end {
+        stderr.capture().push(format!("{}: {cause}\n", asked.name).as_bytes());
+    }
+    let printed = [stdout, stderr].map(|output| output.capture().take(caps, false));
+    Ok(ran(store.data(), end, after, printed))
+}
+
+/// How a program ended.
+enum End {
+    Exited(i32),
+    Trapped(String),
+    Stopped(Stop),
+}
+
+async fn until_ended(program: &CommandPre<State>, store: &mut Store<State>, control: &Control) -> End {
+    store.limiter(|state| &mut state.limiter);
+    // Each tick it gives way to the look at the time.
+    store.epoch_deadline_callback(|_| Ok(UpdateDeadline::Yield(1)));
+    store.set_epoch_deadline(1);
+    let running = async {
+        let command = program.instantiate_async(&mut *store).await?;
+        command.wasi_cli_run().call_run(&mut *store).await
+    };
+    let ended = tokio::select! {
+        biased;
+        stop = stopped(control) => return End::Stopped(stop),
+        ended = running => ended,
+    };
+    match ended {
+        Ok(Ok(())) => End::Exited(0),
+        Ok(Err(())) => End::Exited(1),
+        Err(cause) => match cause.downcast_ref() {
+            Some(I32Exit(status)) => End::Exited(*status),
+            None => End::Trapped(cause.root_cause().to_string()),
+        },
+    }
+}
+
+async fn stopped(control: &Control) -> Stop {
+    loop {
+        if let Some(stop) = control.stop() {
+            return stop;
+        }
+        tokio::time::sleep(TICK).await;
+    }
+}
+
+/// How it ended, with what it printed and changed.
+fn ran(state: &State, end: End, after: Duration, [stdout, stderr]: [Captured; 2]) -> Ran {
+    let changes = &state.rights.changes;
+    let mut notes = changes.notes();
+    if state.limiter.exceeded {
+        notes.push("it was refused more memory than `commands.max_memory_bytes` of the policy".to_owned());
+    }
+    let recorded = match changes.before.as_slice() {
+        [] => None,
+        before => state.rights.judge.record(before).map_err(|error| notes.push(not_recorded(&error))).ok(),
+    };
+    let none = Recorded { changes: Vec::new(), backup: None, notes: Vec::new() };
+    let Recorded { changes: changed, backup, notes: more } = recorded.unwrap_or(none);
+    let (exit_code, signal, timed_out) = match end {
+        End::Exited(status) => (Some(status), None, false),
+        End::Trapped(_) => (None, Some(TRAP.to_owned()), false),
+        End::Stopped(stop) => (None, Some(KILLED.to_owned()), matches!(stop, Stop::Deadline)),
+    };
+    Ran {
+        exit_code,
+        signal,
+        timed_out,
+        session: None,
+        duration_ms: u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
+        stdout,
+        stderr,
+        confinement: CONFINEMENT.to_owned(),
+        changes: changed,
+        ignored: changes.ignored,
+        backup,
+        refused: changes.refused.clone(),
+        notes: more.into_iter().chain(notes).collect(),
+    }
+}
+
+fn state(
+    commands: &Commands,
+    how: &How<'_>,
+    asked: &Asked<'_>,
+    [stdout, stderr]: [&Output; 2],
+) -> Result<State, ToolError> {
+    let mounts = &how.workspace.mounts;
+    let (root, below) = how.workspace.place(asked.workdir)?;
+    let workdir = Place { root, path: below.to_owned() };
+    let policy = &commands.policy;
+    let mut wasi = WasiCtxBuilder::new();
+    // Directories remember this, so it comes first.
+    wasi.allow_blocking_current_thread(true);
+    wasi.allow_tcp(false).allow_udp(false);
+    wasi.stdin(MemoryInputPipe::new(asked.stdin.to_owned())).stdout(stdout.clone()).stderr(stderr.clone());
+    wasi.arg(asked.name).args(asked.arguments).envs(&environment(policy, mounts, &workdir));
+    for mount in mounts {
+        mount.preopen(&mut wasi).map_err(|cause| failed(&cause.root_cause()))?;
+    }
+    let rights = Rights {
+        roots: mounts.iter().map(host_path).collect::<Result<_, _>>()?,
+        judge: Judge::new(Arc::downgrade(how.workspace)),
+        changes: Changes::new(Spool::new(how.workspace)?, commands.kept_bytes),
+    };
+    let limiter = limiter(policy.max_memory_bytes);
+    State::new(wasi.build(), preopens(mounts, workdir), rights, limiter, policy.max_file_bytes)
+        .map_err(|cause| failed(&cause))
+}
+
+/// What a program finds open: the directory that it runs in, and every root by its guest path.
+fn preopens(mounts: &[Mount], workdir: Place) -> Vec<(Place, String)> {
+    let top = |(root, mount): (usize, &Mount)| (Place { root, path: String::new() }, mount.guest.clone());
+    std::iter::once((workdir, ".".to_owned())).chain(mounts.iter().enumerate().map(top)).collect()
+}
+
+/// What the policy gives, and where the program runs for those that look there.
+fn environment(policy: &Policy, mounts: &[Mount], workdir: &Place) -> Vec<(String, String)> {
+    let guest = mounts.get(workdir.root).map_or("", |mount| mount.guest.as_str());
+    let below = if workdir.path.is_empty() { "" } else { "/" };
+    let own = [("PWD".to_owned(), format!("{guest}{below}{}", workdir.path))];
+    environment::over(own.into(), policy)
+}
+
+fn host_path(mount: &Mount) -> Result<String, ToolError> {
+    mount.host.to_str().map(str::to_owned).ok_or_else(|| failed(&"the name of a root is not UTF-8"))
+}
+
+fn unknown(policy: &Policy, name: &str) -> ToolError {
+    let known: Vec<_> = policy.programs.keys().map(|name| format!("`{name}`")).collect();
+    let known = if known.is_empty() { "it names none".to_owned() } else { format!("it names {}", known.join(", ")) };
+    ToolError::new(ErrorCode::NotFound, format!("the policy names no program `{name}`; {known}"))
+        .hint("run one of those; the person who runs this can name more in `commands.programs`")
+}
+
+fn contained(name: &str) -> ToolError {
+    let message = format!("cannot run the program `{name}`: in a container its own commands are run");
+    ToolError::new(ErrorCode::Denied, message).hint("use a command that the container has, or the file tools")
+}
+
+fn not_recorded(error: &ToolError) -> String {
+    format!("what it changed could not be recorded: {}", error.message)
+}
+
+fn failed(cause: &dyn std::fmt::Display) -> ToolError {
+    ToolError::new(ErrorCode::Io, format!("cannot run the program: {cause}"))
+}

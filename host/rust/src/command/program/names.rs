@@ -1,0 +1,130 @@
+//! What `wasmtime-wasi` does in one directory, each for a single name, of which no link is followed.
+
+use wasmtime::component::Resource;
+use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemCtxView};
+use wasmtime_wasi::p2::FsResult;
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, ErrorCode, HostDescriptor, HostDirectoryEntryStream,
+    OpenFlags, PathFlags,
+};
+
+use crate::wasi::{Fd, at_once};
+
+/// What the functions work with.
+pub(super) type View<'v> = WasiFilesystemCtxView<'v>;
+
+/// Names in directories that a walk goes down into.
+const MAX_DEPTH: usize = 256;
+
+/// Calls one of the functions on a directory.
+pub(super) fn in_dir<T>(
+    view: &mut View<'_>,
+    dir: &Dir,
+    act: impl FnOnce(&mut View<'_>, Fd) -> FsResult<T>,
+) -> FsResult<T> {
+    let fd = view.table.push(Descriptor::Dir(dir.clone()))?;
+    let done = act(view, Resource::new_borrow(fd.rep()));
+    view.table.delete(fd)?;
+    done
+}
+
+pub(super) fn stat(view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<DescriptorStat> {
+    in_dir(view, dir, |view, fd| at_once(view.stat_at(fd, PathFlags::empty(), name.to_owned())))
+}
+
+/// What is there; none where nothing is.
+pub(super) fn kind(view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<Option<DescriptorType>> {
+    match stat(view, dir, name) {
+        Ok(stat) => Ok(Some(stat.type_)),
+        Err(error) if error.downcast_ref() == Some(&ErrorCode::NoEntry) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens what is there, or makes it.
+pub(super) fn open(
+    view: &mut View<'_>,
+    dir: &Dir,
+    name: &str,
+    (how, flags): (OpenFlags, DescriptorFlags),
+) -> FsResult<Descriptor> {
+    #[cfg(target_os = "linux")]
+    if crate::wasi::open::applies(PathFlags::empty(), name, how, flags) {
+        return Ok(crate::wasi::open::open(dir, name, how, flags)?);
+    }
+    in_dir(view, dir, |view, fd| {
+        let opened = at_once(view.open_at(fd, PathFlags::empty(), name.to_owned(), how, flags))?;
+        Ok(view.table.delete(opened)?)
+    })
+}
+
+pub(super) fn open_dir(view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<Dir> {
+    // Elsewhere opening a FIFO waits for whoever writes to it.
+    if !cfg!(target_os = "linux") && kind(view, dir, name)?.is_some_and(|kind| kind != DescriptorType::Directory) {
+        return Err(ErrorCode::NotDirectory.into());
+    }
+    match open(view, dir, name, (OpenFlags::DIRECTORY, DescriptorFlags::READ))? {
+        Descriptor::Dir(dir) => Ok(dir),
+        Descriptor::File(_) => Err(ErrorCode::NotDirectory.into()),
+    }
+}
+
+/// What a link says.
+#[cfg(unix)]
+pub(super) fn read_link(_view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<String> {
+    // The stock function does not tell what is absolute.
+    let target = rustix::fs::readlinkat(&*dir.dir, name, Vec::new()).map_err(std::io::Error::from)?;
+    Ok(target.into_string().map_err(|_| ErrorCode::IllegalByteSequence)?)
+}
+
+/// What a link says.
+#[cfg(not(unix))]
+pub(super) fn read_link(view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<String> {
+    in_dir(view, dir, |view, fd| at_once(view.readlink_at(fd, name.to_owned())))
+}
+
+/// Something below a directory.
+pub(super) struct Below<'b> {
+    /// The directory that it is in.
+    pub(super) dir: &'b Dir,
+    pub(super) name: &'b str,
+    /// From the top of the walk, with a `/` before each name.
+    pub(super) path: &'b str,
+    pub(super) kind: DescriptorType,
+}
+
+/// Visits all that is below a directory: a directory before what is in it. Fails where there is more than can be
+/// looked at, or a name that cannot be told.
+pub(super) fn walk(
+    view: &mut View<'_>,
+    dir: &Dir,
+    path: &str,
+    visit: &mut impl FnMut(&mut View<'_>, &Below<'_>) -> FsResult<()>,
+) -> FsResult<()> {
+    if path.matches('/').count() >= MAX_DEPTH {
+        return Err(ErrorCode::NameTooLong.into());
+    }
+    for entry in entries(view, dir)? {
+        let path = format!("{path}/{}", entry.name);
+        visit(view, &Below { dir, name: &entry.name, path: &path, kind: entry.type_ })?;
+        if entry.type_ == DescriptorType::Directory {
+            let below = open_dir(view, dir, &entry.name)?;
+            walk(view, &below, &path, visit)?;
+        }
+    }
+    Ok(())
+}
+
+fn entries(view: &mut View<'_>, dir: &Dir) -> FsResult<Vec<DirectoryEntry>> {
+    let stream = in_dir(view, dir, |view, fd| at_once(view.read_directory(fd)))?;
+    let mut entries = Vec::new();
+    let listed = loop {
+        match at_once(view.read_directory_entry(Resource::new_borrow(stream.rep()))) {
+            Ok(Some(entry)) => entries.push(entry),
+            Ok(None) => break Ok(entries),
+            Err(error) => break Err(error),
+        }
+    };
+    view.table.delete(stream)?;
+    listed
+}

@@ -1,0 +1,227 @@
+//! The functions of `wasi:filesystem` that take a path: it is walked here, and rules are asked of what it leads to. Then
+//! `wasmtime-wasi` does it, in the directory that holds that and for its name alone.
+
+use wasmtime::StoreContextMut;
+use wasmtime::component::LinkerInstance;
+use wasmtime_wasi::filesystem::Descriptor;
+use wasmtime_wasi::p2::FsResult;
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    DescriptorFlags, DescriptorStat, DescriptorType, ErrorCode, HostDescriptor, MetadataHashValue, NewTimestamp, OpenFlags,
+    PathFlags,
+};
+
+use super::names::{self, View};
+use super::place::Found;
+use super::state::State;
+use crate::bindings::exports::paddock::files::commands::Access;
+use crate::wasi::{Fd, OpenAt, RenameAt, answer, at_once};
+
+type Store<'s> = StoreContextMut<'s, State>;
+
+/// Puts these functions in the place of those that `wasmtime-wasi` has put there.
+pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+    macro_rules! functions {
+        ($($name:literal: $function:ident),*) => {
+            $(types.func_wrap(concat!("[method]descriptor.", $name), |store: Store<'_>, arguments| {
+                Ok((answer($function(store, arguments))?,))
+            })?;)*
+        };
+    }
+    functions!(
+        "open-at": open_at,
+        "stat-at": stat_at,
+        "metadata-hash-at": metadata_hash_at,
+        "readlink-at": readlink_at,
+        "set-times-at": set_times_at,
+        "create-directory-at": create_directory_at,
+        "symlink-at": symlink_at,
+        "link-at": link_at,
+        "rename-at": rename_at,
+        "unlink-file-at": unlink_file_at,
+        "remove-directory-at": remove_directory_at
+    );
+    Ok(())
+}
+
+fn open_at(mut store: Store<'_>, (dir, follow, path, how, flags): OpenAt) -> FsResult<Fd> {
+    let state = store.data_mut();
+    let found = state.find(&dir, &path, follow)?;
+    let changes = how.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE) || flags.contains(DescriptorFlags::WRITE);
+    let (mut view, rights) = state.parts();
+    match changes {
+        true => rights.check_change(&mut view, &found, false)?,
+        false => rights.check_read(&found)?,
+    }
+    let opened = open(&mut view, &found, how, flags)?;
+    state.opened(found.place, opened)
+}
+
+/// Opens what is there, and makes only what is not: so nothing that is put there meanwhile can hang the thread, and
+/// nothing is emptied that was not looked at.
+fn open(view: &mut View<'_>, found: &Found, how: OpenFlags, flags: DescriptorFlags) -> FsResult<Descriptor> {
+    let (dir, name) = (&found.dir, &found.name);
+    let making = OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
+    if how.contains(OpenFlags::DIRECTORY) && how.intersects(making | OpenFlags::TRUNCATE) {
+        return Err(ErrorCode::Invalid.into());
+    }
+    match found.kind {
+        None if how.contains(OpenFlags::CREATE) => names::open(view, dir, name, (making, flags)),
+        None => Err(ErrorCode::NoEntry.into()),
+        Some(_) if how.contains(making) => Err(ErrorCode::Exist.into()),
+        Some(DescriptorType::SymbolicLink) => Err(ErrorCode::Loop.into()),
+        Some(DescriptorType::Directory) if how.contains(OpenFlags::CREATE) => Err(ErrorCode::IsDirectory.into()),
+        Some(DescriptorType::RegularFile) if how.contains(OpenFlags::TRUNCATE) => {
+            let opened = names::open(view, dir, name, (OpenFlags::empty(), flags | DescriptorFlags::WRITE))?;
+            if let Descriptor::File(file) = &opened {
+                file.file.set_len(0)?;
+            }
+            Ok(opened)
+        }
+        Some(DescriptorType::RegularFile | DescriptorType::Directory) => {
+            names::open(view, dir, name, (how & OpenFlags::DIRECTORY, flags))
+        }
+        Some(_) => Err(ErrorCode::NoSuchDevice.into()),
+    }
+}
+
+fn stat_at(mut store: Store<'_>, (dir, follow, path): (Fd, PathFlags, String)) -> FsResult<DescriptorStat> {
+    let state = store.data_mut();
+    let found = state.find(&dir, &path, follow)?;
+    state.rights.check_read(&found)?;
+    names::stat(&mut state.view(), &found.dir, &found.name)
+}
+
+fn metadata_hash_at(
+    mut store: Store<'_>,
+    (dir, follow, path): (Fd, PathFlags, String),
+) -> FsResult<MetadataHashValue> {
+    let state = store.data_mut();
+    let found = state.find(&dir, &path, follow)?;
+    state.rights.check_read(&found)?;
+    at(&mut state.view(), found, |view, dir, name| at_once(view.metadata_hash_at(dir, PathFlags::empty(), name)))
+}
+
+fn readlink_at(mut store: Store<'_>, (dir, path): (Fd, String)) -> FsResult<String> {
+    let state = store.data_mut();
+    let found = state.find(&dir, &path, PathFlags::empty())?;
+    state.rights.check_read(&found)?;
+    // The stock function, which keeps to itself what says something of the machine.
+    at(&mut state.view(), found, |view, dir, name| at_once(view.readlink_at(dir, name)))
+}
+
+fn set_times_at(
+    mut store: Store<'_>,
+    (dir, follow, path, access, modification): (Fd, PathFlags, String, NewTimestamp, NewTimestamp),
+) -> FsResult<()> {
+    let state = store.data_mut();
+    let found = state.find(&dir, &path, follow)?;
+    state.rights.check(&found.place, Access::Change, found.is_directory())?;
+    at(&mut state.view(), found, |view, dir, name| {
+        at_once(view.set_times_at(dir, PathFlags::empty(), name, access, modification))
+    })
+}
+
+fn create_directory_at(mut store: Store<'_>, (dir, path): (Fd, String)) -> FsResult<()> {
+    let (mut view, found) = to_change(store.data_mut(), &dir, &path, true)?;
+    at(&mut view, found, |view, dir, name| at_once(view.create_directory_at(dir, name)))
+}
+
+fn symlink_at(mut store: Store<'_>, (dir, target, path): (Fd, String, String)) -> FsResult<()> {
+    let state = store.data_mut();
+    let found = to_change(state, &dir, &path, false)?.1;
+    if climbs_out(&found.place.path, &target) {
+        return Err(state.rights.leads_out(&found.place));
+    }
+    at(&mut state.view(), found, |view, dir, name| at_once(view.symlink_at(dir, target, name)))
+}
+
+/// Whether a link at this place would lead out of its root: what it says is for others to follow, too.
+fn climbs_out(place: &str, target: &str) -> bool {
+    let mut depth = place.matches('/').count();
+    target.starts_with('/')
+        || target.split('/').any(|name| match name {
+            "" | "." => false,
+            ".." => match depth.checked_sub(1) {
+                Some(above) => {
+                    depth = above;
+                    false
+                }
+                None => true,
+            },
+            _ => {
+                depth += 1;
+                false
+            }
+        })
+}
+
+fn link_at(
+    mut store: Store<'_>,
+    (dir, follow, path, new_dir, new_path): (Fd, PathFlags, String, Fd, String),
+) -> FsResult<()> {
+    let state = store.data_mut();
+    // By its new name it could be changed too.
+    let old = to_change(state, &dir, &path, false)?.1;
+    let (mut view, new) = to_change(state, &new_dir, &new_path, false)?;
+    at_both(&mut view, old, new, |view, (dir, name), (new_dir, new_name)| {
+        at_once(view.link_at(dir, follow, name, new_dir, new_name))
+    })
+}
+
+fn rename_at(mut store: Store<'_>, (dir, path, new_dir, new_path): RenameAt) -> FsResult<()> {
+    let state = store.data_mut();
+    let old = state.find(&dir, &path, PathFlags::empty())?;
+    let new = state.find(&new_dir, &new_path, PathFlags::empty())?;
+    if old.name == "." || new.name == "." {
+        return Err(ErrorCode::Busy.into());
+    }
+    let (mut view, rights) = state.parts();
+    rights.check_change(&mut view, &old, false)?;
+    rights.check_change(&mut view, &new, old.is_directory())?;
+    if old.is_directory() {
+        let top = names::open_dir(&mut view, &old.dir, &old.name)?;
+        let ends = (&old.place, &new.place);
+        names::walk(&mut view, &top, "", &mut |view, entry| rights.check_move(view, entry, ends))?;
+    }
+    at_both(&mut view, old, new, |view, (dir, name), (new_dir, new_name)| {
+        at_once(view.rename_at(dir, name, new_dir, new_name))
+    })
+}
+
+fn unlink_file_at(mut store: Store<'_>, (dir, path): (Fd, String)) -> FsResult<()> {
+    let (mut view, found) = to_change(store.data_mut(), &dir, &path, false)?;
+    at(&mut view, found, |view, dir, name| at_once(view.unlink_file_at(dir, name)))
+}
+
+fn remove_directory_at(mut store: Store<'_>, (dir, path): (Fd, String)) -> FsResult<()> {
+    let (mut view, found) = to_change(store.data_mut(), &dir, &path, false)?;
+    at(&mut view, found, |view, dir, name| at_once(view.remove_directory_at(dir, name)))
+}
+
+/// What a path leads to, itself, where it may be changed.
+fn to_change<'s>(
+    state: &'s mut State,
+    dir: &Fd,
+    path: &str,
+    becomes_directory: bool,
+) -> FsResult<(View<'s>, Found)> {
+    let found = state.find(dir, path, PathFlags::empty())?;
+    let (mut view, rights) = state.parts();
+    rights.check_change(&mut view, &found, becomes_directory)?;
+    Ok((view, found))
+}
+
+/// Calls a function on what was found.
+fn at<T>(view: &mut View<'_>, found: Found, act: impl FnOnce(&mut View<'_>, Fd, String) -> FsResult<T>) -> FsResult<T> {
+    names::in_dir(view, &found.dir, |view, dir| act(view, dir, found.name))
+}
+
+/// The same on two.
+fn at_both<T>(
+    view: &mut View<'_>,
+    one: Found,
+    other: Found,
+    act: impl FnOnce(&mut View<'_>, (Fd, String), (Fd, String)) -> FsResult<T>,
+) -> FsResult<T> {
+    at(view, one, |view, dir, name| at(view, other, |view, other, its| act(view, (dir, name), (other, its))))
+}

@@ -1,0 +1,68 @@
+//! The program of these tests, and a workspace that has it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, stdout};
+
+/// It as a component of `wasi:cli/command`, and as a module of preview 1 where that can be built.
+pub fn tools() -> impl Iterator<Item = &'static Path> {
+    static TOOLS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
+        let component = build("wasm32-wasip2").unwrap_or_else(|cause| panic!("{cause}"));
+        let module = build("wasm32-wasip1").map_err(|cause| eprintln!("not tried as a module: {cause}"));
+        [component].into_iter().chain(module.ok()).collect()
+    });
+    TOOLS.iter().map(PathBuf::as_path)
+}
+
+fn build(target: &str) -> Result<PathBuf, String> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let target_dir = repository.join("target/programs");
+    // Neither knows the lock of the other.
+    let rustup = Command::new("rustup").args(["target", "add", target]).output();
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--release", "--locked", "--quiet", "--target", target, "--target-dir"]).arg(&target_dir);
+    cargo.current_dir(repository.join("tests/programs/tool")).env_remove("RUSTFLAGS").env_remove("RUSTC_WRAPPER");
+    let built = cargo.output().map_err(|cause| cause.to_string())?;
+    match built.status.success() {
+        true => Ok(target_dir.join(target).join("release/tool.wasm")),
+        false => Err(format!("{}{rustup:?}", String::from_utf8_lossy(&built.stderr))),
+    }
+}
+
+/// A workspace with it, with these settings, and these of `commands`.
+pub fn desk_under(tool: &Path, policy: Value, mut commands: Value) -> Desk {
+    commands["programs"] = json!({ "tool": tool });
+    Desk::under(policy, commands)
+}
+
+pub fn desk(tool: &Path) -> Desk {
+    desk_under(tool, json!({}), json!({}))
+}
+
+/// What the program did: steps with a word for each argument.
+#[track_caller]
+pub fn tool(desk: &Desk, steps: &[&str]) -> Value {
+    let args: Vec<_> = steps.join(" -- ").split(' ').map(str::to_owned).collect();
+    desk.ok("run_program", json!({ "name": "tool", "args": args }))
+}
+
+/// What it printed; every step has to go well.
+#[track_caller]
+pub fn printed(desk: &Desk, steps: &[&str]) -> String {
+    let ran = tool(desk, steps);
+    assert_eq!((&ran["exit_code"], &ran["stderr"]["text"]), (&json!(0), &json!("")), "{steps:?}: {ran}");
+    stdout(&ran)
+}
+
+/// How its steps failed: each is one that has to.
+#[track_caller]
+pub fn failures(desk: &Desk, steps: &[&str]) -> Vec<String> {
+    let ran = tool(desk, steps);
+    let failures: Vec<_> = ran["stderr"]["text"].as_str().unwrap().lines().map(str::to_owned).collect();
+    assert_eq!(failures.len(), steps.len(), "{ran}");
+    failures.iter().map(|line| line.rsplit(' ').next().unwrap_or_default().to_owned()).collect()
+}

@@ -1,0 +1,223 @@
+//! What a program cannot reach, and that it is told so.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::build::{desk, desk_under, failures, printed, tool, tools};
+use crate::desk::{CANARY, Desk, changes, stdout};
+
+/// All that lies outside of the workspace.
+fn outside(desk: &Desk) -> Vec<(String, Vec<u8>, std::time::SystemTime)> {
+    let entry = |entry: fs::DirEntry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        (name, fs::read(entry.path()).unwrap(), entry.metadata().unwrap().modified().unwrap())
+    };
+    fs::read_dir(desk.home.path().join("outside")).unwrap().map(Result::unwrap).map(entry).collect()
+}
+
+fn refused(ran: &Value) -> Vec<String> {
+    ran["refused"].as_array().unwrap().iter().map(|refused| refused["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn nothing_outside_is_reached_by_a_path() {
+    for program in tools() {
+        let desk = desk(program);
+        let before = outside(&desk);
+        let host = desk.home.path().join("outside");
+        let host = host.display();
+        for step in ["cat PATH", "write PATH x", "append PATH x", "cut PATH 0", "rm PATH", "stat PATH", "mv PATH here", "ln PATH here"] {
+            for path in ["../outside/secret", "src/../../outside/secret", "/workspace/../outside/secret", &format!("{host}/secret")] {
+                failures(&desk, &[&step.replace("PATH", path)]);
+            }
+        }
+        for step in ["ls ..", "ls ../outside", "ls /", "mkdir ../made", "new ../outside/new", "mv a.txt ../outside/a", "rmdir ../outside", "cat /etc/passwd"] {
+            failures(&desk, &[step]);
+        }
+        let ran = tool(&desk, &["cat ../outside/secret"]);
+        assert_eq!((stdout(&ran), &ran["stderr"]["text"]), (String::new(), &json!("cat ../outside/secret: PermissionDenied\n")));
+        assert_eq!(refused(&ran), [desk.root().canonicalize().unwrap().to_str().unwrap()]);
+        assert_eq!(outside(&desk), before);
+        assert_eq!(desk.read("here"), None);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_outside_is_reached_through_a_link() {
+    use std::os::unix::fs::symlink;
+    for program in tools() {
+        let desk = desk(program);
+        let before = outside(&desk);
+        let host = desk.home.path().join("outside");
+        for (target, name) in [("../outside", "relative"), (host.to_str().unwrap(), "absolute"), ("src/../../outside", "winding")] {
+            symlink(target, desk.root().join(name)).unwrap();
+            symlink(Path::new(target).join("secret"), desk.root().join(format!("{name}-file"))).unwrap();
+            let steps = [
+                format!("cat {name}/secret"),
+                format!("ls {name}"),
+                format!("write {name}/secret x"),
+                format!("new {name}/new"),
+                format!("rm {name}/secret"),
+                format!("touch {name}/secret"),
+                format!("cat {name}-file"),
+                format!("write {name}-file x"),
+                format!("cut {name}-file 0"),
+                format!("mv a.txt {name}/a.txt"),
+                format!("ln a.txt {name}/a.txt"),
+            ];
+            failures(&desk, &steps.each_ref().map(String::as_str));
+        }
+        for step in ["symlink ../outside made", "symlink src/../../outside made", "symlink /etc made"] {
+            failures(&desk, &[step]);
+        }
+        failures(&desk, &["symlink loop loop -- cat loop"][..].iter().map(|_| "cat loop").collect::<Vec<_>>());
+        assert_eq!(outside(&desk), before);
+        // A link of the workspace itself is a name like any other.
+        assert_eq!(printed(&desk, &["mv relative moved", "rm moved", "rm absolute"]), "");
+        assert!(fs::read_to_string(host.join("secret")).unwrap().contains(CANARY));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn secrets_stay_secret_by_every_name() {
+    use std::os::unix::fs::symlink;
+    for program in tools() {
+        let desk = desk(program);
+        fs::write(desk.root().join(".agentignore"), "*.pem\n/private/\n").unwrap();
+        fs::create_dir_all(desk.root().join("private/deep")).unwrap();
+        for file in ["key.pem", "private/plan", "private/deep/plan", "src/inner.pem"] {
+            fs::write(desk.root().join(file), CANARY).unwrap();
+        }
+        symlink("key.pem", desk.root().join("link")).unwrap();
+        symlink("private", desk.root().join("dir")).unwrap();
+        let denied = failures(
+            &desk,
+            &[
+                "cat key.pem", "cat ./src/../key.pem", "cat link", "cat dir/plan", "cat private/deep/../plan", "ls private",
+                "ls dir", "stat key.pem", "write key.pem x", "append link x", "cut key.pem 0", "touch key.pem", "rm key.pem",
+                "mv key.pem open.txt", "ln key.pem open.txt", "mv private open", "mv src moved", "mv a.txt key.pem",
+                "mv a.txt private/a", "mkdir private/new", "new made.pem",
+            ],
+        );
+        assert_eq!(denied, vec!["PermissionDenied"; denied.len()]);
+        let ran = tool(&desk, &["cat key.pem", "cat link", "ls .", "ls src"]);
+        assert_eq!(stdout(&ran), ".agentignore a.txt dir link src\nb.txt\n", "names of secrets are not listed");
+        let secret = desk.root().canonicalize().unwrap().join("key.pem");
+        assert_eq!(refused(&ran), [secret.to_str().unwrap()]);
+        assert!(ran["refused"][0]["cause"].as_str().unwrap().contains(".agentignore"), "{ran}");
+        assert_eq!(changes(&ran), [""; 0]);
+        assert_eq!(fs::read_to_string(desk.root().join("key.pem")).unwrap(), CANARY);
+    }
+}
+
+#[test]
+fn what_runs_code_later_can_be_read_and_not_changed() {
+    for program in tools() {
+        let desk = desk(program);
+        fs::create_dir_all(desk.root().join(".git/hooks")).unwrap();
+        fs::write(desk.root().join(".git/config"), "[core]\n").unwrap();
+        assert_eq!(printed(&desk, &["cat .git/config"]), "[core]\n");
+        let steps = [
+            "write .git/config x", "append .git/config x", "cut .git/config 0", "touch .git/config", "new .git/hooks/pre-commit",
+            "mv .git git", "mv .git/config config", "ln .git/config config", "rm .git/config", "mv src .git/hooks/x",
+            "new .mcp.json", "mkdir .vscode", "mv src .vscode", "symlink src .cursor",
+        ];
+        let denied = failures(&desk, &steps);
+        assert_eq!(denied, vec!["PermissionDenied"; denied.len()]);
+        assert_eq!(desk.read(".git/config").unwrap(), "[core]\n");
+    }
+}
+
+#[test]
+fn a_read_only_root_stays_as_it_is() {
+    for program in tools() {
+        let desk = desk_under(program, json!({"read_only": true}), json!({}));
+        assert_eq!(printed(&desk, &["cat a.txt"]), "one\n");
+        let steps =
+            ["write a.txt x", "append a.txt x", "new b", "rm a.txt", "mkdir d", "mv a.txt b", "touch a.txt", "cut a.txt 0", "ln a.txt b", "symlink a b"];
+        let denied = failures(&desk, &steps);
+        assert_eq!(denied, vec!["PermissionDenied"; denied.len()]);
+        assert_eq!(desk.read("a.txt").unwrap(), "one\n");
+    }
+}
+
+#[test]
+fn another_root_has_its_own_rights() {
+    for program in tools() {
+        let further = tempfile::tempdir().unwrap();
+        fs::write(further.path().join("data"), "there\n").unwrap();
+        let allowed = json!([{"path": further.path(), "access": "read-only"}]);
+        let desk = desk_under(program, json!({ "allowed_directories": allowed }), json!({}));
+        let name = further.path().file_name().unwrap().to_str().unwrap();
+        assert_eq!(printed(&desk, &[&format!("cat /{name}/data")]), "there\n");
+        let denied = failures(&desk, &[&format!("write /{name}/data x"), &format!("mv a.txt /{name}/a"), &format!("mv /{name}/data a")]);
+        assert_eq!(denied, vec!["PermissionDenied"; 3]);
+        let ran = desk.ok("run_program", json!({"name": "tool", "args": ["cat", "data"], "workdir": format!("/{name}")}));
+        assert_eq!(stdout(&ran), "there\n");
+    }
+}
+
+#[test]
+fn there_is_no_network() {
+    let program = tools().next().unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let desk = desk_under(program, json!({}), json!({"network": true}));
+    failures(&desk, &[&format!("connect {}", listener.local_addr().unwrap())]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_no_file_does_not_hang() {
+    for program in tools() {
+        let desk = desk(program);
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            desk.root().join("fifo"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        failures(&desk, &["cat fifo", "write fifo x", "append fifo x", "cat fifo/x"]);
+    }
+}
+
+/// A name that turns from a directory into a link to a secret and back, as fast as another process can.
+#[cfg(unix)]
+#[test]
+fn a_race_with_a_link_shows_no_secret() {
+    use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let program = tools().next().unwrap();
+    let desk = desk(program);
+    fs::write(desk.root().join(".agentignore"), "/private/\n").unwrap();
+    fs::create_dir(desk.root().join("private")).unwrap();
+    fs::create_dir(desk.root().join("turns")).unwrap();
+    for (dir, text) in [("private", CANARY), ("turns", "open")] {
+        fs::write(desk.root().join(dir).join("x"), text).unwrap();
+    }
+    symlink("private", desk.root().join("link")).unwrap();
+    let (ended, root) = (AtomicBool::new(false), desk.root());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let at = |name: &str| root.join(name);
+            while !ended.load(Ordering::Relaxed) {
+                fs::rename(at("turns"), at("aside")).unwrap();
+                fs::rename(at("link"), at("turns")).unwrap();
+                fs::rename(at("turns"), at("link")).unwrap();
+                fs::rename(at("aside"), at("turns")).unwrap();
+            }
+        });
+        let steps = vec!["cat turns/x"; 500];
+        let mut seen = String::new();
+        for _ in 0..5 {
+            seen += &stdout(&tool(&desk, &steps));
+        }
+        ended.store(true, Ordering::Relaxed);
+        assert!(seen.contains("open") && !seen.contains(CANARY), "{seen}");
+    });
+}
