@@ -25,8 +25,8 @@ def test_the_component_has_the_records() -> None:
     found: dict[str, Any] = {}
     component = runtime().component
     for name, item in component.type.exports(runtime().engine).items():
-        if name.startswith("paddock:files/") and isinstance(item, wasm.ComponentInstanceType):
-            found |= item.exports(runtime().engine)
+        if name.startswith("paddock:files/") and isinstance(item.ty, wasm.ComponentInstanceType):
+            found |= {name: inner.ty for name, inner in item.ty.exports(runtime().engine).items()}
     assert f"paddock:files/files@{VERSION}" in component.type.exports(runtime().engine)
     seen = 0
     for name, (made, fields) in types.RECORDS.items():

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from wasmtime.component import Variant
-
 from . import _effect
 from ._approval import Approver, Desk, Grant, Refused, Said
 from ._control import Control
@@ -15,7 +13,8 @@ from ._convert import check_text, lift, lower
 from ._operations import Operations
 from ._policy import Policy
 from ._sandbox import Sandbox, Surroundings
-from .errors import PolicyError, ToolError
+from ._values import Tagged
+from .errors import ComponentError, PolicyError, ToolError
 from .formats import Format, tools
 from .outcome import Outcome, compact
 
@@ -72,9 +71,10 @@ class Calls(Operations):
             approver: Who is asked about the call, in place of the workspace's own approver.
         """
         try:
-            asked = (dialect, tool, argument_text(arguments))
-            for name, text in zip(("dialect", "tool", "arguments"), asked):
+            given = {"dialect": dialect, "tool": tool, "arguments": argument_text(arguments)}
+            for name, text in given.items():
                 check_text(name, text)
+            asked = [("string", text) for text in given.values()]
             called, error, plan = self._run_asking(
                 lambda sandbox, control: with_error(sandbox.call(control, "tools", "call", *asked)),
                 _effect.changes(dialect, tool),
@@ -84,8 +84,11 @@ class Calls(Operations):
             )
         except ToolError as failed:
             return Outcome.failed(failed)
-        changes = [lift("change", change) for change in called.changes]
-        return Outcome(called.ok, called.result, called.text, error, changes, called.truncated, plan)
+        except ComponentError as failed:
+            hint = "the person who runs this has to see to the installation"
+            return Outcome.failed(ToolError("io", str(failed), hint=hint))
+        changes = lift(("list", "change"), called["changes"])
+        return Outcome(called["ok"], called["result"], called["text"], error, changes, called["truncated"], plan)
 
     def tools(self, dialect: str = DIALECT, format: Format = "mcp") -> list[dict[str, Any]]:
         """The tools of a dialect, as a provider's interface takes them."""
@@ -110,7 +113,7 @@ class Calls(Operations):
     def _typed(
         self, interface: str, function: str, arguments: tuple[str, tuple[object, ...]], result: str, *, changing: bool
     ) -> Any:
-        lowered = lower(*arguments)
+        lowered = (arguments[0], lower(*arguments))
 
         def body(sandbox: Sandbox, control: Control) -> tuple[Any, ToolError | None]:
             answer = lift(("result", result), sandbox.call(control, interface, function, lowered))
@@ -152,8 +155,8 @@ class Calls(Operations):
     ) -> tuple[Answer, ToolError | None, Plan | None]:
         """Makes a call of which this was said, and asks what it would do where it needs approval."""
         if said is not None:
-            decision = Variant("refused" if isinstance(said, Refused) else "approved", str(said))
-            sandbox.call(control, "approval", "decide", decision)
+            decision = Tagged("refused" if isinstance(said, Refused) else "approved", str(said))
+            sandbox.call(control, "approval", "decide", (("variant", "string"), decision), has_result=False)
         answer, error = body(sandbox, control)
         if error is None or error.code != "approval-required":
             return answer, error, None
@@ -173,14 +176,14 @@ class Calls(Operations):
 
     def _check_policy(self) -> None:
         """Has a guest read the policy's names and types."""
-        asked = (DIALECT, "stat", '{"path":"."}')
-        outcome = _effect.bare("tools", "call", *asked, around=self._surroundings())
-        if outcome.error is not None and outcome.error.message.startswith(UNREADABLE):
-            raise PolicyError(f"wrong policy: {outcome.error.message.removeprefix(UNREADABLE)}")
+        asked = [("string", text) for text in (DIALECT, "stat", '{"path":"."}')]
+        _, error = with_error(_effect.bare("tools", "call", *asked, around=self._surroundings()))
+        if error is not None and error.message.startswith(UNREADABLE):
+            raise PolicyError(f"wrong policy: {error.message.removeprefix(UNREADABLE)}")
 
 
 def with_error(outcome: Any) -> tuple[Any, ToolError | None]:
-    return outcome, lift(("option", "error"), outcome.error)
+    return outcome, lift("error", outcome["error"])
 
 
 def argument_text(arguments: str | Mapping[str, Any]) -> str:

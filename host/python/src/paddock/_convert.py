@@ -1,6 +1,6 @@
-"""Values of the component's interface, and Python's.
+"""Values of the component's interface, and the classes of `types`.
 
-The tables of `types` say what each record has; an absent option is None on both sides. Making those types takes longer
+Records come and go as mappings by WIT's names; the tables of `types` say what each has. Making those types takes longer
 than a call, and a model's call needs none of them, so they are loaded where they are first needed.
 """
 
@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from wasmtime.component import Record, Variant
-
+from ._values import Tagged
 from .errors import ToolError
 
 if TYPE_CHECKING:
@@ -20,41 +19,32 @@ LARGEST = {"u32": 2**32 - 1, "u64": 2**64 - 1}
 
 
 def lift(shape: Shape, value: Any) -> Any:
-    """A value that the component gave. A failure in the place of a result is raised, one in a list is a value."""
+    """A value that the component gave. An error in the place of a result is a value here."""
+    if value is None:
+        return None
     if isinstance(shape, tuple):
         kind, inner = shape
         if kind == "list":
             return [lift(inner, each) for each in value]
-        if kind == "result":
-            return lift_result(inner, value)
-        return None if value is None else lift(inner, value)
+        if kind == "result" and isinstance(value, Tagged):
+            return lift("error" if value.tag == "err" else inner, value.payload)
+        return lift(inner, value)
     if shape == "error":
-        return ToolError(value.code, value.message, value.path, value.hint)
+        return ToolError(**value)
+    if isinstance(value, dict):
+        from .types import RECORDS
+
+        made, fields = RECORDS[shape]
+        assert made is not None, shape
+        return made(*[lift(inner, value[name]) for name, inner in fields])
+    return value
+
+
+def lower(record: str, values: Sequence[object]) -> dict[str, Any]:
+    """A record of these values, as the component takes it. What the component's types cannot hold is a `ToolError`, with the argument's name."""
     from .types import RECORDS
 
-    if shape not in RECORDS:
-        return value
-    made, fields = RECORDS[shape]
-    if made is None:
-        raise TypeError(f"`{shape}` has no class")
-    return made(*(lift(inner, getattr(value, name)) for name, inner in fields))
-
-
-def lift_result(inner: Shape, value: Any) -> Any:
-    """The result, or the error that is in its place; wasmtime-py tags them only where they could be mistaken."""
-    if isinstance(value, Variant):
-        return lift("error", value.payload) if value.tag == "err" else lift(inner, value.payload)
-    return lift("error", value) if isinstance(value, Record) else lift(inner, value)
-
-
-def lower(record: str, values: Sequence[object]) -> Record:
-    """A record of these values. What the component's types cannot hold is a `ToolError`, with the argument's name."""
-    from .types import RECORDS
-
-    lowered = Record()
-    for (name, shape), value in zip(RECORDS[record][1], values):
-        setattr(lowered, name, lower_value(name, shape, value))
-    return lowered
+    return {name: lower_value(name, shape, value) for (name, shape), value in zip(RECORDS[record][1], values)}
 
 
 def lower_value(name: str, shape: Shape, value: object) -> Any:

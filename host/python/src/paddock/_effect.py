@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._control import Control
 from ._sandbox import Sandbox, Surroundings
+
+if TYPE_CHECKING:
+    from .types import Shape
 
 TIME_S = 30.0
 
@@ -17,7 +20,7 @@ def changes(dialect: str, tool: str) -> bool:
     known = _known.get((dialect, tool))
     if known is not None:
         return known
-    told = bare("tools", "changes", dialect, tool)
+    told = bare("tools", "changes", ("string", dialect), ("string", tool))
     # Nothing is kept of a tool that there is not: any number of names could be asked for.
     if told is None:
         return False
@@ -25,7 +28,7 @@ def changes(dialect: str, tool: str) -> bool:
     return bool(told)
 
 
-def bare(interface: str, function: str, *arguments: object, around: Surroundings | None = None) -> Any:
+def bare(interface: str, function: str, *arguments: tuple[Shape, Any], around: Surroundings | None = None) -> Any:
     """What a guest without a directory answers."""
     control = Control(TIME_S)
     sandbox = Sandbox(around or Surroundings(), control)

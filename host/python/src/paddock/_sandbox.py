@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wasmtime import Store, WasiConfig, WasmtimeError
 from wasmtime.component import Instance
 
+from . import _values
 from ._control import Control
-from ._engine import Runtime, runtime
+from ._engine import runtime
 from ._mounts import Root
 from .errors import ComponentError, ToolError
+
+if TYPE_CHECKING:
+    from .types import Shape
 
 TABLE_ELEMENTS = 100_000
 INSTANCES = 64
@@ -46,7 +50,7 @@ class Sandbox:
     """One guest with the store it lives in. It is to be closed, and is of no use after a failure of the host."""
 
     def __init__(self, around: Surroundings, control: Control) -> None:
-        self._runtime: Runtime = host_runtime()
+        self._runtime = runtime()
         self._stderr = Stderr()
         self._store = Store(self._runtime.engine)
         try:
@@ -63,15 +67,17 @@ class Sandbox:
             self.close()
             raise
 
-    def call(self, control: Control, interface: str, function: str, *arguments: object) -> Any:
-        """Calls a function of the component. Fails with `ToolError` where the guest was ended."""
+    def call(
+        self, control: Control, interface: str, function: str, *arguments: tuple[Shape, Any], has_result: bool = True
+    ) -> Any:
+        """Calls a function of the component, with arguments and their shapes. Fails with `ToolError` where the guest was ended."""
         found = self._instance.get_func(self._store, self._runtime.export(interface, function))
         if found is None:
             raise ComponentError(f"the component has no `{interface}.{function}`: it is of another version")
         self._store.set_epoch_deadline(control.ticks())
         call = self._runtime.clock.begin()
         try:
-            return found(self._store, *arguments)
+            return _values.call(found, self._store, arguments, has_result=has_result)
         except WasmtimeError as trap:
             raise self._explain(trap, control) from None
         finally:
@@ -108,10 +114,3 @@ def preopen(wasi: WasiConfig, roots: Iterable[Root]) -> None:
         except WasmtimeError:
             hint = "the directory was there when the workspace was opened; the person who runs this has to bring it back"
             raise ToolError("backend-gone", f"cannot open the root `{root.guest}`", hint=hint) from None
-
-
-def host_runtime() -> Runtime:
-    try:
-        return runtime()
-    except ComponentError as cause:
-        raise ToolError("io", str(cause), hint="the person who runs this has to see to the installation") from cause

@@ -19,7 +19,7 @@ Format = Literal["mcp", "openai", "anthropic", "gemini"]
 def describe(dialect: str = "paddock") -> list[Tool]:
     """The tools of a dialect, always in the same order. Fails with `ToolError` where there is no such dialect."""
     check_text("dialect", dialect)
-    told = lift(("result", ("list", "tool")), _effect.bare("tools", "describe", dialect))
+    told = lift(("result", ("list", "tool")), _effect.bare("tools", "describe", ("string", dialect)))
     if isinstance(told, ToolError):
         raise told
     found: list[Tool] = told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import _policy
 from ._approval import Approver, Desk
@@ -14,6 +14,9 @@ from ._convert import check_text, lift
 from ._policy import Policy, PolicyLike
 from ._sandbox import Sandbox
 from .errors import ToolError
+
+if TYPE_CHECKING:
+    from .types import Shape
 
 
 class MemoryWorkspace(Calls):
@@ -39,22 +42,21 @@ class MemoryWorkspace(Calls):
 
     def load(self, archive: bytes) -> None:
         """Replaces the whole tree by a tar archive's; the tree stays as it was where that fails with `ToolError`."""
-        self._session("load", archive)
+        self._session("load", ("bytes", bytes(archive)))
 
     def snapshot(self) -> bytes:
         """The whole tree, as a tar archive in path order."""
-        archive: bytes = self._session("snapshot")
-        return archive
+        return bytes(self._session("snapshot"))
 
     def checkpoint(self, name: str) -> None:
         """Keeps the tree as it is under a name, of at most 64 letters, digits, `_`, `-` and `.`, for `rollback`."""
         check_text("name", name)
-        self._session("checkpoint", name)
+        self._session("checkpoint", ("string", name))
 
     def rollback(self, name: str) -> None:
         """Makes the tree what it was at a checkpoint. All checkpoints stay."""
         check_text("name", name)
-        self._session("rollback", name)
+        self._session("rollback", ("string", name))
 
     def checkpoints(self) -> list[str]:
         """The names of all checkpoints, in order."""
@@ -69,7 +71,7 @@ class MemoryWorkspace(Calls):
                 self._kept.close()
                 self._kept = None
 
-    def _session(self, function: str, *arguments: object) -> Any:
+    def _session(self, function: str, *arguments: tuple[Shape, Any]) -> Any:
         control = self._control()
         told = self._run(lambda sandbox: sandbox.call(control, "session", function, *arguments), True, control)
         answer = lift(("result", "any"), told)
