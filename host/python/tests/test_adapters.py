@@ -30,7 +30,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 def check(answers: list[str], workspace: Workspace) -> None:
     assert answers[0] == "1|one\n" and answers[3] == "1|two\n", answers
-    assert answers[2] == str(workspace.call("read_file", {"path": "../a.txt"}).error)
+    assert answers[2] == workspace.call("read_file", {"path": "../a.txt"}).text
 
 
 def test_pydantic_ai(workspace: Workspace) -> None:
@@ -66,7 +66,7 @@ def test_openai_agents(workspace: Workspace) -> None:
     answers: list[str] = []
 
     class Model(agents.Model):  # type: ignore[misc, name-defined]
-        async def get_response(self, system: Any, input: Any, settings: Any, tools: Any, *rest: Any, **more: Any) -> Any:
+        async def get_response(self, *, input: Any, tools: Any, **more: Any) -> Any:
             assert [tool.name for tool in tools] == [tool.name for tool in paddock.describe()]
             answers[:] = [item["output"] for item in input if isinstance(item, dict) and item.get("type") == "function_call_output"]
             if len(answers) < len(CALLS):

@@ -32,7 +32,7 @@ LOOKS: list[tuple[str, dict[str, Any]]] = [
     ("list_dir", {"path": "{}"}),
     ("tree", {"path": "{}"}),
 ]
-RACE_S = 3.0
+RACE_S = 2.0
 """How long each race goes on."""
 
 
@@ -108,22 +108,23 @@ def test_special_files_are_refused_at_once(top: Path) -> None:
 
 
 FLIP = """
-import ctypes, sys
+import ctypes, sys, time
 libc = ctypes.CDLL(None)
 one, other = sys.argv[1].encode(), sys.argv[2].encode()
 print(flush=True)
 while True:
     libc.renameat2(-100, one, -100, other, 2)
+    time.sleep(float(sys.argv[3]))
 """
 
 
 class Flipping:
-    """A process that exchanges two names as fast as it can."""
+    """A process that exchanges two names again and again."""
 
-    def __init__(self, one: Path, other: Path) -> None:
+    def __init__(self, one: Path, other: Path, every_s: float = 0.0) -> None:
         if not hasattr(ctypes.CDLL(None), "renameat2"):
             pytest.skip("this system has no way to exchange two names")
-        self._process = subprocess.Popen([sys.executable, "-c", FLIP, str(one), str(other)], stdout=subprocess.PIPE)
+        self._process = subprocess.Popen([sys.executable, "-c", FLIP, str(one), str(other), str(every_s)], stdout=subprocess.PIPE)
 
     def __enter__(self) -> None:
         assert self._process.stdout is not None
@@ -156,7 +157,7 @@ def test_a_fifo_that_is_swapped_in_hangs_no_call(top: Path) -> None:
     os.mkfifo(top / "ws/fifo")
     workspace, counts = Workspace(top / "ws", state_dir=False), {"read": 0, "refused": 0}
     longest = 0.0
-    with Flipping(top / "ws/inside.txt", top / "ws/fifo"):
+    with Flipping(top / "ws/inside.txt", top / "ws/fifo", every_s=0.002):
         ends = time.monotonic() + RACE_S
         while time.monotonic() < ends:
             started = time.monotonic()

@@ -18,7 +18,7 @@ VERSION = "0.1.0"
 """The version of the WIT package."""
 IDLE_TICKS = 100
 """Ticks without a call before the clock sleeps: waking it costs more than a call."""
-STUCK_TICKS = 50
+STUCK_TICKS = 20
 """Ticks of one call after which it is looked at whether the system holds it: by then most have ended."""
 
 

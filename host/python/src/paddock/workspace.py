@@ -70,8 +70,9 @@ class Workspace(Calls):
 
     def _host(self, desk: Desk) -> dict[str, Any]:
         """What the host has and does, for the guest. Its own files stay closed where a root holds them."""
-        own = [self._state and self._state.path, _state.parent(), _cache.directory(), _state.config_directory()]
-        ways = [trail(path) for path in [*own, *map(Path, KERNEL)] if path is not None]
+        state = None if self._state is None else self._state.path
+        own = [state, _state.parent(), _cache.directory(), _state.config_directory(), *map(Path, KERNEL)]
+        ways = [trail(path) for path in own if path is not None]
 
         def inside(path: str) -> bool:
             return any(is_below(path, root.host) for root in self._roots)
