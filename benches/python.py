@@ -66,7 +66,9 @@ def operations(workspace: object, root: Path) -> None:
 
     def plain_grep() -> list[tuple[Path, int]]:
         pattern = re.compile("needle$", re.MULTILINE)
-        return [(path, len(found)) for path in sorted(root.rglob("*.txt")) if (found := pattern.findall(path.read_text()))]
+        return [
+            (path, len(found)) for path in sorted(root.rglob("*.txt")) if (found := pattern.findall(path.read_text()))
+        ]
 
     show("read 4 KB, call", lambda: workspace.call("read_file", {"path": "4k.txt"}), 200)
     show("read 4 KB, typed", lambda: workspace.read("4k.txt"), 200)

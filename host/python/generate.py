@@ -248,10 +248,12 @@ def operations_module(model: Model) -> Iterator[str]:
     yield "    )"
     yield "\n\nclass Operations:"
     yield '    """A method for each operation of `wit/files.wit` and `wit/search.wit`.\n'
-    yield "    Each raises `ToolError` where the tool fails, for the reasons that it names, and blocks its thread until it is done."
+    yield "    Each raises `ToolError` where the tool fails, for the reasons that it names, and blocks its thread until it is"
+    yield "    done."
     yield '    """\n'
     yield "    def _typed("
-    yield "        self, interface: str, function: str, arguments: tuple[str, tuple[object, ...]], result: str, *, changing: bool"
+    arguments = "arguments: tuple[str, tuple[object, ...]], result: str, *, changing: bool"
+    yield f"        self, interface: str, function: str, {arguments}"
     yield "    ) -> Any:"
     yield "        raise NotImplementedError"
     for function in operations:
@@ -294,7 +296,8 @@ def method(function: Function, model: Model) -> Iterator[str]:
     changing = "False" if function.name in LOOKS else "True"
     yield from folded("        values = (", values, ",)")
     yield f"        result: {result} = self._typed("
-    yield f'            "{function.interface}", "{function.name}", ("{function.arguments}", values), "{function.result}", changing={changing}'
+    passed = f'("{function.arguments}", values), "{function.result}", changing={changing}'
+    yield f'            "{function.interface}", "{function.name}", {passed}'
     yield "        )"
     yield "        return result"
 

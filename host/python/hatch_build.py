@@ -30,7 +30,7 @@ class ComponentHook(BuildHookInterface):  # type: ignore[type-arg]
             raise FileNotFoundError(f"no component: set PADDOCK_COMPONENT to one, or put it at {target}")
 
     def build(self, repository: Path, target: Path) -> None:
-        """The component alone, as `host/rust/build.rs` builds it: the Rust host around it would take many times as long."""
+        """The component alone, as `host/rust/build.rs` builds it: the host around it would take many times as long."""
         if shutil.which("cargo") is None:
             raise FileNotFoundError("no component: install Rust from rustup, or set PADDOCK_COMPONENT to a component")
         subprocess.run(["rustup", "target", "add", TARGET], cwd=repository, check=False)

@@ -164,7 +164,11 @@ class Case:
             return self.kept(self.start.tree, self.start.modes if with_modes else None)
         said = json.loads(rest.read_text()) if rest.exists() else {}
         plain = {escaped(path): node[1] for path, node in read_tree(files).items() if node[0] == "file"}
-        return {"plain": plain, "entries": said.get("entries", {}), "modes": said.get("modes", {}) if with_modes else {}}
+        return {
+            "plain": plain,
+            "entries": said.get("entries", {}),
+            "modes": said.get("modes", {}) if with_modes else {},
+        }
 
     def kept(self, tree: Tree, modes: dict[bytes, int] | None) -> dict[str, Any]:
         """A tree as a case's folder keeps it."""
@@ -216,7 +220,9 @@ def normal(value: Any, key: str, names: Names | None) -> Any:
         return "<backup>"
     if key == "token":
         return "<token>"
-    value = re.sub(r"(\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", lambda at: at[0] if at[1] < "2025" else "<time>", value)
+    value = re.sub(
+        r"(\d{4})-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", lambda at: at[0] if at[1] < "2025" else "<time>", value
+    )
     value = re.sub(r"since=\d{13}-[0-9a-f]{16}", "since=<token>", value)
     return value if names is None else names.clear(value)
 
@@ -256,7 +262,9 @@ def is_plain(path: bytes) -> bool:
         return lower.startswith((b".git", b"git~")) or lower == b"node_modules" or device
 
     names = path.split(b"/")
-    return all(set(name) <= set(usual) and not is_taken(name.lower()) and not name.endswith((b" ", b".")) for name in names)
+    return all(
+        set(name) <= set(usual) and not is_taken(name.lower()) and not name.endswith((b" ", b".")) for name in names
+    )
 
 
 def escaped(path: bytes) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-import paddock
 from paddock import Workspace
 
 
@@ -68,7 +67,11 @@ def test_openai_agents(workspace: Workspace) -> None:
     class Model(agents.Model):  # type: ignore[misc, name-defined]
         async def get_response(self, *, input: Any, tools: Any, **more: Any) -> Any:
             assert [tool.name for tool in tools] == [tool.name for tool in paddock.describe()]
-            answers[:] = [item["output"] for item in input if isinstance(item, dict) and item.get("type") == "function_call_output"]
+            answers[:] = [
+                item["output"]
+                for item in input
+                if isinstance(item, dict) and item.get("type") == "function_call_output"
+            ]
             if len(answers) < len(CALLS):
                 name, arguments = CALLS[len(answers)]
                 call = ResponseFunctionToolCall(
@@ -76,7 +79,9 @@ def test_openai_agents(workspace: Workspace) -> None:
                 )
                 return ModelResponse(output=[call], usage=Usage(), response_id=None)
             text = ResponseOutputText(type="output_text", text="done", annotations=[])
-            message = ResponseOutputMessage(id="1", type="message", role="assistant", status="completed", content=[text])
+            message = ResponseOutputMessage(
+                id="1", type="message", role="assistant", status="completed", content=[text]
+            )
             return ModelResponse(output=[message], usage=Usage(), response_id=None)
 
         def stream_response(self, *arguments: Any, **more: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Every case of `tests/cases` by this host, on a directory and in memory: the same results and the same trees, byte for byte."""
+"""Every case of `tests/cases` by this host, on a directory and in memory: the same results and trees, byte for byte."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import IN_MEMORY, Case, Names, Tree, cleared, pack, read_modes, read_tree, unpack, write_tree
 
 import paddock
-from cases import IN_MEMORY, Case, Names, Tree, cleared, pack, read_modes, read_tree, unpack, write_tree
 from paddock._calls import Calls
 from paddock.outcome import shown_change
 
 ALL = list(Case.all())
-# Modes of files that this host leaves otherwise than the Rust host, whose own code sets them. WASI has no modes and wasmtime
-# sets none, so that a copy has that of a new file. Results and contents are the same.
+# Modes of files that this host leaves otherwise than the Rust host, whose own code sets them. WASI has no modes and
+# wasmtime sets none, so that a copy has that of a new file. Results and contents are the same.
 OTHER_MODES = {"copy/012_binary_and_modes": {"run.sh": "0755"}}
 
 

@@ -1,4 +1,4 @@
-"""A hostile workspace, and processes that change it while calls run: nothing outside is read or changed, and nothing hangs."""
+"""A hostile workspace, and processes that change it while calls run: nothing leads outside, and nothing hangs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from cases import read_tree
+
 from paddock import Workspace
 
 CHANGES: list[tuple[str, dict[str, Any]]] = [
@@ -74,7 +74,9 @@ def test_nothing_leads_out(top: Path, way: str) -> None:
     before = outside(top)
     workspace = Workspace(top / "ws", state_dir=top / "state")
     for tool, arguments in [*LOOKS, *CHANGES]:
-        filled = {name: value.replace("{}", way) if isinstance(value, str) else value for name, value in arguments.items()}
+        filled = {
+            name: value.replace("{}", way) if isinstance(value, str) else value for name, value in arguments.items()
+        }
         outcome = workspace.call(tool, filled)
         assert "SECRET" not in outcome.text.replace("-SECRET", "") and "root:" not in outcome.text, (tool, way, outcome)
         if tool != "move" and tool != "copy":
@@ -124,7 +126,9 @@ class Flipping:
     def __init__(self, one: Path, other: Path, every_s: float = 0.0) -> None:
         if not hasattr(ctypes.CDLL(None), "renameat2"):
             pytest.skip("this system has no way to exchange two names")
-        self._process = subprocess.Popen([sys.executable, "-c", FLIP, str(one), str(other), str(every_s)], stdout=subprocess.PIPE)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", FLIP, str(one), str(other), str(every_s)], stdout=subprocess.PIPE
+        )
 
     def __enter__(self) -> None:
         assert self._process.stdout is not None

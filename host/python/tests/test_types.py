@@ -32,7 +32,9 @@ def test_the_component_has_the_records() -> None:
     for name, (made, fields) in types.RECORDS.items():
         record = found[name]
         assert isinstance(record, wasm.RecordType), name
-        assert [(field, shape_of(kind)) for field, kind in record.fields] == [(field, plain(of)) for field, of in fields], name
+        assert [(field, shape_of(kind)) for field, kind in record.fields] == [
+            (field, plain(of)) for field, of in fields
+        ], name
         if made is not None:
             hints = typing.get_type_hints(made, vars(types) | {"ToolError": Exception})
             assert list(hints) == [field.replace("-", "_") for field, _ in fields], name

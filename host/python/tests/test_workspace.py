@@ -68,7 +68,10 @@ def test_failures_say_what_to_do(root: Path) -> None:
         (lambda workspace: workspace.read("\ud800"), "`path` is not Unicode text"),
         (lambda workspace: workspace.list(depth=2**32), f"`depth` is {2**32}"),
         (lambda workspace: workspace.edit("a.txt", "one"), "`edits` is 'one', which is not a list"),
-        (lambda workspace: workspace.edit("a.txt", [("one", "1")]), "`edits` is ('one', '1'), which is not a `Replacement`"),
+        (
+            lambda workspace: workspace.edit("a.txt", [("one", "1")]),
+            "`edits` is ('one', '1'), which is not a `Replacement`",
+        ),
         (lambda workspace: workspace.write("a.txt", "1", append=1), "`append` is 1, which is not True or False"),
     ],
 )
@@ -125,7 +128,9 @@ def test_a_wrong_policy_is_refused(root: Path, policy: Any, message: str) -> Non
 
 
 def test_a_missing_component_says_how_to_get_one(root: Path) -> None:
-    program = "import paddock\ntry:\n paddock.Workspace('.')\nexcept Exception as error:\n print(type(error).__name__, error)"
+    program = (
+        "import paddock\ntry:\n paddock.Workspace('.')\nexcept Exception as error:\n print(type(error).__name__, error)"
+    )
     told = run(program, root, PADDOCK_COMPONENT="/none.wasm")
     assert told.startswith("ComponentError cannot read the component") and "pip install ./host/python" in told
     (root / "wrong.wasm").write_bytes(b"\0asm\x0d\0\x01\0")
@@ -283,7 +288,11 @@ def code(workspace: Workspace, tool: str, arguments: dict[str, Any]) -> str:
 
 def run(program: str, directory: Path, **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=directory, env={**os.environ, **environment}, capture_output=True, text=True
+        [sys.executable, "-c", program],
+        cwd=directory,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -1,7 +1,7 @@
 """File tools for AI agents that cannot leave the workspace.
 
-The tools are a WebAssembly component inside this package. A `Workspace` says which directories the component gets; there
-is nothing else that it could open. Each call runs in a guest of its own, with a limit on time and memory.
+The tools are a WebAssembly component inside this package. A `Workspace` says which directories the component gets;
+there is nothing else that it could open. Each call runs in a guest of its own, with a limit on time and memory.
 
     with paddock.Workspace("project") as workspace:
         outcome = workspace.call("read_file", {"path": "README.md"})   # a model's tool call

@@ -51,7 +51,13 @@ def parser() -> argparse.ArgumentParser:
     call = commands.add_parser("call", help="call one tool and print its result as one JSON object")
     add_workspace(call)
     call.add_argument("tool", help="the tool; `python -m paddock tools` shows all")
-    call.add_argument("arguments", nargs="?", default="{}", metavar="JSON | -", help="its arguments; `-` reads them from standard input")
+    call.add_argument(
+        "arguments",
+        nargs="?",
+        default="{}",
+        metavar="JSON | -",
+        help="its arguments; `-` reads them from standard input",
+    )
     call.set_defaults(run=run_call)
 
     batch = commands.add_parser("batch", help="make the calls on standard input, one JSON object a line")
@@ -70,8 +76,12 @@ def parser() -> argparse.ArgumentParser:
 
 
 def add_workspace(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--root", action="append", metavar="DIR", help="a directory that the tools may use; `DIR:ro` only to look at")
-    command.add_argument("--dialect", default=DIALECT, metavar="NAME", help="whose tool names, arguments and results to have")
+    command.add_argument(
+        "--root", action="append", metavar="DIR", help="a directory that the tools may use; `DIR:ro` only to look at"
+    )
+    command.add_argument(
+        "--dialect", default=DIALECT, metavar="NAME", help="whose tool names, arguments and results to have"
+    )
     command.add_argument("--policy", metavar="FILE", help="a JSON file that says what tools may do")
     command.add_argument("--read-only", action="store_true", help="let nothing be changed")
     command.add_argument("--state-dir", metavar="DIR", help="where to keep journals and the lock")
@@ -80,9 +90,7 @@ def add_workspace(command: argparse.ArgumentParser) -> None:
 def opened(arguments: argparse.Namespace) -> Workspace:
     first, *further = [root(text) for text in arguments.root or ["."]]
     said = policy(arguments, Path(first.path))
-    return Workspace(
-        first, policy=said, read_only=arguments.read_only, mounts=further, state_dir=arguments.state_dir
-    )
+    return Workspace(first, policy=said, read_only=arguments.read_only, mounts=further, state_dir=arguments.state_dir)
 
 
 def root(text: str) -> Mount:
@@ -93,7 +101,7 @@ def root(text: str) -> Mount:
 
 
 def policy(arguments: argparse.Namespace, workspace: Path) -> str | None:
-    """The policy that `--policy` names, or else `PADDOCK_POLICY`. Others are not read here, and so not passed over either."""
+    """The policy that `--policy` names, or else `PADDOCK_POLICY`. Others are not read, and not passed over either."""
     if arguments.policy is not None:
         return Path(arguments.policy).read_text(encoding="utf-8")
     for path in others(workspace):

@@ -16,7 +16,7 @@ from ._state import absolute, below_home
 
 
 def component(engine: Engine, wasm: bytes) -> Component:
-    """The component of these bytes: from the cache, or compiled and put there. Without a place to keep it, each process compiles."""
+    """The component of these bytes: from the cache, or compiled and put there. Without a cache, each process compiles."""
     above = directory()
     if above is None:
         return Component(engine, wasm)
@@ -41,7 +41,7 @@ def load(engine: Engine, path: Path) -> Component | None:
 
 
 def keep(path: Path, compiled: bytes | bytearray) -> None:
-    """Writes the whole file or nothing: another process may read it at any time. A cache that cannot be written is none."""
+    """Writes the whole file or nothing: others may read it at any time. A cache that cannot be written is none."""
     new = path.with_suffix(f".{os.getpid()}.{os.urandom(4).hex()}.new")
     try:
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

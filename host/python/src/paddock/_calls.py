@@ -133,7 +133,10 @@ class Calls(Operations):
         grant: Grant | None = None,
         approver: Approver | None = None,
     ) -> tuple[Answer, ToolError | None, Plan | None]:
-        """Runs a call that may need approval, and again where somebody approves of it: its answer, and what it still would need."""
+        """Runs a call that may need approval, and again where somebody approves of it.
+
+        Its answer, the error among it, and what would still have to be approved.
+        """
 
         def attempt(said: Said) -> tuple[Answer, ToolError | None, Plan | None]:
             control = self._control(timeout)

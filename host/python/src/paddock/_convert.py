@@ -41,7 +41,7 @@ def lift(shape: Shape, value: Any) -> Any:
 
 
 def lower(record: str, values: Sequence[object]) -> dict[str, Any]:
-    """A record of these values, as the component takes it. What the component's types cannot hold is a `ToolError`, with the argument's name."""
+    """A record of these values, as the component takes it. What its types cannot hold is a `ToolError`."""
     from .types import RECORDS
 
     return {name: lower_value(name, shape, value) for (name, shape), value in zip(RECORDS[record][1], values)}

@@ -78,7 +78,9 @@ def runtime() -> Runtime:
             known = _runtime = _runtime or Runtime()
     if known.process != os.getpid():
         hint = 'start it another way, such as multiprocessing.set_start_method("spawn")'
-        raise ComponentError(f"this process was forked from one that had called a tool, whose threads it has not; {hint}")
+        raise ComponentError(
+            f"this process was forked from one that had called a tool, whose threads it has not; {hint}"
+        )
     return known
 
 

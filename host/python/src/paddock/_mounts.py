@@ -97,7 +97,7 @@ def root(mount: Mount, guest: str) -> Root:
 
 
 def check_way(found: list[Root], host: str | os.PathLike[str]) -> None:
-    """Refuses a directory to which a link inside a root leads out of it: what is in a root must not say what else is one."""
+    """Refuses a directory to which a link in a root leads out of it: what is in a root must not say what else is one."""
     way = trail(host)
     for known in found:
         if not is_below(way.end, known.host) and any(is_below(link, known.host) for link in way.links):
@@ -106,7 +106,7 @@ def check_way(found: list[Root], host: str | os.PathLike[str]) -> None:
 
 
 def with_settled_rights(found: list[Root], read_only: bool) -> list[Root]:
-    """Of two roots that are one directory, neither may do more than the other; in a read-only workspace, none may change anything."""
+    """Of two roots that are one directory, neither may do more than the other; if the policy says so, none may."""
     narrow = {known.host for known in found if known.access == "read-only"}
     return [known.for_looks() if read_only or known.host in narrow else known for known in found]
 

@@ -149,7 +149,7 @@ def environment(policy: Policy, backend: str, roots: list[Root], host: dict[str,
 
 
 def without_links(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings with absolute blocked paths as they are without links too, since the guest compares them with the roots' own."""
+    """The settings with absolute blocked paths without links too: the guest compares them with the roots' own."""
     blocked = listed(settings, "blocked_directories")
     ends = [trail(path).end for path in blocked if os.path.isabs(path)]
     more = [end for end in ends if end not in blocked]

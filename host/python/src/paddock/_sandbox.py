@@ -70,7 +70,7 @@ class Sandbox:
     def call(
         self, control: Control, interface: str, function: str, *arguments: tuple[Shape, Any], has_result: bool = True
     ) -> Any:
-        """Calls a function of the component, with arguments and their shapes. Fails with `ToolError` where the guest was ended."""
+        """Calls a function with arguments and their shapes. Fails with `ToolError` where the guest was ended."""
         found = self._instance.get_func(self._store, self._runtime.export(interface, function))
         if found is None:
             raise ComponentError(f"the component has no `{interface}.{function}`: it is of another version")
@@ -112,5 +112,7 @@ def preopen(wasi: WasiConfig, roots: Iterable[Root]) -> None:
         try:
             wasi.preopen_dir(root.host, root.guest, root.access == "read-write")
         except WasmtimeError:
-            hint = "the directory was there when the workspace was opened; the person who runs this has to bring it back"
+            hint = (
+                "the directory was there when the workspace was opened; the person who runs this has to bring it back"
+            )
             raise ToolError("backend-gone", f"cannot open the root `{root.guest}`", hint=hint) from None

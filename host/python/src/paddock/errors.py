@@ -17,7 +17,7 @@ class OpenError(PaddockError):
 
 
 class PolicyError(OpenError):
-    """A policy has a name that is not known, a wrong type, or a setting that contradicts another or that this host does not have."""
+    """A policy has an unknown name, a wrong type, or a setting that contradicts another or that this host has not."""
 
 
 class ComponentError(PaddockError):

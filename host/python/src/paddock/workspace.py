@@ -49,8 +49,8 @@ class Workspace(Calls):
             read_only: Nothing may be changed in any root.
             mounts: Further directories.
             state_dir: Where journals, backups and the lock are: below the user's own state directory, unless this names
-                another. False keeps journals in `.paddock/` inside the workspace and takes no lock, for a workspace that
-                only one process changes.
+                another. False keeps journals in `.paddock/` inside the workspace and takes no lock: for a workspace
+                that only one process changes.
             approver: Who is asked about calls that need approval. Without anybody, they end in `approval-required`, and
                 `Outcome.plan` says what to ask.
 
