@@ -248,8 +248,8 @@ def operations_module(model: Model) -> Iterator[str]:
     yield "    )"
     yield "\n\nclass Operations:"
     yield '    """A method for each operation of `wit/files.wit` and `wit/search.wit`.\n'
-    yield "    Each raises `ToolError` where the tool fails, for the reasons that it names, and blocks its thread until it is"
-    yield "    done."
+    blocks = "and blocks its thread until the end."
+    yield f"    Each raises `ToolError` where the tool fails, for the reasons that it names, {blocks}"
     yield '    """\n'
     yield "    def _typed("
     arguments = "arguments: tuple[str, tuple[object, ...]], result: str, *, changing: bool"

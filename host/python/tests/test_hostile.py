@@ -64,7 +64,8 @@ def top(tmp_path: Path) -> Path:
 WAYS = [
     "file", "relative", "dangling", "sibling", "directory/secret.txt", "directory/new.txt", "up/outside/secret.txt",
     "chain/outside/secret.txt", "slash/secret.txt", "root/etc/passwd", "proc/etc/passwd", "../outside/secret.txt",
-    "dir/../../outside/secret.txt", "/etc/passwd", "//etc/passwd", "{top}/outside/secret.txt", "{top}/ws-evil/secret.txt",
+    "dir/../../outside/secret.txt", "/etc/passwd", "//etc/passwd", "{top}/outside/secret.txt",
+    "{top}/ws-evil/secret.txt",
 ]  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from ._state import absolute, below_home
 
 
 def component(engine: Engine, wasm: bytes) -> Component:
-    """The component of these bytes: from the cache, or compiled and put there. Without a cache, each process compiles."""
+    """The component of these bytes: from the cache, or compiled and put there. Without one, each process compiles."""
     above = directory()
     if above is None:
         return Component(engine, wasm)

@@ -97,7 +97,7 @@ def root(mount: Mount, guest: str) -> Root:
 
 
 def check_way(found: list[Root], host: str | os.PathLike[str]) -> None:
-    """Refuses a directory to which a link in a root leads out of it: what is in a root must not say what else is one."""
+    """Refuses a directory to which a link in a root leads out of it: what is in a root is not to say what else is."""
     way = trail(host)
     for known in found:
         if not is_below(way.end, known.host) and any(is_below(link, known.host) for link in way.links):

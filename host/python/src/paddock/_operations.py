@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 class Operations:
     """A method for each operation of `wit/files.wit` and `wit/search.wit`.
 
-    Each raises `ToolError` where the tool fails, for the reasons that it names, and blocks its thread until it is
-    done.
+    Each raises `ToolError` where the tool fails, for the reasons that it names, and blocks its thread until the end.
     """
 
     def _typed(

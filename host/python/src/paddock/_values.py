@@ -1,8 +1,8 @@
 """Values in wasmtime's own C representation, and Python's.
 
 `wasmtime.component.Func` asks the component for all types again at every call, and passes bytes one by one, which takes
-longer than most calls. So values are made and read here, by the structures that wasmtime-py has of the C API. Their types
-are still checked by wasmtime, against the component's.
+longer than most calls. So values are made and read here, by the structures that wasmtime-py has of the C API. Their
+types are still checked by wasmtime, against the component's.
 """
 
 from __future__ import annotations
