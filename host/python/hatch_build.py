@@ -1,0 +1,40 @@
+"""Puts the component into the package: from `PADDOCK_COMPONENT`, or built by cargo from the repository around it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+COMPONENT = "src/paddock/paddock.wasm"
+TARGET = "wasm32-wasip2"
+PROFILE = "component"
+
+
+class ComponentHook(BuildHookInterface):  # type: ignore[type-arg]
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        here = Path(self.root)
+        target = here / COMPONENT
+        prebuilt = os.environ.get("PADDOCK_COMPONENT")
+        repository = here / "../.."
+        if prebuilt:
+            shutil.copyfile(prebuilt, target)
+        elif (repository / "host/rust/Cargo.toml").exists():
+            self.build(repository, target)
+        elif not target.exists():
+            # A source distribution has it inside.
+            raise FileNotFoundError(f"no component: set PADDOCK_COMPONENT to one, or put it at {target}")
+
+    def build(self, repository: Path, target: Path) -> None:
+        """The component alone, as `host/rust/build.rs` builds it: the host around it would take many times as long."""
+        if shutil.which("cargo") is None:
+            raise FileNotFoundError("no component: install Rust from rustup, or set PADDOCK_COMPONENT to a component")
+        subprocess.run(["rustup", "target", "add", TARGET], cwd=repository, check=False)
+        cargo = ["cargo", "build", "--locked", "--package", "paddock-guest", "--lib", "--target", TARGET]
+        places = {"CARGO_TARGET_DIR": "target/component", "CARGO_ENCODED_RUSTFLAGS": "-Ctarget-feature=+simd128"}
+        subprocess.run([*cargo, "--profile", PROFILE], cwd=repository, env={**os.environ, **places}, check=True)
+        shutil.copyfile(repository / "target/component" / TARGET / PROFILE / "paddock_guest.wasm", target)

@@ -1,0 +1,199 @@
+"""How calls are made, whatever the workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from . import _effect
+from ._approval import Approver, Desk, Grant, Refused, Said
+from ._control import Control
+from ._convert import check_text, lift, lower
+from ._operations import Operations
+from ._policy import Policy
+from ._sandbox import Sandbox, Surroundings
+from ._values import Tagged
+from .errors import ComponentError, PolicyError, ToolError
+from .formats import Format, tools
+from .outcome import Outcome, compact
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from .types import Plan
+
+Answer = TypeVar("Answer")
+Body = Callable[[Sandbox, Control], "tuple[Answer, ToolError | None]"]
+"""Makes a call in a guest; its answer, and the error among it if there is one."""
+
+DIALECT = "paddock"
+"""The dialect that a call has where none is said."""
+MAX_QUESTIONS = 3
+"""Times that somebody is asked about one call."""
+UNREADABLE = "cannot read PADDOCK_POLICY: "
+"""What the guest says of a policy with a wrong name or type."""
+
+
+class Calls(Operations):
+    """Something in which tools are called."""
+
+    def __init__(self, policy: Policy, desk: Desk, told: str, approver: Approver | None) -> None:
+        self._policy = policy
+        self._desk = desk
+        self._told = told
+        self._approver = approver
+        self._closed = False
+        self._check_policy()
+
+    def _run(self, body: Callable[[Sandbox], Answer], changing: bool, control: Control) -> Answer:
+        """Runs `body` in a guest."""
+        raise NotImplementedError
+
+    def call(
+        self,
+        tool: str,
+        arguments: str | Mapping[str, Any] = "{}",
+        *,
+        dialect: str = DIALECT,
+        timeout: float | None = None,
+        grant: Grant | None = None,
+        approver: Approver | None = None,
+    ) -> Outcome:
+        """Calls a tool. It blocks its thread until the tool is done, and a failure is a value.
+
+        Args:
+            tool: Its name; `tools` tells all.
+            arguments: Its arguments, a mapping or a JSON object.
+            dialect: Whose names and shapes the tool and its arguments have.
+            timeout: Seconds for the call, at most the policy's limit.
+            grant: Leave to do what an earlier call would have done, where that ended in `approval-required`.
+            approver: Who is asked about the call, in place of the workspace's own approver.
+        """
+        try:
+            given = {"dialect": dialect, "tool": tool, "arguments": argument_text(arguments)}
+            for name, text in given.items():
+                check_text(name, text)
+            asked = [("string", text) for text in given.values()]
+            called, error, plan = self._run_asking(
+                lambda sandbox, control: with_error(sandbox.call(control, "tools", "call", *asked)),
+                _effect.changes(dialect, tool),
+                timeout=timeout,
+                grant=grant,
+                approver=approver,
+            )
+        except ToolError as failed:
+            return Outcome.failed(failed)
+        except ComponentError as failed:
+            hint = "the person who runs this has to see to the installation"
+            return Outcome.failed(ToolError("io", str(failed), hint=hint))
+        changes = lift(("list", "change"), called["changes"])
+        return Outcome(called["ok"], called["result"], called["text"], error, changes, called["truncated"], plan)
+
+    def tools(self, dialect: str = DIALECT, format: Format = "mcp") -> list[dict[str, Any]]:
+        """The tools of a dialect, as a provider's interface takes them."""
+        return tools(dialect, format)
+
+    def grant(self, plan: Plan, seconds: float) -> Grant:
+        """Leave for one call to do what `plan` says, for that long: for a host that has somebody decide later."""
+        return self._desk.grant(plan, seconds)
+
+    def close(self) -> None:
+        """Ends the workspace: later calls fail with `backend-gone`."""
+        self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _typed(
+        self, interface: str, function: str, arguments: tuple[str, tuple[object, ...]], result: str, *, changing: bool
+    ) -> Any:
+        lowered = (arguments[0], lower(*arguments))
+
+        def body(sandbox: Sandbox, control: Control) -> tuple[Any, ToolError | None]:
+            answer = lift(("result", result), sandbox.call(control, interface, function, lowered))
+            return answer, answer if isinstance(answer, ToolError) else None
+
+        answer, error, _ = self._run_asking(body, changing)
+        if error is not None:
+            raise error
+        return answer
+
+    def _run_asking(
+        self,
+        body: Body[Answer],
+        changing: bool,
+        *,
+        timeout: float | None = None,
+        grant: Grant | None = None,
+        approver: Approver | None = None,
+    ) -> tuple[Answer, ToolError | None, Plan | None]:
+        """Runs a call that may need approval, and again where somebody approves of it.
+
+        Its answer, the error among it, and what would still have to be approved.
+        """
+
+        def attempt(said: Said) -> tuple[Answer, ToolError | None, Plan | None]:
+            control = self._control(timeout)
+            return self._run(lambda sandbox: self._decided(sandbox, control, said, body), changing, control)
+
+        asked = attempt(None if grant is None else self._desk.take(grant))
+        approver = approver or self._approver
+        # What is there may have changed while somebody decided, and then they are asked about that.
+        for _ in range(MAX_QUESTIONS):
+            plan = asked[2]
+            said = None if plan is None or approver is None else self._desk.decided(plan, approver(plan))
+            if said is None:
+                break
+            asked = attempt(said)
+        return asked
+
+    def _decided(
+        self, sandbox: Sandbox, control: Control, said: Said, body: Body[Answer]
+    ) -> tuple[Answer, ToolError | None, Plan | None]:
+        """Makes a call of which this was said, and asks what it would do where it needs approval."""
+        if said is not None:
+            decision = Tagged("refused" if isinstance(said, Refused) else "approved", str(said))
+            sandbox.call(control, "approval", "decide", (("variant", "string"), decision), has_result=False)
+        answer, error = body(sandbox, control)
+        if error is None or error.code != "approval-required":
+            return answer, error, None
+        return answer, error, lift(("option", "plan"), sandbox.call(control, "approval", "pending"))
+
+    def _control(self, timeout: float | None = None) -> Control:
+        own = self._policy.max_time_ms / 1000
+        return Control(own if timeout is None else min(timeout, own))
+
+    def _surroundings(self) -> Surroundings:
+        return Surroundings(policy=self._told, max_memory_bytes=self._policy.max_memory_bytes)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            hint = "the person who runs this has to open it again"
+            raise ToolError("backend-gone", "the workspace was closed", hint=hint)
+
+    def _check_policy(self) -> None:
+        """Has a guest read the policy's names and types."""
+        asked = [("string", text) for text in (DIALECT, "stat", '{"path":"."}')]
+        _, error = with_error(_effect.bare("tools", "call", *asked, around=self._surroundings()))
+        if error is not None and error.message.startswith(UNREADABLE):
+            raise PolicyError(f"wrong policy: {error.message.removeprefix(UNREADABLE)}")
+
+
+def with_error(outcome: Any) -> tuple[Any, ToolError | None]:
+    return outcome, lift("error", outcome["error"])
+
+
+def argument_text(arguments: str | Mapping[str, Any]) -> str:
+    """A tool's arguments as the component takes them."""
+    if isinstance(arguments, str):
+        return arguments
+    try:
+        return compact(arguments)
+    except (TypeError, ValueError) as cause:
+        raise ToolError("invalid-argument", f"the arguments are no JSON: {cause}") from None

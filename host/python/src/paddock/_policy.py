@@ -1,0 +1,156 @@
+"""The policy: what of it is the host's to do, and how the guest is told.
+
+Names, types and meaning are the component's; what is checked here is what no policy may say and only hosts look at.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Union
+
+from ._paths import trail
+from .errors import PolicyError
+from .outcome import compact
+
+if TYPE_CHECKING:
+    from ._mounts import Access, Root
+
+PolicyLike = Union[Mapping[str, Any], str]
+"""A policy as a mapping, or as JSON."""
+
+RESERVED = ("backend", "roots", "host", "narrowed")
+"""What stands beside a policy's settings where the guest is told them."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a policy says, and of it what the host has to do."""
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    mode: str = "restricted"
+    read_only: bool = False
+    allowed_directories: list[tuple[str, Access]] = field(default_factory=list)
+    max_time_ms: int = 30_000
+    max_memory_bytes: int = 256 * 1024 * 1024
+
+    @classmethod
+    def parse(cls, policy: PolicyLike | None, *, read_only: bool = False) -> Policy:
+        """Fails with `PolicyError` where the host's part of it is wrong."""
+        settings = mapping(policy)
+        if read_only:
+            settings["read_only"] = True
+        for name in RESERVED:
+            if name in settings:
+                raise PolicyError(f"wrong policy: unknown field `{name}`")
+        if settings.get("enable_audit_logging"):
+            cause = "this host keeps no audit; leave it out, or run the tools by the `paddock` binary"
+            raise PolicyError(f"wrong policy: `enable_audit_logging`: {cause}")
+        limits = settings.get("limits", {})
+        if not isinstance(limits, dict):
+            raise PolicyError("wrong policy: `limits` is a table of settings")
+        check(settings, limits)
+        return cls(
+            settings,
+            mode=settings.get("mode", cls.mode),
+            read_only=settings.get("read_only") is True,
+            allowed_directories=[allowed(each) for each in listed(settings, "allowed_directories")],
+            max_time_ms=number(limits, "max_time_ms", cls.max_time_ms),
+            max_memory_bytes=number(limits, "max_memory_bytes", cls.max_memory_bytes),
+        )
+
+
+def mapping(policy: PolicyLike | None) -> dict[str, Any]:
+    """A copy of a policy's settings."""
+    try:
+        # Through JSON, so that nothing is in it that cannot be told.
+        text = policy if isinstance(policy, str) else json.dumps(policy or {}, allow_nan=False)
+        settings = json.loads(text)
+    except (TypeError, ValueError) as cause:
+        raise PolicyError(f"cannot read the policy: {cause}") from None
+    if not isinstance(settings, dict):
+        raise PolicyError("cannot read the policy: it is a table of settings")
+    return settings
+
+
+def check(settings: dict[str, Any], limits: dict[str, Any]) -> None:
+    """Refuses what contradicts something else or can mean nothing, as every host does."""
+    for name in ("allowed_extensions", "blocked_extensions"):
+        for extension in listed(settings, name):
+            if not is_extension(extension):
+                raise PolicyError(f"wrong policy: `{name}`: `{extension}` is no extension; they look like `.md`")
+    allowed = {str(extension).lower() for extension in listed(settings, "allowed_extensions")}
+    for extension in listed(settings, "blocked_extensions"):
+        if extension.lower() in allowed:
+            cause = f"`{extension}` is in `allowed_extensions` too"
+            raise PolicyError(f"wrong policy: `blocked_extensions`: {cause}")
+    for path in listed(settings, "blocked_directories"):
+        if not names_something(path):
+            cause = f"`{path}` names nothing below the top of a root"
+            raise PolicyError(f"wrong policy: `blocked_directories`: {cause}")
+    for name in ("max_lines", "max_line_chars", "max_result_bytes", "max_files", "max_entries", "max_time_ms"):
+        if number(limits, name, 1) == 0:
+            raise PolicyError(f"wrong policy: `limits.{name}`: nothing could be done with 0")
+    for name in ("max_line_chars", "max_result_bytes"):
+        if number(limits, name, 1) >= 2**32:
+            raise PolicyError(f"wrong policy: `limits.{name}`: the most is {2**32 - 1}")
+
+
+def is_extension(text: object) -> bool:
+    """A dot with a name, or nothing for files without one."""
+    if not isinstance(text, str):
+        return False
+    return text == "" or (text.startswith(".") and len(text) > 1 and not any(odd in text for odd in "/\\\0"))
+
+
+def names_something(path: object) -> bool:
+    """Whether a blocked path has a name in it, and nothing that is never in a resolved path."""
+    if not isinstance(path, str):
+        return False
+    names = [name for name in path.split("/") if name not in ("", ".")]
+    return bool(names) and ".." not in names and not any(odd in path for odd in "\\\0")
+
+
+def listed(settings: dict[str, Any], name: str) -> list[Any]:
+    found = settings.get(name, [])
+    if not isinstance(found, list):
+        raise PolicyError(f"wrong policy: `{name}` is a list")
+    return found
+
+
+def number(limits: dict[str, Any], name: str, default: int) -> int:
+    found = limits.get(name, default)
+    if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found < 2**64:
+        raise PolicyError(f"wrong policy: `limits.{name}` is a whole number, not {found!r}")
+    return found
+
+
+def allowed(directory: object) -> tuple[str, Access]:
+    """A further root: its path, and what may be done there."""
+    access: object = "read-write"
+    if isinstance(directory, dict):
+        access = directory.get("access", access)
+        directory = directory.get("path")
+    if not isinstance(directory, str) or access not in ("read-only", "read-write"):
+        cause = 'an entry is a path, or {"path": …, "access": "read-only" or "read-write"}'
+        raise PolicyError(f"wrong policy: `allowed_directories`: {cause}")
+    return directory, "read-only" if access == "read-only" else "read-write"
+
+
+def environment(policy: Policy, backend: str, roots: list[Root], host: dict[str, Any]) -> str:
+    """`PADDOCK_POLICY` for the guest: the settings, and beside them what the host is and has."""
+    told = without_links(policy.settings)
+    told["backend"] = backend
+    told["roots"] = [{"guest": root.guest, "host": root.host, "access": root.access} for root in roots]
+    told["host"] = host
+    return compact(told)
+
+
+def without_links(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings with absolute blocked paths without links too: the guest compares them with the roots' own."""
+    blocked = listed(settings, "blocked_directories")
+    ends = [trail(path).end for path in blocked if os.path.isabs(path)]
+    more = [end for end in ends if end not in blocked]
+    return {**settings, "blocked_directories": [*blocked, *more]} if more else dict(settings)

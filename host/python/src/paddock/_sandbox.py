@@ -1,0 +1,118 @@
+"""A fresh guest, its rights and its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from wasmtime import Store, WasiConfig, WasmtimeError
+from wasmtime.component import Instance
+
+from . import _values
+from ._control import Control
+from ._engine import runtime
+from ._mounts import Root
+from .errors import ComponentError, ToolError
+
+if TYPE_CHECKING:
+    from .types import Shape
+
+TABLE_ELEMENTS = 100_000
+INSTANCES = 64
+STDERR_BYTES = 64 * 1024
+"""What of a guest's standard error is kept: the message of a panic, in practice."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a guest finds: directories, the policy and limits, and nothing else."""
+
+    roots: tuple[Root, ...] = ()
+    policy: str = "{}"
+    max_memory_bytes: int = 256 * 1024 * 1024
+
+
+@dataclass
+class Stderr:
+    """The start of what a guest writes to standard error."""
+
+    kept: bytearray = field(default_factory=bytearray)
+
+    def write(self, data: bytes) -> None:
+        self.kept += data[: STDERR_BYTES - len(self.kept)]
+
+    def text(self) -> str:
+        return self.kept.decode(errors="replace").strip()
+
+
+class Sandbox:
+    """One guest with the store it lives in. It is to be closed, and is of no use after a failure of the host."""
+
+    def __init__(self, around: Surroundings, control: Control) -> None:
+        self._runtime = runtime()
+        self._stderr = Stderr()
+        self._store = Store(self._runtime.engine)
+        try:
+            memory = min(around.max_memory_bytes, 2**62)
+            self._store.set_limits(memory, TABLE_ELEMENTS, INSTANCES, INSTANCES, INSTANCES)
+            self._store.set_wasi(self._wasi(around))
+            self._store.set_epoch_deadline(control.ticks())
+            self._instance: Instance = self._runtime.linker.instantiate(self._store, self._runtime.component)
+        except WasmtimeError as trap:
+            error = self._explain(trap, control)
+            self.close()
+            raise error from None
+        except BaseException:
+            self.close()
+            raise
+
+    def call(
+        self, control: Control, interface: str, function: str, *arguments: tuple[Shape, Any], has_result: bool = True
+    ) -> Any:
+        """Calls a function with arguments and their shapes. Fails with `ToolError` where the guest was ended."""
+        found = self._instance.get_func(self._store, self._runtime.export(interface, function))
+        if found is None:
+            raise ComponentError(f"the component has no `{interface}.{function}`: it is of another version")
+        self._store.set_epoch_deadline(control.ticks())
+        call = self._runtime.clock.begin()
+        try:
+            return _values.call(found, self._store, arguments, has_result=has_result)
+        except WasmtimeError as trap:
+            raise self._explain(trap, control) from None
+        finally:
+            self._runtime.clock.end(call)
+
+    def close(self) -> None:
+        self._store.close()
+
+    def _wasi(self, around: Surroundings) -> WasiConfig:
+        wasi = WasiConfig()
+        wasi.env = [("PADDOCK_POLICY", around.policy)]
+        wasi.stderr_custom = self._stderr.write
+        preopen(wasi, around.roots)
+        return wasi
+
+    def _explain(self, trap: WasmtimeError, control: Control) -> ToolError:
+        """Why a guest was ended."""
+        cause, said = str(trap), self._stderr.text()
+        if control.is_over() or "wasm trap: interrupt" in cause:
+            hint = "ask for less at once: a narrower path or glob, a smaller limit"
+            return ToolError("limit-exceeded", "the call used up its time and was ended", hint=hint)
+        if "memory allocation of" in said or "exceeds memory limits" in cause:
+            hint = "ask for less at once: a part of the file, a narrower path or glob, a smaller limit"
+            return ToolError("limit-exceeded", "the call needs more memory than it may have", hint=hint)
+        hint = "this is a defect of the tool, not of the call; report it with the arguments"
+        return ToolError("io", f"the component failed: {said or cause.splitlines()[-1].strip()}", hint=hint)
+
+
+def preopen(wasi: WasiConfig, roots: Iterable[Root]) -> None:
+    """Hands the directories to a guest, with no right that it is not to have."""
+    for root in roots:
+        try:
+            wasi.preopen_dir(root.host, root.guest, root.access == "read-write")
+        except WasmtimeError:
+            hint = (
+                "the directory was there when the workspace was opened; the person who runs this has to bring it back"
+            )
+            raise ToolError("backend-gone", f"cannot open the root `{root.guest}`", hint=hint) from None

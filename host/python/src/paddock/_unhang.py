@@ -1,0 +1,57 @@
+"""Frees a thread that opened what a racing process had put in a file's place: a FIFO without another end.
+
+The guest looks at what a name is before it opens it, and opens regular files alone; but between the two a process
+beside it can swap a FIFO in, and wasmtime's own open then waits for ever, which no deadline ends. So whoever waits so
+is given the other end for a moment: the open succeeds, and the guest refuses what it got. Linux tells what a thread
+waits for; elsewhere such a call hangs.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import stat
+import struct
+import sys
+
+OPENS = {"x86_64": (257, 437), "aarch64": (56, 437)}.get(platform.machine(), ())
+"""The numbers of `openat` and `openat2`."""
+AT_FDCWD = 2**32 - 100
+LONGEST = 4096
+"""Bytes of a path, with its end."""
+
+
+def free_stuck_opens() -> None:
+    """Gives every thread of this process that waits in an open of a FIFO its other end."""
+    if sys.platform != "linux" or not OPENS:
+        return
+    try:
+        memory = os.open("/proc/self/mem", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        for thread in os.listdir("/proc/self/task"):
+            try:
+                free(thread, memory)
+            except (OSError, ValueError, struct.error):
+                # The thread went on meanwhile.
+                continue
+    finally:
+        os.close(memory)
+
+
+def free(thread: str, memory: int) -> None:
+    with open(f"/proc/self/task/{thread}/syscall") as file:
+        said = file.read().split()
+    if len(said) < 3 or not said[0].isdigit() or int(said[0]) not in OPENS:
+        return
+    directory, address = int(said[1], 16) & (2**32 - 1), int(said[2], 16)
+    path = os.pread(memory, LONGEST, address).split(b"\0")[0]
+    within = None if directory == AT_FDCWD else directory
+    # To look at it without opening it, and then to open just that.
+    found = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)
+    try:
+        if stat.S_ISFIFO(os.fstat(found).st_mode):
+            os.close(os.open(f"/proc/self/fd/{found}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
+    finally:
+        os.close(found)

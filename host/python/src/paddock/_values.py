@@ -1,0 +1,184 @@
+"""Values in wasmtime's own C representation, and Python's.
+
+`wasmtime.component.Func` asks the component for all types again at every call, and passes bytes one by one, which takes
+longer than most calls. So values are made and read here, by the structures that wasmtime-py has of the C API. Their
+types are still checked by wasmtime, against the component's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from ctypes import byref, string_at
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from wasmtime import Store, WasmtimeError
+from wasmtime import _ffi as ffi
+from wasmtime.component import Func
+
+if TYPE_CHECKING:
+    from .types import Shape
+
+Value = ffi.wasmtime_component_val_t
+
+
+class Tagged(NamedTuple):
+    """A case of a variant, or of a result: `ok` or `err`."""
+
+    tag: str
+    payload: Any
+
+
+def call(function: Func, store: Store, arguments: Sequence[tuple[Shape, Any]], *, has_result: bool = True) -> Any:
+    """Calls a function with arguments of these shapes, which have been checked. Fails with `WasmtimeError`."""
+    lowered = (Value * len(arguments))()
+    result = Value()
+    count = 0
+    try:
+        for count, (shape, value) in enumerate(arguments, 1):
+            lower(lowered[count - 1], shape, value)
+        results = (byref(result), 1) if has_result else (None, 0)
+        error = ffi.wasmtime_component_func_call(byref(function._func), store._context(), lowered, count, *results)
+        if error:
+            raise WasmtimeError._from_ptr(error)
+        if not has_result:
+            return None
+        try:
+            return lift(result)
+        finally:
+            ffi.wasmtime_component_val_delete(byref(result))
+    finally:
+        for index in range(count):
+            ffi.wasmtime_component_val_delete(byref(lowered[index]))
+
+
+def lift(value: Any) -> Any:
+    """A value as Python has it: a record is a mapping by WIT's names, a result or variant is `Tagged`."""
+    return LIFTS[value.kind](value.of)
+
+
+def lift_text(of: Any) -> str:
+    text = of.string
+    return string_at(text.data, text.size).decode()
+
+
+def lift_list(of: Any) -> Any:
+    items, size = of.list.data, of.list.size
+    if size and items[0].kind == U8:
+        return string_at(items, size * WIDTH)[PAYLOAD::WIDTH]
+    return [lift(items[index]) for index in range(size)]
+
+
+def lift_record(of: Any) -> dict[str, Any]:
+    members = of.record.data
+    found = {}
+    for index in range(of.record.size):
+        member = members[index]
+        found[string_at(member.name.data, member.name.size).decode()] = lift(member.val)
+    return found
+
+
+def lift_option(of: Any) -> Any:
+    return lift(of.option[0]) if of.option else None
+
+
+def lift_result(of: Any) -> Tagged:
+    result = of.result
+    return Tagged("ok" if result.is_ok else "err", lift(result.val[0]) if result.val else None)
+
+
+def lower(value: Any, shape: Shape, given: Any) -> None:
+    """Makes `value` what is given, which `wasmtime_component_val_delete` frees."""
+    of = value.of
+    if isinstance(shape, tuple):
+        kind, inner = shape
+        if kind == "option":
+            value.kind, of.option = OPTION, None
+            if given is not None:
+                of.option = boxed(inner, given)
+        elif kind == "variant":
+            value.kind, of.variant.discriminant = VARIANT, ffi.str_to_capi(given.tag)
+            of.variant.val = boxed(inner, given.payload)
+        else:
+            lower_list(value, inner, given)
+    elif shape == "bytes":
+        lower_bytes(value, given)
+    elif shape in SCALARS:
+        value.kind, member = SCALARS[shape]
+        setattr(of, member, given)
+    elif shape == "string":
+        value.kind, of.string = STRING, ffi.str_to_capi(given)
+    else:
+        from .types import ENUMS
+
+        if shape in ENUMS:
+            value.kind, of.enumeration = ENUM, ffi.str_to_capi(given)
+        else:
+            lower_record(value, shape, given)
+
+
+def lower_record(value: Any, shape: str, given: dict[str, Any]) -> None:
+    from .types import RECORDS
+
+    fields = RECORDS[shape][1]
+    record = value.of.record
+    ffi.wasmtime_component_valrecord_new_uninit(byref(record), len(fields))
+    value.kind = RECORD
+    for index, (name, inner) in enumerate(fields):
+        record.data[index].name = ffi.str_to_capi(name)
+        lower(record.data[index].val, inner, given[name])
+
+
+def lower_list(value: Any, inner: Shape, given: Sequence[Any]) -> None:
+    items = value.of.list
+    ffi.wasmtime_component_vallist_new_uninit(byref(items), len(given))
+    value.kind = LIST
+    for index, each in enumerate(given):
+        lower(items.data[index], inner, each)
+
+
+def lower_bytes(value: Any, given: bytes) -> None:
+    laid = bytearray(len(given) * WIDTH)
+    laid[::WIDTH] = bytes([U8]) * len(given)
+    laid[PAYLOAD::WIDTH] = given
+    items = value.of.list
+    ffi.wasmtime_component_vallist_new_uninit(byref(items), len(given))
+    value.kind = LIST
+    ctypes.memmove(items.data, (ctypes.c_char * len(laid)).from_buffer(laid), len(laid))
+
+
+def boxed(shape: Shape, given: Any) -> Any:
+    inner = Value()
+    lower(inner, shape, given)
+    return ffi.wasmtime_component_val_new(byref(inner))
+
+
+U8 = ffi.WASMTIME_COMPONENT_U8.value
+STRING = ffi.WASMTIME_COMPONENT_STRING.value
+LIST = ffi.WASMTIME_COMPONENT_LIST.value
+RECORD = ffi.WASMTIME_COMPONENT_RECORD.value
+VARIANT = ffi.WASMTIME_COMPONENT_VARIANT.value
+ENUM = ffi.WASMTIME_COMPONENT_ENUM.value
+OPTION = ffi.WASMTIME_COMPONENT_OPTION.value
+
+WIDTH = ctypes.sizeof(Value)
+PAYLOAD = Value.of.offset
+"""Where in a value its number is."""
+
+SCALARS: dict[str, tuple[int, str]] = {
+    "bool": (ffi.WASMTIME_COMPONENT_BOOL.value, "boolean"),
+    "u32": (ffi.WASMTIME_COMPONENT_U32.value, "u32"),
+    "u64": (ffi.WASMTIME_COMPONENT_U64.value, "u64"),
+}
+
+LIFTS: dict[int, Callable[[Any], Any]] = {
+    ffi.WASMTIME_COMPONENT_BOOL.value: lambda of: of.boolean,
+    ffi.WASMTIME_COMPONENT_U32.value: lambda of: of.u32,
+    ffi.WASMTIME_COMPONENT_U64.value: lambda of: of.u64,
+    STRING: lift_text,
+    ENUM: lift_text,
+    LIST: lift_list,
+    RECORD: lift_record,
+    OPTION: lift_option,
+    ffi.WASMTIME_COMPONENT_RESULT.value: lift_result,
+}

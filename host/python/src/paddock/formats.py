@@ -1,0 +1,93 @@
+"""The tools as models' interfaces take them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from . import _effect
+from ._convert import check_text, lift
+from .errors import PaddockError, ToolError
+
+if TYPE_CHECKING:
+    from .types import Tool
+
+Format = Literal["mcp", "openai", "anthropic", "gemini"]
+"""Whose interface: the Model Context Protocol, OpenAI's chat completions, Anthropic's messages, Google's Gemini."""
+
+
+def describe(dialect: str = "paddock") -> list[Tool]:
+    """The tools of a dialect, always in the same order. Fails with `ToolError` where there is no such dialect."""
+    check_text("dialect", dialect)
+    told = lift(("result", ("list", "tool")), _effect.bare("tools", "describe", ("string", dialect)))
+    if isinstance(told, ToolError):
+        raise told
+    found: list[Tool] = told
+    return found
+
+
+def tools(dialect: str = "paddock", format: Format = "mcp") -> list[dict[str, Any]]:
+    """The tools of a dialect as a provider's interface takes them, as `paddock tools --format` prints them."""
+    if format not in get_args(Format):
+        raise PaddockError(f"there is no format `{format}`; there are {', '.join(get_args(Format))}")
+    found = describe(dialect)
+    if format == "gemini":
+        return [{"functionDeclarations": [gemini(tool) for tool in found]}]
+    shown = {"mcp": mcp, "openai": openai, "anthropic": anthropic}[format]
+    return [shown(tool) for tool in found]
+
+
+def dialects() -> list[str]:
+    """The names of all dialects."""
+    found: list[str] = _effect.bare("tools", "dialects")
+    return found
+
+
+def plain(name: str) -> str:
+    """The name where only letters, digits, `_` and `-` are allowed. A call takes it too."""
+    return name.replace(".", "_")
+
+
+def mcp(tool: Tool) -> dict[str, Any]:
+    hints = tool.annotations
+    return {
+        "name": tool.name,
+        "title": hints.title,
+        "description": tool.description,
+        "inputSchema": json.loads(tool.input_schema),
+        "outputSchema": json.loads(tool.output_schema),
+        "annotations": {
+            "title": hints.title,
+            "readOnlyHint": hints.read_only,
+            "destructiveHint": hints.destructive,
+            "idempotentHint": hints.idempotent,
+            "openWorldHint": False,
+        },
+    }
+
+
+def openai(tool: Tool) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "function": {
+            "name": plain(tool.name),
+            "description": tool.description,
+            "parameters": json.loads(tool.input_schema),
+        },
+    }
+
+
+def anthropic(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": plain(tool.name),
+        "description": tool.description,
+        "input_schema": json.loads(tool.input_schema),
+    }
+
+
+def gemini(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": plain(tool.name),
+        "description": tool.description,
+        "parametersJsonSchema": json.loads(tool.input_schema),
+    }

@@ -1,0 +1,96 @@
+"""A workspace in memory."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from . import _policy
+from ._approval import Approver, Desk
+from ._calls import Answer, Calls
+from ._control import Control
+from ._convert import check_text, lift
+from ._policy import Policy, PolicyLike
+from ._sandbox import Sandbox
+from .errors import ToolError
+
+if TYPE_CHECKING:
+    from .types import Shape
+
+
+class MemoryWorkspace(Calls):
+    """A tree in the memory of a guest that is kept: it touches no disk, and lasts as long as this object.
+
+    Calls can be made from any number of threads, and are made one after the other.
+    """
+
+    def __init__(self, *, policy: PolicyLike | None = None, approver: Approver | None = None) -> None:
+        """Makes an empty one, for which a policy's roots are nothing.
+
+        Raises:
+            PolicyError: The policy is wrong.
+            ComponentError: The component does not load.
+        """
+        desk = Desk()
+        checked = Policy.parse(policy)
+        # A tree in memory has no modes to lose.
+        host = {"carries_modes": True, "approval_key": desk.key()}
+        super().__init__(checked, desk, _policy.environment(checked, "memory", [], host), approver)
+        self._turn = threading.Lock()
+        self._kept: Sandbox | None = Sandbox(self._surroundings(), self._control())
+
+    def load(self, archive: bytes) -> None:
+        """Replaces the whole tree by a tar archive's; the tree stays as it was where that fails with `ToolError`."""
+        self._session("load", ("bytes", bytes(archive)))
+
+    def snapshot(self) -> bytes:
+        """The whole tree, as a tar archive in path order."""
+        return bytes(self._session("snapshot"))
+
+    def checkpoint(self, name: str) -> None:
+        """Keeps the tree as it is under a name, of at most 64 letters, digits, `_`, `-` and `.`, for `rollback`."""
+        check_text("name", name)
+        self._session("checkpoint", ("string", name))
+
+    def rollback(self, name: str) -> None:
+        """Makes the tree what it was at a checkpoint. All checkpoints stay."""
+        check_text("name", name)
+        self._session("rollback", ("string", name))
+
+    def checkpoints(self) -> list[str]:
+        """The names of all checkpoints, in order."""
+        names: list[str] = self._session("checkpoints")
+        return names
+
+    def close(self) -> None:
+        """Ends the workspace: its tree is gone, and later calls fail with `backend-gone`."""
+        super().close()
+        with self._turn:
+            if self._kept is not None:
+                self._kept.close()
+                self._kept = None
+
+    def _session(self, function: str, *arguments: tuple[Shape, Any]) -> Any:
+        control = self._control()
+        told = self._run(lambda sandbox: sandbox.call(control, "session", function, *arguments), True, control)
+        answer = lift(("result", "any"), told)
+        if isinstance(answer, ToolError):
+            raise answer
+        return answer
+
+    def _run(self, body: Callable[[Sandbox], Answer], changing: bool, control: Control) -> Answer:
+        """Runs `body` in the guest that has the tree. After a trap there is none: the tree went with it."""
+        with self._turn:
+            self._check_open()
+            kept, self._kept = self._kept, None
+            if kept is None:
+                hint = "the person who runs this has to make a new one from its last snapshot"
+                raise ToolError("backend-gone", "the workspace in memory went with a call that was ended", hint=hint)
+            try:
+                answer = body(kept)
+            except BaseException:
+                kept.close()
+                raise
+            self._kept = kept
+            return answer

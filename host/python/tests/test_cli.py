@@ -1,0 +1,106 @@
+"""`python -m paddock` prints what the binary prints, byte for byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import paddock
+
+BINARY = os.environ.get("PADDOCK_BINARY")
+OWN = [sys.executable, "-m", "paddock"]
+
+CALLS = [
+    ["read_file", '{"path": "a.txt"}'],
+    ["read_file", '{"path": "ü.txt"}'],
+    ["read_file", '{"path": "../a.txt"}'],
+    ["grep", '{"pattern": "[a-z]+", "context": 1}'],
+    ["tree"],
+    ["read_file", "{"],
+    ["reed_file"],
+    ["write_file", '{"path": "new \\u0001 \\ud83d\\ude00.txt", "content": "\\u007f\\u2028"}'],
+    ["move", '{"source": "a.txt", "destination": "b.txt"}'],
+    ["--read-only", "write_file", '{"path": "x", "content": "x"}'],
+    ["--dialect", "mcp-filesystem", "read_text_file", '{"path": "ü.txt"}'],
+    ["--dialect", "none", "tree"],
+    ["read_file", "-"],
+]
+
+
+def project(directory: Path) -> Path:
+    directory.mkdir(parents=True)
+    (directory / "a.txt").write_text("one\ntwo\n")
+    (directory / "ü.txt").write_text('quotes " and \\ and \t tabs\x01\x7f\u2028 😀\n')
+    for file in directory.iterdir():
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+    return directory
+
+
+def run(command: list[str], directory: Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(command, cwd=directory, input=stdin, capture_output=True)
+
+
+@pytest.mark.skipif(BINARY is None, reason="PADDOCK_BINARY names no binary to compare with")
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: " ".join(call)[:40])
+def test_calls_print_the_same(tmp_path: Path, call: list[str]) -> None:
+    printed = []
+    for name, command in (("binary", [BINARY or ""]), ("python", OWN)):
+        done = run([*command, "call", *call], project(tmp_path / name / "work"), b'{"path": "a.txt"}')
+        shown = json.loads(done.stdout)
+        backup = (shown.get("result") or {}).get("backup") or "none"
+        printed.append((done.returncode, done.stdout.replace(backup.encode(), b"<backup>")))
+    assert printed[0] == printed[1]
+
+
+@pytest.mark.skipif(BINARY is None, reason="PADDOCK_BINARY names no binary to compare with")
+@pytest.mark.parametrize("form", ["mcp", "openai", "anthropic", "gemini"])
+def test_tools_are_the_same(tmp_path: Path, form: str) -> None:
+    for dialect in paddock.dialects():
+        told = run([BINARY or "", "tools", "--dialect", dialect, "--format", form], tmp_path).stdout
+        assert json.dumps(paddock.tools(dialect, form)) == json.dumps(json.loads(told))  # type: ignore[arg-type]
+    own = run([*OWN, "tools", "--dialect", "codex", "--format", form], tmp_path).stdout
+    theirs = run([BINARY or "", "tools", "--dialect", "codex", "--format", form], tmp_path).stdout
+    assert json.loads(own) == json.loads(theirs)
+
+
+def test_a_batch_answers_a_line_for_a_line(tmp_path: Path) -> None:
+    lines = [
+        {"tool": "read_file", "arguments": {"path": "a.txt"}},
+        {"tool": "read_file"},
+        {"tool": "read_file", "argument": {}},
+        {"tool": "read_text_file", "arguments": {"path": "a.txt"}, "dialect": "mcp-filesystem"},
+    ]
+    stdin = "\n\n".join(json.dumps(line) for line in lines).encode()
+    done = run([*OWN, "batch"], project(tmp_path / "work"), stdin)
+    shown = [json.loads(line)["ok"] for line in done.stdout.splitlines()]
+    assert (shown, done.returncode) == ([True, False, False, True], 1)
+
+
+def test_statuses(tmp_path: Path) -> None:
+    directory = project(tmp_path / "work")
+    assert run([*OWN, "call", "tree"], directory).returncode == 0
+    assert run([*OWN, "call", "read_file", "{}"], directory).returncode == 1
+    assert run([*OWN, "call"], directory).returncode == 2
+    failed = run([*OWN, "call", "--root", "none", "tree"], directory)
+    assert failed.returncode == 3 and failed.stderr.startswith(b"paddock: cannot open the root `none`: No such file")
+
+
+def test_a_policy_that_is_not_read_is_not_passed_over(tmp_path: Path) -> None:
+    directory = project(tmp_path / "work")
+    (directory / ".paddock.yaml").write_text("read_only: true\n")
+    write = ["write_file", '{"path": "b.txt", "content": "b"}']
+    refused = run([*OWN, "call", *write], directory)
+    assert refused.returncode == 3 and b"--policy FILE" in refused.stderr and not (directory / "b.txt").exists()
+    (tmp_path / "policy.json").write_text('{"read_only": true}')
+    said = run([*OWN, "call", "--policy", str(tmp_path / "policy.json"), *write], directory)
+    assert json.loads(said.stdout)["error"]["code"] == "read-only"
+
+
+def test_the_component_is_written_out(tmp_path: Path) -> None:
+    assert run([*OWN, "component", "-o", "paddock.wasm"], tmp_path).returncode == 0
+    assert (tmp_path / "paddock.wasm").read_bytes() == paddock.component()

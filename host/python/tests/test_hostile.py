@@ -1,0 +1,177 @@
+"""A hostile workspace, and processes that change it while calls run: nothing leads outside, and nothing hangs."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cases import read_tree
+
+from paddock import Workspace
+
+CHANGES: list[tuple[str, dict[str, Any]]] = [
+    ("write_file", {"path": "{}", "content": "x"}),
+    ("write_file", {"path": "{}", "content": "x", "append": True}),
+    ("edit_file", {"path": "{}", "edits": [{"old_text": "SECRET", "new_text": "x"}]}),
+    ("apply_patch", {"patch": "*** Begin Patch\n*** Update File: {}\n@@\n-SECRET\n+x\n*** End Patch\n"}),
+    ("copy", {"source": "inside.txt", "destination": "{}", "overwrite": True}),
+    ("move", {"source": "inside.txt", "destination": "{}", "overwrite": True}),
+    ("make_dir", {"path": "{}/sub"}),
+    ("delete", {"path": "{}/secret.txt"}),
+]
+LOOKS: list[tuple[str, dict[str, Any]]] = [
+    ("read_file", {"path": "{}"}),
+    ("grep", {"pattern": "SECRET", "path": "{}"}),
+    ("list_dir", {"path": "{}"}),
+    ("tree", {"path": "{}"}),
+]
+RACE_S = 2.0
+"""How long each race goes on."""
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    outside, root = tmp_path / "outside", tmp_path / "ws"
+    for directory in (outside, tmp_path / "ws-evil", root, root / "dir"):
+        directory.mkdir()
+        (directory / "secret.txt").write_text("SECRET\n" if "ws" != directory.parent.name else "fine\n")
+    (root / "secret.txt").unlink()
+    (root / "inside.txt").write_text("inside\n")
+    links = {
+        "file": outside / "secret.txt",
+        "directory": outside,
+        "relative": "../outside/secret.txt",
+        "up": "..",
+        "chain": "up",
+        "slash": "../outside/",
+        "dangling": outside / "new.txt",
+        "root": "/",
+        "proc": "/proc/self/root",
+        "sibling": "../ws-evil/secret.txt",
+    }
+    for name, target in links.items():
+        (root / name).symlink_to(target)
+    return tmp_path
+
+
+WAYS = [
+    "file", "relative", "dangling", "sibling", "directory/secret.txt", "directory/new.txt", "up/outside/secret.txt",
+    "chain/outside/secret.txt", "slash/secret.txt", "root/etc/passwd", "proc/etc/passwd", "../outside/secret.txt",
+    "dir/../../outside/secret.txt", "/etc/passwd", "//etc/passwd", "{top}/outside/secret.txt",
+    "{top}/ws-evil/secret.txt",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_leads_out(top: Path, way: str) -> None:
+    way = way.replace("{top}", str(top))
+    before = outside(top)
+    workspace = Workspace(top / "ws", state_dir=top / "state")
+    for tool, arguments in [*LOOKS, *CHANGES]:
+        filled = {
+            name: value.replace("{}", way) if isinstance(value, str) else value for name, value in arguments.items()
+        }
+        outcome = workspace.call(tool, filled)
+        assert "SECRET" not in outcome.text.replace("-SECRET", "") and "root:" not in outcome.text, (tool, way, outcome)
+        if tool != "move" and tool != "copy":
+            assert not outcome.ok, (tool, way, outcome)
+    assert outside(top) == before
+
+
+def test_walks_follow_no_link(top: Path) -> None:
+    workspace = Workspace(top / "ws", state_dir=False)
+    found = workspace.grep("SECRET|root:|inside", include_hidden=True, include_ignored=True)
+    assert [match.path for match in found.matches] == ["inside.txt"] and found.skipped.links == 10
+    assert "secret" not in workspace.tree(depth=9).tree.replace('"secret.txt","kind":"file","size":5', "")
+
+
+def test_special_files_are_refused_at_once(top: Path) -> None:
+    root = top / "ws"
+    os.mkfifo(root / "fifo")
+    held = socket.socket(socket.AF_UNIX)
+    held.bind(str(root / "socket"))
+    (root / os.fsdecode(b"bad\xff.txt")).write_text("needle\n")
+    workspace = Workspace(root, state_dir=False)
+    started = time.monotonic()
+    for name in ("fifo", "socket"):
+        for tool, arguments in [LOOKS[0], CHANGES[0], CHANGES[1], CHANGES[2]]:
+            outcome = workspace.call(tool, {**arguments, "path": name})
+            assert outcome.error is not None and outcome.error.code == "not-a-file", (tool, outcome)
+    found = workspace.grep("inside")
+    assert (found.skipped.special, found.skipped.unnamed, len(found.matches)) == (2, 1, 1)
+    assert time.monotonic() - started < 2
+    held.close()
+
+
+FLIP = """
+import ctypes, sys, time
+libc = ctypes.CDLL(None)
+one, other = sys.argv[1].encode(), sys.argv[2].encode()
+print(flush=True)
+while True:
+    libc.renameat2(-100, one, -100, other, 2)
+    time.sleep(float(sys.argv[3]))
+"""
+
+
+class Flipping:
+    """A process that exchanges two names again and again."""
+
+    def __init__(self, one: Path, other: Path, every_s: float = 0.0) -> None:
+        if not hasattr(ctypes.CDLL(None), "renameat2"):
+            pytest.skip("this system has no way to exchange two names")
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", FLIP, str(one), str(other), str(every_s)], stdout=subprocess.PIPE
+        )
+
+    def __enter__(self) -> None:
+        assert self._process.stdout is not None
+        self._process.stdout.readline()
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+def test_a_directory_that_is_swapped_for_a_link_leads_nowhere(top: Path) -> None:
+    (top / "ws/flip").symlink_to("../outside")
+    before, workspace, counts = outside(top), Workspace(top / "ws", state_dir=top / "state"), {"in": 0, "refused": 0}
+    with Flipping(top / "ws/dir", top / "ws/flip"):
+        ends = time.monotonic() + RACE_S
+        while time.monotonic() < ends:
+            for tool, arguments in (
+                ("read_file", {"path": "dir/secret.txt"}),
+                ("grep", {"pattern": "SECRET", "path": "dir"}),
+                ("write_file", {"path": "dir/new.txt", "content": "x"}),
+                ("delete", {"path": "dir/new.txt"}),
+            ):
+                outcome = workspace.call(tool, arguments)
+                assert "SECRET" not in outcome.text, outcome
+                counts["in" if outcome.ok else "refused"] += 1
+    assert outside(top) == before and counts["in"] and counts["refused"], counts
+
+
+def test_a_fifo_that_is_swapped_in_hangs_no_call(top: Path) -> None:
+    os.mkfifo(top / "ws/fifo")
+    workspace, counts = Workspace(top / "ws", state_dir=False), {"read": 0, "refused": 0}
+    longest = 0.0
+    with Flipping(top / "ws/inside.txt", top / "ws/fifo", every_s=0.002):
+        ends = time.monotonic() + RACE_S
+        while time.monotonic() < ends:
+            started = time.monotonic()
+            outcome = workspace.call("read_file", {"path": "inside.txt"})
+            longest = max(longest, time.monotonic() - started)
+            counts["read" if outcome.ok else "refused"] += 1
+            assert outcome.ok or (outcome.error and outcome.error.code in ("not-a-file", "io", "not-found")), outcome
+    assert counts["read"] and counts["refused"] and longest < 5, (counts, longest)
+
+
+def outside(top: Path) -> dict[bytes, Any]:
+    return {path: node for path, node in read_tree(top).items() if not path.startswith((b"ws/", b"state"))}

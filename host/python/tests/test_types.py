@@ -1,0 +1,69 @@
+"""The types are those of `wit/`, and the component has them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import typing
+from pathlib import Path
+from typing import Any
+
+import wasmtime.component as wasm
+
+from paddock import types
+from paddock._engine import VERSION, runtime
+
+HERE = Path(__file__).parent.parent
+
+
+def test_they_are_made_from_wit() -> None:
+    done = subprocess.run([sys.executable, str(HERE / "generate.py"), "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_component_has_the_records() -> None:
+    found: dict[str, Any] = {}
+    component = runtime().component
+    for name, item in component.type.exports(runtime().engine).items():
+        if name.startswith("paddock:files/") and isinstance(item.ty, wasm.ComponentInstanceType):
+            found |= {name: inner.ty for name, inner in item.ty.exports(runtime().engine).items()}
+    assert f"paddock:files/files@{VERSION}" in component.type.exports(runtime().engine)
+    seen = 0
+    for name, (made, fields) in types.RECORDS.items():
+        record = found[name]
+        assert isinstance(record, wasm.RecordType), name
+        assert [(field, shape_of(kind)) for field, kind in record.fields] == [
+            (field, plain(of)) for field, of in fields
+        ], name
+        if made is not None:
+            hints = typing.get_type_hints(made, vars(types) | {"ToolError": Exception})
+            assert list(hints) == [field.replace("-", "_") for field, _ in fields], name
+        seen += 1
+    for name, cases in types.ENUMS.items():
+        assert frozenset(found[name].names) == cases, name
+    assert seen > 40
+
+
+def plain(shape: Any) -> Any:
+    """A shape by its kinds alone, as the component's types can be told."""
+    if isinstance(shape, tuple):
+        return shape[0], plain(shape[1])
+    if shape in types.ENUMS:
+        return "enum"
+    return "record" if shape in types.RECORDS or shape == "error" else shape
+
+
+def shape_of(kind: Any) -> Any:
+    match kind:
+        case wasm.ListType():
+            return "list", shape_of(kind.element)
+        case wasm.OptionType():
+            return "option", shape_of(kind.payload)
+        case wasm.ResultType():
+            return "result", shape_of(kind.ok)
+        case wasm.RecordType():
+            return "record"
+        case wasm.EnumType():
+            return "enum"
+        case _:
+            return type(kind).__name__.lower()

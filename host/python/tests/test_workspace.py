@@ -1,0 +1,298 @@
+"""The library: what it opens, refuses and ends, and that threads and processes can share it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import paddock
+from paddock import Mount, Replacement, ToolError, Workspace, _cache
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "work"
+    root.mkdir()
+    (root / "a.txt").write_text("one\ntwo\n")
+    return root
+
+
+def test_a_call_and_the_same_with_types(root: Path) -> None:
+    with Workspace(root) as workspace:
+        outcome = workspace.call("read_file", {"path": "a.txt"})
+        assert (outcome.ok, outcome.text, outcome.result["total_lines"]) == (True, "1|one\n2|two\n", 2)
+        read = workspace.read("a.txt", offset=2)
+        assert (read.content, read.start_line, read.etag) == ("two", 2, outcome.result["etag"])
+        edited = workspace.edit("a.txt", [Replacement("two", "2")], if_match=read.etag)
+        assert (edited.edits_applied, (root / "a.txt").read_text()) == (1, "one\n2\n")
+        assert [entry.path for entry in workspace.list().entries] == ["a.txt"]
+        assert workspace.grep("^on").matches[0].line == 1
+        entries = workspace.read_many([paddock.FileRange("a.txt"), paddock.FileRange("none")]).entries
+        assert entries[0].outcome.content == "one\n2"
+        assert isinstance(entries[1].outcome, ToolError) and entries[1].outcome.code == "not-found"
+        workspace.restore("a.txt")
+        assert (root / "a.txt").read_text() == "one\ntwo\n"
+        assert [entry.verb for entry in workspace.history().entries] == ["restore", "edit"]
+
+
+def test_failures_say_what_to_do(root: Path) -> None:
+    workspace = Workspace(root)
+    outcome = workspace.call("read_file", {"path": "b.txt"})
+    assert outcome.error == ToolError(
+        "not-found", "cannot read `b.txt`: no such file or directory", "b.txt", "did you mean `a.txt`?"
+    )
+    with pytest.raises(ToolError, match="did you mean `a.txt`") as raised:
+        workspace.read("b.txt")
+    assert raised.value == outcome.error
+    unknown = workspace.call("reed_file", {})
+    assert unknown.error is not None and unknown.error.code == "unknown-tool" and "read_file" in str(unknown.error)
+    dialect = workspace.call("read_file", {}, dialect="none")
+    assert dialect.error is not None and dialect.error.code == "unknown-dialect"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda workspace: workspace.read("a.txt", offset=-1), "`offset` is -1, which is not a whole number from 0 to"),
+        (lambda workspace: workspace.read("a.txt", mode="line"), "`mode` is 'line', which is not one of `base64`"),
+        (lambda workspace: workspace.read(7), "`path` is 7, which is not a text"),
+        (lambda workspace: workspace.read("\ud800"), "`path` is not Unicode text"),
+        (lambda workspace: workspace.list(depth=2**32), f"`depth` is {2**32}"),
+        (lambda workspace: workspace.edit("a.txt", "one"), "`edits` is 'one', which is not a list"),
+        (
+            lambda workspace: workspace.edit("a.txt", [("one", "1")]),
+            "`edits` is ('one', '1'), which is not a `Replacement`",
+        ),
+        (lambda workspace: workspace.write("a.txt", "1", append=1), "`append` is 1, which is not True or False"),
+    ],
+)
+def test_what_the_types_cannot_hold_is_refused_before_the_call(root: Path, call: Any, message: str) -> None:
+    with pytest.raises(ToolError) as raised:
+        call(Workspace(root))
+    assert raised.value.code == "invalid-argument" and raised.value.message.startswith(message)
+
+
+def test_arguments_that_are_no_json_are_values(root: Path) -> None:
+    workspace = Workspace(root)
+    for arguments in ("{", "[]", "\ud800", {"path": b"a"}, {"path": {1, 2}}, {"path": "\ud800"}):
+        outcome = workspace.call("read_file", arguments)
+        assert outcome.error is not None and outcome.error.code == "invalid-argument", arguments
+        assert outcome.to_json().startswith('{"ok":false,"error":{"code":"invalid-argument"')
+
+
+def test_what_cannot_be_opened_says_why(root: Path, tmp_path: Path) -> None:
+    for bad in (tmp_path / "none", root / "a.txt"):
+        with pytest.raises(paddock.OpenError, match=f"cannot open the root `{bad}`"):
+            Workspace(bad)
+    for guest in ("/a/b", "a", "/..", "/", "/paddock-state"):
+        with pytest.raises(paddock.OpenError, match="cannot mount"):
+            Workspace(root, mounts=[Mount(tmp_path, guest)])
+    with pytest.raises(paddock.OpenError, match="two roots have that guest path"):
+        Workspace(root, mounts=[Mount(tmp_path, "/x"), Mount(root, "/x")])
+    (root / "link").symlink_to(tmp_path)
+    with pytest.raises(paddock.OpenError, match="leads out of it; if that is meant, name"):
+        Workspace(root, mounts=[Mount(root / "link")])
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        ({"read_onyl": True}, "unknown field `read_onyl`"),
+        ({"limits": {"max_lines": "many"}}, "limits.max_lines"),
+        ({"limits": {"max_time_ms": 0}}, "nothing could be done with 0"),
+        ({"limits": {"max_result_bytes": 2**32}}, "the most is 4294967295"),
+        ({"blocked_extensions": ["exe"]}, "`exe` is no extension"),
+        ({"blocked_extensions": [".MD"], "allowed_extensions": [".md"]}, "is in `allowed_extensions` too"),
+        ({"blocked_directories": ["../x"]}, "names nothing below the top"),
+        ({"allowed_directories": [{"path": "/tmp", "access": "all"}]}, "an entry is a path"),
+        ({"approval": "always"}, "unknown variant `always`"),
+        ({"host": {"carries_modes": True}}, "unknown field `host`"),
+        ({"backend": "memory"}, "unknown field `backend`"),
+        ({"enable_audit_logging": True}, "this host keeps no audit"),
+        ("[]", "it is a table of settings"),
+        ("{", "cannot read the policy"),
+    ],
+)
+def test_a_wrong_policy_is_refused(root: Path, policy: Any, message: str) -> None:
+    with pytest.raises(paddock.PolicyError, match=message):
+        Workspace(root, policy=policy)
+
+
+def test_a_missing_component_says_how_to_get_one(root: Path) -> None:
+    program = (
+        "import paddock\ntry:\n paddock.Workspace('.')\nexcept Exception as error:\n print(type(error).__name__, error)"
+    )
+    told = run(program, root, PADDOCK_COMPONENT="/none.wasm")
+    assert told.startswith("ComponentError cannot read the component") and "pip install ./host/python" in told
+    (root / "wrong.wasm").write_bytes(b"\0asm\x0d\0\x01\0")
+    assert run(program, root, PADDOCK_COMPONENT=str(root / "wrong.wasm")).startswith("ComponentError")
+
+
+def test_rights(root: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "b.txt").write_text("b\n")
+    write = {"path": "a.txt", "content": "x"}
+    assert code(Workspace(root, read_only=True), "write_file", write) == "read-only"
+    assert code(Workspace(Mount(root, read_only=True)), "write_file", write) == "read-only"
+    workspace = Workspace(root, mounts=[Mount(other, read_only=True)])
+    assert workspace.call("read_file", {"path": "/other/b.txt"}).text == "1|b\n"
+    assert workspace.call("read_file", {"path": str(other / "b.txt")}).text == "1|b\n"
+    assert code(workspace, "write_file", {"path": "/other/b.txt", "content": "x"}) == "read-only"
+    policy = {"allowed_directories": [{"path": str(other), "access": "read-only"}]}
+    workspace = Workspace(root, policy=policy)
+    assert workspace.call("read_file", {"path": "/other/b.txt"}).text == "1|b\n"
+    assert code(workspace, "write_file", {"path": "/other/b.txt", "content": "x"}) == "read-only"
+    assert code(Workspace(root), "read_file", {"path": str(other / "b.txt")}) == "outside-workspace"
+    everything = Workspace(root, policy={"mode": "unrestricted"})
+    assert everything.call("read_file", {"path": str(other / "b.txt")}).text == "1|b\n"
+    assert code(everything, "read_file", {"path": "/proc/self/environ"}) == "denied"
+    assert code(everything, "list_dir", {"path": os.environ["PADDOCK_CACHE_DIR"]}) == "denied"
+
+
+def test_limits_end_a_call(root: Path) -> None:
+    (root / "large.txt").write_text("a line of text\n" * 2_000_000)
+    workspace = Workspace(root, policy={"limits": {"max_memory_bytes": 4 << 20, "max_file_bytes": 100 << 20}})
+    outcome = workspace.call("edit_file", {"path": "large.txt", "edits": [{"old_text": "no", "new_text": "yes"}]})
+    assert outcome.error is not None and outcome.error.code == "limit-exceeded", outcome
+    assert "memory" in outcome.error.message
+    assert workspace.call("read_file", {"path": "a.txt"}).ok
+    workspace = Workspace(root, policy={"limits": {"max_file_bytes": 100 << 20}})
+    started = time.monotonic()
+    edit = {"path": "large.txt", "edits": [{"old_text": "text", "new_text": "x", "replace_all": True}]}
+    outcome = workspace.call("edit_file", edit, timeout=0.05)
+    assert outcome.error is not None and outcome.error.code == "limit-exceeded", outcome
+    assert "used up its time" in outcome.error.message and time.monotonic() - started < 2
+    assert (root / "large.txt").stat().st_size == 30_000_000
+    assert workspace.call("stat", {"path": "a.txt"}).ok
+
+
+def test_threads_share_a_workspace(root: Path) -> None:
+    workspace = Workspace(root)
+
+    def work(number: int) -> None:
+        for round in range(10):
+            path = f"{number}.txt"
+            assert workspace.call("write_file", {"path": path, "content": f"{round}\n"}).ok
+            assert workspace.read(path).content == str(round)
+            assert workspace.call("edit_file", {"path": "a.txt", "edits": [{"old_text": "two", "new_text": "two+"}]}).ok
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    # No change of any thread was lost.
+    assert (root / "a.txt").read_text() == "one\ntwo" + "+" * 80 + "\n"
+
+
+def test_calls_leave_other_threads_alone(root: Path) -> None:
+    for number in range(2_000):
+        (root / f"{number}.txt").write_text("some text\n" * 50)
+    workspace, turns, done = Workspace(root), 0, threading.Event()
+
+    def search() -> None:
+        for _ in range(3):
+            assert workspace.call("grep", {"pattern": "none of it"}).ok
+        done.set()
+
+    searching = threading.Thread(target=search)
+    searching.start()
+    while not done.is_set():
+        time.sleep(0.001)
+        turns += 1
+    searching.join()
+    assert turns > 20
+
+
+def test_processes_wait_for_each_other(root: Path) -> None:
+    program = (
+        "import paddock\n"
+        "workspace = paddock.Workspace('.')\n"
+        "edit = {'path': 'a.txt', 'edits': [{'old_text': 'two', 'new_text': 'two+'}]}\n"
+        "assert all(workspace.call('edit_file', edit).ok for _ in range(20))\n"
+    )
+    workers = [subprocess.Popen([sys.executable, "-c", program], cwd=root) for _ in range(3)]
+    assert [worker.wait(60) for worker in workers] == [0, 0, 0]
+    assert (root / "a.txt").read_text() == "one\ntwo" + "+" * 60 + "\n"
+
+
+def test_a_process_that_was_forked_says_so(root: Path) -> None:
+    workspace = Workspace(root)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        outcome = workspace.call("read_file", {"path": "a.txt"})
+        os.write(writing, str(outcome.error).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert "this process was forked" in os.read(reading, 4096).decode()
+    assert workspace.call("read_file", {"path": "a.txt"}).ok
+
+
+def test_a_closed_workspace_says_so(root: Path) -> None:
+    with Workspace(root) as workspace:
+        assert workspace.call("tree").ok
+    assert code(workspace, "tree", {}) == "backend-gone"
+    with pytest.raises(ToolError, match="the workspace was closed"):
+        workspace.tree()
+
+
+def test_a_root_that_is_gone_says_so(root: Path) -> None:
+    workspace = Workspace(root)
+    root.rename(root.with_name("elsewhere"))
+    assert code(workspace, "tree", {}) == "backend-gone"
+
+
+def test_the_state_is_the_users_and_private(root: Path) -> None:
+    Workspace(root).write("b.txt", "b")
+    above = Path(os.environ["PADDOCK_STATE_DIR"])
+    [state] = above.iterdir()
+    assert above.stat().st_mode & 0o777 == 0o700 and state.stat().st_mode & 0o777 == 0o700
+    assert sorted(path.name for path in root.iterdir()) == ["a.txt", "b.txt"]
+    Workspace(root, state_dir=False).write("b.txt", "c")
+    assert (root / ".paddock").is_dir()
+
+
+def test_the_compiled_component_is_private_and_what_others_can_write_is_not_loaded(tmp_path: Path) -> None:
+    program = "import paddock; paddock.Workspace('.')"
+    cache = tmp_path / "above" / "cache"
+    run(program, tmp_path, PADDOCK_CACHE_DIR=str(cache))
+    [kept] = cache.iterdir()
+    assert cache.stat().st_mode & 0o777 == 0o700 and kept.stat().st_mode & 0o777 == 0o600
+    first = kept.stat().st_mtime_ns
+    run(program, tmp_path, PADDOCK_CACHE_DIR=str(cache))
+    assert kept.stat().st_mtime_ns == first, "it was compiled again"
+    # Cut short it does not load, and what somebody else could have written is not even tried.
+    kept.write_bytes(kept.read_bytes()[:1000])
+    kept.chmod(0o666)
+    run(program, tmp_path, PADDOCK_CACHE_DIR=str(cache))
+    assert kept.stat().st_mode & 0o777 == 0o600 and kept.stat().st_size > 1_000_000
+    cache.chmod(0o777)
+    assert _cache.is_safe(kept, stat.S_ISREG) and not _cache.is_safe(cache, stat.S_ISDIR)
+    for mode in (0o622, 0o602):
+        kept.chmod(mode)
+        assert not _cache.is_safe(kept, stat.S_ISREG)
+
+
+def code(workspace: Workspace, tool: str, arguments: dict[str, Any]) -> str:
+    error = workspace.call(tool, arguments).error
+    return "" if error is None else error.code
+
+
+def run(program: str, directory: Path, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=directory,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
