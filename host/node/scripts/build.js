@@ -1,6 +1,9 @@
 /**
  * Makes `component/` of the WebAssembly component: the core modules, the JavaScript that links them, and the types of
  * the WIT. `PADDOCK_COMPONENT` names the component; without it, cargo builds one.
+ *
+ * jco is held at 1.10: what later ones generate keeps track of tasks for asynchronous components, which this is not,
+ * and a small read takes 1.8 times as long.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -8,7 +11,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { transpileBytes } from '@bytecodealliance/jco-transpile';
+import { generate } from '@bytecodealliance/jco/component';
 
 const top = fileURLToPath(new URL('..', import.meta.url));
 const repository = join(top, '../..');
@@ -29,18 +32,18 @@ async function built() {
 
 const { PADDOCK_COMPONENT } = process.env;
 const component = PADDOCK_COMPONENT ? await readFile(PADDOCK_COMPONENT) : await built();
-const { files } = await transpileBytes(component, {
+const { files } = await generate(component, {
   name: 'paddock',
-  instantiation: 'sync',
+  instantiation: { tag: 'sync' },
   base64Cutoff: 0,
   validLiftingOptimization: true,
-  noComponentErrorWrapping: false,
+  noNodejsCompat: true,
 });
 await rm(target, { recursive: true, force: true });
-const names = Object.keys(files).filter((name) => name.endsWith('.wasm'));
+const names = files.map(([name]) => name).filter((name) => name.endsWith('.wasm'));
 const urls = names.map((name) => `  '${name}': new URL('./${name}', import.meta.url),`).join('\n');
 const list = `/** Where the component's core modules are. */\nexport const modules = {\n${urls}\n};\n`;
-for (const [name, bytes] of [...Object.entries(files), ['modules.js', list]]) {
+for (const [name, bytes] of [...files, ['modules.js', list]]) {
   const path = join(target, name);
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, bytes);

@@ -19,6 +19,7 @@ options:
   --dialect NAME     whose tool names, arguments and results to have
   --policy FILE      a JSON file that says what tools may do
   --state-dir DIR    where to keep journals and backups
+  --ignore-project-policy   do without the workspace's own policy (.paddock.yaml and its like), which is not read here
 `;
 
 /** The command line is wrong. */
@@ -48,11 +49,11 @@ async function main(argv) {
   }
 }
 
-/** @param {string[]} argv */
+/** @param {string[]} argv @returns {{values: any, positionals: string[]}} */
 function parse(argv) {
   const text = /** @type {const} */ ({ type: 'string' });
   const flag = /** @type {const} */ ({ type: 'boolean' });
-  const options = { root: { ...text, multiple: true }, 'read-only': flag, dialect: text, policy: text, 'state-dir': text, format: text, help: flag };
+  const options = { root: { ...text, multiple: true }, 'read-only': flag, 'ignore-project-policy': flag, dialect: text, policy: text, 'state-dir': text, format: text, help: flag };
   try {
     return parseArgs({ args: argv, options: /** @type {any} */ (options), allowPositionals: true });
   } catch (cause) {
@@ -62,7 +63,7 @@ function parse(argv) {
 
 /** @param {string} directory @param {any} values */
 async function open(directory, values) {
-  refuseProjectPolicy(directory);
+  if (!values['ignore-project-policy']) refuseProjectPolicy(directory);
   const policy = values.policy === undefined ? {} : JSON.parse(await readFile(values.policy, 'utf8'));
   const roots = (values.root ?? []).map(root);
   return Workspace.open(directory, { roots, policy, readOnly: values['read-only'], dialect: values.dialect, stateDir: values['state-dir'] });
@@ -71,7 +72,7 @@ async function open(directory, values) {
 /** @param {string} text A directory may well have a name that ends in `:ro`. */
 function root(text) {
   const isReadOnly = text.endsWith(':ro') && !existsSync(text);
-  return { path: isReadOnly ? text.slice(0, -3) : text, access: /** @type {const} */ (isReadOnly ? 'read-only' : 'read-write') };
+  return { path: isReadOnly ? text.slice(0, -3) : text, access: isReadOnly ? 'read-only' : 'read-write' };
 }
 
 /**
@@ -82,9 +83,9 @@ function root(text) {
 function refuseProjectPolicy(directory) {
   const names = existsSync(directory) ? readdirSync(directory) : [];
   const found = names.find((name) => /^\.paddock\.(yaml|yml|toml|json)$/.test(name));
-  if (!found || process.env.PADDOCK_IGNORE_PROJECT_POLICY) return;
+  if (!found) return;
   const cause = `\`${join(directory, found)}\` narrows what tools may do, and this host reads no such file`;
-  throw new Usage(`${cause}; put its settings in a file of yours for \`--policy\`, set PADDOCK_IGNORE_PROJECT_POLICY=1, or use the Rust host`);
+  throw new Usage(`${cause}; put its settings in a JSON file for \`--policy\` and say \`--ignore-project-policy\`, or use the Rust host`);
 }
 
 /** @param {any} value */

@@ -105,7 +105,7 @@ function bare() {
 
 /** @param {DiskHost | MemoryHost} host Makes calls in this thread. @returns {import('./pool.js').Thread} */
 function inline(host) {
-  return { run: async (job) => host.run(job), end() {} };
+  return { run: async (job) => host.run(job), end: () => host.close() };
 }
 
 /** Where a system shows its processes, this one's memory among them, and itself: no files that a tool could want. */

@@ -40,7 +40,7 @@ import { PaddockError, toolError } from './errors.js';
  */
 
 /** The limits that the host itself holds calls to, as they are built in. */
-const BUILT_IN = { max_time_ms: 30_000, max_memory_bytes: 256 * 1024 * 1024 };
+const BUILT_IN = { max_time_ms: 30_000, max_memory_bytes: 256 * 1024 * 1024, max_tree_bytes: 64 * 1024 * 1024 };
 
 /** Names beside the settings that are the host's to set. */
 const OWN = ['backend', 'roots', 'host'];
@@ -66,9 +66,10 @@ export function settings(policy, limits, readOnly) {
 }
 
 /** @param {Policy} policy What the host itself holds calls to. */
-export function hostLimits(policy) {
-  const { max_time_ms, max_memory_bytes } = { ...BUILT_IN, ...policy.limits };
-  return { timeMs: Number(max_time_ms) || BUILT_IN.max_time_ms, memory: Number(max_memory_bytes) || BUILT_IN.max_memory_bytes };
+export function hostLimits({ limits = {} }) {
+  // What is no number is refused by the component.
+  const limit = (/** @type {keyof typeof BUILT_IN} */ name) => (Number.isInteger(limits[name]) ? Number(limits[name]) : BUILT_IN[name]);
+  return { timeMs: limit('max_time_ms'), memory: limit('max_memory_bytes'), tree: limit('max_tree_bytes') };
 }
 
 /**

@@ -60,6 +60,11 @@ export class DiskHost {
     return this.#guest;
   }
 
+  /** Closes what it holds. */
+  close() {
+    for (const root of [...this.#roots, ...(this.#state ? [this.#state] : [])]) root.close();
+  }
+
   /** The next call gets another guest. */
   discard() {
     this.#guest = undefined;

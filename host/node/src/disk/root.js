@@ -16,6 +16,8 @@ import { DescriptorDirectory, HAS_PROC, PathDirectory, same } from '../wasi/dire
 export class Root {
   /** @type {import('../wasi/directory.js').Directory | undefined} */
   #opened;
+  /** @type {import('node:fs').BigIntStats | undefined} */
+  #identity;
 
   /**
    * @param {Mount} mount
@@ -31,8 +33,11 @@ export class Root {
     const { host, guest } = this.mount;
     try {
       const now = lstatSync(host, { bigint: true });
-      if (this.#opened && !same(now, this.#opened.stat())) this.close();
-      this.#opened ??= this.kind.root(host);
+      if (this.#identity && !same(now, this.#identity)) this.close();
+      if (!this.#opened) {
+        this.#opened = this.kind.root(host);
+        this.#identity = this.#opened.stat();
+      }
       return this.#opened;
     } catch (cause) {
       this.close();
@@ -44,6 +49,7 @@ export class Root {
   close() {
     this.#opened?.close();
     this.#opened = undefined;
+    this.#identity = undefined;
   }
 }
 

@@ -30,6 +30,10 @@ export class MemoryHost {
     throw toolError('backend-gone', 'the workspace in memory went with a call that was ended', hint);
   }
 
+  close() {
+    this.discard();
+  }
+
   discard() {
     this.#guest = undefined;
   }

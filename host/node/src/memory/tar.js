@@ -28,13 +28,14 @@ export function toTar(tree, modified = new Date()) {
  */
 export async function fromTar(archive) {
   const entries = await unpackTar(archive);
-  /** @type {[string, Uint8Array | null | {link: string}][]} */
-  const tree = [];
+  /** @type {Map<string, Uint8Array | null | {link: string}>} */
+  const tree = new Map();
   for (const { header, data } of entries) {
     const path = header.name.replace(/\/$/, '');
-    if (header.type === 'symlink') tree.push([path, { link: header.linkname ?? '' }]);
-    else if (header.type !== 'directory') tree.push([path, data ?? new Uint8Array(0)]);
-    else if (!entries.some((other) => other !== undefined && other.header.name.startsWith(`${path}/`) && other.header.name !== header.name)) tree.push([path, null]);
+    // What is in a directory says that it is there.
+    tree.delete(path.slice(0, Math.max(path.lastIndexOf('/'), 0)));
+    if (header.type === 'symlink') tree.set(path, { link: header.linkname ?? '' });
+    else tree.set(path, header.type === 'directory' ? null : (data ?? new Uint8Array(0)));
   }
   // Not by assignment: a file may well be called `__proto__`.
   return Object.fromEntries(tree);

@@ -4,7 +4,9 @@ import { Desk } from '../desk.js';
 import { Pool } from '../pool.js';
 import { environment, hostLimits, settings } from '../policy.js';
 import { Workspace } from '../workspace.js';
+import { fromDirectory, toDirectory } from './opfs.js';
 import { fromTar, toTar } from './tar.js';
+import { fromZip, toZip } from './zip.js';
 
 /**
  * What a workspace in memory is to be.
@@ -24,6 +26,17 @@ import { fromTar, toTar } from './tar.js';
 /** @typedef {(modules: import('../guest.js').Modules, setup: import('./host.js').MemorySetup, inThread: boolean) => import('../pool.js').Thread} Spawn */
 
 export class MemoryWorkspace extends Workspace {
+  #most;
+
+  /**
+   * @param {import('../workspace.js').Parts} parts
+   * @param {number} most Bytes that all files may have.
+   */
+  constructor(parts, most) {
+    super(parts);
+    this.#most = most;
+  }
+
   /**
    * @param {MemoryOptions} options
    * @param {LoadModules} load
@@ -32,12 +45,12 @@ export class MemoryWorkspace extends Workspace {
   static async create(options, load, spawn) {
     const { policy = {}, limits = {}, readOnly = false, dialect, approver, thread = true } = options;
     const set = settings(policy, limits, readOnly);
-    const { timeMs, memory } = hostLimits(set);
+    const { timeMs, memory, tree } = hostLimits(set);
     const modules = await load(memory);
     const desk = new Desk();
     const setup = { policy: environment(set, 'memory', [], { carries_modes: true, approval_key: desk.key }) };
     const pool = new Pool(() => spawn(modules, setup, thread), 1, true);
-    const workspace = new MemoryWorkspace({ pool, desk, timeMs, dialect, approver });
+    const workspace = new MemoryWorkspace({ pool, desk, timeMs, dialect, approver }, tree);
     await workspace.stat({ path: '.', brief: true });
     return workspace;
   }
@@ -55,10 +68,48 @@ export class MemoryWorkspace extends Workspace {
   /**
    * All files with their bytes, links, and null for each empty directory, by their paths.
    *
-   * @returns {Promise<Record<string, Uint8Array | null | {link: string}>>}
+   * @returns {Promise<import('./zip.js').SavedTree>}
    */
   async save() {
     return fromTar(await this.saveTar());
+  }
+
+  /**
+   * Replaces the whole tree by a ZIP archive's.
+   *
+   * @param {Uint8Array} archive
+   */
+  async loadZip(archive) {
+    await this.load(fromZip(archive, this.#most));
+  }
+
+  /**
+   * The whole tree, as a ZIP archive.
+   *
+   * @param {{skipLinks?: boolean}} [options] Leave symbolic links out, which a ZIP archive does not hold everywhere.
+   */
+  async saveZip(options) {
+    return toZip(await this.save(), options);
+  }
+
+  /**
+   * Replaces the whole tree by that in a directory of the browser's (`navigator.storage.getDirectory()`, or one that
+   * a person chose).
+   *
+   * @param {FileSystemDirectoryHandle} directory
+   */
+  async loadDirectory(directory) {
+    await this.load(await fromDirectory(directory));
+  }
+
+  /**
+   * Makes a directory of the browser's hold the whole tree and nothing else.
+   *
+   * @param {FileSystemDirectoryHandle} directory
+   * @returns {Promise<string[]>} The symbolic links that were left out.
+   */
+  async saveDirectory(directory) {
+    return toDirectory(directory, await this.save());
   }
 
   /**

@@ -2,7 +2,6 @@
  * `wasi:clocks`.
  *
  * @typedef {{seconds: bigint, nanoseconds: number}} Datetime
- * @typedef {{tag: 'no-change'} | {tag: 'now'} | {tag: 'timestamp', val: Datetime}} NewTimestamp
  */
 
 import { Pollable } from './io.js';
@@ -30,16 +29,4 @@ export const wallClock = {
 export function datetime(since1970) {
   if (since1970 < 0n) return undefined;
   return { seconds: since1970 / SECOND, nanoseconds: Number(since1970 % SECOND) };
-}
-
-/**
- * A new time as Node takes it, in seconds.
- *
- * @param {NewTimestamp} wanted
- * @param {bigint} old In nanoseconds since 1970.
- */
-export function seconds(wanted, old) {
-  if (wanted.tag === 'now') return Date.now() / 1000;
-  if (wanted.tag === 'no-change') return Number(old) / 1e9;
-  return Number(wanted.val.seconds) + wanted.val.nanoseconds / 1e9;
 }

@@ -1,23 +1,25 @@
 /**
- * `wasi:filesystem` over Node's synchronous file functions: descriptors that hold what they opened, paths walked
- * name by name, and no link ever followed. Errors are thrown as their codes, which is how jco takes a `result`.
+ * `wasi:filesystem` over Node's synchronous file functions, as far as the component imports it: descriptors that hold
+ * what they opened, paths walked name by name, and no link ever followed. Errors are thrown as their codes, which is
+ * how jco takes a `result`.
  *
  * @typedef {import('./directory.js').Directory} Directory
- * @typedef {import('../../component/interfaces/wasi-filesystem-types.js').DescriptorStat} DescriptorStat
- * @typedef {import('../../component/interfaces/wasi-filesystem-types.js').DescriptorType} DescriptorType
  * @typedef {import('../../component/interfaces/wasi-filesystem-types.js').DescriptorFlags} DescriptorFlags
  * @typedef {import('../../component/interfaces/wasi-filesystem-types.js').PathFlags} PathFlags
  * @typedef {import('../../component/interfaces/wasi-filesystem-types.js').OpenFlags} OpenFlags
  */
 
 import {
-  closeSync, constants, fdatasyncSync, fstatSync, fsyncSync, ftruncateSync, futimesSync, linkSync, lstatSync, mkdirSync, openSync,
-  readSync, readlinkSync, renameSync, rmdirSync, symlinkSync, unlinkSync, writeSync,
+  closeSync, constants, fstatSync, fsyncSync, ftruncateSync, linkSync, lstatSync, mkdirSync, openSync, readSync, readlinkSync,
+  renameSync, rmdirSync, symlinkSync, unlinkSync, writeSync,
 } from 'node:fs';
 import { carry, isTemporary } from './carry.js';
 import { NEVER_WAIT, same } from './directory.js';
 import { codeOf } from './errors.js';
-import { datetime, seconds } from './clocks.js';
+import { DirectoryEntryStream } from './listing.js';
+import { isName, walk } from './names.js';
+import { shown } from './stat.js';
+import { utf8 } from './utf8.js';
 
 const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = constants;
 
@@ -28,10 +30,31 @@ const MAX_READ = 256 * 1024;
 const scratch = Buffer.allocUnsafeSlow(MAX_READ);
 const nothing = new Uint8Array(0);
 
+const MOST_ABSENT = 100;
+
 /** By which jco tells that a guest is done with a resource. */
 const DISPOSE = Symbol.dispose ?? Symbol.for('dispose');
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/**
+ * Names that were not there when they were to be opened, such as that of a journal: they are looked at first, since an
+ * exception takes longer than all the rest of a call.
+ */
+const absent = {
+  /** @type {Set<string>} */
+  names: new Set(),
+
+  /** @param {Directory} dir @param {string} name */
+  check(dir, name) {
+    if (this.names.has(name) && !lstatSync(dir.entry(name), { throwIfNoEntry: false })) throw 'no-entry';
+  },
+
+  /** @param {string} name @param {any} error Why it was not opened. */
+  note(name, error) {
+    if (error?.code !== 'ENOENT') return;
+    if (this.names.size >= MOST_ABSENT) this.names.clear();
+    this.names.add(name);
+  },
+};
 
 /** What a guest has open: whatever it does not close itself is closed with it. */
 export class OpenFiles {
@@ -96,8 +119,14 @@ export class Descriptor {
     const changes = how.create || how.truncate || flags.write;
     if (changes && !this.#mutable) throw 'not-permitted';
     return this.#at(path, (dir, name) => {
-      const opened = how.directory ? dir.open(name) : this.#openFile(dir, name, access(flags), how);
-      return this.#files.add(new Descriptor(this.#files, opened, this.#mutable));
+      if (!how.create) absent.check(dir, name);
+      try {
+        const opened = how.directory ? dir.open(name) : this.#openFile(dir, name, access(flags), how);
+        return this.#files.add(new Descriptor(this.#files, opened, this.#mutable));
+      } catch (error) {
+        absent.note(name, error);
+        throw error;
+      }
     });
   }
 
@@ -158,29 +187,18 @@ export class Descriptor {
     attempt(() => (this.#directory ? this.#directory.sync() : fsyncSync(this.#file())));
   }
 
-  syncData() {
-    attempt(() => (this.#directory ? this.#directory.sync() : fdatasyncSync(this.#file())));
-  }
-
-  /** @returns {DescriptorFlags} */
-  getFlags() {
-    return { read: true, write: this.#mutable, mutateDirectory: this.#mutable };
-  }
-
-  /** @returns {DescriptorType} */
-  getType() {
-    return this.#directory ? 'directory' : 'regular-file';
-  }
-
-  advise() {}
-
   stat() {
-    return attempt(() => shown(this.#status()));
+    return attempt(() => shown(this.#directory ? this.#directory.stat() : fstatSync(this.#file(), { bigint: true })));
   }
 
   /** @param {PathFlags} _follow @param {string} path */
   statAt(_follow, path) {
-    return this.#at(path, (dir, name) => shown(look(dir, name)));
+    return this.#at(path, (dir, name) => {
+      const stat = lstatSync(dir.entry(name), { bigint: true, throwIfNoEntry: false });
+      dir.verify();
+      if (!stat) throw 'no-entry';
+      return shown(stat);
+    });
   }
 
   readDirectory() {
@@ -206,7 +224,7 @@ export class Descriptor {
   /** @param {string} path */
   readlinkAt(path) {
     return this.#at(path, (dir, name) => {
-      const target = text(readlinkSync(dir.entry(name), { encoding: 'buffer' }));
+      const target = utf8(readlinkSync(dir.entry(name), { encoding: 'buffer' }));
       dir.verify();
       // What is outside is not to be told.
       if (target.startsWith('/')) throw 'not-permitted';
@@ -243,46 +261,6 @@ export class Descriptor {
     });
   }
 
-  /** @param {import('./clocks.js').NewTimestamp} accessed @param {import('./clocks.js').NewTimestamp} modified */
-  setTimes(accessed, modified) {
-    this.#checkMutable();
-    const fd = this.#file();
-    attempt(() => {
-      const now = this.#status();
-      futimesSync(fd, seconds(accessed, now.atimeNs), seconds(modified, now.mtimeNs));
-    });
-  }
-
-  setTimesAt() {
-    throw 'unsupported';
-  }
-
-  /** @param {Descriptor} other */
-  isSameObject(other) {
-    return attempt(() => same(this.#status(), other.#status()));
-  }
-
-  metadataHash() {
-    return attempt(() => hash(this.#status()));
-  }
-
-  /** @param {PathFlags} _follow @param {string} path */
-  metadataHashAt(_follow, path) {
-    return this.#at(path, (dir, name) => hash(look(dir, name)));
-  }
-
-  readViaStream() {
-    throw 'unsupported';
-  }
-
-  writeViaStream() {
-    throw 'unsupported';
-  }
-
-  appendViaStream() {
-    throw 'unsupported';
-  }
-
   [DISPOSE]() {
     this.close();
   }
@@ -307,10 +285,6 @@ export class Descriptor {
 
   #checkMutable() {
     if (!this.#mutable) throw 'not-permitted';
-  }
-
-  #status() {
-    return this.#directory ? this.#directory.stat() : fstatSync(this.#file(), { bigint: true });
   }
 
   /** @param {string} path @param {(entry: string) => void} act */
@@ -341,83 +315,8 @@ export class Descriptor {
   }
 }
 
-/** A listing under way: `wasi:filesystem/types.directory-entry-stream`. */
-export class DirectoryEntryStream {
-  /** @type {import('node:fs').Dirent[]} */
-  #entries;
-  #next = 0;
-  /** Names that are not UTF-8, still to be told. */
-  #unnamed = 0;
-
-  /** @param {Directory} directory */
-  constructor(directory) {
-    this.#entries = directory.list();
-    // What could not be decoded has U+FFFD in it, and so can what could.
-    if (!this.#entries.some((entry) => entry.name.includes('\ufffd'))) return;
-    const names = new Set();
-    for (const bytes of directory.listBytes()) {
-      try {
-        names.add(utf8.decode(bytes));
-      } catch {
-        this.#unnamed += 1;
-      }
-    }
-    this.#entries = this.#entries.filter((entry) => names.delete(entry.name));
-  }
-
-  readDirectoryEntry() {
-    if (this.#next < this.#entries.length) {
-      const entry = this.#entries[this.#next];
-      this.#next += 1;
-      return { type: typeOf(entry), name: entry.name };
-    }
-    if (this.#unnamed === 0) return undefined;
-    this.#unnamed -= 1;
-    throw 'illegal-byte-sequence';
-  }
-}
-
 /** `wasi:filesystem/types` as jco imports it. */
 export const types = { Descriptor, DirectoryEntryStream, filesystemErrorCode: () => undefined };
-
-/** @param {string} path Whether it is one name, which cannot lead out of its directory. */
-function isName(path) {
-  return path !== '' && path !== '.' && path !== '..' && !path.includes('/');
-}
-
-/**
- * @template T
- * @param {Directory} dir
- * @param {string} path
- * @param {(dir: Directory, name: string) => T} act
- * @returns {T}
- */
-function walk(dir, path, act) {
-  if (path === '') throw 'no-entry';
-  const names = path.split('/');
-  if (names[0] === '' || names.includes('..')) throw 'not-permitted';
-  // After a last slash it is the directory itself.
-  const last = names.pop() || '.';
-  /** @type {Directory[]} */
-  const opened = [];
-  try {
-    for (const name of names.filter((name) => name !== '' && name !== '.')) {
-      dir = dir.open(name);
-      opened.push(dir);
-    }
-    return act(dir, last);
-  } finally {
-    for (const each of opened) each.close();
-  }
-}
-
-/** @param {Directory} dir @param {string} name */
-function look(dir, name) {
-  const stat = lstatSync(dir.entry(name), { bigint: true, throwIfNoEntry: false });
-  dir.verify();
-  if (!stat) throw 'no-entry';
-  return stat;
-}
 
 /**
  * Refuses a file that was opened while something else had its directory's place.
@@ -443,15 +342,6 @@ function position(offset) {
   return Number(offset);
 }
 
-/** @param {Buffer} bytes */
-function text(bytes) {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    throw 'illegal-byte-sequence';
-  }
-}
-
 /**
  * @template T
  * @param {() => T} act
@@ -463,33 +353,4 @@ function attempt(act) {
   } catch (error) {
     throw codeOf(error);
   }
-}
-
-/** @param {import('node:fs').BigIntStats} stat @returns {DescriptorStat} */
-function shown(stat) {
-  return {
-    type: typeOf(stat),
-    linkCount: stat.nlink,
-    size: stat.size,
-    dataAccessTimestamp: datetime(stat.atimeNs),
-    dataModificationTimestamp: datetime(stat.mtimeNs),
-    statusChangeTimestamp: datetime(stat.ctimeNs),
-  };
-}
-
-/** @param {import('node:fs').BigIntStats | import('node:fs').Dirent} entry @returns {DescriptorType} */
-function typeOf(entry) {
-  if (entry.isFile()) return 'regular-file';
-  if (entry.isDirectory()) return 'directory';
-  if (entry.isSymbolicLink()) return 'symbolic-link';
-  if (entry.isFIFO()) return 'fifo';
-  if (entry.isSocket()) return 'socket';
-  if (entry.isBlockDevice()) return 'block-device';
-  if (entry.isCharacterDevice()) return 'character-device';
-  return 'unknown';
-}
-
-/** @param {import('node:fs').BigIntStats} stat What stays the same as long as it is the same file. */
-function hash(stat) {
-  return { lower: stat.ino, upper: stat.dev };
 }
