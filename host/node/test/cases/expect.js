@@ -14,7 +14,7 @@ export function compare(given, observed) {
   const expected = readFileSync(join(given.folder, 'result.json'), 'utf8');
   assert.equal(`${JSON.stringify(observed.outcomes, null, 2)}\n`, expected);
   const tree = expectedTree(given);
-  if (!observed.modes) tree.rest.modes = {};
+  if (!observed.modes) tree.rest.modes = bare([]);
   assert.deepEqual(kept(given, observed), tree);
 }
 
@@ -26,13 +26,14 @@ function expectedTree(given) {
   const plain = [...(existsSync(files) ? readTree(files) : [])].filter(([, node]) => node.kind === 'file');
   const told = existsSync(rest) ? JSON.parse(readFileSync(rest, 'utf8')) : {};
   return {
-    plain: Object.fromEntries(plain.map(([path, node]) => [escaped(path), shown(node.bytes)])),
-    rest: { entries: told.entries ?? {}, modes: told.modes ?? {} },
+    plain: bare(plain.map(([path, node]) => [escaped(path), shown(node.bytes)])),
+    rest: { entries: bare(Object.entries(told.entries ?? {})), modes: bare(Object.entries(told.modes ?? {})) },
   };
 }
 
 function kept(given, { tree, modes }) {
-  const kept = { plain: {}, rest: { entries: {}, modes: {} } };
+  // Without a prototype: a file may well be called `__proto__`.
+  const kept = { plain: Object.create(null), rest: { entries: Object.create(null), modes: Object.create(null) } };
   for (const [path, node] of tree) {
     if (node.kind === 'file' && isPlain(path) && node.bytes.length <= KEPT) kept.plain[escaped(path)] = shown(node.bytes);
     else if (node.kind !== 'directory' || ![...tree.keys()].some((other) => other.startsWith(`${path}/`))) {
@@ -83,6 +84,13 @@ function escapedByte(byte) {
   const known = { 9: '\\t', 10: '\\n', 13: '\\r', 34: '\\"', 39: "\\'", 92: '\\\\' }[byte];
   if (known) return known;
   return byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0')}`;
+}
+
+/** An object without a prototype. */
+function bare(members) {
+  const object = Object.create(null);
+  for (const [name, value] of members) object[name] = value;
+  return object;
 }
 
 /** Bytes to compare, readable where they are text. */
