@@ -100,9 +100,9 @@ describe('in the browser', { skip: existsSync(CHROMIUM) ? false : `there is no $
   test('a runaway call is ended in the browser too', async () => {
     // The page has one workspace of its own; this one is made by the same modules.
     const code = await page.evaluate(async () => {
-      const workspace = await globalThis.paddock.memory({ limits: { max_time_ms: 300 } });
+      const workspace = await globalThis.paddock.memory();
       await workspace.load({ 'a.log': 'ab'.repeat(3_000_000) });
-      const { error } = await workspace.call('grep', { pattern: '(?:a[ab]{90}|b[ab]{120}|[ab]a[ab]{150})[c-zC-Z]' });
+      const { error } = await workspace.call('grep', { pattern: '(?:a[ab]{90}|b[ab]{120}|[ab]a[ab]{150})[c-zC-Z]' }, { timeMs: 30 });
       return error?.code;
     });
     assert.equal(code, 'limit-exceeded');
