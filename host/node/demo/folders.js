@@ -1,0 +1,46 @@
+/** Folders that a person gives the page, as trees. */
+
+/** Folders whose content nobody edits, and which are large. */
+const LEFT_OUT = new Set(['.git', 'node_modules', 'target']);
+
+/** Bytes of all files: what the workspace holds by default. */
+const MOST = 64 * 1024 * 1024;
+
+/** What was dropped: files by their paths, a single folder's own name left out. */
+export async function droppedTree(items) {
+  const tops = [...items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
+  const files = [];
+  const only = tops.length === 1 && tops[0].isDirectory ? tops[0].fullPath.length + 1 : 1;
+  for (const top of tops) await collect(top, files);
+  return read(files.map(([entry, path]) => [() => new Promise((resolve, reject) => entry.file(resolve, reject)), path.slice(only)]));
+}
+
+/** What was picked by a folder's input. */
+export async function pickedTree(list) {
+  const files = [...list].map((file) => [async () => file, file.webkitRelativePath.split('/').slice(1).join('/')]);
+  return read(files.filter(([, path]) => !path.split('/').some((name) => LEFT_OUT.has(name))));
+}
+
+async function collect(entry, files) {
+  if (entry.isFile) files.push([entry, entry.fullPath]);
+  if (!entry.isDirectory || LEFT_OUT.has(entry.name)) return;
+  const reader = entry.createReader();
+  for (;;) {
+    // A reader gives some at a time.
+    const some = await new Promise((resolve, reject) => reader.readEntries(resolve, reject));
+    if (some.length === 0) return;
+    for (const inner of some) await collect(inner, files);
+  }
+}
+
+async function read(files) {
+  const tree = [];
+  let size = 0;
+  for (const [open, path] of files) {
+    const file = await open();
+    size += file.size;
+    if (size > MOST) throw new Error(`that is more than ${MOST / 1024 / 1024} MB; pick a smaller folder`);
+    tree.push([path, new Uint8Array(await file.arrayBuffer())]);
+  }
+  return Object.fromEntries(tree);
+}

@@ -1,0 +1,51 @@
+/**
+ * Makes `component/` of the WebAssembly component: the core modules, the JavaScript that links them, and the types of
+ * the WIT. `PADDOCK_COMPONENT` names the component; without it, cargo builds one.
+ *
+ * jco is held at 1.10: what later ones generate keeps track of tasks for asynchronous components, which this is not,
+ * and a small read takes 1.8 times as long.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { generate } from '@bytecodealliance/jco/component';
+
+const top = fileURLToPath(new URL('..', import.meta.url));
+const repository = join(top, '../..');
+const target = join(top, 'component');
+
+/** The component that cargo embeds in the binary, written out by it. */
+async function built() {
+  const directory = await mkdtemp(join(tmpdir(), 'paddock-component-'));
+  try {
+    const file = join(directory, 'paddock.wasm');
+    const run = ['run', '--quiet', '--locked', '-p', 'paddock', '--', 'component', '-o', file];
+    execFileSync('cargo', run, { cwd: repository, stdio: 'inherit' });
+    return await readFile(file);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+const { PADDOCK_COMPONENT } = process.env;
+const component = PADDOCK_COMPONENT ? await readFile(PADDOCK_COMPONENT) : await built();
+const { files } = await generate(component, {
+  name: 'paddock',
+  instantiation: { tag: 'sync' },
+  base64Cutoff: 0,
+  validLiftingOptimization: true,
+  noNodejsCompat: true,
+});
+await rm(target, { recursive: true, force: true });
+const names = files.map(([name]) => name).filter((name) => name.endsWith('.wasm'));
+const urls = names.map((name) => `  '${name}': new URL('./${name}', import.meta.url),`).join('\n');
+const list = `/** Where the component's core modules are. */\nexport const modules = {\n${urls}\n};\n`;
+for (const [name, bytes] of [...files, ['modules.js', list]]) {
+  const path = join(target, name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, bytes);
+}
+console.log(`component: ${component.length} bytes, ${names.length} core modules`);

@@ -1,0 +1,114 @@
+#!/usr/bin/env node
+/** `npx paddock`: the MCP server, a call, and the list of tools. */
+
+import { readFile } from 'node:fs/promises';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { parseArgs } from 'node:util';
+import { PaddockError, Workspace, tools } from './index.js';
+
+const USAGE = `\
+usage: paddock mcp DIR [options]                serve the tools over stdin and stdout
+       paddock call DIR TOOL [JSON | -] [options]   call one tool
+       paddock tools [--dialect NAME] [--format mcp|openai|anthropic|gemini]
+
+options:
+  --root DIR         a further directory; DIR:ro only to look at; can be repeated
+  --read-only        let nothing be changed
+  --dialect NAME     whose tool names, arguments and results to have
+  --policy FILE      a JSON file that says what tools may do
+  --state-dir DIR    where to keep journals and backups
+  --ignore-project-policy   do without the workspace's own policy (.paddock.yaml and its like), which is not read here
+`;
+
+/** The command line is wrong. */
+class Usage extends Error {}
+
+/** @param {string[]} argv @returns {Promise<number>} The exit status: 0 it worked, 1 the tool failed. */
+async function main(argv) {
+  const { values, positionals } = parse(argv);
+  const [command, directory, tool, json = '{}'] = positionals;
+  if (values.help) return print(USAGE);
+  if (command === 'tools') return print(`${JSON.stringify(await tools({ dialect: values.dialect, format: format(values.format) }), null, 2)}\n`);
+  if (command !== 'mcp' && command !== 'call') throw new Usage(command ? `there is no command \`${command}\`` : 'there is no command');
+  if (directory === undefined) throw new Usage(`\`${command}\` needs a directory`);
+  if (command === 'call' && tool === undefined) throw new Usage('`call` needs a tool');
+  const workspace = await open(directory, values);
+  try {
+    if (command === 'mcp') {
+      const { serve } = await import('./mcp.js');
+      await serve(workspace, { dialect: values.dialect });
+      return 0;
+    }
+    const { ok, result, text: shown, changes } = await workspace.call(tool, json === '-' ? await text(process.stdin) : json);
+    print(`${JSON.stringify(ok ? { ok, result, text: shown, changes } : { ok, error: result })}\n`);
+    return ok ? 0 : 1;
+  } finally {
+    workspace.close();
+  }
+}
+
+/** @param {string[]} argv @returns {{values: any, positionals: string[]}} */
+function parse(argv) {
+  const text = /** @type {const} */ ({ type: 'string' });
+  const flag = /** @type {const} */ ({ type: 'boolean' });
+  const options = { root: { ...text, multiple: true }, 'read-only': flag, 'ignore-project-policy': flag, dialect: text, policy: text, 'state-dir': text, format: text, help: flag };
+  try {
+    return parseArgs({ args: argv, options: /** @type {any} */ (options), allowPositionals: true });
+  } catch (cause) {
+    throw new Usage(/** @type {Error} */ (cause).message);
+  }
+}
+
+/** @param {string} directory @param {any} values */
+async function open(directory, values) {
+  if (!values['ignore-project-policy']) refuseProjectPolicy(directory);
+  const policy = values.policy === undefined ? {} : JSON.parse(await readFile(values.policy, 'utf8'));
+  const roots = (values.root ?? []).map(root);
+  return Workspace.open(directory, { roots, policy, readOnly: values['read-only'], dialect: values.dialect, stateDir: values['state-dir'] });
+}
+
+/** @param {string} text A directory may well have a name that ends in `:ro`. */
+function root(text) {
+  const isReadOnly = text.endsWith(':ro') && !existsSync(text);
+  return { path: isReadOnly ? text.slice(0, -3) : text, access: isReadOnly ? 'read-only' : 'read-write' };
+}
+
+/**
+ * A workspace's own policy narrows what tools may do. This host does not read it, and so does not go on as if there were none.
+ *
+ * @param {string} directory
+ */
+function refuseProjectPolicy(directory) {
+  const names = existsSync(directory) ? readdirSync(directory) : [];
+  const found = names.find((name) => /^\.paddock\.(yaml|yml|toml|json)$/.test(name));
+  if (!found) return;
+  const cause = `\`${join(directory, found)}\` narrows what tools may do, and this host reads no such file`;
+  throw new Usage(`${cause}; put its settings in a JSON file for \`--policy\` and say \`--ignore-project-policy\`, or use the Rust host`);
+}
+
+/** @param {any} value */
+function format(value = 'mcp') {
+  return value;
+}
+
+/** @param {string} text */
+function print(text) {
+  process.stdout.write(text);
+  return 0;
+}
+
+/** What the exit status says: the command line is wrong, or the host failed. */
+const [WRONG_USAGE, FAILED] = [2, 3];
+
+main(process.argv.slice(2)).then(
+  (status) => {
+    process.exitCode = status;
+  },
+  (cause) => {
+    const isUsage = cause instanceof Usage;
+    process.stderr.write(isUsage ? `paddock: ${cause.message}\n${USAGE}` : `paddock: ${cause instanceof PaddockError ? cause.message : cause?.stack}\n`);
+    process.exitCode = isUsage ? WRONG_USAGE : FAILED;
+  },
+);

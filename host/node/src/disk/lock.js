@@ -1,0 +1,130 @@
+/**
+ * The lock beside a workspace's journals, which a changing call holds.
+ *
+ * Node cannot lock a file. Where the system has `flock(1)`, that locks the file that this process holds open: the lock
+ * is the one that the Rust host takes, and goes with the process. Elsewhere a file that names its holder stands
+ * for it, which other hosts do not see.
+ */
+
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { toolError } from '../errors.js';
+
+/** Where distributions have it; not by `PATH`, which anybody may have set. */
+const FLOCK = ['/usr/bin/flock', '/bin/flock', '/usr/local/bin/flock'].find((path) => existsSync(path));
+
+/** How often a held lock is tried again, in milliseconds. */
+const RETRY = 5;
+
+/** What `flock` says of a lock that another has. */
+const HELD = 1;
+
+/** @typedef {() => void} Release */
+
+/**
+ * Waits until no other call changes the workspace.
+ *
+ * @param {string} directory The state directory.
+ * @param {number} deadline By `performance.now()`.
+ * @param {string} holder Names this thread, for systems without `flock`.
+ * @returns {Release}
+ */
+export function lock(directory, deadline, holder) {
+  try {
+    return FLOCK ? byDescriptor(FLOCK, join(directory, 'lock'), deadline) : byHolder(join(directory, 'lock.holder'), deadline, holder);
+  } catch (cause) {
+    const { code, message } = /** @type {any} */ (cause);
+    if (code === 'limit-exceeded') throw cause;
+    throw toolError('io', `cannot lock the workspace: ${message}`, 'the person who runs this has to see to the state directory');
+  }
+}
+
+/** @param {string} program @param {string} path @param {number} deadline @returns {Release} */
+function byDescriptor(program, path, deadline) {
+  const fd = openSync(path, 'a', 0o600);
+  try {
+    for (;;) {
+      // The lock belongs to what is open, and the child shares that: it stays when the child has gone.
+      const { status, error } = spawnSync(program, ['-n', '3'], { stdio: ['ignore', 'ignore', 'ignore', fd], env: {} });
+      if (status === 0) return () => closeSync(fd);
+      if (status !== HELD) throw error ?? new Error(`flock ended with ${status}`);
+      wait(deadline);
+    }
+  } catch (cause) {
+    closeSync(fd);
+    throw cause;
+  }
+}
+
+/** @param {string} path @param {number} deadline @param {string} holder @returns {Release} */
+function byHolder(path, deadline, holder) {
+  for (;;) {
+    try {
+      writeFileSync(path, holder, { flag: 'wx', mode: 0o600 });
+      return () => unlinkSync(path);
+    } catch (cause) {
+      if (/** @type {any} */ (cause).code !== 'EEXIST') throw cause;
+    }
+    if (!removeStale(path)) wait(deadline);
+  }
+}
+
+/**
+ * Takes away what a process left that has gone. Two who do so at once take two names, and put back what is not stale.
+ *
+ * @param {string} path
+ */
+function removeStale(path) {
+  const found = holderIn(path);
+  if (found === undefined || isAlive(found)) return false;
+  const aside = `${path}.${crypto.randomUUID()}`;
+  try {
+    renameSync(path, aside);
+  } catch {
+    return true;
+  }
+  if (holderIn(aside) === found) unlinkSync(aside);
+  else renameSync(aside, path);
+  return true;
+}
+
+/**
+ * Takes away the lock of a thread of this process that was ended.
+ *
+ * @param {string} directory
+ * @param {string} holder
+ */
+export function release(directory, holder) {
+  const path = join(directory, 'lock.holder');
+  if (!FLOCK && holderIn(path) === holder) unlinkSync(path);
+}
+
+/** @param {string} path */
+function holderIn(path) {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {string} holder Starts with the number of its process. */
+function isAlive(holder) {
+  try {
+    process.kill(Number.parseInt(holder, 10), 0);
+    return true;
+  } catch (cause) {
+    return /** @type {any} */ (cause).code !== 'ESRCH';
+  }
+}
+
+const clock = new Int32Array(new SharedArrayBuffer(4));
+
+/** @param {number} deadline */
+function wait(deadline) {
+  if (performance.now() >= deadline) {
+    throw toolError('limit-exceeded', 'another process is changing this workspace', 'call again when it has finished; nothing was changed');
+  }
+  Atomics.wait(clock, 0, 0, RETRY);
+}

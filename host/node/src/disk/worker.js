@@ -1,0 +1,14 @@
+/** The thread's own side: it makes the calls that it is sent, one after the other. */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { MemoryHost } from '../memory/host.js';
+import { DiskHost } from './host.js';
+
+// Failures of the system are told as codes, and where they were noticed is nothing to anybody.
+Error.stackTraceLimit = 0;
+
+/** @type {import('./thread.js').Setup} */
+const { modules, disk, memory } = workerData;
+const host = disk ? new DiskHost(modules, disk) : new MemoryHost(modules, /** @type {any} */ (memory));
+
+parentPort?.on('message', (job) => parentPort?.postMessage(host.run(job)));

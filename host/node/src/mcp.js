@@ -1,0 +1,97 @@
+/** The MCP server, by the official SDK: a workspace's tools over any transport. */
+
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { createRequire } from 'node:module';
+
+/** @typedef {import('./workspace.js').Workspace} Workspace */
+/** @typedef {import('./outcome.js').Outcome} Outcome */
+
+const { version } = createRequire(import.meta.url)('../package.json');
+
+const DIALECT = 'paddock';
+
+/** What a model is told of tools in any dialect, and of those in ours. */
+const ANY_DIALECT =
+  'File tools confined to one workspace. Paths are relative to it and use `/`. ' +
+  'A result that was cut short says so; an error says what would work instead.';
+const INSTRUCTIONS =
+  'File tools confined to one workspace. Paths are relative to it and use `/`. ' +
+  'Find with `grep`, `glob` and `list_dir`, read a page with `read_file`, then change text with `edit_file` ' +
+  'or several files at once with `apply_patch` or `replace`. A result that was cut short says which argument continues it; ' +
+  'an error says what would work instead.';
+
+/** How long a person may think, in milliseconds. */
+const PATIENCE = 600_000;
+
+/**
+ * A server of the workspace's tools, for a transport of the SDK's.
+ *
+ * @param {Workspace} workspace
+ * @param {{dialect?: string}} [options]
+ */
+export async function createServer(workspace, { dialect = DIALECT } = {}) {
+  const tools = await workspace.tools({ dialect, format: 'mcp' });
+  const instructions = dialect === DIALECT ? INSTRUCTIONS : ANY_DIALECT;
+  const server = new Server({ name: 'paddock', title: 'Paddock', version }, { capabilities: { tools: {} }, instructions });
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+    if (!tools.some(({ name }) => name === params.name)) {
+      throw new McpError(ErrorCode.InvalidParams, `unknown tool: ${params.name}`);
+    }
+    const approver = server.getClientCapabilities()?.elicitation ? asking(server, signal) : undefined;
+    return result(await workspace.call(params.name, params.arguments ?? {}, { dialect, signal, approver }));
+  });
+  return server;
+}
+
+/**
+ * Serves over standard input and output until the client goes.
+ *
+ * @param {Workspace} workspace
+ * @param {{dialect?: string}} [options]
+ */
+export async function serve(workspace, options) {
+  const server = await createServer(workspace, options);
+  const closed = new Promise((resolve) => {
+    server.onclose = () => resolve(undefined);
+    process.stdin.once('end', () => server.close());
+  });
+  await server.connect(new StdioServerTransport());
+  await closed;
+}
+
+/**
+ * How a call ended. A failure has no structured content, since that would have to be what the output schema says.
+ *
+ * @param {Outcome} outcome
+ */
+function result({ ok, result, text }) {
+  // What has no text of its own holds what is to be shown: images, sounds, resources.
+  const content = ok && text === '' && Array.isArray(result?.content) ? result.content : [{ type: 'text', text }];
+  return ok ? { content, structuredContent: result } : { content, isError: true };
+}
+
+/**
+ * Has the person at the client decide.
+ *
+ * @param {Server} server
+ * @param {AbortSignal} signal
+ * @returns {import('./desk.js').Approver}
+ */
+function asking(server, signal) {
+  return async ({ summary }) => {
+    const approve = /** @type {const} */ ({ type: 'boolean', title: 'Do this', description: 'Nothing is changed otherwise' });
+    const form = {
+      message: `A tool call needs your approval:\n\n${summary}`,
+      requestedSchema: { type: /** @type {const} */ ('object'), properties: { approve }, required: ['approve'] },
+    };
+    try {
+      const said = await server.elicitInput(form, { signal, timeout: PATIENCE });
+      return said.action === 'accept' && said.content?.approve === true;
+    } catch (cause) {
+      return { refused: /** @type {Error} */ (cause).message };
+    }
+  };
+}

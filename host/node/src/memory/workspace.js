@@ -1,0 +1,162 @@
+/** A workspace in memory: it touches no disk, and lasts as long as it is kept. */
+
+import { Desk } from '../desk.js';
+import { Pool } from '../pool.js';
+import { environment, hostLimits, settings } from '../policy.js';
+import { Workspace } from '../workspace.js';
+import { fromDirectory, toDirectory } from './opfs.js';
+import { fromTar, toTar } from './tar.js';
+import { fromZip, toZip } from './zip.js';
+
+/**
+ * What a workspace in memory is to be.
+ *
+ * @typedef {object} MemoryOptions
+ * @property {import('../policy.js').Policy} [policy] What tools may do.
+ * @property {import('../policy.js').Limits} [limits] Put over those of the policy.
+ * @property {boolean} [readOnly] Nothing may be changed.
+ * @property {string} [dialect] Whose tools calls mean that name no dialect.
+ * @property {import('../desk.js').Approver} [approver] Who is asked about calls that need approval.
+ * @property {boolean} [thread] Make calls in a thread of their own, so that they can be ended. Default: true.
+ */
+
+/** @typedef {import('./tar.js').Tree} Tree */
+
+/** @typedef {(memory: number) => Promise<import('../guest.js').Modules>} LoadModules */
+/** @typedef {(modules: import('../guest.js').Modules, setup: import('./host.js').MemorySetup, inThread: boolean) => import('../pool.js').Thread} Spawn */
+
+export class MemoryWorkspace extends Workspace {
+  #most;
+
+  /**
+   * @param {import('../workspace.js').Parts} parts
+   * @param {number} most Bytes that all files may have.
+   */
+  constructor(parts, most) {
+    super(parts);
+    this.#most = most;
+  }
+
+  /**
+   * @param {MemoryOptions} options
+   * @param {LoadModules} load
+   * @param {Spawn} spawn
+   */
+  static async create(options, load, spawn) {
+    const { policy = {}, limits = {}, readOnly = false, dialect, approver, thread = true } = options;
+    const set = settings(policy, limits, readOnly);
+    const { timeMs, memory, tree } = hostLimits(set);
+    const modules = await load(memory);
+    const desk = new Desk();
+    const setup = { policy: environment(set, 'memory', [], { carries_modes: true, approval_key: desk.key }) };
+    const pool = new Pool(() => spawn(modules, setup, thread), 1, true);
+    const workspace = new MemoryWorkspace({ pool, desk, timeMs, dialect, approver }, tree);
+    await workspace.stat({ path: '.', brief: true });
+    return workspace;
+  }
+
+  /**
+   * Replaces the whole tree by these files: texts or bytes by their paths, or null for a directory. The tree
+   * stays as it was where that fails.
+   *
+   * @param {Tree} tree
+   */
+  async load(tree) {
+    await this.loadTar(await toTar(tree));
+  }
+
+  /**
+   * All files with their bytes, links, and null for each empty directory, by their paths.
+   *
+   * @returns {Promise<import('./zip.js').SavedTree>}
+   */
+  async save() {
+    return fromTar(await this.saveTar());
+  }
+
+  /**
+   * Replaces the whole tree by a ZIP archive's.
+   *
+   * @param {Uint8Array} archive
+   */
+  async loadZip(archive) {
+    await this.load(fromZip(archive, this.#most));
+  }
+
+  /**
+   * The whole tree, as a ZIP archive.
+   *
+   * @param {{skipLinks?: boolean}} [options] Leave symbolic links out, which a ZIP archive does not hold everywhere.
+   */
+  async saveZip(options) {
+    return toZip(await this.save(), options);
+  }
+
+  /**
+   * Replaces the whole tree by that in a directory of the browser's (`navigator.storage.getDirectory()`, or one that
+   * a person chose).
+   *
+   * @param {FileSystemDirectoryHandle} directory
+   */
+  async loadDirectory(directory) {
+    await this.load(await fromDirectory(directory));
+  }
+
+  /**
+   * Makes a directory of the browser's hold the whole tree and nothing else.
+   *
+   * @param {FileSystemDirectoryHandle} directory
+   * @returns {Promise<string[]>} The symbolic links that were left out.
+   */
+  async saveDirectory(directory) {
+    return toDirectory(directory, await this.save());
+  }
+
+  /**
+   * Replaces the whole tree by a tar archive's.
+   *
+   * @param {Uint8Array} archive
+   * @returns {Promise<void>}
+   */
+  loadTar(archive) {
+    return this.invoke('session', 'load', [archive], { changing: true });
+  }
+
+  /**
+   * The whole tree, as a tar archive in path order.
+   *
+   * @returns {Promise<Uint8Array>}
+   */
+  saveTar() {
+    return this.invoke('session', 'snapshot', [], { changing: false });
+  }
+
+  /**
+   * Keeps the tree as it is under a name, of at most 64 letters, digits, `_`, `-` and `.`, for `rollback`.
+   *
+   * @param {string} name
+   * @returns {Promise<void>}
+   */
+  checkpoint(name) {
+    return this.invoke('session', 'checkpoint', [name], { changing: true });
+  }
+
+  /**
+   * Makes the tree what it was at a checkpoint. All checkpoints stay.
+   *
+   * @param {string} name
+   * @returns {Promise<void>}
+   */
+  rollback(name) {
+    return this.invoke('session', 'rollback', [name], { changing: true });
+  }
+
+  /**
+   * The names of all checkpoints, in order.
+   *
+   * @returns {Promise<string[]>}
+   */
+  checkpoints() {
+    return this.invoke('session', 'checkpoints', [], { changing: false });
+  }
+}

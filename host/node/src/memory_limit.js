@@ -1,0 +1,79 @@
+/**
+ * Holds the component to its memory: a core module's memory gets the limit as its maximum before it is compiled,
+ * since nothing else in JavaScript keeps `memory.grow` back.
+ */
+
+const PAGE = 65_536;
+const MOST_PAGES = 65_536;
+const MEMORY_SECTION = 5;
+const HEADER = 8;
+
+/**
+ * The module with every memory of its own limited.
+ *
+ * @param {Uint8Array} module
+ * @param {number} most In bytes.
+ */
+export function limitMemory(module, most) {
+  let at = HEADER;
+  while (at < module.length) {
+    const size = readNumber(module, at + 1);
+    const end = size.end + size.value;
+    if (module[at] === MEMORY_SECTION) {
+      const section = limited(module.subarray(size.end, end), Math.floor(most / PAGE));
+      const parts = [module.subarray(0, at + 1), writeNumber(section.length), section, module.subarray(end)];
+      return concat(parts);
+    }
+    at = end;
+  }
+  return module;
+}
+
+/** @param {Uint8Array} section @param {number} pages */
+function limited(section, pages) {
+  let { value: count, end: at } = readNumber(section, 0);
+  const parts = [section.subarray(0, at)];
+  for (; count > 0; count -= 1) {
+    const flags = section[at];
+    const least = readNumber(section, at + 1);
+    const own = flags & 1 ? readNumber(section, least.end) : undefined;
+    at = (own ?? least).end;
+    const most = Math.max(least.value, Math.min(own?.value ?? MOST_PAGES, pages));
+    parts.push(Uint8Array.of(flags | 1), writeNumber(least.value), writeNumber(most));
+  }
+  return concat(parts);
+}
+
+/** @param {Uint8Array} bytes @param {number} at An unsigned number in LEB128. */
+function readNumber(bytes, at) {
+  let [value, scale] = [0, 1];
+  for (;;) {
+    const byte = bytes[at];
+    at += 1;
+    value += (byte & 0x7f) * scale;
+    scale *= 128;
+    if (byte < 0x80) return { value, end: at };
+  }
+}
+
+/** @param {number} value */
+function writeNumber(value) {
+  const bytes = [];
+  do {
+    const rest = Math.floor(value / 128);
+    bytes.push((value % 128) | (rest > 0 ? 0x80 : 0));
+    value = rest;
+  } while (value > 0);
+  return Uint8Array.from(bytes);
+}
+
+/** @param {Uint8Array[]} parts */
+function concat(parts) {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

@@ -1,0 +1,130 @@
+/** Threads that make calls, each one at a time. A call that has to end takes its thread with it. */
+
+import { stopped, toolError } from './errors.js';
+
+/** @typedef {import('./perform.js').Job} Job */
+/** @typedef {import('./perform.js').Done} Done */
+
+/**
+ * One thread, or what stands for one.
+ *
+ * @typedef {object} Thread
+ * @property {(job: Job) => Promise<Done>} run Rejects where the thread came to an end.
+ * @property {() => void} end Stops whatever it does, at once.
+ */
+
+/** @typedef {{job: Job, signal?: AbortSignal, settle: (done: Done) => void}} Waiting */
+
+export class Pool {
+  #spawn;
+  #most;
+  /** Whether a thread holds what cannot be made again. */
+  #isKept;
+  /** @type {Set<Thread>} */
+  #threads = new Set();
+  /** @type {Thread[]} */
+  #idle = [];
+  /** @type {Waiting[]} */
+  #waiting = [];
+  /** @type {import('./errors.js').ToolError | undefined} Why no call is made any more. */
+  #closed;
+
+  /**
+   * @param {() => Thread} spawn
+   * @param {number} most
+   * @param {boolean} [isKept] There is one thread, and what it holds goes with it.
+   */
+  constructor(spawn, most, isKept = false) {
+    this.#spawn = spawn;
+    this.#most = most;
+    this.#isKept = isKept;
+  }
+
+  /**
+   * Makes a call, when a thread is free. Fails only as a value.
+   *
+   * @param {Job} job
+   * @param {AbortSignal} [signal]
+   * @returns {Promise<Done>}
+   */
+  run(job, signal) {
+    return new Promise((settle) => {
+      const waiting = { job, signal, settle };
+      if (signal?.aborted) return settle({ error: stopped.cancelled() });
+      const thread = this.#closed ? undefined : this.#free();
+      if (thread) return this.#start(thread, waiting);
+      if (this.#closed) return settle({ error: this.#closed });
+      this.#waiting.push(waiting);
+      signal?.addEventListener('abort', () => this.#forget(waiting), { once: true });
+    });
+  }
+
+  /** Ends all threads, and what they do. */
+  close() {
+    this.#fail(toolError('backend-gone', 'the workspace was closed', 'open it again'));
+  }
+
+  #free() {
+    const thread = this.#idle.pop();
+    if (thread || this.#threads.size >= this.#most) return thread;
+    const spawned = this.#spawn();
+    this.#threads.add(spawned);
+    return spawned;
+  }
+
+  /** @param {Thread} thread @param {Waiting} waiting */
+  #start(thread, { job, signal, settle }) {
+    let isOver = false;
+    const finish = (/** @type {Done} */ done, /** @type {boolean} */ isSound) => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', cancel);
+      if (isSound) this.#idle.push(thread);
+      else this.#lose(thread);
+      settle(done);
+      this.#next();
+    };
+    const cancel = () => finish({ error: stopped.cancelled() }, false);
+    const timer = setTimeout(() => finish({ error: stopped.deadline() }, false), job.timeMs);
+    signal?.addEventListener('abort', cancel, { once: true });
+    thread.run(job).then(
+      (done) => finish(done, true),
+      (cause) => finish({ error: toolError('io', `the thread of the call ended: ${cause?.message ?? cause}`) }, false),
+    );
+  }
+
+  /** @param {Thread} thread */
+  #lose(thread) {
+    thread.end();
+    this.#threads.delete(thread);
+    if (!this.#isKept) return;
+    const hint = 'the person who runs this has to make a new one from its last snapshot';
+    this.#fail(toolError('backend-gone', 'the workspace in memory went with a call that was ended', hint));
+  }
+
+  #next() {
+    while (this.#waiting.length > 0 && !this.#closed) {
+      const thread = this.#free();
+      if (!thread) return;
+      this.#start(thread, /** @type {Waiting} */ (this.#waiting.shift()));
+    }
+  }
+
+  /** @param {Waiting} waiting */
+  #forget(waiting) {
+    const at = this.#waiting.indexOf(waiting);
+    if (at < 0) return;
+    this.#waiting.splice(at, 1);
+    waiting.settle({ error: stopped.cancelled() });
+  }
+
+  /** @param {import('./errors.js').ToolError} error */
+  #fail(error) {
+    this.#closed ??= error;
+    for (const thread of this.#threads) thread.end();
+    this.#threads.clear();
+    this.#idle = [];
+    for (const waiting of this.#waiting.splice(0)) waiting.settle({ error: this.#closed });
+  }
+}

@@ -1,0 +1,48 @@
+/** The tools with the real package `ai`, and a model that answers as it was told to. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { generateText, stepCountIs } from 'ai';
+import { MockLanguageModelV3 } from 'ai/test';
+import { aiTools } from '../src/ai.js';
+import { open, place } from './support.js';
+
+const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
+
+/** Says what to call, one call a step, and then something. */
+function model(calls) {
+  const steps = calls.map(([toolName, args], index) => ({
+    content: [{ type: 'tool-call', toolCallId: `${index}`, toolName, input: JSON.stringify(args) }],
+    finishReason: { unified: 'tool-calls' },
+    usage,
+    warnings: [],
+  }));
+  steps.push({ content: [{ type: 'text', text: 'done' }], finishReason: { unified: 'stop' }, usage, warnings: [] });
+  return new MockLanguageModelV3({ doGenerate: async () => steps.shift() });
+}
+
+test('a model reads, fails and edits', async () => {
+  const here = place({ 'a.txt': 'one\ntwo\n' });
+  const workspace = await open(here);
+  const calls = [
+    ['read_file', { path: 'a.txt' }],
+    ['read_file', { path: '../a.txt' }],
+    ['edit_file', { path: 'a.txt', edits: [{ old_text: 'two', new_text: 'zwei' }] }],
+  ];
+  const answering = model(calls);
+  const { text } = await generateText({ model: answering, tools: await aiTools(workspace), prompt: 'edit', stopWhen: stepCountIs(9) });
+  assert.equal(text, 'done');
+  assert.equal(readFileSync(here.at('a.txt'), 'utf8'), 'one\nzwei\n');
+  const told = answering.doGenerateCalls.at(-1).prompt.filter(({ role }) => role === 'tool').map(({ content }) => content[0].output);
+  assert.deepEqual(told.map(({ type }) => type), ['text', 'error-text', 'text']);
+  assert.equal(told[0].value, '1|one\n2|two\n');
+  const [first] = answering.doGenerateCalls[0].tools;
+  assert.equal(first.inputSchema.type, 'object');
+});
+
+test('some tools, of another dialect', async () => {
+  const workspace = await open(place({ 'a.txt': 'one\n' }));
+  const tools = await aiTools(workspace, { dialect: 'chorus', only: (name) => name.startsWith('file.') });
+  assert.ok(Object.keys(tools).length > 0 && Object.keys(tools).every((name) => name.startsWith('file_')));
+});

@@ -1,0 +1,131 @@
+/** The page in Chromium: open, read, grep, edit, patch, reload; and the library there, without the page. */
+
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+import { build, preview } from 'vite';
+
+const CHROMIUM = process.env.PADDOCK_CHROMIUM ?? '/usr/bin/chromium';
+const ARGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+const demo = fileURLToPath(new URL('../demo', import.meta.url));
+
+describe('in the browser', { skip: existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}; install Debian's package chromium` }, () => {
+  let server;
+  let browser;
+  let page;
+  const failures = [];
+
+  before(async () => {
+    await build({ root: demo, logLevel: 'error' });
+    server = await preview({ root: demo, logLevel: 'error', preview: { port: 0, host: '127.0.0.1' } });
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS });
+    page = await browser.newPage({ viewport: { width: 1360, height: 860 } });
+    page.on('pageerror', (error) => failures.push(error.stack));
+    page.on('console', (message) => message.type() === 'error' && failures.push(message.text()));
+    await page.goto(server.resolvedUrls.local[0]);
+    await page.waitForSelector('body[data-ready]', { timeout: 60_000 });
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+
+  async function call(tool, args) {
+    await page.getByRole('option', { name: tool, exact: true }).click();
+    await page.fill('#arguments', JSON.stringify(args));
+    await page.click('#run');
+    await page.waitForFunction(() => !document.getElementById('run').disabled);
+    return page.textContent('#result');
+  }
+
+  test('the sample is there', async () => {
+    assert.equal(await page.textContent('#path'), 'README.md');
+    assert.match(await page.textContent('#content'), /Orchard/);
+    assert.equal(await page.locator('#tree button').count(), 5);
+    assert.equal(await page.locator('#tools button').count(), 17);
+    assert.match(await page.textContent('#schema'), /path/);
+  });
+
+  test('read, grep, a refusal', async () => {
+    assert.match(await call('read_file', { path: 'src/orchard.js', limit: 2 }), /^1\|.*\n2\|export class Orchard/);
+    assert.match(await call('grep', { pattern: 'TODO' }), /README\.md/);
+    assert.match(await call('read_file', { path: '../x' }), /leads out of the root/);
+    assert.match(await page.getAttribute('#result', 'class'), /failed/);
+  });
+
+  test('edit and patch, with the change shown', async () => {
+    await call('edit_file', { path: 'README.md', edits: [{ old_text: 'tell pears from quinces', new_text: 'count the plums' }] });
+    assert.equal(await page.textContent('#path'), 'README.md');
+    assert.match(await page.textContent('#content .added'), /count the plums|\d/);
+    assert.equal(await page.locator('#content .line.removed').count(), 1);
+    await call('apply_patch', { patch: '*** Begin Patch\n*** Add File: plums.txt\n+Victoria\n*** End Patch\n' });
+    assert.equal(await page.textContent('#path'), 'plums.txt');
+    assert.equal(await page.locator('#tree button.changed').textContent(), 'plums.txt');
+  });
+
+  test('a reload finds what was kept', async () => {
+    await page.reload();
+    await page.waitForSelector('body[data-ready]');
+    assert.match(await page.textContent('#status'), /with what this browser kept/);
+    assert.match(await call('read_file', { path: 'plums.txt' }), /Victoria/);
+    assert.match(await call('grep', { pattern: 'count the plums' }), /README\.md/);
+    await call('restore', { path: 'plums.txt' });
+    await call('delete', { path: 'plums.txt' });
+    await page.reload();
+    await page.waitForSelector('body[data-ready]');
+    assert.equal(await page.locator('#tree button').count(), 5);
+  });
+
+  test('a ZIP archive goes out and comes in', async () => {
+    const download = page.waitForEvent('download');
+    await page.click('#save-zip');
+    const path = await (await download).path();
+    await call('delete', { path: 'src', recursive: true });
+    assert.equal(await page.locator('#tree button').count(), 3);
+    await page.setInputFiles('#zip-file', path);
+    await page.waitForFunction(() => document.querySelectorAll('#tree button').length === 5);
+  });
+
+  test('another dialect', async () => {
+    await page.selectOption('#dialect', 'anthropic');
+    await page.waitForFunction(() => document.querySelectorAll('#tools button').length === 2);
+    const [name] = await page.locator('#tools button').allTextContents();
+    assert.match(await call(name, { command: 'view', path: 'README.md' }), /Orchard/);
+    await page.selectOption('#dialect', 'paddock');
+    await page.waitForFunction(() => document.querySelectorAll('#tools button').length === 17);
+  });
+
+  test('a runaway call is ended in the browser too', async () => {
+    // The page has one workspace of its own; this one is made by the same modules.
+    const code = await page.evaluate(async () => {
+      const workspace = await globalThis.paddock.memory();
+      await workspace.load({ 'a.log': 'ab'.repeat(3_000_000) });
+      const { error } = await workspace.call('grep', { pattern: '(?:a[ab]{90}|b[ab]{120}|[ab]a[ab]{150})[c-zC-Z]' }, { timeMs: 30 });
+      return error?.code;
+    });
+    assert.equal(code, 'limit-exceeded');
+  });
+
+  test('nothing went wrong on the way, and it looks like this', async () => {
+    assert.deepEqual(failures, []);
+    await page.click('#reset');
+    await page.waitForFunction(() => document.querySelectorAll('#tree button').length === 5);
+    await call('apply_patch', {
+      patch: `*** Begin Patch
+*** Update File: src/report.js
+@@
+-  return lines.length > 0 ? lines.join('\\n') : 'nothing is ripe yet';
++  return lines.length > 0 ? lines.join('\\n') : 'come back in September';
+@@
+ orchard.plant('Conference', 'pear');
++orchard.plant('Victoria', 'plum');
+ orchard.ripen('Conference');
+*** End Patch
+`,
+    });
+    assert.equal(await page.locator('#content .line.added').count(), 2);
+    if (process.env.PADDOCK_SCREENSHOT) await page.screenshot({ path: process.env.PADDOCK_SCREENSHOT });
+  });
+});

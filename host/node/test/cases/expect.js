@@ -1,0 +1,99 @@
+/** What a case expects: `result.json`, `expected/`, and what git cannot hold of the tree in `expected.json`. */
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readTree } from './tree.js';
+
+/** Bytes beyond which a file is not kept whole. */
+const KEPT = 16 * 1024;
+
+/** Fails where results, to the byte, or the tree are not as expected. */
+export function compare(given, observed) {
+  const expected = readFileSync(join(given.folder, 'result.json'), 'utf8');
+  assert.equal(`${JSON.stringify(observed.outcomes, null, 2)}\n`, expected);
+  const tree = expectedTree(given);
+  if (!observed.modes) tree.rest.modes = bare([]);
+  assert.deepEqual(kept(given, observed), tree);
+}
+
+function expectedTree(given) {
+  const [files, rest] = [join(given.folder, 'expected'), join(given.folder, 'expected.json')];
+  if (!existsSync(files) && !existsSync(rest)) {
+    return kept(given, { tree: given.start.tree, modes: given.start.modes });
+  }
+  const plain = [...(existsSync(files) ? readTree(files) : [])].filter(([, node]) => node.kind === 'file');
+  const told = existsSync(rest) ? JSON.parse(readFileSync(rest, 'utf8')) : {};
+  return {
+    plain: bare(plain.map(([path, node]) => [escaped(path), shown(node.bytes)])),
+    rest: { entries: bare(Object.entries(told.entries ?? {})), modes: bare(Object.entries(told.modes ?? {})) },
+  };
+}
+
+function kept(given, { tree, modes }) {
+  // Without a prototype: a file may well be called `__proto__`.
+  const kept = { plain: Object.create(null), rest: { entries: Object.create(null), modes: Object.create(null) } };
+  for (const [path, node] of tree) {
+    if (node.kind === 'file' && isPlain(path) && node.bytes.length <= KEPT) kept.plain[escaped(path)] = shown(node.bytes);
+    else if (node.kind !== 'directory' || ![...tree.keys()].some((other) => other.startsWith(`${path}/`))) {
+      kept.rest.entries[escaped(path)] = described(node, given.start.tree.get(path));
+    }
+  }
+  for (const [path, mode] of modes ?? []) {
+    if (given.start.modes.has(path) || (mode & 0o111) !== 0) kept.rest.modes[escaped(path)] = mode.toString(8).padStart(4, '0');
+  }
+  return kept;
+}
+
+function described(node, before) {
+  if (node.kind === 'directory') return 'empty directory';
+  if (node.kind === 'link') return `link to ${node.target}`;
+  if (node.kind === 'fifo') return 'FIFO';
+  if (before && isSame(node, before)) return 'as before';
+  if (node.kind === 'sparse') return `${node.size} bytes`;
+  const text = node.bytes.toString();
+  if (node.bytes.length <= KEPT && Buffer.from(text).equals(node.bytes)) return `text: ${text}`;
+  return `${node.bytes.length} bytes, sha256 ${createHash('sha256').update(node.bytes).digest('hex')}`;
+}
+
+function isSame(node, other) {
+  if (node.kind !== other.kind) return false;
+  return node.kind === 'file' ? node.bytes.equals(other.bytes) : node.size === other.size;
+}
+
+/** Whether git holds a file of that name on every system, and takes no orders from it. */
+function isPlain(path) {
+  return path.split('/').every((name) => {
+    const lower = name.toLowerCase();
+    const isTaken = lower.startsWith('.git') || lower.startsWith('git~') || lower === 'node_modules';
+    const isDevice = /^(con|prn|aux|nul|(com|lpt).)$/s.test(lower.split('.')[0]);
+    return /^[a-zA-Z0-9._\-+ ]*$/.test(name) && !isTaken && !isDevice && !/[ .]$/.test(name);
+  });
+}
+
+/** A path as `expected.json` has it. */
+function escaped(path) {
+  const bytes = Buffer.from(path, 'latin1');
+  const text = bytes.toString();
+  if (Buffer.from(text).equals(bytes)) return text;
+  return Array.from(bytes, escapedByte).join('');
+}
+
+function escapedByte(byte) {
+  const known = { 9: '\\t', 10: '\\n', 13: '\\r', 34: '\\"', 39: "\\'", 92: '\\\\' }[byte];
+  if (known) return known;
+  return byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0')}`;
+}
+
+/** An object without a prototype. */
+function bare(members) {
+  const object = Object.create(null);
+  for (const [name, value] of members) object[name] = value;
+  return object;
+}
+
+/** Bytes to compare, readable where they are text. */
+function shown(bytes) {
+  return bytes.toString('latin1');
+}

@@ -1,0 +1,91 @@
+/** `npx paddock` as a process: the MCP server with the official client, and the other commands. */
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { place } from './support.js';
+
+const CLI = fileURLToPath(new URL('../src/cli.js', import.meta.url));
+
+async function connect(here, args = [], capabilities = {}) {
+  const client = new Client({ name: 'paddock-test', version: '1.0.0' }, { capabilities });
+  const env = { ...process.env, PADDOCK_STATE_DIR: here.state };
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [CLI, 'mcp', here.root, ...args], env }));
+  after(() => client.close());
+  return client;
+}
+
+test('a session', async () => {
+  const here = place({ 'a.txt': 'one\ntwo\n' });
+  const client = await connect(here);
+  const { tools } = await client.listTools();
+  assert.ok(tools.some(({ name }) => name === 'apply_patch'));
+  // The client validates each structured result against its schema.
+  const read = await client.callTool({ name: 'read_file', arguments: { path: 'a.txt' } });
+  assert.equal(read.content[0].text, '1|one\n2|two\n');
+  assert.equal(read.structuredContent.total_lines, 2);
+  const found = await client.callTool({ name: 'grep', arguments: { pattern: '^t' } });
+  assert.deepEqual(found.structuredContent.matches.map(({ path, line }) => [path, line]), [['a.txt', 2]]);
+  await client.callTool({ name: 'edit_file', arguments: { path: 'a.txt', edits: [{ old_text: 'two', new_text: '2' }] } });
+  assert.equal(readFileSync(here.at('a.txt'), 'utf8'), 'one\n2\n');
+  const outside = await client.callTool({ name: 'read_file', arguments: { path: '../../etc/passwd' } });
+  assert.ok(outside.isError && outside.content[0].text.includes('leads out of the root'));
+  await assert.rejects(client.callTool({ name: 'read_fil', arguments: {} }), /unknown tool/);
+});
+
+test('another dialect, read-only', async () => {
+  const here = place({ 'a.txt': 'one\n' });
+  const client = await connect(here, ['--dialect', 'mcp-filesystem', '--read-only']);
+  const read = await client.callTool({ name: 'read_text_file', arguments: { path: 'a.txt' } });
+  assert.equal(read.content[0].text, 'one\n');
+  const written = await client.callTool({ name: 'write_file', arguments: { path: 'a.txt', content: 'x' } });
+  assert.ok(written.isError);
+});
+
+test('a person at the client is asked', async () => {
+  const here = place({ 'a.txt': 'one\n' });
+  writeFileSync(`${here.top}/policy.json`, '{"approval": "on-delete"}');
+  const client = await connect(here, ['--policy', `${here.top}/policy.json`], { elicitation: {} });
+  const answers = [{ action: 'accept', content: { approve: false } }, { action: 'accept', content: { approve: true } }];
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+    assert.match(params.message, /a\.txt/);
+    return answers.shift();
+  });
+  assert.ok((await client.callTool({ name: 'delete', arguments: { path: 'a.txt' } })).isError);
+  const deleted = await client.callTool({ name: 'delete', arguments: { path: 'a.txt' } });
+  assert.ok(!deleted.isError, JSON.stringify(deleted));
+});
+
+const run = (here, ...args) => promisify(execFile)(process.execPath, [CLI, ...args], { env: { ...process.env, PADDOCK_STATE_DIR: here.state } }).catch((error) => error);
+
+test('other commands, and what the exit status says', async () => {
+  const here = place({ 'a.txt': 'one\n' });
+  const called = await run(here, 'call', here.root, 'read_file', '{"path": "a.txt"}');
+  assert.equal(JSON.parse(called.stdout).result.content, 'one');
+  assert.deepEqual(JSON.parse((await run(here, 'tools', '--format', 'openai')).stdout)[0].type, 'function');
+  for (const [code, message, ...args] of [
+    [1, /not-found/, 'call', here.root, 'read_file', '{"path": "none"}'],
+    [2, /no command `red`/, 'red'],
+    [2, /needs a directory/, 'mcp'],
+    [2, /--red/, 'mcp', here.root, '--red'],
+    [3, /cannot open the root/, 'mcp', `${here.root}/none`],
+  ]) {
+    const failed = await run(here, ...args);
+    assert.equal(failed.code, code, `${args}: ${failed.stderr}`);
+    assert.match(failed.stdout + failed.stderr, message);
+  }
+});
+
+test('a workspace’s own policy is not passed over', async () => {
+  const here = place({ '.paddock.yaml': 'read_only: true\n' });
+  const failed = await run(here, 'call', here.root, 'stat', '{"path": "."}');
+  assert.equal(failed.code, 2);
+  assert.match(failed.stderr, /narrows what tools may do/);
+  assert.equal((await run(here, 'call', here.root, 'stat', '{"path": "."}', '--ignore-project-policy')).code, undefined);
+});

@@ -1,0 +1,46 @@
+/** What the package holds, what the component imports, and what the READMEs show. */
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { imports } from '../src/wasi/imports.js';
+import { OutputStream } from '../src/wasi/io.js';
+import { noFiles } from '../src/wasi/no_files.js';
+import { place } from './support.js';
+
+const top = fileURLToPath(new URL('..', import.meta.url));
+
+test('the package is small, and has what it needs', () => {
+  const [packed] = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: top, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+  assert.ok(packed.size <= 1_500_000, `${packed.size} bytes packed`);
+  const names = packed.files.map(({ path }) => path);
+  for (const name of ['component/paddock.core.wasm', 'component/paddock.js', 'types/index.d.ts', 'src/index.js', 'src/cli.js']) {
+    assert.ok(names.includes(name), `without ${name}`);
+  }
+  assert.ok(!names.some((name) => name.startsWith('test/') || name.startsWith('demo/')), names.join());
+});
+
+test('the host gives just what the component imports', () => {
+  const declared = readFileSync(join(top, 'component/paddock.js'), 'utf8').matchAll(/imports\['(wasi:[^']*)'\]/g);
+  const given = Object.keys(imports([], noFiles, new OutputStream())).sort();
+  const wanted = [...new Set(Array.from(declared, ([, name]) => name))].sort();
+  assert.deepEqual(wanted.filter((name) => !given.includes(name)), []);
+  assert.ok(given.every((name) => /^wasi:(cli|clocks|filesystem|io|random)\//.test(name)), given.join());
+});
+
+for (const readme of ['README.md', '../../README.md']) {
+  test(`the program in ${readme} runs as it is written`, () => {
+    const here = place({ 'README.md': 'The colour is TODO.\n' });
+    const blocks = readFileSync(join(top, readme), 'utf8').split('```js\n').slice(1).map((block) => block.split('```')[0]);
+    const program = blocks.find((block) => block.includes('Workspace.open'));
+    const library = new URL('../src/index.js', import.meta.url).href;
+    const ended = 'console.log(text, content);';
+    writeFileSync(join(here.top, 'program.mjs'), `${program.replace("'paddock'", `'${library}'`).replace('/path/to/project', here.root)}${ended}`);
+    const env = { ...process.env, PADDOCK_STATE_DIR: here.state };
+    const shown = execFileSync(process.execPath, [join(here.top, 'program.mjs')], { encoding: 'utf8', env });
+    assert.match(shown, /README\.md.*TODO.*The colour is TODO\./s);
+  });
+}

@@ -1,0 +1,19 @@
+/**
+ * Swaps, until it is ended: the directory `d` with a link to `outside`, and the file `l` with a link to a file there.
+ * Usage: node flip.js DIRECTORY
+ */
+
+import { renameSync } from 'node:fs';
+
+process.chdir(process.argv[2]);
+process.send?.('started');
+for (;;) {
+  renameSync('ws/d', 'ws/real');
+  renameSync('link', 'ws/d');
+  renameSync('file-link', 'ws/l');
+  renameSync('ws/d', 'link');
+  renameSync('ws/real', 'ws/d');
+  renameSync('ws/l', 'file-link');
+  renameSync('file', 'ws/l');
+  renameSync('ws/l', 'file');
+}
