@@ -1,6 +1,6 @@
 //! Every command and path in the README, tried as it is written there.
 
-#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::Path;
@@ -43,6 +43,42 @@ fn project(directory: &Path) {
     fs::write(directory.join("notes.txt"), "The colour is TODO.\n").unwrap();
     let patch = "--- a/notes.txt\n+++ b/notes.txt\n@@ -1 +1 @@\n-The colour is TODO.\n+The color is red.\n";
     fs::write(directory.join("change.json"), serde_json::json!({ "patch": patch }).to_string()).unwrap();
+}
+
+/// The session of commands: each call with the lines of its text.
+fn session() -> Vec<(&'static str, Vec<&'static str>)> {
+    let block = README.split("```text\n> ").nth(1).unwrap().split("\n```").next().unwrap();
+    let call = |call: &'static str| {
+        let mut lines = call.lines();
+        (lines.next().unwrap(), lines.collect())
+    };
+    block.split("\n> ").map(call).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_session_goes_as_it_says() {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().join("work");
+    fs::create_dir(&root).unwrap();
+    let builder = paddock::Workspace::builder().root(&root).state_dir(home.path().join("state"));
+    let workspace = builder.policy_json(r#"{"commands": {"enabled": true}}"#).unwrap().build().unwrap();
+    let session = session();
+    assert_eq!(session.len(), 6);
+    for (call, lines) in session {
+        let (tool, arguments) = call.split_once(' ').unwrap();
+        let text = workspace.call(tool, arguments).text;
+        let mut printed = text.lines();
+        for line in lines {
+            let start = line.strip_suffix('…');
+            match (start, printed.next()) {
+                (Some(""), _) => break,
+                (Some(start), Some(printed)) => assert!(printed.starts_with(start), "{call}: {text}"),
+                (None, printed) => assert_eq!(printed, Some(line), "{call}: {text}"),
+                (Some(_), None) => panic!("{call}: {text}"),
+            }
+        }
+    }
 }
 
 #[test]
