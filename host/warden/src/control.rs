@@ -9,7 +9,7 @@ use paddock_warden::protocol::{FromWarden, ToWarden};
 use paddock_warden::wire;
 
 /// How much is read at a time.
-const CHUNK: usize = 64 << 10;
+const CHUNK: usize = 4 << 10;
 
 /// Messages both ways, without waiting: a host that answers questions while the next are written must not be waited for.
 pub(crate) struct Control {

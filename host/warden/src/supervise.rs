@@ -26,6 +26,8 @@ pub(crate) struct Supervisor {
     /// SIGCHLD, and what asks this process to end.
     signals: OwnedFd,
     served: Served,
+    /// Nobody is left who could make a call; the end of the command itself is about to be told.
+    calls_over: bool,
     /// The end of the command itself.
     main: Option<Reaped>,
     /// It was ended since it had too many processes.
@@ -55,7 +57,7 @@ impl Supervisor {
     ) -> Result<Self, Errno> {
         let signals = sys::signals(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGHUP])?;
         let served = desk.map_or(Served::Unconfined, |desk| Served::Confined(Box::new(desk), Pending::default()));
-        Ok(Self { process, tree, signals, served, main: None, over_limit })
+        Ok(Self { process, tree, signals, served, calls_over: false, main: None, over_limit })
     }
 
     pub(crate) fn run(mut self, mut control: Control) -> io::Result<()> {
@@ -84,7 +86,9 @@ impl Supervisor {
         let wanted = if control.has_unsent() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
         let mut waited =
             vec![PollFd::from_borrowed_fd(control.as_fd(), wanted), PollFd::new(&self.signals, PollFlags::IN)];
-        if let Served::Confined(desk, _) = &self.served {
+        if let Served::Confined(desk, _) = &self.served
+            && !self.calls_over
+        {
             waited.push(PollFd::from_borrowed_fd(desk.listener.as_fd(), PollFlags::IN));
         }
         rustix::io::retry_on_intr(|| poll(&mut waited, None))?;
@@ -92,6 +96,8 @@ impl Supervisor {
         let happened = |index: usize| happened.get(index).copied().unwrap_or(PollFlags::empty());
         if happened(2).contains(PollFlags::IN) {
             self.call(control)?;
+        } else if happened(2).contains(PollFlags::HUP) {
+            self.calls_over = true;
         }
         if happened(0).contains(PollFlags::OUT) {
             control.send()?;

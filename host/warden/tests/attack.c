@@ -234,7 +234,11 @@ int main(int count, char **argument) {
     if (is(name, "clone-user")) return told(name, syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
     if (is(name, "chroot")) return told(name, chroot(a));
     if (is(name, "keyring")) return told(name, syscall(SYS_keyctl, 0, -3, 1));
-    if (is(name, "shared-memory")) return told(name, shmget(0x77a7, 4096, IPC_CREAT | 0600));
+    if (is(name, "shared-memory")) {
+        int memory = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0600);
+        if (memory >= 0) shmctl(memory, IPC_RMID, NULL);
+        return told(name, memory);
+    }
     if (is(name, "unix")) return to_unix(SOCK_STREAM, a, 0);
     if (is(name, "abstract")) return to_unix(SOCK_STREAM, a, 1);
     if (is(name, "datagram")) return pair_to_unix(a);
