@@ -184,6 +184,10 @@ impl Attendant {
         if more > 0 {
             notes.push(format!("{more} more paths were refused"));
         }
+        if ended.untold > 0 {
+            notes.push(format!("{} more changes are neither told nor kept", ended.untold));
+        }
+        notes.extend(ended.stopped.map(|cause| format!("it was ended: {cause}")));
         let refused = ended.refused.into_iter().map(|refused| Refused { path: refused.path, cause: refused.cause });
         End {
             exit_code: ended.exit_code,
