@@ -43,7 +43,8 @@ await rm(target, { recursive: true, force: true });
 const names = files.map(([name]) => name).filter((name) => name.endsWith('.wasm'));
 const urls = names.map((name) => `  '${name}': new URL('./${name}', import.meta.url),`).join('\n');
 const list = `/** Where the component's core modules are. */\nexport const modules = {\n${urls}\n};\n`;
-for (const [name, bytes] of [...files, ['modules.js', list]]) {
+const types = 'export const modules: Record<string, URL>;\n';
+for (const [name, bytes] of [...files, ['modules.js', list], ['modules.d.ts', types]]) {
   const path = join(target, name);
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, bytes);

@@ -24,6 +24,8 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
   let top;
   let flipper;
   let outside;
+  /** The directory that is swapped, whatever has its name. */
+  let inside;
 
   before(async () => {
     top = realpathSync(mkdtempSync(join(tmpdir(), 'paddock-race-')));
@@ -35,6 +37,7 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
     symlinkSync('../outside', join(top, 'link'));
     symlinkSync('../outside/f', join(top, 'file-link'));
     outside = look();
+    inside = DescriptorDirectory.root(join(top, 'ws/d'));
     flipper = fork(fileURLToPath(new URL('races/flip.js', import.meta.url)), [top]);
     await new Promise((resolve) => flipper.once('message', resolve));
   });
@@ -149,6 +152,7 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
     });
     assert.deepEqual(look(), outside);
     assert.ok(!readdirSync(join(top, 'ws')).some((name) => name === 'stolen' || name === 'linked'));
+    for (const { name } of inside.list()) if (name.startsWith('new-') || name.startsWith('dir-')) rmSync(inside.entry(name), { recursive: true });
   });
 
   test('whole calls', async (t) => {
