@@ -46,7 +46,8 @@ fn embed_warden() -> Result<()> {
         return Ok(());
     }
     let target = env::var("TARGET")?;
-    let built = build("paddock-warden", &["host/warden/src", "host/warden/Cargo.toml"], &target, &["--bin", "paddock-warden"])?;
+    let built =
+        build("paddock-warden", &["host/warden/src", "host/warden/Cargo.toml"], &target, &["--bin", "paddock-warden"])?;
     std::fs::copy(built.join("paddock-warden"), Path::new(&env::var("OUT_DIR")?).join("warden"))?;
     Ok(())
 }

@@ -39,7 +39,9 @@ fn nothing_outside_the_roots_is_read_or_changed() {
         format!("ln {secret} hard && cat hard"),
         format!("mv {secret} here; cat here"),
         format!("cp {secret} here; cat here"),
-        format!("echo x > {out}/new; echo x >> {secret}; rm {secret}; mkdir {out}/d; touch {secret}; chmod 777 {secret}"),
+        format!(
+            "echo x > {out}/new; echo x >> {secret}; rm {secret}; mkdir {out}/d; touch {secret}; chmod 777 {secret}"
+        ),
         format!("cd / && cat .{secret}"),
         format!("cat /proc/$PPID/root{secret}; cat /proc/1/root{secret}; cat /proc/self/root{secret}"),
         format!("cat /proc/$PPID/cwd/../outside/secret; cat /proc/$PPID/environ | tr '\\0' '\\n'"),
@@ -95,9 +97,13 @@ fn what_rules_keep_from_tools_they_keep_from_commands() {
 #[test]
 fn a_read_only_workspace_is_only_looked_at() {
     let desk = Desk::under(json!({"read_only": true}), json!({}));
-    let ran = desk.shell("cat a.txt; echo x > a.txt; rm src/b.txt; touch new; mkdir d; chmod 777 a.txt; echo y > ~/z && cat ~/z");
+    let ran = desk
+        .shell("cat a.txt; echo x > a.txt; rm src/b.txt; touch new; mkdir d; chmod 777 a.txt; echo y > ~/z && cat ~/z");
     assert_eq!(stdout(&ran), "one\ny\n");
-    assert_eq!((desk.read("a.txt").unwrap(), desk.read("src/b.txt").unwrap()), ("one\n".to_owned(), "two\n".to_owned()));
+    assert_eq!(
+        (desk.read("a.txt").unwrap(), desk.read("src/b.txt").unwrap()),
+        ("one\n".to_owned(), "two\n".to_owned())
+    );
     assert_eq!(fs::read_dir(desk.root()).unwrap().count(), 2);
 }
 

@@ -63,9 +63,12 @@ fn host(home: &TempDir, mode: &str, mark: &str) -> (Child, String) {
 
 #[test]
 fn a_host_that_is_killed_takes_its_commands_along() {
-    for (mode, signal) in [("batch", "KILL"), ("batch", "TERM"), ("batch", "INT"), ("mcp", "KILL"), ("mcp", "TERM"), ("mcp", "INT")] {
+    for (mode, signal) in
+        [("batch", "KILL"), ("batch", "TERM"), ("batch", "INT"), ("mcp", "KILL"), ("mcp", "TERM"), ("mcp", "INT")]
+    {
         let home = TempDir::new().unwrap();
-        let mark = format!("{:09}", fs::metadata(home.path()).map(|dir| std::os::unix::fs::MetadataExt::ino(&dir)).unwrap());
+        let mark =
+            format!("{:09}", fs::metadata(home.path()).map(|dir| std::os::unix::fs::MetadataExt::ino(&dir)).unwrap());
         let (mut child, _) = host(&home, mode, &mark);
         let killed = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
         assert!(killed.success());
@@ -78,7 +81,8 @@ fn a_host_that_is_killed_takes_its_commands_along() {
 fn a_client_that_goes_away_ends_its_sessions_and_they_are_recorded() {
     for mode in ["batch", "mcp"] {
         let home = TempDir::new().unwrap();
-        let mark = format!("{:09}", fs::metadata(home.path()).map(|dir| std::os::unix::fs::MetadataExt::ino(&dir)).unwrap());
+        let mark =
+            format!("{:09}", fs::metadata(home.path()).map(|dir| std::os::unix::fs::MetadataExt::ino(&dir)).unwrap());
         let (mut child, _) = host(&home, mode, &mark);
         drop(child.stdin.take());
         assert!(gone_soon(&mark), "{mode}: {} are left", alive(&mark));

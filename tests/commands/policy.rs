@@ -10,7 +10,9 @@ use super::desk::{Desk, changes};
 #[test]
 fn off_unless_enabled() {
     let desk = Desk::with(json!({}));
-    let names = |workspace: &Workspace| workspace.tools("paddock").unwrap().into_iter().map(|tool| tool.name).collect::<Vec<_>>();
+    let names = |workspace: &Workspace| {
+        workspace.tools("paddock").unwrap().into_iter().map(|tool| tool.name).collect::<Vec<_>>()
+    };
     assert!(names(&desk.workspace).contains(&"shell".to_owned()));
     let plain = Workspace::builder().root(desk.root()).state_dir(desk.home.path().join("other")).build().unwrap();
     assert!(!names(&plain).contains(&"shell".to_owned()));

@@ -11,11 +11,17 @@ use super::desk::{Desk, stdout};
 fn output_status_and_directory() {
     let desk = Desk::new();
     let ran = desk.shell("cat a.txt; echo bad >&2; exit 3");
-    assert_eq!((stdout(&ran), &ran["stderr"]["text"], &ran["exit_code"]), ("one\n".to_owned(), &json!("bad\n"), &json!(3)));
+    assert_eq!(
+        (stdout(&ran), &ran["stderr"]["text"], &ran["exit_code"]),
+        ("one\n".to_owned(), &json!("bad\n"), &json!(3))
+    );
     assert!(ran["confinement"].as_str().unwrap().starts_with("landlock "), "{ran}");
     let ran = desk.ok("shell", json!({"command": "pwd; cat b.txt", "workdir": "src"}));
     assert_eq!(stdout(&ran), format!("{}\ntwo\n", desk.root().canonicalize().unwrap().join("src").display()));
-    assert_eq!(desk.call("shell", json!({"command": "true", "workdir": "../outside"})).value()["code"], "outside-workspace");
+    assert_eq!(
+        desk.call("shell", json!({"command": "true", "workdir": "../outside"})).value()["code"],
+        "outside-workspace"
+    );
     assert_eq!(desk.call("shell", json!({"command": "true", "workdir": "a.txt"})).value()["code"], "not-a-directory");
     assert_eq!(desk.call("shell", json!({"command": "true", "workdir": "none"})).value()["code"], "not-found");
     let ran = desk.shell("kill -SEGV $$");
@@ -56,7 +62,9 @@ fn output_is_capped_each_stream_by_itself() {
 #[test]
 fn time_ends_the_whole_group_even_one_that_will_not() {
     let desk = Desk::new();
-    for line in ["sleep 100", "sleep 100 & sleep 100", "trap '' TERM; while :; do :; done", "(setsid sleep 100 &) ; sleep 100"] {
+    for line in
+        ["sleep 100", "sleep 100 & sleep 100", "trap '' TERM; while :; do :; done", "(setsid sleep 100 &) ; sleep 100"]
+    {
         let started = Instant::now();
         let ran = desk.ok("shell", json!({"command": format!("echo begun; {line}"), "timeout_ms": 300}));
         assert_eq!((&ran["timed_out"], stdout(&ran)), (&json!(true), "begun\n".to_owned()), "{line}");

@@ -49,7 +49,8 @@ fn pipes_and_the_end_of_input() {
     let session = ran["session_id"].clone();
     let (printed, _) = talk(&desk, &session, "hello\n", "hello\n");
     assert_eq!(printed, "hello\n", "no echo without a terminal");
-    let ran = desk.ok("write_stdin", json!({"session_id": session, "chars": "last", "eof": true, "yield_time_ms": 5000}));
+    let ran =
+        desk.ok("write_stdin", json!({"session_id": session, "chars": "last", "eof": true, "yield_time_ms": 5000}));
     let rest = if ran["session_id"].is_null() { ran } else { talk(&desk, &session, "", "never").1 };
     assert_eq!((&rest["exit_code"], &rest["stderr"]["text"]), (&json!(0), &json!("done\n")));
     let ran = desk.ok("exec_command", json!({"command": "cat"}));
@@ -70,7 +71,8 @@ fn a_command_that_reads_nothing_does_not_hold_its_caller() {
 #[test]
 fn output_is_told_once_and_a_flood_of_it_in_bounds() {
     let desk = Desk::new();
-    let ran = desk.ok("exec_command", json!({"command": "for i in 1 2 3; do echo $i; sleep 0.3; done", "terminal": false}));
+    let ran =
+        desk.ok("exec_command", json!({"command": "for i in 1 2 3; do echo $i; sleep 0.3; done", "terminal": false}));
     let mut printed = stdout(&ran);
     let mut session = ran["session_id"].clone();
     while !session.is_null() {
@@ -90,7 +92,8 @@ fn output_is_told_once_and_a_flood_of_it_in_bounds() {
 #[test]
 fn sessions_are_listed_ended_and_pruned() {
     let desk = Desk::with(json!({"max_sessions": 3}));
-    let start = || desk.ok("exec_command", json!({"command": "sleep 100", "yield_time_ms": 0}))["session_id"].as_u64().unwrap();
+    let start =
+        || desk.ok("exec_command", json!({"command": "sleep 100", "yield_time_ms": 0}))["session_id"].as_u64().unwrap();
     let ids: Vec<_> = (0..3).map(|_| start()).collect();
     desk.ok("write_stdin", json!({"session_id": ids[0], "yield_time_ms": 0}));
     let fourth = start();

@@ -25,7 +25,10 @@ fn a_command_runs_in_the_container() {
     let printed = ran["stdout"]["text"].as_str().unwrap();
     assert!(printed.starts_with("/app\nfn main() {}\nroot:x:0:0:of-the-container\nvalue\n"), "{ran}");
     assert!(!printed.contains(CANARY));
-    assert_eq!((&ran["exit_code"], ran["confinement"].as_str().unwrap()), (&json!(4), &*format!("container {}", running.name())));
+    assert_eq!(
+        (&ran["exit_code"], ran["confinement"].as_str().unwrap()),
+        (&json!(4), &*format!("container {}", running.name()))
+    );
     assert_eq!(running.exec(&["cat", "/app/made.txt"]), "made\n");
     let ran = call(&workspace, "shell", json!({"command": "pwd", "workdir": "/srv"}));
     assert_eq!(ran["stdout"]["text"], "/srv\n");
@@ -35,7 +38,11 @@ fn a_command_runs_in_the_container() {
 fn a_session_is_talked_to_and_ends_in_the_container_too() {
     let Some(running) = Running::start() else { return };
     let workspace = with_commands(&running, json!({"commands": {"enabled": true}}));
-    let started = call(&workspace, "exec_command", json!({"command": "read x; echo got-$x; busybox sleep 300.7", "yield_time_ms": 500}));
+    let started = call(
+        &workspace,
+        "exec_command",
+        json!({"command": "read x; echo got-$x; busybox sleep 300.7", "yield_time_ms": 500}),
+    );
     let session = &started["session_id"];
     let ran = call(&workspace, "write_stdin", json!({"session_id": session, "chars": "it\n", "yield_time_ms": 2000}));
     assert!(ran["stdout"]["text"].as_str().unwrap().contains("got-it"), "{ran}");

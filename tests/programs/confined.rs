@@ -28,16 +28,42 @@ fn nothing_outside_is_reached_by_a_path() {
         let before = outside(&desk);
         let host = desk.home.path().join("outside");
         let host = host.display();
-        for step in ["cat PATH", "write PATH x", "append PATH x", "cut PATH 0", "rm PATH", "stat PATH", "mv PATH here", "ln PATH here"] {
-            for path in ["../outside/secret", "src/../../outside/secret", "/workspace/../outside/secret", &format!("{host}/secret")] {
+        for step in [
+            "cat PATH",
+            "write PATH x",
+            "append PATH x",
+            "cut PATH 0",
+            "rm PATH",
+            "stat PATH",
+            "mv PATH here",
+            "ln PATH here",
+        ] {
+            for path in [
+                "../outside/secret",
+                "src/../../outside/secret",
+                "/workspace/../outside/secret",
+                &format!("{host}/secret"),
+            ] {
                 failures(&desk, &[&step.replace("PATH", path)]);
             }
         }
-        for step in ["ls ..", "ls ../outside", "ls /", "mkdir ../made", "new ../outside/new", "mv a.txt ../outside/a", "rmdir ../outside", "cat /etc/passwd"] {
+        for step in [
+            "ls ..",
+            "ls ../outside",
+            "ls /",
+            "mkdir ../made",
+            "new ../outside/new",
+            "mv a.txt ../outside/a",
+            "rmdir ../outside",
+            "cat /etc/passwd",
+        ] {
             failures(&desk, &[step]);
         }
         let ran = tool(&desk, &["cat ../outside/secret"]);
-        assert_eq!((stdout(&ran), &ran["stderr"]["text"]), (String::new(), &json!("cat ../outside/secret: PermissionDenied\n")));
+        assert_eq!(
+            (stdout(&ran), &ran["stderr"]["text"]),
+            (String::new(), &json!("cat ../outside/secret: PermissionDenied\n"))
+        );
         assert_eq!(refused(&ran), [desk.root().canonicalize().unwrap().to_str().unwrap()]);
         assert_eq!(outside(&desk), before);
         assert_eq!(desk.read("here"), None);
@@ -52,7 +78,9 @@ fn nothing_outside_is_reached_through_a_link() {
         let desk = desk(program);
         let before = outside(&desk);
         let host = desk.home.path().join("outside");
-        for (target, name) in [("../outside", "relative"), (host.to_str().unwrap(), "absolute"), ("src/../../outside", "winding")] {
+        for (target, name) in
+            [("../outside", "relative"), (host.to_str().unwrap(), "absolute"), ("src/../../outside", "winding")]
+        {
             symlink(target, desk.root().join(name)).unwrap();
             symlink(Path::new(target).join("secret"), desk.root().join(format!("{name}-file"))).unwrap();
             let steps = [
@@ -97,10 +125,27 @@ fn secrets_stay_secret_by_every_name() {
         let denied = failures(
             &desk,
             &[
-                "cat key.pem", "cat ./src/../key.pem", "cat link", "cat dir/plan", "cat private/deep/../plan", "ls private",
-                "ls dir", "stat key.pem", "write key.pem x", "append link x", "cut key.pem 0", "touch key.pem", "rm key.pem",
-                "mv key.pem open.txt", "ln key.pem open.txt", "mv private open", "mv src moved", "mv a.txt key.pem",
-                "mv a.txt private/a", "mkdir private/new", "new made.pem",
+                "cat key.pem",
+                "cat ./src/../key.pem",
+                "cat link",
+                "cat dir/plan",
+                "cat private/deep/../plan",
+                "ls private",
+                "ls dir",
+                "stat key.pem",
+                "write key.pem x",
+                "append link x",
+                "cut key.pem 0",
+                "touch key.pem",
+                "rm key.pem",
+                "mv key.pem open.txt",
+                "ln key.pem open.txt",
+                "mv private open",
+                "mv src moved",
+                "mv a.txt key.pem",
+                "mv a.txt private/a",
+                "mkdir private/new",
+                "new made.pem",
             ],
         );
         assert_eq!(denied, vec!["PermissionDenied"; denied.len()]);
@@ -122,9 +167,20 @@ fn what_runs_code_later_can_be_read_and_not_changed() {
         fs::write(desk.root().join(".git/config"), "[core]\n").unwrap();
         assert_eq!(printed(&desk, &["cat .git/config"]), "[core]\n");
         let steps = [
-            "write .git/config x", "append .git/config x", "cut .git/config 0", "touch .git/config", "new .git/hooks/pre-commit",
-            "mv .git git", "mv .git/config config", "ln .git/config config", "rm .git/config", "mv src .git/hooks/x",
-            "new .mcp.json", "mkdir .vscode", "mv src .vscode", "symlink src .cursor",
+            "write .git/config x",
+            "append .git/config x",
+            "cut .git/config 0",
+            "touch .git/config",
+            "new .git/hooks/pre-commit",
+            "mv .git git",
+            "mv .git/config config",
+            "ln .git/config config",
+            "rm .git/config",
+            "mv src .git/hooks/x",
+            "new .mcp.json",
+            "mkdir .vscode",
+            "mv src .vscode",
+            "symlink src .cursor",
         ];
         let denied = failures(&desk, &steps);
         assert_eq!(denied, vec!["PermissionDenied"; denied.len()]);
@@ -137,8 +193,18 @@ fn a_read_only_root_stays_as_it_is() {
     for program in tools() {
         let desk = desk_under(program, json!({"read_only": true}), json!({}));
         assert_eq!(printed(&desk, &["cat a.txt"]), "one\n");
-        let steps =
-            ["write a.txt x", "append a.txt x", "new b", "rm a.txt", "mkdir d", "mv a.txt b", "touch a.txt", "cut a.txt 0", "ln a.txt b", "symlink a b"];
+        let steps = [
+            "write a.txt x",
+            "append a.txt x",
+            "new b",
+            "rm a.txt",
+            "mkdir d",
+            "mv a.txt b",
+            "touch a.txt",
+            "cut a.txt 0",
+            "ln a.txt b",
+            "symlink a b",
+        ];
         let denied = failures(&desk, &steps);
         assert_eq!(denied, vec!["PermissionDenied"; denied.len()]);
         assert_eq!(desk.read("a.txt").unwrap(), "one\n");
@@ -154,9 +220,13 @@ fn another_root_has_its_own_rights() {
         let desk = desk_under(program, json!({ "allowed_directories": allowed }), json!({}));
         let name = further.path().file_name().unwrap().to_str().unwrap();
         assert_eq!(printed(&desk, &[&format!("cat /{name}/data")]), "there\n");
-        let denied = failures(&desk, &[&format!("write /{name}/data x"), &format!("mv a.txt /{name}/a"), &format!("mv /{name}/data a")]);
+        let denied = failures(
+            &desk,
+            &[&format!("write /{name}/data x"), &format!("mv a.txt /{name}/a"), &format!("mv /{name}/data a")],
+        );
         assert_eq!(denied, vec!["PermissionDenied"; 3]);
-        let ran = desk.ok("run_program", json!({"name": "tool", "args": ["cat", "data"], "workdir": format!("/{name}")}));
+        let ran =
+            desk.ok("run_program", json!({"name": "tool", "args": ["cat", "data"], "workdir": format!("/{name}")}));
         assert_eq!(stdout(&ran), "there\n");
     }
 }

@@ -31,7 +31,8 @@ fn usvg() -> Result<PathBuf, String> {
 }
 
 fn python(module: &[&str], dir: &Path) -> Result<(), String> {
-    let ran = Command::new("python3").arg("-m").args(module).current_dir(dir).output().map_err(|cause| cause.to_string())?;
+    let ran =
+        Command::new("python3").arg("-m").args(module).current_dir(dir).output().map_err(|cause| cause.to_string())?;
     match ran.status.success() {
         true => Ok(()),
         false => Err(String::from_utf8_lossy(&ran.stderr).into_owned()),

@@ -17,16 +17,38 @@ fn changes_are_told_and_undone() {
         let ran = tool(
             &desk,
             &[
-                "append a.txt more", "write src/b.txt 2", "new made", "mkdir d/e", "rm gone", "mv moved d/e/moved", "cut cut 2",
-                "new temporary", "rm temporary", "mv made over", "symlink a.txt link", "ln a.txt same", "mv src source",
+                "append a.txt more",
+                "write src/b.txt 2",
+                "new made",
+                "mkdir d/e",
+                "rm gone",
+                "mv moved d/e/moved",
+                "cut cut 2",
+                "new temporary",
+                "rm temporary",
+                "mv made over",
+                "symlink a.txt link",
+                "ln a.txt same",
+                "mv src source",
             ],
         );
         assert_eq!(ran["stderr"]["text"], "", "{ran}");
         let mut told = changes(&ran);
         told.sort_by_key(|change| change.split_once(' ').unwrap().1.to_owned());
         let expected = [
-            "modified a.txt", "modified cut", "created d", "created d/e", "created d/e/moved", "deleted gone", "created link",
-            "deleted moved", "modified over", "created same", "created source", "created source/b.txt", "deleted src",
+            "modified a.txt",
+            "modified cut",
+            "created d",
+            "created d/e",
+            "created d/e/moved",
+            "deleted gone",
+            "created link",
+            "deleted moved",
+            "modified over",
+            "created same",
+            "created source",
+            "created source/b.txt",
+            "deleted src",
             "deleted src/b.txt",
         ];
         assert_eq!(told, expected, "{ran}");
@@ -43,7 +65,9 @@ fn changes_are_told_and_undone() {
 #[test]
 fn what_changes_nothing_leaves_no_backup() {
     let desk = desk(tools().next().unwrap());
-    for steps in [&["cat a.txt", "ls ."][..], &["new t", "rm t"], &["write a.txt x", "cut a.txt 0", "append a.txt one\n"]] {
+    for steps in
+        [&["cat a.txt", "ls ."][..], &["new t", "rm t"], &["write a.txt x", "cut a.txt 0", "append a.txt one\n"]]
+    {
         let ran = tool(&desk, steps);
         assert_eq!((changes(&ran), &ran["backup"]), (Vec::new(), &json!(null)), "{ran}");
     }

@@ -17,7 +17,11 @@ fn time_ends_a_loop_and_a_sleep() {
             let started = Instant::now();
             let args: Vec<_> = format!("write a.txt x -- {step}").split(' ').map(str::to_owned).collect();
             let ran = desk.ok("run_program", json!({"name": "tool", "args": args, "timeout_ms": 300}));
-            assert_eq!((&ran["timed_out"], &ran["exit_code"], &ran["signal"]), (&json!(true), &json!(null), &json!("SIGKILL")), "{step}");
+            assert_eq!(
+                (&ran["timed_out"], &ran["exit_code"], &ran["signal"]),
+                (&json!(true), &json!(null), &json!("SIGKILL")),
+                "{step}"
+            );
             assert!(started.elapsed() < Duration::from_secs(5), "{step}: {:?}", started.elapsed());
             assert_eq!(changes(&ran), ["modified a.txt"]);
             desk.ok("restore", json!({"backup": ran["backup"]}));

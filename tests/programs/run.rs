@@ -27,10 +27,19 @@ fn arguments_input_output_and_status() {
 fn files_by_every_path_that_leads_to_them() {
     for program in tools() {
         let desk = desk(program);
-        assert_eq!(printed(&desk, &["cat a.txt", "cat src/b.txt", "cat /workspace/a.txt", "cat ./src/../a.txt"]), "one\ntwo\none\none\n");
-        assert_eq!(printed(&desk, &["mkdir d/e", "write d/e/f 1", "append d/e/f 2", "cut d/e/f 1", "cat d/e/f", "stat d/e/f"]), "11\n");
+        assert_eq!(
+            printed(&desk, &["cat a.txt", "cat src/b.txt", "cat /workspace/a.txt", "cat ./src/../a.txt"]),
+            "one\ntwo\none\none\n"
+        );
+        assert_eq!(
+            printed(&desk, &["mkdir d/e", "write d/e/f 1", "append d/e/f 2", "cut d/e/f 1", "cat d/e/f", "stat d/e/f"]),
+            "11\n"
+        );
         assert_eq!(printed(&desk, &["ls .", "ls /workspace/d"]), "a.txt d src\ne\n");
-        let ran = desk.ok("run_program", json!({"name": "tool", "args": ["cat", "b.txt", "--", "cat", "../a.txt"], "workdir": "src"}));
+        let ran = desk.ok(
+            "run_program",
+            json!({"name": "tool", "args": ["cat", "b.txt", "--", "cat", "../a.txt"], "workdir": "src"}),
+        );
         assert_eq!(stdout(&ran), "two\none\n");
     }
 }
@@ -39,7 +48,15 @@ fn files_by_every_path_that_leads_to_them() {
 fn links_lead_where_they_say_within_the_workspace() {
     for program in tools() {
         let desk = desk(program);
-        let steps = ["symlink ../a.txt src/up", "symlink src dir", "cat dir/up", "readlink src/up", "write dir/up 2", "cat a.txt", "rm dir/up"];
+        let steps = [
+            "symlink ../a.txt src/up",
+            "symlink src dir",
+            "cat dir/up",
+            "readlink src/up",
+            "write dir/up 2",
+            "cat a.txt",
+            "rm dir/up",
+        ];
         assert_eq!(printed(&desk, &steps), "one\n../a.txt\n22\n".replace("22", "2"));
         assert_eq!(desk.read("a.txt").unwrap(), "2");
         assert_eq!(printed(&desk, &["mkdir dir/sub/", "ls src"]), "b.txt sub\n");
@@ -49,7 +66,11 @@ fn links_lead_where_they_say_within_the_workspace() {
 #[test]
 fn the_environment_is_the_policys() {
     let program = tools().next().unwrap();
-    let desk = desk_under(program, json!({}), json!({"environment": {"GREETING": "hello"}, "pass_environment": ["CARGO_PKG_NAME"]}));
+    let desk = desk_under(
+        program,
+        json!({}),
+        json!({"environment": {"GREETING": "hello"}, "pass_environment": ["CARGO_PKG_NAME"]}),
+    );
     assert_eq!(printed(&desk, &["env"]), "PWD=/workspace\nCARGO_PKG_NAME=paddock\nGREETING=hello\n");
 }
 
@@ -79,8 +100,10 @@ fn what_is_no_program_is_told() {
     // A module of no preview: it exports nothing that could be started.
     fs::write(at("empty.wasm"), b"\0asm\x01\0\0\0").unwrap();
     fs::create_dir(at("dir.wasm")).unwrap();
-    let programs: serde_json::Map<_, _> =
-        ["text", "broken", "empty", "dir", "none"].map(|name| (name.to_owned(), json!(at(&format!("{name}.wasm"))))).into_iter().collect();
+    let programs: serde_json::Map<_, _> = ["text", "broken", "empty", "dir", "none"]
+        .map(|name| (name.to_owned(), json!(at(&format!("{name}.wasm")))))
+        .into_iter()
+        .collect();
     let names: Vec<_> = programs.keys().cloned().collect();
     let desk = Desk::with(json!({ "programs": programs }));
     for name in names {

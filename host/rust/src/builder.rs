@@ -210,9 +210,11 @@ impl Builder {
         }
         #[cfg(target_os = "linux")]
         if self.container.is_some() {
-            let blocks =
-                [&policy.blocked_directories, &policy.blocked_extensions, &policy.allowed_extensions].iter().any(|rules| !rules.is_empty());
-            return (policy.read_only || blocks).then_some("a container's own processes cannot be held to what this policy forbids");
+            let blocks = [&policy.blocked_directories, &policy.blocked_extensions, &policy.allowed_extensions]
+                .iter()
+                .any(|rules| !rules.is_empty());
+            return (policy.read_only || blocks)
+                .then_some("a container's own processes cannot be held to what this policy forbids");
         }
         None
     }
@@ -256,7 +258,8 @@ impl Builder {
         let environment = told_in(self.environment, told);
         let approver = self.approver;
         let commands = Commands::new(&policy, Some("a workspace in memory is seen by the file tools alone"));
-        let inner = Inner { environment, limits: policy.limits, approver, desk, listeners, commands, ..Inner::default() };
+        let inner =
+            Inner { environment, limits: policy.limits, approver, desk, listeners, commands, ..Inner::default() };
         let workspace = Workspace::kept(inner)?;
         for mount in &self.host_mounts {
             let refuse = |cause| Error::HostMount { path: mount.host_path.clone(), cause };

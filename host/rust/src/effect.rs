@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::watch::Call;
 use crate::catalog::bare;
+use crate::watch::Call;
 
 /// Whether a tool can change something, as it says itself. One that is not known changes nothing.
 pub(crate) fn changes(dialect: &str, tool: &str) -> bool {

@@ -4,12 +4,13 @@
 use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Result, Store};
 
-use crate::bindings::exports::paddock::files::{approval, files, search, session, shares, tools};
+use crate::bindings::exports::paddock::files::{approval, commands, files, search, session, shares, tools};
 use crate::sandbox::State;
 
 /// Where the component has its interfaces.
 pub(crate) struct Exports {
     approval: approval::GuestIndices,
+    commands: commands::GuestIndices,
     files: files::GuestIndices,
     search: search::GuestIndices,
     session: session::GuestIndices,
@@ -27,6 +28,7 @@ impl Exports {
     pub(crate) fn of(component: &InstancePre<State>) -> Result<Self> {
         Ok(Self {
             approval: approval::GuestIndices::new(component)?,
+            commands: commands::GuestIndices::new(component)?,
             files: files::GuestIndices::new(component)?,
             search: search::GuestIndices::new(component)?,
             session: session::GuestIndices::new(component)?,
@@ -49,5 +51,5 @@ impl Guest {
         Self { instance, exports }
     }
 
-    interfaces!(approval, files, search, session, shares, tools);
+    interfaces!(approval, commands, files, search, session, shares, tools);
 }

@@ -83,6 +83,7 @@ mod workspace;
 
 pub use approval::{Approver, Decision, Grant};
 pub use builder::Builder;
+pub use catalog::{component, dialects, tools};
 #[cfg(target_os = "linux")]
 pub use container::Container;
 pub use error::Error;
@@ -94,7 +95,6 @@ pub use outcome::Outcome;
 pub use policy::{Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Limits, Mode, Policy};
 pub use policy::{Levels, Setting, schema as policy_schema, table as policy_table};
 pub use registry::{RegisteredTool, Registry, register};
-pub use catalog::{component, dialects, tools};
 pub use workspace::Workspace;
 
 /// The README's program is compiled with the documentation's.

@@ -103,7 +103,14 @@ impl State {
         let mut table = ResourceTable::new();
         table.set_max_capacity(RESOURCES);
         let is_contained = around.mounts.iter().any(Mount::is_contained);
-        Ok(Self { wasi: wasi.build(), table, limiter: limiter(around.limits.max_memory_bytes), stderr, control, is_contained })
+        Ok(Self {
+            wasi: wasi.build(),
+            table,
+            limiter: limiter(around.limits.max_memory_bytes),
+            stderr,
+            control,
+            is_contained,
+        })
     }
 
     /// Why a guest was ended.

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::audit::Audit;
+use crate::bindings::exports::paddock::files::commands::Ran;
 use crate::builder::Builder;
 use crate::error::Error;
-use crate::bindings::exports::paddock::files::commands::Ran;
 use crate::events::{Ended, Event, FileWritten, Listener, Output, Started, now};
 use crate::mount::Mount;
 use crate::options::{CallOptions, CancelToken, Progress};

@@ -1,9 +1,7 @@
 //! The thread that attends a command: takes its output, answers what its warden asks, ends it when its time is up,
 //! and has what it changed recorded.
 
-use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -77,7 +75,10 @@ impl Attendant {
         (0..self.output.len()).for_each(|stream| while self.take(stream) {});
         let after = self.started.elapsed();
         let end = End { after, timed_out: stage != Stage::Runs && end.failed.is_none(), ..end };
-        self.state.change(|now| now.end = Some(end));
+        // Nothing is left of it by the time that anybody hears of its end.
+        let Self { state, warden, spool, .. } = self;
+        drop((warden, spool));
+        state.change(|now| now.end = Some(end));
     }
 
     /// Waits until something can be taken, or it is due to end; which of the three.
@@ -85,7 +86,8 @@ impl Attendant {
         let left = due.saturating_duration_since(Instant::now());
         let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
         let control = self.warden.control.as_fd();
-        let streams = self.output.iter().enumerate().filter_map(|(at, stream)| Some((at + 1, stream.as_ref()?.as_fd())));
+        let streams =
+            self.output.iter().enumerate().filter_map(|(at, stream)| Some((at + 1, stream.as_ref()?.as_fd())));
         let (at, mut fds): (Vec<_>, Vec<_>) = std::iter::once((0, control))
             .chain(streams)
             .map(|(at, fd)| (at, PollFd::from_borrowed_fd(fd, PollFlags::IN)))

@@ -84,7 +84,8 @@ impl Capture {
             return Captured { text: text(&bytes), bytes: came, truncated: false };
         }
         let (head, tail) = if is_whole { (bytes.as_slice(), bytes.as_slice()) } else { bytes.split_at(at) };
-        let half = Caps { bytes: caps.bytes.saturating_sub(CUT.len() + 2) / 2, lines: caps.lines.saturating_sub(1) / 2 };
+        let half =
+            Caps { bytes: caps.bytes.saturating_sub(CUT.len() + 2) / 2, lines: caps.lines.saturating_sub(1) / 2 };
         let (head, tail) = (text(first(head, half)), text(last(tail, half)));
         let between = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
         Captured { text: format!("{head}{between}{CUT}\n{tail}"), bytes: came, truncated: true }

@@ -31,10 +31,13 @@ impl Commands {
     fn unsupported(&self) -> ToolError {
         let names: Vec<_> = self.policy.programs.keys().map(|name| format!("`{name}`")).collect();
         let hint = match names.as_slice() {
-            [] => "use the file tools; the person who runs this can name WASI programs in `commands.programs`".to_owned(),
+            [] => {
+                "use the file tools; the person who runs this can name WASI programs in `commands.programs`".to_owned()
+            }
             names => format!("use the file tools, or one command by itself of the programs {}", names.join(", ")),
         };
-        ToolError::new(ErrorCode::Denied, "commands can be confined on Linux alone, so no process is run here").hint(hint)
+        ToolError::new(ErrorCode::Denied, "commands can be confined on Linux alone, so no process is run here")
+            .hint(hint)
     }
 }
 

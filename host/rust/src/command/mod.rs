@@ -150,7 +150,9 @@ impl Commands {
     }
 
     fn run_program(&self, how: &How<'_>, run: &RunArgs, words: &[String]) -> Result<Ran, ToolError> {
-        let [name, arguments @ ..] = words else { return Err(ToolError::new(ErrorCode::InvalidArgument, "no program")) };
+        let [name, arguments @ ..] = words else {
+            return Err(ToolError::new(ErrorCode::InvalidArgument, "no program"));
+        };
         let time = self.time(run.timeout_ms);
         program::run(self, how, &program::Asked { name, arguments, stdin: &run.stdin, workdir: &run.workdir, time })
     }
@@ -222,7 +224,14 @@ impl Commands {
     }
 
     /// Waits for output or the end, and takes what there is. A session that has ended is forgotten then.
-    fn poll(&self, how: &How<'_>, running: &running::Running, id: u32, yield_ms: u64, tokens: u64) -> Result<Ran, ToolError> {
+    fn poll(
+        &self,
+        how: &How<'_>,
+        running: &running::Running,
+        id: u32,
+        yield_ms: u64,
+        tokens: u64,
+    ) -> Result<Ran, ToolError> {
         running.wait(how.cancel, Some((Instant::now() + Duration::from_millis(yield_ms), PAUSE)));
         let bytes = usize::try_from(tokens.saturating_mul(TOKEN)).unwrap_or(usize::MAX).min(2 * WAITING);
         let ran = running.taken(Caps { bytes, lines: usize::MAX }, Some(id));

@@ -32,7 +32,8 @@ pub(super) fn parse(line: &str) -> Result<Line, String> {
 
 /// The words of a line that is one command of plain words, without redirection, and nothing else.
 pub(super) fn plain_words(line: &str) -> Option<Vec<String>> {
-    let program = Parser::new(line.as_bytes(), &ParserOptions::default(), &SourceInfo::default()).parse_program().ok()?;
+    let program =
+        Parser::new(line.as_bytes(), &ParserOptions::default(), &SourceInfo::default()).parse_program().ok()?;
     let [list] = program.complete_commands.as_slice() else { return None };
     let [item] = list.0.as_slice() else { return None };
     let AndOrList { first: Pipeline { bang: false, timed: None, seq }, additional } = &item.0 else { return None };
@@ -192,7 +193,9 @@ impl Finder {
 
     fn test(&mut self, test: &ExtendedTestExpr) {
         match test {
-            ExtendedTestExpr::And(a, b) | ExtendedTestExpr::Or(a, b) => [a, b].into_iter().for_each(|part| self.test(part)),
+            ExtendedTestExpr::And(a, b) | ExtendedTestExpr::Or(a, b) => {
+                [a, b].into_iter().for_each(|part| self.test(part))
+            }
             ExtendedTestExpr::Not(part) | ExtendedTestExpr::Parenthesized(part) => self.test(part),
             ExtendedTestExpr::UnaryTest(_, word) => self.word(word),
             ExtendedTestExpr::BinaryTest(_, a, b) => [a, b].into_iter().for_each(|word| self.word(word)),
@@ -274,7 +277,8 @@ mod tests {
     use super::*;
 
     fn commands(line: &str) -> Vec<String> {
-        let words = |words: &Words| words.iter().map(|word| word.as_deref().unwrap_or("?")).collect::<Vec<_>>().join(" ");
+        let words =
+            |words: &Words| words.iter().map(|word| word.as_deref().unwrap_or("?")).collect::<Vec<_>>().join(" ");
         parse(line).unwrap().commands.iter().map(words).collect()
     }
 

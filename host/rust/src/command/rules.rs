@@ -10,8 +10,8 @@ use crate::types::{ErrorCode, ToolError};
 
 /// Programs that run what the rest of their words say.
 const RUNNERS: [&str; 19] = [
-    "builtin", "chroot", "command", "doas", "env", "exec", "find", "flock", "ionice", "nice", "nohup", "parallel", "setsid",
-    "stdbuf", "sudo", "time", "timeout", "watch", "xargs",
+    "builtin", "chroot", "command", "doas", "env", "exec", "find", "flock", "ionice", "nice", "nohup", "parallel",
+    "setsid", "stdbuf", "sudo", "time", "timeout", "watch", "xargs",
 ];
 
 /// Programs that run a word as a command line: the one after `-c`, of `eval` all.
@@ -49,7 +49,8 @@ impl Rules {
     /// Fails with `denied` and the rule where the line may not run.
     pub(super) fn check(&self, line: &str) -> Result<(), ToolError> {
         self.judge(line, 0).map_err(|refusal| {
-            ToolError::new(ErrorCode::Denied, format!("cannot run `{}`: {}", shown(line), refusal.cause)).hint(refusal.hint)
+            ToolError::new(ErrorCode::Denied, format!("cannot run `{}`: {}", shown(line), refusal.cause))
+                .hint(refusal.hint)
         })
     }
 
@@ -61,7 +62,8 @@ impl Rules {
         let plain = words.iter().cloned().map(Some).collect();
         self.command(&plain, 0).map_err(|refusal| {
             let line = words.join(" ");
-            ToolError::new(ErrorCode::Denied, format!("cannot run `{}`: {}", shown(&line), refusal.cause)).hint(refusal.hint)
+            ToolError::new(ErrorCode::Denied, format!("cannot run `{}`: {}", shown(&line), refusal.cause))
+                .hint(refusal.hint)
         })
     }
 
@@ -103,7 +105,11 @@ impl Rules {
         }
         let allowed: Vec<_> = self.allow.iter().map(|rule| format!("`{}`", rule.join(" "))).collect();
         Err(Refusal {
-            cause: format!("the policy's `commands.allow` has no rule for `{}`; it allows {}", shown(name), allowed.join(", ")),
+            cause: format!(
+                "the policy's `commands.allow` has no rule for `{}`; it allows {}",
+                shown(name),
+                allowed.join(", ")
+            ),
             hint: "use an allowed command, or the file tools",
         })
     }
@@ -123,10 +129,17 @@ impl Rules {
 
     fn shell(&self, name: &str, words: &[Option<String>], depth: usize) -> Result<(), Refusal> {
         let line = match name {
-            "eval" => words.get(1..).unwrap_or_default().iter().cloned().collect::<Option<Vec<_>>>().map(|words| words.join(" ")),
+            "eval" => words
+                .get(1..)
+                .unwrap_or_default()
+                .iter()
+                .cloned()
+                .collect::<Option<Vec<_>>>()
+                .map(|words| words.join(" ")),
             _ => {
                 let is_command = |word: &Option<String>| {
-                    word.as_deref().is_some_and(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))
+                    word.as_deref()
+                        .is_some_and(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))
                 };
                 match words.iter().position(is_command) {
                     Some(at) => words.get(at + 1).cloned().flatten(),
@@ -219,7 +232,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_is_refused_where_there_are_rules() {
-        for line in ["$x push", "git $x", "sh -c \"$x\"", "eval \"$x\"", "g*t push", "echo ${x:-`git push`}", "git 'push"] {
+        for line in
+            ["$x push", "git $x", "sh -c \"$x\"", "eval \"$x\"", "g*t push", "echo ${x:-`git push`}", "git 'push"]
+        {
             assert!(refused(&[], &["git push"], line).is_some(), "{line}");
             assert_eq!(refused(&[], &[], line), None, "{line}: without rules");
         }
@@ -228,12 +243,29 @@ mod tests {
     #[test]
     fn a_list_of_allowed_commands_allows_no_other() {
         let allow = ["git status", "git diff", "make", "env", "timeout"];
-        for line in ["git status -s", "cd x && make test", "echo $(git diff)", "env A=1 make", "timeout 5 make", "x=1", "make | cat"]
-        {
+        for line in [
+            "git status -s",
+            "cd x && make test",
+            "echo $(git diff)",
+            "env A=1 make",
+            "timeout 5 make",
+            "x=1",
+            "make | cat",
+        ] {
             let expected = line.contains("cat");
             assert_eq!(refused(&allow, &[], line).is_some(), expected, "{line}");
         }
-        for line in ["git", "git push", "rm -rf .", "make; rm x", "env rm x", "timeout 5 rm x", "echo $(rm x)", "git $x", "ls > x"] {
+        for line in [
+            "git",
+            "git push",
+            "rm -rf .",
+            "make; rm x",
+            "env rm x",
+            "timeout 5 rm x",
+            "echo $(rm x)",
+            "git $x",
+            "ls > x",
+        ] {
             assert!(refused(&allow, &[], line).is_some(), "{line}");
         }
         let cause = refused(&allow, &[], "rm x").unwrap();

@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::attendant::Attendant;
-use super::capture::{Capture, Caps};
+use super::capture::{Caps, Capture};
 use super::judge::Judge;
 use super::start::Prepared;
 use super::{Commands, terminal, warden};
@@ -180,7 +180,8 @@ impl Running {
         if let Some(failed) = &end.failed {
             return Err(failed.clone());
         }
-        let recorded = end.recorded.clone().unwrap_or_else(|| Recorded { changes: Vec::new(), backup: None, notes: Vec::new() });
+        let recorded =
+            end.recorded.clone().unwrap_or_else(|| Recorded { changes: Vec::new(), backup: None, notes: Vec::new() });
         Ok(Ran {
             exit_code: end.exit_code,
             signal: end.signal.clone(),
@@ -221,8 +222,10 @@ impl Running {
         let input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
         match input.as_ref().filter(|_| self.has_terminal) {
             Some(terminal) => terminal::resize(terminal, size).map_err(|cause| closed(&cause.to_string())),
-            None => Err(ToolError::new(ErrorCode::InvalidArgument, "the session has no terminal whose size could change")
-                .hint("leave the size out, or start the command with a terminal")),
+            None => {
+                Err(ToolError::new(ErrorCode::InvalidArgument, "the session has no terminal whose size could change")
+                    .hint("leave the size out, or start the command with a terminal"))
+            }
         }
     }
 

@@ -50,7 +50,8 @@ impl Sessions {
             }
             None => {
                 let open: Vec<_> = table.open.keys().map(u32::to_string).collect();
-                let known = if open.is_empty() { "there is none".to_owned() } else { format!("there are {}", open.join(", ")) };
+                let known =
+                    if open.is_empty() { "there is none".to_owned() } else { format!("there are {}", open.join(", ")) };
                 Err(ToolError::new(ErrorCode::NotFound, format!("there is no session {id}; {known}"))
                     .hint("a session is gone once its command has ended and its last output was read; start a new one"))
             }

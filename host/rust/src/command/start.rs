@@ -83,7 +83,10 @@ impl Prepared {
 
 fn text(path: &Path) -> Result<String, ToolError> {
     path.to_str().map(str::to_owned).ok_or_else(|| {
-        ToolError::new(ErrorCode::InvalidPath, format!("commands cannot use `{}`: its name is not UTF-8", path.display()))
+        ToolError::new(
+            ErrorCode::InvalidPath,
+            format!("commands cannot use `{}`: its name is not UTF-8", path.display()),
+        )
     })
 }
 

@@ -74,8 +74,9 @@ impl Mark {
         for pid in ids.filter_map(Pid::from_raw) {
             // Held before it is looked at, so that no other can be taken for it.
             let Ok(held) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
-            let has_mark = fs::read(format!("/proc/{pid}/environ"))
-                .is_ok_and(|variables| variables.split(|byte| *byte == 0).any(|variable| variable == self.0.as_bytes()));
+            let has_mark = fs::read(format!("/proc/{pid}/environ")).is_ok_and(|variables| {
+                variables.split(|byte| *byte == 0).any(|variable| variable == self.0.as_bytes())
+            });
             found |= has_mark && pidfd_send_signal(held, Signal::KILL).is_ok();
         }
         found

@@ -133,7 +133,8 @@ impl Changes {
             (self.more_refused, "more accesses were refused"),
             (self.unreadable_names, "names that are no UTF-8 were left out of listings"),
         ];
-        let counted = counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        let counted =
+            counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
         spool::not_kept(&self.not_kept).into_iter().chain(counted).collect()
     }
 }

@@ -76,8 +76,9 @@ impl Runtime {
     /// The program in a file, compiled again where that has changed.
     pub(super) fn program(&self, name: &str, path: &Path) -> Result<CommandPre<State>, ToolError> {
         let unreadable = |cause| refused(name, &format!("cannot read `{}`: {cause}", path.display()));
-        let mut file = regular::open(&path.canonicalize().map_err(|cause| unreadable(cause.to_string()))?, &regular::options())
-            .map_err(|refused| unreadable(why(refused)))?;
+        let mut file =
+            regular::open(&path.canonicalize().map_err(|cause| unreadable(cause.to_string()))?, &regular::options())
+                .map_err(|refused| unreadable(why(refused)))?;
         let meta = file.metadata().map_err(|cause| unreadable(cause.to_string()))?;
         let (size, modified) = (meta.len(), meta.modified().ok());
         let is_same = |known: &&Known| known.size == size && known.modified == modified;

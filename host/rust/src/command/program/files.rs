@@ -26,8 +26,7 @@ pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::
     types.func_wrap("[method]descriptor.write-via-stream", |store, (fd, offset)| {
         Ok((answer(stream(store, &fd, Some(offset)))?,))
     })?;
-    types
-        .func_wrap("[method]descriptor.append-via-stream", |store, (fd,)| Ok((answer(stream(store, &fd, None))?,)))?;
+    types.func_wrap("[method]descriptor.append-via-stream", |store, (fd,)| Ok((answer(stream(store, &fd, None))?,)))?;
     types.func_wrap("[method]descriptor.read-directory", |store, (fd,)| Ok((answer(read_directory(store, &fd))?,)))?;
     types.func_wrap("[method]directory-entry-stream.read-directory-entry", |store, (entries,)| {
         Ok((answer(read_directory_entry(store, &entries))?,))
@@ -40,10 +39,7 @@ pub(super) fn add_preopens_to_linker(preopens: &mut LinkerInstance<'_, State>) -
 }
 
 /// A file that is open for reading can have its times set.
-fn set_times(
-    mut store: Store<'_>,
-    (fd, access, modification): (Fd, NewTimestamp, NewTimestamp),
-) -> FsResult<()> {
+fn set_times(mut store: Store<'_>, (fd, access, modification): (Fd, NewTimestamp, NewTimestamp)) -> FsResult<()> {
     let state = store.data_mut();
     let (place, is_directory) = (state.place(&fd)?, state.open_file(&fd).is_err());
     state.rights.check(&place, Access::Change, is_directory)?;

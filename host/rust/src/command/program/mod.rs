@@ -11,7 +11,6 @@ use wasmtime_wasi::p2::bindings::CommandPre;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{I32Exit, WasiCtxBuilder};
 
-use super::capture::Caps;
 use super::judge::Judge;
 use super::spool::Spool;
 use super::{Commands, How, environment};
@@ -19,7 +18,7 @@ use crate::bindings::exports::paddock::files::commands::{Captured, Ran, Recorded
 use crate::clock::TICK;
 use crate::limits::limiter;
 use crate::mount::Mount;
-use crate::options::{CancelToken, Progress};
+use crate::options::Progress;
 use crate::policy::Commands as Policy;
 use crate::sandbox::{Control, Stop};
 use crate::types::{ErrorCode, ToolError};
@@ -81,8 +80,7 @@ fn attend(commands: &Commands, how: &How<'_>, asked: &Asked<'_>) -> Result<Ran, 
     let mut store = Store::new(&runtime.engine, state);
     let waiting = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|cause| failed(&cause))?;
     let started = Instant::now();
-    let control =
-        Control { deadline: started + asked.time, cancel: how.cancel.clone(), progress: Progress::default() };
+    let control = Control { deadline: started + asked.time, cancel: how.cancel.clone(), progress: Progress::default() };
     let ticking = runtime.tick();
     let end = waiting.block_on(until_ended(&program, &mut store, &control));
     drop(ticking);

@@ -4,8 +4,8 @@ use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
-    DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, ErrorCode, HostDescriptor, HostDirectoryEntryStream,
-    OpenFlags, PathFlags,
+    DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, ErrorCode, HostDescriptor,
+    HostDirectoryEntryStream, OpenFlags, PathFlags,
 };
 
 use crate::wasi::{Fd, at_once};

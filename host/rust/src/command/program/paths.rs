@@ -6,8 +6,8 @@ use wasmtime::component::LinkerInstance;
 use wasmtime_wasi::filesystem::Descriptor;
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
-    DescriptorFlags, DescriptorStat, DescriptorType, ErrorCode, HostDescriptor, MetadataHashValue, NewTimestamp, OpenFlags,
-    PathFlags,
+    DescriptorFlags, DescriptorStat, DescriptorType, ErrorCode, HostDescriptor, MetadataHashValue, NewTimestamp,
+    OpenFlags, PathFlags,
 };
 
 use super::names::{self, View};
@@ -91,10 +91,7 @@ fn stat_at(mut store: Store<'_>, (dir, follow, path): (Fd, PathFlags, String)) -
     names::stat(&mut state.view(), &found.dir, &found.name)
 }
 
-fn metadata_hash_at(
-    mut store: Store<'_>,
-    (dir, follow, path): (Fd, PathFlags, String),
-) -> FsResult<MetadataHashValue> {
+fn metadata_hash_at(mut store: Store<'_>, (dir, follow, path): (Fd, PathFlags, String)) -> FsResult<MetadataHashValue> {
     let state = store.data_mut();
     let found = state.find(&dir, &path, follow)?;
     state.rights.check_read(&found)?;
@@ -199,12 +196,7 @@ fn remove_directory_at(mut store: Store<'_>, (dir, path): (Fd, String)) -> FsRes
 }
 
 /// What a path leads to, itself, where it may be changed.
-fn to_change<'s>(
-    state: &'s mut State,
-    dir: &Fd,
-    path: &str,
-    becomes_directory: bool,
-) -> FsResult<(View<'s>, Found)> {
+fn to_change<'s>(state: &'s mut State, dir: &Fd, path: &str, becomes_directory: bool) -> FsResult<(View<'s>, Found)> {
     let found = state.find(dir, path, PathFlags::empty())?;
     let (mut view, rights) = state.parts();
     rights.check_change(&mut view, &found, becomes_directory)?;

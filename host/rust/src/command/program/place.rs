@@ -67,15 +67,8 @@ impl From<ErrorCode> for Lost {
 
 /// Walks `path` from the directory at `from`; `top` is that of its root. With `follow`, what it leads to is no link.
 pub(super) fn find(view: &mut View<'_>, top: &Dir, from: &Place, path: &str, follow: bool) -> Result<Found, Lost> {
-    let mut walk = Walk {
-        top,
-        root: from.root,
-        above: Vec::new(),
-        left: Vec::new(),
-        links: 0,
-        follow,
-        wants_directory: false,
-    };
+    let mut walk =
+        Walk { top, root: from.root, above: Vec::new(), left: Vec::new(), links: 0, follow, wants_directory: false };
     walk.add(path)?;
     walk.left.extend(from.path.rsplit('/').map(str::to_owned));
     while let Some(name) = walk.left.pop() {
