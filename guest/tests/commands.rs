@@ -1,7 +1,7 @@
 //! What a command may do at a path, and what it changed, over a tree in memory
 //! that stands for the host's.
 
-#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::Instant;
 

@@ -50,7 +50,6 @@ fn nothing_outside_is_reached_by_a_path() {
         for step in [
             "ls ..",
             "ls ../outside",
-            "ls /",
             "mkdir ../made",
             "new ../outside/new",
             "mv a.txt ../outside/a",
@@ -59,6 +58,8 @@ fn nothing_outside_is_reached_by_a_path() {
         ] {
             failures(&desk, &[step]);
         }
+        // To the C library of these programs `/` is the working directory.
+        assert_eq!(stdout(&tool(&desk, &["ls /"])), "a.txt src\n");
         let ran = tool(&desk, &["cat ../outside/secret"]);
         assert_eq!(
             (stdout(&ran), &ran["stderr"]["text"]),
