@@ -109,7 +109,7 @@ show(
 );
 
 const search = await Workspace.open(tree, { readOnly: true, stateDir: false, limits: { max_time_ms: 120_000 } });
-const grep = { pattern: PATTERN, output: 'count', limit: 1_000_000 };
+const grep = { pattern: PATTERN, output: 'count', limit: 100_000 };
 const { result } = await search.call('grep', grep);
 console.log(`\n${tree}: ${result.files_searched} files, ${(result.bytes_searched / 1e6).toFixed(0)} MB, ${result.files.reduce((sum, { count }) => sum + count, 0)} lines match`);
 show('search by content', await measure({ grep: () => search.call('grep', grep), 'walk and RegExp': () => walk(tree, new RegExp(PATTERN)) }, { rounds: 5, calls: 1 }));

@@ -3,7 +3,6 @@
 import { readFile } from 'node:fs/promises';
 import { WASIShim } from '@bytecodealliance/preview2-shim/instantiation';
 
-
 /**
  * Calls tools over a directory.
  *

@@ -57,8 +57,8 @@ function byDescriptor(program, path, deadline) {
   }
 }
 
-/** @param {string} path @param {number} deadline @param {string} holder @returns {Release} */
-function byHolder(path, deadline, holder) {
+/** Where there is no `flock`. @param {string} path @param {number} deadline @param {string} holder @returns {Release} */
+export function byHolder(path, deadline, holder) {
   for (;;) {
     try {
       writeFileSync(path, holder, { flag: 'wx', mode: 0o600 });
