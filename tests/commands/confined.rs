@@ -44,7 +44,7 @@ fn nothing_outside_the_roots_is_read_or_changed() {
         ),
         format!("cd / && cat .{secret}"),
         format!("cat /proc/$PPID/root{secret}; cat /proc/1/root{secret}; cat /proc/self/root{secret}"),
-        format!("cat /proc/$PPID/cwd/../outside/secret; cat /proc/$PPID/environ | tr '\\0' '\\n'"),
+        "cat /proc/$PPID/cwd/../outside/secret; cat /proc/$PPID/environ | tr '\\0' '\\n'".to_owned(),
         format!("find {out} -type f -exec cat {{}} +; grep -r canary {out}; ls -R {out}; tar c {out}"),
         format!("sh -c 'exec 9<{secret}; cat <&9'"),
         "cat /etc/shadow; ls /root /home; cat ~root/.bashrc ~root/.ssh/*".to_owned(),
