@@ -17,6 +17,10 @@ pub const GROUP: &str = "grep";
 
 const NO_RULES: &str = "knows no ignore rules";
 
+/// Files that a script of a few lines searches in seconds; of more, a round would take minutes.
+const SCRIPT_FILES: u64 = 20_000;
+const TOO_SLOW: &str = "takes most of the bench's time; the smaller trees tell its ratio";
+
 /// What a search returns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Output {
@@ -129,7 +133,10 @@ fn entrants<'a>(
     let peers = &bench.peers;
     for (name, peer, script) in [("node", &peers.node, "plain.mjs"), ("python", &peers.python, "plain.py")] {
         let plain = invocation(peer.as_ref(), &tree.top).ok_or(ABSENT);
-        let plain = plain.and_then(|plain| Ok(printing(name, scripted(plain, script, query, rules)?, form)));
+        let plain = plain.and_then(|plain| match tree.files > SCRIPT_FILES {
+            true => Err(TOO_SLOW),
+            false => Ok(printing(name, scripted(plain, script, query, rules)?, form)),
+        });
         add(row, &mut entrants, name, plain);
     }
     Ok(entrants)
