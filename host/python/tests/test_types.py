@@ -25,6 +25,9 @@ def test_the_component_has_the_records() -> None:
     found: dict[str, Any] = {}
     component = runtime().component
     for name, item in component.type.exports(runtime().engine).items():
+        # Commands are the host's own to run, and this one runs none.
+        if name.startswith("paddock:files/commands@"):
+            continue
         if name.startswith("paddock:files/") and isinstance(item.ty, wasm.ComponentInstanceType):
             found |= {name: inner.ty for name, inner in item.ty.exports(runtime().engine).items()}
     assert f"paddock:files/files@{VERSION}" in component.type.exports(runtime().engine)

@@ -145,19 +145,19 @@ pub(crate) fn respond(listener: BorrowedFd<'_>, mut response: seccomp_notif_resp
     check(sent.into()).map(drop)
 }
 
-/// Gives the caller a descriptor, whose number is what its call returns.
+/// Gives the caller a descriptor, whose number its call is to return.
 #[expect(unsafe_code, reason = "an ioctl without a wrapper")]
-pub(crate) fn give(listener: BorrowedFd<'_>, id: u64, given: BorrowedFd<'_>, cloexec: bool) -> Result<(), Errno> {
+pub(crate) fn give(listener: BorrowedFd<'_>, id: u64, given: BorrowedFd<'_>, cloexec: bool) -> Result<c_long, Errno> {
     let added = seccomp_notif_addfd {
         id,
-        flags: u32::try_from(libc::SECCOMP_ADDFD_FLAG_SEND).unwrap_or(0),
+        flags: 0,
         srcfd: u32::try_from(given.as_raw_fd()).unwrap_or(u32::MAX),
         newfd: 0,
         newfd_flags: if cloexec { libc::O_CLOEXEC.cast_unsigned() } else { 0 },
     };
     // SAFETY: the pointer is to a live value of the type that this ioctl reads.
     let sent = unsafe { libc::ioctl(listener.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD, &raw const added) };
-    check(sent.into()).map(drop)
+    check(sent.into())
 }
 
 /// Runs this thread, and what it starts, before everything that is not of this kind; or like everything else.
