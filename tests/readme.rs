@@ -162,7 +162,8 @@ fn its_table_of_the_policy_is_that_of_the_program() {
 #[test]
 fn its_policy_is_one() {
     let temporary = tempfile::tempdir().unwrap();
-    let text = README.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let text =
+        README.split("## Policy").nth(1).and_then(|rest| rest.split("```yaml\n").nth(1)?.split("```").next()).unwrap();
     fs::write(temporary.path().join("policy.yaml"), text).unwrap();
     let shown = run("policy show --json --policy policy.yaml", temporary.path());
     let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();

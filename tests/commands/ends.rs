@@ -29,8 +29,9 @@ fn gone_soon(mark: &str) -> bool {
 /// A `paddock` with a session in which three processes run: one, one in the background, and one that left its session.
 fn host(home: &TempDir, mode: &str, mark: &str) -> (Child, String) {
     fs::create_dir_all(home.path().join("work")).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_paddock"))
-        .args([mode, "--set", "commands.enabled=true", "--root"])
+    // Whoever runs the tests in the background has it ignored.
+    let mut child = Command::new("env")
+        .args(["--default-signal=INT", env!("CARGO_BIN_EXE_paddock"), mode, "--set", "commands.enabled=true", "--root"])
         .arg(home.path().join("work"))
         .env("PADDOCK_STATE_DIR", home.path().join("state"))
         .env("XDG_CONFIG_HOME", home.path().join("none"))

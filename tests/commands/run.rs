@@ -110,3 +110,23 @@ fn python_in_the_dialect_that_has_it() {
     let outcome = desk.workspace.call_with("evaluate_python", r#"{"code": "print(open('a.txt').read())"}"#, &options);
     assert!(outcome.ok && outcome.text.contains("one"), "{}", outcome.text);
 }
+
+#[test]
+fn signals_are_those_of_a_new_program() {
+    let desk = Desk::new();
+    // Started in the background by a shell, a program has the interrupt ignored, and hands that on.
+    let output = std::process::Command::new("sh")
+        .args(["-c", "trap '' INT TERM; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_paddock"), "call", "--root"])
+        .arg(desk.root())
+        .args(["--set", "commands.enabled=true", "shell", r#"{"command": "kill -INT $$; echo survived"}"#])
+        .env("PADDOCK_STATE_DIR", desk.home.path().join("other"))
+        .env("XDG_CONFIG_HOME", desk.home.path().join("none"))
+        .output()
+        .unwrap();
+    let outcome: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&outcome["result"]["signal"], stdout(&outcome["result"])),
+        (&json!("SIGINT"), String::new()),
+        "{outcome}"
+    );
+}

@@ -92,7 +92,7 @@ fn prepare(start: &Start, warden: Pid) -> io::Result<()> {
     if start.terminal {
         rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
     }
-    sys::unblock_signals();
+    sys::reset_signals();
     sys::go_first(false)?;
     Ok(limits::set(&start.limits)?)
 }

@@ -169,11 +169,19 @@ pub(crate) fn go_first(first: bool) -> Result<(), Errno> {
     check(unsafe { libc::sched_setscheduler(0, policy, &raw const priority) }.into()).map(drop)
 }
 
-/// Unblocks all signals of this thread.
-#[expect(unsafe_code, reason = "rustix has no sigprocmask")]
-pub(crate) fn unblock_signals() {
-    // SAFETY: the set is initialised before it is used.
+/// The number of the last signal.
+const LAST_SIGNAL: i32 = 64;
+
+/// Has every signal do what it does to a new program, whatever this process was started with: who started it in the
+/// background may have had it ignore some.
+#[expect(unsafe_code, reason = "rustix has neither signal nor sigprocmask")]
+pub(crate) fn reset_signals() {
+    // SAFETY: no handler is installed, and the set is initialised before it is used.
     unsafe {
+        for signal in 1..=LAST_SIGNAL {
+            // Two of them cannot be changed, and do not need to be.
+            libc::signal(signal, libc::SIG_DFL);
+        }
         let mut set = MaybeUninit::uninit();
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigprocmask(libc::SIG_SETMASK, set.as_ptr(), std::ptr::null_mut());

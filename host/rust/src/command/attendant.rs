@@ -47,6 +47,7 @@ enum Stage {
 
 impl Attendant {
     pub(super) fn attend(mut self) {
+        Warden::spare();
         let (mut stage, mut due) = (Stage::Runs, self.deadline);
         let end = loop {
             let [is_control, is_out, is_err] = self.wait(due);

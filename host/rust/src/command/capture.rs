@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use anstream::adapter::StripStr;
+use anstream::adapter::StripBytes;
 
 use crate::bindings::exports::paddock::files::commands::Captured;
 
@@ -30,7 +30,7 @@ pub(super) struct Capture {
     /// Bytes of text.
     kept: u64,
     lines: u64,
-    strip: StripStr,
+    strip: StripBytes,
 }
 
 impl Capture {
@@ -50,7 +50,7 @@ impl Capture {
     fn keep(&mut self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         let Self { room, head, tail, kept, lines, strip, .. } = self;
-        for part in strip.strip_next(&text).map(str::as_bytes) {
+        for part in strip.strip_next(text.as_bytes()) {
             *kept += part.len() as u64;
             *lines += memchr::memchr_iter(b'\n', part).count() as u64;
             let (first, rest) = part.split_at(part.len().min(*room - head.len()));

@@ -219,12 +219,11 @@ impl Finder {
                 WordPiece::DoubleQuotedSequence(inner) | WordPiece::GettextDoubleQuotedSequence(inner) => {
                     self.pieces(source, inner);
                 }
-                WordPiece::ParameterExpansion(_) | WordPiece::ArithmeticExpression(_) => {
-                    match source.get(piece.start_index..piece.end_index) {
-                        Some(text) => self.text(text),
-                        None => self.line.is_opaque = true,
-                    }
-                }
+                WordPiece::ArithmeticExpression(expression) => self.text(&expression.value),
+                WordPiece::ParameterExpansion(_) => match source.get(piece.start_index..piece.end_index) {
+                    Some(text) => self.text(text),
+                    None => self.line.is_opaque = true,
+                },
                 WordPiece::Text(_)
                 | WordPiece::SingleQuotedText(_)
                 | WordPiece::AnsiCQuotedText(_)

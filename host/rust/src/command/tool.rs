@@ -82,7 +82,7 @@ impl Inner {
 
     /// The root of a directory that results show as `path`, and its path from the top of that; nothing for the top.
     pub(crate) fn place<'p>(&self, path: &'p str) -> Result<(usize, &'p str), ToolError> {
-        let inside = |guest: &str| match path.strip_prefix(guest) {
+        let inside = |guest: &str| match path.strip_prefix(guest.trim_end_matches('/')) {
             Some("") => Some(""),
             Some(rest) => rest.strip_prefix('/'),
             None => None,

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use paddock_warden::protocol::{FromWarden, Start, ToWarden, Verdict};
 use paddock_warden::wire;
@@ -20,16 +20,38 @@ pub(super) struct Warden {
     pub(super) control: UnixStream,
 }
 
+/// One that waits for a command: starting it takes longer than starting most commands.
+static SPARE: Mutex<Option<Warden>> = Mutex::new(None);
+
 impl Warden {
-    /// Starts one, and has it start the command with these descriptors as its standard input, output and error.
+    /// Has one start the command, with these descriptors as its standard input, output and error.
     pub(super) fn start(start: &Start, ends: &[OwnedFd; 3]) -> io::Result<Self> {
+        let start = ToWarden::Start(Box::new(start.clone()));
+        let ends = ends.each_ref().map(AsFd::as_fd);
+        let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // The spare one may have been ended by whoever looks after processes.
+        if let Some(spare) = spare.filter(|spare| wire::send(&spare.control, &start, &ends).is_ok()) {
+            return Ok(spare);
+        }
+        let warden = Self::spawn()?;
+        wire::send(&warden.control, &start, &ends)?;
+        Ok(warden)
+    }
+
+    /// Makes sure that the next command finds one.
+    pub(super) fn spare() {
+        let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.is_none() {
+            // Where there is none, the next command starts its own, and says why it cannot.
+            *spare = Self::spawn().ok();
+        }
+    }
+
+    fn spawn() -> io::Result<Self> {
         let (control, theirs) = UnixStream::pair()?;
         let mut command = Command::new(program()?);
         command.env_clear().current_dir("/").stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
-        let warden = Self { child: command.spawn()?, control };
-        let start = ToWarden::Start(Box::new(start.clone()));
-        wire::send(&warden.control, &start, &ends.each_ref().map(AsFd::as_fd))?;
-        Ok(warden)
+        Ok(Self { child: command.spawn()?, control })
     }
 
     /// What it says next. Fails where it is gone.
