@@ -95,3 +95,20 @@ fn a_program_runs_in_an_asynchronous_runtime_too() {
         assert_eq!(stdout(&outcome.value()), "on\n");
     });
 }
+
+/// Each listing holds all names of its directory, and a move looks at all that is moved.
+#[test]
+fn many_names_do_not_outlast_the_time() {
+    let desk = desk(tools().next().unwrap());
+    std::fs::create_dir(desk.root().join("many")).unwrap();
+    for number in 0..20_000 {
+        std::fs::write(desk.root().join("many").join(number.to_string()), "").unwrap();
+    }
+    printed(&desk, &["echo compiled"]);
+    let args = json!({"name": "tool", "args": ["mv", "many", "moved"], "timeout_ms": 50});
+    let started = Instant::now();
+    let ran = desk.ok("run_program", args);
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    assert_eq!((&ran["timed_out"], changes(&ran)), (&json!(true), Vec::new()), "{ran}");
+    assert!(desk.root().join("many/0").exists());
+}

@@ -17,9 +17,15 @@ type Store<'s> = StoreContextMut<'s, State>;
 type Entries = Resource<ReaddirIterator>;
 type Output = Resource<DynOutputStream>;
 
+/// Listings that a program may have open at once: each holds all names of its directory.
+const MAX_LISTINGS: usize = 64;
+
 /// Puts these functions in the place of those that `wasmtime-wasi` has put there.
 pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     types.resource("descriptor", ResourceType::host::<Descriptor>(), |mut store, fd| store.data_mut().close(fd))?;
+    types.resource("directory-entry-stream", ResourceType::host::<ReaddirIterator>(), |mut store, entries| {
+        store.data_mut().close_listing(entries)
+    })?;
     types.func_wrap("[method]descriptor.set-times", |store, arguments| Ok((answer(set_times(store, arguments))?,)))?;
     types.func_wrap("[method]descriptor.set-size", |store, arguments| Ok((answer(set_size(store, arguments))?,)))?;
     types.func_wrap("[method]descriptor.write", |store, arguments| Ok((answer(write(store, arguments))?,)))?;
@@ -79,6 +85,9 @@ fn stream(mut store: Store<'_>, fd: &Fd, position: Option<u64>) -> FsResult<Outp
 fn read_directory(mut store: Store<'_>, fd: &Fd) -> FsResult<Entries> {
     let state = store.data_mut();
     let place = state.place(fd)?;
+    if state.listings.len() >= MAX_LISTINGS {
+        return Err(ErrorCode::InsufficientMemory.into());
+    }
     let entries = at_once(state.view().read_directory(Fd::new_borrow(fd.rep())))?;
     state.listings.insert(entries.rep(), place);
     Ok(entries)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tokio::runtime::{Builder, Runtime};
 use wasmtime::{Store, UpdateDeadline};
 use wasmtime_wasi::p2::bindings::CommandPre;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
@@ -46,6 +47,9 @@ const CONFINEMENT: &str = "wasi";
 const KILLED: &str = "SIGKILL";
 const TRAP: &str = "trap";
 
+/// Threads that read and write files for one program while it does something else.
+const MAX_THREADS: usize = 8;
+
 /// A call of a program.
 pub(super) struct Asked<'a> {
     /// As the policy names it.
@@ -76,11 +80,13 @@ fn attend(commands: &Commands, how: &How<'_>, asked: &Asked<'_>) -> Result<Ran, 
     let (stdout, stderr) = (Output::new(caps.bytes), Output::new(caps.bytes));
     let runtime = engine::runtime()?;
     let program = runtime.program(asked.name, Path::new(path))?;
-    let state = state(commands, how, asked, [&stdout, &stderr])?;
-    let mut store = Store::new(&runtime.engine, state);
-    let waiting = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|cause| failed(&cause))?;
+    let waiting = waiting().map_err(|cause| failed(&cause))?;
     let started = Instant::now();
-    let control = Control { deadline: started + asked.time, cancel: how.cancel.clone(), progress: Progress::default() };
+    // A time that no clock can hold is as good as a century.
+    let deadline = started.checked_add(asked.time).unwrap_or(started + Duration::from_secs(3_000_000_000));
+    let control = Control { deadline, cancel: how.cancel.clone(), progress: Progress::default() };
+    let state = state(commands, how, asked, (&control, [&stdout, &stderr]))?;
+    let mut store = Store::new(&runtime.engine, state);
     let ticking = runtime.tick();
     let end = waiting.block_on(until_ended(&program, &mut store, &control));
     drop(ticking);
@@ -90,6 +96,11 @@ fn attend(commands: &Commands, how: &How<'_>, asked: &Asked<'_>) -> Result<Ran, 
     }
     let printed = [stdout, stderr].map(|output| output.capture().take(caps, false));
     Ok(ran(store.data(), end, after, printed))
+}
+
+/// What waits for whatever a program waits for.
+fn waiting() -> std::io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().max_blocking_threads(MAX_THREADS).build()
 }
 
 /// How a program ended.
@@ -116,9 +127,10 @@ async fn until_ended(program: &CommandPre<State>, store: &mut Store<State>, cont
     match ended {
         Ok(Ok(())) => End::Exited(0),
         Ok(Err(())) => End::Exited(1),
-        Err(cause) => match cause.downcast_ref() {
-            Some(I32Exit(status)) => End::Exited(*status),
-            None => End::Trapped(cause.root_cause().to_string()),
+        Err(cause) => match (cause.downcast_ref::<I32Exit>(), cause.downcast_ref::<Stop>()) {
+            (Some(I32Exit(status)), _) => End::Exited(*status),
+            (_, Some(stop)) => End::Stopped(*stop),
+            _ => End::Trapped(cause.root_cause().to_string()),
         },
     }
 }
@@ -171,7 +183,7 @@ fn state(
     commands: &Commands,
     how: &How<'_>,
     asked: &Asked<'_>,
-    [stdout, stderr]: [&Output; 2],
+    (control, [stdout, stderr]): (&Control, [&Output; 2]),
 ) -> Result<State, ToolError> {
     let mounts = &how.workspace.mounts;
     let (root, below) = how.workspace.place(asked.workdir)?;
@@ -190,6 +202,7 @@ fn state(
         roots: mounts.iter().map(host_path).collect::<Result<_, _>>()?,
         judge: Judge::new(Arc::downgrade(how.workspace)),
         changes: Changes::new(Spool::new(how.workspace)?, commands.kept_bytes),
+        control: control.clone(),
     };
     let limiter = limiter(policy.max_memory_bytes);
     State::new(wasi.build(), preopens(mounts, workdir), rights, limiter, policy.max_file_bytes)

@@ -8,12 +8,15 @@ use super::names::{Below, View};
 use super::place::{Found, Place};
 use crate::bindings::exports::paddock::files::commands::Access;
 use crate::command::judge::Judge;
+use crate::sandbox::Control;
 
 pub(super) struct Rights {
     /// The paths of the roots on the host.
     pub(super) roots: Vec<String>,
     pub(super) judge: Judge,
     pub(super) changes: Changes,
+    /// When it has to end: a walk asks for each of many paths.
+    pub(super) control: Control,
 }
 
 impl Rights {
@@ -54,6 +57,9 @@ impl Rights {
 
     /// Whether rules let the program do that there; whether ignore rules hide it.
     pub(super) fn check(&mut self, place: &Place, access: Access, is_directory: bool) -> FsResult<bool> {
+        if let Some(stop) = self.control.stop() {
+            return Err(FsError::trap(stop));
+        }
         let path = self.on_host(place);
         let verdict = self.judge.allows(&path, access, is_directory);
         match verdict.refused {

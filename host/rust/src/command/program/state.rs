@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::sync::Arc;
 
-use wasmtime::component::ResourceTable;
+use wasmtime::component::{Resource, ResourceTable};
 use wasmtime_wasi::filesystem::{Descriptor, Dir};
-use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::preopens::Host as _;
 use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, PathFlags};
+use wasmtime_wasi::p2::{FsResult, ReaddirIterator};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::names::{self, View};
@@ -18,10 +18,10 @@ use crate::limits::Limiter;
 use crate::wasi::Fd;
 
 /// Files and directories that a program may have open at once.
-const MAX_OPEN: usize = 512;
+const MAX_OPEN: usize = 256;
 
-/// Files, streams and whatever else it may hold at once.
-const MAX_RESOURCES: usize = 10_000;
+/// Those, streams and whatever else it may hold at once: a stream can outlast the file that it is of.
+const MAX_RESOURCES: usize = 1_000;
 
 /// The store's data.
 pub(super) struct State {
@@ -132,6 +132,13 @@ impl State {
             Descriptor::File(file) => Ok(Arc::clone(&file.file)),
             Descriptor::Dir(_) => Err(ErrorCode::BadDescriptor.into()),
         }
+    }
+
+    /// Takes a listing back.
+    pub(super) fn close_listing(&mut self, entries: u32) -> wasmtime::Result<()> {
+        self.listings.remove(&entries);
+        self.table.delete(Resource::<ReaddirIterator>::new_own(entries))?;
+        Ok(())
     }
 
     /// Where an open file or directory was when it was opened.
