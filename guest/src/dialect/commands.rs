@@ -1,10 +1,11 @@
 //! Commands as every dialect tells them: what they print, how they end, what
 //! they changed and were kept from.
 
+use crate::dialect::args::Args;
 use crate::dialect::param::{optional, whole};
 use crate::dialect::spec::{Absent, Param};
-use crate::error::printable;
-use crate::request::{Command, Request, Script, Start};
+use crate::error::{Result, printable};
+use crate::request::{Command, Input, Request, Run, Script, Start};
 use crate::response::{ChangeKind, Ran, Sessions};
 
 /// Changes that a text names.
@@ -31,9 +32,21 @@ pub fn start(command: String, workdir: Option<String>, yield_ms: u64, max_output
     Start { command, workdir: or_workspace(workdir), terminal: true, size: SIZE, yield_ms, max_output_tokens }
 }
 
+/// Input for a session. Nothing closes it, and its terminal stays as it is.
+pub fn write(args: &Args, chars: String, yield_ms: u64) -> Input {
+    let (session, max_output_tokens) = (args.whole32("session_id"), args.whole("max_output_tokens"));
+    Input { session, chars, eof: false, size: None, yield_ms, max_output_tokens }
+}
+
+/// A `shell` tool's command, which is waited for.
+pub fn shell(args: &Args) -> Result<Request> {
+    let script = Script::Shell(args.text("command"));
+    Ok(request(Command::Run(run(script, args.opt_text("workdir"), args.whole("timeout_ms")))))
+}
+
 /// A command that is waited for.
-pub fn run(script: Script, workdir: Option<String>, timeout_ms: u64) -> crate::request::Run {
-    crate::request::Run { script, workdir: or_workspace(workdir), stdin: String::new(), timeout_ms }
+pub fn run(script: Script, workdir: Option<String>, timeout_ms: u64) -> Run {
+    Run { script, workdir: or_workspace(workdir), stdin: String::new(), timeout_ms }
 }
 
 /// The directory that is meant, the workspace where none is.

@@ -248,7 +248,7 @@ impl Builder {
     }
 
     /// A workspace in memory, as [`Workspace::memory`] makes it, with copies of what [`Builder::host_mount`] named;
-    /// roots and a state directory are nothing to it.
+    /// roots, an overlay and a state directory are nothing to it.
     pub fn build_memory(self) -> Result<Workspace, Error> {
         let policy = self.policy_of()?;
         let listeners = Listeners::of(self.listeners, self.audit, None, &[])?;

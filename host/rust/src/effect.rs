@@ -1,4 +1,4 @@
-//! Which tools change something.
+//! What a tool does to the world, as it says itself.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -6,18 +6,35 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::catalog::bare;
 use crate::watch::Call;
 
-/// Whether a tool can change something, as it says itself. One that is not known changes nothing.
-pub(crate) fn changes(dialect: &str, tool: &str) -> bool {
-    static KNOWN: OnceLock<Mutex<HashMap<(String, String), bool>>> = OnceLock::new();
-    let known = KNOWN.get_or_init(Mutex::default);
-    let name = (dialect.to_owned(), tool.to_owned());
-    if let Some(changes) = known.lock().unwrap_or_else(PoisonError::into_inner).get(&name) {
-        return *changes;
+/// What calling a tool can do. Nothing, of one that is not known.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Effect {
+    /// It can change something.
+    pub(crate) changes: bool,
+    /// It runs commands, in a workspace that enables them.
+    pub(crate) runs: bool,
+}
+
+impl Effect {
+    /// The effect of a tool of a dialect, which is asked for once in a process.
+    pub(crate) fn of(dialect: &str, tool: &str) -> Self {
+        static KNOWN: OnceLock<Mutex<HashMap<(String, String), Effect>>> = OnceLock::new();
+        let known = KNOWN.get_or_init(Mutex::default);
+        let name = (dialect.to_owned(), tool.to_owned());
+        if let Some(effect) = known.lock().unwrap_or_else(PoisonError::into_inner).get(&name) {
+            return *effect;
+        }
+        // Nothing is kept of a tool that there is not: any number of names could be asked for.
+        let Some(effect) = Self::told(dialect, tool) else { return Self::default() };
+        *known.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert(effect)
     }
-    let told = bare().run(&Call::untold(false), async |guest, store| {
-        guest.tools(&mut *store)?.call_changes(store, dialect, tool).await
-    });
-    // Nothing is kept of a tool that there is not: any number of names could be asked for.
-    let Ok(Some(changes)) = told else { return false };
-    *known.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert(changes)
+
+    fn told(dialect: &str, tool: &str) -> Option<Self> {
+        let told = bare().run(&Call::untold(false), async |guest, store| {
+            let changes = guest.tools(&mut *store)?.call_changes(&mut *store, dialect, tool).await?;
+            let command = guest.commands(&mut *store)?.call_asked(store, dialect, tool, "{}").await?;
+            Ok(changes.map(|changes| Self { changes, runs: command.is_some() }))
+        });
+        told.ok().flatten()
+    }
 }

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use wasmtime::component::ResourceTable;
 use wasmtime::{PoolConcurrencyLimitError, Store, UpdateDeadline};
@@ -158,6 +158,12 @@ impl Stop {
 }
 
 impl Control {
+    /// Ends what nobody can cancel after that long.
+    pub(crate) fn within(patience: Duration) -> Self {
+        let deadline = Instant::now() + patience;
+        Self { deadline, cancel: CancelToken::default(), progress: Progress::default() }
+    }
+
     /// Whether the call has to end now.
     pub(crate) fn stop(&self) -> Option<Stop> {
         if self.cancel.is_cancelled() {

@@ -15,7 +15,7 @@ use crate::builder::Builder;
 use crate::error::Error;
 use crate::events::{Ended, Event, FileWritten, Listener, Output, Started, now};
 use crate::mount::Mount;
-use crate::options::{CallOptions, CancelToken, Progress};
+use crate::options::CallOptions;
 use crate::outcome::Outcome;
 use crate::sandbox::{Control, Sandbox};
 use crate::state::StateDir;
@@ -170,7 +170,8 @@ impl<'w> Watch<'w> {
     }
 
     fn ask(&self, guest: &mut Sandbox) -> bool {
-        let told = guest.run(briefly(), async |guest, store| guest.tools(&mut *store)?.call_account(store).await);
+        let told = guest
+            .run(Control::within(PATIENCE), async |guest, store| guest.tools(&mut *store)?.call_account(store).await);
         let is_well = told.is_ok();
         self.touched.set(told.ok().flatten());
         is_well
@@ -179,7 +180,7 @@ impl<'w> Watch<'w> {
     /// The same of a guest that did not make the call, since the one that did is no more.
     pub(crate) fn ask_another(&self, guest: &mut Sandbox, call: (&str, &str, &str)) {
         let (dialect, tool, arguments) = call;
-        let told = guest.run(briefly(), async |guest, store| {
+        let told = guest.run(Control::within(PATIENCE), async |guest, store| {
             guest.tools(&mut *store)?.call_asked(store, dialect, tool, arguments).await
         });
         self.touched.set(told.ok().flatten());
@@ -313,11 +314,6 @@ fn unrecorded(event: &Ended, cause: &std::io::Error) -> ToolError {
     };
     let message = format!("the result is withheld, since the audit cannot have its record: {cause}; {done}");
     ToolError::new(ErrorCode::Io, message).hint("the person who runs this has to see to the audit file")
-}
-
-fn briefly() -> Control {
-    let deadline = Instant::now() + PATIENCE;
-    Control { deadline, cancel: CancelToken::default(), progress: Progress::default() }
 }
 
 /// A name that no call of any process has.

@@ -11,10 +11,10 @@ use wasmtime::Store;
 use crate::approval::{Approver, Desk, Grant};
 use crate::bindings::exports::paddock::files::approval;
 use crate::builder::Builder;
-use crate::command::{self, Commands};
+use crate::command::Commands;
 #[cfg(target_os = "linux")]
 use crate::container::Container;
-use crate::effect;
+use crate::effect::Effect;
 use crate::error::Error;
 use crate::guest::Guest;
 use crate::mount::Mount;
@@ -98,22 +98,23 @@ impl Workspace {
 
     /// Calls a tool, with a dialect, a way to cancel it and a way to watch it.
     pub fn call_with(&self, tool: &str, arguments: &str, options: &CallOptions) -> Outcome {
-        let changing = effect::changes(&options.dialect, tool);
+        let Effect { changes: changing, runs } = Effect::of(&options.dialect, tool);
         let name = Named { id: options.id.as_deref(), dialect: &options.dialect, tool, changing };
         self.watched(&name, |watch| {
             let call = Call { changing, options: Some(options), watch };
-            let called = self.call_in(&call, (&options.dialect, tool, arguments));
+            let named = (options.dialect.as_str(), tool, arguments);
+            let called = match self.0.commands.as_ref().filter(|_| runs) {
+                Some(commands) => self.command(commands, &call, named),
+                None => self.call_in(&call, named),
+            };
             if let (Err(_), Some(watch)) = (&called, watch) {
-                self.0.ask(watch, (&options.dialect, tool, arguments));
+                self.0.ask(watch, named);
             }
             called.unwrap_or_else(Outcome::failed)
         })
     }
 
     fn call_in(&self, call: &Call<'_>, (dialect, tool, arguments): (&str, &str, &str)) -> Result<Outcome, ToolError> {
-        if let Some(commands) = self.0.commands.as_ref().filter(|_| command::runs(dialect, tool)) {
-            return self.command(commands, call, (dialect, tool, arguments));
-        }
         if call.changing {
             let asked = self.run_asking(
                 call,

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use crate::dialect::answer::{Asked, Told, take};
 use crate::dialect::args::Args;
-use crate::dialect::commands::{output, quote, remarks, request, start};
+use crate::dialect::commands::{output, quote, remarks, request, start, write};
 use crate::dialect::param::{flag, optional, required, text, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Param, Shape, ToolSpec};
 use crate::error::Result;
-use crate::request::{Command, Input, Request, Start};
+use crate::request::{Command, Request, Start};
 use crate::response::Response;
 
 /// Milliseconds that a call waits at least and at most.
@@ -88,14 +88,8 @@ fn exec_command(args: &Args) -> Result<Request> {
 fn write_stdin(args: &Args) -> Result<Request> {
     let chars = args.text("chars");
     let (least, most) = if chars.is_empty() { EMPTY_YIELD_MS } else { YIELD_MS };
-    Ok(request(Command::Write(Input {
-        session: args.whole32("session_id"),
-        chars,
-        eof: false,
-        size: None,
-        yield_ms: args.whole("yield_time_ms").clamp(least, most),
-        max_output_tokens: args.whole("max_output_tokens"),
-    })))
+    let yield_ms = args.whole("yield_time_ms").clamp(least, most);
+    Ok(request(Command::Write(write(args, chars, yield_ms))))
 }
 
 fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {

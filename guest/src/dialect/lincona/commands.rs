@@ -5,11 +5,11 @@
 use serde_json::{Value, json};
 
 use crate::dialect::answer::{Asked, Told, take};
-use crate::dialect::commands::{MOST_OUTPUT, YIELD, request, run, start, text, word};
+use crate::dialect::commands::{MOST_OUTPUT, YIELD, request, shell, start, text, word, write};
 use crate::dialect::param::{optional, required, text as text_or, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Shape, ToolSpec};
 use crate::error::{Code, Error, Result};
-use crate::request::{Command, Input, Script};
+use crate::request::Command;
 use crate::response::{Change, Ran, Response};
 
 const TERMINAL: Output = Output::Shape(&Shape::Object(&[
@@ -44,10 +44,7 @@ pub const SHELL: ToolSpec = ToolSpec {
         whole("timeout_ms", 1, 3_600_000, Absent::Whole(60_000), "Milliseconds that it may take"),
     ],
     effect: Effect::Runs { changes: true },
-    request: |args| {
-        let script = Script::Shell(args.text("command"));
-        Ok(request(Command::Run(run(script, args.opt_text("workdir"), args.whole("timeout_ms")))))
-    },
+    request: shell,
     answer,
     output: TERMINAL,
 };
@@ -80,14 +77,8 @@ pub const WRITE_STDIN: ToolSpec = ToolSpec {
     ],
     effect: Effect::Runs { changes: true },
     request: |args| {
-        Ok(request(Command::Write(Input {
-            session: args.whole32("session_id"),
-            chars: args.text("chars"),
-            eof: false,
-            size: None,
-            yield_ms: args.whole("yield_time_ms"),
-            max_output_tokens: args.whole("max_output_tokens"),
-        })))
+        let input = write(args, args.text("chars"), args.whole("yield_time_ms"));
+        Ok(request(Command::Write(input)))
     },
     answer,
     output: TERMINAL,

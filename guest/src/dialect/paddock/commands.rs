@@ -2,7 +2,7 @@
 
 use super::answer;
 use crate::dialect::args::Args;
-use crate::dialect::commands::{MOST_OUTPUT, SIZE, WORKDIR, YIELD, request, run, start};
+use crate::dialect::commands::{MOST_OUTPUT, SIZE, WORKDIR, YIELD, request, run, shell, start, write};
 use crate::dialect::param::{flag, required, text, texts, whole};
 use crate::dialect::schema::output;
 use crate::dialect::spec::{Absent, Effect, Output, Param, ToolSpec};
@@ -27,10 +27,7 @@ pub const TOOLS: &[ToolSpec] = &[
         description: "Run a command line by the shell and wait for its end. It sees what the file tools see, and no more. Says what it changed.",
         params: &[COMMAND, WORKDIR, TIMEOUT],
         effect: Effect::Runs { changes: true },
-        request: |args| {
-            let script = Script::Shell(args.text("command"));
-            Ok(request(Command::Run(run(script, args.opt_text("workdir"), args.whole("timeout_ms")))))
-        },
+        request: shell,
         answer,
         output: Output::Own(output::<response::Ran>),
     },
@@ -128,12 +125,6 @@ fn write_stdin(args: &Args) -> Result<Request> {
         (Some(_), None) => return Err(Error::argument("columns", "it is given without `rows`").hint("give both")),
         (None, Some(_)) => return Err(Error::argument("rows", "it is given without `columns`").hint("give both")),
     };
-    Ok(request(Command::Write(Input {
-        session: args.whole32("session_id"),
-        chars: args.text("chars"),
-        eof: args.flag("eof"),
-        size,
-        yield_ms: args.whole("yield_time_ms"),
-        max_output_tokens: args.whole("max_output_tokens"),
-    })))
+    let input = write(args, args.text("chars"), args.whole("yield_time_ms"));
+    Ok(request(Command::Write(Input { eof: args.flag("eof"), size, ..input })))
 }

@@ -9,7 +9,7 @@ use paddock::{Builder, HostMount, Workspace};
 #[derive(Clone, clap::Args)]
 pub(crate) struct Memory {
     /// Work in memory: nothing on disk is read or changed but by the options below
-    #[arg(long, conflicts_with = "root")]
+    #[arg(long, conflicts_with_all = ["root", "overlay"])]
     memory: bool,
 
     /// Begin with a copy of this directory, at the top or at a path; can be repeated

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use paddock_warden::protocol::{self, Ask, Ended, FromWarden, Kind, Verdict};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::Signal;
 
 use super::judge::Judge;
-use super::running::{End, Now, State};
+use super::running::{End, Now, State, left};
 use super::spool::{self, Spool};
 use super::warden::{self, Warden};
 use crate::bindings::exports::paddock::files::commands::{Access, Before, Refused};
@@ -84,8 +84,6 @@ impl Attendant {
 
     /// Waits until something can be taken, or it is due to end; which of the three.
     fn wait(&self, due: Instant) -> [bool; 3] {
-        let left = due.saturating_duration_since(Instant::now());
-        let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
         let control = self.warden.control.as_fd();
         let streams =
             self.output.iter().enumerate().filter_map(|(at, stream)| Some((at + 1, stream.as_ref()?.as_fd())));
@@ -95,7 +93,7 @@ impl Attendant {
             .unzip();
         let mut ready = [false; 3];
         // An interrupted wait is begun anew.
-        if poll(&mut fds, Some(&left)).is_ok() {
+        if poll(&mut fds, Some(&left(due))).is_ok() {
             for (at, fd) in at.into_iter().zip(&fds) {
                 if let Some(ready) = ready.get_mut(at) {
                     *ready = !fd.revents().is_empty();

@@ -1,10 +1,9 @@
 //! What the component says of a command: which paths it may touch, and what it changed.
 
 use std::sync::Weak;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::bindings::exports::paddock::files::commands::{Access, Before, Recorded, Verdict};
-use crate::options::{CancelToken, Progress};
 use crate::sandbox::{Control, Sandbox};
 use crate::types::{ErrorCode, ToolError};
 use crate::watch::Call;
@@ -36,9 +35,9 @@ impl Judge {
     fn ask(&mut self, path: &str, access: Access, is_directory: bool) -> Result<Verdict, ToolError> {
         let mut guest = match self.guest.take() {
             Some(guest) => guest,
-            None => self.workspace.upgrade().ok_or_else(gone)?.looking(control())?,
+            None => self.workspace.upgrade().ok_or_else(gone)?.looking(Control::within(PATIENCE))?,
         };
-        let said = guest.run(control(), async |guest, store| {
+        let said = guest.run(Control::within(PATIENCE), async |guest, store| {
             guest.commands(&mut *store)?.call_allows(store, path, access, is_directory).await
         })?;
         self.guest = Some(guest);
@@ -53,10 +52,6 @@ impl Judge {
             guest.commands(&mut *store)?.call_record_changes(store, VERB, before).await
         })?
     }
-}
-
-fn control() -> Control {
-    Control { deadline: Instant::now() + PATIENCE, cancel: CancelToken::default(), progress: Progress::default() }
 }
 
 fn gone() -> ToolError {

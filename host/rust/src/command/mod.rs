@@ -42,8 +42,6 @@ mod tool;
 #[cfg(target_os = "linux")]
 mod warden;
 
-pub(crate) use tool::runs;
-
 use capture::Caps;
 use rules::Rules;
 

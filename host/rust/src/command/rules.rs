@@ -5,17 +5,26 @@
 //! against those that a program like `env`, `xargs` or `sh -c` is asked to run. What
 //! programs do by themselves no rule can tell: that is what the confinement is for.
 
-use super::parse::{self, Words};
+use std::collections::BTreeSet;
+
+use super::parse;
 use crate::types::{ErrorCode, ToolError};
 
 /// Programs that run what the rest of their words say.
-const RUNNERS: [&str; 19] = [
-    "builtin", "chroot", "command", "doas", "env", "exec", "find", "flock", "ionice", "nice", "nohup", "parallel",
-    "setsid", "stdbuf", "sudo", "time", "timeout", "watch", "xargs",
+const RUNNERS: [&str; 30] = [
+    "builtin", "busybox", "chroot", "chrt", "command", "coproc", "doas", "env", "exec", "find", "flock", "ionice",
+    "nice", "nohup", "nsenter", "parallel", "runuser", "script", "setpriv", "setsid", "stdbuf", "strace", "su", "sudo",
+    "taskset", "time", "timeout", "unshare", "watch", "xargs",
 ];
 
-/// Programs that run a word as a command line: the one after `-c`, of `eval` all.
-const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "eval"];
+/// Those of them to which one word can be a whole line.
+const LINE_RUNNERS: [&str; 6] = ["flock", "parallel", "runuser", "script", "su", "watch"];
+
+/// What `find` begins a command with.
+const FIND_RUNS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
+
+/// Programs that run a word as a command line: the one after `-c`.
+const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "ash"];
 
 /// What a shell does by itself, and nothing with it: no list of what is allowed needs to name it.
 const BUILT_IN: [&str; 18] = [
@@ -30,11 +39,20 @@ pub(super) struct Rules {
     deny: Vec<Vec<String>>,
 }
 
+/// A line in a line, where it can be told.
+type Line = Option<String>;
+
 /// Why a line may not run.
 #[derive(Debug, PartialEq, Eq)]
 struct Refusal {
     cause: String,
     hint: &'static str,
+}
+
+impl Refusal {
+    fn of(self, line: &str) -> ToolError {
+        ToolError::new(ErrorCode::Denied, format!("cannot run `{}`: {}", shown(line), self.cause)).hint(self.hint)
+    }
 }
 
 impl Rules {
@@ -48,10 +66,7 @@ impl Rules {
 
     /// Fails with `denied` and the rule where the line may not run.
     pub(super) fn check(&self, line: &str) -> Result<(), ToolError> {
-        self.judge(line, 0).map_err(|refusal| {
-            ToolError::new(ErrorCode::Denied, format!("cannot run `{}`: {}", shown(line), refusal.cause))
-                .hint(refusal.hint)
-        })
+        self.judge(line, 0).map_err(|refusal| refusal.of(line))
     }
 
     /// The same of a program that is run without a shell, and its arguments.
@@ -59,12 +74,8 @@ impl Rules {
         if self.allow.is_empty() && self.deny.is_empty() {
             return Ok(());
         }
-        let plain = words.iter().cloned().map(Some).collect();
-        self.command(&plain, 0).map_err(|refusal| {
-            let line = words.join(" ");
-            ToolError::new(ErrorCode::Denied, format!("cannot run `{}`: {}", shown(&line), refusal.cause))
-                .hint(refusal.hint)
-        })
+        let plain: Vec<_> = words.iter().cloned().map(Some).collect();
+        self.command(&plain, 0).map_err(|refusal| refusal.of(&words.join(" ")))
     }
 
     fn judge(&self, line: &str, depth: usize) -> Result<(), Refusal> {
@@ -81,27 +92,27 @@ impl Rules {
         parsed.commands.iter().try_for_each(|words| self.command(words, depth))
     }
 
-    fn command(&self, words: &Words, depth: usize) -> Result<(), Refusal> {
+    fn command(&self, words: &[Option<String>], depth: usize) -> Result<(), Refusal> {
         let Some(Some(first)) = words.first() else { return Err(opaque()) };
         let name = first.rsplit('/').next().unwrap_or(first);
         self.denied(words)?;
-        if SHELLS.contains(&name) {
-            self.shell(name, words, depth)?;
+        // A name that stands for any command; and a shell that runs shells that run shells.
+        if (name == "alias" && words.len() > 1) || depth > MAX_SHELLS {
+            return Err(opaque());
         }
+        // Each line once, or shells that name each other's line over and over take for ever.
+        let mut lines: BTreeSet<_> = run_as_line(name, words).into_iter().collect();
         let is_runner = RUNNERS.contains(&name);
-        // Whatever word its options end at.
-        let runs: Vec<_> = (1..words.len()).filter(|_| is_runner).filter_map(|at| words.get(at..)).collect();
-        for words in &runs {
-            let shell = words.first().and_then(Option::as_deref).filter(|word| SHELLS.contains(word));
-            shell.map_or(Ok(()), |shell| self.shell(shell, words, depth))?;
-            self.denied(words)?;
+        if is_runner {
+            lines.extend(self.runner(name, words)?);
         }
+        lines.into_iter().try_for_each(|line| self.judge(&line.ok_or_else(opaque)?, depth + 1))?;
         if self.allow.is_empty() || BUILT_IN.contains(&name) {
             return Ok(());
         }
-        let is_allowed = |words: &[Option<String>]| self.allow.iter().any(|rule| matches(rule, words) == Match::Yes);
-        if is_allowed(words) && (!is_runner || runs.iter().any(|words| is_allowed(words))) {
-            return Ok(());
+        if self.allow.iter().any(|rule| matches(rule, words) == Match::Yes) {
+            let runs = if is_runner { run_by(name, words) } else { Vec::new() };
+            return runs.into_iter().try_for_each(|words| self.command(words, depth + 1));
         }
         let allowed: Vec<_> = self.allow.iter().map(|rule| format!("`{}`", rule.join(" "))).collect();
         Err(Refusal {
@@ -112,6 +123,27 @@ impl Rules {
             ),
             hint: "use an allowed command, or the file tools",
         })
+    }
+
+    /// The lines that a runner may be asked to run, whatever word its options end at. Fails where it may be asked to
+    /// run what is denied.
+    fn runner(&self, name: &str, words: &[Option<String>]) -> Result<Vec<Line>, Refusal> {
+        let is_split = |word: &Option<String>| {
+            word.as_deref().is_some_and(|word| word.starts_with("--split") || (is_cluster(word) && word.contains('S')))
+        };
+        if name == "env" && words.iter().any(is_split) {
+            return Err(opaque());
+        }
+        let mut lines = Vec::new();
+        for runs in (1..words.len()).filter_map(|at| words.get(at..)) {
+            self.denied(runs)?;
+            let Some(Some(first)) = runs.first() else { continue };
+            if LINE_RUNNERS.contains(&name) && first.contains(char::is_whitespace) {
+                lines.push(Some(first.clone()));
+            }
+            lines.extend(run_as_line(first.rsplit('/').next().unwrap_or(first), runs));
+        }
+        Ok(lines)
     }
 
     fn denied(&self, words: &[Option<String>]) -> Result<(), Refusal> {
@@ -126,29 +158,57 @@ impl Rules {
             hint: "do it without that command; write words out where a variable or pattern hides them",
         })
     }
+}
 
-    fn shell(&self, name: &str, words: &[Option<String>], depth: usize) -> Result<(), Refusal> {
-        let line = match name {
-            "eval" => words
-                .get(1..)
-                .unwrap_or_default()
-                .iter()
-                .cloned()
-                .collect::<Option<Vec<_>>>()
-                .map(|words| words.join(" ")),
-            _ => {
-                let is_command = |word: &Option<String>| {
-                    word.as_deref()
-                        .is_some_and(|word| word.starts_with('-') && !word.starts_with("--") && word.ends_with('c'))
-                };
-                match words.iter().position(is_command) {
-                    Some(at) => words.get(at + 1).cloned().flatten(),
-                    None => return Ok(()),
-                }
-            }
-        };
-        self.judge(&line.ok_or_else(opaque)?, depth + 1)
+/// The line that a shell is asked to run, where it is asked to run one.
+fn run_as_line(name: &str, words: &[Option<String>]) -> Option<Line> {
+    let is_command =
+        |word: &Option<String>| word.as_deref().is_some_and(|word| is_cluster(word) && word.ends_with('c'));
+    match name {
+        "eval" => {
+            let words: Option<Vec<_>> = words.get(1..)?.iter().cloned().collect();
+            Some(words.map(|words| words.join(" ")))
+        }
+        "trap" => words.get(1).cloned(),
+        _ if SHELLS.contains(&name) => {
+            let at = words.iter().position(is_command)?;
+            Some(words.get(at + 1).cloned().flatten())
+        }
+        _ => None,
     }
+}
+
+/// The commands that a runner runs: from the first word that is no option, assignment or number.
+fn run_by<'w>(name: &str, words: &'w [Option<String>]) -> Vec<&'w [Option<String>]> {
+    if name == "find" {
+        let begins = |word: &Option<String>| word.as_deref().is_some_and(|word| FIND_RUNS.contains(&word));
+        let begun = words.iter().enumerate().filter(|(_, word)| begins(word)).map(|(at, _)| at + 1);
+        return begun.filter_map(|at| words.get(at..)).collect();
+    }
+    let is_plain = |word: &Option<String>| {
+        word.as_deref().is_none_or(|word| !word.starts_with(['-', '+']) && !is_assignment(word) && !is_number(word))
+    };
+    let mut plain = words.iter().enumerate().skip(1).filter(|(_, word)| is_plain(word));
+    // A directory, a file to lock.
+    let leading = usize::from(matches!(name, "chroot" | "flock"));
+    plain.nth(leading).and_then(|(at, _)| words.get(at..)).into_iter().collect()
+}
+
+/// Options of one letter each.
+fn is_cluster(word: &str) -> bool {
+    word.starts_with('-') && !word.starts_with("--")
+}
+
+fn is_assignment(word: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && name.chars().all(is_part))
+}
+
+/// A number, which may have a unit of time or be a mask.
+fn is_number(word: &str) -> bool {
+    let digits = word.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or(word);
+    let is_mask = word.strip_prefix("0x").is_some_and(|mask| mask.chars().all(|c| c.is_ascii_hexdigit()));
+    is_mask || digits.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
 /// Shells in shells that are looked into.
@@ -221,6 +281,11 @@ mod tests {
             "git \"push\" | cat",
             "find . -exec git push ';'",
             "env sh -c 'git push'",
+            "env /bin/sh -c 'git push'",
+            "busybox sh -c 'git push'",
+            "watch 'git push'",
+            "flock x -c 'git push'",
+            "trap 'git push' EXIT",
         ] {
             let cause = refused(&[], &["git push"], line);
             assert!(cause.as_ref().is_some_and(|cause| cause.contains("`git push`")), "{line}: {cause:?}");
@@ -232,23 +297,52 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_is_refused_where_there_are_rules() {
-        for line in
-            ["$x push", "git $x", "sh -c \"$x\"", "eval \"$x\"", "g*t push", "echo ${x:-`git push`}", "git 'push"]
-        {
+        for line in [
+            "$x push",
+            "git $x",
+            "sh -c \"$x\"",
+            "eval \"$x\"",
+            "g*t push",
+            "echo ${x:-`git push`}",
+            "git 'push",
+            "alias g=git; g push",
+            "env -S 'git push'",
+            "env -iS 'git push'",
+            "trap \"$x\" EXIT",
+        ] {
             assert!(refused(&[], &["git push"], line).is_some(), "{line}");
             assert_eq!(refused(&[], &[], line), None, "{line}: without rules");
         }
     }
 
     #[test]
+    fn a_line_of_many_shells_is_judged_in_time() {
+        let mut line = "true".to_owned();
+        for _ in 0..MAX_SHELLS {
+            line = format!("env {}-c {}", "sh ".repeat(30), shlex(&line));
+        }
+        let begun = std::time::Instant::now();
+        assert_eq!(refused(&[], &["git push"], &line), None);
+        assert!(begun.elapsed().as_secs() < 5, "it took {:?}", begun.elapsed());
+    }
+
+    fn shlex(line: &str) -> String {
+        format!("'{}'", line.replace('\'', "'\\''"))
+    }
+
+    #[test]
     fn a_list_of_allowed_commands_allows_no_other() {
-        let allow = ["git status", "git diff", "make", "env", "timeout"];
+        let allow = ["git status", "git diff", "make", "env", "timeout", "find", "nice"];
         for line in [
             "git status -s",
             "cd x && make test",
             "echo $(git diff)",
             "env A=1 make",
             "timeout 5 make",
+            "timeout -k 5s 5 nice -n 3 make",
+            "env",
+            "find . -name x",
+            "find . -exec make {} ';'",
             "x=1",
             "make | cat",
         ] {
@@ -262,6 +356,14 @@ mod tests {
             "make; rm x",
             "env rm x",
             "timeout 5 rm x",
+            "timeout 5 rm make",
+            "env rm git status",
+            "timeout 5 env A=1 rm make",
+            "find . -exec rm make ';'",
+            "find . -exec make ';' -exec rm {} ';'",
+            "env 7z make",
+            "env ./a=b make",
+            "find make -exec $x ';'",
             "echo $(rm x)",
             "git $x",
             "ls > x",

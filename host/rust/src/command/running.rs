@@ -102,8 +102,8 @@ impl Running {
     pub(super) fn start(commands: &Commands, workspace: &Arc<Inner>, asked: Asked) -> Result<Self, ToolError> {
         let fail = |cause: std::io::Error| ToolError::new(ErrorCode::Io, format!("cannot start the command: {cause}"));
         let (streams, ends) = Streams::open(&asked).map_err(fail)?;
-        let prepared = Prepared::new(commands, workspace, &asked)?;
-        let warden = warden::Warden::start(&prepared.start, &ends).map_err(fail)?;
+        let Prepared { start, spool, mark } = Prepared::new(commands, workspace, &asked)?;
+        let warden = warden::Warden::start(start, &ends).map_err(fail)?;
         drop(ends);
         let control = warden.control.try_clone().map_err(fail)?;
         let input = streams.input.as_ref().map(OwnedFd::try_clone).transpose().map_err(fail)?;
@@ -128,8 +128,8 @@ impl Running {
             warden,
             output: [streams.stdout, streams.stderr],
             judge,
-            spool: prepared.spool,
-            mark: prepared.mark,
+            spool,
+            mark,
             started,
             deadline: started + asked.time,
         };
@@ -274,9 +274,7 @@ fn write_within(to: &OwnedFd, bytes: &[u8]) -> usize {
             Ok(count) => written += count,
             Err(Errno::INTR) => {}
             Err(Errno::AGAIN) => {
-                let left = until.saturating_duration_since(Instant::now());
-                let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
-                if poll(&mut [PollFd::from_borrowed_fd(to.as_fd(), PollFlags::OUT)], Some(&left)) == Ok(0) {
+                if poll(&mut [PollFd::from_borrowed_fd(to.as_fd(), PollFlags::OUT)], Some(&left(until))) == Ok(0) {
                     break;
                 }
             }
@@ -284,6 +282,12 @@ fn write_within(to: &OwnedFd, bytes: &[u8]) -> usize {
         }
     }
     written
+}
+
+/// The time until then, as a wait takes it.
+pub(super) fn left(until: Instant) -> Timespec {
+    let left = until.saturating_duration_since(Instant::now());
+    Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
 }
 
 /// This process's ends of a command's streams.

@@ -1,34 +1,15 @@
 //! Calls of tools that run commands: the component says what to do before and how to tell it after.
 
-use std::collections::HashMap;
 #[cfg(target_os = "linux")]
 use std::path::PathBuf;
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::{Commands, How};
 use crate::bindings::exports::paddock::files::commands::Done;
-use crate::catalog::bare;
 use crate::options::CancelToken;
 use crate::outcome::Outcome;
 use crate::types::{ErrorCode, ToolError};
 use crate::watch::Call;
 use crate::workspace::{Inner, Workspace};
-
-/// Whether a tool is one that runs commands, in a workspace that enables them.
-pub(crate) fn runs(dialect: &str, tool: &str) -> bool {
-    static KNOWN: OnceLock<Mutex<HashMap<(String, String), bool>>> = OnceLock::new();
-    let known = KNOWN.get_or_init(Mutex::default);
-    let name = (dialect.to_owned(), tool.to_owned());
-    if let Some(runs) = known.lock().unwrap_or_else(PoisonError::into_inner).get(&name) {
-        return *runs;
-    }
-    let told = bare().run(&Call::untold(false), async |guest, store| {
-        guest.commands(&mut *store)?.call_asked(store, dialect, tool, "{}").await
-    });
-    // Nothing is kept of a tool that there is not: any number of names could be asked for.
-    let Ok(Some(_)) = told else { return false };
-    *known.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert(true)
-}
 
 impl Workspace {
     /// Ends every session of commands with all its processes, and waits until what they changed is recorded. A

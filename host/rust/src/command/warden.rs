@@ -25,8 +25,8 @@ static SPARE: Mutex<Option<Warden>> = Mutex::new(None);
 
 impl Warden {
     /// Has one start the command, with these descriptors as its standard input, output and error.
-    pub(super) fn start(start: &Start, ends: &[OwnedFd; 3]) -> io::Result<Self> {
-        let start = ToWarden::Start(Box::new(start.clone()));
+    pub(super) fn start(start: Start, ends: &[OwnedFd; 3]) -> io::Result<Self> {
+        let start = ToWarden::Start(Box::new(start));
         let ends = ends.each_ref().map(AsFd::as_fd);
         let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).take();
         // The spare one may have been ended by whoever looks after processes.
@@ -82,7 +82,7 @@ pub(super) fn can_confine(start: &Start) -> bool {
     let attempt = || {
         let null = || File::open("/dev/null").map(OwnedFd::from);
         let nothing = Start { argv: vec!["/bin/true".to_owned()], terminal: false, ..start.clone() };
-        Warden::start(&nothing, &[null()?, null()?, null()?])?.receive()
+        Warden::start(nothing, &[null()?, null()?, null()?])?.receive()
     };
     *CAN.get_or_init(|| !matches!(attempt(), Ok(FromWarden::Unsupported { .. })))
 }
