@@ -156,8 +156,8 @@ fn carry_out(
         }
         works.push((work, change));
     }
-    if works.len() > 1 {
-        // The first step may only be applied when no other one can get lost.
+    if works.len() > 1 || journal.steps.iter().any(|step| step.in_place) {
+        // The first step may only be applied when no other one can get lost, nor what a file is rewritten from.
         sync_all(fs, verb, &works)?;
     }
     for (work, change) in &works {
@@ -167,13 +167,18 @@ fn carry_out(
         work.apply(fs).map_err(|fault| fault.at(verb, &change.place.given))?;
     }
     sync_all(fs, verb, &works)?;
-    let clean = works.iter().try_for_each(|(work, _)| work.clean(fs)).and_then(|()| Journal::clear(workspace));
-    if works.is_empty() {
-        // A journal that stayed would take the directories away again.
-        return clean.map_err(|fault| fault.at(verb, "the journal"));
-    }
-    // The change is durable: what could not be cleaned away now, the journal cleans away later.
-    clean.or(Ok(()))
+    let tidied = tidy(workspace, verb, &works, journal);
+    // The change is durable: what could not be cleaned away now, the journal cleans away later. Without a step, a journal
+    // that stayed would take the directories away again.
+    if works.is_empty() { tidied } else { Ok(()) }
+}
+
+/// Removes what only the change needed. The journal goes last, when no crash can bring the rest back.
+fn tidy(workspace: &Workspace<'_>, verb: &str, works: &[(Work<'_>, &FileChange)], journal: &Journal) -> Result<()> {
+    let blame = |fault: Fault| fault.at(verb, "the journal");
+    works.iter().try_for_each(|(work, _)| work.clean(workspace.fs)).map_err(blame)?;
+    sync_all(workspace.fs, verb, works)?;
+    journal.clear(workspace).map_err(blame)
 }
 
 /// Makes the names that the steps touched durable, each directory once.
@@ -200,7 +205,11 @@ fn take_back(
 ) -> Error {
     let fs = workspace.fs;
     let undone = journal.steps.iter().zip(changes).rev().try_for_each(|(step, change)| match step.open(workspace) {
-        Ok(work) => work.undo(fs, change.old.as_ref()).and_then(|()| work.sync(fs)).and_then(|()| work.clean(fs)),
+        Ok(work) => work
+            .undo(fs, change.old.as_ref())
+            .and_then(|()| work.sync(fs))
+            .and_then(|()| work.clean(fs))
+            .and_then(|()| work.sync(fs)),
         Err(Fault::NotFound) => Ok(()),
         Err(fault) => Err(fault),
     });
@@ -210,7 +219,7 @@ fn take_back(
             other => other,
         })
     });
-    match undone.and_then(|()| Journal::clear(workspace)) {
+    match undone.and_then(|()| journal.clear(workspace)) {
         Ok(()) => {
             forget();
             error

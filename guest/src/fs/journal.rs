@@ -47,15 +47,22 @@ impl Journal {
         };
         put().map_err(|fault: Fault| {
             // One that may not be durable must not be followed either, since its call has failed.
-            drop(Self::clear(workspace));
+            drop(self.clear(workspace));
             fault.at("keep a journal in", "the state directory")
         })
     }
 
     /// Removes the journal: the change is done, or undone.
-    pub fn clear(workspace: &Workspace<'_>) -> FsResult<()> {
+    pub fn clear(&self, workspace: &Workspace<'_>) -> FsResult<()> {
         let Some(dir) = state_dir(workspace, false)? else { return Ok(()) };
-        Site { dir, name: NAME.to_owned() }.discard(workspace.fs)
+        Site { dir: dir.clone(), name: NAME.to_owned() }.discard(workspace.fs)?;
+        // What has steps can be seen to be done; directories without would be taken away if a crash brought this back.
+        if self.steps.is_empty() && !self.directories.is_empty() { workspace.fs.sync_dir(&dir) } else { Ok(()) }
+    }
+
+    /// Removes what is to go however the change ended, and then the journal.
+    pub fn tidy(&self, workspace: &Workspace<'_>) -> FsResult<()> {
+        remove_debris(workspace, self).and_then(|()| self.clear(workspace))
     }
 
     /// Whether every name in it is one that a change could have had.
@@ -82,7 +89,7 @@ fn recover_change(workspace: &Workspace<'_>) -> Result<()> {
     let Some((dir, text)) = found else { return Ok(()) };
     let journal = parse(&text).filter(|journal| journal.is_sound(workspace));
     let done = match journal {
-        Some(journal) => settle(workspace, &journal).and_then(|()| Journal::clear(workspace)),
+        Some(journal) => settle(workspace, &journal).and_then(|()| journal.clear(workspace)),
         // Not one of ours, or damaged: never replayed, and kept for whoever wants to look.
         None => workspace.fs.rename(&dir, NAME, &dir, REFUSED),
     };
@@ -118,6 +125,7 @@ fn settle(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
     for (_, work) in &steps {
         work.sync(fs)?;
         work.clean(fs)?;
+        work.sync(fs)?;
     }
     remove_debris(workspace, journal)
 }
@@ -126,7 +134,7 @@ fn settle(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
 fn undo_all(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
     for step in &journal.steps {
         match step.open(workspace) {
-            Ok(work) => work.clean(workspace.fs)?,
+            Ok(work) => work.clean(workspace.fs).and_then(|()| work.sync(workspace.fs))?,
             Err(Fault::NotFound) => {}
             Err(fault) => return Err(fault),
         }
@@ -135,7 +143,8 @@ fn undo_all(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
     for spot in journal.directories.iter().rev() {
         let Ok(site) = spot.open(workspace) else { continue };
         match workspace.fs.remove_dir(&site.dir, &site.name) {
-            Ok(()) | Err(Fault::NotFound | Fault::NotEmpty | Fault::NotDirectory) => {}
+            Ok(()) => workspace.fs.sync_dir(&site.dir)?,
+            Err(Fault::NotFound | Fault::NotEmpty | Fault::NotDirectory) => {}
             Err(fault) => return Err(fault),
         }
     }
@@ -147,7 +156,8 @@ fn remove_debris(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
         match spot.open(workspace) {
             // What cannot be removed stays out of sight; it must not stop every later change.
             Ok(site) => match tree::remove(workspace.fs, &site) {
-                Ok(()) | Err(Fault::Access | Fault::NotEmpty) => {}
+                Ok(()) => workspace.fs.sync_dir(&site.dir)?,
+                Err(Fault::Access | Fault::NotEmpty) => {}
                 Err(fault) => return Err(fault),
             },
             Err(Fault::NotFound) => {}

@@ -132,17 +132,32 @@ impl Site {
         fs.rename(&self.dir, &self.name, &to.dir, &to.name)
     }
 
-    /// Gives this file the name `to` instead of its own, and never replaces what is there.
-    /// Where the file system has no hard links, something that appears between the look and the rename is replaced.
+    /// Gives this file the name `to` instead of its own, and never replaces what is there: durably the new name, before
+    /// the old one goes.
     pub fn move_to_free(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
+        self.give_free(fs, to)?;
+        let moved = fs.sync_dir(&to.dir).and_then(|()| self.discard(fs));
+        moved.inspect_err(|_| drop(self.give_back(fs, to)))
+    }
+
+    /// Gives this file the name `to`, and never replaces what is there. Its own name stays, unless the file system has no
+    /// hard links: there it goes, and something that appears between the look and the rename is replaced.
+    pub fn give_free(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
         match self.link(fs, to) {
             Err(Fault::Unsupported | Fault::Access) => match fs.stat(&to.dir, &to.name) {
                 Err(Fault::NotFound) => self.rename(fs, to),
                 Ok(_) => Err(Fault::Exists),
                 Err(fault) => Err(fault),
             },
-            Err(fault) => Err(fault),
-            Ok(()) => fs.unlink(&self.dir, &self.name).inspect_err(|_| drop(to.discard(fs))),
+            other => other,
+        }
+    }
+
+    /// Takes the name `to` back.
+    fn give_back(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
+        match fs.stat(&self.dir, &self.name) {
+            Ok(_) => to.discard(fs),
+            Err(_) => to.rename(fs, self),
         }
     }
 

@@ -75,7 +75,8 @@ impl Work<'_> {
     /// Applies the step, from wherever it stopped.
     pub fn apply(&self, fs: &dyn Filesystem) -> FsResult<()> {
         match (&self.temporary, &self.step.old, &self.step.new) {
-            (Some(temporary), None, _) => return temporary.move_to_free(fs, &self.target),
+            // The temporary name goes when the other one is durable.
+            (Some(temporary), None, _) => return temporary.give_free(fs, &self.target),
             (Some(temporary), Some(_), _) if self.step.in_place => self.target.overwrite(fs, temporary)?,
             (Some(temporary), Some(_), _) => self.replace(fs, temporary)?,
             (None, _, None) => return self.target.rename(fs, &self.backup),
@@ -174,9 +175,8 @@ impl Work<'_> {
             let moved = to.digest(fs)? == step.new;
             return Ok(match (moved, &target) {
                 (true, None) => Progress::Applied,
-                (false, target) if *target == step.new || ready => Progress::Ready,
-                // Linked under the new name, and not yet gone from the old one.
-                (true, target) if *target == step.new => Progress::Ready,
+                // Also where it has the new name already, and the old one did not go or even change.
+                (_, target) if *target == step.new || ready => Progress::Ready,
                 _ => Progress::Lost,
             });
         }

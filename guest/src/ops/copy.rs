@@ -167,7 +167,7 @@ fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) ->
         }
     }
     // A journal that stays has nothing left to do.
-    drop(Journal::clear(workspace));
+    drop(journal.clear(workspace));
     done.map_err(|fault| fault.at(VERB, &target.given))
 }
 

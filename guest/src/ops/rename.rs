@@ -4,9 +4,10 @@ use crate::error::Result;
 use crate::fs::commit::{FileChange, commit, directories_to_make, make_missing};
 use crate::fs::content::Content;
 use crate::fs::history::{self, Action, Draft, Entry};
+use crate::fs::journal::Journal;
 use crate::fs::place::Place;
-use crate::fs::spot::Site;
-use crate::fs::{Fault, Kind, tree};
+use crate::fs::spot::{Site, Spot, temporary_name};
+use crate::fs::{Fault, Filesystem, FsResult, Kind, tree};
 use crate::ops::copy::ends;
 use crate::request;
 use crate::response::{self, Change, ChangeKind};
@@ -64,19 +65,30 @@ fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<()>
 fn rename(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<()> {
     let fs = workspace.fs;
     keep(workspace, source, target)?;
-    let put = || {
-        let to = Site { dir: make_missing(fs, target, &mut Vec::new())?, name: target.name.clone() };
-        let from = Site::of(source);
-        let is_dir = source.stat.is_some_and(|stat| stat.kind == Kind::Directory);
-        match (is_dir, target.stat) {
-            (false, None) => from.move_to_free(fs, &to)?,
-            (true, None) if fs.stat(&to.dir, &to.name) != Err(Fault::NotFound) => return Err(Fault::Exists),
-            _ => from.rename(fs, &to)?,
-        }
-        fs.sync_dir(&from.dir)?;
-        fs.sync_dir(&to.dir)
+    let aside = Spot::of(workspace, target).beside(&temporary_name(fs));
+    let journal = Journal {
+        directories: directories_to_make(workspace, target),
+        debris: target.stat.map(|_| aside.clone()).into_iter().collect(),
+        ..Journal::default()
     };
-    put().inspect_err(|_| history::forget(workspace)).map_err(|fault: Fault| match fault {
+    let is_kept = !journal.directories.is_empty() || !journal.debris.is_empty();
+    if is_kept {
+        journal.write(workspace).inspect_err(|_| history::forget(workspace))?;
+    }
+    let mut made = Vec::new();
+    let done = make_missing(fs, target, &mut made).and_then(|dir| {
+        let to = Site { dir, name: target.name.clone() };
+        put(fs, source, &to, target.stat.map(|_| to.beside(&aside.name)).as_ref())
+    });
+    if done.is_err() {
+        history::forget(workspace);
+        made.iter().rev().for_each(|site| drop(fs.remove_dir(&site.dir, &site.name)));
+    }
+    if is_kept {
+        // A journal that stays has nothing left to do but to remove what is out of sight.
+        drop(journal.tidy(workspace));
+    }
+    done.map_err(|fault| match fault {
         Fault::CrossDevice => fault.at(VERB, &target.given).hint("copy it, then delete the source"),
         fault => fault.at(VERB, &target.given),
     })?;
@@ -84,4 +96,25 @@ fn rename(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<(
     let size = source.stat.filter(|stat| stat.kind == Kind::File).map(|stat| stat.size);
     workspace.changed(Change { kind: ChangeKind::Moved, path, to, size });
     Ok(())
+}
+
+/// Gives the source its new name, durably or not at all; `aside` keeps what it replaces, as long as that can be needed.
+fn put(fs: &dyn Filesystem, source: &Place, to: &Site, aside: Option<&Site>) -> FsResult<()> {
+    let from = Site::of(source);
+    let is_dir = source.stat.is_some_and(|stat| stat.kind == Kind::Directory);
+    if let Some(aside) = aside {
+        // Where it can have no second name, nothing brings it back but its backup.
+        drop(to.link(fs, aside));
+    }
+    match (is_dir, aside) {
+        (false, None) => from.move_to_free(fs, to)?,
+        (true, None) if fs.stat(&to.dir, &to.name) != Err(Fault::NotFound) => return Err(Fault::Exists),
+        _ => from.rename(fs, to)?,
+    }
+    let sync = || fs.sync_dir(&from.dir).and_then(|()| fs.sync_dir(&to.dir));
+    let take_back = || {
+        to.rename(fs, &from)?;
+        aside.map_or(Ok(()), |aside| aside.rename(fs, to))
+    };
+    sync().inspect_err(|_| drop(take_back()))
 }
