@@ -142,7 +142,11 @@ fn private() -> OpenOptions {
 }
 
 fn failed(cause: &io::Error) -> ToolError {
-    ToolError::new(ErrorCode::Io, format!("cannot lock the workspace: {cause}"))
+    let code = match cause.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorCode::NoSpace,
+        _ => ErrorCode::Io,
+    };
+    ToolError::new(code, format!("cannot lock the workspace: {cause}"))
         .hint("the person who runs this has to see to the state directory")
 }
 

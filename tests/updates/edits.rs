@@ -1,0 +1,130 @@
+//! Edits of the same files by several processes: what was reported is there, and nothing else.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::client::{Answer, Client};
+
+const PROCESSES: usize = 8;
+const FILES: usize = 3;
+const END: &str = "the end\n";
+
+fn asked(quick: usize) -> usize {
+    std::env::var("PADDOCK_UPDATES").map_or(quick, |count| count.parse().unwrap())
+}
+
+fn desk() -> TempDir {
+    let home = TempDir::new().unwrap();
+    fs::create_dir(home.path().join("work")).unwrap();
+    for file in 0..FILES {
+        fs::write(path(home.path(), file), END).unwrap();
+    }
+    home
+}
+
+fn path(home: &Path, file: usize) -> std::path::PathBuf {
+    home.join(format!("work/{file}.txt"))
+}
+
+/// Has each process make its part of the calls, half of the processes by MCP; what they say was done, and what not.
+fn together(
+    home: &Path,
+    count: usize,
+    call: impl Fn(&mut Client, &str, usize) -> Answer + Sync,
+) -> (Vec<String>, Vec<(String, String)>) {
+    let (mut done, mut refused) = (Vec::new(), Vec::new());
+    thread::scope(|scope| {
+        let call = &call;
+        let threads: Vec<_> = (0..PROCESSES)
+            .map(|process| {
+                scope.spawn(move || {
+                    let mut client = Client::start(home, process % 2 == 0);
+                    let mark = |number| format!("process {process}, edit {number}");
+                    let made = (0..count / PROCESSES).map(mark).enumerate();
+                    made.map(|(number, mark)| (call(&mut client, &mark, number), mark)).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        for (answer, mark) in threads.into_iter().flat_map(|thread| thread.join().unwrap()) {
+            match answer {
+                Ok(_) => done.push(mark),
+                Err(error) => refused.push((mark, error)),
+            }
+        }
+    });
+    (done, refused)
+}
+
+/// How often each line is in all files.
+fn lines(home: &Path) -> BTreeMap<String, usize> {
+    let mut lines = BTreeMap::new();
+    for file in 0..FILES {
+        for line in fs::read_to_string(path(home, file)).unwrap().lines() {
+            *lines.entry(line.to_owned()).or_default() += 1;
+        }
+    }
+    lines
+}
+
+fn check(home: &Path, done: &[String], refused: &[(String, String)], times: usize) {
+    let lines = lines(home);
+    for mark in done {
+        assert_eq!(lines.get(mark), Some(&times), "{mark} was reported");
+    }
+    for (mark, cause) in refused {
+        assert_eq!(lines.get(mark), None, "{mark} was refused: {cause}");
+    }
+    let strange = lines.len() - done.len() - 1;
+    assert_eq!(strange, 0, "lines that nobody wrote");
+}
+
+fn insertion(mark: &str) -> serde_json::Value {
+    json!([{"old_text": END, "new_text": format!("{mark}\n{END}")}])
+}
+
+#[test]
+fn every_edit_that_was_reported_is_there() {
+    let (home, count) = (desk(), asked(400));
+    let (done, refused) = together(home.path(), count, |client, mark, number| {
+        client.call("edit_file", &json!({"path": format!("{}.txt", number % FILES), "edits": insertion(mark)}))
+    });
+    println!("{count} edits by {PROCESSES} processes: {} done, {} refused", done.len(), refused.len());
+    // One waits for the other, and each finds the end.
+    assert_eq!((done.len(), refused.len()), (count / PROCESSES * PROCESSES, 0), "{refused:?}");
+    check(home.path(), &done, &refused, 1);
+}
+
+#[test]
+fn with_if_match_an_edit_of_what_another_changed_is_refused() {
+    let (home, count) = (desk(), asked(400));
+    let (done, refused) = together(home.path(), count, |client, mark, number| {
+        let path = format!("{}.txt", number % FILES);
+        let etag = client.call("stat", &json!({"path": path})).unwrap()["etag"].clone();
+        assert!(etag.is_string(), "{etag}");
+        client.call("edit_file", &json!({"path": path, "if_match": etag, "edits": insertion(mark)}))
+    });
+    println!("{count} edits with if_match: {} done, {} refused", done.len(), refused.len());
+    assert!(done.len() >= FILES && !refused.is_empty(), "{} done, {} refused", done.len(), refused.len());
+    assert!(refused.iter().all(|(_, cause)| cause.contains("since it was read")), "{refused:?}");
+    check(home.path(), &done, &refused, 1);
+}
+
+#[test]
+fn patches_of_the_same_files_end_as_one_after_another() {
+    let (home, count) = (desk(), asked(160));
+    let (done, refused) = together(home.path(), count, |client, mark, _| {
+        let hunk = |file| format!("*** Update File: {file}.txt\n@@\n+{mark}\n {END}");
+        let hunks: String = (0..FILES).map(hunk).collect();
+        client.call("apply_patch", &json!({"patch": format!("*** Begin Patch\n{hunks}*** End Patch\n")}))
+    });
+    println!("{count} patches of {FILES} files: {} done, {} refused", done.len(), refused.len());
+    assert_eq!(done.len(), count / PROCESSES * PROCESSES, "{refused:?}");
+    check(home.path(), &done, &refused, FILES);
+    let first = fs::read(path(home.path(), 0)).unwrap();
+    assert!((1..FILES).all(|file| fs::read(path(home.path(), file)).unwrap() == first), "all in one order");
+}

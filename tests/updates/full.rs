@@ -1,0 +1,147 @@
+//! A file system without room: the change is made, or refused with the tree as it was.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use paddock::Workspace;
+use paddock::types::ErrorCode;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Of the file system, in pages.
+const PAGES: usize = 48;
+const PAGE: usize = 4096;
+
+/// A small file system in memory, as long as this lives.
+struct Small(TempDir);
+
+impl Small {
+    /// None where this user may mount nothing.
+    fn mount(options: &str) -> Option<Self> {
+        let home = TempDir::new().unwrap();
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(home.path()).output();
+        let is_mounted = mount.is_ok_and(|output| output.status.success());
+        is_mounted.then(|| Self(home))
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0.path()).status();
+    }
+}
+
+fn tree(top: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(top).unwrap().map(Result::unwrap) {
+        let name = entry.file_name().into_string().unwrap();
+        match entry.file_type().unwrap().is_dir() {
+            true => {
+                found.extend(tree(&entry.path()).into_iter().map(|(path, node)| (format!("{name}/{path}"), node)));
+                found.insert(name, None);
+            }
+            false => {
+                found.insert(name, Some(fs::read(entry.path()).unwrap()));
+            }
+        }
+    }
+    found
+}
+
+fn changes() -> [(&'static str, Value); 7] {
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+ONE\n*** Add File: new/deep/c.txt\n+new\n\
+        *** Delete File: dir/b.txt\n*** End Patch\n";
+    [
+        ("write_file", json!({"path": "new.txt", "content": "x".repeat(3 * PAGE)})),
+        ("write_file", json!({"path": "a.txt", "content": "y".repeat(3 * PAGE)})),
+        ("edit_file", json!({"path": "a.txt", "edits": [{"old_text": "one", "new_text": "z".repeat(2 * PAGE)}]})),
+        ("apply_patch", json!({ "patch": patch })),
+        ("copy", json!({"source": "dir", "destination": "copy", "recursive": true})),
+        ("move", json!({"source": "dir", "destination": "far/away/dir"})),
+        ("delete", json!({"path": "dir", "recursive": true})),
+    ]
+}
+
+/// Makes each change with so much room, and fails unless all of it or nothing was done.
+fn with_room(options: &str, fill: impl Fn(&Path)) -> Option<(usize, usize)> {
+    let (mut done, mut refused) = (0, 0);
+    for (tool, arguments) in changes() {
+        let small = Small::mount(options)?;
+        let root = small.0.path().join("work");
+        fs::create_dir_all(root.join("dir")).unwrap();
+        fs::write(root.join("a.txt"), "one\ntwo\n").unwrap();
+        fs::write(root.join("dir/b.txt"), "b".repeat(PAGE)).unwrap();
+        let open = || Workspace::builder().root(&root).state_dir(small.0.path().join("state")).build();
+        // Its own directory of the state may find no room either.
+        let Ok(workspace) = open() else { continue };
+        fill(small.0.path());
+        let before = tree(&root);
+        let outcome = workspace.call(tool, &arguments.to_string());
+        let after = tree(&root);
+        match &outcome.error {
+            None => {
+                done += 1;
+                assert_ne!(before, after, "{tool}");
+            }
+            Some(error) => {
+                refused += 1;
+                assert_eq!(error.code, ErrorCode::NoSpace, "{tool}: {error:?}");
+                assert!(before == after, "{tool}, {error:?}: {:?}", after.keys());
+            }
+        }
+        assert!(after.keys().all(|path| !path.contains(".paddock")), "{tool}: {:?}", after.keys());
+        fs::remove_dir_all(small.0.path().join("filler")).unwrap();
+        assert!(workspace.call("write_file", r#"{"path": "last.txt", "content": "room"}"#).ok);
+    }
+    Some((done, refused))
+}
+
+#[test]
+fn without_room_a_change_is_made_or_refused() {
+    let (mut done, mut refused) = (0, 0);
+    for pages in 0..PAGES {
+        let room = with_room(&format!("size={}", PAGES * PAGE), |top| {
+            let used = PAGE * pages;
+            fs::create_dir(top.join("filler")).unwrap();
+            let filler = top.join("filler/file");
+            fs::write(&filler, []).unwrap();
+            // As much as there is room for, but for so many pages.
+            let mut file = fs::OpenOptions::new().append(true).open(&filler).unwrap();
+            while std::io::Write::write_all(&mut file, &[0; PAGE]).is_ok() {}
+            let full = file.metadata().unwrap().len();
+            file.set_len(full.saturating_sub(used as u64)).unwrap();
+        });
+        let Some(room) = room else {
+            println!("skipped: this user may mount no tmpfs");
+            return;
+        };
+        (done, refused) = (done + room.0, refused + room.1);
+    }
+    println!("a small tmpfs: {done} changes made, {refused} refused");
+    assert!(done > 0 && refused > 0, "{done} made, {refused} refused");
+}
+
+#[test]
+fn without_inodes_a_change_is_made_or_refused() {
+    let (mut done, mut refused) = (0, 0);
+    for free in 0..20 {
+        let room = with_room("size=1m,nr_inodes=80", |top| {
+            let fillers = top.join("filler");
+            fs::create_dir(&fillers).unwrap();
+            let made: Vec<_> = (0..)
+                .map(|number| fillers.join(format!("{number}")))
+                .take_while(|path| fs::write(path, []).is_ok())
+                .collect();
+            made.iter().rev().take(free).for_each(|path| fs::remove_file(path).unwrap());
+        });
+        let Some(room) = room else {
+            println!("skipped: this user may mount no tmpfs");
+            return;
+        };
+        (done, refused) = (done + room.0, refused + room.1);
+    }
+    println!("a tmpfs of few inodes: {done} changes made, {refused} refused");
+    assert!(done > 0 && refused > 0, "{done} made, {refused} refused");
+}
