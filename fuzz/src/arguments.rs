@@ -1,0 +1,22 @@
+//! Arguments of every tool of every dialect: an answer, and one that reads changes nothing.
+
+use paddock_guest::dialect::DIALECTS;
+use paddock_guest::dialect::spec::Effect;
+
+use crate::desk::Desk;
+
+/// The first two bytes say which tool; the rest is its JSON.
+pub fn fuzz(bytes: &[u8]) {
+    let [dialect, tool, rest @ ..] = bytes else { return };
+    let Ok(arguments) = std::str::from_utf8(rest) else { return };
+    let dialect = &DIALECTS[usize::from(*dialect) % DIALECTS.len()];
+    let tools: Vec<_> = dialect.all().collect();
+    let tool = tools[usize::from(*tool) % tools.len()];
+    let desk = Desk::furnished();
+    let before = desk.tree();
+    let outcome = desk.call_as(dialect.name, tool.name, arguments);
+    let after = desk.tree();
+    if matches!(tool.effect, Effect::Reads) || outcome.error.is_some() {
+        assert_eq!(before, after, "{} {arguments}: {:?}", tool.name, outcome.error);
+    }
+}

@@ -1,0 +1,104 @@
+//! A workspace in memory, and what is in it.
+
+use std::collections::BTreeMap;
+
+use paddock_guest::engine::{self, Outcome};
+use paddock_guest::fs::memory::MemoryFs;
+use paddock_guest::fs::{Dir, Filesystem, Kind, Open, Time};
+use paddock_guest::policy::Policy;
+use serde_json::{Value, json};
+
+/// Paths with what is there: nothing for a directory, the target of a link.
+pub type Tree = BTreeMap<String, (Kind, Vec<u8>)>;
+
+pub struct Desk {
+    pub fs: MemoryFs,
+    pub policy: Policy,
+}
+
+impl Desk {
+    pub fn new() -> Self {
+        Self::with("{}")
+    }
+
+    pub fn with(policy: &str) -> Self {
+        let fs = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
+        Self { fs, policy: Policy::parse(policy, "paddock").unwrap() }
+    }
+
+    /// One with a small tree, in which there are links.
+    pub fn furnished() -> Self {
+        let desk = Self::new();
+        for (path, text) in [("a.txt", "one\ntwo\nthree\n"), ("dir/b.txt", "two\r\nthree\r\n"), ("dir/in/c", "x")] {
+            desk.ok("write_file", &json!({"path": path, "content": text}));
+        }
+        let top = desk.top();
+        desk.fs.symlink(&top, "link", "dir/b.txt").unwrap();
+        desk.fs.symlink(&top, "out", "../../outside").unwrap();
+        desk.fs.symlink(&top, "loop", "loop").unwrap();
+        desk
+    }
+
+    pub fn top(&self) -> Dir {
+        self.fs.preopens().remove(0).dir
+    }
+
+    /// A file with these bytes.
+    pub fn put(&self, name: &str, bytes: &[u8]) {
+        let file = self.fs.open_file(&self.top(), name, Open::CreateNew).unwrap();
+        self.fs.write(&file, 0, bytes).unwrap();
+    }
+
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        bytes(&self.fs, &self.top(), name)
+    }
+
+    pub fn call_as(&self, dialect: &str, tool: &str, arguments: &str) -> Outcome {
+        let outcome = engine::call(&self.fs, &self.policy, dialect, tool, arguments);
+        serde_json::from_str::<Value>(&outcome.result).expect("a result is JSON");
+        outcome
+    }
+
+    pub fn call(&self, tool: &str, arguments: &Value) -> Outcome {
+        self.call_as("paddock", tool, &arguments.to_string())
+    }
+
+    /// The result of a call that has to succeed.
+    pub fn ok(&self, tool: &str, arguments: &Value) -> Value {
+        let outcome = self.call(tool, arguments);
+        assert!(outcome.error.is_none(), "{tool} {arguments}: {:?}", outcome.error);
+        serde_json::from_str(&outcome.result).unwrap()
+    }
+
+    pub fn tree(&self) -> Tree {
+        let (mut tree, mut ahead) = (Tree::new(), vec![(String::new(), self.top())]);
+        while let Some((above, dir)) = ahead.pop() {
+            for entry in self.fs.list(&dir).unwrap().entries {
+                let path = format!("{above}{}", entry.name);
+                let held = match entry.kind {
+                    Kind::Directory => {
+                        ahead.push((format!("{path}/"), self.fs.open_dir(&dir, &entry.name).unwrap()));
+                        Vec::new()
+                    }
+                    Kind::Link => self.fs.read_link(&dir, &entry.name).unwrap().into_bytes(),
+                    Kind::File | Kind::Other => bytes(&self.fs, &dir, &entry.name),
+                };
+                tree.insert(path, (entry.kind, held));
+            }
+        }
+        tree
+    }
+}
+
+fn bytes(fs: &MemoryFs, dir: &Dir, name: &str) -> Vec<u8> {
+    let (file, mut bytes) = (fs.open_file(dir, name, Open::Read).unwrap(), Vec::new());
+    while fs.read(&file, bytes.len() as u64, 1 << 16, &mut bytes).unwrap() > 0 {}
+    bytes
+}
+
+/// The bytes up to the first NUL, and those after it, as text.
+pub fn halves(bytes: &[u8]) -> (String, String) {
+    let at = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&bytes[..at]), text(bytes.get(at + 1..).unwrap_or_default()))
+}

@@ -1,0 +1,37 @@
+//! Glob patterns: an answer in time, in order, without repetition, of what is there; page by page the same.
+
+use paddock_guest::fs::Kind;
+use serde_json::{Value, json};
+
+use crate::desk::Desk;
+
+pub fn fuzz(bytes: &[u8]) {
+    let Ok(pattern) = std::str::from_utf8(bytes) else { return };
+    let desk = Desk::furnished();
+    let tree = desk.tree();
+    let whole = desk.call("glob", &json!({"pattern": pattern, "limit": 1000}));
+    if whole.error.is_some() {
+        return;
+    }
+    let paths = |text: &str| -> (Vec<String>, Value) {
+        let result: Value = serde_json::from_str(text).unwrap();
+        let paths = result["paths"].as_array().unwrap();
+        (paths.iter().map(|path| path.as_str().unwrap().to_owned()).collect(), result["next_cursor"].clone())
+    };
+    let (found, _) = paths(&whole.result);
+    assert!(found.is_sorted_by(|a, b| a.split('/').lt(b.split('/'))), "{found:?}");
+    for path in &found {
+        assert_eq!(tree.get(path).map(|(kind, _)| *kind), Some(Kind::File), "{path}");
+    }
+    let (mut pages, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let page = desk.ok("glob", &json!({"pattern": pattern, "limit": 1, "cursor": cursor}));
+        let (more, next) = paths(&page.to_string());
+        pages.extend(more);
+        cursor = next;
+        if cursor.is_null() {
+            break;
+        }
+    }
+    assert_eq!(pages, found);
+}

@@ -1,0 +1,31 @@
+//! Patches: all of one is applied, or nothing.
+
+use serde_json::json;
+
+use crate::desk::{Desk, halves};
+
+/// A patch as Codex writes them: the file, NUL, the patch's inner lines.
+pub fn fuzz_patch(bytes: &[u8]) {
+    let (file, patch) = halves(bytes);
+    apply(&file, &format!("*** Begin Patch\n{patch}\n*** End Patch\n"));
+}
+
+/// A patch as `diff -u` writes them: the file, NUL, the hunks.
+pub fn fuzz_unified(bytes: &[u8]) {
+    let (file, hunks) = halves(bytes);
+    apply(&file, &format!("--- a/a.txt\n+++ b/a.txt\n{hunks}"));
+}
+
+fn apply(file: &str, patch: &str) {
+    let desk = Desk::new();
+    desk.put("a.txt", file.as_bytes());
+    desk.put("b.txt", b"one\ntwo\n");
+    let before = desk.tree();
+    let looked = desk.call("apply_patch", &json!({"patch": patch, "dry_run": true}));
+    assert_eq!(desk.tree(), before, "looking changes nothing");
+    let outcome = desk.call("apply_patch", &json!({ "patch": patch }));
+    assert_eq!(looked.error.is_some(), outcome.error.is_some(), "{:?}, {:?}", looked.error, outcome.error);
+    if outcome.error.is_some() {
+        assert_eq!(desk.tree(), before, "{:?}", outcome.error);
+    }
+}

@@ -1,0 +1,34 @@
+//! Paths: what was written at one is read there, below the top, and a refusal changes nothing.
+
+use paddock_guest::fs::{Filesystem, Kind};
+use serde_json::json;
+
+use crate::desk::Desk;
+
+pub fn fuzz(bytes: &[u8]) {
+    let Ok(path) = std::str::from_utf8(bytes) else { return };
+    let desk = Desk::furnished();
+    let before = desk.tree();
+    let state = desk.fs.preopens().remove(1).dir;
+    for tool in ["stat", "read_file", "list_dir", "tree"] {
+        desk.call(tool, &json!({ "path": path }));
+    }
+    desk.call("glob", &json!({"pattern": "**", "path": path}));
+    assert_eq!(desk.tree(), before, "looking changes nothing");
+    let written = desk.call("write_file", &json!({"path": path, "content": "canary"}));
+    let after = desk.tree();
+    if written.error.is_some() {
+        assert_eq!(after, before, "{:?}", written.error);
+    } else {
+        let changed: Vec<_> = after.iter().filter(|(path, node)| before.get(*path) != Some(node)).collect();
+        let files = changed.iter().filter(|(_, (kind, _))| *kind == Kind::File);
+        assert!(files.clone().count() == 1 && files.clone().all(|(_, (_, held))| held == b"canary"), "{changed:?}");
+        let read = desk.ok("read_file", &json!({ "path": path }));
+        assert_eq!(read["content"], "canary");
+    }
+    let canary = |name: &str| desk.fs.stat(&state, name).is_ok_and(|stat| stat.size == 6);
+    assert!(
+        !desk.fs.list(&state).unwrap().entries.iter().any(|entry| canary(&entry.name)),
+        "the state is no part of it"
+    );
+}

@@ -1,0 +1,26 @@
+//! Every input that once found something, or that leads to a place of its own, by every target.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+
+use paddock_fuzz_targets::{TARGETS, run};
+
+#[test]
+fn every_kept_input_passes() {
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let mut inputs = 0;
+    for (target, _) in TARGETS {
+        let entries =
+            fs::read_dir(corpora.join(target)).unwrap_or_else(|cause| panic!("the corpus of {target}: {cause}"));
+        for entry in entries {
+            let path = entry.unwrap().path();
+            println!("{target} {}", path.display());
+            run(target, &fs::read(path).unwrap());
+            inputs += 1;
+        }
+    }
+    println!("{inputs} inputs of {} targets", TARGETS.len());
+    assert!(inputs >= TARGETS.len(), "{inputs}");
+}
