@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::request::{Grep, LetterCase};
 use crate::search::literals::Literals;
 use crate::search::scan::{line_end, line_start};
+use crate::search::smart_case;
 
 /// Bytes of a pattern.
 const MAX_PATTERN_BYTES: usize = 64 * 1024;
@@ -123,7 +124,7 @@ fn parse(args: &Grep, is_utf8: bool) -> Result<Hir> {
     let fold = match args.letter_case {
         LetterCase::Sensitive => false,
         LetterCase::Insensitive => true,
-        LetterCase::Smart => !has_upper(pattern),
+        LetterCase::Smart => smart_case::folds(pattern),
     };
     let config = syntax::Config::new().multi_line(true).crlf(true).utf8(is_utf8).case_insensitive(fold);
     syntax::parse_with(pattern, &config.nest_limit(MAX_NESTING)).map_err(|error| refuse_syntax(&error))
@@ -157,27 +158,6 @@ fn refuse_build(error: &BuildError) -> Error {
             .hint("use smaller repetition counts, or ASCII classes such as `[0-9]` for `\\d`"),
         None => Error::argument("pattern", "it cannot be compiled"),
     }
-}
-
-/// Whether the pattern asks for an upper-case letter; `\S` and `\p{Lu}` do not.
-fn has_upper(pattern: &str) -> bool {
-    let mut rest = pattern.chars();
-    while let Some(c) = rest.next() {
-        if c.is_uppercase() {
-            return true;
-        }
-        let escape = if c == '\\' { rest.next() } else { None };
-        if matches!(escape, Some('p' | 'P' | 'x' | 'u' | 'U')) && rest.as_str().starts_with('{') {
-            rest.by_ref().find(|c| *c == '}');
-        } else if matches!(escape, Some('p' | 'P')) {
-            rest.next();
-        }
-        // The name of a group.
-        if c == '(' && (rest.as_str().starts_with("?P<") || rest.as_str().starts_with("?<")) {
-            rest.by_ref().find(|c| *c == '>');
-        }
-    }
-    false
 }
 
 /// The expression without line endings: classes lose `\n` and `\r`, `\A` and

@@ -9,6 +9,7 @@ pub mod page;
 pub mod render;
 pub mod replacer;
 pub mod scan;
+pub mod smart_case;
 pub mod source;
 
 use crate::error::{Code, Result};

@@ -1,0 +1,114 @@
+//! Patches by `git apply` and `patch`: where they agree on a result, it is ours too; where ours is another, it is said why.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::json;
+use similar::TextDiff;
+
+use crate::support::{Random, asked, call, has, memory, read};
+
+const LINES: [&str; 9] =
+    ["one\n", "two\n", "three\n", "}\n", "\n", "    indented\n", "fn f() {\n", "Straße\n", "x = 1\n"];
+
+#[derive(Default, Debug)]
+struct Tally {
+    /// All that apply it have one result, or none applies it.
+    same: usize,
+    /// The others put it in different places, since its lines are there several times.
+    ambiguous: usize,
+    /// The lines are not where the patch says: ours refuses, for it would have to guess, and the others look elsewhere.
+    moved: usize,
+}
+
+#[test]
+fn the_result_is_that_of_git_and_patch() {
+    if !has("git") || !has("patch") {
+        return;
+    }
+    let (mut random, mut tally) = (Random::new(), Tally::default());
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("a.txt");
+    for _ in 0..asked() {
+        let old = lines(&mut random, 30);
+        let new = changed(&mut random, &old);
+        let context = random.below(4);
+        let diff = TextDiff::from_lines(&old.concat(), &new.concat())
+            .unified_diff()
+            .context_radius(context)
+            .header("a/a.txt", "b/a.txt")
+            .to_string();
+        if diff.is_empty() {
+            continue;
+        }
+        // What it meets may be older or newer than what it was made for.
+        let there = if random.below(2) == 0 { old.clone() } else { changed(&mut random, &old) }.concat();
+        let fs = memory(&[("a.txt".to_owned(), there.clone())]);
+        let outcome = call(&fs, "apply_patch", &json!({ "patch": diff }));
+        let ours = outcome.error.is_none().then(|| read(&fs, "a.txt"));
+        let git = with(&file, &there, &diff, |patch| {
+            let mut git = Command::new("git");
+            git.args(["apply", "--unidiff-zero"]).arg(patch).env("GIT_CEILING_DIRECTORIES", "/");
+            git
+        });
+        let patch = with(&file, &there, &diff, |path| {
+            let mut patch = Command::new("patch");
+            patch.args(["-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-s", "-F0", "-i"]).arg(path);
+            patch
+        });
+        let story = || format!("{diff}\nto {there:?}\nours {ours:?} {:?}\ngit {git:?}\npatch {patch:?}", outcome.error);
+        match (&ours, &git, &patch) {
+            (ours, git, patch) if ours == git || ours == patch => tally.same += 1,
+            (_, Some(git), Some(patch)) if git != patch => tally.ambiguous += 1,
+            (None, _, _) if diff_is_elsewhere(&diff, &there) => tally.moved += 1,
+            _ => panic!("{}", story()),
+        }
+    }
+    println!("{} patches beside `git apply` and `patch`: {tally:?}", asked());
+    assert!(tally.same > asked() / 2, "{tally:?}");
+}
+
+/// Whether the lines of a hunk are not where it says, by the file as it is before the patch.
+fn diff_is_elsewhere(diff: &str, there: &str) -> bool {
+    let there: Vec<_> = there.lines().collect();
+    let (mut at, mut is_elsewhere) = (0, false);
+    for line in diff.lines().skip(2) {
+        if let Some(header) = line.strip_prefix("@@ -") {
+            let (start, count) =
+                header.split(' ').next().unwrap().split_once(',').unwrap_or((header.split(' ').next().unwrap(), "1"));
+            at = start.parse::<usize>().unwrap() - usize::from(count != "0");
+        } else if let Some(old) = line.strip_prefix([' ', '-']) {
+            is_elsewhere |= there.get(at) != Some(&old);
+            at += 1;
+        }
+    }
+    is_elsewhere
+}
+
+/// What another program makes of the file; none where it refuses.
+fn with(file: &Path, there: &str, diff: &str, command: impl Fn(&Path) -> Command) -> Option<String> {
+    let patch = file.with_extension("patch");
+    fs::write(file, there).unwrap();
+    fs::write(&patch, diff).unwrap();
+    let output = command(&patch).current_dir(file.parent().unwrap()).output().unwrap();
+    output.status.success().then(|| fs::read_to_string(file).unwrap())
+}
+
+fn lines(random: &mut Random, most: usize) -> Vec<&'static str> {
+    (0..1 + random.below(most)).map(|_| random.of(&LINES)).collect()
+}
+
+fn changed(random: &mut Random, old: &[&'static str]) -> Vec<&'static str> {
+    let mut new = old.to_vec();
+    for _ in 0..1 + random.below(3) {
+        let at = random.below(new.len() + 1);
+        match random.below(3) {
+            0 => new.insert(at, random.of(&LINES)),
+            1 if at < new.len() => drop(new.remove(at)),
+            _ if at < new.len() => new[at] = random.of(&LINES),
+            _ => {}
+        }
+    }
+    new
+}
