@@ -1,5 +1,6 @@
 /** Paddock in the browser: workspaces in memory, in a worker of their own. */
 
+import { modules as urls } from '../component/modules.js';
 import { MemoryHost } from './memory/host.js';
 import { webThread } from './memory/web_thread.js';
 import { MemoryWorkspace } from './memory/workspace.js';
@@ -26,8 +27,11 @@ export class Workspace {
   }
 }
 
-const loadModules = modulesBy(async (url) => {
+/** @param {URL} url */
+async function fetched(url) {
   const response = await fetch(url);
   if (!response.ok) throw new PaddockError(toolError('io', `cannot load the component from \`${url}\`: ${response.status} ${response.statusText}`));
   return new Uint8Array(await response.arrayBuffer());
-});
+}
+
+const loadModules = modulesBy(async () => urls, fetched);

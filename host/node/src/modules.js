@@ -1,21 +1,20 @@
 /** The component's core modules, compiled once for each memory limit. */
 
-import { modules as urls } from '../component/modules.js';
 import { limitMemory } from './memory_limit.js';
 
 /** @typedef {(memory: number) => Promise<import('./guest.js').Modules>} LoadModules With what a guest may have, in bytes. */
 
-/**
- * @param {(url: URL) => Promise<Uint8Array>} read
- * @returns {LoadModules}
- */
-export function modulesBy(read) {
+/** @typedef {() => Promise<Record<string, URL>>} List Where they are. */
+/** @typedef {(url: URL) => Promise<Uint8Array>} Read */
+
+/** @param {List} list @param {Read} read @returns {LoadModules} */
+export function modulesBy(list, read) {
   /** @type {Map<number, Promise<import('./guest.js').Modules>>} */
   const compiled = new Map();
   return (memory) => {
     let modules = compiled.get(memory);
     if (!modules) {
-      modules = compileAll(read, memory);
+      modules = compileAll(list, read, memory);
       compiled.set(memory, modules);
       modules.catch(() => compiled.delete(memory));
     }
@@ -23,11 +22,11 @@ export function modulesBy(read) {
   };
 }
 
-/** @param {(url: URL) => Promise<Uint8Array>} read @param {number} memory */
-async function compileAll(read, memory) {
+/** @param {List} list @param {Read} read @param {number} memory */
+async function compileAll(list, read, memory) {
   const compile = async (/** @type {[string, URL]} */ [name, url]) => {
     const module = await WebAssembly.compile(/** @type {any} */ (limitMemory(await read(url), memory)));
     return /** @type {const} */ ([name, module]);
   };
-  return new Map(await Promise.all(Object.entries(urls).map(compile)));
+  return new Map(await Promise.all(Object.entries(await list()).map(compile)));
 }
