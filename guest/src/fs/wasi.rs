@@ -52,7 +52,7 @@ impl Filesystem for WasiFs {
     }
 
     fn list(&self, dir: &Dir) -> FsResult<Listing> {
-        let stream = dir.descriptor()?.read_directory().map_err(fault)?;
+        let stream = itself(dir.descriptor()?, Descriptor::read_directory)?;
         let mut listing = Listing::default();
         while listing.unnamed + listing.unreadable < MAX_BAD_ENTRIES {
             match stream.read_directory_entry() {
@@ -74,7 +74,7 @@ impl Filesystem for WasiFs {
     }
 
     fn stat_dir(&self, dir: &Dir) -> FsResult<Stat> {
-        dir.descriptor()?.stat().map(stat).map_err(fault)
+        itself(dir.descriptor()?, Descriptor::stat).map(stat)
     }
 
     fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String> {
@@ -187,6 +187,18 @@ impl File {
     fn descriptor(&self) -> FsResult<&Descriptor> {
         self.0.downcast_ref().ok_or(Fault::Gone)
     }
+}
+
+/// What a directory tells of itself. jco's own shim tells nothing of a preopen, and all of `.` in it.
+fn itself<T>(dir: &Descriptor, ask: impl Fn(&Descriptor) -> Result<T, ErrorCode>) -> FsResult<T> {
+    let told = match ask(dir) {
+        Err(ErrorCode::Invalid | ErrorCode::BadDescriptor) => {
+            let opened = dir.open_at(NO_FOLLOW, ".", OpenFlags::DIRECTORY, DescriptorFlags::READ);
+            opened.and_then(|opened| ask(&opened))
+        }
+        told => told,
+    };
+    told.map_err(fault)
 }
 
 /// A signal in the host interrupts a call, which says nothing about the file.

@@ -1,127 +1,108 @@
 /**
- * The same work by this host, by plain code of Node, by the stock shim and by the reference MCP server, in turns, so
- * that the ratios hold where the machine drifts. Usage: node bench/bench.js [DIRECTORY to search]
+ * Five operations by this host, by the same component on jco's stock shim, and by plain code of Node, in turns and each
+ * in a directory of its own. Prints a table in Markdown. Usage: node bench/bench.js [FILES]
  */
 
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { Workspace } from '../src/index.js';
-import { stock } from './stock.js';
+import { head, measure, row, shown } from './measure.js';
+import * as plain from './plain.js';
+import { reads, stock } from './stock.js';
 
-const tree = process.argv[2] ?? registry();
-const home = mkdtempSync(join(tmpdir(), 'paddock-bench-'));
-const root = join(home, 'ws');
-mkdirSync(root);
-writeFileSync(join(root, 'a.txt'), 'a line of some thirty bytes..\n'.repeat(137).slice(0, 4096));
-for (let index = 0; index < 10; index += 1) writeFileSync(join(root, `p${index}.txt`), 'one\n'.repeat(50));
+const FILES = Number(process.argv[2] ?? 1_000);
+const EDITS = [['0123', '0124'], ['0124', '0123']];
 
-/** Where cargo keeps unpacked crates: some ten thousand files of real code. */
-function registry() {
-  const sources = join(homedir(), '.cargo/registry/src');
-  return join(sources, readdirSync(sources)[0]);
-}
-
-/** Medians of each kind of work, all of them in turns, in milliseconds. */
-async function measure(kinds, { rounds, calls }) {
-  const times = new Map(Object.keys(kinds).map((name) => [name, []]));
-  for (let round = 0; round < rounds; round += 1) {
-    for (const [name, act] of Object.entries(kinds)) {
-      const began = performance.now();
-      for (let call = 0; call < calls; call += 1) await act();
-      times.get(name).push((performance.now() - began) / calls);
-    }
-  }
-  return new Map([...times].map(([name, all]) => [name, all.sort((one, other) => one - other)[all.length >> 1]]));
-}
-
-function show(title, medians) {
-  console.log(`\n${title}`);
-  for (const [name, time] of medians) {
-    console.log(`  ${name.padEnd(44)} ${time < 1 ? `${(time * 1000).toFixed(1)} µs` : `${time.toFixed(1)} ms`}`);
-  }
-}
-
-const PATTERN = 'fn [a-z_]+_unchecked';
-
-/** What a JavaScript program does that wants no tool for it: a walk, and a RegExp over each file. */
-function walk(directory, pattern) {
-  let found = 0;
-  for (const entry of readdirSync(directory, { withFileTypes: true })) {
-    const path = join(directory, entry.name);
-    if (entry.name.startsWith('.')) continue;
-    if (entry.isDirectory()) found += walk(path, pattern);
-    else if (entry.isFile()) for (const line of readFileSync(path, 'utf8').split('\n')) found += pattern.test(line) ? 1 : 0;
-  }
-  return found;
-}
-
-async function reference(directory) {
-  const server = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
-  const client = new Client({ name: 'bench', version: '1.0.0' });
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [server, directory], stderr: 'ignore' }));
-  return client;
-}
-
-async function ours(directory) {
-  const client = new Client({ name: 'bench', version: '1.0.0' });
-  const cli = fileURLToPath(new URL('../src/cli.js', import.meta.url));
-  const env = { ...process.env, PADDOCK_STATE_DIR: join(home, 'mcp-state') };
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [cli, 'mcp', directory], env }));
-  return client;
-}
-
-const here = await Workspace.open(root, { stateDir: join(home, 'state'), thread: false });
-const threaded = await Workspace.open(root, { stateDir: join(home, 'state') });
-const shim = await stock(root);
-const read = { path: 'a.txt' };
-const files = await measure(
-  {
-    'fs.readFileSync': () => readFileSync(join(root, 'a.txt'), 'utf8'),
-    'call, in this thread': () => here.call('read_file', read),
-    'call, in a thread of its own': () => threaded.call('read_file', read),
-    'the same component by the stock shim': () => shim('read_file', JSON.stringify(read)),
+/** What each operation is by a tool and by plain code; `turn` counts its calls, for the edit to find the last one's text. */
+const OPERATIONS = {
+  'read 4 KB': {
+    tool: 'read_file',
+    args: () => ({ path: '4k.txt' }),
+    plain: (top) => plain.read(join(top, '4k.txt')),
+    often: { rounds: 25, calls: 200 },
   },
-  { rounds: 15, calls: 200 },
-);
-show('read 4 KB', files);
-const ratio = (name, other) => (files.get(name) / files.get(other)).toFixed(1);
-console.log(`  ${ratio('call, in this thread', 'fs.readFileSync')} times fs.readFileSync; the stock shim takes ${ratio('the same component by the stock shim', 'call, in this thread')} times as long`);
-
-let flip = 0;
-const edit = { path: 'a.txt', old: 'a line', next: 'A line' };
-show(
-  'changes, durable',
-  await measure(
-    {
-      edit_file: () => {
-        flip += 1;
-        const [old_text, new_text] = flip % 2 ? [edit.old, edit.next] : [edit.next, edit.old];
-        return threaded.call('edit_file', { path: edit.path, edits: [{ old_text, new_text, replace_all: true }] });
-      },
-      'list_dir': () => threaded.call('list_dir', {}),
-    },
-    { rounds: 9, calls: 4 },
-  ),
-);
-
-const search = await Workspace.open(tree, { readOnly: true, stateDir: false, limits: { max_time_ms: 120_000 } });
-const grep = { pattern: PATTERN, output: 'count', limit: 100_000 };
-const { result } = await search.call('grep', grep);
-console.log(`\n${tree}: ${result.files_searched} files, ${(result.bytes_searched / 1e6).toFixed(0)} MB, ${result.files.reduce((sum, { count }) => sum + count, 0)} lines match`);
-show('search by content', await measure({ grep: () => search.call('grep', grep), 'walk and RegExp': () => walk(tree, new RegExp(PATTERN)) }, { rounds: 5, calls: 1 }));
-
-const [their, our] = [await reference(tree), await ours(tree)];
-const byName = {
-  'reference server: search_files **/lib.rs': () => their.callTool({ name: 'search_files', arguments: { path: tree, pattern: '**/lib.rs' } }),
-  'npx paddock mcp: glob **/lib.rs': () => our.callTool({ name: 'glob', arguments: { pattern: '**/lib.rs', limit: 100_000 } }),
-  'npx paddock mcp: grep by content': () => our.callTool({ name: 'grep', arguments: grep }),
+  'edit 4 KB, durable but in plain Node': {
+    tool: 'edit_file',
+    args: (turn) => ({ path: '4k.txt', edits: [{ old_text: EDITS[turn % 2][0], new_text: EDITS[turn % 2][1], replace_all: true }] }),
+    plain: (top, turn) => plain.edit(join(top, '4k.txt'), ...EDITS[turn % 2]),
+    often: { rounds: 9, calls: 10 },
+  },
+  'list a directory of 100': {
+    tool: 'list_dir',
+    args: () => ({ path: 'all/000' }),
+    plain: (top) => plain.list(join(top, 'all/000')),
+    often: { rounds: 15, calls: 20 },
+  },
+  [`glob over ${FILES} files`]: {
+    tool: 'glob',
+    args: () => ({ path: 'all', pattern: '**/*99.txt' }),
+    plain: (top) => plain.glob(join(top, 'all'), /99\.txt$/),
+    often: { rounds: 9, calls: 3 },
+  },
+  [`grep over ${FILES} files`]: {
+    tool: 'grep',
+    args: () => ({ path: 'all', pattern: 'needle$', output: 'count', limit: 10_000 }),
+    plain: (top) => plain.grep(join(top, 'all'), /needle$/),
+    often: { rounds: 9, calls: 3 },
+  },
 };
-show('over MCP', await measure(byName, { rounds: 5, calls: 1 }));
-for (const client of [their, our]) await client.close();
-for (const workspace of [here, threaded, search]) workspace.close();
+
+const home = mkdtempSync(join(tmpdir(), 'paddock-bench-'));
+const opened = [];
+
+/** Files of some 4 KB, a hundred in a directory; in every tenth the word that is searched for. */
+function directory(name) {
+  const top = join(home, name);
+  for (let number = 0; number < FILES; number += 1) {
+    const below = join(top, 'all', String(Math.floor(number / 100)).padStart(3, '0'));
+    mkdirSync(below, { recursive: true });
+    const lines = Array.from({ length: 80 }, (_, line) => `line ${line} of file ${number}, with some more words in it`);
+    if (number % 10 === 0) lines[40] += ' needle';
+    writeFileSync(join(below, `${String(number).padStart(5, '0')}.txt`), `${lines.join('\n')}\n`);
+  }
+  writeFileSync(join(top, '4k.txt'), '0123456789abcdef0123456789abcde\n'.repeat(128));
+  return top;
+}
+
+/** Calls tools in a workspace of this host. */
+async function ours(name, options) {
+  const workspace = await Workspace.open(directory(name), { stateDir: join(home, `${name}-state`), ...options });
+  opened.push(workspace);
+  return ({ tool, args }, turn) => workspace.call(tool, args(turn), { throws: true });
+}
+
+/** Calls tools of the component on the stock shim. */
+async function theirs(top) {
+  const call = await stock(top);
+  return ({ tool, args }, turn) => {
+    const { ok, text } = call(tool, JSON.stringify(args(turn)));
+    if (!ok) throw new Error(text);
+  };
+}
+
+const bare = directory('plain');
+const shimmed = directory('stock');
+const ways = {
+  'in this thread': await ours('here', { thread: false }),
+  'in a thread of its own': await ours('threaded', {}),
+  'the stock shim': await theirs(shimmed),
+  'plain Node': (operation, turn) => operation.plain(bare, turn),
+};
+
+head(['work', ...Object.keys(ways), 'here to plain', 'the shim to here']);
+for (const [name, operation] of Object.entries(OPERATIONS)) {
+  const kinds = Object.entries(ways).map(([way, act]) => {
+    let turn = 0;
+    return [way, () => act(operation, turn++)];
+  });
+  const medians = await measure(Object.fromEntries(kinds), operation.often);
+  const [here, threaded, shim, plainly] = medians.values();
+  row([name, ...[here, threaded, shim, plainly].map(shown), (here / plainly).toPrecision(2), (shim / here).toPrecision(2)]);
+}
+
+console.log('\nThe stock shim alone, 4 KB of a file:');
+for (const [way, time] of await measure(await reads(shimmed), { rounds: 15, calls: 200 })) console.log(`- ${way}: ${shown(time)}`);
+for (const workspace of opened) workspace.close();
 rmSync(home, { recursive: true });
 process.exit();

@@ -1,6 +1,7 @@
 /** The component by jco's stock output and shim, with no code of this host. */
 
 import { readFile } from 'node:fs/promises';
+import { filesystem } from '@bytecodealliance/preview2-shim';
 import { WASIShim } from '@bytecodealliance/preview2-shim/instantiation';
 
 /**
@@ -16,4 +17,23 @@ export async function stock(directory) {
   const shim = new WASIShim({ sandbox: { preopens: { '/workspace': directory }, env: {}, args: [] } });
   const { tools } = instantiate((name) => compiled.get(name), shim.getImportObject());
   return (tool, args) => tools.call('paddock', tool, args);
+}
+
+/**
+ * The two ways in which WASI reads a file: at a place, as the component does, and as a stream, for which the shim
+ * crosses to a thread.
+ *
+ * @param {string} directory That has a file `4k.txt`.
+ */
+export async function reads(directory) {
+  filesystem._setPreopens({ '/workspace': directory });
+  const [[top]] = filesystem.preopens.getDirectories();
+  const file = top.openAt({}, '4k.txt', {}, { read: true });
+  const dispose = Symbol.dispose ?? Symbol.for('dispose');
+  const stream = () => {
+    const stream = file.readViaStream(0n);
+    stream.blockingRead(4096n);
+    stream[dispose]();
+  };
+  return { 'read at a place': () => file.read(4096n, 0n), 'read as a stream': stream };
 }

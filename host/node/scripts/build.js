@@ -1,6 +1,7 @@
 /**
  * Makes `component/` of the WebAssembly component: the core modules, the JavaScript that links them, and the types of
- * the WIT. `PADDOCK_COMPONENT` names the component; without it, cargo builds one.
+ * the WIT; and keeps the component itself in `build/`, for tests. `PADDOCK_COMPONENT` names the component; without it,
+ * cargo builds one.
  *
  * jco is held at 1.10: what later ones generate keeps track of tasks for asynchronous components, which this is not,
  * and a small read takes 1.8 times as long.
@@ -16,6 +17,7 @@ import { generate } from '@bytecodealliance/jco/component';
 const top = fileURLToPath(new URL('..', import.meta.url));
 const repository = join(top, '../..');
 const target = join(top, 'component');
+const whole = join(top, 'build');
 
 /** The component that cargo embeds in the binary, written out by it. */
 async function built() {
@@ -44,6 +46,8 @@ const names = files.map(([name]) => name).filter((name) => name.endsWith('.wasm'
 const urls = names.map((name) => `  '${name}': new URL('./${name}', import.meta.url),`).join('\n');
 const list = `/** Where the component's core modules are. */\nexport const modules = {\n${urls}\n};\n`;
 const types = 'export const modules: Record<string, URL>;\n';
+await mkdir(whole, { recursive: true });
+await writeFile(join(whole, 'paddock.wasm'), component);
 for (const [name, bytes] of [...files, ['modules.js', list], ['modules.d.ts', types]]) {
   const path = join(target, name);
   await mkdir(dirname(path), { recursive: true });

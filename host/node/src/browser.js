@@ -1,11 +1,11 @@
 /** Paddock in the browser: workspaces in memory, in a worker of their own. */
 
+import { modules as urls } from '../component/modules.js';
 import { MemoryHost } from './memory/host.js';
 import { webThread } from './memory/web_thread.js';
 import { MemoryWorkspace } from './memory/workspace.js';
-import { modules as urls } from '../component/modules.js';
 import { PaddockError, toolError } from './errors.js';
-import { limitMemory } from './memory_limit.js';
+import { modulesBy } from './modules.js';
 
 export { PaddockError } from './errors.js';
 export { unwrap } from './outcome.js';
@@ -27,18 +27,11 @@ export class Workspace {
   }
 }
 
-/** @param {number} memory What a guest may have, in bytes. @returns {Promise<import('./guest.js').Modules>} */
-async function loadModules(memory) {
-  const compile = async (/** @type {[string, URL]} */ [name, url]) => {
-    const module = await WebAssembly.compile(/** @type {any} */ (limitMemory(await fetched(url), memory)));
-    return /** @type {const} */ ([name, module]);
-  };
-  return new Map(await Promise.all(Object.entries(urls).map(compile)));
-}
-
 /** @param {URL} url */
 async function fetched(url) {
   const response = await fetch(url);
   if (!response.ok) throw new PaddockError(toolError('io', `cannot load the component from \`${url}\`: ${response.status} ${response.statusText}`));
   return new Uint8Array(await response.arrayBuffer());
 }
+
+const loadModules = modulesBy(async () => urls, fetched);

@@ -5,13 +5,10 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { Desk } from './desk.js';
-import { DiskHost } from './disk/host.js';
+import { loadModules, starter } from './disk/modules.js';
 import { isBelow, mounts, trail } from './disk/mounts.js';
 import { stateDirectory, stateParent } from './disk/state.js';
-import { thread } from './disk/thread.js';
-import { MemoryHost } from './memory/host.js';
 import { MemoryWorkspace } from './memory/workspace.js';
-import { loadModules } from './modules.js';
 import { environment, hostLimits, settings } from './policy.js';
 import { Pool } from './pool.js';
 import { Workspace as AnyWorkspace } from './workspace.js';
@@ -51,15 +48,14 @@ export class Workspace extends AnyWorkspace {
     const set = settings(policy, limits, readOnly);
     const all = mounts({ path: directory }, roots, set);
     const { timeMs, memory } = hostLimits(set);
-    const modules = await loadModules(memory);
+    const [modules, start] = [await loadModules(memory), await starter(inThread)];
     const desk = new Desk();
     const state = all.some(({ access }) => access === 'read-write') ? stateDirectory(all[0].host, options.stateDir) : undefined;
     const host = { carries_modes: process.platform !== 'win32', approval_key: desk.key, ...ownFiles(all, state) };
     const setup = { mounts: all, state, policy: environment(withoutLinks(set), 'wasi', all, host), byPath: options.byPath };
     const spawn = () => {
       const holder = `${process.pid}.${threadId}.${randomUUID()}`;
-      if (inThread) return thread({ modules, disk: { ...setup, holder } });
-      return inline(new DiskHost(modules, { ...setup, holder }));
+      return start({ modules, disk: { ...setup, holder } });
     };
     const pool = new Pool(spawn, inThread ? (options.threads ?? 2) : 1);
     const workspace = new Workspace({ pool, desk, timeMs, dialect, approver });
@@ -72,10 +68,9 @@ export class Workspace extends AnyWorkspace {
    *
    * @param {import('./memory/workspace.js').MemoryOptions} [options]
    */
-  static memory(options = {}) {
-    return MemoryWorkspace.create(options, loadModules, (modules, setup, inThread) => {
-      return inThread ? thread({ modules, memory: setup }) : inline(new MemoryHost(modules, setup));
-    });
+  static async memory(options = {}) {
+    const start = await starter(options.thread ?? true);
+    return MemoryWorkspace.create(options, loadModules, (modules, memory) => start({ modules, memory }));
   }
 }
 
@@ -101,11 +96,6 @@ let kept;
 function bare() {
   kept ??= Workspace.memory({ thread: false });
   return kept;
-}
-
-/** @param {DiskHost | MemoryHost} host Makes calls in this thread. @returns {import('./pool.js').Thread} */
-function inline(host) {
-  return { run: async (job) => host.run(job), end: () => host.close() };
 }
 
 /** Where a system shows its processes, this one's memory among them, and itself: no files that a tool could want. */

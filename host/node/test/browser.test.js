@@ -1,36 +1,18 @@
 /** The page in Chromium: open, read, grep, edit, patch, reload; and the library there, without the page. */
 
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
-import { build, preview } from 'vite';
+import { openPage, skip } from './browser/page.js';
 
-const CHROMIUM = process.env.PADDOCK_CHROMIUM ?? '/usr/bin/chromium';
-const ARGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
-const demo = fileURLToPath(new URL('../demo', import.meta.url));
-
-describe('in the browser', { skip: existsSync(CHROMIUM) ? false : `there is no ${CHROMIUM}; install Debian's package chromium` }, () => {
-  let server;
-  let browser;
+describe('in the browser', { skip }, () => {
+  let opened;
   let page;
-  const failures = [];
 
   before(async () => {
-    await build({ root: demo, logLevel: 'error' });
-    server = await preview({ root: demo, logLevel: 'error', preview: { port: 0, host: '127.0.0.1' } });
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS });
-    page = await browser.newPage({ viewport: { width: 1360, height: 860 } });
-    page.on('pageerror', (error) => failures.push(error.stack));
-    page.on('console', (message) => message.type() === 'error' && failures.push(message.text()));
-    await page.goto(server.resolvedUrls.local[0]);
-    await page.waitForSelector('body[data-ready]', { timeout: 60_000 });
+    opened = await openPage('page');
+    page = opened.page;
   });
-  after(async () => {
-    await browser?.close();
-    await server?.close();
-  });
+  after(() => opened?.close());
 
   async function call(tool, args) {
     await page.getByRole('option', { name: tool, exact: true }).click();
@@ -109,7 +91,7 @@ describe('in the browser', { skip: existsSync(CHROMIUM) ? false : `there is no $
   });
 
   test('nothing went wrong on the way, and it looks like this', async () => {
-    assert.deepEqual(failures, []);
+    assert.deepEqual(opened.failures, []);
     await page.click('#reset');
     await page.waitForFunction(() => document.querySelectorAll('#tree button').length === 5);
     await call('apply_patch', {

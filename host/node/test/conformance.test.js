@@ -10,17 +10,15 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { Workspace } from '../src/index.js';
 import { allCases } from './cases/case.js';
-import { IN_MEMORY, clear, drive, fill } from './cases/drive.js';
+import { drive, fill } from './cases/drive.js';
 import { compare } from './cases/expect.js';
-import { modes, pack, readTree, unpack, writeTree } from './cases/tree.js';
-
-/** Seconds since 1970 that entries of an archive have where a case says nothing else. */
-const NOW = 1_750_000_000;
+import { cleared, inMemory, withTargets } from './cases/memory.js';
+import { modes, readTree, writeTree } from './cases/tree.js';
 
 const BACKENDS = {
   directory: { holds: 'directory', run: (given) => inDirectory(given, {}) },
   'directory, by paths': { holds: 'directory', run: (given) => inDirectory(given, { byPath: true }) },
-  memory: { holds: 'component_memory', run: inMemory },
+  memory: { holds: 'component_memory', run: (given) => inMemory(given, (policy) => Workspace.memory({ policy, thread: false })) },
 };
 
 const cases = allCases();
@@ -56,25 +54,7 @@ async function inDirectory(given, options) {
   }
 }
 
-async function inMemory(given) {
-  const workspace = await Workspace.memory({ policy: given.policy, thread: false });
-  await workspace.loadTar(pack(withTargets(given.start, (target) => fill(target, IN_MEMORY)), NOW));
-  const outcomes = await drive(given, IN_MEMORY, workspace);
-  const tree = unpack(await workspace.saveTar());
-  workspace.close();
-  return { outcomes, tree: given.isAbsolute ? cleared(tree, IN_MEMORY) : tree };
-}
-
 /** All but the workspace and its state. */
 function neighbours(top) {
   return new Map([...readTree(top)].filter(([path]) => !path.startsWith('ws/') && !path.startsWith('state')));
-}
-
-function withTargets(start, change) {
-  const tree = [...start.tree].map(([path, node]) => [path, node.kind === 'link' ? { ...node, target: change(node.target) } : node]);
-  return { ...start, tree: new Map(tree) };
-}
-
-function cleared(tree, names) {
-  return withTargets({ tree }, (target) => clear(target, names)).tree;
 }

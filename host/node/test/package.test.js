@@ -1,8 +1,8 @@
 /** What the package holds, what the component imports, and what the READMEs show. */
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -29,6 +29,24 @@ test('the host gives just what the component imports', () => {
   const wanted = [...new Set(Array.from(declared, ([, name]) => name))].sort();
   assert.deepEqual(wanted.filter((name) => !given.includes(name)), []);
   assert.ok(given.every((name) => /^wasi:(cli|clocks|filesystem|io|random)\//.test(name)), given.join());
+});
+
+test('without the component, it is said what to do', async () => {
+  const bare = join(top, 'build/bare');
+  rmSync(bare, { recursive: true, force: true });
+  cpSync(join(top, 'src'), join(bare, 'src'), { recursive: true });
+  const { Workspace, tools } = await import(new URL('../build/bare/src/index.js', import.meta.url).href);
+  const told = { name: 'PaddockError', code: 'io', message: /cannot load the component.*npm run build/s };
+  for (const options of [{}, { thread: false }]) {
+    await assert.rejects(Workspace.open(place().root, options), told);
+    await assert.rejects(Workspace.memory(options), told);
+  }
+  await assert.rejects(tools(), told);
+  // Its modules alone are missing.
+  cpSync(join(top, 'component'), join(bare, 'component'), { recursive: true, filter: (path) => !path.endsWith('.wasm') });
+  const shown = spawnSync(process.execPath, [join(bare, 'src/cli.js'), 'tools'], { encoding: 'utf8' });
+  assert.match(shown.stderr, /cannot load the component.*paddock\.core.*npm run build/s);
+  assert.notEqual(shown.status, 0);
 });
 
 for (const readme of ['README.md', '../../README.md']) {

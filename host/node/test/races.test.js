@@ -1,6 +1,7 @@
 /**
  * A process that swaps directories and links while the host works: nothing outside the workspace is read, found or
- * changed. `PADDOCK_RACES` is how many calls are raced; a host that checks a path and then opens it has to fail the same.
+ * changed. `PADDOCK_RACES` is how many calls of tools are raced, and the system's functions as often again; a host that
+ * checks a path and then opens it has to fail the same.
  */
 
 import assert from 'node:assert/strict';
@@ -14,7 +15,7 @@ import { Workspace } from '../src/index.js';
 import { DescriptorDirectory, HAS_PROC } from '../src/wasi/directory.js';
 import { Descriptor, OpenFiles } from '../src/wasi/filesystem.js';
 
-const CALLS = Number(process.env.PADDOCK_RACES ?? 200_000);
+const CALLS = Number(process.env.PADDOCK_RACES ?? 100_000);
 const SECRET = 'SECRET\n';
 const NO_FOLLOW = {};
 const READ = { read: true };
@@ -43,6 +44,7 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
   });
 
   after(async () => {
+    assert.equal(flipper.exitCode, null, 'nothing was swapped any more');
     const gone = new Promise((resolve) => flipper.once('exit', resolve));
     flipper.kill('SIGKILL');
     await gone;
@@ -106,7 +108,7 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
 
   test('a file that becomes a link', (t) => {
     const { files, root } = provider();
-    const ended = race(part(0.1), () => {
+    const ended = race(part(0.2), () => {
       const told = bytes(root.openAt(NO_FOLLOW, 'l', {}, NEW));
       files.closeAll();
       assert.equal(told, 'inside\n');
@@ -158,7 +160,7 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
   test('whole calls', async (t) => {
     const workspace = await Workspace.open(join(top, 'ws'), { stateDir: join(top, 'state'), thread: false });
     const ended = { ok: 0, failed: 0 };
-    for (let index = 0; index < part(0.1); index += 1) {
+    for (let index = 0; index < CALLS; index += 1) {
       const [tool, args] = [
         ['read_file', { path: 'd/f' }],
         ['read_file', { path: 'l' }],
@@ -179,5 +181,6 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
     t.diagnostic(JSON.stringify(ended));
     assert.deepEqual(look(), outside);
     assert.ok(ended.ok > 0 && ended.failed > 0, 'nothing was raced');
+    t.diagnostic(`${CALLS} calls of tools were raced`);
   });
 });

@@ -22,7 +22,6 @@ import { fromZip, toZip } from './zip.js';
 
 /** @typedef {import('./tar.js').Tree} Tree */
 
-/** @typedef {(memory: number) => Promise<import('../guest.js').Modules>} LoadModules */
 /** @typedef {(modules: import('../guest.js').Modules, setup: import('./host.js').MemorySetup, inThread: boolean) => import('../pool.js').Thread} Spawn */
 
 export class MemoryWorkspace extends Workspace {
@@ -39,7 +38,7 @@ export class MemoryWorkspace extends Workspace {
 
   /**
    * @param {MemoryOptions} options
-   * @param {LoadModules} load
+   * @param {import('../modules.js').LoadModules} load
    * @param {Spawn} spawn
    */
   static async create(options, load, spawn) {

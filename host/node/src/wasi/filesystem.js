@@ -87,6 +87,8 @@ export class Descriptor {
   #fd;
   /** Whether anything may be changed through it. */
   #mutable;
+  /** @type {import('node:fs').BigIntStats | undefined} What a file was as it was opened to be read, until that is told. */
+  #seen;
   #isOwn = true;
 
   /**
@@ -121,8 +123,7 @@ export class Descriptor {
     return this.#at(path, (dir, name) => {
       if (!how.create) absent.check(dir, name);
       try {
-        const opened = how.directory ? dir.open(name) : this.#openFile(dir, name, access(flags), how);
-        return this.#files.add(new Descriptor(this.#files, opened, this.#mutable));
+        return this.#files.add(how.directory ? this.#held(dir.open(name)) : this.#openFile(dir, name, how, flags));
       } catch (error) {
         absent.note(name, error);
         throw error;
@@ -134,24 +135,30 @@ export class Descriptor {
    * A regular file or, where that is what the name is, a directory. Anything else that was put there since the
    * guest looked is closed again.
    *
-   * @param {Directory} dir @param {string} name @param {number} access @param {OpenFlags} how
-   * @returns {Directory | number}
+   * @param {Directory} dir @param {string} name @param {OpenFlags} how @param {DescriptorFlags} flags
    */
-  #openFile(dir, name, access, how) {
+  #openFile(dir, name, how, flags) {
     const made = (how.create ? O_CREAT : 0) | (how.exclusive ? O_EXCL : 0) | (how.truncate ? O_TRUNC : 0);
     const path = dir.entry(name);
-    const fd = openSync(path, access | made | NEVER_WAIT, 0o666);
+    const fd = openSync(path, access(flags) | made | NEVER_WAIT, 0o666);
     let isKept = false;
     try {
       const stat = fstatSync(fd, { bigint: true });
-      if (stat.isDirectory()) return dir.open(name);
+      if (stat.isDirectory()) return this.#held(dir.open(name));
       if (!stat.isFile()) throw 'no-such-device';
       checkPlace(dir, path, stat);
       isKept = true;
-      return fd;
+      const file = this.#held(fd);
+      if (!flags.write) file.#seen = stat;
+      return file;
     } finally {
       if (!isKept) closeSync(fd);
     }
+  }
+
+  /** @param {Directory | number} opened What was reached through this descriptor, with its rights. */
+  #held(opened) {
+    return new Descriptor(this.#files, opened, this.#mutable);
   }
 
   /** @param {bigint} length @param {bigint} offset @returns {[Uint8Array, boolean]} */
@@ -188,7 +195,9 @@ export class Descriptor {
   }
 
   stat() {
-    return attempt(() => shown(this.#directory ? this.#directory.stat() : fstatSync(this.#file(), { bigint: true })));
+    const seen = this.#seen;
+    this.#seen = undefined;
+    return attempt(() => shown(seen ?? (this.#directory ? this.#directory.stat() : fstatSync(this.#file(), { bigint: true }))));
   }
 
   /** @param {PathFlags} _follow @param {string} path */

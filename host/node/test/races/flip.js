@@ -3,17 +3,29 @@
  * Usage: node flip.js DIRECTORY
  */
 
-import { renameSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 
 process.chdir(process.argv[2]);
 process.send?.('started');
 for (;;) {
   renameSync('ws/d', 'ws/real');
-  renameSync('link', 'ws/d');
+  put('link', 'ws/d');
   renameSync('file-link', 'ws/l');
   renameSync('ws/d', 'link');
-  renameSync('ws/real', 'ws/d');
+  put('ws/real', 'ws/d');
   renameSync('ws/l', 'file-link');
   renameSync('file', 'ws/l');
   renameSync('ws/l', 'file');
+}
+
+/** A call that writes below a directory that is not there just then makes one. */
+function put(from, to) {
+  for (;;) {
+    try {
+      renameSync(from, to);
+      return;
+    } catch {
+      rmSync(to, { recursive: true, force: true });
+    }
+  }
 }

@@ -1,0 +1,46 @@
+/**
+ * The repository's case folders in Chromium: workspaces in memory there, each in a worker of its own. The same results
+ * to the byte, and the same trees, as in every other host.
+ */
+
+import { after, before, describe, test } from 'node:test';
+import { openPage, skip } from './browser/page.js';
+import { allCases } from './cases/case.js';
+import { compare } from './cases/expect.js';
+import { inMemory } from './cases/memory.js';
+
+describe('cases in the browser', { skip }, () => {
+  let opened;
+
+  before(async () => {
+    opened = await openPage('cases');
+  });
+  after(() => opened?.close());
+
+  for (const given of allCases()) {
+    const reason = given.only.length > 0 && !given.only.includes('component_memory') ? given.reason : false;
+    test(given.name, { skip: reason }, async () => compare(given, await inMemory(given, (policy) => create(opened.page, policy))));
+  }
+});
+
+/** A workspace in the page; bytes go there and back as Base64. */
+async function create(page, policy) {
+  const made = await page.evaluateHandle((policy) => globalThis.paddock.memory({ policy }), policy);
+  return {
+    loadTar: (archive) => made.evaluate((workspace, text) => workspace.loadTar(Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0))), archive.toString('base64')),
+    call: (tool, args, options) => made.evaluate((workspace, given) => workspace.call(...given), [tool, args, options]),
+    saveTar: async () => Buffer.from(await made.evaluate(inBase64), 'base64'),
+    close: () => made.evaluate((workspace) => workspace.close()),
+  };
+}
+
+/** The tree's archive; runs in the page. */
+async function inBase64(workspace) {
+  const blob = new Blob([await workspace.saveTar()]);
+  const url = await new Promise((resolve) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result);
+    reader.readAsDataURL(blob);
+  });
+  return url.slice(url.indexOf(',') + 1);
+}
