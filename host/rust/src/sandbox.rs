@@ -67,11 +67,7 @@ impl WasiView for State {
 impl Sandbox {
     pub(crate) fn new(around: &Surroundings<'_>, control: Control) -> Result<Self, ToolError> {
         let runtime = runtime().map_err(|cause| ToolError::new(ErrorCode::Io, cause.to_string()))?;
-        let state = State::new(around, control)?;
-        let mut store = Store::new(&runtime.engine, state);
-        store.limiter(|state| &mut state.limiter);
-        store.epoch_deadline_callback(|store| store.data().control.check());
-        store.set_epoch_deadline(1);
+        let mut store = State::new(around, control)?.store(runtime);
         match block_on(runtime.component.instantiate_async(&mut store)) {
             Ok(instance) => Ok(Self { store, guest: Guest::new(instance, &runtime.exports), runtime }),
             Err(trap) => Err(store.data().explain(&trap)),
@@ -111,6 +107,15 @@ impl State {
             control,
             is_contained,
         })
+    }
+
+    /// A store that ends what runs in it, when its time is up or it wants more memory than it may have.
+    fn store(self, runtime: &Runtime) -> Store<Self> {
+        let mut store = Store::new(&runtime.engine, self);
+        store.limiter(|state| &mut state.limiter);
+        store.epoch_deadline_callback(|store| store.data().control.check());
+        store.set_epoch_deadline(1);
+        store
     }
 
     /// Why a guest was ended.
@@ -198,3 +203,6 @@ impl Wake for Unpark {
         self.0.unpark();
     }
 }
+
+#[cfg(test)]
+mod tests;
