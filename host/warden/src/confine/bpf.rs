@@ -5,8 +5,8 @@
 use std::mem::offset_of;
 
 use libc::{
-    BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JGT, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W,
-    seccomp_data, sock_filter,
+    BPF_ABS, BPF_ALU, BPF_AND, BPF_JEQ, BPF_JGT, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W, seccomp_data,
+    sock_filter,
 };
 
 /// What becomes of a call.
@@ -54,7 +54,7 @@ pub(crate) fn program(rules: &[Rule], newest: u32) -> Vec<sock_filter> {
         load(offset_of!(seccomp_data, nr)),
     ];
     #[cfg(target_arch = "x86_64")]
-    program.extend([jump(BPF_JGE, X32, 0, 1), end(Action::Errno(libc::ENOSYS))]);
+    program.extend([jump(libc::BPF_JGE, X32, 0, 1), end(Action::Errno(libc::ENOSYS))]);
     program.extend([jump(BPF_JGT, newest, 0, 1), end(Action::Errno(libc::ENOSYS))]);
     for rule in rules {
         let body = body(rule);
