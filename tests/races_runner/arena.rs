@@ -47,15 +47,29 @@ impl Arena {
         assert_eq!(look(&self.top.join("outside")), self.outside, "something outside was changed");
     }
 
-    /// Fails where something from outside is in the workspace or among the backups.
-    pub fn check_inside(&self) {
-        for directory in ["ws", "state", "spare"] {
-            for (path, (.., content)) in look(&self.top.join(directory)) {
-                let path = path.display();
-                assert!(!String::from_utf8_lossy(&content).contains(CANARY), "{path} holds what was outside");
-                assert!(!path.to_string().contains(ONLY_OUTSIDE), "{path} was outside");
+    /// Fails where something from outside is among the backups, or in what is copied and moved to names that are not
+    /// swapped.
+    pub fn check_kept(&self) {
+        check(&self.top.join("state"));
+        for name in ["copied", "copied-link", "moved"] {
+            let path = self.top.join("ws").join(name);
+            if fs::symlink_metadata(&path).is_ok() {
+                check(&path);
             }
         }
+    }
+
+    /// Fails where something from outside is anywhere in the workspace, in which nothing is swapped any more.
+    pub fn check_inside(&self) {
+        ["ws", "spare"].iter().for_each(|directory| check(&self.top.join(directory)));
+    }
+}
+
+fn check(top: &Path) {
+    for (path, (.., content)) in look(top) {
+        let path = path.display();
+        assert!(!String::from_utf8_lossy(&content).contains(CANARY), "{path} holds what was outside");
+        assert!(!path.to_string().contains(ONLY_OUTSIDE), "{path} was outside");
     }
 }
 

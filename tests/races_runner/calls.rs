@@ -15,17 +15,12 @@ pub struct Raced {
     pub attempts: u64,
 }
 
-/// Of how many calls one is a change. It waits for the disk, and a read does not.
-const CHANGES_EVERY: u64 = 8;
-const WALKS_EVERY: u64 = 4;
-
-/// The call of that number.
+/// The call of that number. A quarter of them are changes, which wait for the disk, and a quarter walks.
 pub fn call(number: u64) -> Raced {
-    if number % CHANGES_EVERY == 1 {
-        return change(number / CHANGES_EVERY);
-    }
-    if number % WALKS_EVERY == 2 {
-        return walk(number / WALKS_EVERY);
+    match number % 4 {
+        1 => return change(number / 4),
+        2 => return walk(number / 4),
+        _ => {}
     }
     let files = ["d/f", "l", "p", "x/f", "a"];
     let paths: Vec<_> = (0..TIMES).flat_map(|_| files).collect();

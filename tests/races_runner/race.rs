@@ -22,8 +22,8 @@ const QUICK: u64 = 200_000;
 
 /// A call ends by its own limit of time before that.
 const HUNG: Duration = Duration::from_secs(40);
-/// Calls after which it is looked whether something outside was changed.
-const LOOKS_EVERY: u64 = 500;
+/// Calls after which it is looked what became of the disk; fewer changes than there are backups.
+const LOOKS_EVERY: u64 = 250;
 
 /// How the attempts of an operation ended.
 #[derive(Default)]
@@ -80,10 +80,12 @@ pub fn run(wanted: u64) {
         rows.entry(raced.operation).or_default().count(&raced, &outcome, started.elapsed());
         if number % LOOKS_EVERY == 0 {
             arena.check_outside();
+            arena.check_kept();
         }
     }
     drop(swapper);
     arena.check_outside();
+    arena.check_kept();
     arena.check_inside();
     print(&rows, attempts, began.elapsed());
     for operation in ["read", "write", "patch", "copy", "move"] {
