@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Failed;
 use paddock::{Outcome, Workspace};
+use rustix::process::{Signal, set_parent_process_death_signal};
 
 use super::arena::{Arena, CANARY, ONLY_OUTSIDE};
 use super::calls::{self, Raced};
@@ -61,6 +62,8 @@ pub fn in_child(is_without: bool) -> Result<(), Failed> {
 
 /// Makes that many attempts. Ends the process with a failure where one of them is anything but inside or refused.
 pub fn run(wanted: u64) {
+    // Whoever started it may be stopped.
+    set_parent_process_death_signal(Some(Signal::KILL)).unwrap();
     let arena = Arena::new();
     let workspace = Workspace::builder().root(arena.top.join("ws")).state_dir(arena.top.join("state")).build().unwrap();
     let began = Instant::now();
