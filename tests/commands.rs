@@ -10,6 +10,8 @@
 )]
 #![cfg(target_os = "linux")]
 
+mod without;
+
 mod commands {
     mod confined;
     mod desk;
@@ -18,4 +20,5 @@ mod commands {
     mod policy;
     mod run;
     mod sessions;
+    mod without;
 }

@@ -74,6 +74,8 @@ mod policy;
 mod registry;
 mod regular;
 mod sandbox;
+#[cfg(target_os = "linux")]
+pub mod selftest;
 mod state;
 mod transaction;
 pub mod types;

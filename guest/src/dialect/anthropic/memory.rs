@@ -56,7 +56,7 @@ pub fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
         Response::Edit(_) if asked.args.text("command") == "insert" => {
             Ok(told(format!("The file {path} has been edited.")))
         }
-        Response::Edit(edit) => Ok(told(format!("The memory file has been edited.\n{}", snippet(asked, &edit)?))),
+        Response::Edit(edit) => Ok(told(format!("The memory file has been edited.\n{}", snippet(asked, &edit)))),
         Response::Delete(_) => Ok(told(format!("Successfully deleted {path}"))),
         Response::Move(_) => {
             let (old, new) = (asked.args.text("old_path"), asked.args.text("new_path"));

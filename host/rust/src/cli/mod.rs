@@ -21,6 +21,8 @@ mod overlay;
 mod policy;
 mod progress;
 mod restore;
+#[cfg(target_os = "linux")]
+mod selftest;
 mod tools;
 pub(crate) mod workspace;
 
@@ -65,6 +67,8 @@ Examples:
     Policy(policy::Args),
     Audit(audit::Args),
     Component(component::Args),
+    #[cfg(target_os = "linux")]
+    Selftest(selftest::Args),
     Completions(completions::Args),
 }
 
@@ -81,6 +85,8 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         Command::Policy(args) => policy::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Component(args) => component::run(&args),
+        #[cfg(target_os = "linux")]
+        Command::Selftest(args) => selftest::run(&args),
         Command::Completions(args) => completions::run(&args, Cli::command()),
     }
 }

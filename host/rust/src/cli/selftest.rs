@@ -1,0 +1,83 @@
+//! `paddock selftest`: the escape suite, on this machine.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use paddock::selftest::{self, Own, Report, Row};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+use serde::Serialize;
+
+use super::status;
+
+/// Try every known way out of a workspace on this machine, in a temporary directory, and print what came of it
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  paddock selftest
+  paddock selftest --in ~/project --overlay
+
+An attempt is one call of a tool. The exit status is 1 where anything escaped or was not as it has to be.")]
+pub(crate) struct Args {
+    /// Where to make the temporary directory, such as on another file system [default: the system's own place]
+    #[arg(long = "in", value_name = "DIR")]
+    directory: Option<PathBuf>,
+
+    /// Try it in an overlay
+    #[arg(long)]
+    overlay: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Told<'r> {
+    version: &'static str,
+    openat2: bool,
+    holds: bool,
+    total: Row,
+    #[serde(flatten)]
+    report: &'r Report,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let directory = args.directory.clone().unwrap_or_else(std::env::temp_dir);
+    let mut subject = if args.overlay { Own::overlay() } else { Own::directory() };
+    let mut stdout = std::io::stdout();
+    if !args.json {
+        writeln!(stdout, "{}", Row::head())?;
+    }
+    let told = |row: &Row| {
+        if !args.json {
+            // Who reads no further is seen at the end.
+            let _closed = writeln!(std::io::stdout(), "{row}");
+        }
+    };
+    let report = selftest::run(&mut subject, &directory, told)
+        .with_context(|| format!("cannot run the suite in `{}`", directory.display()))?;
+    if args.json {
+        let (holds, total) = (report.holds(), report.total());
+        let version = env!("CARGO_PKG_VERSION");
+        let told = Told { version, openat2: has_openat2(), holds, total, report: &report };
+        writeln!(stdout, "{}", serde_json::to_string(&told)?)?;
+    } else {
+        writeln!(stdout, "{}", report.total())?;
+        write!(stdout, "{}", report.rest())?;
+        writeln!(stdout, "{}", verdict(&report))?;
+    }
+    Ok(status(report.holds()))
+}
+
+fn verdict(report: &Report) -> String {
+    let openat2 = if has_openat2() { "with" } else { "without" };
+    let what = if report.holds() { "nothing escaped" } else { "NOT SAFE HERE: please report this" };
+    format!("paddock {}, {openat2} openat2: {what}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Whether the kernel has the call by which the runtime resolves paths where it can.
+fn has_openat2() -> bool {
+    openat2(CWD, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::BENEATH).is_ok()
+}

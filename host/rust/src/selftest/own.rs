@@ -1,0 +1,41 @@
+//! This library, as a host under test.
+
+use super::place::Place;
+use super::subject::{Answer, Call, Subject};
+use crate::options::CallOptions;
+use crate::workspace::Workspace;
+
+/// This library, on a directory or in an overlay over one.
+pub struct Own {
+    overlay: Option<&'static str>,
+    workspace: Option<Workspace>,
+}
+
+impl Own {
+    /// On a directory.
+    pub fn directory() -> Self {
+        Self { overlay: None, workspace: None }
+    }
+
+    /// In an overlay over a directory.
+    pub fn overlay() -> Self {
+        Self { overlay: Some("selftest"), workspace: None }
+    }
+}
+
+impl Subject for Own {
+    fn open(&mut self, place: &Place) -> Result<(), String> {
+        let mut builder = Workspace::builder().root(place.root()).state_dir(place.state());
+        if let Some(overlay) = self.overlay {
+            builder = builder.overlay(overlay);
+        }
+        self.workspace = Some(builder.build().map_err(|cause| cause.to_string())?);
+        Ok(())
+    }
+
+    fn call(&mut self, call: &Call<'_>) -> Answer {
+        let options = CallOptions::dialect(call.dialect);
+        let outcome = self.workspace.as_ref().map(|it| it.call_with(call.tool, &call.arguments.to_string(), &options));
+        outcome.map_or_else(|| Answer::from(crate::Outcome::invalid_argument("nothing is open")), Answer::from)
+    }
+}

@@ -1,0 +1,94 @@
+//! What a family's workspace holds, step by step.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+use serde::Deserialize;
+
+use super::place::Place;
+use super::zip::{self, Member};
+
+/// One step of `tree`.
+#[derive(Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub(super) enum Step {
+    /// A file.
+    File { path: String, text: String },
+    /// A symbolic link.
+    Link { symlink: String, target: String },
+    /// Links from each to the next, by number, the last one to the target.
+    Chain { chain: String, links: u32, target: String },
+    /// A directory.
+    Directory { dir: String },
+    /// A FIFO.
+    Fifo { fifo: String },
+    /// A socket.
+    Socket { socket: String },
+    /// A character device.
+    Device { device: String, major: u32, minor: u32 },
+    /// A second name of a file, given relative to the directory that holds the workspace.
+    HardLink { hard_link: String, to: String },
+    /// An archive, its entries stored.
+    Archive { zip: String, members: Vec<Member> },
+}
+
+impl Step {
+    /// Whether it holds what no answer may contain.
+    pub(super) fn has_canary(&self) -> bool {
+        matches!(self, Self::File { text, .. } if text.contains("{canary}"))
+    }
+
+    /// Makes it.
+    pub(super) fn plant(&self, place: &Place) -> io::Result<()> {
+        let at = |path: &str| place.root().join(place.fill(path));
+        match self {
+            Self::File { path, text } => file(&at(path), place.fill(text).as_bytes()),
+            Self::Link { symlink, target } => link(&at(symlink), &place.fill(target)),
+            Self::Chain { chain, links, target } => (0..*links).try_for_each(|number| {
+                let next = if number + 1 == *links { target.clone() } else { format!("{chain}{}", number + 1) };
+                link(&at(&format!("{chain}{number}")), &next)
+            }),
+            Self::Directory { dir } => fs::create_dir_all(at(dir)),
+            Self::Fifo { fifo } => special(&at(fifo), FileType::Fifo, 0),
+            Self::Socket { socket } => special(&at(socket), FileType::Socket, 0),
+            Self::Device { device, major, minor } => {
+                special(&at(device), FileType::CharacterDevice, makedev(*major, *minor))
+            }
+            Self::HardLink { hard_link, to } => {
+                let first = place.root().parent().unwrap_or(place.root()).join(to);
+                above(&at(hard_link))?;
+                fs::hard_link(first, at(hard_link))
+            }
+            Self::Archive { zip, members } => file(&at(zip), &zip::archive(members, |text| place.fill(text))),
+        }
+    }
+}
+
+/// Writes a file, in directories that are made where they are missing.
+pub(super) fn file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    above(path)?;
+    fs::write(path, bytes)
+}
+
+/// An archive that nothing is wrong with.
+pub(super) fn good_archive(path: &Path) -> io::Result<()> {
+    let member = Member { name: "unpacked.txt".to_owned(), text: "x\n".to_owned(), link: None };
+    file(path, &zip::archive(&[member], str::to_owned))
+}
+
+fn link(path: &Path, target: &str) -> io::Result<()> {
+    above(path)?;
+    symlink(target, path)
+}
+
+fn special(path: &Path, kind: FileType, device: u64) -> io::Result<()> {
+    above(path)?;
+    Ok(mknodat(CWD, path, kind, Mode::RUSR | Mode::WUSR, device)?)
+}
+
+fn above(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)
+}

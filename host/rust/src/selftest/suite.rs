@@ -1,0 +1,175 @@
+//! The attacks, as `tests/escapes/` has them.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::plant::Step;
+
+const PROBES: &str = include_str!("../../../../tests/escapes/probes.json");
+const SWEEP: &str = include_str!("../../../../tests/escapes/sweep.json");
+const FAMILIES: [&str; 15] = [
+    include_str!("../../../../tests/escapes/outside.json"),
+    include_str!("../../../../tests/escapes/spelling.json"),
+    include_str!("../../../../tests/escapes/links.json"),
+    include_str!("../../../../tests/escapes/steps.json"),
+    include_str!("../../../../tests/escapes/kernel.json"),
+    include_str!("../../../../tests/escapes/special.json"),
+    include_str!("../../../../tests/escapes/devices.json"),
+    include_str!("../../../../tests/escapes/hard_links.json"),
+    include_str!("../../../../tests/escapes/patterns.json"),
+    include_str!("../../../../tests/escapes/patches.json"),
+    include_str!("../../../../tests/escapes/archives.json"),
+    include_str!("../../../../tests/escapes/rules.json"),
+    include_str!("../../../../tests/escapes/fifo_rules.json"),
+    include_str!("../../../../tests/escapes/secrets.json"),
+    include_str!("../../../../tests/escapes/protected.json"),
+];
+
+/// All of it.
+pub(super) struct Suite {
+    pub(super) probes: Probes,
+    pub(super) families: Vec<Family>,
+    pub(super) sweep: Sweep,
+}
+
+/// The calls by which a hostile path is tried.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Probes {
+    /// Names of probes, separated by spaces.
+    sets: BTreeMap<String, String>,
+    probes: BTreeMap<String, Probe>,
+}
+
+/// A call, with `{path}` where the path goes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Probe {
+    pub(super) tool: String,
+    pub(super) arguments: Value,
+    #[serde(default = "paddock")]
+    pub(super) dialect: String,
+    /// Where a result has the error of one path.
+    pub(super) code_at: Option<String>,
+}
+
+/// Attacks of one kind, in one tree.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Family {
+    pub(super) family: String,
+    pub(super) needs: Option<Needs>,
+    pub(super) tree: Vec<Step>,
+    #[serde(default)]
+    pub(super) attempts: Vec<Attempt>,
+    #[serde(default)]
+    pub(super) sequences: Vec<Sequence>,
+}
+
+/// What not every host has.
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Needs {
+    /// A disk.
+    Disk,
+    /// A disk, and the right to make devices on it.
+    Devices,
+}
+
+/// Paths that are each tried by a set of probes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Attempt {
+    pub(super) why: String,
+    pub(super) needs: Option<Needs>,
+    probes: String,
+    pub(super) paths: Vec<Text>,
+    code: String,
+    /// Other codes, each with the names of its probes, separated by spaces.
+    #[serde(default)]
+    except: BTreeMap<String, String>,
+}
+
+/// A text, or one put together.
+#[derive(Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub(super) enum Text {
+    Plain(String),
+    Repeated {
+        repeat: String,
+        times: usize,
+        #[serde(default)]
+        then: String,
+    },
+}
+
+/// Calls one after the other in one tree.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sequence {
+    pub(super) why: String,
+    pub(super) calls: Vec<SequencedCall>,
+}
+
+/// One of them.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SequencedCall {
+    pub(super) tool: String,
+    pub(super) arguments: Value,
+    #[serde(default = "paddock")]
+    pub(super) dialect: String,
+    pub(super) code: String,
+}
+
+/// What is put into every argument.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sweep {
+    pub(super) tree: Vec<Step>,
+    pub(super) hostile: Vec<Text>,
+    /// Patches, with `{path}` where the path goes.
+    pub(super) patches: Vec<String>,
+}
+
+fn paddock() -> String {
+    "paddock".to_owned()
+}
+
+impl Suite {
+    pub(super) fn read() -> io::Result<Self> {
+        let families = FAMILIES.iter().map(|json| parse(json)).collect::<io::Result<_>>()?;
+        Ok(Self { probes: parse(PROBES)?, families, sweep: parse(SWEEP)? })
+    }
+}
+
+fn parse<T: DeserializeOwned>(json: &str) -> io::Result<T> {
+    Ok(serde_json::from_str(json)?)
+}
+
+impl Attempt {
+    /// Its probes, each with the code that it has to end with; `ok` for those that succeed.
+    pub(super) fn probes<'p>(&'p self, all: &'p Probes) -> io::Result<Vec<(&'p Probe, &'p str)>> {
+        let wrong = |what: &str| io::Error::other(format!("`{}`: no probe or set `{what}`", self.why));
+        let names = all.sets.get(&self.probes).ok_or_else(|| wrong(&self.probes))?;
+        let code = |name: &str| {
+            let other = self.except.iter().find(|(_, names)| names.split_whitespace().any(|it| it == name));
+            other.map_or(self.code.as_str(), |(code, _)| code)
+        };
+        let probe = |name: &'p str| Ok((all.probes.get(name).ok_or_else(|| wrong(name))?, code(name)));
+        names.split_whitespace().map(probe).collect()
+    }
+}
+
+impl Text {
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Plain(text) => text.clone(),
+            Self::Repeated { repeat, times, then } => format!("{}{then}", repeat.repeat(*times)),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What is on the disk, to see whether anything changed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Everything below a directory: names, kinds, modes, times and bytes.
+#[derive(Default, PartialEq, Eq)]
+pub(super) struct Witness(BTreeMap<PathBuf, Entry>);
+
+#[derive(PartialEq, Eq)]
+struct Entry {
+    mode: u32,
+    modified: (i64, i64),
+    content: Vec<u8>,
+}
+
+impl Witness {
+    /// What is below `top`, `without` left out with all that they hold. Nothing but regular files is opened.
+    pub(super) fn look(top: &Path, without: &[&Path]) -> io::Result<Self> {
+        let mut entries = BTreeMap::new();
+        look_at(top, without, &mut entries)?;
+        Ok(Self(entries))
+    }
+
+    /// The first path that is not as it was.
+    pub(super) fn changed_since<'w>(&'w self, before: &'w Self) -> Option<&'w Path> {
+        let other = |(path, entry): &(&PathBuf, &Entry)| before.0.get(*path) != Some(*entry);
+        let changed = self.0.iter().find(other).map(|(path, _)| path);
+        changed.or_else(|| before.0.keys().find(|path| !self.0.contains_key(*path))).map(PathBuf::as_path)
+    }
+
+    /// The first file whose content is such.
+    pub(super) fn find(&self, is_such: impl Fn(&[u8]) -> bool) -> Option<&Path> {
+        self.0.iter().find(|(_, entry)| is_such(&entry.content)).map(|(path, _)| path.as_path())
+    }
+}
+
+fn look_at(path: &Path, without: &[&Path], entries: &mut BTreeMap<PathBuf, Entry>) -> io::Result<()> {
+    let metadata = fs::symlink_metadata(path)?;
+    let kind = metadata.file_type();
+    let content = if kind.is_file() {
+        fs::read(path)?
+    } else if kind.is_symlink() {
+        fs::read_link(path)?.into_os_string().into_encoded_bytes()
+    } else {
+        Vec::new()
+    };
+    let modified = (metadata.mtime(), metadata.mtime_nsec());
+    entries.insert(path.to_owned(), Entry { mode: metadata.mode(), modified, content });
+    if kind.is_dir() {
+        for entry in fs::read_dir(path)? {
+            let path = entry?.path();
+            if !without.contains(&path.as_path()) {
+                look_at(&path, without, entries)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! A workspace in memory, as a subject of the suite.
+
+use std::fs;
+use std::path::Path;
+
+use paddock::selftest::{Answer, Call, Place, Subject};
+use paddock::{CallOptions, Outcome, Policy, Workspace};
+
+#[derive(Default)]
+pub struct Memory(Option<Workspace>);
+
+impl Subject for Memory {
+    fn open(&mut self, place: &Place) -> Result<(), String> {
+        let workspace = Workspace::memory(Policy::default()).map_err(|cause| cause.to_string())?;
+        let archive = pack(place.root()).map_err(|cause| cause.to_string())?;
+        workspace.load(&archive).map_err(|error| error.message)?;
+        self.0 = Some(workspace);
+        Ok(())
+    }
+
+    fn call(&mut self, call: &Call<'_>) -> Answer {
+        let options = CallOptions::dialect(call.dialect);
+        let outcome = self.0.as_ref().map(|it| it.call_with(call.tool, &call.arguments.to_string(), &options));
+        outcome.unwrap_or_else(|| Outcome::invalid_argument("nothing is open")).into()
+    }
+
+    fn root(&self) -> Option<String> {
+        Some("/workspace".to_owned())
+    }
+
+    fn has_disk(&self) -> bool {
+        false
+    }
+}
+
+/// Everything in a directory, its links as they are.
+fn pack(root: &Path) -> std::io::Result<Vec<u8>> {
+    let mut archive = tar::Builder::new(Vec::new());
+    archive.follow_symlinks(false);
+    for entry in fs::read_dir(root)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => archive.append_dir_all(entry.file_name(), entry.path())?,
+            false => archive.append_path_with_name(entry.path(), entry.file_name())?,
+        }
+    }
+    archive.into_inner()
+}
