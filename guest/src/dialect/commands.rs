@@ -119,6 +119,10 @@ pub fn remarks(ran: &Ran) -> Vec<String> {
         lines.push(format!("[{} changed file(s) that ignore rules hide are in no backup]", ran.ignored));
     }
     lines.extend(ran.refused.iter().map(|kept| format!("[kept from `{}`: {}]", printable(&kept.path), kept.cause)));
+    // Nothing but a setting of the person who runs this makes it so, and who reads the result should know.
+    if ran.confinement.starts_with("none") {
+        lines.push("[it ran unconfined]".to_owned());
+    }
     lines.extend(ran.notes.iter().map(|note| format!("[{note}]")));
     lines
 }
@@ -197,6 +201,7 @@ mod tests {
             ignored: 3,
             backup: Some("B".to_owned()),
             refused: vec![Refused { path: "/home/me/\u{1b}key".to_owned(), cause: "it is in no root".to_owned() }],
+            confinement: "none: unconfined".to_owned(),
             notes: vec!["a note".to_owned()],
             ..Ran::default()
         };
@@ -204,7 +209,7 @@ mod tests {
         let expected = format!(
             "one\n[stderr]\nbad\n[exit code 2 after 1.2 s]\n[of 9000 bytes of standard error, the middle is left out]\n\
              [{names}, and 5 more; backup B undoes it]\n[3 changed file(s) that ignore rules hide are in no backup]\n\
-             [kept from `/home/me/\\u{{1b}}key`: it is in no root]\n[a note]"
+             [kept from `/home/me/\\u{{1b}}key`: it is in no root]\n[it ran unconfined]\n[a note]"
         );
         assert_eq!(text(&ran), expected);
     }
