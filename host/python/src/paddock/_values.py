@@ -10,6 +10,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from ctypes import byref, string_at
+from struct import Struct
+from sys import byteorder
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wasmtime import Store, WasmtimeError
@@ -44,7 +46,7 @@ def call(function: Func, store: Store, arguments: Sequence[tuple[Shape, Any]], *
         if not has_result:
             return None
         try:
-            return lift(result)
+            return lift(string_at(byref(result), WIDTH))
         finally:
             ffi.wasmtime_component_val_delete(byref(result))
     finally:
@@ -52,39 +54,47 @@ def call(function: Func, store: Store, arguments: Sequence[tuple[Shape, Any]], *
             ffi.wasmtime_component_val_delete(byref(lowered[index]))
 
 
-def lift(value: Any) -> Any:
+def lift(value: bytes) -> Any:
     """A value as Python has it: a record is a mapping by WIT's names, a result or variant is `Tagged`."""
-    return LIFTS[value.kind](value.of)
+    kind, of = VALUE.unpack(value)
+    return LIFTS[kind](of)
 
 
-def lift_text(of: Any) -> str:
-    text = of.string
-    return string_at(text.data, text.size).decode()
+def lift_text(of: bytes) -> str:
+    return string_at(*vector(of)).decode()
 
 
-def lift_list(of: Any) -> Any:
-    items, size = of.list.data, of.list.size
-    if size and items[0].kind == U8:
-        return string_at(items, size * WIDTH)[PAYLOAD::WIDTH]
-    return [lift(items[index]) for index in range(size)]
+def lift_list(of: bytes) -> Any:
+    items, size = vector(of)
+    laid = string_at(items, size * WIDTH)
+    if size and laid[0] == U8:
+        return laid[PAYLOAD::WIDTH]
+    return [LIFTS[kind](each) for kind, each in VALUE.iter_unpack(laid)]
 
 
-def lift_record(of: Any) -> dict[str, Any]:
-    members = of.record.data
-    found = {}
-    for index in range(of.record.size):
-        member = members[index]
-        found[string_at(member.name.data, member.name.size).decode()] = lift(member.val)
-    return found
+def lift_record(of: bytes) -> dict[str, Any]:
+    members, size = vector(of)
+    laid = MEMBER.iter_unpack(string_at(members, size * MEMBER.size))
+    return {string_at(name, length).decode(): LIFTS[kind](each) for length, name, kind, each in laid}
 
 
-def lift_option(of: Any) -> Any:
-    return lift(of.option[0]) if of.option else None
+def lift_option(of: bytes) -> Any:
+    return lift_boxed(*POINTER.unpack_from(of))
 
 
-def lift_result(of: Any) -> Tagged:
-    result = of.result
-    return Tagged("ok" if result.is_ok else "err", lift(result.val[0]) if result.val else None)
+def lift_result(of: bytes) -> Tagged:
+    is_ok, value = RESULT.unpack_from(of)
+    return Tagged("ok" if is_ok else "err", lift_boxed(value))
+
+
+def lift_boxed(value: int) -> Any:
+    return lift(string_at(value, WIDTH)) if value else None
+
+
+def vector(of: bytes) -> tuple[int, int]:
+    """Where the items of a list, a record or a text are, and how many there are."""
+    size, items = VECTOR.unpack_from(of)
+    return items, size
 
 
 def lower(value: Any, shape: Shape, given: Any) -> None:
@@ -165,16 +175,23 @@ WIDTH = ctypes.sizeof(Value)
 PAYLOAD = Value.of.offset
 """Where in a value its number is."""
 
+# How values are laid out in memory: reading that at once takes two thirds of the time of going field by field.
+VALUE = Struct(f"B{PAYLOAD - 1}x{WIDTH - PAYLOAD}s")
+VECTOR = Struct("NP")
+MEMBER = Struct(f"NP{VALUE.format}")
+POINTER = Struct("P")
+RESULT = Struct("?P")
+
 SCALARS: dict[str, tuple[int, str]] = {
     "bool": (ffi.WASMTIME_COMPONENT_BOOL.value, "boolean"),
     "u32": (ffi.WASMTIME_COMPONENT_U32.value, "u32"),
     "u64": (ffi.WASMTIME_COMPONENT_U64.value, "u64"),
 }
 
-LIFTS: dict[int, Callable[[Any], Any]] = {
-    ffi.WASMTIME_COMPONENT_BOOL.value: lambda of: of.boolean,
-    ffi.WASMTIME_COMPONENT_U32.value: lambda of: of.u32,
-    ffi.WASMTIME_COMPONENT_U64.value: lambda of: of.u64,
+LIFTS: dict[int, Callable[[bytes], Any]] = {
+    ffi.WASMTIME_COMPONENT_BOOL.value: lambda of: of[0] != 0,
+    ffi.WASMTIME_COMPONENT_U32.value: lambda of: int.from_bytes(of[:4], byteorder),
+    ffi.WASMTIME_COMPONENT_U64.value: lambda of: int.from_bytes(of[:8], byteorder),
     STRING: lift_text,
     ENUM: lift_text,
     LIST: lift_list,
