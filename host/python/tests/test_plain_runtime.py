@@ -17,7 +17,6 @@ from wasmtime.component import Component, Linker
 
 import paddock
 
-
 RACED = 300
 """Calls that are raced."""
 
