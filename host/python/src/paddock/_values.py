@@ -61,11 +61,12 @@ def lift(value: bytes) -> Any:
 
 
 def lift_text(of: bytes) -> str:
-    return string_at(*vector(of)).decode()
+    size, text = VECTOR.unpack_from(of)
+    return string_at(text, size).decode()
 
 
 def lift_list(of: bytes) -> Any:
-    items, size = vector(of)
+    size, items = VECTOR.unpack_from(of)
     laid = string_at(items, size * WIDTH)
     if size and laid[0] == U8:
         return laid[PAYLOAD::WIDTH]
@@ -73,28 +74,19 @@ def lift_list(of: bytes) -> Any:
 
 
 def lift_record(of: bytes) -> dict[str, Any]:
-    members, size = vector(of)
+    size, members = VECTOR.unpack_from(of)
     laid = MEMBER.iter_unpack(string_at(members, size * MEMBER.size))
     return {string_at(name, length).decode(): LIFTS[kind](each) for length, name, kind, each in laid}
 
 
 def lift_option(of: bytes) -> Any:
-    return lift_boxed(*POINTER.unpack_from(of))
+    (inner,) = POINTER.unpack_from(of)
+    return lift(string_at(inner, WIDTH)) if inner else None
 
 
 def lift_result(of: bytes) -> Tagged:
-    is_ok, value = RESULT.unpack_from(of)
-    return Tagged("ok" if is_ok else "err", lift_boxed(value))
-
-
-def lift_boxed(value: int) -> Any:
-    return lift(string_at(value, WIDTH)) if value else None
-
-
-def vector(of: bytes) -> tuple[int, int]:
-    """Where the items of a list, a record or a text are, and how many there are."""
-    size, items = VECTOR.unpack_from(of)
-    return items, size
+    is_ok, inner = RESULT.unpack_from(of)
+    return Tagged("ok" if is_ok else "err", lift(string_at(inner, WIDTH)) if inner else None)
 
 
 def lower(value: Any, shape: Shape, given: Any) -> None:
@@ -107,7 +99,8 @@ def lower(value: Any, shape: Shape, given: Any) -> None:
             if given is not None:
                 of.option = boxed(inner, given)
         elif kind == "variant":
-            value.kind, of.variant.discriminant = VARIANT, ffi.str_to_capi(given.tag)
+            value.kind = VARIANT
+            lower_text(of.variant.discriminant, given.tag)
             of.variant.val = boxed(inner, given.payload)
         else:
             lower_list(value, inner, given)
@@ -117,14 +110,22 @@ def lower(value: Any, shape: Shape, given: Any) -> None:
         value.kind, member = SCALARS[shape]
         setattr(of, member, given)
     elif shape == "string":
-        value.kind, of.string = STRING, ffi.str_to_capi(given)
+        value.kind = STRING
+        lower_text(of.string, given)
     else:
         from .types import ENUMS
 
         if shape in ENUMS:
-            value.kind, of.enumeration = ENUM, ffi.str_to_capi(given)
+            value.kind = ENUM
+            lower_text(of.enumeration, given)
         else:
             lower_record(value, shape, given)
+
+
+def lower_text(text: Any, given: str) -> None:
+    said = given.encode()
+    ffi.wasm_byte_vec_new_uninitialized(byref(text), len(said))
+    ctypes.memmove(text.data, said, len(said))
 
 
 def lower_record(value: Any, shape: str, given: dict[str, Any]) -> None:
@@ -135,8 +136,9 @@ def lower_record(value: Any, shape: str, given: dict[str, Any]) -> None:
     ffi.wasmtime_component_valrecord_new_uninit(byref(record), len(fields))
     value.kind = RECORD
     for index, (name, inner) in enumerate(fields):
-        record.data[index].name = ffi.str_to_capi(name)
-        lower(record.data[index].val, inner, given[name])
+        member = record.data[index]
+        lower_text(member.name, name)
+        lower(member.val, inner, given[name])
 
 
 def lower_list(value: Any, inner: Shape, given: Sequence[Any]) -> None:
