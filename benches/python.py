@@ -1,11 +1,14 @@
-"""What calls cost in Python, beside plain Python: `pathlib`, `open` and `re`.
+"""What calls cost in Python, beside plain Python (`pathlib`, `open`, `re`) and wasmtime without this package.
 
 Usage: python benches/python.py [FILES] (in an environment with `paddock`)
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -14,7 +17,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-ROUNDS = 7
+import paddock
+from paddock import Replacement, Workspace
+from wasmtime import Config, Engine, Store, WasiConfig
+from wasmtime.component import Component, Linker
+
+ROUNDS = 15
 
 
 def main() -> None:
@@ -23,9 +31,9 @@ def main() -> None:
         root = Path(directory).resolve() / "work"
         make(root, files)
         starts(root)
-        import paddock
-
-        with paddock.Workspace(root, state_dir=root.with_name("state")) as workspace:
+        one_processor(root)
+        with Workspace(root, state_dir=root.with_name("state")) as workspace:
+            reads(workspace, root)
             operations(workspace, root)
 
 
@@ -41,18 +49,82 @@ def make(root: Path, files: int) -> None:
 
 
 def starts(root: Path) -> None:
-    """New processes, from the second on with a warm cache."""
-    empty = "pass"
-    imports = "import paddock"
+    """New processes with a warm cache. Processor time beside the time that went by: on a busy machine a start waits."""
     opens = "import paddock; paddock.Workspace('.').call('read_file', {'path': '4k.txt'})"
-    for name, program in (("python, nothing", empty), ("import paddock", imports), ("import, open, read 4 KB", opens)):
-        show(name, lambda: subprocess.run([sys.executable, "-c", program], cwd=root, check=True), 1)
+    run(opens, root)
+    for program in ("pass", "import wasmtime, wasmtime.component", "import paddock", opens):
+        took = [started(program, root) for _ in range(ROUNDS)]
+        passed, busy = (statistics.median(each) * 1e3 for each in zip(*took))
+        print(f"{program[:36]:36} {passed:10.3f} ms   {'processor time':28} {busy:10.3f} ms")
 
 
-def operations(workspace: object, root: Path) -> None:
-    from paddock import Replacement, Workspace
+def started(program: str, root: Path) -> tuple[float, float]:
+    began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    run(program, root)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.perf_counter() - began, busy
 
-    assert isinstance(workspace, Workspace)
+
+def one_processor(root: Path) -> None:
+    """Reads in a process that stays on one: what it costs beyond that to wake threads on others is the machine's."""
+    if not hasattr(os, "sched_setaffinity"):
+        return
+    stay = f"import os; os.sched_setaffinity(0, {{{min(os.sched_getaffinity(0))}}})\n"
+    program = """
+import paddock, statistics, time
+workspace, took = paddock.Workspace("."), []
+for _ in range(1000):
+    started = time.perf_counter()
+    workspace.call("read_file", {"path": "4k.txt"})
+    took.append(time.perf_counter() - started)
+print(statistics.median(took))
+"""
+    took = [[float(run(before + program, root)) for before in (stay, "")] for _ in range(ROUNDS)]
+    kept, free = map(statistics.median, zip(*took))
+    print(f"{'read 4 KB, on one processor':36} {kept * 1e3:10.3f} ms   {'on any':28} {free * 1e3:10.3f} ms")
+
+
+def run(program: str, directory: Path) -> str:
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, cwd=directory, check=True, capture_output=True, text=True).stdout
+
+
+def reads(workspace: Workspace, root: Path) -> None:
+    stock, path = plain_runtime(root), root / "4k.txt"
+
+    def call() -> object:
+        return workspace.call("read_file", {"path": "4k.txt"})
+
+    def plain() -> object:
+        return path.read_text()
+
+    beside("read 4 KB, call", call, "read_text", plain, 100)
+    beside("read 4 KB, typed", lambda: workspace.read("4k.txt"), "read_text", plain, 100)
+    beside("read 4 KB, call", call, "wasmtime alone", lambda: stock("read_file", path="4k.txt"), 20)
+
+
+def plain_runtime(root: Path) -> Callable[..., object]:
+    """Calls as wasmtime's own package makes them, without a limit on time or memory."""
+    engine = Engine(Config())
+    component, linker = Component(engine, paddock.component()), Linker(engine)
+    linker.add_wasip2()
+    tools = component.get_export_index("paddock:files/tools@0.1.0")
+    index = component.get_export_index("call", tools)
+    assert index is not None
+
+    def call(tool: str, **arguments: object) -> object:
+        store, wasi = Store(engine), WasiConfig()
+        wasi.preopen_dir(str(root), "/workspace")
+        store.set_wasi(wasi)
+        function = linker.instantiate(store, component).get_func(store, index)
+        assert function is not None
+        return function(store, "paddock", tool, json.dumps(arguments))
+
+    return call
+
+
+def operations(workspace: Workspace, root: Path) -> None:
     turn = [0]
 
     def edit() -> None:
@@ -64,34 +136,41 @@ def operations(workspace: object, root: Path) -> None:
         path = root / "4k.txt"
         path.write_text(path.read_text().replace("0123", "0123"))
 
+    def plain_list() -> list[tuple[str, int]]:
+        return [(path.name, path.stat().st_size) for path in sorted((root / "000").iterdir())]
+
+    def glob() -> object:
+        return workspace.glob("*99.txt", limit=1000)
+
+    def grep() -> object:
+        return workspace.grep("needle$", output="count", limit=10_000)
+
     def plain_grep() -> list[tuple[Path, int]]:
         pattern = re.compile("needle$", re.MULTILINE)
         return [
             (path, len(found)) for path in sorted(root.rglob("*.txt")) if (found := pattern.findall(path.read_text()))
         ]
 
-    show("read 4 KB, call", lambda: workspace.call("read_file", {"path": "4k.txt"}), 200)
-    show("read 4 KB, typed", lambda: workspace.read("4k.txt"), 200)
-    show("  open().read()", lambda: open(root / "4k.txt").read(), 200)
-    show("edit 4 KB, durable, with a backup", edit, 20)
-    show("  read_text, replace, write_text", plain_edit, 20)
-    show("list a directory of 100", lambda: workspace.list("000"), 50)
-    show("  iterdir, stat", lambda: [(path.name, path.stat().st_size) for path in sorted((root / "000").iterdir())], 50)
-    show("glob, all files", lambda: workspace.glob("*99.txt", limit=1000), 1)
-    show("  rglob", lambda: sorted(root.rglob("*99.txt")), 1)
-    show("grep, all files", lambda: workspace.grep("needle$", output="count", limit=10_000), 1)
-    show("  rglob, read_text, re", plain_grep, 1)
+    beside("edit 4 KB, durable, with a backup", edit, "read_text, replace, write_text", plain_edit, 10)
+    beside("list a directory of 100", lambda: workspace.list("000"), "iterdir, stat", plain_list, 20)
+    beside("glob, all files", glob, "rglob", lambda: sorted(root.rglob("*99.txt")), 1)
+    beside("grep, all files", grep, "rglob, read_text, re", plain_grep, 1)
 
 
-def show(name: str, work: Callable[[], object], times: int) -> None:
-    took = []
-    work()
-    for _ in range(ROUNDS):
-        started = time.perf_counter()
-        for _ in range(times):
-            work()
-        took.append((time.perf_counter() - started) / times)
-    print(f"{name:36} {statistics.median(took) * 1e3:10.3f} ms")
+def beside(name: str, work: Callable[[], object], plain_name: str, plain: Callable[[], object], times: int) -> None:
+    """The two in turns: machines drift, and the ratio is the figure."""
+    work(), plain()
+    took = [(timed(work, times), timed(plain, times)) for _ in range(ROUNDS)]
+    ours, others = (statistics.median(each) * 1e3 for each in zip(*took))
+    ratio = statistics.median(one / other for one, other in took)
+    print(f"{name:36} {ours:10.3f} ms   {plain_name:28} {others:10.3f} ms   {ratio:8.2f}")
+
+
+def timed(work: Callable[[], object], times: int) -> float:
+    started = time.perf_counter()
+    for _ in range(times):
+        work()
+    return (time.perf_counter() - started) / times
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -127,14 +128,30 @@ def test_a_wrong_policy_is_refused(root: Path, policy: Any, message: str) -> Non
         Workspace(root, policy=policy)
 
 
-def test_a_missing_component_says_how_to_get_one(root: Path) -> None:
-    program = (
-        "import paddock\ntry:\n paddock.Workspace('.')\nexcept Exception as error:\n print(type(error).__name__, error)"
-    )
-    told = run(program, root, PADDOCK_COMPONENT="/none.wasm")
+def test_a_missing_component_says_how_to_get_one(root: Path, tmp_path: Path) -> None:
+    package = Path(paddock.__file__).parent
+    bare = shutil.copytree(package, tmp_path / "bare/paddock", ignore=shutil.ignore_patterns("*.wasm"))
+    told = run(OPENED, root, PYTHONPATH=str(bare.parent))
     assert told.startswith("ComponentError cannot read the component") and "pip install ./host/python" in told
-    (root / "wrong.wasm").write_bytes(b"\0asm\x0d\0\x01\0")
-    assert run(program, root, PADDOCK_COMPONENT=str(root / "wrong.wasm")).startswith("ComponentError")
+    (root / "text.wasm").write_text("no component")
+    (root / "empty.wasm").write_bytes(b"\0asm\x0d\0\x01\0")
+    for name, cause in (
+        ("none", "cannot read the component"),
+        ("text", "cannot load"),
+        ("empty", "of another version"),
+    ):
+        told = run(OPENED, root, PADDOCK_COMPONENT=str(root / f"{name}.wasm"))
+        assert told.startswith("ComponentError") and cause in told, told
+        assert f"{name}.wasm`; without it the one in the wheel is taken" in told
+
+
+OPENED = """
+import paddock
+try:
+    paddock.Workspace(".")
+except Exception as error:
+    print(type(error).__name__, error)
+"""
 
 
 def test_rights(root: Path, tmp_path: Path) -> None:
@@ -168,8 +185,8 @@ def test_limits_end_a_call(root: Path) -> None:
     assert workspace.call("read_file", {"path": "a.txt"}).ok
     workspace = Workspace(root, policy={"limits": {"max_file_bytes": 100 << 20}})
     started = time.monotonic()
-    edit = {"path": "large.txt", "edits": [{"old_text": "text", "new_text": "x", "replace_all": True}]}
-    outcome = workspace.call("edit_file", edit, timeout=0.05)
+    search = {"pattern": "[a-z]+ [a-z]+ [a-z]+ [a-z]+$", "path": "large.txt", "output": "count"}
+    outcome = workspace.call("grep", search, timeout=0.02)
     assert outcome.error is not None and outcome.error.code == "limit-exceeded", outcome
     assert "used up its time" in outcome.error.message and time.monotonic() - started < 2
     assert (root / "large.txt").stat().st_size == 30_000_000

@@ -21,6 +21,7 @@ from .outcome import Outcome, compact
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from ._mounts import Root
     from .types import Plan
 
 Answer = TypeVar("Answer")
@@ -169,8 +170,8 @@ class Calls(Operations):
         own = self._policy.max_time_ms / 1000
         return Control(own if timeout is None else min(timeout, own))
 
-    def _surroundings(self) -> Surroundings:
-        return Surroundings(policy=self._told, max_memory_bytes=self._policy.max_memory_bytes)
+    def _surroundings(self, roots: tuple[Root, ...] = ()) -> Surroundings:
+        return Surroundings(roots, self._told, self._policy.max_memory_bytes)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -36,8 +36,12 @@ def lift(shape: Shape, value: Any) -> Any:
 
         made, fields = RECORDS[shape]
         assert made is not None, shape
-        return made(*[lift(inner, value[name]) for name, inner in fields])
+        return made(*[of if type(of := value[name]) in PLAIN else lift(inner, of) for name, inner in fields])
     return value
+
+
+PLAIN = frozenset((str, int, bool, type(None)))
+"""Types of values that are in Python what they are in the component: most, so that the call is saved."""
 
 
 def lower(record: str, values: Sequence[object]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from wasmtime import Config, Engine, WasmtimeError
+from wasmtime import _ffi as ffi
 from wasmtime.component import Component, ExportIndex, Linker
 
 from . import _cache, _unhang
@@ -30,8 +31,15 @@ def component_bytes() -> bytes:
             return Path(given).read_bytes()
         return Path(__file__).with_name("paddock.wasm").read_bytes()
     except OSError as cause:
-        hint = "the wheel has it inside: install it with `pip install ./host/python`, or set PADDOCK_COMPONENT to one"
-        raise ComponentError(f"cannot read the component: {cause}; {hint}") from None
+        raise ComponentError(f"cannot read the component: {cause}; {where_from()}") from None
+
+
+def where_from() -> str:
+    """What to do where the component is missing, or is none of this version."""
+    given = os.environ.get("PADDOCK_COMPONENT")
+    if given:
+        return f"PADDOCK_COMPONENT names `{given}`; without it the one in the wheel is taken"
+    return "the wheel has it inside: install it with `pip install ./host/python`, or set PADDOCK_COMPONENT to one"
 
 
 class Runtime:
@@ -41,6 +49,8 @@ class Runtime:
         self.process = os.getpid()
         config = Config()
         config.epoch_interruption = True
+        # Of asynchronous functions the component has none, and being ready for them takes a tenth of a call.
+        ffi.wasmtime_config_concurrency_support_set(config.ptr(), False)
         self.engine = Engine(config)
         wasm = component_bytes()
         try:
@@ -48,7 +58,8 @@ class Runtime:
             self.linker = Linker(self.engine)
             self.linker.add_wasip2()
         except WasmtimeError as cause:
-            raise ComponentError(f"cannot load the component: {cause}") from None
+            reason = str(cause).splitlines()[0]
+            raise ComponentError(f"cannot load the component: {reason}; {where_from()}") from None
         self.clock = Clock(self.engine)
         self._exports: dict[tuple[str, str], ExportIndex] = {}
 
@@ -60,7 +71,8 @@ class Runtime:
         within = self.component.get_export_index(f"paddock:files/{interface}@{VERSION}")
         found = None if within is None else self.component.get_export_index(function, within)
         if found is None:
-            raise ComponentError(f"the component has no `{interface}.{function}`: it is of another version")
+            lacks = f"the component has no `{interface}.{function}`, so it is of another version"
+            raise ComponentError(f"{lacks}; {where_from()}")
         self._exports[interface, function] = found
         return found
 

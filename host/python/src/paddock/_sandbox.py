@@ -13,7 +13,7 @@ from . import _values
 from ._control import Control
 from ._engine import runtime
 from ._mounts import Root
-from .errors import ComponentError, ToolError
+from .errors import ToolError
 
 if TYPE_CHECKING:
     from .types import Shape
@@ -72,8 +72,7 @@ class Sandbox:
     ) -> Any:
         """Calls a function with arguments and their shapes. Fails with `ToolError` where the guest was ended."""
         found = self._instance.get_func(self._store, self._runtime.export(interface, function))
-        if found is None:
-            raise ComponentError(f"the component has no `{interface}.{function}`: it is of another version")
+        assert found is not None, function
         self._store.set_epoch_deadline(control.ticks())
         call = self._runtime.clock.begin()
         try:

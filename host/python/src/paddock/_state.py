@@ -61,11 +61,11 @@ class StateDir:
         return self.exists()
 
     def exists(self) -> bool:
-        return self.path.is_dir()
+        return os.path.isdir(self.path)
 
     def has_journal(self) -> bool:
         """Whether a call left a journal, or an overlay was being taken over, which the next call finishes or undoes."""
-        return any((self.path / name).exists() for name in ("journal", "commit"))
+        return any(os.path.exists(f"{self.path}/{name}") for name in ("journal", "commit"))
 
     def lock(self, control: Control) -> Lock:
         """Waits until no other call changes the workspace."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from ctypes import byref, string_at
+from struct import Struct
+from sys import byteorder
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wasmtime import Store, WasmtimeError
@@ -44,7 +46,7 @@ def call(function: Func, store: Store, arguments: Sequence[tuple[Shape, Any]], *
         if not has_result:
             return None
         try:
-            return lift(result)
+            return lift(string_at(byref(result), WIDTH))
         finally:
             ffi.wasmtime_component_val_delete(byref(result))
     finally:
@@ -52,39 +54,39 @@ def call(function: Func, store: Store, arguments: Sequence[tuple[Shape, Any]], *
             ffi.wasmtime_component_val_delete(byref(lowered[index]))
 
 
-def lift(value: Any) -> Any:
+def lift(value: bytes) -> Any:
     """A value as Python has it: a record is a mapping by WIT's names, a result or variant is `Tagged`."""
-    return LIFTS[value.kind](value.of)
+    kind, of = VALUE.unpack(value)
+    return LIFTS[kind](of)
 
 
-def lift_text(of: Any) -> str:
-    text = of.string
-    return string_at(text.data, text.size).decode()
+def lift_text(of: bytes) -> str:
+    size, text = VECTOR.unpack_from(of)
+    return string_at(text, size).decode()
 
 
-def lift_list(of: Any) -> Any:
-    items, size = of.list.data, of.list.size
-    if size and items[0].kind == U8:
-        return string_at(items, size * WIDTH)[PAYLOAD::WIDTH]
-    return [lift(items[index]) for index in range(size)]
+def lift_list(of: bytes) -> Any:
+    size, items = VECTOR.unpack_from(of)
+    laid = string_at(items, size * WIDTH)
+    if size and laid[0] == U8:
+        return laid[PAYLOAD::WIDTH]
+    return [LIFTS[kind](each) for kind, each in VALUE.iter_unpack(laid)]
 
 
-def lift_record(of: Any) -> dict[str, Any]:
-    members = of.record.data
-    found = {}
-    for index in range(of.record.size):
-        member = members[index]
-        found[string_at(member.name.data, member.name.size).decode()] = lift(member.val)
-    return found
+def lift_record(of: bytes) -> dict[str, Any]:
+    size, members = VECTOR.unpack_from(of)
+    laid = MEMBER.iter_unpack(string_at(members, size * MEMBER.size))
+    return {string_at(name, length).decode(): LIFTS[kind](each) for length, name, kind, each in laid}
 
 
-def lift_option(of: Any) -> Any:
-    return lift(of.option[0]) if of.option else None
+def lift_option(of: bytes) -> Any:
+    (inner,) = POINTER.unpack_from(of)
+    return lift(string_at(inner, WIDTH)) if inner else None
 
 
-def lift_result(of: Any) -> Tagged:
-    result = of.result
-    return Tagged("ok" if result.is_ok else "err", lift(result.val[0]) if result.val else None)
+def lift_result(of: bytes) -> Tagged:
+    is_ok, inner = RESULT.unpack_from(of)
+    return Tagged("ok" if is_ok else "err", lift(string_at(inner, WIDTH)) if inner else None)
 
 
 def lower(value: Any, shape: Shape, given: Any) -> None:
@@ -97,7 +99,8 @@ def lower(value: Any, shape: Shape, given: Any) -> None:
             if given is not None:
                 of.option = boxed(inner, given)
         elif kind == "variant":
-            value.kind, of.variant.discriminant = VARIANT, ffi.str_to_capi(given.tag)
+            value.kind = VARIANT
+            lower_text(of.variant.discriminant, given.tag)
             of.variant.val = boxed(inner, given.payload)
         else:
             lower_list(value, inner, given)
@@ -107,14 +110,22 @@ def lower(value: Any, shape: Shape, given: Any) -> None:
         value.kind, member = SCALARS[shape]
         setattr(of, member, given)
     elif shape == "string":
-        value.kind, of.string = STRING, ffi.str_to_capi(given)
+        value.kind = STRING
+        lower_text(of.string, given)
     else:
         from .types import ENUMS
 
         if shape in ENUMS:
-            value.kind, of.enumeration = ENUM, ffi.str_to_capi(given)
+            value.kind = ENUM
+            lower_text(of.enumeration, given)
         else:
             lower_record(value, shape, given)
+
+
+def lower_text(text: Any, given: str) -> None:
+    said = given.encode()
+    ffi.wasm_byte_vec_new_uninitialized(byref(text), len(said))
+    ctypes.memmove(text.data, said, len(said))
 
 
 def lower_record(value: Any, shape: str, given: dict[str, Any]) -> None:
@@ -125,8 +136,9 @@ def lower_record(value: Any, shape: str, given: dict[str, Any]) -> None:
     ffi.wasmtime_component_valrecord_new_uninit(byref(record), len(fields))
     value.kind = RECORD
     for index, (name, inner) in enumerate(fields):
-        record.data[index].name = ffi.str_to_capi(name)
-        lower(record.data[index].val, inner, given[name])
+        member = record.data[index]
+        lower_text(member.name, name)
+        lower(member.val, inner, given[name])
 
 
 def lower_list(value: Any, inner: Shape, given: Sequence[Any]) -> None:
@@ -165,16 +177,23 @@ WIDTH = ctypes.sizeof(Value)
 PAYLOAD = Value.of.offset
 """Where in a value its number is."""
 
+# How values are laid out in memory: reading that at once takes two thirds of the time of going field by field.
+VALUE = Struct(f"B{PAYLOAD - 1}x{WIDTH - PAYLOAD}s")
+VECTOR = Struct("NP")
+MEMBER = Struct(f"NP{VALUE.format}")
+POINTER = Struct("P")
+RESULT = Struct("?P")
+
 SCALARS: dict[str, tuple[int, str]] = {
     "bool": (ffi.WASMTIME_COMPONENT_BOOL.value, "boolean"),
     "u32": (ffi.WASMTIME_COMPONENT_U32.value, "u32"),
     "u64": (ffi.WASMTIME_COMPONENT_U64.value, "u64"),
 }
 
-LIFTS: dict[int, Callable[[Any], Any]] = {
-    ffi.WASMTIME_COMPONENT_BOOL.value: lambda of: of.boolean,
-    ffi.WASMTIME_COMPONENT_U32.value: lambda of: of.u32,
-    ffi.WASMTIME_COMPONENT_U64.value: lambda of: of.u64,
+LIFTS: dict[int, Callable[[bytes], Any]] = {
+    ffi.WASMTIME_COMPONENT_BOOL.value: lambda of: of[0] != 0,
+    ffi.WASMTIME_COMPONENT_U32.value: lambda of: int.from_bytes(of[:4], byteorder),
+    ffi.WASMTIME_COMPONENT_U64.value: lambda of: int.from_bytes(of[:8], byteorder),
     STRING: lift_text,
     ENUM: lift_text,
     LIST: lift_list,

@@ -68,4 +68,7 @@ def shown_change(change: Change) -> dict[str, str | int]:
 
 def compact(value: object) -> str:
     """JSON without white space, as the component writes it."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return ENCODER.encode(value)
+
+
+ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Union
 
@@ -91,7 +90,7 @@ class Workspace(Calls):
         self._check_open()
         found, lock = self._mounted(changing, control)
         try:
-            sandbox = Sandbox(replace(self._surroundings(), roots=found), control)
+            sandbox = Sandbox(self._surroundings(found), control)
             try:
                 return body(sandbox)
             finally:
