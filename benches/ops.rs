@@ -15,7 +15,7 @@ use serde_json::json;
 #[allow(dead_code, reason = "no bench needs every tree")]
 mod trees;
 
-criterion_group!(benches, calls, reads, changes, listings, searches, start);
+criterion_group!(benches, calls, reads, changes, listings, searches, commands, start);
 criterion_main!(benches);
 
 fn calls(criterion: &mut Criterion) {
@@ -113,6 +113,24 @@ fn start(criterion: &mut Criterion) {
         });
     });
 }
+
+#[cfg(target_os = "linux")]
+fn commands(criterion: &mut Criterion) {
+    let mut policy = Policy::default();
+    policy.commands.enabled = true;
+    let dir = trees::scratch("commands");
+    let builder = Workspace::builder().root(&dir).state_dir(trees::scratch("state")).policy(policy);
+    let workspace = builder.build().expect("the directory is there");
+    let mut group = criterion.benchmark_group("command");
+    group.bench_function("true, plain", |bench| {
+        bench.iter(|| Command::new("sh").args(["-c", "true"]).output().expect("there is a shell"));
+    });
+    group.bench_function("true, confined", |bench| bench.iter(|| ok(&workspace, "shell", &json!({"command": "true"}))));
+}
+
+/// There are none elsewhere.
+#[cfg(not(target_os = "linux"))]
+fn commands(_criterion: &mut Criterion) {}
 
 fn workspace(dir: &Path) -> Workspace {
     let state = trees::scratch("state");

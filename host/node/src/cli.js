@@ -4,6 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { PaddockError, Workspace, tools } from './index.js';
@@ -11,6 +12,7 @@ import { PaddockError, Workspace, tools } from './index.js';
 const USAGE = `\
 usage: paddock mcp DIR [options]                serve the tools over stdin and stdout
        paddock call DIR TOOL [JSON | -] [options]   call one tool
+       paddock batch DIR [options]              make the calls on stdin, one JSON object a line, a result a line
        paddock tools [--dialect NAME] [--format mcp|openai|anthropic|gemini]
 
 options:
@@ -31,7 +33,7 @@ async function main(argv) {
   const [command, directory, tool, json = '{}'] = positionals;
   if (values.help) return print(USAGE);
   if (command === 'tools') return print(`${JSON.stringify(await tools({ dialect: values.dialect, format: format(values.format) }), null, 2)}\n`);
-  if (command !== 'mcp' && command !== 'call') throw new Usage(command ? `there is no command \`${command}\`` : 'there is no command');
+  if (command !== 'mcp' && command !== 'call' && command !== 'batch') throw new Usage(command ? `there is no command \`${command}\`` : 'there is no command');
   if (directory === undefined) throw new Usage(`\`${command}\` needs a directory`);
   if (command === 'call' && tool === undefined) throw new Usage('`call` needs a tool');
   const workspace = await open(directory, values);
@@ -41,12 +43,36 @@ async function main(argv) {
       await serve(workspace, { dialect: values.dialect });
       return 0;
     }
-    const { ok, result, text: shown, changes } = await workspace.call(tool, json === '-' ? await text(process.stdin) : json);
-    print(`${JSON.stringify(ok ? { ok, result, text: shown, changes } : { ok, error: result })}\n`);
-    return ok ? 0 : 1;
+    if (command === 'batch') return await batch(workspace);
+    return shown(await workspace.call(tool, json === '-' ? await text(process.stdin) : json)) ? 0 : 1;
   } finally {
     workspace.close();
   }
+}
+
+/** @param {Workspace} workspace @returns {Promise<number>} 1 where any call failed. */
+async function batch(workspace) {
+  let ok = true;
+  for await (const line of createInterface({ input: process.stdin })) {
+    if (line.trim() === '') continue;
+    const { tool, arguments: args = {}, dialect } = ofBatch(line);
+    ok = shown(await workspace.call(tool, args, { dialect })) && ok;
+  }
+  return ok ? 0 : 1;
+}
+
+/** @param {string} line */
+function ofBatch(line) {
+  const call = JSON.parse(line);
+  const isCall = typeof call?.tool === 'string' && Object.keys(call).every((name) => ['tool', 'arguments', 'dialect'].includes(name));
+  if (!isCall) throw new Usage('a line is {"tool", "arguments", "dialect"}');
+  return call;
+}
+
+/** Prints what a call came to. @param {import('./outcome.js').Outcome} outcome @returns {boolean} Whether it worked. */
+function shown({ ok, result, text, changes }) {
+  print(`${JSON.stringify(ok ? { ok, result, text, changes } : { ok, error: result })}\n`);
+  return ok;
 }
 
 /** @param {string[]} argv @returns {{values: any, positionals: string[]}} */

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use paddock::selftest::{self, Own, Report, Row};
+use paddock::selftest::{self, Lines, Own, Report, Row, Subject};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use serde::Serialize;
 
@@ -17,6 +17,7 @@ use super::status;
 Examples:
   paddock selftest
   paddock selftest --in ~/project --overlay
+  paddock selftest --host 'python -m paddock batch --root {root} --state-dir {state}'
 
 An attempt is one call of a tool. The exit status is 1 where anything escaped or was not as it has to be.")]
 pub(crate) struct Args {
@@ -27,6 +28,11 @@ pub(crate) struct Args {
     /// Try it in an overlay
     #[arg(long)]
     overlay: bool,
+
+    /// Try another host: what this starts takes a call a line and answers a line, as `paddock batch` does; `{root}` and
+    /// `{state}` in it become the directories
+    #[arg(long, value_name = "COMMAND", conflicts_with = "overlay")]
+    host: Option<String>,
 
     /// Print one JSON object
     #[arg(long)]
@@ -45,7 +51,11 @@ struct Told<'r> {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let directory = args.directory.clone().unwrap_or_else(std::env::temp_dir);
-    let mut subject = if args.overlay { Own::overlay() } else { Own::directory() };
+    let mut subject: Box<dyn Subject> = match &args.host {
+        Some(command) => Box::new(Lines::new(command)),
+        None if args.overlay => Box::new(Own::overlay()),
+        None => Box::new(Own::directory()),
+    };
     let mut stdout = std::io::stdout();
     if !args.json {
         writeln!(stdout, "{}", Row::head())?;
@@ -56,7 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             let _closed = writeln!(std::io::stdout(), "{row}");
         }
     };
-    let report = selftest::run(&mut subject, &directory, told)
+    let report = selftest::run(subject.as_mut(), &directory, told)
         .with_context(|| format!("cannot run the suite in `{}`", directory.display()))?;
     if args.json {
         let (holds, total) = (report.holds(), report.total());

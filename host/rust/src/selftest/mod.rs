@@ -16,6 +16,7 @@
 
 mod attempts;
 mod canary;
+mod lines;
 mod own;
 mod place;
 mod plant;
@@ -30,6 +31,7 @@ use std::io;
 use std::path::Path;
 
 use attempts::Attempts;
+pub use lines::Lines;
 pub use own::Own;
 pub use place::Place;
 pub use report::{Failure, Report, Row, Skipped};

@@ -1,0 +1,98 @@
+//! A process, as a host under test: a call a line, an answer a line, as `paddock batch` has them.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::json;
+
+use super::place::Place;
+use super::subject::{Answer, Call, Subject};
+
+/// A host that a command line starts.
+pub struct Lines {
+    command: Vec<String>,
+    process: Option<Process>,
+    /// The workspace had a policy of its own when the process began, which reads it then.
+    had_policy: bool,
+}
+
+struct Process {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Lines {
+    /// What this command line starts, its words separated by spaces; `{root}` and `{state}` in it become the directories.
+    pub fn new(command: &str) -> Self {
+        let command = command.split_whitespace().map(str::to_owned).collect();
+        Self { command, process: None, had_policy: false }
+    }
+
+    fn start(&self, place: &Place) -> io::Result<Process> {
+        let words: Vec<_> = self.command.iter().map(|word| filled(word, place)).collect();
+        let (program, arguments) = words.split_first().ok_or_else(|| io::Error::other("the command line is empty"))?;
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (stdin, stdout) = pipes.ok_or_else(|| io::Error::other("the process has no pipes"))?;
+        Ok(Process { child, stdin, stdout: BufReader::new(stdout) })
+    }
+}
+
+impl Subject for Lines {
+    /// The process stays, as long as it would not begin otherwise.
+    fn open(&mut self, place: &Place) -> Result<(), String> {
+        let has_policy = has_policy(place).map_err(|cause| cause.to_string())?;
+        if self.process.is_none() || has_policy || self.had_policy {
+            self.process = None;
+            let started = self.start(place);
+            self.process =
+                Some(started.map_err(|cause| format!("cannot start `{}`: {cause}", self.command.join(" ")))?);
+            self.had_policy = has_policy;
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, call: &Call<'_>) -> Answer {
+        let answered = self.process.as_mut().map(|process| process.call(call));
+        let answer = answered.unwrap_or_else(|| Err(io::Error::other("nothing is open")));
+        answer.unwrap_or_else(|cause| {
+            self.process = None;
+            Answer::from(crate::Outcome::invalid_argument(format!("the component failed: no answer: {cause}")))
+        })
+    }
+}
+
+impl Process {
+    fn call(&mut self, call: &Call<'_>) -> io::Result<Answer> {
+        let line = json!({"dialect": call.dialect, "tool": call.tool, "arguments": call.arguments});
+        writeln!(self.stdin, "{line}")?;
+        let mut answer = String::new();
+        self.stdout.read_line(&mut answer)?;
+        Ok(Answer::from_json(&answer)?)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // One that is gone has nothing left to end.
+        let _gone = self.child.kill();
+        let _gone = self.child.wait();
+    }
+}
+
+fn filled(word: &str, place: &Place) -> String {
+    let word = word.replace("{root}", &place.root().to_string_lossy());
+    word.replace("{state}", &place.state().to_string_lossy())
+}
+
+/// Whether the workspace has a policy of its own.
+fn has_policy(place: &Place) -> io::Result<bool> {
+    let mut entries = place.root().read_dir()?;
+    entries.try_fold(false, |found, entry| {
+        let name = entry?.file_name();
+        Ok(found || name.to_string_lossy().starts_with(".paddock."))
+    })
+}
