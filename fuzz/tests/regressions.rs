@@ -1,7 +1,5 @@
 //! Every input that once found something, or that leads to a place of its own, by every target.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
 use std::fs;
 use std::path::Path;
 

@@ -72,9 +72,28 @@ impl Inner {
             true => self.mounts.iter().enumerate().find_map(|(root, mount)| Some((root, inside(&mount.guest)?))),
             false => Some((0, if path == "." { "" } else { path })).filter(|_| !self.mounts.is_empty()),
         };
-        found.ok_or_else(|| {
+        // The component resolved it; one that was taken over may say anything.
+        let is_plain = |below: &str| below.split('/').all(|name| name != ".." && !name.contains('\0'));
+        found.filter(|(_, below)| is_plain(below)).ok_or_else(|| {
             ToolError::new(ErrorCode::OutsideWorkspace, format!("cannot run in `{path}`: it is in no root"))
                 .hint("use a directory of the workspace")
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Workspace;
+
+    #[test]
+    fn no_directory_that_the_component_names_is_outside() {
+        let home = tempfile::tempdir().unwrap();
+        let workspace = Workspace::builder().root(home.path()).no_state_dir().build().unwrap();
+        let inner = workspace.inner();
+        assert_eq!(inner.host_path(".").unwrap(), home.path());
+        assert_eq!(inner.host_path("a/b..").unwrap(), home.path().join("a/b.."));
+        for path in ["..", "a/../..", "/etc", "/workspace/../x", "../workspace", "a/\0"] {
+            assert!(inner.host_path(path).is_err(), "{path:?}: {:?}", inner.host_path(path));
+        }
     }
 }
