@@ -34,7 +34,7 @@ fn the_result_is_that_of_git_and_patch() {
         let old = lines(&mut random, 30);
         let new = changed(&mut random, &old);
         let context = random.below(4);
-        let diff = TextDiff::from_lines(&old.concat(), &new.concat())
+        let diff = TextDiff::from_lines(old.concat(), new.concat())
             .unified_diff()
             .context_radius(context)
             .header("a/a.txt", "b/a.txt")
