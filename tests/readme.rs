@@ -130,6 +130,19 @@ fn the_first_command_finds_something() {
     assert!(files.iter().any(|file| file["path"] == "host/rust/src/main.rs"), "{outcome}");
 }
 
+/// Without a name, `cargo run` runs what one package says that it is for.
+#[test]
+fn cargo_run_is_this_program() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--no-deps", "--offline", "--format-version", "1"]);
+    let told = cargo.current_dir(top).output().unwrap();
+    let told: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
+    let packages = told["packages"].as_array().unwrap();
+    let runs: Vec<_> = packages.iter().filter_map(|package| package["default_run"].as_str()).collect();
+    assert_eq!(runs, ["paddock"]);
+}
+
 #[test]
 fn every_path_that_it_names_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
