@@ -50,13 +50,15 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer that a line of JSON is, as the command line prints it.
+    /// The answer that a line of JSON is, as a command line prints it: this one with an error of its own, others with the
+    /// one that the dialect has.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
         let answer: Value = serde_json::from_str(line)?;
-        let error = |code: &str| answer.pointer(code).and_then(Value::as_str).map(str::to_owned);
+        let code = |at: &str| answer.pointer(at).and_then(Value::as_str).map(str::to_owned);
+        let error = || code("/error/code").or_else(|| code("/error/error/code"));
         let ok = answer.get("ok").and_then(Value::as_bool).unwrap_or_default();
         Ok(Self {
-            code: if ok { None } else { error("/error/code").or_else(|| Some("none".to_owned())) },
+            code: if ok { None } else { error().or_else(|| Some("none".to_owned())) },
             result: answer.get("result").cloned().unwrap_or_default(),
             changed: answer.get("changes").and_then(Value::as_array).is_some_and(|changes| !changes.is_empty()),
             all: line.to_owned(),
