@@ -32,6 +32,18 @@ async function built() {
   }
 }
 
+/**
+ * What jco generates drops a byte order mark at the start of every text that the component is given or gives: a name that
+ * begins with one would be another file's.
+ *
+ * @param {string} script
+ */
+function keepingMarks(script) {
+  const decoder = 'new TextDecoder()';
+  if (script.split(decoder).length !== 2) throw new Error(`the generated script has not one \`${decoder}\``);
+  return script.replace(decoder, "new TextDecoder('utf-8', { ignoreBOM: true })");
+}
+
 const { PADDOCK_COMPONENT } = process.env;
 const component = PADDOCK_COMPONENT ? await readFile(PADDOCK_COMPONENT) : await built();
 const { files } = await generate(component, {
@@ -41,6 +53,8 @@ const { files } = await generate(component, {
   validLiftingOptimization: true,
   noNodejsCompat: true,
 });
+const script = files.find(([name]) => name === 'paddock.js');
+script[1] = keepingMarks(new TextDecoder().decode(script[1]));
 await rm(target, { recursive: true, force: true });
 const names = files.map(([name]) => name).filter((name) => name.endsWith('.wasm'));
 const urls = names.map((name) => `  '${name}': new URL('./${name}', import.meta.url),`).join('\n');
