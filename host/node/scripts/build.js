@@ -33,15 +33,17 @@ async function built() {
 }
 
 /**
- * What jco generates drops a byte order mark at the start of every text that the component is given or gives: a name that
- * begins with one would be another file's.
+ * What jco generates drops a byte order mark at the start of every text that the component gives: a name that begins with
+ * one would be another file's. Of the generated files, the script is changed so that it stays.
  *
- * @param {string} script
+ * @param {[string, Uint8Array]} file
+ * @returns {[string, Uint8Array | string]}
  */
-function keepingMarks(script) {
-  const decoder = 'new TextDecoder()';
-  if (script.split(decoder).length !== 2) throw new Error(`the generated script has not one \`${decoder}\``);
-  return script.replace(decoder, "new TextDecoder('utf-8', { ignoreBOM: true })");
+function keepingMarks([name, bytes]) {
+  if (name !== 'paddock.js') return [name, bytes];
+  const [before, after, ...more] = new TextDecoder().decode(bytes).split('new TextDecoder()');
+  if (after === undefined || more.length > 0) throw new Error('the generated script has not one decoder of texts');
+  return [name, `${before}new TextDecoder('utf-8', { ignoreBOM: true })${after}`];
 }
 
 const { PADDOCK_COMPONENT } = process.env;
@@ -53,8 +55,6 @@ const { files } = await generate(component, {
   validLiftingOptimization: true,
   noNodejsCompat: true,
 });
-const script = files.find(([name]) => name === 'paddock.js');
-script[1] = keepingMarks(new TextDecoder().decode(script[1]));
 await rm(target, { recursive: true, force: true });
 const names = files.map(([name]) => name).filter((name) => name.endsWith('.wasm'));
 const urls = names.map((name) => `  '${name}': new URL('./${name}', import.meta.url),`).join('\n');
@@ -62,7 +62,7 @@ const list = `/** Where the component's core modules are. */\nexport const modul
 const types = 'export const modules: Record<string, URL>;\n';
 await mkdir(whole, { recursive: true });
 await writeFile(join(whole, 'paddock.wasm'), component);
-for (const [name, bytes] of [...files, ['modules.js', list], ['modules.d.ts', types]]) {
+for (const [name, bytes] of [...files.map(keepingMarks), ['modules.js', list], ['modules.d.ts', types]]) {
   const path = join(target, name);
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, bytes);
