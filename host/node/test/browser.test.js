@@ -83,7 +83,9 @@ describe('in the browser', { skip }, () => {
     // The page has one workspace of its own; this one is made by the same modules.
     const code = await page.evaluate(async () => {
       const workspace = await globalThis.paddock.memory();
-      await workspace.load({ 'a.log': 'ab'.repeat(3_000_000) });
+      // Letters without a pattern: the automaton is too large to keep, and the search takes long on any machine.
+      const letters = Array.from({ length: 2_000_000 }, () => (Math.random() < 0.5 ? 'a' : 'b'));
+      await workspace.load({ 'a.log': letters.join('') });
       const { error } = await workspace.call('grep', { pattern: '(?:a[ab]{90}|b[ab]{120}|[ab]a[ab]{150})[c-zC-Z]' }, { timeMs: 30 });
       return error?.code;
     });
