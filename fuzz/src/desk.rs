@@ -1,15 +1,12 @@
 //! A workspace in memory, and what is in it.
 
-use std::collections::BTreeMap;
-
 use paddock_guest::engine::{self, Outcome};
 use paddock_guest::fs::memory::MemoryFs;
-use paddock_guest::fs::{Dir, Filesystem, Kind, Open, Time};
+use paddock_guest::fs::{Dir, Filesystem, Open, Time};
 use paddock_guest::policy::Policy;
 use serde_json::{Value, json};
 
-/// Paths with what is there: nothing for a directory, the target of a link.
-pub type Tree = BTreeMap<String, (Kind, Vec<u8>)>;
+use crate::tree::{Tree, tree_of};
 
 pub struct Desk {
     pub fs: MemoryFs,
@@ -50,7 +47,7 @@ impl Desk {
     }
 
     pub fn bytes(&self, name: &str) -> Vec<u8> {
-        bytes(&self.fs, &self.top(), name)
+        self.tree().remove(name).unwrap().1
     }
 
     pub fn call_as(&self, dialect: &str, tool: &str, arguments: &str) -> Outcome {
@@ -71,29 +68,8 @@ impl Desk {
     }
 
     pub fn tree(&self) -> Tree {
-        let (mut tree, mut ahead) = (Tree::new(), vec![(String::new(), self.top())]);
-        while let Some((above, dir)) = ahead.pop() {
-            for entry in self.fs.list(&dir).unwrap().entries {
-                let path = format!("{above}{}", entry.name);
-                let held = match entry.kind {
-                    Kind::Directory => {
-                        ahead.push((format!("{path}/"), self.fs.open_dir(&dir, &entry.name).unwrap()));
-                        Vec::new()
-                    }
-                    Kind::Link => self.fs.read_link(&dir, &entry.name).unwrap().into_bytes(),
-                    Kind::File | Kind::Other => bytes(&self.fs, &dir, &entry.name),
-                };
-                tree.insert(path, (entry.kind, held));
-            }
-        }
-        tree
+        tree_of(&self.fs)
     }
-}
-
-fn bytes(fs: &MemoryFs, dir: &Dir, name: &str) -> Vec<u8> {
-    let (file, mut bytes) = (fs.open_file(dir, name, Open::Read).unwrap(), Vec::new());
-    while fs.read(&file, bytes.len() as u64, 1 << 16, &mut bytes).unwrap() > 0 {}
-    bytes
 }
 
 /// The bytes up to the first NUL, and those after it, as text.

@@ -18,6 +18,8 @@ mod model;
 mod patches;
 mod paths;
 mod policies;
+#[path = "../../guest/tests/tree/mod.rs"]
+mod tree;
 
 /// A target.
 pub type Target = fn(&[u8]);

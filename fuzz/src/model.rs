@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use paddock_guest::fs::Kind;
 use serde_json::json;
 
-use crate::desk::{Desk, Tree};
+use crate::desk::Desk;
+use crate::tree::Tree;
 
 /// What the operations name.
 const PATHS: [&str; 12] = ["a", "b", "d", "d/a", "d/b", "d/e", "d/e/a", "e", "e/a", "e/f", "e/f/g", "e/f/g/h"];

@@ -205,11 +205,7 @@ fn take_back(
 ) -> Error {
     let fs = workspace.fs;
     let undone = journal.steps.iter().zip(changes).rev().try_for_each(|(step, change)| match step.open(workspace) {
-        Ok(work) => work
-            .undo(fs, change.old.as_ref())
-            .and_then(|()| work.sync(fs))
-            .and_then(|()| work.clean(fs))
-            .and_then(|()| work.sync(fs)),
+        Ok(work) => work.undo(fs, change.old.as_ref()).and_then(|()| work.sync(fs)).and_then(|()| work.tidy(fs)),
         Err(Fault::NotFound) => Ok(()),
         Err(fault) => Err(fault),
     });

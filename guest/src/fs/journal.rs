@@ -124,8 +124,7 @@ fn settle(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
     }
     for (_, work) in &steps {
         work.sync(fs)?;
-        work.clean(fs)?;
-        work.sync(fs)?;
+        work.tidy(fs)?;
     }
     remove_debris(workspace, journal)
 }
@@ -134,7 +133,7 @@ fn settle(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
 fn undo_all(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
     for step in &journal.steps {
         match step.open(workspace) {
-            Ok(work) => work.clean(workspace.fs).and_then(|()| work.sync(workspace.fs))?,
+            Ok(work) => work.tidy(workspace.fs)?,
             Err(Fault::NotFound) => {}
             Err(fault) => return Err(fault),
         }

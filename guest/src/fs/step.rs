@@ -198,6 +198,12 @@ impl Work<'_> {
         std::iter::once((&self.step.target, &self.target)).chain(to)
     }
 
+    /// Removes the temporary file and the backup, durably.
+    pub fn tidy(&self, fs: &dyn Filesystem) -> FsResult<()> {
+        self.clean(fs)?;
+        self.sync(fs)
+    }
+
     /// Removes the temporary file and the backup.
     pub fn clean(&self, fs: &dyn Filesystem) -> FsResult<()> {
         self.temporary.as_ref().map_or(Ok(()), |temporary| temporary.discard(fs))?;

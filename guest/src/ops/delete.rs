@@ -122,9 +122,7 @@ fn take_away(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
         history::forget(workspace);
     }
     // A journal that stays has nothing left to do, or only to remove what is out of sight.
-    if fs.sync_dir(&site.dir).is_ok() {
-        drop(journal.clear(workspace));
-    }
+    drop(journal.tidy(workspace));
     removed.map_err(|fault| match (kept, fault.at(VERB, &place.given)) {
         (true, error) => error.hint("what could not be deleted is still there"),
         (false, error) => error,

@@ -1,9 +1,12 @@
 use std::process::Command;
 
 use paddock_guest::engine::{self, Outcome};
+use paddock_guest::fs::Time;
 use paddock_guest::fs::memory::MemoryFs;
-use paddock_guest::fs::{Fault, Filesystem, Open, Time};
 use paddock_guest::policy::Policy;
+use serde_json::{Value, json};
+
+use crate::tree::tree_of;
 
 /// Comparisons of each kind.
 pub fn asked() -> usize {
@@ -41,29 +44,17 @@ impl Random {
 
 pub fn memory(files: &[(String, String)]) -> MemoryFs {
     let fs = MemoryFs::new(&["/workspace"], || Time { seconds: 7, nanoseconds: 0 }, 1);
-    for (path, text) in files {
-        let mut dir = fs.preopens().remove(0).dir;
-        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-        for part in above.split('/').filter(|part| !part.is_empty()) {
-            match fs.make_dir(&dir, part) {
-                Ok(()) | Err(Fault::Exists) => {}
-                Err(fault) => panic!("{fault:?}"),
-            }
-            dir = fs.open_dir(&dir, part).unwrap();
-        }
-        let file = fs.open_file(&dir, name, Open::CreateNew).unwrap();
-        fs.write(&file, 0, text.as_bytes()).unwrap();
+    for (path, content) in files {
+        let written = call(&fs, "write_file", &json!({"path": path, "content": content}));
+        assert!(written.error.is_none(), "{path}: {:?}", written.error);
     }
     fs
 }
 
-pub fn read(fs: &MemoryFs, name: &str) -> String {
-    let file = fs.open_file(&fs.preopens().remove(0).dir, name, Open::Read).unwrap();
-    let mut bytes = Vec::new();
-    while fs.read(&file, bytes.len() as u64, 1 << 16, &mut bytes).unwrap() > 0 {}
-    String::from_utf8(bytes).unwrap()
+pub fn read(fs: &MemoryFs, path: &str) -> String {
+    String::from_utf8(tree_of(fs).remove(path).unwrap().1).unwrap()
 }
 
-pub fn call(fs: &MemoryFs, tool: &str, arguments: &serde_json::Value) -> Outcome {
+pub fn call(fs: &MemoryFs, tool: &str, arguments: &Value) -> Outcome {
     engine::call(fs, &Policy::default(), "paddock", tool, &arguments.to_string())
 }

@@ -69,10 +69,9 @@ pub fn snippet(asked: &Asked<'_>, edit: &response::Edit) -> String {
     let count = range.end.max(range.start).saturating_sub(start) + 1 + SNIPPET_LINES;
     match asked.look(&Request::Read(request::Read::lines(edit.path.clone(), start, Some(count)))) {
         Ok(Response::Read(read)) => numbered(&read),
+        Err(error) if error.code != Code::InvalidArgument => format!("[not shown: {}]", error.message),
         // The change took all lines away.
-        Err(error) if error.code == Code::InvalidArgument => String::new(),
-        Err(error) => format!("[not shown: {}]", error.message),
-        Ok(_) => String::new(),
+        _ => String::new(),
     }
 }
 

@@ -13,7 +13,7 @@ use super::suite::{Attempt, Family, Needs, Probe, Probes, Sequence, SequencedCal
 use super::witness::Witness;
 
 /// What an answer says that is none: the component was stopped by a defect.
-const TRAP: &str = "the component failed";
+pub(super) const TRAP: &str = "the component failed";
 
 /// A run of the suite.
 pub(super) struct Attempts<'r, T> {

@@ -5,6 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::json;
 
+use super::attempts::TRAP;
 use super::place::Place;
 use super::subject::{Answer, Call, Subject};
 
@@ -60,7 +61,7 @@ impl Subject for Lines {
         let answer = answered.unwrap_or_else(|| Err(io::Error::other("nothing is open")));
         answer.unwrap_or_else(|cause| {
             self.process = None;
-            Answer::from(crate::Outcome::invalid_argument(format!("the component failed: no answer: {cause}")))
+            Answer::from(crate::Outcome::invalid_argument(format!("{TRAP}: no answer: {cause}")))
         })
     }
 }
