@@ -38,6 +38,8 @@ use crate::workspace::STATE_GUEST_PATH;
 struct Component;
 
 thread_local! {
+    /// The policy of the last call, and its dialect: what the host set at the start lasts as long as the instance.
+    static POLICY: Cell<Option<(String, Policy)>> = const { Cell::new(None) };
     /// The memory backend's tree: all that lasts between calls.
     static MEMORY: MemoryFs = MemoryFs::new(&["/workspace", STATE_GUEST_PATH], wall_time, 0);
     /// What the host says of the next call.
@@ -275,14 +277,16 @@ const FIRST_GROWTH_BYTES: usize = 512 * 1024;
 fn with_fs<T>(dialect: &str, call: impl FnOnce(&dyn Filesystem, &Policy) -> Result<T>) -> Result<T> {
     first_growth();
     let policy = policy(dialect)?;
-    match policy.backend {
+    let result = match policy.backend {
         Backend::Wasi => call(&WasiFs, &policy),
         Backend::Memory => MEMORY.with(|memory| {
             memory.set_limit(policy.limits.max_tree_bytes);
             call(memory, &policy)
         }),
-        Backend::Overlay => call(&overlay(&policy)?, &policy),
-    }
+        Backend::Overlay => overlay(&policy).and_then(|overlay| call(&overlay, &policy)),
+    };
+    POLICY.set(Some((dialect.to_owned(), policy)));
+    result
 }
 
 /// The overlay over the host's preopens.
@@ -299,8 +303,10 @@ const NO_DIALECT: &str = "paddock";
 
 /// What the host allows to a call in `dialect`.
 fn policy(dialect: &str) -> Result<Policy> {
-    let json = std::env::var("PADDOCK_POLICY");
-    let mut policy = Policy::parse(json.as_deref().unwrap_or("{}"), dialect)?;
+    let mut policy = match POLICY.take() {
+        Some((of, policy)) if of == dialect => policy,
+        _ => Policy::parse(std::env::var("PADDOCK_POLICY").as_deref().unwrap_or("{}"), dialect)?,
+    };
     policy.host.decision = DECISION.take();
     Ok(policy)
 }

@@ -47,6 +47,9 @@ enum Unit {
 }
 
 impl Ender {
+    /// A line feed of one byte.
+    const FEED: Self = Self { byte: b'\n', unit: Unit::Byte };
+
     /// What ends a line in a file that starts with `head`, its byte order mark not counted.
     pub fn of(head: &[u8], encoding: &'static Encoding) -> Self {
         let unit = match codec::is_utf16(encoding) {
@@ -203,6 +206,26 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
             into.truncate(usize::try_from(size).unwrap_or(usize::MAX));
         }
         Ok(Some(Line { start, size, ending }))
+    }
+
+    /// Passes lines of UTF-8 that each end in `\n` alone and have up to `longest` bytes, `most` at the most and together
+    /// up to `room` bytes, as far as they are read already. Gives their text, endings included, and how many they are;
+    /// at a line that is otherwise, nothing.
+    pub fn run(&mut self, most: u64, longest: usize, room: usize) -> Result<(&str, u64), S::Error> {
+        self.fill()?;
+        let rest = self.buffer.get(self.passed..).unwrap_or_default();
+        let rest = rest.get(..room).unwrap_or(rest);
+        let (mut size, mut count) = (0, 0);
+        for at in memchr::memchr2_iter(b'\n', b'\r', rest) {
+            if count == most || at - size > longest || rest.get(at) == Some(&b'\r') {
+                break;
+            }
+            (size, count) = (at + 1, count + 1);
+        }
+        let text = rest.get(..size).map(std::str::from_utf8);
+        let Some(Ok(text)) = text.filter(|_| self.ender == Ender::FEED) else { return Ok(("", 0)) };
+        self.passed += size;
+        Ok((text, count))
     }
 
     /// Reads on where all of the buffer has been passed.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use encoding_rs::Encoding;
+use encoding_rs::{Encoding, UTF_8};
 
 use super::codec;
 use super::eol::Eol;
@@ -62,7 +62,19 @@ pub fn page<S: Source + ?Sized>(lines: &mut Lines<'_, S>, first: u64, layout: &L
     let mut kept = Vec::new();
     let mut taken = 0;
     let mut more = false;
+    // Most text needs nothing done to it, and is taken as it is, many lines at once.
+    let mut runs = layout.encoding == UTF_8 && !layout.last;
     while taken < layout.lines {
+        if runs {
+            let room = layout.bytes.saturating_sub(builder.content.len());
+            let (text, count) = lines.run(layout.lines - taken, layout.longest(), room)?;
+            builder.add_run(text, count);
+            taken += count;
+            runs = count > 0;
+            if taken == layout.lines {
+                break;
+            }
+        }
         let Some(line) = lines.next(layout.keep(), &mut kept)? else { break };
         if !builder.add(line, &kept, first.saturating_add(taken)) {
             more = true;
@@ -75,6 +87,11 @@ pub fn page<S: Source + ?Sized>(lines: &mut Lines<'_, S>, first: u64, layout: &L
 }
 
 impl Layout {
+    /// Bytes of a line that is shown whole, whatever its characters.
+    fn longest(&self) -> usize {
+        if self.raw { usize::MAX } else { self.line_chars }
+    }
+
     /// How many bytes of a line to look at: more than can be shown.
     fn keep(&self) -> usize {
         let shown = if self.raw { self.bytes } else { self.line_chars.min(self.bytes) };
@@ -98,13 +115,30 @@ struct Builder<'l> {
 }
 
 impl Builder<'_> {
+    /// Adds lines that fit, each with `\n` after it.
+    fn add_run(&mut self, text: &str, count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.separate();
+        let shown = if self.layout.raw { text } else { text.strip_suffix('\n').unwrap_or(text) };
+        self.content.push_str(shown);
+        self.ending = self.ending.and(Eol::Lf);
+        self.count += count;
+    }
+
+    /// A line feed between lines.
+    fn separate(&mut self) {
+        if !self.layout.raw && self.count > 0 {
+            self.content.push('\n');
+        }
+    }
+
     /// Adds a line; false where it does not fit any more.
     fn add(&mut self, line: Line, kept: &[u8], number: u64) -> bool {
         let before = self.content.len();
         // A line feed between lines counts.
-        if !self.layout.raw && self.count > 0 {
-            self.content.push('\n');
-        }
+        self.separate();
         let start = self.content.len();
         let cut = if self.layout.raw { self.add_raw(line, kept, number) } else { self.add_plain(line, kept) };
         if self.content.len() > self.layout.bytes && self.count > 0 && !self.layout.last {
@@ -188,10 +222,10 @@ impl Builder<'_> {
 
 #[cfg(test)]
 mod tests {
-    use encoding_rs::{UTF_8, UTF_16LE};
+    use encoding_rs::UTF_16LE;
     use proptest::prelude::*;
 
-    use super::super::lines::Ender;
+    use super::super::lines::{CHUNK, Ender};
     use super::*;
 
     const PLAIN: Layout = Layout { lines: 10, line_chars: 20, bytes: 100, raw: false, last: false, encoding: UTF_8 };
@@ -236,7 +270,32 @@ mod tests {
         assert_eq!((page.content.as_str(), page.start, page.end, page.cut), ("bbb\nccc", 2, 3, true));
     }
 
+    /// The lines as they are taken one by one, without any limit but that of a line.
+    fn one_by_one(bytes: &[u8], line_chars: usize) -> String {
+        let mut lines = Lines::from(bytes, Ender::of(bytes, UTF_8), 0);
+        let mut kept = Vec::new();
+        let mut all = Vec::new();
+        while lines.next(usize::MAX, &mut kept).unwrap().is_some() {
+            let text = String::from_utf8_lossy(&kept);
+            let shown: String = text.chars().take(line_chars).collect();
+            all.push(if shown.len() < text.len() { shown + CUT_MARK } else { shown });
+        }
+        all.join("\n")
+    }
+
     proptest! {
+        #[test]
+        fn lines_taken_at_once_are_those_taken_one_by_one(
+            parts in prop::collection::vec((prop_oneof![0..30_usize, Just(CHUNK - 1), Just(CHUNK)], 0..8_usize), 0..40),
+        ) {
+            let ends: [&[u8]; 8] = [b"\n", b"\n", b"\n", b"\r\n", b"\r", "\u{e9}\n".as_bytes(), b"\xff\n", b"\n\n"];
+            let bytes: Vec<u8> = parts.iter().flat_map(|(size, end)| [&b"x".repeat(*size), ends[*end]].concat()).collect();
+            let layout = Layout { lines: u64::MAX, bytes: usize::MAX, ..PLAIN };
+            let page = read(&bytes, 0, &layout);
+            prop_assert_eq!(page.content, one_by_one(&bytes, layout.line_chars));
+            prop_assert!(!page.more);
+        }
+
         #[test]
         fn a_page_after_a_page_gives_the_whole(
             text in "([a-zé中]{0,12}(\n|\r\n)){0,12}[a-z]{0,3}", lines in 1..5_u64, bytes in 40..60_usize, raw in any::<bool>(),
