@@ -5,9 +5,8 @@ pub fn number(into: &mut String, text: &str, first: u64, separator: &str) {
     let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
     let mut digits = itoa::Buffer::new();
     for (line, number) in lines.zip(first..) {
-        // One by one: a copy of a few bytes is a call in WebAssembly.
-        into.extend(digits.format(number).chars());
-        into.extend(separator.chars());
+        into.push_str(digits.format(number));
+        into.push_str(separator);
         into.push_str(line.strip_suffix('\r').unwrap_or(line));
         into.push('\n');
     }

@@ -20,6 +20,7 @@ use crate::response::Skipped;
 use crate::workspace::Workspace;
 
 mod options;
+mod seek;
 
 /// Where a workspace keeps its own state if the host has no other place for it: no walk shows it.
 const STATE_NAME: &str = ".paddock";
@@ -195,7 +196,7 @@ impl<'w> Walk<'w> {
             if self.is_past_end() {
                 // The walk that begins there counts it.
                 self.looked_at -= u64::from(!passed);
-                self.frames.clear();
+                self.step_back();
                 return false;
             }
             if let Some(reason) = self.left_out(kind) {
@@ -290,6 +291,13 @@ impl<'w> Walk<'w> {
         self.path.truncate(frame.above);
         self.path.push_str(&entry.name);
         Some(entry.kind)
+    }
+
+    /// Goes back to before the entry, so that it is still to come.
+    fn step_back(&mut self) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.next -= 1;
+        }
     }
 
     fn is_past_end(&self) -> bool {

@@ -95,6 +95,11 @@ impl<'w> Area<'w> {
         Walk::new(self.workspace, &self.place, &self.dir, options, VERB)
     }
 
+    /// A path of a result, relative to the top of the walk.
+    fn below<'p>(&self, path: &'p str) -> &'p str {
+        path.get(self.place.base().len()..).unwrap_or_default()
+    }
+
     fn is_match(&self, entry: &Entry<'_>) -> bool {
         (entry.kind != Kind::Directory || self.directories) && self.glob.matches(entry.below)
     }

@@ -34,7 +34,8 @@ pub trait Help {
 
 /// What a helper found in one share.
 pub struct Findings {
-    /// How much of it was searched to its end: by `grep` its first files, by `glob` all of it or nothing.
+    /// How much of it was searched to its end: by `grep` its first files, by `glob` all of it or
+    /// only as much as fills a page.
     pub done: u64,
     /// What was found there; of what was left out, only what no other instance saw.
     pub found: Found,

@@ -9,4 +9,6 @@ mod grep;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod shares;
+#[cfg(test)]
 mod support;

@@ -6,42 +6,59 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Area, Search};
+use super::{Area, Position, Search};
 use crate::error::Result;
 use crate::fs::Kind;
-use crate::fs::walk::{Options, Start};
+use crate::fs::walk::{Options, Start, Walk};
 use crate::ops::shares::{self, Findings, Found};
 use crate::request::{self, Request};
-use crate::response::{Glob, Response};
+use crate::response::{Glob, Response, Skipped};
 use crate::workspace::Workspace;
 
 /// Entries that the leader looks at before it asks for help: less is not worth it.
 const ALONE_ENTRIES: u64 = 512;
-/// Shares of one search at most: to come to where each begins, the directories above it are listed again.
-const MAX_SHARES: usize = 16;
+/// Places where a search can be cut are enough from here on.
+const ENOUGH_CUTS: usize = 16;
 /// Levels down to which a search is cut, and entries that are looked at to find where.
 const MAX_LEVEL: u32 = 5;
-const MAX_ENTRIES: u64 = 20_000;
+const MAX_ENTRIES: u64 = 5_000;
+/// Entries that a share should have: with fewer, handing them out is what takes the time; with more, much is looked at
+/// for nothing where a page gets full.
+const SHARE_ENTRIES: u64 = 1_024;
+/// Parts between two cuts that one share has at most.
+const MAX_PARTS: u64 = 64;
 
 /// The instance that has the page.
 pub struct Lead<'w> {
     search: Search<'w>,
     args: &'w request::Glob,
     fingerprint: String,
-    /// Shares that nobody has; none before the first is asked for.
-    ahead: Option<VecDeque<Share>>,
+    /// What nobody has; none before the first share is asked for.
+    ahead: Option<Ahead>,
     /// Shares that are not joined yet, first ones first.
     out: VecDeque<Share>,
     /// Entries that were looked at in what is joined.
     looked_at: u64,
+    /// Entries and parts of the shares that are joined.
+    joined: (u64, u64),
     is_over: bool,
 }
 
-/// A part of the walk.
+/// What is left of the walk.
+struct Ahead {
+    /// Where it begins; none where nothing is left.
+    start: Option<Start>,
+    /// Where it can be cut.
+    cuts: VecDeque<String>,
+}
+
+/// A stretch of the walk.
 #[derive(Clone, Serialize, Deserialize)]
 struct Share {
     start: Start,
     until: Option<String>,
+    /// How many parts it has, from one cut to the next.
+    parts: u64,
 }
 
 impl<'w> Lead<'w> {
@@ -50,47 +67,51 @@ impl<'w> Lead<'w> {
         let (area, fingerprint, position) = super::begin(workspace, args)?;
         let mut search = Search::new(&area, area.walk(super::start(position), None)?, args.limit);
         let is_over = !search.advance(ALONE_ENTRIES);
-        Ok(Self { search, args, fingerprint, ahead: None, out: VecDeque::new(), looked_at: 0, is_over })
+        let (ahead, out) = (None, VecDeque::new());
+        Ok(Self { search, args, fingerprint, ahead, out, looked_at: 0, joined: (0, 0), is_over })
     }
 
-    fn shares(&self) -> VecDeque<Share> {
+    /// All that is not searched yet.
+    fn rest(&self) -> Ahead {
         let start = Start { path: self.search.walk.reached().to_owned(), inclusive: false };
-        let cuts = self.cuts(&start);
-        let starts = cuts.iter().map(|path| Start { path: path.clone(), inclusive: true });
-        let ends = cuts.iter().cloned().map(Some).chain([None]);
-        std::iter::once(start.clone()).chain(starts).zip(ends).map(|(start, until)| Share { start, until }).collect()
+        Ahead { cuts: self.cuts(&start), start: Some(start) }
     }
 
     /// Where what is left is cut: before directories of the first level that has enough of them.
-    fn cuts(&self, start: &Start) -> Vec<String> {
-        let mut cuts = Vec::new();
+    fn cuts(&self, start: &Start) -> VecDeque<String> {
+        let mut cuts = VecDeque::new();
         let area = &self.search.area;
         for level in 1..=area.options.max_depth.unwrap_or(MAX_LEVEL).min(MAX_LEVEL) {
             let options = Options { max_depth: Some(level), start: Some(start.clone()), ..area.options.clone() };
             let Ok(mut walk) = area.walk_as(options) else { break };
-            let mut found = Vec::new();
+            let mut found = VecDeque::new();
             while walk.looked_at() < MAX_ENTRIES
                 && let Some(entry) = walk.next_entry()
             {
                 if entry.depth == level && entry.kind == Kind::Directory {
-                    found.push(entry.below.to_owned());
+                    found.push_back(entry.below.to_owned());
                 }
             }
             if found.is_empty() || walk.looked_at() >= MAX_ENTRIES {
                 break;
             }
             cuts = found;
-            if cuts.len() >= MAX_SHARES {
+            if cuts.len() >= ENOUGH_CUTS {
                 break;
             }
         }
-        let step = cuts.len().div_ceil(MAX_SHARES).max(1);
-        cuts.into_iter().step_by(step).collect()
+        cuts
     }
 
-    /// Searches a share as if there were no helpers: a page has to end at the very match.
-    fn search_alone(&mut self, share: Share) {
-        let Ok(mut walk) = self.search.area.walk(Some(share.start), share.until) else {
+    /// How many parts the next share has, by how large those before were.
+    fn parts(&self) -> u64 {
+        let (entries, parts) = self.joined;
+        (SHARE_ENTRIES * parts).checked_div(entries).unwrap_or(1).clamp(1, MAX_PARTS)
+    }
+
+    /// Searches a share as if there were no helpers.
+    fn search_alone(&mut self, start: Start, until: Option<String>) {
+        let Ok(mut walk) = self.search.area.walk(Some(start), until) else {
             self.search.skipped.unreadable += 1;
             return;
         };
@@ -99,7 +120,47 @@ impl<'w> Lead<'w> {
         self.search.walk = walk;
         self.search.advance(u64::MAX);
         self.looked_at = self.search.walk.looked_at();
-        self.is_over = self.search.end.is_some();
+    }
+}
+
+impl Ahead {
+    /// A share of so many parts; none where nothing is left.
+    fn cut(&mut self, parts: u64) -> Option<Share> {
+        let start = self.start.take()?;
+        let mut share = Share { start, until: None, parts: 0 };
+        while share.parts < parts {
+            share.parts += 1;
+            share.until = self.cuts.pop_front();
+            if share.until.is_none() {
+                break;
+            }
+        }
+        self.start = share.until.clone().map(|path| Start { path, inclusive: true });
+        Some(share)
+    }
+}
+
+impl Search<'_> {
+    /// Adds what a helper found in a share, all of it or its first paths, as far as the page has room. False where that
+    /// does not tell enough: the end of a page says what was left out up to its last path.
+    fn take(&mut self, mut found: Glob, is_whole: bool) -> bool {
+        let room = self.size - self.paths.len();
+        let is_over = found.paths.len() > room;
+        let is_full = room > 0 && found.paths.len() >= room;
+        if !(is_whole || is_over) || (is_full && found.skipped != Skipped::default()) {
+            return false;
+        }
+        found.paths.truncate(room);
+        if is_over {
+            found.skipped = Skipped::default();
+        }
+        self.skipped.add(&found.skipped);
+        if let Some(path) = found.paths.last() {
+            self.last = (self.area.below(path).to_owned(), self.left_out());
+        }
+        self.paths.append(&mut found.paths);
+        self.end = is_over.then(|| Position::After(self.last.0.clone()));
+        true
     }
 }
 
@@ -118,9 +179,10 @@ impl shares::Lead for Lead<'_> {
         }
         if self.ahead.is_none() {
             self.looked_at = self.search.walk.looked_at();
-            self.ahead = Some(self.shares());
+            self.ahead = Some(self.rest());
         }
-        let share = self.ahead.as_mut()?.pop_front()?;
+        let parts = self.parts();
+        let share = self.ahead.as_mut()?.cut(parts)?;
         let told = serde_json::to_string(&share).ok()?;
         self.out.push_back(share);
         Some(told)
@@ -129,32 +191,27 @@ impl shares::Lead for Lead<'_> {
     fn join(&mut self, findings: Findings) -> bool {
         let Some(share) = self.out.pop_front() else { return true };
         let looked_at = self.looked_at.saturating_add(findings.used);
-        match findings.found {
-            // A page that would be full has to know where its last path is.
-            Found::Glob(found)
-                if findings.done > 0
-                    && self.search.paths.len() + found.paths.len() < self.search.size
-                    && looked_at <= self.search.area.workspace.policy.limits.max_entries =>
-            {
+        let is_within = looked_at <= self.search.area.workspace.policy.limits.max_entries;
+        let is_taken = match findings.found {
+            Found::Glob(found) => is_within && self.search.take(found, findings.done > 0),
+            Found::Grep(_) => false,
+        };
+        match is_taken {
+            true => {
                 self.looked_at = looked_at;
-                self.search.paths.extend(found.paths);
-                self.search.skipped.add(&found.skipped);
+                self.joined = (self.joined.0 + findings.used, self.joined.1 + share.parts);
             }
-            Found::Glob(_) | Found::Grep(_) => self.search_alone(share),
+            false => self.search_alone(share.start, share.until),
         }
+        self.is_over |= self.search.end.is_some();
         self.is_over
     }
 
     fn finish(mut self: Box<Self>) -> Response {
         match self.ahead.take() {
             None => drop(self.search.advance(u64::MAX)),
-            Some(ahead) => {
-                for share in ahead {
-                    if !self.is_over {
-                        self.search_alone(share);
-                    }
-                }
-            }
+            Some(Ahead { start: Some(start), .. }) if !self.is_over => self.search_alone(start, None),
+            Some(_) => {}
         }
         Response::Glob(self.search.finish(&self.fingerprint))
     }
@@ -164,29 +221,39 @@ impl shares::Lead for Lead<'_> {
 pub struct Helper<'w> {
     area: Rc<Area<'w>>,
     limit: u32,
+    /// The walk of the last share, with the listings that lead on from there.
+    walk: Option<Walk<'w>>,
 }
 
 impl<'w> Helper<'w> {
     /// Makes ready for shares of the search that `args` is.
     pub fn enlist(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<Self> {
-        Ok(Self { area: Rc::new(Area::new(workspace, args)?), limit: args.limit })
+        Ok(Self { area: Rc::new(Area::new(workspace, args)?), limit: args.limit, walk: None })
     }
 
-    fn search(&self, share: &str) -> Option<Search<'w>> {
-        let Share { start, until } = serde_json::from_str(share).ok()?;
-        let mut search = Search::new(&self.area, self.area.walk(Some(start), until).ok()?, self.limit);
+    /// Searches a share, which comes after all before. None where a limit ended that, or it cannot be begun.
+    fn search(&mut self, share: &str) -> Option<Search<'w>> {
+        let Share { start, until, .. } = serde_json::from_str(share).ok()?;
+        let walk = match self.walk.take() {
+            Some(mut walk) => {
+                walk.seek(start, until);
+                walk
+            }
+            None => self.area.walk(Some(start), until).ok()?,
+        };
+        let mut search = Search::new(&self.area, walk, self.limit);
         search.advance(u64::MAX);
-        Some(search)
+        Some(search).filter(|search| !search.walk.stopped)
     }
 }
 
 impl shares::Help for Helper<'_> {
     fn look(&mut self, share: &str) -> Findings {
-        let search = self.search(share);
-        // What did not come to its end the leader searches itself.
-        let done = search.filter(|search| search.end.is_none());
-        let (done, used, paths, skipped) = done
-            .map_or_else(Default::default, |search| (1, search.walk.looked_at(), search.paths, search.walk.skipped));
+        // Without an answer, the leader searches it itself.
+        let (done, used, paths, skipped) = self.search(share).map_or_else(Default::default, |search| {
+            let walk = self.walk.insert(search.walk);
+            (u64::from(search.end.is_none()), walk.looked_at(), search.paths, walk.skipped)
+        });
         let found = Glob { paths, skipped, truncated: false, next_cursor: None };
         Findings { done, found: Found::Glob(found), used }
     }

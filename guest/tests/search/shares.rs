@@ -1,0 +1,133 @@
+//! A search in shares, whoever searches which and when, answers what one search answers, page by page.
+
+use std::collections::VecDeque;
+
+use paddock_guest::fs::Filesystem;
+use paddock_guest::fs::memory::MemoryFs;
+use paddock_guest::ops::shares::{Findings, Help, help, lead};
+use paddock_guest::policy::Policy;
+use paddock_guest::request::{Glob, Grep, GrepOutput, Request};
+use paddock_guest::response::Response;
+use paddock_guest::workspace::Workspace;
+use proptest::prelude::*;
+
+use crate::support::{Random, glob, memory, parent, put, run_with, search};
+
+/// Enough entries that one instance does not search them alone.
+fn random_tree(random: &mut Random) -> MemoryFs {
+    let fs = memory();
+    let mut dirs = vec![String::new()];
+    for index in 0..1 + random.below(60) {
+        let above = dirs[random.below(dirs.len())].clone();
+        dirs.push(format!("{above}{}{index}d/", random.pick(&["a", "b", "a-", "a.b", "zz", ".h"])));
+    }
+    for index in 0..700 + random.below(1_000) {
+        let deepest = random.below(dirs.len());
+        let dir = &dirs[random.below(1 + deepest)];
+        put(
+            &fs,
+            &format!("{dir}{}{index}", random.pick(&["a", "b.txt", "x", ".s"])),
+            random.pick(&["a\nb\n", "b", ""]).as_bytes(),
+        );
+    }
+    for (index, dir) in dirs.iter().enumerate() {
+        match random.below(12) {
+            0 => put(&fs, &format!("{dir}.gitignore"), b"*7\n"),
+            1 => put(&fs, &format!("{dir}.agentignore"), b"x*\n"),
+            2 => {
+                let path = format!("{dir}link{index}");
+                let (dir, name) = parent(&fs, &path);
+                fs.symlink(&dir, name, "a").unwrap();
+            }
+            _ => {}
+        }
+    }
+    fs
+}
+
+/// The answer of a leader and some helpers, each of which searches when it happens to.
+fn shared(fs: &MemoryFs, policy: &Policy, request: &Request, random: &mut Random) -> Response {
+    let workspace = Workspace::open(fs, policy).unwrap();
+    let mut lead = lead(&workspace, request).unwrap();
+    if lead.is_over() {
+        return lead.finish();
+    }
+    let (order, _) = lead.order();
+    let mut helpers: Vec<Box<dyn Help + '_>> =
+        (0..1 + random.below(3)).map(|_| help(&workspace, &order).unwrap()).collect();
+    let mut out: VecDeque<Result<Findings, String>> = VecDeque::new();
+    // A search that gets less help than it has shares ends by itself.
+    let mut shares = if random.below(4) == 0 { random.below(5) } else { usize::MAX };
+    loop {
+        let share = if shares > 0 && random.below(3) > 0 { lead.next_share() } else { None };
+        shares -= usize::from(share.is_some());
+        let is_last = share.is_none();
+        // What one helper searches comes in the order of the shares.
+        let helper = random.below(2 * helpers.len());
+        out.extend(share.map(|share| match helpers.get_mut(helper) {
+            Some(helper) => Ok(helper.look(&share)),
+            None => Err(share),
+        }));
+        while out.len() > 3 || (is_last && !out.is_empty()) {
+            let findings = match out.pop_front().unwrap() {
+                Ok(findings) => findings,
+                Err(share) => help(&workspace, &order).unwrap().look(&share),
+            };
+            if lead.join(findings) {
+                return lead.finish();
+            }
+        }
+        if is_last && (shares == 0 || random.below(20) == 0) {
+            return lead.finish();
+        }
+    }
+}
+
+fn told(response: &Response) -> (serde_json::Value, Option<String>) {
+    match response {
+        Response::Glob(found) => (serde_json::to_value(found).unwrap(), found.next_cursor.clone()),
+        Response::Grep(found) => (serde_json::to_value(found).unwrap(), found.next_cursor.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Every page, by one search and by one in shares.
+fn compare(fs: &MemoryFs, random: &mut Random, with: impl Fn(Option<String>) -> Request) {
+    let mut policy = Policy::default();
+    if random.below(3) == 0 {
+        policy.rules.limits.max_entries = 300 + random.below(1_500) as u64;
+    }
+    let mut cursor = None;
+    loop {
+        let request = with(cursor);
+        let (one, next) = told(&run_with(fs, &policy, request.clone()).unwrap());
+        assert_eq!(told(&shared(fs, &policy, &request, random)).0, one);
+        cursor = next;
+        if cursor.is_none() {
+            return;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn of_names(seed: u64, limit in prop_oneof![20_u32..400, Just(10_000)], hidden: bool, ignored: bool, directories: bool) {
+        let mut random = Random(seed);
+        let fs = random_tree(&mut random);
+        let pattern = *["**", "*.txt*", "**/a*", "a*/**", "**/*7", "nothing"].get(random.below(6)).unwrap();
+        compare(&fs, &mut random, |cursor| {
+            let args = Glob { limit, include_hidden: hidden, include_ignored: ignored, directories, cursor, ..glob(pattern) };
+            Request::Glob(args)
+        });
+    }
+
+    #[test]
+    fn of_text(seed: u64, limit in prop_oneof![20_u32..400, Just(10_000)], shape in 0_usize..3) {
+        let mut random = Random(seed);
+        let fs = random_tree(&mut random);
+        let output = [GrepOutput::Content, GrepOutput::Files, GrepOutput::Count][shape];
+        compare(&fs, &mut random, |cursor| Request::Grep(Grep { limit, output, cursor, ..search("a|^b$") }));
+    }
+}
