@@ -22,9 +22,10 @@ const ENOUGH_CUTS: usize = 16;
 /// Levels down to which a search is cut, and entries that are looked at to find where.
 const MAX_LEVEL: u32 = 5;
 const MAX_ENTRIES: u64 = 5_000;
-/// Entries that a share should have: with fewer, handing them out is what takes the time; with more, much is looked at
-/// for nothing where a page gets full.
+/// Entries that a share should have: with fewer, handing them out is what takes the time.
 const SHARE_ENTRIES: u64 = 1_024;
+/// Shares that should be left until a page is full: what is looked at beyond its end is for nothing.
+const SHARES_LEFT: u64 = 8;
 /// Parts between two cuts that one share has at most.
 const MAX_PARTS: u64 = 64;
 
@@ -103,10 +104,13 @@ impl<'w> Lead<'w> {
         cuts
     }
 
-    /// How many parts the next share has, by how large those before were.
+    /// How many parts the next share has, by how large those before were and how far the page is from full.
     fn parts(&self) -> u64 {
         let (entries, parts) = self.joined;
-        (SHARE_ENTRIES * parts).checked_div(entries).unwrap_or(1).clamp(1, MAX_PARTS)
+        let (found, room) = (self.search.paths.len() as u64, (self.search.size - self.search.paths.len()) as u64);
+        let left = (room * self.looked_at).checked_div(found).unwrap_or(u64::MAX);
+        let due = SHARE_ENTRIES.min(left / SHARES_LEFT);
+        (due * parts).checked_div(entries).unwrap_or(1).clamp(1, MAX_PARTS)
     }
 
     /// Searches a share as if there were no helpers.
