@@ -53,7 +53,12 @@ export function outcome(told, plan) {
   /** @type {Outcome} */
   const shown = {
     ok: told.ok,
-    result: JSON.parse(told.result),
+    // When it is asked for: a model gets the text.
+    get result() {
+      const value = JSON.parse(told.result);
+      Object.defineProperty(this, 'result', { value, writable: true });
+      return value;
+    },
     text: told.text,
     changes: told.changes.map(change),
     truncated: told.truncated,

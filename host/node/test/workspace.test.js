@@ -7,6 +7,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, sym
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PaddockError, Workspace, dialects, tools, unwrap } from '../src/index.js';
+import { DescriptorDirectory, HAS_PROC, PathDirectory } from '../src/wasi/directory.js';
+import { Descriptor, OpenFiles } from '../src/wasi/filesystem.js';
 import { open, place } from './support.js';
 
 /** A search that no test waits for: its automaton is too large to keep. */
@@ -41,6 +43,8 @@ test('a tool fails as a value, or by choice as an exception', async () => {
   const outcome = await workspace.call('read_file', { path: 'b.txt' });
   assert.equal(outcome.error.code, 'not-found');
   assert.match(outcome.error.hint, /`a.txt`/);
+  assert.equal(JSON.parse(JSON.stringify(outcome)).result.code, 'not-found');
+  assert.deepEqual(structuredClone(outcome), { ...outcome });
   assert.throws(() => unwrap(outcome), failing('not-found', /b\.txt/));
   await assert.rejects(workspace.call('read_file', { path: 'b.txt' }, { throws: true }), failing('not-found', /b\.txt/));
   await assert.rejects(workspace.read({ path: 'b.txt' }), failing('not-found', /b\.txt/));
@@ -171,6 +175,19 @@ test('the host’s own files are kept from tools', async () => {
   assert.ok(['denied', 'not-found'].includes((await workspace.call('list_dir', { path: 'state' })).error.code));
   const { paths } = await workspace.glob({ pattern: '**', includeHidden: true, includeIgnored: true });
   assert.deepEqual(paths, ['a.txt']);
+});
+
+test('a name that is hidden is as if it were not there', () => {
+  const here = place({ journal: 'x\n', other: 'y\n' });
+  const directory = (HAS_PROC ? DescriptorDirectory : PathDirectory).root(here.root);
+  const files = new OpenFiles();
+  const [all, some] = [undefined, ['journal']].map((hidden) => Descriptor.preopen(files, directory, false, hidden));
+  assert.equal(all.statAt({}, 'journal').size, 2n);
+  for (const act of [() => some.statAt({}, 'journal'), () => some.openAt({}, 'journal', {}, { read: true })]) {
+    assert.throws(act, (code) => code === 'no-entry');
+  }
+  assert.equal(some.statAt({}, 'other').size, 2n);
+  directory.close();
 });
 
 test('a person is asked', async () => {

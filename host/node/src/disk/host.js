@@ -5,7 +5,7 @@ import { perform } from '../perform.js';
 import { Descriptor, OpenFiles, types } from '../wasi/filesystem.js';
 import { Root } from './root.js';
 import { lock } from './lock.js';
-import { STATE, createState, hasJournal, hasState } from './state.js';
+import { JOURNALS, STATE, createState, hasJournal, hasState } from './state.js';
 
 /**
  * What a thread is given to make calls in a workspace.
@@ -90,7 +90,8 @@ export class DiskHost {
       const roots = isThere && this.#state ? [...this.#roots, this.#state] : this.#roots;
       this.#preopens = roots.map((root) => {
         const mutable = !onlyLooks && root.mount.access === 'read-write';
-        return [Descriptor.preopen(this.#files, root.directory(), mutable), root.mount.guest];
+        const hidden = onlyLooks && root === this.#state ? JOURNALS : undefined;
+        return [Descriptor.preopen(this.#files, root.directory(), mutable, hidden), root.mount.guest];
       });
       return body(this.guest);
     } finally {

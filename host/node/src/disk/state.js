@@ -9,7 +9,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 export const STATE = '/paddock-state';
 
 /** What a call leaves that the next one has to finish. */
-const JOURNALS = ['journal', 'commit'];
+export const JOURNALS = ['journal', 'commit'];
 
 /** Where the state directories of all workspaces are: that of the Rust host. */
 export function stateParent() {

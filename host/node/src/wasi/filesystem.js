@@ -90,6 +90,8 @@ export class Descriptor {
   /** @type {import('node:fs').BigIntStats | undefined} What a file was as it was opened to be read, until that is told. */
   #seen;
   #isOwn = true;
+  /** @type {string[] | undefined} Names in it that are not told of. */
+  #hidden;
 
   /**
    * @param {OpenFiles} files
@@ -109,10 +111,12 @@ export class Descriptor {
    * @param {OpenFiles} files
    * @param {Directory} directory
    * @param {boolean} mutable
+   * @param {string[]} [hidden] Names in it that are as if they were not there.
    */
-  static preopen(files, directory, mutable) {
+  static preopen(files, directory, mutable, hidden) {
     const descriptor = new Descriptor(files, directory, mutable);
     descriptor.#isOwn = false;
+    descriptor.#hidden = hidden;
     return descriptor;
   }
 
@@ -316,6 +320,7 @@ export class Descriptor {
   #at(path, act) {
     const dir = this.#dir();
     if (path.includes('\0')) throw 'invalid';
+    if (this.#hidden?.includes(path)) throw 'no-entry';
     try {
       return isName(path) ? act(dir, path) : walk(dir, path, act);
     } catch (error) {

@@ -1,0 +1,83 @@
+/** Where it is raced: a workspace, what takes the place of its names, what is outside, and the process that swaps. */
+
+import assert from 'node:assert/strict';
+import { execFileSync, fork } from 'node:child_process';
+import { closeSync, constants, existsSync, lstatSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const CANARY = 'CANARY-8d0f36a1c47e';
+/** A file that is outside alone. */
+export const ONLY_OUTSIDE = 'only-outside-2f9b';
+
+/** What has no other name that is swapped. */
+const KEPT = ['state', 'ws/copied', 'ws/copied-link', 'ws/moved'];
+
+export class Arena {
+  top = realpathSync(mkdtempSync(join(tmpdir(), 'paddock-races-')));
+  #outside;
+  #flipper;
+
+  constructor() {
+    for (const directory of ['ws/d', 'ws/x', 'outside/t', 'spare', 'state']) mkdirSync(this.at(directory), { recursive: true });
+    for (const name of ['f', 'g', 'm', 'v', 'w', 'c', 't/x', ONLY_OUTSIDE]) writeFileSync(this.at('outside', name), CANARY);
+    for (const name of ['d/f', 'd/g', 'd/m', 'x/f', 'x/g', 'l', 'p', 'a', 'b', 'plain']) writeFileSync(this.at('ws', name), 'inside\n');
+    for (const name of ['spare/link', 'ws/y']) symlinkSync('../outside', this.at(name));
+    execFileSync('mkfifo', [this.at('spare/fifo')]);
+    this.#outside = look(this.at('outside'));
+  }
+
+  at(...names) {
+    return join(this.top, ...names);
+  }
+
+  async start() {
+    this.#flipper = fork(fileURLToPath(new URL('flip.js', import.meta.url)), [this.top]);
+    await new Promise((resolve) => this.#flipper.once('message', resolve));
+  }
+
+  /** Ends the swapping, which has to have gone on until now. */
+  async stop() {
+    const { exitCode } = this.#flipper;
+    const gone = new Promise((resolve) => this.#flipper.once('exit', resolve));
+    if (this.#flipper.kill('SIGKILL')) await gone;
+    assert.equal(exitCode, null, 'nothing was swapped any more');
+  }
+
+  remove() {
+    // Whoever waits for the FIFO could not be ended.
+    closeSync(openSync(this.at('spare/fifo'), constants.O_RDWR | constants.O_NONBLOCK));
+    rmSync(this.top, { recursive: true });
+  }
+
+  /** Fails where anything outside is not as it was. */
+  checkOutside() {
+    assert.deepEqual(look(this.at('outside')), this.#outside, 'something outside was changed');
+  }
+
+  /** Fails where something from outside is among the backups, or was copied or moved to a name that is not swapped. */
+  checkKept() {
+    for (const name of KEPT) if (existsSync(this.at(name))) check(this.at(name));
+  }
+
+  /** Fails where something from outside is anywhere inside, when nothing is swapped any more. */
+  checkInside() {
+    for (const name of ['ws', 'spare']) check(this.at(name));
+  }
+}
+
+function check(path) {
+  for (const [found, { content }] of Object.entries(look(path))) {
+    assert.ok(!content?.includes(CANARY), `${found} holds what was outside`);
+    assert.ok(!found.includes(ONLY_OUTSIDE), `${found} was outside`);
+  }
+}
+
+/** What is at a path and below it: mode, time and content. */
+function look(path) {
+  const stat = lstatSync(path, { bigint: true });
+  const below = stat.isDirectory() ? readdirSync(path).map((name) => look(join(path, name))) : [];
+  const content = stat.isFile() ? readFileSync(path, 'latin1') : undefined;
+  return Object.assign({ [path]: { mode: stat.mode, changed: stat.mtimeNs, content } }, ...below);
+}

@@ -1,0 +1,47 @@
+/** How raced calls ended, by operation. */
+
+import assert from 'node:assert/strict';
+import { CANARY, ONLY_OUTSIDE } from './arena.js';
+
+/** What is said of a call that was ended by anything but the tool. */
+const BROKEN = /the (component|host) failed|the thread of the call ended|used up its time/;
+
+const COLUMNS = ['calls', 'attempts', 'inside', 'refused', 'outside', 'slowest'];
+
+export class Table {
+  rows = {};
+  /** Of all operations. */
+  all = row();
+
+  /** Counts a call that took so many milliseconds. Fails where it told of outside, or came to no end of its own. */
+  count({ operation, tool, args, attempts }, outcome, took) {
+    const told = JSON.stringify(outcome);
+    const isSound = !told.includes(CANARY) && !told.includes(ONLY_OUTSIDE) && !BROKEN.test(told);
+    assert.ok(isSound, `${tool} ${JSON.stringify(args)}: ${told}`);
+    const refused = outcome.ok ? refusals(outcome.result, tool, attempts) : attempts;
+    for (const counts of [(this.rows[operation] ??= row()), this.all]) {
+      counts.calls += 1;
+      counts.attempts += attempts;
+      counts.inside += attempts - refused;
+      counts.refused += refused;
+      counts.slowest = Math.max(counts.slowest, took);
+    }
+  }
+
+  lines() {
+    const cells = (name, list) => `${name.padEnd(10)}${list.map((cell) => String(cell).padStart(10)).join('')}`;
+    const rows = Object.entries(this.rows).sort(([one], [other]) => (one < other ? -1 : 1));
+    const line = ([name, counts]) => cells(name, COLUMNS.map((column) => (column === 'slowest' ? `${Math.ceil(counts[column])} ms` : counts[column])));
+    return [cells('', COLUMNS), ...rows.map(line), line(['all', this.all])];
+  }
+}
+
+function row() {
+  return { calls: 0, attempts: 0, inside: 0, refused: 0, outside: 0, slowest: 0 };
+}
+
+function refusals(result, tool, attempts) {
+  if (tool !== 'read_files') return 0;
+  assert.equal(result.entries.length, attempts);
+  return result.entries.filter(({ error }) => error).length;
+}
