@@ -5,7 +5,7 @@ use crate::commands::record::Before;
 use crate::engine::Outcome;
 use crate::error::{Code, Error};
 use crate::fs::Kind;
-use crate::ops::shares::{Findings, Found};
+use crate::ops::shares::{Findings, Found, Names};
 use crate::touched::{Touched, WriteMode, Written};
 use crate::{request, response, transaction};
 
@@ -203,6 +203,8 @@ record!(search::FileCount => response::FileCount { path, count });
 record!(search::GrepResult => response::Grep {
     matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor,
 });
+record!(shares::Names => Names { paths, skipped });
+record!(Names => shares::Names { paths, skipped });
 record!(shares::Findings => Findings { done, found, used });
 record!(Findings => shares::Findings { done, found, used });
 

@@ -5,7 +5,7 @@
 use crate::error::{Error, Result};
 use crate::ops::{glob, grep};
 use crate::request::{PathSort, Request};
-use crate::response::{Glob, Grep, Response};
+use crate::response::{Grep, Response, Skipped};
 use crate::workspace::Workspace;
 
 /// The instance that has the walk and the page.
@@ -48,7 +48,16 @@ pub enum Found {
     /// By `grep`.
     Grep(Grep),
     /// By `glob`.
-    Glob(Glob),
+    Glob(Names),
+}
+
+/// What a `glob` found.
+#[derive(Default)]
+pub struct Names {
+    /// Each path with a NUL after it: thousands of texts would take long from one instance to another.
+    pub paths: String,
+    /// What was left out.
+    pub skipped: Skipped,
 }
 
 /// Whether several instances can do it.

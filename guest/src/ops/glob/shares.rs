@@ -10,9 +10,9 @@ use super::{Area, Position, Search};
 use crate::error::Result;
 use crate::fs::Kind;
 use crate::fs::walk::{Options, Start, Walk};
-use crate::ops::shares::{self, Findings, Found};
+use crate::ops::shares::{self, Findings, Found, Names};
 use crate::request::{self, Request};
-use crate::response::{Glob, Response, Skipped};
+use crate::response::{Response, Skipped};
 use crate::workspace::Workspace;
 
 /// Entries that the leader looks at before it asks for help: less is not worth it.
@@ -147,22 +147,20 @@ impl Ahead {
 impl Search<'_> {
     /// Adds what a helper found in a share, all of it or its first paths, as far as the page has room. False where that
     /// does not tell enough: the end of a page says what was left out up to its last path.
-    fn take(&mut self, mut found: Glob, is_whole: bool) -> bool {
+    fn take(&mut self, found: &Names, is_whole: bool) -> bool {
         let room = self.size - self.paths.len();
-        let is_over = found.paths.len() > room;
-        let is_full = room > 0 && found.paths.len() >= room;
+        let count = memchr::memchr_iter(0, found.paths.as_bytes()).count();
+        let (is_over, is_full) = (count > room, room > 0 && count >= room);
         if !(is_whole || is_over) || (is_full && found.skipped != Skipped::default()) {
             return false;
         }
-        found.paths.truncate(room);
-        if is_over {
-            found.skipped = Skipped::default();
+        if !is_over {
+            self.skipped.add(&found.skipped);
         }
-        self.skipped.add(&found.skipped);
-        if let Some(path) = found.paths.last() {
+        self.paths.extend(found.paths.split_terminator('\0').take(room).map(str::to_owned));
+        if let Some(path) = self.paths.last().filter(|_| room > 0 && count > 0) {
             self.last = (self.area.below(path).to_owned(), self.left_out());
         }
-        self.paths.append(&mut found.paths);
         self.end = is_over.then(|| Position::After(self.last.0.clone()));
         true
     }
@@ -197,7 +195,7 @@ impl shares::Lead for Lead<'_> {
         let looked_at = self.looked_at.saturating_add(findings.used);
         let is_within = looked_at <= self.search.area.workspace.policy.limits.max_entries;
         let is_taken = match findings.found {
-            Found::Glob(found) => is_within && self.search.take(found, findings.done > 0),
+            Found::Glob(found) => is_within && self.search.take(&found, findings.done > 0),
             Found::Grep(_) => false,
         };
         match is_taken {
@@ -254,11 +252,15 @@ impl<'w> Helper<'w> {
 impl shares::Help for Helper<'_> {
     fn look(&mut self, share: &str) -> Findings {
         // Without an answer, the leader searches it itself.
-        let (done, used, paths, skipped) = self.search(share).map_or_else(Default::default, |search| {
-            let walk = self.walk.insert(search.walk);
-            (u64::from(search.end.is_none()), walk.looked_at(), search.paths, walk.skipped)
-        });
-        let found = Glob { paths, skipped, truncated: false, next_cursor: None };
-        Findings { done, found: Found::Glob(found), used }
+        let Some(search) = self.search(share) else {
+            return Findings { done: 0, found: Found::Glob(Names::default()), used: 0 };
+        };
+        let walk = self.walk.insert(search.walk);
+        let mut names = Names { paths: String::new(), skipped: walk.skipped };
+        for path in search.paths {
+            names.paths.push_str(&path);
+            names.paths.push('\0');
+        }
+        Findings { done: search.end.is_none().into(), found: Found::Glob(names), used: walk.looked_at() }
     }
 }
