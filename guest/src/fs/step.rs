@@ -204,3 +204,6 @@ impl Work<'_> {
         self.backup.discard(fs)
     }
 }
+
+#[cfg(test)]
+mod tests;
