@@ -280,6 +280,27 @@ fn a_record_says_what_was_done_and_made() {
 }
 
 #[test]
+fn what_the_caller_does_right_after_is_recorded_and_needs_no_journal() {
+    with(CARRIES_MODES, &[("a", "a\n")], |workspace| {
+        // Nothing can take the place of a directory.
+        workspace.fs.make_dir(workspace.state.as_ref().unwrap(), "journal").unwrap();
+        let others = || vec![Entry::of(Action::Deleted, "link", Kind::Link)];
+        commit_all(workspace, "restore", Changes { others: others(), ..Changes::default() }).unwrap();
+        let id = workspace.backup().unwrap();
+        let record = history::Saved::open(workspace, &id).unwrap().record;
+        assert_eq!((record.verb.as_str(), record.entries.len()), ("restore", 1));
+        assert_eq!((record.entries[0].action, record.entries[0].path.as_str()), (Action::Deleted, "link"));
+        // Without a journal no file is changed, and the record of that goes.
+        let files = vec![write(workspace, "a", "A\n")];
+        let error =
+            commit_all(workspace, "restore", Changes { files, others: others(), ..Changes::default() }).unwrap_err();
+        assert!(error.message.contains("the state directory"), "{error:?}");
+        assert_eq!((workspace.backup(), history::ids(workspace).unwrap().len()), (Some(id), 1));
+        assert_eq!(text(workspace, "a").as_deref(), Some("a\n"));
+    });
+}
+
+#[test]
 fn each_directory_is_made_once_and_outer_ones_first() {
     with("{}", &[("file", "x")], |workspace| {
         let directories = vec![place(workspace, "there")];

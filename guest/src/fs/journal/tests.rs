@@ -86,6 +86,49 @@ fn a_journal_is_carried_out_and_goes() {
 }
 
 #[test]
+fn all_steps_are_done_or_none() {
+    // Each deletes a file: one that is there, one that is not any more, one that somebody has changed.
+    let (ready, applied, lost) = (Some("hello\n"), None, Some("theirs\n"));
+    for (before, is_done) in [
+        (vec![ready, ready], true),
+        (vec![applied, ready], true),
+        (vec![applied, applied], true),
+        (vec![ready, lost], false),
+        (vec![lost, ready, ready], false),
+        (vec![applied, lost, ready], true),
+    ] {
+        with_state("{}", |workspace| {
+            let (fs, top) = (workspace.fs, &workspace.roots[0].dir);
+            let mut steps = Vec::new();
+            for (number, text) in before.iter().enumerate() {
+                let name = number.to_string();
+                fs.make_dir(top, &name).unwrap();
+                text.iter().for_each(|text| put(fs, &fs.open_dir(top, &name).unwrap(), "file", text.as_bytes()));
+                steps.push(journal_step(&format!("{name}/file"), None));
+            }
+            leave_whole(workspace, &json!({"directories": [], "steps": steps, "debris": [spot("victim")]}));
+            recover(workspace).unwrap();
+            assert!(state_names(workspace).is_empty() && !is_there(workspace, "victim"), "{before:?}");
+            for (number, text) in before.iter().enumerate() {
+                let dir = fs.open_dir(top, &number.to_string()).unwrap();
+                let names: Vec<_> = fs.list(&dir).unwrap().entries.into_iter().map(|entry| entry.name).collect();
+                let stays = *text == lost || (*text == ready && !is_done);
+                assert_eq!(names, if stays { vec!["file"] } else { vec![] }, "{before:?}, {number}");
+            }
+        });
+    }
+}
+
+#[test]
+fn what_a_crash_left_of_another_journal_is_in_no_one_s_way() {
+    with_state("{}", |workspace| {
+        put(workspace.fs, workspace.state.as_ref().unwrap(), UNFINISHED, b"half");
+        Journal::default().write(workspace).unwrap();
+        assert_eq!(state_names(workspace), [NAME]);
+    });
+}
+
+#[test]
 fn what_was_not_made_or_is_gone_stops_no_recovery() {
     with_state("{}", |workspace| {
         for path in ["none", "none/there", "victim/none"] {
