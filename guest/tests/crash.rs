@@ -8,6 +8,7 @@
 use std::cell::Cell;
 
 use paddock_guest::engine;
+use paddock_guest::error::Code;
 use paddock_guest::fs::memory::MemoryFs;
 use paddock_guest::policy::{Backend, Policy};
 
@@ -115,4 +116,51 @@ fn an_error_at_any_call_is_reported_and_leaves_the_old_tree() {
         }
     });
     assert!(states > 500, "{states}");
+}
+
+#[test]
+fn what_cannot_be_taken_back_is_said() {
+    let mut said = 0;
+    for_every_stop(true, |scenario, _, _, outcome, _, _| {
+        let Some(error) = outcome.error.as_ref().filter(|error| error.message.contains("taking back")) else { return };
+        said += 1;
+        let causes = ["no space left on the file system", "crashed"];
+        let is_told = causes.iter().any(|cause| error.message.contains(&format!("`: {cause}; taking back")));
+        assert!(is_told, "{}: {error:?}", scenario.name);
+        let hint = error.hint.as_deref().unwrap_or_default();
+        assert!(hint.contains("a later call finishes or undoes the change"), "{}: {error:?}", scenario.name);
+    });
+    assert!(said > 100, "{said}");
+}
+
+#[test]
+fn a_recovery_that_fails_says_so_and_is_done_by_the_next_call() {
+    let policy = &policies()[0];
+    let patch = scenarios().into_iter().find(|scenario| scenario.name == "patch").unwrap();
+    let start = fresh();
+    let mut failed = 0;
+    for stop in (1..).step_by(7) {
+        let crashed = start.clone_tree();
+        let stopping = Stopping { inner: &crashed, left: Cell::new(stop), crash: true, also: Vec::new() };
+        run(&stopping, policy, &patch);
+        if stopping.left.get() > 0 {
+            break;
+        }
+        for error_at in (1..).step_by(5) {
+            let memory = crashed.clone_tree();
+            let stopping = Stopping { inner: &memory, left: Cell::new(error_at), crash: false, also: Vec::new() };
+            let error = called(&stopping, policy, "make_dir", r#"{"path": "dir2"}"#).error;
+            if stopping.left.get() <= error_at {
+                break;
+            }
+            let Some(error) = error.filter(|error| error.message.contains("recover the unfinished change")) else {
+                continue;
+            };
+            failed += 1;
+            assert_eq!(error.code, Code::Io, "{error:?}");
+            assert!(error.hint.unwrap().contains("then call again"));
+            look(&memory, policy);
+        }
+    }
+    assert!(failed > 20, "{failed}");
 }

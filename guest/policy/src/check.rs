@@ -72,3 +72,60 @@ fn names_something(path: &str) -> bool {
     let mut names = path.split('/').filter(|name| !name.is_empty() && *name != ".").peekable();
     names.peek().is_some() && names.all(|name| name != "..") && !path.contains(['\\', '\0'])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn checked(settings: &Value) -> Result<(), Contradiction> {
+        serde_json::from_value::<Policy>(settings.clone()).unwrap().check()
+    }
+
+    #[test]
+    fn what_means_something_is_taken() {
+        for settings in [
+            json!({}),
+            json!({"allowed_extensions": ["", ".md", ".tar.gz"], "blocked_extensions": [".exe", ".m"]}),
+            json!({"blocked_directories": ["bin", "./out", "a/b/", "/home/me", ".git", "..."]}),
+            json!({"limits": {"max_lines": 1, "max_line_chars": u32::MAX, "max_result_bytes": u32::MAX, "max_files": 1,
+                "max_entries": 1, "max_time_ms": 1, "max_file_bytes": 0, "max_depth": 0}}),
+        ] {
+            assert_eq!(checked(&settings), Ok(()), "{settings}");
+        }
+    }
+
+    #[test]
+    fn what_means_nothing_is_refused_with_its_name() {
+        for extension in ["md", "*.md", ".", ".a/b", ".a\\b", ".a\0", " "] {
+            for setting in ["allowed_extensions", "blocked_extensions"] {
+                let wrong = checked(&json!({ setting: [".ok", extension] })).unwrap_err();
+                assert_eq!((wrong.setting, wrong.cause.contains("is no extension")), (setting, true), "{extension:?}");
+            }
+        }
+        let both = json!({"allowed_extensions": [".md", ".EXE"], "blocked_extensions": [".rs", ".exe"]});
+        let wrong = checked(&both).unwrap_err();
+        assert_eq!(
+            (wrong.setting, wrong.cause.as_str()),
+            ("blocked_extensions", "`.exe` is in `allowed_extensions` too")
+        );
+        for path in ["", ".", "/", "./", "..", "a/..", "../a", "a/../b", "a\\b", "a\0"] {
+            let wrong = checked(&json!({"blocked_directories": ["ok", path]})).unwrap_err();
+            assert_eq!(wrong.setting, "blocked_directories", "{path:?}");
+        }
+        assert_eq!(checked(&json!({"commands": {"max_processes": 0}})).unwrap_err().setting, "commands.max_processes");
+    }
+
+    #[test]
+    fn a_limit_of_nothing_and_one_that_not_every_build_holds_are_refused() {
+        for name in ["max_lines", "max_line_chars", "max_result_bytes", "max_files", "max_entries", "max_time_ms"] {
+            let wrong = checked(&json!({"limits": { name: 0 }})).unwrap_err();
+            assert_eq!(wrong.setting, format!("limits.{name}"));
+            assert!(wrong.cause.contains("nothing could be done with 0"), "{wrong:?}");
+        }
+        for name in ["max_line_chars", "max_result_bytes"] {
+            let wrong = checked(&json!({"limits": { name: u64::from(MAX_WORD) + 1 }})).unwrap_err();
+            assert_eq!((wrong.setting, wrong.cause.as_str()), (&*format!("limits.{name}"), "the most is 4294967295"));
+        }
+    }
+}

@@ -277,6 +277,16 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_setting_leaves_the_others_of_its_table_as_they_are() {
+        for others in [1, 1_000_000] {
+            let own = format!(r#"{{"limits": {{"max_lines": {others}, "max_files": 9}}}}"#);
+            let (policy, refused) = narrowed(&own, r#"{"limits": {"max_files": 3}}"#);
+            assert_eq!((&policy["limits"]["max_lines"], &policy["limits"]["max_files"]), (&others.into(), &3.into()));
+            assert_eq!(refused, [""; 0]);
+        }
+    }
+
     fn setting_of(limit: &str) -> &'static str {
         format!("limits.{limit}").leak()
     }

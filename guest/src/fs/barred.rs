@@ -256,4 +256,27 @@ mod tests {
             assert!(!barred.leads_through(path), "{path}");
         }
     }
+
+    #[test]
+    fn a_link_on_the_way_to_the_host_s_own_stays_as_it_is() {
+        let barred = barred(r#"{"host": {"fixed": ["/home/me/project/.config", "/home/me", "/var/link"]}}"#);
+        assert!(barred.is_read_only(".config") && barred.is_read_only(".CONFIG/a"));
+        assert!(!barred.is_read_only("src"), "the root that such a link leads to is not one");
+        assert_eq!(barred.bars("", ".config", Kind::Link), None, "it may be followed");
+    }
+
+    #[test]
+    fn a_policy_that_bars_nothing_leaves_nothing_to_look_at() {
+        let policy = Policy::parse(r#"{"blocked_directories": ["/elsewhere"]}"#, "paddock").unwrap();
+        assert!(Barred::of(&policy, &["/workspace".to_owned()], None).is_none());
+    }
+
+    #[test]
+    fn a_failure_says_what_bars_it() {
+        let says = |denial: Denial, words: &str| assert!(denial.cause().contains(words), "{denial:?}");
+        says(Denial::Secret, "`.agentignore`");
+        says(Denial::Directory, "the policy blocks that directory");
+        says(Denial::Extension, "no file with that extension");
+        says(Denial::Private, "belongs to the program");
+    }
 }

@@ -354,3 +354,6 @@ fn record(workspace: &Workspace<'_>, change: &FileChange) {
 fn record_directory(workspace: &Workspace<'_>, place: &Place) {
     workspace.changed(Change { kind: ChangeKind::Created, path: place.path.clone(), to: None, size: None });
 }
+
+#[cfg(test)]
+mod tests;

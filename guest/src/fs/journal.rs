@@ -201,3 +201,6 @@ fn make_inside(fs: &dyn Filesystem, root: &Dir) -> FsResult<Dir> {
     Site { dir: dir.clone(), name: ".gitignore".to_owned() }.create(fs, &b"*\n".to_vec().into())?;
     Ok(dir)
 }
+
+#[cfg(test)]
+mod tests;

@@ -110,6 +110,13 @@ mod tests {
             "a.git",
             "digit~1",
             "gigabyte~x",
+            "git~",
+            "git~x",
+            "git~1x",
+            "gi7eb~1",
+            "gi7ebaa~1",
+            "giants~1",
+            "gizz~1",
             "paddock.yaml",
         ] {
             assert_eq!(protected(path), None, "{path}");

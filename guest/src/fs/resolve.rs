@@ -384,3 +384,6 @@ pub fn below<'p>(path: &'p str, top: &str) -> Option<&'p str> {
         None => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

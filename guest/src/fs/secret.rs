@@ -105,6 +105,8 @@ mod tests {
                 "conf/key",
                 "conf/new/../key",
                 "../elsewhere/conf/key",
+                "../elsewhere//conf/./key",
+                "../elsewhere/build/x",
                 "build/x",
                 "build",
                 "new/build/x",
@@ -118,7 +120,8 @@ mod tests {
                 assert!(!workspace.is_secret(path), "{path:?}");
             }
             assert!(!workspace.is_secret(&"a/".repeat(65)) && workspace.is_secret(&format!("../{}", "a/".repeat(65))));
-            assert!(workspace.is_secret(&"a".repeat(5_000)));
+            assert!(!workspace.is_secret(&format!("../{}", "a/".repeat(64))));
+            assert!(!workspace.is_secret(&"a".repeat(4_096)) && workspace.is_secret(&"a".repeat(4_097)));
         });
     }
 

@@ -210,3 +210,6 @@ impl Work<'_> {
         self.backup.discard(fs)
     }
 }
+
+#[cfg(test)]
+mod tests;
