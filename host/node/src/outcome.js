@@ -53,12 +53,7 @@ export function outcome(told, plan) {
   /** @type {Outcome} */
   const shown = {
     ok: told.ok,
-    // When it is asked for: a model gets the text.
-    get result() {
-      const value = JSON.parse(told.result);
-      Object.defineProperty(this, 'result', { value, writable: true });
-      return value;
-    },
+    result: JSON.parse(told.result),
     text: told.text,
     changes: told.changes.map(change),
     truncated: told.truncated,
