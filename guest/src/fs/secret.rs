@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn in_any_spelling() {
         let files: &[(&str, &[u8])] = &[
-            (".agentignore", b".env\n/conf/key\nbuild/\n"),
+            (".agentignore", b".env\n/conf/key\nbuild/\n/logs/\n"),
             (".env", b"x"),
             ("a.txt", b"x"),
             ("conf/", b""),
@@ -106,7 +106,7 @@ mod tests {
                 "conf/new/../key",
                 "../elsewhere/conf/key",
                 "../elsewhere//conf/./key",
-                "../elsewhere/build/x",
+                "../elsewhere/logs/x",
                 "build/x",
                 "build",
                 "new/build/x",
@@ -114,9 +114,19 @@ mod tests {
             for path in secret {
                 assert!(workspace.is_secret(path), "{path:?}");
             }
-            for path in
-                ["a.txt", "new/a.txt", "key", "new/conf/key", "../a.txt", "/etc/passwd", "", ".", "conf", "b\0c"]
-            {
+            for path in [
+                "a.txt",
+                "new/a.txt",
+                "key",
+                "new/conf/key",
+                "new/logs/x",
+                "../a.txt",
+                "/etc/passwd",
+                "",
+                ".",
+                "conf",
+                "b\0c",
+            ] {
                 assert!(!workspace.is_secret(path), "{path:?}");
             }
             assert!(!workspace.is_secret(&"a/".repeat(65)) && workspace.is_secret(&format!("../{}", "a/".repeat(65))));
