@@ -17,8 +17,8 @@ fn end(module: &str) -> (ToolError, Duration) {
     let limits = Limits { max_memory_bytes: 64 << 20, ..Limits::default() };
     let around = Surroundings { mounts: &[], environment: &[], limits: &limits };
     let module = Module::new(&runtime.engine, wat::parse_str(module).unwrap()).unwrap();
-    let mut store = State::new(&around, Control::within(TIME)).unwrap().store(runtime);
     let started = Instant::now();
+    let mut store = State::new(&around, Control::within(TIME)).unwrap().store(runtime);
     let _ticking = runtime.tick();
     let ended = block_on(async {
         let instance = Instance::new_async(&mut store, &module, &[]).await?;
