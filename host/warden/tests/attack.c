@@ -104,13 +104,15 @@ static int race(const char *directory, const char *other, const char *path) {
     pthread_t thread;
     pthread_create(&thread, NULL, swap, NULL);
     int got = 0;
-    for (int i = 0; i < 3000; i++) {
+    time_t end = time(NULL) + 3;
+    /* On a busy machine the other thread may come late. */
+    for (int i = 0; !got && (i < 3000 || time(NULL) < end); i++) {
         char text[64] = "";
         int file = open(path, O_RDWR);
         if (file < 0) continue;
         ssize_t length = read(file, text, sizeof text - 1);
         if (length > 0 && strstr(text, "secret")) got = 1;
-        if (got) { pwrite(file, "X", 1, 0); break; }
+        if (got) pwrite(file, "X", 1, 0);
         close(file);
     }
     if (!got) fprintf(stderr, "never outside\n");
