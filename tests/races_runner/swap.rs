@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Child, Command};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::fs::{CWD, Mode, OFlags, RenameFlags, openat, renameat_with};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 /// Says to this program where to swap.
@@ -21,11 +21,17 @@ pub const PAIRS: [(&str, &str); 5] = [
 /// Ends with whoever started it.
 pub fn forever(directory: &Path) -> ! {
     set_parent_process_death_signal(Some(Signal::KILL)).unwrap();
-    std::env::set_current_dir(directory).unwrap();
-    loop {
+    until(directory, || false);
+    std::process::exit(1)
+}
+
+/// Swaps until that is so.
+pub fn until(directory: &Path, is_over: impl Fn() -> bool) {
+    let top = openat(CWD, directory, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).unwrap();
+    while !is_over() {
         for (name, other) in PAIRS {
             // What a call removed comes back when the call is over.
-            let _gone = renameat_with(CWD, name, CWD, other, RenameFlags::EXCHANGE);
+            let _gone = renameat_with(&top, name, &top, other, RenameFlags::EXCHANGE);
         }
     }
 }

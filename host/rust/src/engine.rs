@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use wasmtime::component::{InstancePre, Linker};
+use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{Config, Enabled, Engine, PoolingAllocationConfig};
 
 use crate::cache;
@@ -30,6 +30,10 @@ pub(crate) struct Runtime {
 
 /// The process's runtime, made at the first call.
 pub(crate) fn runtime() -> Result<&'static Runtime, Error> {
+    #[cfg(test)]
+    if let Some(twin) = crate::sandbox::twin::runtime() {
+        return Ok(twin);
+    }
     static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
     let runtime = RUNTIME.get_or_init(|| Runtime::new().map_err(|cause| format!("{cause:#}")));
     runtime.as_ref().map_err(|cause| Error::Component(cause.clone()))
@@ -42,13 +46,24 @@ impl Runtime {
             .or_else(|_| Engine::new(config().allocation_strategy(pool(false))))
             .or_else(|_| Engine::new(&config()))?;
         let component = cache::component(&engine, COMPONENT, COMPONENT_NAME)?;
+        let clock = Clock::start(engine.clone())?;
+        Self::of(engine, clock, &component)
+    }
+
+    fn of(engine: Engine, clock: Arc<Clock>, component: &Component) -> wasmtime::Result<Self> {
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
         crate::wasi::add_to_linker(&mut linker)?;
-        let component = linker.instantiate_pre(&component)?;
+        let component = linker.instantiate_pre(component)?;
         let exports = Exports::of(&component)?;
-        let clock = Clock::start(engine.clone())?;
         Ok(Self { engine, component, exports, clock })
+    }
+
+    /// The same with another component.
+    #[cfg(test)]
+    pub(crate) fn with(&self, component: &[u8]) -> wasmtime::Result<Self> {
+        let component = Component::new(&self.engine, component)?;
+        Self::of(self.engine.clone(), Arc::clone(&self.clock), &component)
     }
 
     /// Lets the engine's epoch advance as long as the result is held.

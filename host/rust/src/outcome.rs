@@ -61,7 +61,7 @@ impl From<ToolError> for Outcome {
 
 impl From<tools::Outcome> for Outcome {
     fn from(outcome: tools::Outcome) -> Self {
-        match RawValue::from_string(outcome.result) {
+        match json_line(outcome.result) {
             Ok(result) => Self {
                 ok: outcome.ok,
                 result,
@@ -76,6 +76,14 @@ impl From<tools::Outcome> for Outcome {
             }
         }
     }
+}
+
+/// JSON that is put in an answer as it is. Where an answer is a line, a line of it could pass for another answer.
+fn json_line(text: String) -> serde_json::Result<Box<RawValue>> {
+    if text.contains(['\n', '\r']) {
+        return Err(serde::de::Error::custom("it has several lines"));
+    }
+    RawValue::from_string(text)
 }
 
 impl Serialize for Outcome {

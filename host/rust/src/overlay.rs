@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use paddock_policy::name::is_plain;
 
@@ -55,9 +55,9 @@ impl OverlayDir {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Where a file of it lies, by its path in the directory.
-    pub(crate) fn file(&self, path: &str) -> PathBuf {
-        self.path.join(path)
+    /// Where it lies.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// What is below it, with the rights to change it.

@@ -6,18 +6,18 @@ const LINES: usize = 200;
 /// The plan with nothing in it that a terminal would obey, each line set off from what this program says.
 pub(crate) fn shown(summary: &str) -> String {
     let lines: Vec<_> = summary.lines().collect();
-    let plain = |line: &&str| {
-        let text: String = line
-            .chars()
-            .map(|c| if c == '\t' || !is_command(c) { c.to_string() } else { c.escape_default().to_string() })
-            .collect();
-        format!("  | {text}\n")
-    };
-    let mut text: String = lines.iter().take(LINES).map(plain).collect();
+    let mut text: String = lines.iter().take(LINES).map(|line| format!("  | {}\n", plain(line))).collect();
     if lines.len() > LINES {
         text.push_str(&format!("  … and {} more lines\n", lines.len() - LINES));
     }
     text
+}
+
+/// A line of the component's with nothing in it that a terminal would obey.
+pub(crate) fn plain(line: &str) -> String {
+    line.chars()
+        .map(|c| if c == '\t' || !is_command(c) { c.to_string() } else { c.escape_default().to_string() })
+        .collect()
 }
 
 /// Whether a terminal would do something at this character, or show a text in another order.

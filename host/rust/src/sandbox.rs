@@ -56,6 +56,9 @@ pub(crate) struct State {
     pub(crate) control: Control,
     /// The directories are a container's, which can have anything mounted in them.
     pub(crate) is_contained: bool,
+    /// Listings of directories that are open.
+    #[cfg(target_os = "linux")]
+    pub(crate) listings: usize,
 }
 
 impl WasiView for State {
@@ -106,6 +109,8 @@ impl State {
             stderr,
             control,
             is_contained,
+            #[cfg(target_os = "linux")]
+            listings: 0,
         })
     }
 
@@ -205,4 +210,8 @@ impl Wake for Unpark {
 }
 
 #[cfg(test)]
+mod answers;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod twin;

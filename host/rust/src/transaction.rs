@@ -1,11 +1,19 @@
 //! What an overlay changed, as a whole: shown, taken over by its base, thrown away.
 
+#[cfg(unix)]
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
+#[cfg(unix)]
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, openat, statat};
+
 use crate::bindings::exports::paddock::files::session;
+use crate::mount::Mount;
 use crate::operations::named;
 use crate::overlay::OverlayDir;
 use crate::types::{CommitResult, DiffResult, Difference, EntryKind, ErrorCode, ToolError};
+#[cfg(unix)]
+use crate::wasi::is_name;
 use crate::watch::Call;
 use crate::workspace::Workspace;
 
@@ -68,10 +76,11 @@ fn no_overlay() -> ToolError {
 fn executable(overlay: &OverlayDir, found: &DiffResult) -> (Vec<String>, Vec<String>) {
     let is_file = |kind: Option<EntryKind>| kind == Some(EntryKind::File);
     let before = |difference: &&Difference| {
-        is_file(difference.was) && base_file(overlay, &difference.path).is_some_and(|file| is_executable(&file))
+        is_file(difference.was)
+            && base_file(overlay, &difference.path).is_some_and(|(root, path)| is_executable(&root.host, path))
     };
     let after = |difference: &&Difference| {
-        difference.content.as_ref().is_some_and(|content| is_executable(&overlay.file(content)))
+        difference.content.as_ref().is_some_and(|content| is_executable(overlay.path(), content))
     };
     let paths = |of: &dyn Fn(&&Difference) -> bool| {
         found.differences.iter().filter(of).map(|difference| difference.path.clone()).collect()
@@ -79,25 +88,77 @@ fn executable(overlay: &OverlayDir, found: &DiffResult) -> (Vec<String>, Vec<Str
     (paths(&before), paths(&after))
 }
 
-/// Where the base has a path: the first root has those without its name.
-fn base_file(overlay: &OverlayDir, path: &str) -> Option<std::path::PathBuf> {
-    let (root, rest) = match path.strip_prefix('/') {
-        None => (overlay.base().first()?, path),
-        Some(named) => {
-            let (name, rest) = named.split_once('/')?;
-            (overlay.base().iter().find(|mount| mount.guest.strip_prefix('/') == Some(name))?, rest)
-        }
-    };
-    Some(root.host.join(rest))
+/// Where the base has a path, the root and what is below it: the first root has those without its name.
+fn base_file<'o, 'p>(overlay: &'o OverlayDir, path: &'p str) -> Option<(&'o Mount, &'p str)> {
+    let Some(named) = path.strip_prefix('/') else { return Some((overlay.base().first()?, path)) };
+    let (name, rest) = named.split_once('/')?;
+    let root = overlay.base().iter().find(|mount| mount.guest.strip_prefix('/') == Some(name))?;
+    Some((root, rest))
+}
+
+/// Whether that is an executable file below a directory. The component names it, so nothing leads out: no link, no `..`.
+#[cfg(unix)]
+fn is_executable(top: &Path, path: &str) -> bool {
+    let is_program =
+        |stat: Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_mode & 0o100 != 0;
+    stat_below(top, path).is_some_and(is_program)
 }
 
 #[cfg(unix)]
-fn is_executable(file: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    file.symlink_metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o100 != 0)
+fn stat_below(top: &Path, path: &str) -> Option<Stat> {
+    let open = |dir: BorrowedFd<'_>, name: &Path, follow| {
+        openat(dir, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | follow, Mode::empty()).ok()
+    };
+    let (parents, name) = path.rsplit_once('/').map_or((None, path), |(parents, name)| (Some(parents), name));
+    let mut dir = open(CWD, top, OFlags::empty())?;
+    for parent in parents.into_iter().flat_map(|parents| parents.split('/')) {
+        dir = open(dir.as_fd(), Path::new(is_name(parent).then_some(parent)?), OFlags::NOFOLLOW)?;
+    }
+    statat(&dir, is_name(name).then_some(name)?, AtFlags::SYMLINK_NOFOLLOW).ok()
 }
 
 #[cfg(not(unix))]
-fn is_executable(_: &Path) -> bool {
+fn is_executable(_: &Path, _: &str) -> bool {
     false
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn no_file_that_the_component_names_is_outside() {
+        let home = tempfile::tempdir().unwrap();
+        let (top, outside) = (home.path().join("ws"), home.path().join("outside"));
+        for directory in [&top.join("d"), &outside] {
+            fs::create_dir_all(directory).unwrap();
+        }
+        for file in [top.join("f"), top.join("d/f"), outside.join("f")] {
+            fs::write(&file, "").unwrap();
+            fs::set_permissions(file, Permissions::from_mode(0o755)).unwrap();
+        }
+        fs::write(top.join("plain"), "").unwrap();
+        symlink("../outside", top.join("out")).unwrap();
+        symlink("f", top.join("link")).unwrap();
+        assert!(is_executable(&top, "f") && is_executable(&top, "d/f"));
+        let absolute = outside.join("f");
+        for path in [
+            "plain",
+            "out/f",
+            "../outside/f",
+            "d/../../outside/f",
+            "link",
+            "d",
+            "",
+            ".",
+            "f\0",
+            "d//f",
+            absolute.to_str().unwrap(),
+        ] {
+            assert!(!is_executable(&top, path), "{path:?}");
+        }
+    }
 }

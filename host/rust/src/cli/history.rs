@@ -7,6 +7,7 @@ use paddock::Outcome;
 use paddock::types::{HistoryArgs, HistoryEntry};
 
 use super::{status, workspace};
+use crate::plan::plain;
 
 /// List what tools changed, the newest first; each can be undone
 #[derive(clap::Args)]
@@ -48,10 +49,29 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn line(entry: &HistoryEntry) -> String {
     // A name can hold anything; one that could forge a line is shown escaped.
     let paths: Vec<_> = entry.paths.iter().map(|path| path.escape_debug().to_string()).collect();
-    format!("{}  {}  {:<7} {:>9}  {}", entry.backup, entry.time, entry.verb, entry.size, paths.join(", "))
+    let [backup, time, verb] = [&entry.backup, &entry.time, &entry.verb].map(|text| plain(text));
+    format!("{backup}  {time}  {verb:<7} {:>9}  {}", entry.size, paths.join(", "))
 }
 
 fn json(entry: &HistoryEntry) -> String {
     let HistoryEntry { backup, time, verb, paths, size } = entry;
     serde_json::json!({ "backup": backup, "time": time, "verb": verb, "paths": paths, "size": size }).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_the_history_reaches_the_terminal_as_a_command() {
+        let forged = "a\n\u{1b}[2J".to_owned();
+        let entry = HistoryEntry {
+            backup: forged.clone(),
+            time: forged.clone(),
+            verb: forged.clone(),
+            paths: vec![forged],
+            size: 1,
+        };
+        assert!(!line(&entry).contains(char::is_control), "{:?}", line(&entry));
+    }
 }

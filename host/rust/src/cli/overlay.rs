@@ -7,6 +7,7 @@ use paddock::types::{Conflict, Difference, EntryKind, ToolError};
 use paddock::{Outcome, Workspace};
 
 use super::{status, workspace};
+use crate::plan::plain;
 
 /// See what was changed in an overlay, and take it over, part of it, or none
 #[derive(clap::Args)]
@@ -127,7 +128,7 @@ fn overview(workspace: &Workspace) -> Result<String, ToolError> {
     }
     let checkpoints = workspace.checkpoints()?;
     if !checkpoints.is_empty() {
-        text.push_str(&format!("checkpoints: {}\n", checkpoints.join(", ")));
+        text.push_str(&format!("checkpoints: {}\n", plain(&checkpoints.join(", "))));
     }
     Ok(text)
 }
@@ -166,10 +167,10 @@ fn commit(workspace: &Workspace, paths: &[String], merge: bool) -> anyhow::Resul
         writeln!(stdout, "merged: {}", listed(&done.merged))?;
     }
     for note in &done.notes {
-        writeln!(stdout, "{note}")?;
+        writeln!(stdout, "{}", plain(note))?;
     }
     if let Some(backup) = &done.backup {
-        writeln!(stdout, "`paddock restore --backup {backup}` undoes it")?;
+        writeln!(stdout, "`paddock restore --backup {}` undoes it", plain(backup))?;
     }
     Ok(status(true))
 }
@@ -177,7 +178,7 @@ fn commit(workspace: &Workspace, paths: &[String], merge: bool) -> anyhow::Resul
 fn shown(conflict: &Conflict) -> String {
     let part = |title: &str, diff: &str| if diff.is_empty() { String::new() } else { format!("{title}\n{diff}") };
     let (theirs, ours) = (part("in the base:", &conflict.theirs), part("in the overlay:", &conflict.ours));
-    format!("{}: {}\n{theirs}{ours}", conflict.path.escape_debug(), conflict.cause)
+    format!("{}: {}\n{theirs}{ours}", conflict.path.escape_debug(), plain(&conflict.cause))
 }
 
 /// A name can hold anything; one that could forge a line is shown escaped.

@@ -73,7 +73,9 @@ impl Inner {
             false => Some((0, if path == "." { "" } else { path })).filter(|_| !self.mounts.is_empty()),
         };
         // The component resolved it; one that was taken over may say anything.
-        let is_plain = |below: &str| below.split('/').all(|name| name != ".." && !name.contains('\0'));
+        // From a `/` at its start, a path would begin at the top of the file system.
+        let is_plain =
+            |below: &str| !below.starts_with('/') && below.split('/').all(|name| name != ".." && !name.contains('\0'));
         found.filter(|(_, below)| is_plain(below)).ok_or_else(|| {
             ToolError::new(ErrorCode::OutsideWorkspace, format!("cannot run in `{path}`: it is in no root"))
                 .hint("use a directory of the workspace")
@@ -92,7 +94,9 @@ mod tests {
         let inner = workspace.inner();
         assert_eq!(inner.host_path(".").unwrap(), home.path());
         assert_eq!(inner.host_path("a/b..").unwrap(), home.path().join("a/b.."));
-        for path in ["..", "a/../..", "/etc", "/workspace/../x", "../workspace", "a/\0"] {
+        for path in
+            ["..", "a/../..", "/etc", "/workspace/../x", "../workspace", "a/\0", "/workspace//etc", "/workspace//"]
+        {
             assert!(inner.host_path(path).is_err(), "{path:?}: {:?}", inner.host_path(path));
         }
     }

@@ -129,37 +129,70 @@ async fn whole(workspace: &Workspace, path: &str) -> Result<(Vec<u8>, String), T
 
 /// None where it changed meanwhile.
 async fn attempt(workspace: &Workspace, path: &str) -> Result<Option<(Vec<u8>, String)>, ToolError> {
-    #[derive(Deserialize)]
-    struct Page {
-        content: String,
-        next_offset: Option<u64>,
-        size: usize,
-        modified: Option<String>,
-        etag: Option<String>,
-        mime: String,
-    }
-    let mut bytes = Vec::new();
-    let (mut offset, mut first) = (1, None);
+    let mut file = Pages { bytes: Vec::new(), offset: 1, version: None };
     loop {
-        let arguments = json!({"path": path, "mode": "base64", "offset": offset});
+        let arguments = json!({"path": path, "mode": "base64", "offset": file.offset});
         let page: Page = match call(workspace, "read_file", &arguments).await {
             // It got shorter than it was.
-            Err(error) if first.is_some() && error.code == ErrorCode::InvalidArgument => return Ok(None),
+            Err(error) if file.version.is_some() && error.code == ErrorCode::InvalidArgument => return Ok(None),
             other => other?,
         };
         if page.size > MAX_BYTES {
             let cause = format!("cannot read `{path}` as a resource: its {} bytes are over {MAX_BYTES}", page.size);
             return Err(error(ErrorCode::TooLarge, cause, "the tool `read_file` reads a part of it"));
         }
-        let version = (page.etag, page.modified, page.size);
-        if *first.get_or_insert_with(|| version.clone()) != version {
-            return Ok(None);
+        let mime = page.mime.clone();
+        let taken =
+            file.take(page).map_err(|cause| error(ErrorCode::Io, format!("`{path}`: {cause}"), "report this"))?;
+        match taken {
+            Taken::Changed => return Ok(None),
+            Taken::Part => {}
+            Taken::All => return Ok(Some((file.bytes, mime))),
         }
-        let decoded = STANDARD.decode(page.content);
-        bytes.extend(decoded.map_err(|cause| error(ErrorCode::Io, cause.to_string(), "report this"))?);
+    }
+}
+
+#[derive(Deserialize)]
+struct Page {
+    content: String,
+    next_offset: Option<u64>,
+    size: usize,
+    modified: Option<String>,
+    etag: Option<String>,
+    mime: String,
+}
+
+/// A file that is put together of its pages.
+struct Pages {
+    bytes: Vec<u8>,
+    offset: u64,
+    version: Option<(Option<String>, Option<String>, usize)>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Taken {
+    Part,
+    All,
+    /// It is of another version than those before.
+    Changed,
+}
+
+impl Pages {
+    /// Takes the next page. Fails where the pages would have no end.
+    fn take(&mut self, page: Page) -> Result<Taken, String> {
+        let version = (page.etag, page.modified, page.size);
+        if *self.version.get_or_insert_with(|| version.clone()) != version {
+            return Ok(Taken::Changed);
+        }
+        self.bytes.extend(STANDARD.decode(page.content).map_err(|cause| cause.to_string())?);
         match page.next_offset {
-            Some(next) => offset = next,
-            None => return Ok(Some((bytes, page.mime))),
+            _ if self.bytes.len() > page.size => Err("it is longer than its size".to_owned()),
+            Some(next) if next <= self.offset => Err("its pages do not go on".to_owned()),
+            Some(next) => {
+                self.offset = next;
+                Ok(Taken::Part)
+            }
+            None => Ok(Taken::All),
         }
     }
 }
@@ -180,6 +213,26 @@ fn error(code: ErrorCode, message: String, hint: &str) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_without_an_end_are_refused() {
+        let page = |content: &str, next_offset| Page {
+            content: STANDARD.encode(content),
+            next_offset,
+            size: 4,
+            modified: None,
+            etag: None,
+            mime: String::new(),
+        };
+        let pages = || Pages { bytes: Vec::new(), offset: 1, version: None };
+        let mut whole = pages();
+        assert_eq!(whole.take(page("ab", Some(3))), Ok(Taken::Part));
+        assert_eq!((whole.take(page("cd", None)), whole.bytes), (Ok(Taken::All), b"abcd".to_vec()));
+        let mut stuck = pages();
+        assert!(stuck.take(page("", Some(2))).is_ok() && stuck.take(page("", Some(2))).is_err());
+        let mut long = pages();
+        assert!(long.take(page("abc", Some(4))).is_ok() && long.take(page("de", Some(6))).is_err());
+    }
 
     #[test]
     fn a_uri_names_the_path_that_it_was_made_of() {

@@ -24,7 +24,7 @@ mod report;
 mod subject;
 mod suite;
 mod sweep;
-mod witness;
+pub(crate) mod witness;
 mod zip;
 
 use std::io;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Everything below a directory: names, kinds, modes, times and bytes.
 #[derive(Default, PartialEq, Eq)]
-pub(super) struct Witness(BTreeMap<PathBuf, Entry>);
+pub(crate) struct Witness(BTreeMap<PathBuf, Entry>);
 
 #[derive(PartialEq, Eq)]
 struct Entry {
@@ -19,21 +19,21 @@ struct Entry {
 
 impl Witness {
     /// What is below `top`, `without` left out with all that they hold. Nothing but regular files is opened.
-    pub(super) fn look(top: &Path, without: &[&Path]) -> io::Result<Self> {
+    pub(crate) fn look(top: &Path, without: &[&Path]) -> io::Result<Self> {
         let mut entries = BTreeMap::new();
         look_at(top, without, &mut entries)?;
         Ok(Self(entries))
     }
 
     /// The first path that is not as it was.
-    pub(super) fn changed_since<'w>(&'w self, before: &'w Self) -> Option<&'w Path> {
+    pub(crate) fn changed_since<'w>(&'w self, before: &'w Self) -> Option<&'w Path> {
         let other = |(path, entry): &(&PathBuf, &Entry)| before.0.get(*path) != Some(*entry);
         let changed = self.0.iter().find(other).map(|(path, _)| path);
         changed.or_else(|| before.0.keys().find(|path| !self.0.contains_key(*path))).map(PathBuf::as_path)
     }
 
     /// The first file whose content is such.
-    pub(super) fn find(&self, is_such: impl Fn(&[u8]) -> bool) -> Option<&Path> {
+    pub(crate) fn find(&self, is_such: impl Fn(&[u8]) -> bool) -> Option<&Path> {
         self.0.iter().find(|(_, entry)| is_such(&entry.content)).map(|(path, _)| path.as_path())
     }
 }

@@ -10,7 +10,7 @@ use wasmtime_wasi::filesystem::WasiFilesystemView;
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, HostDescriptor};
 
-use super::{Fd, answer, at_once, code, directory, is_name};
+use super::{Fd, answer, at_once, code, directory, is_name, is_read_only};
 use crate::sandbox::State;
 
 pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
@@ -38,7 +38,7 @@ fn symlink_at(mut store: StoreContextMut<'_, State>, (dir, target, path): (Fd, S
         return at_once(view.symlink_at(dir, target, path));
     }
     let dir = directory(view.table.get(&dir)?)?;
-    if dir.perms.write_not_permitted() {
+    if is_read_only(dir) {
         return Err(ErrorCode::NotPermitted.into());
     }
     Ok(symlinkat(&target, &dir.dir, &path).map_err(code)?)

@@ -20,6 +20,9 @@ const BATCH: usize = 32 * 1024;
 /// Entries of a directory that is listed at once; of a larger one a part is held at a time.
 const AT_ONCE: usize = 4_096;
 
+/// Listings that a guest may have open at once, each with its entries; the component has one.
+const MAX_LISTINGS: usize = 64;
+
 /// A listing under way: what the guest holds as a `directory-entry-stream`.
 pub(super) struct Entries {
     batch: std::vec::IntoIter<Entry>,
@@ -33,6 +36,7 @@ type Stream = Resource<Entries>;
 pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     types.resource("directory-entry-stream", ResourceType::host::<Entries>(), |mut store, rep| {
         store.data_mut().filesystem().table.delete(Stream::new_own(rep))?;
+        store.data_mut().listings -= 1;
         Ok(())
     })?;
     types
@@ -43,9 +47,14 @@ pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::
 }
 
 fn read_directory(mut store: StoreContextMut<'_, State>, dir: &Fd) -> FsResult<Stream> {
+    if store.data().listings >= MAX_LISTINGS {
+        return Err(ErrorCode::InsufficientMemory.into());
+    }
     let view = store.data_mut().filesystem();
     let dir = Arc::clone(&directory(view.table.get(dir)?)?.dir);
-    Ok(view.table.push(Entries::of(&dir)?)?)
+    let stream = view.table.push(Entries::of(&dir)?)?;
+    store.data_mut().listings += 1;
+    Ok(stream)
 }
 
 fn next(mut store: StoreContextMut<'_, State>, entries: &Stream) -> FsResult<Option<DirectoryEntry>> {

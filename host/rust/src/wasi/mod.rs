@@ -8,9 +8,13 @@
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
+#[cfg(target_os = "linux")]
+use rustix::fs::OFlags;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
 use wasmtime_wasi::filesystem::Descriptor;
+#[cfg(target_os = "linux")]
+use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::filesystem::WasiFilesystemView;
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{
@@ -33,6 +37,12 @@ pub(crate) mod open;
 mod read;
 #[cfg(target_os = "linux")]
 mod stat;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests;
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod weakened;
 
 /// The interface as `wasmtime-wasi` defines it; the linker matches a component's own patch version with it.
 pub(crate) const TYPES: &str = "wasi:filesystem/types@0.2.12";
@@ -61,6 +71,9 @@ pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
 fn open_at(mut store: StoreContextMut<'_, State>, arguments: OpenAt) -> FsResult<Fd> {
     let (dir, follow, path, how, flags) = arguments;
     store.data().control.progress.advance();
+    if !is_asked_for(follow, &path, how) {
+        return Err(ErrorCode::NotPermitted.into());
+    }
     #[cfg(target_os = "linux")]
     let is_contained = store.data().is_contained;
     let mut view = store.data_mut().filesystem();
@@ -77,6 +90,14 @@ fn open_at(mut store: StoreContextMut<'_, State>, arguments: OpenAt) -> FsResult
         return Ok(view.table.push(opened)?);
     }
     at_once(view.open_at(dir, follow, path, how, flags))
+}
+
+/// Whether it is an open that the component makes: it walks from name to name, reads links itself, and makes what is new.
+/// Any other could wait for ever, at a FIFO that the path leads to.
+fn is_asked_for(follow: PathFlags, path: &str, how: OpenFlags) -> bool {
+    let is_new = how == OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
+    let is_there = how == OpenFlags::empty() || how == OpenFlags::DIRECTORY;
+    !follow.contains(PathFlags::SYMLINK_FOLLOW) && (path == "." || is_name(path)) && (is_new || is_there)
 }
 
 fn rename_at(mut store: StoreContextMut<'_, State>, arguments: RenameAt) -> FsResult<()> {
@@ -99,7 +120,7 @@ pub(crate) fn at_once<T>(future: impl Future<Output = FsResult<T>>) -> FsResult<
 }
 
 #[cfg(target_os = "linux")]
-fn directory(descriptor: &Descriptor) -> Result<&wasmtime_wasi::filesystem::Dir, ErrorCode> {
+fn directory(descriptor: &Descriptor) -> Result<&Dir, ErrorCode> {
     match descriptor {
         Descriptor::Dir(dir) => Ok(dir),
         Descriptor::File(_) => Err(ErrorCode::NotDirectory),
@@ -107,9 +128,32 @@ fn directory(descriptor: &Descriptor) -> Result<&wasmtime_wasi::filesystem::Dir,
 }
 
 /// Whether a path is one name, which cannot lead out of its directory.
-#[cfg(target_os = "linux")]
-fn is_name(path: &str) -> bool {
+pub(crate) fn is_name(path: &str) -> bool {
+    #[cfg(all(test, target_os = "linux"))]
+    if weakened::is_without(weakened::Check::Name) {
+        return true;
+    }
     !path.is_empty() && path != "." && path != ".." && !path.contains(['/', '\0'])
+}
+
+/// What keeps an open from following a link.
+#[cfg(target_os = "linux")]
+fn no_follow() -> OFlags {
+    #[cfg(test)]
+    if weakened::is_without(weakened::Check::Link) {
+        return OFlags::empty();
+    }
+    OFlags::NOFOLLOW
+}
+
+/// Whether nothing below a directory may be changed.
+#[cfg(target_os = "linux")]
+fn is_read_only(dir: &Dir) -> bool {
+    #[cfg(test)]
+    if weakened::is_without(weakened::Check::Right) {
+        return false;
+    }
+    dir.perms.write_not_permitted()
 }
 
 /// What the system says, as `wasmtime-wasi` tells it.

@@ -24,11 +24,11 @@ pub(super) fn applies(from: &str, to: &str) -> bool {
 /// Into a directory that may not be changed the rename is refused, but the guest's own file has got what the other one
 /// has: so an overlay's copy of a file keeps its mode. Nothing there is touched, and nothing is told that it could not read.
 pub(super) fn carry(from_dir: &Dir, from: &str, to_dir: &Dir, to: &str) -> Result<(), ErrorCode> {
-    if from_dir.perms.write_not_permitted() {
+    if super::is_read_only(from_dir) {
         return Err(ErrorCode::NotPermitted);
     }
     carry_all(from_dir, from, to_dir, to).map_err(|errno| ErrorCode::from(std::io::Error::from(errno)))?;
-    if to_dir.perms.write_not_permitted() { Err(ErrorCode::NotPermitted) } else { Ok(()) }
+    if super::is_read_only(to_dir) { Err(ErrorCode::NotPermitted) } else { Ok(()) }
 }
 
 fn carry_all(from_dir: &Dir, from: &str, to_dir: &Dir, to: &str) -> OsResult<()> {
@@ -57,7 +57,7 @@ fn carry_all(from_dir: &Dir, from: &str, to_dir: &Dir, to: &str) -> OsResult<()>
 }
 
 fn open(dir: &Dir, name: &str, access: OFlags) -> OsResult<OwnedFd> {
-    let never_wait = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let never_wait = OFlags::NONBLOCK | OFlags::NOCTTY | super::no_follow() | OFlags::CLOEXEC;
     openat(&dir.dir, name, access | never_wait, Mode::empty())
 }
 

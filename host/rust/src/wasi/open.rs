@@ -27,10 +27,10 @@ pub(crate) fn applies(follow: PathFlags, path: &str, how: OpenFlags, flags: Desc
 /// Opens `name` in `dir` with the rights that `wasmtime-wasi` would give it.
 pub(crate) fn open(dir: &Dir, name: &str, how: OpenFlags, flags: DescriptorFlags) -> Result<Descriptor, ErrorCode> {
     let (mode, access) = mode(flags);
-    if dir.perms.write_not_permitted() && mode.contains(OpenMode::WRITE) {
+    if super::is_read_only(dir) && mode.contains(OpenMode::WRITE) {
         return Err(ErrorCode::NotPermitted);
     }
-    let never_wait = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let never_wait = OFlags::NONBLOCK | OFlags::NOCTTY | super::no_follow() | OFlags::CLOEXEC;
     let only_dir = if how.contains(OpenFlags::DIRECTORY) { OFlags::DIRECTORY } else { OFlags::empty() };
     let opened = openat(&dir.dir, name, access | never_wait | only_dir, Mode::empty()).map_err(reason)?;
     let directory = |opened| Descriptor::Dir(Dir::new(OsFile::from(opened), dir.perms, mode, true));

@@ -1,0 +1,67 @@
+//! A guest that was taken over calls the provider with anything: nothing outside its directories is read or changed. And
+//! the control of that: the provider with one check removed is found out.
+
+use std::env;
+
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+
+use super::weakened::{Check, without};
+
+mod calls;
+mod place;
+mod race;
+
+use calls::Calls;
+use place::Place;
+
+/// Guests, where nothing else is said.
+const QUICK: u32 = 64;
+/// Guests of which one has to find a way out where there is one.
+const CONTROL: u32 = 1_000;
+
+/// What a failure begins with that is one of the provider.
+const WAY_OUT: &str = "outside of what may be read and changed";
+
+#[test]
+fn no_calls_lead_out() {
+    let cases = env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(QUICK);
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let tried = TestRunner::new(config).run(&calls::strategy(), |calls| attempt(&calls));
+    tried.unwrap_or_else(|found| panic!("{found}"));
+}
+
+#[test]
+fn following_links_is_found_out() {
+    found_out(Check::Link);
+}
+
+#[test]
+fn taking_paths_for_names_is_found_out() {
+    found_out(Check::Name);
+}
+
+#[test]
+fn changing_what_is_read_only_is_found_out() {
+    found_out(Check::Right);
+}
+
+/// Fails where nothing is found in a provider without that check.
+fn found_out(check: Check) {
+    let config = Config { cases: CONTROL, failure_persistence: None, max_shrink_iters: 0, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let tried = runner.run(&calls::strategy(), |calls| without(check, || attempt(&calls)));
+    match tried {
+        Err(TestError::Fail(found, _)) if found.message().starts_with(WAY_OUT) => {}
+        other => panic!("{check:?}: nothing was found: {other:?}"),
+    }
+}
+
+/// Makes calls in a place of their own.
+fn attempt(calls: &Calls) -> Result<(), TestCaseError> {
+    let place = Place::new();
+    let found = match calls.make(&place) {
+        true => Some("it was read".to_owned()),
+        false => place.changed().map(|path| format!("`{path}` was changed")),
+    };
+    found.map_or(Ok(()), |found| Err(TestCaseError::fail(format!("{WAY_OUT}: {found}"))))
+}

@@ -1,0 +1,48 @@
+//! The control of the races in `tests/races.rs`: the provider without the check that they are about loses one.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::Workspace;
+use crate::wasi::weakened::{Check, without};
+
+#[allow(dead_code, reason = "the races look at what is outside too")]
+#[path = "../../../../../tests/races_runner/arena.rs"]
+mod arena;
+#[allow(dead_code, reason = "the races count attempts too")]
+#[path = "../../../../../tests/races_runner/calls.rs"]
+mod calls;
+#[allow(dead_code, reason = "the races swap in a process of its own")]
+#[path = "../../../../../tests/races_runner/swap.rs"]
+mod swap;
+
+use arena::{Arena, CANARY, ONLY_OUTSIDE};
+
+/// How long it may take until a race is lost; on an idle machine it is a second.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+#[test]
+fn races_find_out_that_links_are_followed() {
+    let arena = Arena::new();
+    let is_over = AtomicBool::new(false);
+    let lost = thread::scope(|scope| {
+        scope.spawn(|| swap::until(&arena.top, || is_over.load(Ordering::Relaxed)));
+        let lost = without(Check::Link, || is_lost(&arena));
+        is_over.store(true, Ordering::Relaxed);
+        lost
+    });
+    assert!(lost, "no call was redirected in {PATIENCE:?}");
+}
+
+/// Makes raced calls until one tells what is outside.
+fn is_lost(arena: &Arena) -> bool {
+    // A search by other threads would have the check.
+    let workspace = Workspace::builder().root(arena.top.join("ws")).no_state_dir().threads(1).build().unwrap();
+    let started = Instant::now();
+    (0..).take_while(|_| started.elapsed() < PATIENCE).any(|number| {
+        let raced = calls::call(number);
+        let told = format!("{:?}", workspace.call(raced.tool, &raced.arguments.to_string()));
+        told.contains(CANARY) || told.contains(ONLY_OUTSIDE)
+    })
+}
