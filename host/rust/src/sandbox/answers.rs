@@ -16,7 +16,7 @@ use crate::types::*;
 use crate::{CallOptions, Workspace};
 
 /// Guests, where nothing else is said.
-const QUICK: u32 = 64;
+const QUICK: u32 = 24;
 /// Bytes of an answer, and where its texts are.
 const ANSWER: usize = 1024;
 const TEXTS: [&str; 12] = [

@@ -15,7 +15,7 @@ use calls::Calls;
 use place::Place;
 
 /// Guests, where nothing else is said.
-const QUICK: u32 = 64;
+const QUICK: u32 = 24;
 /// Guests of which one has to find a way out where there is one.
 const CONTROL: u32 = 1_000;
 
