@@ -109,6 +109,37 @@ fn compare(fs: &MemoryFs, random: &mut Random, with: impl Fn(Option<String>) -> 
     }
 }
 
+/// How many shares there are to give out.
+fn shares(fs: &MemoryFs) -> usize {
+    let (policy, request) = (Policy::default(), Request::Glob(Glob { limit: 10_000, ..glob("**") }));
+    let workspace = Workspace::open(fs, &policy).unwrap();
+    let mut lead = lead(&workspace, &request).unwrap();
+    std::iter::from_fn(|| lead.next_share()).count()
+}
+
+fn tree(files: usize, path: impl Fn(usize) -> String) -> MemoryFs {
+    let fs = memory();
+    (0..files).for_each(|index| put(&fs, &path(index), b""));
+    fs
+}
+
+#[test]
+fn what_is_left_is_cut_below_the_directories_that_lead_there() {
+    assert!(shares(&tree(4_000, |index| format!("only/one/d{:02}/{index}", index / 100))) > 16);
+    assert!(shares(&tree(4_000, |index| format!("d{:02}/{index}", index / 1_000))) > 1);
+    let large_and_small = |index| match index {
+        0..2_000 => format!("large/d{:02}/{index}", index / 100),
+        _ => format!("small{index}/file"),
+    };
+    assert!(shares(&tree(2_010, large_and_small)) > 16);
+}
+
+#[test]
+fn what_cannot_be_cut_is_not_given_out() {
+    assert_eq!(shares(&tree(4_000, |index| index.to_string())), 0);
+    assert_eq!(shares(&tree(4_000, |index| format!("only/one/{index}"))), 0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 

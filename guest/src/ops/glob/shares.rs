@@ -34,8 +34,7 @@ pub struct Lead<'w> {
     search: Search<'w>,
     args: &'w request::Glob,
     fingerprint: String,
-    /// What nobody has; none before the first share is asked for.
-    ahead: Option<Ahead>,
+    ahead: Ahead,
     /// Shares that are not joined yet, first ones first.
     out: VecDeque<Share>,
     /// Entries that were looked at in what is joined.
@@ -45,12 +44,14 @@ pub struct Lead<'w> {
     is_over: bool,
 }
 
-/// What is left of the walk.
-struct Ahead {
-    /// Where it begins; none where nothing is left.
-    start: Option<Start>,
-    /// Where it can be cut.
-    cuts: VecDeque<String>,
+/// What nobody has of the walk.
+enum Ahead {
+    /// All that the leader did not search, before the first share is asked for.
+    Unknown,
+    /// The same, and there is no place to cut it.
+    Whole,
+    /// From `start` on, if anything, with places where it can be cut.
+    Cut { start: Option<Start>, cuts: VecDeque<String> },
 }
 
 /// A stretch of the walk.
@@ -68,17 +69,18 @@ impl<'w> Lead<'w> {
         let (area, fingerprint, position) = super::begin(workspace, args)?;
         let mut search = Search::new(&area, area.walk(super::start(position), None)?, args.limit);
         let is_over = !search.advance(ALONE_ENTRIES);
-        let (ahead, out) = (None, VecDeque::new());
+        let (ahead, out) = (Ahead::Unknown, VecDeque::new());
         Ok(Self { search, args, fingerprint, ahead, out, looked_at: 0, joined: (0, 0), is_over })
     }
 
     /// All that is not searched yet.
     fn rest(&self) -> Ahead {
         let start = Start { path: self.search.walk.reached().to_owned(), inclusive: false };
-        Ahead { cuts: self.cuts(&start), start: Some(start) }
+        let cuts = self.cuts(&start);
+        if cuts.is_empty() { Ahead::Whole } else { Ahead::Cut { start: Some(start), cuts } }
     }
 
-    /// Where what is left is cut: before directories of the first level that has enough of them.
+    /// Where what is left can be cut: before directories, down to the first level where those are enough.
     fn cuts(&self, start: &Start) -> VecDeque<String> {
         let mut cuts = VecDeque::new();
         let area = &self.search.area;
@@ -89,15 +91,17 @@ impl<'w> Lead<'w> {
             while walk.looked_at() < MAX_ENTRIES
                 && let Some(entry) = walk.next_entry()
             {
-                if entry.depth == level && entry.kind == Kind::Directory {
+                if entry.kind == Kind::Directory {
                     found.push_back(entry.below.to_owned());
                 }
             }
-            if found.is_empty() || walk.looked_at() >= MAX_ENTRIES {
+            if walk.looked_at() >= MAX_ENTRIES {
                 break;
             }
+            // Of a level that leads to the start nothing may be left, and of the next one much.
+            let is_last = found.len() == cuts.len() && level as usize >= start.path.split('/').count();
             cuts = found;
-            if cuts.len() >= ENOUGH_CUTS {
+            if is_last || cuts.len() >= ENOUGH_CUTS {
                 break;
             }
         }
@@ -130,16 +134,16 @@ impl<'w> Lead<'w> {
 impl Ahead {
     /// A share of so many parts; none where nothing is left.
     fn cut(&mut self, parts: u64) -> Option<Share> {
-        let start = self.start.take()?;
-        let mut share = Share { start, until: None, parts: 0 };
+        let Self::Cut { start, cuts } = self else { return None };
+        let mut share = Share { start: start.take()?, until: None, parts: 0 };
         while share.parts < parts {
             share.parts += 1;
-            share.until = self.cuts.pop_front();
+            share.until = cuts.pop_front();
             if share.until.is_none() {
                 break;
             }
         }
-        self.start = share.until.clone().map(|path| Start { path, inclusive: true });
+        *start = share.until.clone().map(|path| Start { path, inclusive: true });
         Some(share)
     }
 }
@@ -179,12 +183,12 @@ impl shares::Lead for Lead<'_> {
         if self.is_over {
             return None;
         }
-        if self.ahead.is_none() {
+        if matches!(self.ahead, Ahead::Unknown) {
             self.looked_at = self.search.walk.looked_at();
-            self.ahead = Some(self.rest());
+            self.ahead = self.rest();
         }
         let parts = self.parts();
-        let share = self.ahead.as_mut()?.cut(parts)?;
+        let share = self.ahead.cut(parts)?;
         let told = serde_json::to_string(&share).ok()?;
         self.out.push_back(share);
         Some(told)
@@ -210,10 +214,10 @@ impl shares::Lead for Lead<'_> {
     }
 
     fn finish(mut self: Box<Self>) -> Response {
-        match self.ahead.take() {
-            None => drop(self.search.advance(u64::MAX)),
-            Some(Ahead { start: Some(start), .. }) if !self.is_over => self.search_alone(start, None),
-            Some(_) => {}
+        match std::mem::replace(&mut self.ahead, Ahead::Whole) {
+            Ahead::Unknown | Ahead::Whole => drop(self.search.advance(u64::MAX)),
+            Ahead::Cut { start: Some(start), .. } if !self.is_over => self.search_alone(start, None),
+            Ahead::Cut { .. } => {}
         }
         Response::Glob(self.search.finish(&self.fingerprint))
     }
