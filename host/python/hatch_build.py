@@ -35,6 +35,8 @@ class ComponentHook(BuildHookInterface):  # type: ignore[type-arg]
             raise FileNotFoundError("no component: install Rust from rustup, or set PADDOCK_COMPONENT to a component")
         subprocess.run(["rustup", "target", "add", TARGET], cwd=repository, check=False)
         cargo = ["cargo", "build", "--locked", "--package", "paddock-guest", "--lib", "--target", TARGET]
-        places = {"CARGO_TARGET_DIR": "target/component", "CARGO_ENCODED_RUSTFLAGS": "-Ctarget-feature=+simd128"}
-        subprocess.run([*cargo, "--profile", PROFILE], cwd=repository, env={**os.environ, **places}, check=True)
+        # The flags are those of the repository's own configuration.
+        env = {name: value for name, value in os.environ.items() if name not in ("RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS")}
+        env["CARGO_TARGET_DIR"] = "target/component"
+        subprocess.run([*cargo, "--profile", PROFILE], cwd=repository, env=env, check=True)
         shutil.copyfile(repository / "target/component" / TARGET / PROFILE / "paddock_guest.wasm", target)

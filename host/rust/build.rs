@@ -63,7 +63,7 @@ fn build_component() -> Result<PathBuf> {
 /// made is.
 fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<PathBuf> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..");
-    for input in inputs.iter().chain(&["Cargo.toml", "Cargo.lock"]) {
+    for input in inputs.iter().chain(&[".cargo/config.toml", "Cargo.toml", "Cargo.lock"]) {
         println!("cargo::rerun-if-changed={}", root.join(input).display());
     }
     let target_dir = Path::new(&env::var("OUT_DIR")?).join(package);
@@ -74,9 +74,6 @@ fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<
         cargo.arg("--locked");
     }
     cargo.env("CARGO_TARGET_DIR", &target_dir);
-    if target == TARGET {
-        cargo.env("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=+simd128");
-    }
     run(&mut cargo)?;
     Ok(target_dir.join(target).join(PROFILE))
 }
