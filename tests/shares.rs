@@ -126,6 +126,21 @@ fn names_are_found_by_several_guests_as_by_one() {
     }
 }
 
+/// Each workspace in memory keeps a guest, of which a process has only so many.
+#[test]
+fn a_search_that_gets_no_helper_is_made_alone() {
+    let _alone = alone();
+    let top = tempfile::tempdir().unwrap();
+    tree(top.path());
+    let several = workspace(top.path(), 4);
+    let arguments = json!({"pattern": "**", "limit": 10_000});
+    let found = pages(&several, "glob", &arguments);
+    let mut kept: Vec<_> = std::iter::from_fn(|| Workspace::memory(Policy::default()).ok()).take(2_000).collect();
+    assert!(kept.len() < 2_000, "there is always room for a helper");
+    kept.pop();
+    assert_eq!(pages(&several, "glob", &arguments), found);
+}
+
 /// A limit of entries ends a walk at the same one, whoever looks at them.
 #[test]
 fn a_limit_of_entries_is_one_for_all_guests() {

@@ -285,7 +285,7 @@ fn with_fs<T>(dialect: &str, call: impl FnOnce(&dyn Filesystem, &Policy) -> Resu
         }),
         Backend::Overlay => overlay(&policy).and_then(|overlay| call(&overlay, &policy)),
     };
-    POLICY.set(Some((dialect.to_owned(), policy)));
+    keep(dialect, policy);
     result
 }
 
@@ -309,6 +309,11 @@ fn policy(dialect: &str) -> Result<Policy> {
     };
     policy.host.decision = DECISION.take();
     Ok(policy)
+}
+
+/// Keeps it for the next call.
+fn keep(dialect: &str, policy: Policy) {
+    POLICY.set(Some((dialect.to_owned(), policy)));
 }
 
 fn describe(tool: &ToolSpec) -> tools::Tool {

@@ -23,7 +23,7 @@ pub struct Limits {
     pub max_entries: u64,
     /// Milliseconds of one call. A walk or search ends shortly before with what it has; the host ends anything else.
     pub max_time_ms: u64,
-    /// Bytes of memory of the component, which the host enforces.
+    /// Bytes of memory of the component, which the host enforces. A search by several instances has as much for each.
     pub max_memory_bytes: u64,
     /// Bytes of all files of a workspace in memory, its checkpoints included; what they share counts once.
     pub max_tree_bytes: u64,

@@ -203,8 +203,8 @@ record!(search::FileCount => response::FileCount { path, count });
 record!(search::GrepResult => response::Grep {
     matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor,
 });
-record!(shares::Names => Names { paths, skipped });
-record!(Names => shares::Names { paths, skipped });
+record!(shares::Names => Names { paths, reached, skipped });
+record!(Names => shares::Names { paths, reached, skipped });
 record!(shares::Findings => Findings { done, found, used });
 record!(Findings => shares::Findings { done, found, used });
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::bindings::exports::paddock::files::{search, shares, types};
 use super::convert::Lower;
-use super::{Component, NO_DIALECT, TOUCHED, policy};
+use super::{Component, DECISION, NO_DIALECT, TOUCHED, policy};
 use crate::dialect::call::Call;
 use crate::engine::{self, Outcome};
 use crate::error::{Code, Error, Result};
@@ -41,6 +41,15 @@ enum By {
     Typed(&'static Request),
 }
 
+impl Asked {
+    fn dialect(&self) -> &'static str {
+        match self.by {
+            By::Call(call) => call.dialect.name,
+            By::Typed(_) => NO_DIALECT,
+        }
+    }
+}
+
 impl shares::Guest for Component {
     fn begin_grep(args: search::GrepArgs) -> Option<std::result::Result<search::GrepResult, types::Error>> {
         begin_typed(Request::Grep(args.lower())).map(|answer| answer.and_then(grepped))
@@ -51,23 +60,24 @@ impl shares::Guest for Component {
     }
 
     fn orders() -> std::result::Result<shares::Order, types::Error> {
-        leading(|lead| {
+        leading(|lead, asked| {
+            let dialect = asked.dialect().to_owned();
             let (request, time_ms) = lead.order();
             let search = match request {
                 Request::Grep(args) => shares::Search::Grep(args.lower()),
                 Request::Glob(args) => shares::Search::Glob(args.lower()),
                 _ => return Err(no_part().lower()),
             };
-            Ok(shares::Order { search, time_ms })
+            Ok(shares::Order { dialect, search, time_ms })
         })?
     }
 
     fn next() -> std::result::Result<Option<String>, types::Error> {
-        leading(|lead| lead.next_share())
+        leading(|lead, _| lead.next_share())
     }
 
-    fn join(findings: shares::Findings) -> std::result::Result<bool, types::Error> {
-        leading(|lead| lead.join(findings.lower()))
+    fn join(findings: Option<shares::Findings>) -> std::result::Result<bool, types::Error> {
+        leading(|lead, _| lead.join(findings.map(Lower::lower)))
     }
 
     fn finish_grep() -> std::result::Result<search::GrepResult, types::Error> {
@@ -79,7 +89,7 @@ impl shares::Guest for Component {
     }
 
     fn enlist(order: shares::Order) -> std::result::Result<(), types::Error> {
-        enlist(order.search.lower(), order.time_ms).map_err(Lower::lower)
+        enlist(&order.dialect, order.search.lower(), order.time_ms).map_err(Lower::lower)
     }
 
     fn look(share: String) -> std::result::Result<shares::Findings, types::Error> {
@@ -173,16 +183,15 @@ fn lead(request: &'static Request, asked: Asked) -> Result<Option<Response>> {
     Ok(None)
 }
 
-/// A helper looks only where its leader sends it, so the leader's dialect decides what is barred.
-fn enlist(request: Request, time_ms: u64) -> Result<()> {
-    let workspace = surroundings(NO_DIALECT, Some(time_ms))?.ok_or_else(no_part)?;
+fn enlist(dialect: &str, request: Request, time_ms: u64) -> Result<()> {
+    let workspace = surroundings(dialect, Some(time_ms))?.ok_or_else(no_part)?;
     PART.set(Part::Helper(parts::help(workspace, forever(request))?));
     Ok(())
 }
 
-fn leading<T>(act: impl FnOnce(&mut dyn Lead) -> T) -> std::result::Result<T, types::Error> {
+fn leading<T>(act: impl FnOnce(&mut dyn Lead, Asked) -> T) -> std::result::Result<T, types::Error> {
     PART.with_borrow_mut(|part| match part {
-        Part::Lead(lead, _) => Ok(act(lead.as_mut())),
+        Part::Lead(lead, asked) => Ok(act(lead.as_mut(), *asked)),
         _ => Err(no_part().lower()),
     })
 }
@@ -194,8 +203,10 @@ fn no_part() -> Error {
 
 /// The workspace on the host's disk; none where the tree is in memory, and one instance alone can search it.
 pub fn surroundings(dialect: &str, time_ms: Option<u64>) -> Result<Option<&'static Workspace<'static>>> {
-    let policy = policy(dialect)?;
+    let mut policy = policy(dialect)?;
     if policy.backend == Backend::Memory {
+        DECISION.set(policy.host.decision.take());
+        super::keep(dialect, policy);
         return Ok(None);
     }
     let fs: &'static dyn Filesystem = match policy.backend {

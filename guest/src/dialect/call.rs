@@ -13,7 +13,8 @@ use crate::workspace::Workspace;
 
 /// A call that fits its tool.
 pub struct Call {
-    dialect: &'static Dialect,
+    /// How it is written, and answered.
+    pub dialect: &'static Dialect,
     tool: &'static ToolSpec,
     args: Args,
     /// What it asks for.

@@ -73,7 +73,6 @@ pub struct Walk<'w> {
     /// The entry is a directory to list before going on.
     pending: Option<Below>,
     looked_at: u64,
-    /// Whether any entry was looked at that was not passed on the way to the start.
     has_begun: bool,
     has_descended: bool,
     is_root: bool,
@@ -157,6 +156,11 @@ impl<'w> Walk<'w> {
         }
     }
 
+    /// Whether anything was looked at that was not passed on the way to the start.
+    pub fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
     /// Goes on to the next entry.
     pub fn next_entry(&mut self) -> Option<Entry<'_>> {
         if self.advance() { self.entry() } else { None }
@@ -182,6 +186,10 @@ impl<'w> Walk<'w> {
                 continue;
             }
             frame.next += 1;
+            if self.is_past_end() {
+                self.step_back();
+                return false;
+            }
             let (passed, start) = self.passed();
             // What leads to the start is no progress: to go on from there would be to go back.
             if !passed {
@@ -193,12 +201,6 @@ impl<'w> Walk<'w> {
                 self.has_begun = true;
             }
             let Some(kind) = self.stand() else { return false };
-            if self.is_past_end() {
-                // The walk that begins there counts it.
-                self.looked_at -= u64::from(!passed);
-                self.step_back();
-                return false;
-            }
             if let Some(reason) = self.left_out(kind) {
                 if !passed {
                     self.count(reason);
@@ -300,11 +302,15 @@ impl<'w> Walk<'w> {
         }
     }
 
+    /// Whether the entry to stand at next is the end, or comes after it. The walk that begins there looks at it.
     fn is_past_end(&self) -> bool {
-        let Some(until) = &self.options.until else { return false };
+        let (Some(until), Some(frame)) = (&self.options.until, self.frames.last()) else { return false };
         // Below the last directory on the way to the end everything comes before it.
         self.frames.len() <= until.split('/').count()
-            && order(self.path.get(self.base..).unwrap_or_default(), until).is_ge()
+            && frame.entry().is_some_and(|entry| {
+                let above = self.path.get(self.base..frame.above).unwrap_or_default();
+                above.split_terminator('/').chain([entry.name.as_str()]).cmp(until.split('/')).is_ge()
+            })
     }
 
     fn depth(&self) -> u32 {

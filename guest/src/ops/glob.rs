@@ -43,6 +43,10 @@ fn begin<'w>(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<(Rc<A
     let area = Area::new(workspace, args)?;
     let fingerprint = cursor::fingerprint(&request::Glob { cursor: None, limit: 0, ..args.clone() });
     let position = cursor::open(args.cursor.as_deref(), &fingerprint)?;
+    let by_path = args.sort == PathSort::Path;
+    if position.as_ref().is_some_and(|position| matches!(position, Position::After(_)) != by_path) {
+        return Err(cursor::no_cursor());
+    }
     Ok((Rc::new(area), fingerprint, position))
 }
 
@@ -114,8 +118,9 @@ struct Search<'w> {
     paths: Vec<String>,
     /// The last of them relative to the top, and what had been left out until there.
     last: (String, Skipped),
-    /// What other walks left out.
+    /// What other walks left out, and where the last of them got to.
     skipped: Skipped,
+    reached: Option<String>,
     /// Where the page ends, when it is full or a limit is reached.
     end: Option<Position>,
 }
@@ -124,14 +129,14 @@ impl<'w> Search<'w> {
     fn new(area: &Rc<Area<'w>>, walk: Walk<'w>, limit: u32) -> Self {
         let (size, area) = (page::size(limit), Rc::clone(area));
         let (paths, last, skipped) = (Vec::new(), Default::default(), Skipped::default());
-        Self { area, walk, size, paths, last, skipped, end: None }
+        Self { area, walk, size, paths, last, skipped, reached: None, end: None }
     }
 
     /// Goes on until the walk has looked at so many entries. False where there is nothing more to look at.
     fn advance(&mut self, entries: u64) -> bool {
         while self.end.is_none() && self.walk.looked_at() < entries {
             if !self.walk.advance() {
-                self.end = self.walk.stopped.then(|| Position::After(self.walk.reached().to_owned()));
+                self.end = self.walk.stopped.then(|| Position::After(self.reached().to_owned()));
                 return false;
             }
             self.look();
@@ -154,6 +159,11 @@ impl<'w> Search<'w> {
                 self.last.1 = self.left_out();
             }
         }
+    }
+
+    /// All up to here was looked at.
+    fn reached(&self) -> &str {
+        self.reached.as_deref().filter(|_| !self.walk.has_begun()).unwrap_or(self.walk.reached())
     }
 
     fn left_out(&self) -> Skipped {

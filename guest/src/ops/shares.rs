@@ -19,8 +19,9 @@ pub trait Lead {
     /// The next share, in a form that only a helper reads. None where there is no more.
     fn next_share(&mut self) -> Option<String>;
 
-    /// Adds what was found in the first share that is not joined yet. True where nothing more is needed.
-    fn join(&mut self, findings: Findings) -> bool;
+    /// Adds what was found in the first share that is not joined yet; none where nobody searched it.
+    /// True where nothing more is needed.
+    fn join(&mut self, findings: Option<Findings>) -> bool;
 
     /// The answer, when every share is joined or nothing more is needed. What was not given out is searched here.
     fn finish(self: Box<Self>) -> Response;
@@ -56,6 +57,8 @@ pub enum Found {
 pub struct Names {
     /// Each path with a NUL after it: thousands of texts would take long from one instance to another.
     pub paths: String,
+    /// The last entry that was looked at, relative to the directory searched.
+    pub reached: Option<String>,
     /// What was left out.
     pub skipped: Skipped,
 }

@@ -31,21 +31,27 @@ pub fn seal(fingerprint: &str, position: &impl Serialize) -> Option<String> {
 /// The position that a cursor continues at; none without a cursor.
 pub fn open<P: DeserializeOwned>(cursor: Option<&str>, fingerprint: &str) -> Result<Option<P>> {
     let Some(cursor) = cursor else { return Ok(None) };
-    let refuse = |cause: &str| {
-        Error::argument("cursor", cause)
-            .hint("repeat the call without `cursor`, then pass on each `next_cursor` with the same arguments")
-    };
     let sealed = Some(cursor).filter(|cursor| cursor.len() <= MAX_CURSOR_BYTES);
     let json = sealed.and_then(|cursor| URL_SAFE_NO_PAD.decode(cursor).ok());
     let parsed = json.and_then(|json| serde_json::from_slice::<(u32, String, serde_json::Value)>(&json).ok());
-    let Some((version, made_for, position)) = parsed else { return Err(refuse("it is not a cursor")) };
+    let Some((version, made_for, position)) = parsed else { return Err(no_cursor()) };
     if version != VERSION {
         return Err(refuse("it is from another version"));
     }
     if made_for != fingerprint {
         return Err(refuse("it belongs to a call with other arguments"));
     }
-    serde_json::from_value(position).map(Some).map_err(|_| refuse("it is not a cursor"))
+    serde_json::from_value(position).map(Some).map_err(|_| no_cursor())
+}
+
+/// The failure of a call with a cursor that none gave.
+pub fn no_cursor() -> Error {
+    refuse("it is not a cursor")
+}
+
+fn refuse(cause: &str) -> Error {
+    Error::argument("cursor", cause)
+        .hint("repeat the call without `cursor`, then pass on each `next_cursor` with the same arguments")
 }
 
 #[cfg(test)]

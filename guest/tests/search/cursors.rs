@@ -1,12 +1,16 @@
 //! A cursor after a cursor gives the whole.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use paddock_guest::error::Code;
 use paddock_guest::fs::Time;
 use paddock_guest::fs::memory::MemoryFs;
-use paddock_guest::request::{Grep, GrepOutput, ListSort, PathSort};
+use paddock_guest::policy::Policy;
+use paddock_guest::request::{Glob, Grep, GrepOutput, ListSort, PathSort, Request};
 use paddock_guest::response::GrepMatch;
 use proptest::prelude::*;
 
-use crate::support::{Random, glob, globbed, list, listed, memory, parent, put, search, searched};
+use crate::support::{Random, glob, globbed, list, listed, memory, parent, put, run_with, search, searched};
 
 fn random_tree(seed: u64) -> MemoryFs {
     let mut random = Random(seed);
@@ -49,6 +53,25 @@ fn all_pages(fs: &MemoryFs, mut args: Grep) -> (Vec<GrepMatch>, Vec<paddock_gues
         }
     }
     panic!("no end");
+}
+
+/// A cursor is no secret: what another order would read in it does nothing.
+#[test]
+fn of_names_is_good_for_its_order_only() {
+    let fs = random_tree(1);
+    (0..9).for_each(|index| put(&fs, &format!("file{index}"), b""));
+    let [by_path, by_time] = [PathSort::Path, PathSort::Modified].map(|sort| Glob { sort, limit: 2, ..glob("**") });
+    let cursor = |args: &Glob| globbed(&fs, args.clone()).next_cursor.unwrap();
+    let position = |cursor: &str| -> (u32, String, serde_json::Value) {
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(cursor).unwrap()).unwrap()
+    };
+    for (args, other) in [(&by_path, &by_time), (&by_time, &by_path)] {
+        let ((version, made_for, _), (.., at)) = (position(&cursor(args)), position(&cursor(other)));
+        let forged = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&(version, made_for, at)).unwrap());
+        let request = Request::Glob(Glob { cursor: Some(forged), ..args.clone() });
+        let error = run_with(&fs, &Policy::default(), request).unwrap_err();
+        assert!(error.code == Code::InvalidArgument && error.message.contains("not a cursor"), "{error:?}");
+    }
 }
 
 proptest! {

@@ -6,16 +6,19 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::bindings::exports::paddock::files::shares::{Findings, Order};
+use crate::bindings::exports::paddock::files::shares::{Findings, Found, Order};
 use crate::options::CancelToken;
 use crate::sandbox::{Control, Sandbox};
 use crate::types::ToolError;
 
 /// Threads of one search, where nothing else is said: with more, giving out shares is what takes the time.
 const MAX_THREADS: usize = 8;
+/// What may wait for an earlier share, in bytes of text and in shares, until no more is given out.
+const MAX_WAITING_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_OUT: u64 = 1_024;
 
 /// How many threads one search has by default.
 pub(crate) fn default_threads() -> usize {
@@ -40,7 +43,8 @@ pub(crate) fn search(
         leader.run(control.clone(), async |guest, store| guest.shares(&mut *store)?.call_orders(store).await)??;
     let stop = control.cancel.child();
     let own = Control { cancel: stop.clone(), ..control.clone() };
-    let work = Work { joint: Mutex::new(Joint::new(leader, control.clone())), order, stop, control: own };
+    let joint = Mutex::new(Joint::new(leader, control.clone()));
+    let work = Work { joint, turn: Condvar::new(), order, stop, control: own };
     thread::scope(|scope| {
         for place in places {
             let (work, guest) = (&work, &guest);
@@ -59,6 +63,8 @@ pub(crate) fn search(
 /// What the threads of one search share.
 struct Work {
     joint: Mutex<Joint>,
+    /// Something was joined, or nothing more is needed.
+    turn: Condvar,
     order: Order,
     /// Ends what is not needed any more.
     stop: CancelToken,
@@ -73,7 +79,7 @@ struct Joint {
     given: u64,
     joined: u64,
     /// What was found in shares of which an earlier one is still out.
-    waiting: BTreeMap<u64, Findings>,
+    waiting: BTreeMap<u64, Option<Findings>>,
     is_over: bool,
     failure: Option<ToolError>,
 }
@@ -92,25 +98,46 @@ impl Work {
         if joint.is_over {
             self.stop.cancel();
         }
+        self.turn.notify_all();
     }
 
     fn shares(&self, guest: &impl Fn(Control) -> Result<Sandbox, ToolError>) -> Result<(), ToolError> {
-        let Some((mut number, mut share)) = self.joint().next()? else { return Ok(()) };
-        let mut helper = guest(self.control.clone())?;
-        helper.run(self.control.clone(), async |guest, store| {
-            guest.shares(&mut *store)?.call_enlist(store, &self.order).await
-        })??;
+        let Some((mut number, mut share)) = self.next()? else { return Ok(()) };
+        let mut helper = self.helper(guest);
         loop {
-            let found = helper.run(self.control.clone(), async |guest, store| {
-                guest.shares(&mut *store)?.call_look(store, &share).await
-            })??;
-            let mut joint = self.joint();
-            joint.take(number, found)?;
-            match joint.next()? {
+            let found = helper.as_mut().map_err(|error| error.clone()).and_then(|helper| self.look(helper, &share));
+            let is_lost = found.is_err();
+            self.joint().take(number, found.ok())?;
+            if is_lost {
+                // The leader has searched it, or told why that cannot be done.
+                return Ok(());
+            }
+            self.turn.notify_all();
+            match self.next()? {
                 Some(next) => (number, share) = next,
                 None => return Ok(()),
             }
         }
+    }
+
+    fn helper(&self, guest: &impl Fn(Control) -> Result<Sandbox, ToolError>) -> Result<Sandbox, ToolError> {
+        let mut helper = guest(self.control.clone())?;
+        helper.run(self.control.clone(), async |guest, store| {
+            guest.shares(&mut *store)?.call_enlist(store, &self.order).await
+        })??;
+        Ok(helper)
+    }
+
+    fn look(&self, helper: &mut Sandbox, share: &str) -> Result<Findings, ToolError> {
+        helper
+            .run(self.control.clone(), async |guest, store| guest.shares(&mut *store)?.call_look(store, share).await)?
+    }
+
+    /// The next share with its number, while one is needed, as soon as there is room for what is found in it.
+    fn next(&self) -> Result<Option<(u64, String)>, ToolError> {
+        let full = |joint: &mut Joint| !joint.is_over && joint.is_full();
+        let joint = self.turn.wait_while(self.joint(), full);
+        joint.unwrap_or_else(PoisonError::into_inner).next()
     }
 
     fn joint(&self) -> MutexGuard<'_, Joint> {
@@ -135,15 +162,22 @@ impl Joint {
         Ok(share.map(|share| (self.given - 1, share)))
     }
 
+    /// Whether no room is left for what is found ahead of what can be joined. While anything waits, a thread has an
+    /// earlier share, so this ends.
+    fn is_full(&self) -> bool {
+        let bytes = self.waiting.values().map(size).fold(0, u64::saturating_add);
+        !self.waiting.is_empty() && (bytes > MAX_WAITING_BYTES || self.given - self.joined >= MAX_OUT)
+    }
+
     /// Joins what was found in a share, and what waited for it.
-    fn take(&mut self, number: u64, found: Findings) -> Result<(), ToolError> {
+    fn take(&mut self, number: u64, found: Option<Findings>) -> Result<(), ToolError> {
         self.waiting.insert(number, found);
         while !self.is_over
             && let Some(found) = self.waiting.remove(&self.joined)
         {
             self.joined += 1;
             self.is_over = self.leader.run(self.control.clone(), async |guest, store| {
-                guest.shares(&mut *store)?.call_join(store, &found).await
+                guest.shares(&mut *store)?.call_join(store, found.as_ref()).await
             })??;
         }
         Ok(())
@@ -151,6 +185,15 @@ impl Joint {
 
     fn end(self) -> Result<Sandbox, ToolError> {
         self.failure.map_or(Ok(self.leader), Err)
+    }
+}
+
+/// Bytes of text.
+fn size(found: &Option<Findings>) -> u64 {
+    match found {
+        Some(Findings { found: Found::Glob(names), .. }) => names.paths.len() as u64,
+        Some(Findings { found: Found::Grep(_), used, .. }) => *used,
+        None => 0,
     }
 }
 

@@ -75,7 +75,7 @@ impl<'w> Lead<'w> {
 
     /// All that is not searched yet.
     fn rest(&self) -> Ahead {
-        let start = Start { path: self.search.walk.reached().to_owned(), inclusive: false };
+        let start = Start { path: self.search.reached().to_owned(), inclusive: false };
         let cuts = self.cuts(&start);
         if cuts.is_empty() { Ahead::Whole } else { Ahead::Cut { start: Some(start), cuts } }
     }
@@ -117,16 +117,27 @@ impl<'w> Lead<'w> {
         (due * parts).checked_div(entries).unwrap_or(1).clamp(1, MAX_PARTS)
     }
 
+    /// Adds what was found in a share; how many entries that took. None where it is not to be added.
+    fn take(&mut self, findings: Findings) -> Option<u64> {
+        let Found::Glob(found) = findings.found else { return None };
+        let looked_at = self.looked_at.checked_add(findings.used)?;
+        let is_within = looked_at <= self.search.area.workspace.policy.limits.max_entries;
+        (is_within && self.search.take(&found, findings.done > 0)).then_some(findings.used)
+    }
+
     /// Searches a share as if there were no helpers.
     fn search_alone(&mut self, start: Start, until: Option<String>) {
         let Ok(mut walk) = self.search.area.walk(Some(start), until) else {
-            self.search.skipped.unreadable += 1;
+            // The directory searched cannot be listed any more: the call that goes on from here says so.
+            self.search.last = (self.search.reached().to_owned(), self.search.left_out());
+            self.search.end = Some(Position::After(self.search.last.0.clone()));
             return;
         };
         walk.add_looked_at(self.looked_at);
         self.search.skipped = self.search.left_out();
         self.search.walk = walk;
         self.search.advance(u64::MAX);
+        self.search.reached = Some(self.search.reached().to_owned());
         self.looked_at = self.search.walk.looked_at();
     }
 }
@@ -160,6 +171,7 @@ impl Search<'_> {
         }
         if !is_over {
             self.skipped.add(&found.skipped);
+            self.reached = found.reached.clone().or_else(|| self.reached.take());
         }
         self.paths.extend(found.paths.split_terminator('\0').take(room).map(str::to_owned));
         if let Some(path) = self.paths.last().filter(|_| room > 0 && count > 0) {
@@ -185,6 +197,7 @@ impl shares::Lead for Lead<'_> {
         }
         if matches!(self.ahead, Ahead::Unknown) {
             self.looked_at = self.search.walk.looked_at();
+            self.search.reached = Some(self.search.reached().to_owned());
             self.ahead = self.rest();
         }
         let parts = self.parts();
@@ -194,20 +207,14 @@ impl shares::Lead for Lead<'_> {
         Some(told)
     }
 
-    fn join(&mut self, findings: Findings) -> bool {
+    fn join(&mut self, findings: Option<Findings>) -> bool {
         let Some(share) = self.out.pop_front() else { return true };
-        let looked_at = self.looked_at.saturating_add(findings.used);
-        let is_within = looked_at <= self.search.area.workspace.policy.limits.max_entries;
-        let is_taken = match findings.found {
-            Found::Glob(found) => is_within && self.search.take(&found, findings.done > 0),
-            Found::Grep(_) => false,
-        };
-        match is_taken {
-            true => {
-                self.looked_at = looked_at;
-                self.joined = (self.joined.0 + findings.used, self.joined.1 + share.parts);
+        match findings.and_then(|findings| self.take(findings)) {
+            Some(entries) => {
+                self.looked_at += entries;
+                self.joined = (self.joined.0 + entries, self.joined.1 + share.parts);
             }
-            false => self.search_alone(share.start, share.until),
+            None => self.search_alone(share.start, share.until),
         }
         self.is_over |= self.search.end.is_some();
         self.is_over
@@ -260,7 +267,8 @@ impl shares::Help for Helper<'_> {
             return Findings { done: 0, found: Found::Glob(Names::default()), used: 0 };
         };
         let walk = self.walk.insert(search.walk);
-        let mut names = Names { paths: String::new(), skipped: walk.skipped };
+        let reached = walk.has_begun().then(|| walk.reached().to_owned());
+        let mut names = Names { paths: String::new(), reached, skipped: walk.skipped };
         for path in search.paths {
             names.paths.push_str(&path);
             names.paths.push('\0');

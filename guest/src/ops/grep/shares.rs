@@ -58,6 +58,14 @@ impl<'w> Lead<'w> {
         usize::try_from(files.clamp(1, SHARE_FILES)).unwrap_or(1)
     }
 
+    /// Adds what was found in a share; how many of its files that were. None where it does not fit.
+    fn take(&mut self, findings: Findings) -> Option<usize> {
+        let Found::Grep(found) = findings.found else { return None };
+        let used = usize::try_from(findings.used).unwrap_or(usize::MAX);
+        let fits = self.search.files.page.append(found, used);
+        fits.then(|| usize::try_from(findings.done).unwrap_or(usize::MAX))
+    }
+
     /// Searches what is left of a share as if there were no helpers: a page has to end at the very match.
     fn go_on_from(&mut self, share: Share<'w>, done: usize) {
         let mut hunt = share.before;
@@ -103,14 +111,9 @@ impl shares::Lead for Lead<'_> {
         Some(share)
     }
 
-    fn join(&mut self, findings: Findings) -> bool {
+    fn join(&mut self, findings: Option<Findings>) -> bool {
         let Some(share) = self.out.pop_front() else { return true };
-        let used = usize::try_from(findings.used).unwrap_or(usize::MAX);
-        let fits = match findings.found {
-            Found::Grep(found) => self.search.files.page.append(found, used),
-            Found::Glob(_) => false,
-        };
-        let done = if fits { usize::try_from(findings.done).unwrap_or(usize::MAX) } else { 0 };
+        let done = findings.and_then(|findings| self.take(findings)).unwrap_or(0);
         if done < share.files {
             self.go_on_from(share, done);
         }
