@@ -1,7 +1,6 @@
 //! A guest that was taken over answers anything: what comes of it is a value or an error, no panic, and always an answer
 //! of one line.
 
-use std::env;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::collection::vec;
@@ -15,8 +14,6 @@ use crate::outcome::Outcome;
 use crate::types::*;
 use crate::{CallOptions, Workspace};
 
-/// Guests, where nothing else is said.
-const QUICK: u32 = 24;
 /// Bytes of an answer, and where its texts are.
 const ANSWER: usize = 1024;
 const TEXTS: [&str; 12] = [
@@ -34,13 +31,8 @@ const TEXTS: [&str; 12] = [
     "\u{1b}[2J",
 ];
 
-fn config() -> ProptestConfig {
-    let cases = env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(QUICK);
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(twin::config())]
 
     #[test]
     fn any_bytes_are_an_answer(words in vec(word(), ANSWER / 4), in_memory: bool) {

@@ -3,10 +3,12 @@
 //! What takes over the component can do no more: call what it imports with any arguments, and answer anything.
 
 use std::cell::Cell;
+use std::env;
 use std::fmt::Write;
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use proptest::test_runner::Config;
 use wasmparser::{ExternalKind, FuncType, Parser, Payload, TypeRef, ValType};
 
 use crate::engine::{COMPONENT, Runtime, runtime as genuine};
@@ -16,6 +18,15 @@ pub(crate) const DATA: usize = 64 * 1024;
 pub(crate) const HEAP: usize = 1024 * 1024;
 /// 64 KiB each.
 const PAGES: usize = 256;
+
+/// Twins that are tried, where nothing else is said.
+const QUICK: u32 = 24;
+
+/// How many twins a property tries: `PROPTEST_CASES`.
+pub(crate) fn config() -> Config {
+    let cases = env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(QUICK);
+    Config { cases, failure_persistence: None, ..Config::default() }
+}
 
 /// Does `work` with a twin in the place of the component, in all calls that this thread makes.
 ///

@@ -1,11 +1,10 @@
 //! A guest that was taken over calls the provider with anything: nothing outside its directories is read or changed. And
 //! the control of that: the provider with one check removed is found out.
 
-use std::env;
-
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
 use super::weakened::{Check, without};
+use crate::sandbox::twin;
 
 mod calls;
 mod place;
@@ -14,8 +13,6 @@ mod race;
 use calls::Calls;
 use place::Place;
 
-/// Guests, where nothing else is said.
-const QUICK: u32 = 24;
 /// Guests of which one has to find a way out where there is one.
 const CONTROL: u32 = 1_000;
 
@@ -24,9 +21,7 @@ const WAY_OUT: &str = "outside of what may be read and changed";
 
 #[test]
 fn no_calls_lead_out() {
-    let cases = env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(QUICK);
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
-    let tried = TestRunner::new(config).run(&calls::strategy(), |calls| attempt(&calls));
+    let tried = TestRunner::new(twin::config()).run(&calls::strategy(), |calls| attempt(&calls));
     tried.unwrap_or_else(|found| panic!("{found}"));
 }
 
