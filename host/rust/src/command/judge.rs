@@ -16,18 +16,18 @@ const VERB: &str = "run";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Judges one command, by one guest for as long as it runs.
-pub(super) struct Judge {
+pub(crate) struct Judge {
     workspace: Weak<Inner>,
     guest: Option<Sandbox>,
 }
 
 impl Judge {
-    pub(super) fn new(workspace: Weak<Inner>) -> Self {
+    pub(crate) fn new(workspace: Weak<Inner>) -> Self {
         Self { workspace, guest: None }
     }
 
     /// Whether a command may do that at a path. Where the component cannot say, it may not.
-    pub(super) fn allows(&mut self, path: &str, access: Access, is_directory: bool) -> Verdict {
+    pub(crate) fn allows(&mut self, path: &str, access: Access, is_directory: bool) -> Verdict {
         self.ask(path, access, is_directory)
             .unwrap_or_else(|error| Verdict { refused: Some(error.message), ignored: false })
     }
@@ -45,7 +45,7 @@ impl Judge {
     }
 
     /// Compares what was with what is, and keeps a backup.
-    pub(super) fn record(&self, before: &[Before]) -> Result<Recorded, ToolError> {
+    pub(crate) fn record(&self, before: &[Before]) -> Result<Recorded, ToolError> {
         let workspace = self.workspace.upgrade().ok_or_else(gone)?;
         let call = Call::untold(true);
         workspace.run_fresh(&call, async |guest, store| {

@@ -23,7 +23,7 @@ mod capture;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 mod environment;
-mod judge;
+pub(crate) mod judge;
 mod parse;
 mod program;
 mod rules;

@@ -1,18 +1,22 @@
 //! A guest that was taken over answers anything: what comes of it is a value or an error, no panic, and always an answer
 //! of one line.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::twin::{self, DATA};
+use crate::bindings::exports::paddock::files::commands::{Request, Script};
 use crate::bindings::exports::paddock::files::tools;
-use crate::options::CancelToken;
 use crate::outcome::Outcome;
 use crate::types::*;
-use crate::{CallOptions, Workspace};
+use crate::watch::Call;
+
+mod calls;
+mod prepared;
+
+use calls::{Place, Where, anywhere, call_all};
+use prepared::{Answers, answers};
 
 /// Bytes of an answer, and where its texts are.
 const ANSWER: usize = 1024;
@@ -35,8 +39,8 @@ proptest! {
     #![proptest_config(twin::config())]
 
     #[test]
-    fn any_bytes_are_an_answer(words in vec(word(), ANSWER / 4), in_memory: bool) {
-        answered(&words, in_memory);
+    fn any_bytes_are_an_answer(answers in answers(), kind in anywhere()) {
+        answered(&answers, kind);
     }
 
     #[test]
@@ -54,46 +58,40 @@ fn a_result_cannot_hold_the_answer_to_another_call() {
     assert_eq!(outcome.error.map(|error| error.code), Some(ErrorCode::Io));
 }
 
-/// Calls all that the host has of a guest whose every function answers what these words are.
-fn answered(words: &[u32], in_memory: bool) {
-    let mut data: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    data.extend(TEXTS.concat().bytes());
-    let body = |_: &str, has_result: bool| Some(if has_result { format!("(i32.const {DATA})") } else { String::new() });
-    let directory = tempfile::tempdir().unwrap();
-    twin::with(&data, "", body, || {
-        let builder = Workspace::builder().root(directory.path()).no_state_dir();
-        let workspace = if in_memory { builder.build_memory() } else { builder.build() };
-        call_all(&workspace.unwrap());
+/// Otherwise what is prepared would be one more answer that is none.
+#[test]
+fn what_is_prepared_is_understood() {
+    let (answers, place) = (Answers::plain(), Place::new());
+    with(&answers, || {
+        let workspace = place.workspace(Where::Directory);
+        let asked = |length: usize| {
+            let arguments = " ".repeat(length);
+            let asked = workspace.run(&Call::untold(false), async |guest, store| {
+                guest.commands(&mut *store)?.call_asked(store, "", "", &arguments).await
+            });
+            asked.unwrap().unwrap().unwrap()
+        };
+        assert!(matches!(asked(0), Request::Run(run) if matches!(run.script, Script::Shell(_))));
+        assert!(matches!(asked(1), Request::Start(start) if start.size == (80, 24) && start.yield_ms == 100));
+        assert!(matches!(asked(2), Request::Write(write) if write.size == Some((80, 24)) && write.yield_ms == 100));
+        assert!(matches!(asked(3), Request::Sessions));
+        assert!(matches!(asked(4), Request::Kill(1)));
+        let found = workspace.diff(&[], true).unwrap().differences;
+        let is_file =
+            |found: &Difference| [found.was, found.is] == [Some(EntryKind::File); 2] && found.content.is_some();
+        assert!(!found.is_empty() && found.iter().all(is_file), "{found:?}");
     });
 }
 
-fn call_all(workspace: &Workspace) {
-    // What a tool does is asked once in a process.
-    static TOOL: AtomicU64 = AtomicU64::new(0);
-    let tool = format!("tool{}", TOOL.fetch_add(1, Ordering::Relaxed));
-    let outcome = workspace.call_with(&tool, "{}", &CallOptions::dialect("twin"));
-    assert!(!serde_json::to_string(&outcome).unwrap().contains('\n'));
-    let path = || "a".to_owned();
-    drop(outcome.value());
-    drop(workspace.tools("twin"));
-    drop(workspace.read(&ReadArgs::new(path())));
-    drop(workspace.read_many(&ReadManyArgs::paths([path()])));
-    drop(workspace.write(&WriteArgs::new(path(), "b")));
-    drop(workspace.apply_patch(&ApplyPatchArgs::new("")));
-    drop(workspace.replace(&ReplaceArgs::new("a", "b")));
-    drop(workspace.restore(&RestoreArgs::path(path())));
-    drop(workspace.stat(&StatArgs::new(path())));
-    drop(workspace.list(&ListArgs::new(path())));
-    drop(workspace.tree(&TreeArgs::new(path())));
-    drop(workspace.changes(&ChangesArgs::new()));
-    drop(workspace.history(&HistoryArgs { limit: 1 }));
-    drop(workspace.glob(&GlobArgs::new("*")));
-    drop(workspace.grep(&GrepArgs::new("a")));
-    drop(workspace.diff(&[], true));
-    drop(workspace.discard(&[]));
-    drop(workspace.snapshot());
-    drop(workspace.checkpoints());
-    drop(workspace.look("a", None, &CancelToken::default()));
+/// Calls all that the host has of a guest whose functions answer that.
+fn answered(answers: &Answers, kind: Where) {
+    let place = Place::new();
+    with(answers, || call_all(&place.workspace(kind), &place));
+}
+
+fn with(answers: &Answers, work: impl FnOnce()) {
+    let body = |function: &str, has_result: bool| Some(answers.body(function, has_result));
+    twin::with(&answers.memory(), "", body, work);
 }
 
 /// What can be a number, a flag, an address or a length.
