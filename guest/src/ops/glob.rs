@@ -118,9 +118,9 @@ struct Search<'w> {
     paths: Vec<String>,
     /// The last of them relative to the top, and what had been left out until there.
     last: (String, Skipped),
-    /// What other walks left out, and where the last of them got to.
+    /// What other walks left out, and where the one before this got to.
     skipped: Skipped,
-    reached: Option<String>,
+    reached: String,
     /// Where the page ends, when it is full or a limit is reached.
     end: Option<Position>,
 }
@@ -129,7 +129,8 @@ impl<'w> Search<'w> {
     fn new(area: &Rc<Area<'w>>, walk: Walk<'w>, limit: u32) -> Self {
         let (size, area) = (page::size(limit), Rc::clone(area));
         let (paths, last, skipped) = (Vec::new(), Default::default(), Skipped::default());
-        Self { area, walk, size, paths, last, skipped, reached: None, end: None }
+        let reached = walk.reached().to_owned();
+        Self { area, walk, size, paths, last, skipped, reached, end: None }
     }
 
     /// Goes on until the walk has looked at so many entries. False where there is nothing more to look at.
@@ -163,7 +164,7 @@ impl<'w> Search<'w> {
 
     /// All up to here was looked at.
     fn reached(&self) -> &str {
-        self.reached.as_deref().filter(|_| !self.walk.has_begun()).unwrap_or(self.walk.reached())
+        if self.walk.has_begun() { self.walk.reached() } else { &self.reached }
     }
 
     fn left_out(&self) -> Skipped {

@@ -11,7 +11,7 @@ use paddock_guest::response::Response;
 use paddock_guest::workspace::Workspace;
 use proptest::prelude::*;
 
-use crate::support::{Random, glob, memory, parent, put, run_with, search};
+use crate::support::{Random, glob, globbed, memory, parent, put, run_with, search};
 
 /// Enough entries that one instance does not search them alone.
 fn random_tree(random: &mut Random) -> MemoryFs {
@@ -154,6 +154,30 @@ fn a_limit_between_two_shares_loses_nothing() {
         }
         assert_eq!(told(&lead.finish()), told(&run_with(&fs, &policy, request.clone()).unwrap()), "{entries}");
     }
+}
+
+#[test]
+fn a_page_ends_where_what_is_left_cannot_be_walked() {
+    let fs = tree(4_000, |index| format!("top/d{:02}/{index:04}", index / 100));
+    let (policy, args) = (Policy::default(), Glob { path: "top".to_owned(), limit: 10_000, ..glob("**") });
+    let request = Request::Glob(args.clone());
+    let workspace = Workspace::open(&fs, &policy).unwrap();
+    let mut lead = lead(&workspace, &request).unwrap();
+    let mut helper = help(&workspace, &request).unwrap();
+    for _ in 0..3 {
+        let found = helper.look(&lead.next_share().unwrap());
+        lead.join(Some(found));
+    }
+    lead.next_share().unwrap();
+    // A walk begins nowhere where it cannot be told what is denied.
+    let top = parent(&fs, "top/x").0;
+    fs.symlink(&top, ".agentignore", "nowhere").unwrap();
+    assert!(lead.join(None));
+    let Response::Glob(page) = lead.finish() else { panic!("no names") };
+    fs.unlink(&top, ".agentignore").unwrap();
+    let rest = globbed(&fs, Glob { cursor: page.next_cursor, ..args });
+    let all: Vec<_> = page.paths.into_iter().chain(rest.paths).collect();
+    assert!(all.len() == 4_000 && all.is_sorted(), "{}", all.len());
 }
 
 #[test]

@@ -75,7 +75,7 @@ impl<'w> Lead<'w> {
 
     /// All that is not searched yet.
     fn rest(&self) -> Ahead {
-        let start = Start { path: self.search.reached().to_owned(), inclusive: false };
+        let start = Start { path: self.search.reached.clone(), inclusive: false };
         let cuts = self.cuts(&start);
         if cuts.is_empty() { Ahead::Whole } else { Ahead::Cut { start: Some(start), cuts } }
     }
@@ -129,7 +129,7 @@ impl<'w> Lead<'w> {
     fn search_alone(&mut self, start: Start, until: Option<String>) {
         let Ok(mut walk) = self.search.area.walk(Some(start), until) else {
             // The directory searched cannot be listed any more: the call that goes on from here says so.
-            self.search.last = (self.search.reached().to_owned(), self.search.left_out());
+            self.search.last = (self.search.reached.clone(), self.search.left_out());
             self.search.end = Some(Position::After(self.search.last.0.clone()));
             return;
         };
@@ -137,7 +137,7 @@ impl<'w> Lead<'w> {
         self.search.skipped = self.search.left_out();
         self.search.walk = walk;
         self.search.advance(u64::MAX);
-        self.search.reached = Some(self.search.reached().to_owned());
+        self.search.reached = self.search.reached().to_owned();
         self.looked_at = self.search.walk.looked_at();
     }
 }
@@ -171,7 +171,9 @@ impl Search<'_> {
         }
         if !is_over {
             self.skipped.add(&found.skipped);
-            self.reached = found.reached.clone().or_else(|| self.reached.take());
+            if let Some(reached) = &found.reached {
+                self.reached.clone_from(reached);
+            }
         }
         self.paths.extend(found.paths.split_terminator('\0').take(room).map(str::to_owned));
         if let Some(path) = self.paths.last().filter(|_| room > 0 && count > 0) {
@@ -197,7 +199,7 @@ impl shares::Lead for Lead<'_> {
         }
         if matches!(self.ahead, Ahead::Unknown) {
             self.looked_at = self.search.walk.looked_at();
-            self.search.reached = Some(self.search.reached().to_owned());
+            self.search.reached = self.search.reached().to_owned();
             self.ahead = self.rest();
         }
         let parts = self.parts();
