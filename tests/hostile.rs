@@ -28,6 +28,9 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+#[path = "hostile/roots.rs"]
+mod roots;
+
 /// Guest memory that has to be enough for everything here.
 const MEMORY: u64 = 64 << 20;
 /// Time that has to be enough for a call.

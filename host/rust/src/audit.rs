@@ -19,21 +19,27 @@ mod chain;
 mod file;
 
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::directory::{Deferred, Directory};
 use crate::error::Error;
 use crate::events::{Event, now};
-use crate::mount::Mount;
+use crate::mount::{self, Mount};
+use crate::state::StateDir;
 use chain::{Chain, Head, Torn};
+
+/// The audit file of a state directory.
+const IN_STATE: &str = "audit.jsonl";
 
 /// The audit of one workspace.
 #[derive(Clone, Debug)]
 pub(crate) struct Audit {
-    path: PathBuf,
+    files: file::Files,
     workspace: Option<String>,
 }
 
@@ -63,19 +69,37 @@ impl Audit {
     /// The audit in the file `path`, which has to lie outside the roots. It is made with its directory.
     pub(crate) fn at(path: &Path, roots: &[Mount]) -> Result<Self, Error> {
         let refuse = |cause: io::Error| Error::Audit { path: path.to_owned(), cause };
-        let real = file::real(path).map_err(refuse)?;
-        if roots.iter().any(|root| !root.is_contained() && real.starts_with(&root.host)) {
+        let (walk, name) = mount::open_outside(path, roots).map_err(refuse)?;
+        let directory = Deferred::new(walk).and_then(|directory| directory.create()).map_err(refuse)?;
+        Self::new(directory, name, roots).map_err(refuse)
+    }
+
+    /// The audit in a file of the state directory, which is made.
+    pub(crate) fn in_state(state: &StateDir, roots: &[Mount]) -> Result<Self, Error> {
+        let refuse = |cause: io::Error| Error::Audit { path: state.path().join(IN_STATE), cause };
+        let directory = state.create().map_err(refuse)?;
+        if roots.iter().any(|root| directory.is_in(root.directory.identity())) {
             return Err(refuse(io::Error::other("it would be inside a root, where tools could read and change it")));
         }
-        file::open(&real).map_err(refuse)?;
-        let workspace = roots.first().map(|root| root.host.to_string_lossy().into_owned());
-        Ok(Self { path: real, workspace })
+        Self::new(directory, IN_STATE.into(), roots).map_err(refuse)
+    }
+
+    fn new(directory: Directory, name: OsString, roots: &[Mount]) -> io::Result<Self> {
+        let files = file::Files::new(directory, name);
+        files.open()?;
+        let workspace = roots.first().map(|root| root.host().to_string_lossy().into_owned());
+        Ok(Self { files, workspace })
+    }
+
+    /// The paths of its two files.
+    pub(crate) fn paths(&self) -> [PathBuf; 2] {
+        self.files.paths()
     }
 
     /// Adds the record of an event, durably. Nothing is added where this fails, or part of a line.
     pub(crate) fn append(&self, event: &Event) -> io::Result<()> {
-        let mut log = file::lock(&self.path)?;
-        let mut head_file = file::open(&file::head(&self.path))?;
+        let mut log = self.files.lock()?;
+        let mut head_file = self.files.open_head()?;
         let head = Head::read(&mut head_file)?;
         let size = log.metadata()?.len();
         let mut chain = head.chain();

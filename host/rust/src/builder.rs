@@ -1,6 +1,7 @@
 //! Says what a workspace is to be.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -9,8 +10,10 @@ use crate::cache;
 use crate::command::Commands;
 #[cfg(target_os = "linux")]
 use crate::container::Container;
+use crate::directory::Walk;
 use crate::error::Error;
 use crate::events::Listener;
+use crate::guarded::{Guarded, OwnPaths};
 use crate::memory::HostMount;
 use crate::mount::{self, Mount, WORKSPACE, Wanted};
 use crate::options::DIALECT;
@@ -37,6 +40,7 @@ pub struct Builder {
     container: Option<Container>,
     host_mounts: Vec<HostMount>,
     pub(crate) listeners: Vec<Listener>,
+    pub(crate) event_file: Option<PathBuf>,
     pub(crate) audit: Option<AuditChoice>,
 }
 
@@ -175,21 +179,23 @@ impl Builder {
         let commands = Commands::new(&policy, self.unfit_for_commands(&policy));
         let mounts = self.mounts(&policy)?;
         let writable = mounts.iter().any(|mount| mount.access == Access::ReadWrite);
-        let state = self.identity(&mounts).and_then(|workspace| self.state.clone().resolve(&workspace));
-        let audit = self.audit.or_else(|| in_state(&policy, &self.settings, state.as_ref()));
-        let listeners = Listeners::of(self.listeners, audit, state.as_ref(), &mounts)?;
-        let own = match mounts.iter().any(Mount::is_contained) {
-            true => mount::closed_in_container(),
-            false => {
-                let own = [state.as_ref().map(|state| state.path().to_owned()), state::parent(), cache::directory()];
-                let own = own.into_iter().chain([policy::config_directory()]).flatten().chain(self.private);
-                own.chain(mount::of_the_kernel()).map(|path| policy::trail(&path)).collect()
-            }
+        let state = match self.identity(&mounts) {
+            Some(workspace) => self.state.clone().resolve(&workspace, &mounts).map_err(Error::State)?,
+            None => None,
+        };
+        let audit = self.audit.clone().or_else(|| in_state(&policy, &self.settings, state.as_ref()));
+        let kept = (self.event_file.as_deref(), audit);
+        let listeners = Listeners::of(self.listeners.clone(), kept, state.as_ref(), &mounts)?;
+        let own = self.own_files(state.as_ref(), listeners.as_ref())?;
+        let guarded = Arc::new(Guarded::new(&mounts, &own));
+        let paths = match mounts.iter().any(|mount| mount.is_contained) {
+            true => OwnPaths::in_container(),
+            false => OwnPaths::new(&own, &mounts),
         };
         let desk = Desk::new();
         let overlay = self.overlay.as_deref().map(|name| OverlayDir::new(state.as_ref(), name, &mounts)).transpose()?;
         let backend = if overlay.is_some() { Backend::Overlay } else { Backend::Wasi };
-        let host = Host::new(backend, &mounts, &own, &desk, listeners.is_some());
+        let host = Host::new(backend, paths, &desk, listeners.is_some());
         let told = policy::environment(&self.settings, backend, &mounts, host)?;
         let environment = told_in(self.environment, told);
         let state = overlay.as_ref().map(OverlayDir::state).or(state).filter(|_| writable);
@@ -197,10 +203,21 @@ impl Builder {
         let mounts = if overlay.is_some() { mounts.iter().map(Mount::read_only).collect() } else { mounts };
         let (limits, threads, approver) = (policy.limits, self.threads, self.approver);
         let inner = Inner { mounts, state, overlay, environment, limits, threads, approver, desk, ..Inner::default() };
-        let inner = Inner { commands, ..inner };
+        let inner = Inner { commands, guarded, ..inner };
         #[cfg(target_os = "linux")]
         let inner = Inner { container: self.container, ..inner };
         Ok(Workspace::new(Inner { listeners, ..inner }))
+    }
+
+    /// The ways to what is Paddock's own, whatever it is called and whether it is there: its state, the code that it
+    /// compiled and will map again, and the person's policies; and to what the kernel shows as files.
+    fn own_files(&self, state: Option<&StateDir>, listeners: Option<&Listeners>) -> Result<Vec<Walk>, Error> {
+        let own = [state.map(StateDir::path), state::parent(), cache::path(), policy::config_directory()];
+        let written = listeners.into_iter().flat_map(|listeners| listeners.own_files.iter().cloned());
+        let own = own.into_iter().flatten().chain(written).chain(self.private.iter().cloned());
+        let own = own.chain(mount::of_the_kernel());
+        let follow = |path: PathBuf| Walk::new(&path).map_err(|cause| Error::Private { path, cause });
+        own.map(follow).collect()
     }
 
     /// Why no command can run, where that is so.
@@ -237,7 +254,7 @@ impl Builder {
         if let Some(container) = &self.container {
             return Some(container.identity());
         }
-        mounts.first().map(|workspace| workspace.host.clone())
+        mounts.first().map(|workspace| workspace.host().to_owned())
     }
 
     /// A directory of which a workspace in memory begins with a copy.
@@ -251,9 +268,10 @@ impl Builder {
     /// roots, an overlay and a state directory are nothing to it.
     pub fn build_memory(self) -> Result<Workspace, Error> {
         let policy = self.policy_of()?;
-        let listeners = Listeners::of(self.listeners, self.audit, None, &[])?;
+        let listeners =
+            Listeners::of(self.listeners.clone(), (self.event_file.as_deref(), self.audit.clone()), None, &[])?;
         let desk = Desk::new();
-        let host = Host::new(Backend::Memory, &[], &[], &desk, listeners.is_some());
+        let host = Host::new(Backend::Memory, OwnPaths::default(), &desk, listeners.is_some());
         let told = policy::environment(&self.settings, Backend::Memory, &[], host)?;
         let environment = told_in(self.environment, told);
         let approver = self.approver;

@@ -2,13 +2,17 @@
 //! unpacked, hashed or copied at the next start.
 
 use std::env;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
+
+use crate::directory::{Deferred, Directory, Walk, private_file};
+use crate::mount::way_to;
 
 /// The component of these bytes: from the cache, or compiled and put there. Without a place to keep it, each start compiles.
 pub(crate) fn component(engine: &Engine, bytes: &[u8], name: &str) -> wasmtime::Result<Component> {
@@ -21,23 +25,24 @@ pub(crate) fn compiled(
     name: &str,
     compile: impl FnOnce() -> wasmtime::Result<Component>,
 ) -> wasmtime::Result<Component> {
-    let Some(path) = directory().map(|dir| dir.join(file_name(engine, name))) else {
-        return compile();
-    };
-    if let Some(known) = load(engine, &path) {
+    let (Some(cache), name) = (directory(), file_name(engine, name)) else { return compile() };
+    if let Some(known) = load(engine, cache, &name) {
         return Ok(known);
     }
     let component = compile()?;
     // A cache that cannot be written is none: the next start tries again.
-    let _ = component.serialize().map_err(io::Error::other).and_then(|compiled| keep(&path, &compiled));
+    let _ = component.serialize().map_err(io::Error::other).and_then(|compiled| keep(cache, &name, &compiled));
     Ok(component)
 }
 
-fn load(engine: &Engine, path: &Path) -> Option<Component> {
-    let is_own = fs::symlink_metadata(path).is_ok_and(|file| file.is_file() && is_safe(&file));
-    if !is_own {
+fn load(engine: &Engine, cache: &Directory, name: &str) -> Option<Component> {
+    let file = cache.open_file(name, private_file().write(false).read(true)).ok()?;
+    let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    if !is_safe(&metadata) {
         return None;
     }
+    // The file that was looked at, and not whatever has its name by then.
+    let path = if cfg!(target_os = "linux") { way_to(&file) } else { cache.path().join(name) };
     #[expect(
         unsafe_code,
         reason = "only this user can have written the file, and what this user runs it could replace"
@@ -47,15 +52,13 @@ fn load(engine: &Engine, path: &Path) -> Option<Component> {
 }
 
 /// Writes the whole file or nothing: another process may read it at any time.
-fn keep(path: &Path, compiled: &[u8]) -> io::Result<()> {
-    let new = path.with_extension(format!("{}.new", std::process::id()));
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.write(true).create_new(true).open(&new).and_then(|mut file| file.write_all(compiled));
-    let kept = written.and_then(|()| fs::rename(&new, path));
+fn keep(cache: &Directory, name: &str, compiled: &[u8]) -> io::Result<()> {
+    let new = format!("{name}.{}.new", std::process::id());
+    let opened = cache.open_file(&new, private_file().create_new(true));
+    let written = opened.and_then(|mut file: File| file.write_all(compiled));
+    let kept = written.and_then(|()| cache.entries().rename(&new, cache.entries(), name));
     if kept.is_err() {
-        let _ = fs::remove_file(&new);
+        let _ = cache.entries().remove_file(&new);
     }
     kept
 }
@@ -76,59 +79,73 @@ fn file_name(engine: &Engine, name: &str) -> String {
     format!("{name}-{:016x}.cwasm", std::hash::Hasher::finish(&sum))
 }
 
-/// The user's own cache directory, made if need be. None where somebody else could write to it.
-pub(crate) fn directory() -> Option<PathBuf> {
+/// Where the user's own cache directory is, or would be.
+pub(crate) fn path() -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let dir = absolute("PADDOCK_CACHE_DIR")
+    absolute("PADDOCK_CACHE_DIR")
         .or_else(|| absolute("XDG_CACHE_HOME").map(|cache| cache.join("paddock")))
-        .or_else(|| env::home_dir().map(|home| home.join(".cache/paddock")))?;
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(&dir).ok()?;
-    fs::symlink_metadata(&dir).ok().filter(|meta| meta.is_dir() && is_safe(meta)).map(|_| dir)
+        .or_else(|| env::home_dir().map(|home| home.join(".cache/paddock")))
+}
+
+/// The cache directory, made if need be and held as long as the process runs. None where somebody else could write to it.
+fn directory() -> Option<&'static Directory> {
+    static DIRECTORY: OnceLock<Option<Directory>> = OnceLock::new();
+    let open = || {
+        let directory = Deferred::new(Walk::new(&path()?).ok()?).and_then(|cache| cache.create()).ok()?;
+        let metadata = directory.metadata().ok()?;
+        is_safe(&metadata).then_some(directory)
+    };
+    DIRECTORY.get_or_init(open).as_ref()
 }
 
 /// Whether nobody but this user can have changed it.
 #[cfg(unix)]
-fn is_safe(meta: &fs::Metadata) -> bool {
+fn is_safe(meta: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o022 == 0
 }
 
 #[cfg(not(unix))]
-fn is_safe(_meta: &fs::Metadata) -> bool {
+fn is_safe(_meta: &std::fs::Metadata) -> bool {
     true
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
+    /// The empty component: eight bytes that say what it is.
+    fn compiled(engine: &Engine) -> Vec<u8> {
+        Component::new(engine, b"\0asm\x0d\0\x01\0").unwrap().serialize().unwrap()
+    }
+
+    #[cfg(unix)]
     #[test]
     fn what_others_can_write_is_not_loaded() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("a.cwasm");
-        fs::write(&file, "not compiled").unwrap();
-        for (mode, is_own) in [(0o600, true), (0o644, true), (0o622, false), (0o602, false)] {
+        let (engine, dir) = (Engine::default(), tempfile::tempdir().unwrap());
+        let (cache, file) = (Directory::open(dir.path()).unwrap(), dir.path().join("a.cwasm"));
+        fs::write(&file, compiled(&engine)).unwrap();
+        for (mode, is_loaded) in [(0o600, true), (0o644, true), (0o622, false), (0o602, false)] {
             fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
-            assert_eq!(is_safe(&fs::metadata(&file).unwrap()), is_own, "{mode:o}");
+            assert_eq!(load(&engine, &cache, "a.cwasm").is_some(), is_loaded, "{mode:o}");
         }
-        assert!(load(&Engine::default(), &file).is_none());
+        fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        std::os::unix::fs::symlink("a.cwasm", dir.path().join("link.cwasm")).unwrap();
+        assert!(load(&engine, &cache, "link.cwasm").is_none());
     }
 
     #[test]
     fn a_component_is_kept_and_found_again() {
-        let dir = tempfile::tempdir().unwrap();
-        let engine = Engine::default();
-        let path = dir.path().join(file_name(&engine, "none"));
-        // The empty component: eight bytes that say what it is.
-        let compiled = Component::new(&engine, b"\0asm\x0d\0\x01\0").unwrap().serialize().unwrap();
-        keep(&path, &compiled).unwrap();
-        assert!(load(&engine, &path).is_some());
+        let (engine, dir) = (Engine::default(), tempfile::tempdir().unwrap());
+        let (cache, name) = (Directory::open(dir.path()).unwrap(), file_name(&engine, "none"));
+        let compiled = compiled(&engine);
+        keep(&cache, &name, &compiled).unwrap();
+        assert!(load(&engine, &cache, &name).is_some());
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
         // A file that was cut short is compiled again, not trusted.
-        fs::write(&path, &compiled[..compiled.len() / 2]).unwrap();
-        assert!(load(&engine, &path).is_none());
+        fs::write(dir.path().join(&name), &compiled[..compiled.len() / 2]).unwrap();
+        assert!(load(&engine, &cache, &name).is_none());
     }
 }

@@ -69,9 +69,28 @@ pub enum Error {
         /// What is wrong with it.
         cause: String,
     },
+    /// The state directory cannot be where it was asked for.
+    #[error("cannot use the state directory: {0}")]
+    State(io::Error),
+    /// A file or directory of Paddock's own that could not be told from what tools may reach.
+    #[error("cannot keep `{}` from tools: {cause}", path.display())]
+    Private {
+        /// Its path.
+        path: PathBuf,
+        /// What the file system says.
+        cause: io::Error,
+    },
     /// The audit file cannot be there.
     #[error("cannot keep the audit in `{}`: {cause}", path.display())]
     Audit {
+        /// As given to the builder.
+        path: PathBuf,
+        /// What is wrong with it.
+        cause: io::Error,
+    },
+    /// The file for events cannot be there.
+    #[error("cannot append events to `{}`: {cause}", path.display())]
+    Events {
         /// As given to the builder.
         path: PathBuf,
         /// What is wrong with it.

@@ -55,12 +55,17 @@ mod clock;
 mod command;
 #[cfg(target_os = "linux")]
 mod container;
+mod directory;
 mod effect;
 mod engine;
 mod error;
+mod event_file;
 mod events;
+mod guarded;
 mod guest;
 mod hex;
+#[cfg(target_os = "linux")]
+mod kernel_files;
 mod limits;
 mod look;
 mod memory;
@@ -77,6 +82,7 @@ mod sandbox;
 #[cfg(target_os = "linux")]
 pub mod selftest;
 mod state;
+mod temporary;
 mod transaction;
 pub mod types;
 mod wasi;

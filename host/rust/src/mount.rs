@@ -1,15 +1,16 @@
 //! The directories that a guest gets.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use wasmtime_wasi::{FsPerms, WasiCtxBuilder};
+use wasmtime_wasi::filesystem::Dir;
 
+use crate::directory::{Directory, Walk};
 use crate::error::Error;
-use crate::policy::{self, Access, Mode, Policy, Trail};
+use crate::policy::{Access, Mode, Policy};
 
 /// The guest path of the first root, the workspace itself.
 pub(crate) const WORKSPACE: &str = "/workspace";
@@ -41,20 +42,21 @@ pub(crate) fn all(roots: &[Wanted], policy: &Policy) -> Result<Vec<Mount>, Error
             let guest = guest.clone().unwrap_or_default();
             return Err(Error::Mount { guest, cause: "two roots have that guest path" });
         }
-        check_way(&mounts, host)?;
-        let guest = guest.clone().unwrap_or_else(|| free_name(&name_of(host), &mut taken));
-        mounts.push(Mount::new(host, &guest, *access)?);
+        let directory = open_root(&mounts, host)?;
+        let guest = guest.clone().unwrap_or_else(|| free_name(&name_of(&directory), &mut taken));
+        mounts.push(Mount::new(directory, &guest, *access)?);
     }
     if mounts.first().is_none_or(|first| first.guest != WORKSPACE) {
         return Err(Error::NoRoot);
     }
     for directory in &policy.allowed_directories {
         let (path, access) = directory.parts();
-        let host = Path::new(path);
-        add(&mut mounts, &mut taken, host, &name_of(host), access)?;
+        let directory = open_root(&mounts, Path::new(path))?;
+        add(&mut mounts, &mut taken, &name_of(&directory), directory, access)?;
     }
     if policy.mode == Mode::Unrestricted {
-        add(&mut mounts, &mut taken, Path::new("/"), HOST, Access::ReadWrite)?;
+        let whole = open_root(&mounts, Path::new("/"))?;
+        add(&mut mounts, &mut taken, HOST, whole, Access::ReadWrite)?;
     }
     settle_rights(&mut mounts, policy.read_only);
     Ok(mounts)
@@ -64,37 +66,56 @@ pub(crate) fn all(roots: &[Wanted], policy: &Policy) -> Result<Vec<Mount>, Error
 fn add(
     mounts: &mut Vec<Mount>,
     taken: &mut HashSet<String>,
-    host: &Path,
     name: &str,
+    directory: Directory,
     access: Access,
 ) -> Result<(), Error> {
-    check_way(mounts, host)?;
-    let mount = Mount::new(host, "/unnamed", access)?;
-    match mounts.iter_mut().find(|known| known.host == mount.host) {
+    match mounts.iter_mut().find(|known| known.is_same(&directory)) {
         Some(known) if access == Access::ReadOnly => known.access = access,
         Some(_) => {}
-        None => mounts.push(Mount { guest: free_name(name, taken), ..mount }),
+        None => mounts.push(Mount::new(directory, &free_name(name, taken), access)?),
     }
     Ok(())
 }
 
-/// Refuses a directory to which a link inside a root leads out of it: what is in a root must not say what else is one.
-fn check_way(mounts: &[Mount], host: &Path) -> Result<(), Error> {
-    let way = policy::trail(host);
-    let leads_out = |mount: &&Mount| {
-        !way.end.starts_with(&mount.host) && way.links.iter().any(|link| link.starts_with(&mount.host))
+/// Opens the directory of a root.
+fn open_root(mounts: &[Mount], host: &Path) -> Result<Directory, Error> {
+    let root = |cause| Error::Root { path: host.to_owned(), cause };
+    let walk = open_named(host, mounts.iter().map(|mount| &mount.directory));
+    walk.and_then(Walk::end).map_err(root)
+}
+
+/// Follows the path of a directory that a setting names: of a root, of what commands may use, of Paddock's own files.
+/// Fails where a link in one of the roots leads out of that root, since then whoever may change the root would decide
+/// which directory the setting names.
+pub(crate) fn open_named<'r>(path: &Path, roots: impl IntoIterator<Item = &'r Directory>) -> io::Result<Walk> {
+    let walk = Walk::new(path)?;
+    let Some(root) = roots.into_iter().find(|root| walk.leaves(root)) else { return Ok(walk) };
+    let (root, end) = (root.path().display(), walk.path());
+    let cause =
+        format!("a symbolic link in the root `{root}` leads out of it; if that is meant, name `{}`", end.display());
+    Err(io::Error::other(cause))
+}
+
+/// Follows the path of a file that Paddock itself writes and no tool may read or change. Fails where it would lie in a
+/// root; nothing was made then.
+pub(crate) fn open_outside(path: &Path, roots: &[Mount]) -> io::Result<(Walk, OsString)> {
+    let path = std::path::absolute(path)?;
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::Error::other("it names no file"));
     };
-    let Some(mount) = mounts.iter().find(leads_out) else { return Ok(()) };
-    let (root, end) = (mount.host.display(), way.end.display());
-    let cause = format!("a symbolic link in the root `{root}` leads out of it; if that is meant, name `{end}`");
-    Err(Error::Root { path: host.to_owned(), cause: io::Error::other(cause) })
+    let walk = open_named(parent, roots.iter().map(|root| &root.directory))?;
+    if roots.iter().any(|root| walk.directory.is_in(root.directory.identity())) {
+        return Err(io::Error::other("it would be inside a root, where tools could read and change it"));
+    }
+    Ok((walk, name.to_owned()))
 }
 
 /// Of two roots that are one directory, neither may do more than the other; in a read-only workspace, none may change anything.
 fn settle_rights(mounts: &mut [Mount], read_only: bool) {
-    let narrow = mounts.iter().filter(|mount| mount.access == Access::ReadOnly).map(|mount| mount.host.clone());
+    let narrow = mounts.iter().filter(|mount| mount.access == Access::ReadOnly).map(|mount| mount.directory.identity());
     let narrow: HashSet<_> = narrow.collect();
-    for mount in mounts.iter_mut().filter(|mount| read_only || narrow.contains(&mount.host)) {
+    for mount in mounts.iter_mut().filter(|mount| read_only || narrow.contains(&mount.directory.identity())) {
         mount.access = Access::ReadOnly;
     }
 }
@@ -104,18 +125,13 @@ pub(crate) fn of_the_kernel() -> impl Iterator<Item = PathBuf> {
     ["/proc", "/sys"].into_iter().filter(|_| cfg!(target_os = "linux")).map(PathBuf::from)
 }
 
-/// What is closed to tools in a container: where it shows its processes, the system and devices.
-pub(crate) fn closed_in_container() -> Vec<Trail> {
-    CLOSED_IN_CONTAINER.map(|path| Trail { links: Vec::new(), end: path.into() }).into()
-}
-
-/// By their paths in it.
+/// What is closed to tools in a container, by its paths there: where it shows its processes, the system and devices.
 pub(crate) const CLOSED_IN_CONTAINER: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// The directory's own name.
-fn name_of(directory: &Path) -> String {
-    let real = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
-    real.file_name().map_or_else(|| "root".to_owned(), |name| name.to_string_lossy().into_owned())
+fn name_of(directory: &Directory) -> String {
+    let name = directory.path().file_name();
+    name.map_or_else(|| "root".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// The guest path of that name, numbered where another root has it already.
@@ -128,22 +144,16 @@ fn free_name(name: &str, taken: &mut HashSet<String>) -> String {
 /// One directory and its guest path.
 #[derive(Clone, Debug)]
 pub(crate) struct Mount {
-    /// Its path on this machine, or in the container that it is in.
-    pub(crate) host: PathBuf,
+    pub(crate) directory: Directory,
     pub(crate) guest: String,
     pub(crate) access: Access,
-    /// The directory itself, where it is in a container.
-    pub(crate) opened: Option<Arc<File>>,
+    /// Whether it is in a container.
+    pub(crate) is_contained: bool,
 }
 
 impl Mount {
-    /// Fails where `host` is no directory, or `guest` no single name below `/`.
-    pub(crate) fn new(host: &Path, guest: &str, access: Access) -> Result<Self, Error> {
-        let root = |cause| Error::Root { path: host.to_owned(), cause };
-        let real = host.canonicalize().map_err(root)?;
-        if !real.is_dir() {
-            return Err(root(io::ErrorKind::NotADirectory.into()));
-        }
+    /// A root. Fails where `guest` is no single name below `/`.
+    pub(crate) fn new(directory: Directory, guest: &str, access: Access) -> Result<Self, Error> {
         let name = guest.strip_prefix('/').unwrap_or_default();
         if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\\', '\0']) {
             return Err(Error::Mount { guest: guest.to_owned(), cause: "a guest path is `/` and one name" });
@@ -151,7 +161,12 @@ impl Mount {
         if guest == STATE || guest == OVERLAY {
             return Err(Error::Mount { guest: guest.to_owned(), cause: "it is the state directory's" });
         }
-        Ok(Self { host: real, guest: guest.to_owned(), access, opened: None })
+        Ok(Self { directory, guest: guest.to_owned(), access, is_contained: false })
+    }
+
+    /// A directory of Paddock's own.
+    pub(crate) fn own(directory: Directory, guest: &str) -> Self {
+        Self { directory, guest: guest.to_owned(), access: Access::ReadWrite, is_contained: false }
     }
 
     /// The same directory to look at alone.
@@ -159,19 +174,22 @@ impl Mount {
         Self { access: Access::ReadOnly, ..self.clone() }
     }
 
-    /// Hands the directory to a guest, with no right that it is not to have.
-    pub(crate) fn preopen(&self, wasi: &mut WasiCtxBuilder) -> wasmtime::Result<()> {
-        let rights = match self.access {
-            Access::ReadOnly => FsPerms::ReadOnly,
-            Access::ReadWrite => FsPerms::ReadWrite,
-        };
-        let way = self.opened.as_ref().map_or_else(|| self.host.clone(), |opened| way_to(opened));
-        wasi.preopened_dir(way, &self.guest, rights).map(|_| ())
+    /// The directory as a guest gets it, with no right that it is not to have. Fails where it was deleted: another one
+    /// that has its name now is not the one that the workspace was opened on.
+    pub(crate) fn preopen(&self) -> io::Result<(Dir, String)> {
+        if self.directory.is_deleted() {
+            return Err(io::Error::other("it was deleted"));
+        }
+        Ok((self.directory.for_guest(self.access), self.guest.clone()))
     }
 
-    /// Whether it is in a container.
-    pub(crate) fn is_contained(&self) -> bool {
-        self.opened.is_some()
+    /// Its path on this machine when the workspace was opened, or in the container that it is in.
+    pub(crate) fn host(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn is_same(&self, directory: &Directory) -> bool {
+        self.directory.identity() == directory.identity()
     }
 }
 

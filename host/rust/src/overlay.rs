@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use paddock_policy::name::is_plain;
 
+use crate::directory::{Deferred, Directory, private_file};
 use crate::error::Error;
 use crate::mount::{Mount, OVERLAY};
 use crate::policy::Access;
-use crate::state::{StateDir, create_private};
+use crate::state::StateDir;
 use crate::types::{ErrorCode, ToolError};
 
 /// The directory of all overlays of a workspace, in its state directory.
@@ -24,7 +24,8 @@ const ROOTS: &str = "roots.json";
 /// The directory of one overlay; it is made when something is first changed.
 #[derive(Clone, Debug)]
 pub(crate) struct OverlayDir {
-    path: PathBuf,
+    name: String,
+    directory: Deferred,
     roots: BTreeMap<String, PathBuf>,
     /// What is below it, with the rights to change it.
     base: Vec<Mount>,
@@ -38,26 +39,26 @@ impl OverlayDir {
         check_name(name).map_err(|cause| fail(cause.to_owned()))?;
         let state = state.ok_or_else(|| fail("the workspace has no state directory to keep it in".to_owned()))?;
         let roots = mounts.iter().filter(|mount| mount.access == Access::ReadWrite);
-        let roots = roots.map(|mount| (mount.guest.clone(), mount.host.clone())).collect();
-        let path = state.path().join(OVERLAYS).join(name);
-        let overlay = Self { path, roots, base: mounts.to_vec(), base_state: state.clone() };
+        let roots = roots.map(|mount| (mount.guest.clone(), mount.host().to_owned())).collect();
+        let (name, directory) = (name.to_owned(), state.below(&[OVERLAYS, name]));
+        let overlay = Self { name, directory, roots, base: mounts.to_vec(), base_state: state.clone() };
         overlay.check_roots().map_err(|cause| fail(cause.to_string()))?;
         Ok(overlay)
     }
 
     /// The state directory of its calls.
     pub(crate) fn state(&self) -> StateDir {
-        StateDir::at(self.path.join(STATE))
+        StateDir::new(self.directory.below(&[STATE]))
     }
 
     /// Its name.
     pub(crate) fn name(&self) -> String {
-        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+        self.name.clone()
     }
 
-    /// Where it lies.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    /// The directory, if it is there.
+    pub(crate) fn get(&self) -> Option<Directory> {
+        self.directory.get()
     }
 
     /// What is below it, with the rights to change it.
@@ -72,10 +73,10 @@ impl OverlayDir {
 
     /// The names of all overlays that a state directory has.
     pub(crate) fn all(state: &StateDir) -> io::Result<Vec<String>> {
-        let entries = match fs::read_dir(state.path().join(OVERLAYS)) {
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            other => other?,
+        let Some(overlays) = state.get().and_then(|state| state.subdirectory(OVERLAYS).ok()) else {
+            return Ok(Vec::new());
         };
+        let entries = overlays.entries().entries()?;
         let names = entries.map(|entry| entry.map(|entry| entry.file_name().to_string_lossy().into_owned()));
         let mut names = names.collect::<io::Result<Vec<_>>>()?;
         names.retain(|name| check_name(name).is_ok());
@@ -83,19 +84,20 @@ impl OverlayDir {
         Ok(names)
     }
 
-    /// Writes down what its roots are; its directory is there.
+    /// Writes down what its roots are; makes its directory.
     pub(crate) fn keep_roots(&self) -> io::Result<()> {
+        let directory = self.directory.create()?;
         let mut known = self.known_roots()?;
         if self.roots.iter().all(|(guest, host)| known.get(guest) == Some(host)) {
             return Ok(());
         }
         known.extend(self.roots.clone());
-        let new = self.path.join(format!("{ROOTS}.new"));
-        let mut file = create_private(&new)?;
+        let new = format!("{ROOTS}.new");
+        let mut file = directory.open_file(&new, private_file().create(true).truncate(true))?;
         serde_json::to_writer(&mut file, &known)?;
         file.flush()?;
         file.sync_all()?;
-        fs::rename(new, self.path.join(ROOTS))
+        directory.entries().rename(&new, directory.entries(), ROOTS)
     }
 
     fn check_roots(&self) -> io::Result<()> {
@@ -110,15 +112,17 @@ impl OverlayDir {
     }
 
     fn known_roots(&self) -> io::Result<BTreeMap<String, PathBuf>> {
-        match fs::read(self.path.join(ROOTS)) {
-            Ok(json) => Ok(serde_json::from_slice(&json)?),
+        let Some(directory) = self.directory.get() else { return Ok(BTreeMap::new()) };
+        match directory.open_file(ROOTS, private_file().write(false).read(true)) {
+            Ok(file) => Ok(serde_json::from_reader(io::BufReader::new(file))?),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
             Err(cause) => Err(cause),
         }
     }
 
-    pub(crate) fn mount(&self) -> Mount {
-        Mount { host: self.path.clone(), guest: OVERLAY.to_owned(), access: Access::ReadWrite, opened: None }
+    /// The directory as a guest gets it, if it is there.
+    pub(crate) fn mount(&self) -> Option<Mount> {
+        self.get().map(|directory| Mount::own(directory, OVERLAY))
     }
 
     /// A call that cannot be made in it.

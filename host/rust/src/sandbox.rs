@@ -8,16 +8,19 @@ use std::time::{Duration, Instant};
 
 use wasmtime::component::ResourceTable;
 use wasmtime::{PoolConcurrencyLimitError, Store, UpdateDeadline};
+use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use crate::engine::{GUESTS, Runtime, runtime};
+use crate::guarded::Guarded;
 use crate::guest::Guest;
 use crate::limits::{Limiter, limiter};
 use crate::mount::Mount;
 use crate::options::{CancelToken, Progress};
 use crate::policy::Limits;
 use crate::types::{ErrorCode, ToolError};
+use crate::wasi::access_control::AccessControl;
 
 /// Open files, streams and directories that a guest may have at once.
 const RESOURCES: usize = 100_000;
@@ -37,6 +40,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) mounts: &'a [Mount],
     pub(crate) environment: &'a [(String, String)],
     pub(crate) limits: &'a Limits,
+    pub(crate) guarded: &'a Arc<Guarded>,
 }
 
 /// When a call has to end.
@@ -54,8 +58,11 @@ pub(crate) struct State {
     limiter: Limiter,
     stderr: MemoryOutputPipe,
     pub(crate) control: Control,
-    /// The directories are a container's, which can have anything mounted in them.
+    /// What the guest finds open, each by its guest path.
+    pub(crate) preopens: Vec<(Dir, String)>,
+    /// The directories are a container's, whose links can well be absolute.
     pub(crate) is_contained: bool,
+    pub(crate) access_control: AccessControl,
     /// Listings of directories that are open.
     #[cfg(target_os = "linux")]
     pub(crate) listings: usize,
@@ -94,21 +101,22 @@ impl State {
     fn new(around: &Surroundings<'_>, control: Control) -> Result<Self, ToolError> {
         let stderr = MemoryOutputPipe::new(STDERR_BYTES);
         let mut wasi = WasiCtxBuilder::new();
-        // The thread is the caller's to block; a directory remembers this, so it comes first.
+        // The thread is the caller's to block.
         wasi.allow_blocking_current_thread(true).stderr(stderr.clone()).envs(around.environment);
-        for mount in around.mounts {
-            mount.preopen(&mut wasi).map_err(|cause| gone(mount, &cause))?;
-        }
+        let preopen = |mount: &Mount| mount.preopen().map_err(|cause| gone(mount, &cause));
+        let preopens = around.mounts.iter().map(preopen).collect::<Result<_, _>>()?;
         let mut table = ResourceTable::new();
         table.set_max_capacity(RESOURCES);
-        let is_contained = around.mounts.iter().any(Mount::is_contained);
+        let is_contained = around.mounts.iter().any(|mount| mount.is_contained);
         Ok(Self {
             wasi: wasi.build(),
             table,
             limiter: limiter(around.limits.max_memory_bytes),
             stderr,
             control,
+            preopens,
             is_contained,
+            access_control: AccessControl::new(around.guarded),
             #[cfg(target_os = "linux")]
             listings: 0,
         })
@@ -143,9 +151,9 @@ impl State {
     }
 }
 
-fn gone(mount: &Mount, cause: &wasmtime::Error) -> ToolError {
-    ToolError::new(ErrorCode::BackendGone, format!("cannot open the root `{}`: {}", mount.guest, cause.root_cause()))
-        .hint("the directory was there when the workspace was opened; the person who runs this has to bring it back")
+fn gone(mount: &Mount, cause: &std::io::Error) -> ToolError {
+    ToolError::new(ErrorCode::BackendGone, format!("cannot open the root `{}`: {cause}", mount.guest))
+        .hint("no call can work in it any more; the person who runs this has to open the workspace again")
 }
 
 /// The host ended the call.

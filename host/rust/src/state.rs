@@ -1,7 +1,7 @@
 //! Where journals are kept, outside the workspace, and the lock beside them.
 
 use std::env;
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use crate::directory::{Deferred, Directory, private_file};
 use crate::hex::hex;
-use crate::mount::{Mount, STATE};
-use crate::policy::Access;
+use crate::mount::{self, Mount, STATE};
 use crate::sandbox::{Control, Stop};
 use crate::types::{ErrorCode, ToolError};
 
@@ -31,18 +31,24 @@ pub(crate) enum StateChoice {
     None,
 }
 
-/// The state directory of one workspace; it is made when something is first changed.
+/// The state directory of one workspace. It is made when something is first changed, and held from then on.
 #[derive(Clone, Debug)]
-pub(crate) struct StateDir(PathBuf);
+pub(crate) struct StateDir(Deferred);
 
 impl StateChoice {
-    /// The state directory of the workspace at `root`, if it has one.
-    pub(crate) fn resolve(self, root: &Path) -> Option<StateDir> {
-        match self {
+    /// The state directory of the workspace at `root`, if it has one. Fails where a link in one of the roots would
+    /// decide which directory that is.
+    pub(crate) fn resolve(self, root: &Path, roots: &[Mount]) -> io::Result<Option<StateDir>> {
+        let path = match self {
             Self::None => None,
-            Self::At(path) => std::path::absolute(path).ok().map(StateDir),
-            Self::User => parent().map(|parent| StateDir(parent.join(name(root)))),
-        }
+            Self::At(path) => Some(path),
+            Self::User => parent().map(|parent| parent.join(name(root))),
+        };
+        let open = |path: PathBuf| {
+            let walk = mount::open_named(&path, roots.iter().map(|root| &root.directory))?;
+            Deferred::new(walk).map(StateDir)
+        };
+        path.map(open).transpose()
     }
 }
 
@@ -60,47 +66,48 @@ fn name(root: &Path) -> String {
 }
 
 impl StateDir {
-    pub(crate) fn at(path: PathBuf) -> Self {
-        Self(path)
+    pub(crate) fn new(directory: Deferred) -> Self {
+        Self(directory)
+    }
+
+    /// The directory at these names in it, which it may have to be made for.
+    pub(crate) fn below(&self, names: &[&str]) -> Deferred {
+        self.0.below(names)
     }
 
     /// Makes it, for its owner alone. Where it cannot be made, calls go without.
-    pub(crate) fn create(&self) -> io::Result<()> {
-        make_private(&self.0)
+    pub(crate) fn create(&self) -> io::Result<Directory> {
+        self.0.create()
+    }
+
+    /// The directory, if it is there.
+    pub(crate) fn get(&self) -> Option<Directory> {
+        self.0.get()
     }
 
     /// Where commands put contents before they change them, made if need be.
-    pub(crate) fn commands(&self) -> io::Result<PathBuf> {
-        let path = self.0.join(COMMANDS);
-        make_private(&path)?;
-        Ok(path)
+    pub(crate) fn commands(&self) -> io::Result<Directory> {
+        self.create()?.create_subdirectory(COMMANDS)
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// The audit file in it.
-    pub(crate) fn audit(&self) -> PathBuf {
-        self.0.join("audit.jsonl")
-    }
-
-    pub(crate) fn exists(&self) -> bool {
-        self.0.is_dir()
+    /// Its path, for people.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.0.path()
     }
 
     /// Whether a call left a journal, or a note of an overlay that it was taking over, which the next one finishes or undoes.
-    pub(crate) fn has_journal(&self) -> bool {
-        ["journal", "commit"].iter().any(|name| self.0.join(name).exists())
+    pub(crate) fn has_journal(directory: &Directory) -> bool {
+        ["journal", "commit"].iter().any(|name| directory.identity_of(name).is_some())
     }
 
-    pub(crate) fn mount(&self) -> Mount {
-        Mount { host: self.0.clone(), guest: STATE.to_owned(), access: Access::ReadWrite, opened: None }
+    /// The directory as a guest gets it.
+    pub(crate) fn mount(directory: Directory) -> Mount {
+        Mount::own(directory, STATE)
     }
 
     /// Waits until no other call changes the workspace. The lock goes with the result.
-    pub(crate) fn lock(&self, control: &Control) -> Result<File, ToolError> {
-        let file = self.open_lock().map_err(|cause| failed(&cause))?;
+    pub(crate) fn lock(directory: &Directory, control: &Control) -> Result<File, ToolError> {
+        let file = open_lock(directory).map_err(|cause| failed(&cause))?;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
@@ -114,31 +121,10 @@ impl StateDir {
             }
         }
     }
-
-    fn open_lock(&self) -> io::Result<File> {
-        private().read(true).create(true).truncate(false).open(self.0.join("lock"))
-    }
 }
 
-/// Makes a directory of its owner alone, with those above it.
-fn make_private(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
-}
-
-/// Makes or empties a file of its owner alone.
-pub(crate) fn create_private(path: &Path) -> io::Result<File> {
-    private().create(true).truncate(true).open(path)
-}
-
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.write(true);
-    options
+fn open_lock(directory: &Directory) -> io::Result<File> {
+    directory.open_file("lock", private_file().read(true).create(true).truncate(false))
 }
 
 fn failed(cause: &io::Error) -> ToolError {

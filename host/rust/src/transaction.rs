@@ -1,13 +1,7 @@
 //! What an overlay changed, as a whole: shown, taken over by its base, thrown away.
 
-#[cfg(unix)]
-use std::os::fd::{AsFd, BorrowedFd};
-use std::path::Path;
-
-#[cfg(unix)]
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, openat, statat};
-
 use crate::bindings::exports::paddock::files::session;
+use crate::directory::Directory;
 use crate::mount::Mount;
 use crate::operations::named;
 use crate::overlay::OverlayDir;
@@ -75,12 +69,13 @@ fn no_overlay() -> ToolError {
 /// The paths whose file is executable in the base, and those where it is in the overlay: a guest cannot see it.
 fn executable(overlay: &OverlayDir, found: &DiffResult) -> (Vec<String>, Vec<String>) {
     let is_file = |kind: Option<EntryKind>| kind == Some(EntryKind::File);
+    let own = overlay.get();
     let before = |difference: &&Difference| {
         is_file(difference.was)
-            && base_file(overlay, &difference.path).is_some_and(|(root, path)| is_executable(&root.host, path))
+            && base_file(overlay, &difference.path).is_some_and(|(root, path)| is_executable(&root.directory, path))
     };
     let after = |difference: &&Difference| {
-        difference.content.as_ref().is_some_and(|content| is_executable(overlay.path(), content))
+        own.as_ref().zip(difference.content.as_ref()).is_some_and(|(own, content)| is_executable(own, content))
     };
     let paths = |of: &dyn Fn(&&Difference) -> bool| {
         found.differences.iter().filter(of).map(|difference| difference.path.clone()).collect()
@@ -98,27 +93,19 @@ fn base_file<'o, 'p>(overlay: &'o OverlayDir, path: &'p str) -> Option<(&'o Moun
 
 /// Whether that is an executable file below a directory. The component names it, so nothing leads out: no link, no `..`.
 #[cfg(unix)]
-fn is_executable(top: &Path, path: &str) -> bool {
-    let is_program =
-        |stat: Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_mode & 0o100 != 0;
-    stat_below(top, path).is_some_and(is_program)
-}
+fn is_executable(top: &Directory, path: &str) -> bool {
+    use cap_std::fs::PermissionsExt;
 
-#[cfg(unix)]
-fn stat_below(top: &Path, path: &str) -> Option<Stat> {
-    let open = |dir: BorrowedFd<'_>, name: &Path, follow| {
-        openat(dir, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | follow, Mode::empty()).ok()
-    };
     let (parents, name) = path.rsplit_once('/').map_or((None, path), |(parents, name)| (Some(parents), name));
-    let mut dir = open(CWD, top, OFlags::empty())?;
-    for parent in parents.into_iter().flat_map(|parents| parents.split('/')) {
-        dir = open(dir.as_fd(), Path::new(is_name(parent).then_some(parent)?), OFlags::NOFOLLOW)?;
-    }
-    statat(&dir, is_name(name).then_some(name)?, AtFlags::SYMLINK_NOFOLLOW).ok()
+    let mut parents = parents.into_iter().flat_map(|parents| parents.split('/'));
+    let found = parents
+        .try_fold(top.clone(), |dir, parent| dir.subdirectory(is_name(parent).then_some(parent)?).ok())
+        .and_then(|dir| dir.entries().symlink_metadata(is_name(name).then_some(name)?).ok());
+    found.is_some_and(|found| found.is_file() && found.permissions().mode() & 0o100 != 0)
 }
 
 #[cfg(not(unix))]
-fn is_executable(_: &Path, _: &str) -> bool {
+fn is_executable(_: &Directory, _: &str) -> bool {
     false
 }
 
@@ -143,8 +130,9 @@ mod tests {
         fs::write(top.join("plain"), "").unwrap();
         symlink("../outside", top.join("out")).unwrap();
         symlink("f", top.join("link")).unwrap();
-        assert!(is_executable(&top, "f") && is_executable(&top, "d/f"));
         let absolute = outside.join("f");
+        let top = Directory::open(&top).unwrap();
+        assert!(is_executable(&top, "f") && is_executable(&top, "d/f"));
         for path in [
             "plain",
             "out/f",

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -13,6 +13,7 @@ use crate::audit::Audit;
 use crate::bindings::exports::paddock::files::commands::Ran;
 use crate::builder::Builder;
 use crate::error::Error;
+use crate::event_file;
 use crate::events::{Ended, Event, FileWritten, Listener, Output, Started, now};
 use crate::mount::Mount;
 use crate::options::CallOptions;
@@ -49,6 +50,14 @@ impl Builder {
         self
     }
 
+    /// Appends every event to the file `path`, a JSON object a line; `-` stands for standard error. The file has to lie
+    /// outside every root, and is for its owner alone where it is new.
+    #[must_use]
+    pub fn event_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.event_file = Some(path.into());
+        self
+    }
+
     /// Keeps an audit of every call in the file `path`, which [`crate::audit`] describes. It has to lie outside every root.
     ///
     /// A missing record is worse than a refused call: where the record of its start cannot be written, a call that
@@ -72,6 +81,8 @@ impl Builder {
 pub(crate) struct Listeners {
     pub(crate) listeners: Vec<Listener>,
     pub(crate) audit: Option<Audit>,
+    /// The files that they write, which no tool is to reach.
+    pub(crate) own_files: Vec<PathBuf>,
 }
 
 /// A call as it is told of.
@@ -252,21 +263,28 @@ impl<'w> Watch<'w> {
 impl Listeners {
     /// None where nobody is to be told.
     pub(crate) fn of(
-        listeners: Vec<Listener>,
-        audit: Option<AuditChoice>,
+        mut listeners: Vec<Listener>,
+        (event_file, audit): (Option<&Path>, Option<AuditChoice>),
         state: Option<&StateDir>,
         roots: &[Mount],
     ) -> Result<Option<Self>, Error> {
+        let mut own_files = Vec::new();
+        if let Some(path) = event_file {
+            let (listener, file) = event_file::open(path, roots)?;
+            listeners.push(listener);
+            own_files.extend(file);
+        }
         let audit = match (audit, state) {
             (None, _) => None,
             (Some(AuditChoice::At(path)), _) => Some(Audit::at(&path, roots)?),
-            (Some(AuditChoice::InState), Some(state)) => Some(Audit::at(&state.audit(), roots)?),
+            (Some(AuditChoice::InState), Some(state)) => Some(Audit::in_state(state, roots)?),
             (Some(AuditChoice::InState), None) => {
                 let cause = std::io::Error::other("the workspace has no state directory");
                 return Err(Error::Audit { path: PathBuf::from("audit.jsonl"), cause });
             }
         };
-        Ok((audit.is_some() || !listeners.is_empty()).then_some(Self { listeners, audit }))
+        own_files.extend(audit.iter().flat_map(Audit::paths));
+        Ok((audit.is_some() || !listeners.is_empty()).then_some(Self { listeners, audit, own_files }))
     }
 
     fn tell(&self, event: &Event) {

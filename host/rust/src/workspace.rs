@@ -14,8 +14,10 @@ use crate::builder::Builder;
 use crate::command::Commands;
 #[cfg(target_os = "linux")]
 use crate::container::Container;
+use crate::directory::Directory;
 use crate::effect::Effect;
 use crate::error::Error;
+use crate::guarded::Guarded;
 use crate::guest::Guest;
 use crate::mount::Mount;
 use crate::options::{CallOptions, CancelToken};
@@ -47,6 +49,8 @@ pub(crate) struct Inner {
     pub(crate) state: Option<StateDir>,
     /// Where what calls change is put, in place of the mounts; the state directory is then in it.
     pub(crate) overlay: Option<OverlayDir>,
+    /// What no guest may open or move.
+    pub(crate) guarded: Arc<Guarded>,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) limits: Limits,
     pub(crate) threads: Option<usize>,
@@ -261,7 +265,7 @@ impl Inner {
 
     /// A guest that can only look.
     pub(crate) fn looking(&self, control: Control) -> Result<Sandbox, ToolError> {
-        let state = self.state.as_ref().filter(|state| state.exists()).map(StateDir::mount);
+        let state = self.state.as_ref().and_then(StateDir::get).map(StateDir::mount);
         let mounts: Vec<_> = self.mounts.iter().cloned().chain(state).map(|mount| mount.read_only()).collect();
         self.sandbox(&mounts, control)
     }
@@ -316,9 +320,12 @@ impl Inner {
     fn mounts(&self, changing: bool, control: &Control) -> Result<(Vec<Mount>, Option<File>), ToolError> {
         #[cfg(target_os = "linux")]
         self.container.as_ref().map_or(Ok(()), Container::check)?;
-        let state = self.state.as_ref().filter(|state| (changing && state.create().is_ok()) || state.exists());
-        let lock =
-            state.filter(|state| changing || state.has_journal()).map(|state| state.lock(control)).transpose()?;
+        let state = self.state.as_ref().and_then(|state| match changing {
+            true => state.create().ok(),
+            false => state.get(),
+        });
+        let is_to_lock = |state: &&Directory| changing || StateDir::has_journal(state);
+        let lock = state.as_ref().filter(is_to_lock).map(|state| StateDir::lock(state, control)).transpose()?;
         let Some(overlay) = &self.overlay else {
             let mounts = self.mounts.iter().cloned().chain(state.map(StateDir::mount));
             // A journal that another call writes after the look for one is not for a call without the lock to follow.
@@ -330,7 +337,7 @@ impl Inner {
             let kept = if state.is_some() { overlay.keep_roots() } else { Err(io::ErrorKind::NotADirectory.into()) };
             kept.map_err(|cause| overlay.failed(&cause))?;
         }
-        let own = state.into_iter().flat_map(|state| [overlay.mount(), state.mount()]);
+        let own = state.into_iter().flat_map(|state| overlay.mount().into_iter().chain([StateDir::mount(state)]));
         // Whoever does not hold the lock only looks, or it would finish what another is doing.
         let own = own.map(|mount| if lock.is_some() { mount } else { mount.read_only() });
         Ok((self.mounts.iter().cloned().chain(own).collect(), lock))
@@ -346,12 +353,13 @@ impl Inner {
         let control = self.control(None);
         let own = overlay.state();
         let lock = |state: &StateDir| {
-            state.create().map_err(|cause| overlay.failed(&cause))?;
-            state.lock(&control)
+            let state = state.create().map_err(|cause| overlay.failed(&cause))?;
+            let lock = StateDir::lock(&state, &control)?;
+            Ok::<_, ToolError>((state, lock))
         };
-        let _locks = (lock(&own)?, lock(overlay.base_state())?);
-        let mounts = overlay.base().iter().cloned();
-        let mounts: Vec<_> = mounts.chain([overlay.mount().read_only(), overlay.base_state().mount()]).collect();
+        let (_own, (base_state, _lock)) = (lock(&own)?, lock(overlay.base_state())?);
+        let mounts = overlay.base().iter().cloned().chain(overlay.mount().map(|mount| mount.read_only()));
+        let mounts: Vec<_> = mounts.chain([StateDir::mount(base_state)]).collect();
         let mut sandbox = self.sandbox(&mounts, control.clone())?;
         let answer = sandbox.run(control, body)?;
         call.account(&mut sandbox);
@@ -359,7 +367,8 @@ impl Inner {
     }
 
     fn sandbox(&self, mounts: &[Mount], control: Control) -> Result<Sandbox, ToolError> {
-        Sandbox::new(&Surroundings { mounts, environment: &self.environment, limits: &self.limits }, control)
+        let Self { environment, limits, guarded, .. } = self;
+        Sandbox::new(&Surroundings { mounts, environment, limits, guarded }, control)
     }
 
     fn control(&self, options: Option<&CallOptions>) -> Control {

@@ -1,29 +1,76 @@
 //! The audit's files: how they are opened and locked.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cap_std::fs::OpenOptions;
+
+use crate::directory::{Directory, Identity, private_file};
 use crate::regular::{self, Refused};
 
 /// How long a call waits until no other one writes its record, and how often it looks.
 const PATIENCE: Duration = Duration::from_secs(10);
 const RETRY: Duration = Duration::from_micros(500);
 
-/// The path with its directory's own name, which is made for its owner alone.
-pub(super) fn real(path: &Path) -> io::Result<PathBuf> {
-    let path = std::path::absolute(path)?;
-    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(io::Error::other("it names no file"));
-    };
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(directory)?;
-    Ok(directory.canonicalize()?.join(name))
+/// The two files of an audit, in a directory that is held.
+#[derive(Clone, Debug)]
+pub(super) struct Files {
+    directory: Directory,
+    name: OsString,
+}
+
+impl Files {
+    pub(super) fn new(directory: Directory, name: OsString) -> Self {
+        Self { directory, name }
+    }
+
+    pub(super) fn paths(&self) -> [PathBuf; 2] {
+        let path = self.directory.path().join(&self.name);
+        [head(&path), path]
+    }
+
+    /// The records, to which nobody else writes as long as the file is open.
+    pub(super) fn lock(&self) -> io::Result<File> {
+        let patience = Instant::now() + PATIENCE;
+        loop {
+            let file = self.opened(&self.name, private_file().read(true).append(true).create(true))?;
+            match file.try_lock() {
+                // Who had the lock may have put another file there.
+                Ok(()) if Some(Identity::of_file(&file)?) == self.directory.identity_of(&self.name) => return Ok(file),
+                Ok(()) => {}
+                Err(TryLockError::Error(cause)) => return Err(cause),
+                Err(TryLockError::WouldBlock) if Instant::now() >= patience => {
+                    return Err(io::Error::other("another process keeps the audit file locked"));
+                }
+                Err(TryLockError::WouldBlock) => thread::sleep(RETRY),
+            }
+        }
+    }
+
+    /// Opens the records to read and write them, and makes the file where it is not there.
+    pub(super) fn open(&self) -> io::Result<File> {
+        self.opened(&self.name, private_file().read(true).create(true).truncate(false))
+    }
+
+    /// The same of the file beside it that tells of the last record.
+    pub(super) fn open_head(&self) -> io::Result<File> {
+        let name = head(Path::new(&self.name));
+        self.opened(name.as_os_str(), private_file().read(true).create(true).truncate(false))
+    }
+
+    fn opened(&self, name: &std::ffi::OsStr, options: &mut OpenOptions) -> io::Result<File> {
+        let path = || self.directory.path().join(name);
+        let metadata = self.directory.entries().symlink_metadata(name);
+        if metadata.is_ok_and(|metadata| metadata.is_symlink()) {
+            return Err(refused(&path(), Refused::Link));
+        }
+        let file = self.directory.open_regular(name, options).map_err(|cause| refused(&path(), cause))?;
+        Ok(file)
+    }
 }
 
 /// The file beside it that tells of the last record.
@@ -33,60 +80,15 @@ pub(super) fn head(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// The file, which nobody else writes to as long as it is open.
-pub(super) fn lock(path: &Path) -> io::Result<File> {
-    let patience = Instant::now() + PATIENCE;
-    loop {
-        let mut options = options();
-        let file = regular(path, options.append(true).create(true))?;
-        match file.try_lock() {
-            // Who had the lock may have put another file there.
-            Ok(()) if is_at(&file, path) => return Ok(file),
-            Ok(()) => {}
-            Err(TryLockError::Error(cause)) => return Err(cause),
-            Err(TryLockError::WouldBlock) if Instant::now() >= patience => {
-                return Err(io::Error::other("another process keeps the audit file locked"));
-            }
-            Err(TryLockError::WouldBlock) => thread::sleep(RETRY),
-        }
-    }
-}
-
-/// Opens a file to read and write it, and makes it where it is not there.
-pub(super) fn open(path: &Path) -> io::Result<File> {
-    regular(path, options().write(true).create(true).truncate(false))
-}
-
 /// Opens a file to read it.
 pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
-    regular(path, &options())
+    regular::open(path, &regular::options()).map_err(|cause| refused(path, cause))
 }
 
-/// For reading, and for the owner alone where the file is made.
-fn options() -> OpenOptions {
-    let mut options = regular::options();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
-fn regular(path: &Path, options: &OpenOptions) -> io::Result<File> {
-    regular::open(path, options).map_err(|refused| match refused {
+fn refused(path: &Path, cause: Refused) -> io::Error {
+    match cause {
         Refused::Link => io::Error::other(format!("`{}` is a symbolic link", path.display())),
         Refused::NotRegular => io::Error::other(format!("`{}` is no regular file", path.display())),
         Refused::Io(cause) => cause,
-    })
-}
-
-/// Whether the file is still the one at `path`.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let same = |a: &fs::Metadata, b: &fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
-    file.metadata().is_ok_and(|own| fs::symlink_metadata(path).is_ok_and(|there| same(&own, &there)))
-}
-
-#[cfg(not(unix))]
-fn is_at(_file: &File, _path: &Path) -> bool {
-    true
+    }
 }

@@ -14,7 +14,6 @@ mod batch;
 mod call;
 mod completions;
 mod component;
-mod events;
 mod history;
 mod memory;
 mod overlay;

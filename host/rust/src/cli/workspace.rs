@@ -9,8 +9,8 @@ use std::str::FromStr;
 use paddock::Container;
 use paddock::{Access, Builder, Error, Levels, Workspace};
 
+use super::ask;
 use super::memory::Memory;
-use super::{ask, events};
 
 #[derive(Clone, clap::Args)]
 pub(crate) struct Options {
@@ -124,7 +124,7 @@ impl Options {
             builder = builder.overlay(name);
         }
         if let Some(file) = &self.events {
-            builder = builder.on_event(events::to(file)?);
+            builder = builder.event_file(file);
         }
         if let Some(file) = &self.audit {
             builder = builder.audit(file);

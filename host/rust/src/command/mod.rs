@@ -8,12 +8,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
-
 use crate::bindings::exports::paddock::files::commands::{Done, Ran, Request, RunArgs, Script, StartArgs, WriteArgs};
-use crate::mount::Mount;
 use crate::options::CancelToken;
 use crate::policy::Commands as Policy;
+use crate::temporary::Temporary;
 use crate::types::{ErrorCode, ToolError};
 use crate::workspace::Inner;
 
@@ -63,7 +61,7 @@ pub(crate) struct Commands {
     /// Why none can run here, where that is so.
     unfit: Option<&'static str>,
     /// Where commands have their temporary files and their home, as long as the workspace is open.
-    home: OnceLock<Option<TempDir>>,
+    home: OnceLock<Option<Temporary>>,
     #[cfg(target_os = "linux")]
     sessions: sessions::Sessions,
 }
@@ -99,7 +97,7 @@ enum Process<'p> {
 impl How<'_> {
     /// Whether the workspace is a container, whose own commands are run.
     fn is_contained(&self) -> bool {
-        self.workspace.mounts.iter().any(Mount::is_contained)
+        self.workspace.mounts.iter().any(|mount| mount.is_contained)
     }
 }
 
@@ -161,9 +159,9 @@ impl Commands {
         Caps { bytes: whole(self.policy.max_output_bytes), lines: whole(self.policy.max_output_lines) }
     }
 
-    fn home(&self) -> Result<PathBuf, ToolError> {
-        let home = self.home.get_or_init(|| tempfile::Builder::new().prefix("paddock-").tempdir().ok());
-        let path = home.as_ref().map(|home| home.path().to_owned());
+    fn home(&self, workspace: &Inner) -> Result<PathBuf, ToolError> {
+        let home = self.home.get_or_init(|| Temporary::outside(&workspace.mounts).ok());
+        let path = home.as_ref().map(|home| home.directory().path().to_owned());
         path.ok_or_else(|| ToolError::new(ErrorCode::Io, "cannot make a temporary directory for commands"))
     }
 

@@ -1,11 +1,13 @@
 //! Where contents are put before a command changes them.
 
-use std::fs::{self, DirEntry};
 use std::io;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cap_std::fs::DirEntry;
+
+use crate::directory::Directory;
 use crate::state::COMMANDS;
+use crate::temporary::Temporary;
 use crate::types::{ErrorCode, ToolError};
 use crate::workspace::Inner;
 
@@ -14,9 +16,9 @@ const LEFT_OVER: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// A directory of one command, in the state directory, which goes with this.
 pub(super) struct Spool {
-    directory: PathBuf,
-    /// Its path in the state directory; none where there is no state directory, and nothing can be kept.
-    name: Option<String>,
+    directory: Temporary,
+    /// Whether it is in the state directory; without one, nothing can be kept.
+    is_lasting: bool,
 }
 
 impl Spool {
@@ -29,48 +31,38 @@ impl Spool {
 
     fn make(workspace: &Inner) -> io::Result<Self> {
         let Some(state) = workspace.state.as_ref().filter(|state| state.create().is_ok()) else {
-            let directory = tempfile::Builder::new().prefix("paddock-").tempdir()?.keep();
-            return Ok(Self { directory, name: None });
+            return Ok(Self { directory: Temporary::outside(&workspace.mounts)?, is_lasting: false });
         };
         let parent = state.commands()?;
         sweep(&parent);
-        let directory = tempfile::Builder::new().prefix("").rand_bytes(16).tempdir_in(&parent)?.keep();
-        let name = directory.file_name().map(|name| format!("{COMMANDS}/{}", name.to_string_lossy()));
-        Ok(Self { directory, name })
+        Ok(Self { directory: Temporary::below(parent)?, is_lasting: true })
     }
 
-    pub(super) fn directory(&self) -> &Path {
-        &self.directory
+    pub(super) fn directory(&self) -> &Directory {
+        self.directory.directory()
     }
 
     /// Whether a backup can be made of what is put there.
     pub(super) fn is_lasting(&self) -> bool {
-        self.name.is_some()
+        self.is_lasting
     }
 
     /// Where the component finds a file of it; nowhere without a state directory.
     pub(super) fn kept(&self, file: &str) -> Option<String> {
-        self.name.as_ref().map(|name| format!("{name}/{file}"))
-    }
-}
-
-impl Drop for Spool {
-    fn drop(&mut self) {
-        // One that stays is in nobody's way.
-        let _ = fs::remove_dir_all(&self.directory);
+        self.is_lasting.then(|| format!("{COMMANDS}/{}/{file}", self.directory.name()))
     }
 }
 
 /// Removes what processes that were killed left there.
-fn sweep(parent: &Path) {
-    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+fn sweep(parent: &Directory) {
+    let entries = parent.entries().entries().into_iter().flatten().flatten();
     let is_old = |entry: &DirEntry| {
-        let age = entry.metadata().and_then(|about| about.modified()).map(|time| time.elapsed().unwrap_or_default());
-        age.is_ok_and(|age| age > LEFT_OVER)
+        let modified = entry.metadata().and_then(|about| about.modified());
+        modified.is_ok_and(|time| time.into_std().elapsed().unwrap_or_default() > LEFT_OVER)
     };
     for entry in entries.filter(is_old) {
         // What stays is looked at again next time.
-        let _ = fs::remove_dir_all(entry.path());
+        let _ = parent.entries().remove_dir_all(entry.file_name());
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Prepared {
 impl Prepared {
     /// Prepares a command, with a directory for contents before they change.
     pub(super) fn new(commands: &Commands, workspace: &Arc<Inner>, asked: &Asked) -> Result<Self, ToolError> {
-        let home = commands.home()?;
+        let home = commands.home(workspace)?;
         let spool = Spool::new(workspace)?;
         let policy = &commands.policy;
         let start = Start {
@@ -39,7 +39,7 @@ impl Prepared {
             system: Vec::new(),
             files: Vec::new(),
             temporary: text(&home)?,
-            spool: text(spool.directory())?,
+            spool: text(spool.directory().path())?,
             network: policy.network,
             confine: false,
             rules: false,
@@ -62,7 +62,7 @@ impl Prepared {
         }
         let roots = workspace.mounts.iter().map(|mount| {
             let writable = mount.access == Access::ReadWrite;
-            Ok(Root { path: text(&mount.host)?, writable })
+            Ok(Root { path: text(mount.host())?, writable })
         });
         let start = Start {
             roots: roots.collect::<Result<_, _>>()?,

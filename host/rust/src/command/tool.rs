@@ -57,7 +57,7 @@ impl Inner {
     #[cfg(target_os = "linux")]
     pub(crate) fn host_path(&self, path: &str) -> Result<PathBuf, ToolError> {
         let (root, below) = self.place(path)?;
-        let root = self.mounts.get(root).map(|mount| mount.host.clone()).unwrap_or_default();
+        let root = self.mounts.get(root).map(|mount| mount.host().to_owned()).unwrap_or_default();
         Ok(if below.is_empty() { root } else { root.join(below) })
     }
 

@@ -14,7 +14,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use crate::directory::Directory;
 use crate::error::Error;
+use crate::kernel_files;
 use crate::mount::{self, CLOSED_IN_CONTAINER, Mount, STATE};
 use crate::policy::{self, Access, Policy};
 use crate::types::{ErrorCode, ToolError};
@@ -24,7 +26,6 @@ pub(crate) use exec::Mark;
 mod engine;
 mod exec;
 mod inside;
-pub(crate) mod kernel;
 mod program;
 
 /// A running container, by its root directory.
@@ -130,14 +131,13 @@ impl Container {
         }
         let Some(path) = self.path.to_str() else { return refuse("the path of its working directory is not UTF-8") };
         let access = if policy.read_only { Access::ReadOnly } else { Access::ReadWrite };
-        let mount = |path: &str, opened: &Arc<File>| Mount {
-            host: path.into(),
-            guest: path.to_owned(),
-            access,
-            opened: Some(Arc::clone(opened)),
+        let mount = |path: &str, opened: &File| {
+            let opened = opened.try_clone().and_then(|opened| Directory::from_file(opened, path.into()));
+            let directory = opened.map_err(|cause| Error::Container { name: self.name(), cause: cause.to_string() })?;
+            Ok(Mount { directory, guest: path.to_owned(), access, is_contained: true })
         };
         let whole = (path != ROOT).then(|| mount(ROOT, &self.held.root));
-        Ok([mount(path, &self.working_directory)].into_iter().chain(whole).collect())
+        [mount(path, &self.working_directory)].into_iter().chain(whole).collect()
     }
 
     /// Fails where the process is gone through which the root was opened.
@@ -159,7 +159,7 @@ impl Held {
     /// Opens a directory for calls to work in, with its path without links.
     fn open_directory(&self, path: &str) -> Result<(Arc<File>, PathBuf), String> {
         let (directory, path) = inside::open(&self.root, path)?;
-        let checked = kernel::check(&*self.root).and_then(|()| kernel::check(&directory));
+        let checked = kernel_files::check(&*self.root).and_then(|()| kernel_files::check(&directory));
         checked.map_err(|cause| format!("its directory `{}`: {cause}", path.display()))?;
         if CLOSED_IN_CONTAINER.iter().any(|closed| path.starts_with(closed)) || path == Path::new(STATE) {
             return Err(format!("its working directory `{}` is closed to tools", path.display()));

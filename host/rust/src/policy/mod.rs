@@ -1,6 +1,6 @@
 //! The policy as the guest is told it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use paddock_policy::NARROWED;
 use serde::Serialize;
@@ -11,7 +11,9 @@ pub use paddock_policy::{
 };
 
 use crate::approval::Desk;
+use crate::directory::Walk;
 use crate::error::Error;
+use crate::guarded::OwnPaths;
 use crate::mount::Mount;
 
 mod document;
@@ -29,7 +31,6 @@ mod yaml;
 pub(crate) use files::config_directory;
 pub use levels::{Levels, Setting};
 pub use paddock_policy::schema;
-pub(crate) use paths::{Trail, trail};
 pub use table::table;
 
 /// The settings in a policy's JSON. Fails where one is unknown, has a wrong type or contradicts another.
@@ -45,10 +46,10 @@ pub(crate) fn environment(
     settings: &Map<String, Value>,
     backend: Backend,
     mounts: &[Mount],
-    host: Host<'_>,
+    host: Host,
 ) -> serde_json::Result<String> {
     let roots =
-        mounts.iter().map(|mount| Root { guest: &mount.guest, host: mount.host.to_str(), access: mount.access });
+        mounts.iter().map(|mount| Root { guest: &mount.guest, host: mount.host().to_str(), access: mount.access });
     let settings = &without_links(settings.clone());
     serde_json::to_string(&Environment { settings, backend, roots: roots.collect(), host })
 }
@@ -60,7 +61,8 @@ fn without_links(mut settings: Map<String, Value>) -> Map<String, Value> {
             Value::Object(narrowed) if name == NARROWED => *narrowed = without_links(std::mem::take(narrowed)),
             Value::Array(paths) if name == "blocked_directories" => {
                 let absolute = paths.iter().filter_map(Value::as_str).filter(|path| path.starts_with('/'));
-                let ends = absolute.filter_map(|path| trail(Path::new(path)).end.into_os_string().into_string().ok());
+                let end = |path| Walk::new(Path::new(path)).ok()?.path().into_os_string().into_string().ok();
+                let ends = absolute.filter_map(end);
                 let ends: Vec<_> = ends.map(Value::from).filter(|end| !paths.contains(end)).collect();
                 paths.extend(ends);
             }
@@ -76,7 +78,7 @@ struct Environment<'a> {
     settings: &'a Map<String, Value>,
     backend: Backend,
     roots: Vec<Root<'a>>,
-    host: Host<'a>,
+    host: Host,
 }
 
 /// Which file system serves.
@@ -98,29 +100,28 @@ struct Root<'a> {
 
 /// What the host has and does.
 #[derive(Serialize)]
-pub(crate) struct Host<'a> {
+pub(crate) struct Host {
     carries_modes: bool,
     /// No root is preopened to be changed, so that a rename into one is refused.
     lends_modes: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    private: Vec<&'a str>,
+    private: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    fixed: Vec<&'a str>,
+    fixed: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     approval_key: Option<String>,
     records: bool,
 }
 
-impl<'a> Host<'a> {
-    /// A host that asks what calls touched, if it keeps `records`; `own` are the ways to its own files.
-    pub(crate) fn new(backend: Backend, mounts: &[Mount], own: &'a [Trail], desk: &Desk, records: bool) -> Self {
-        let inside = |path: &&PathBuf| mounts.iter().any(|mount| path.starts_with(&mount.host));
+impl Host {
+    /// A host that asks what calls touched, if it keeps `records`.
+    pub(crate) fn new(backend: Backend, own: OwnPaths, desk: &Desk, records: bool) -> Self {
         Self {
             // A tree in memory has no modes to lose.
             carries_modes: cfg!(unix) || backend == Backend::Memory,
             lends_modes: cfg!(target_os = "linux") && backend == Backend::Overlay,
-            private: own.iter().map(|trail| &trail.end).filter(inside).filter_map(|path| path.to_str()).collect(),
-            fixed: own.iter().flat_map(|trail| &trail.links).filter(inside).filter_map(|path| path.to_str()).collect(),
+            private: own.private,
+            fixed: own.fixed,
             approval_key: desk.key(),
             records,
         }

@@ -1,13 +1,9 @@
-//! Paths in a policy: what stands for something else in them, and where they lead.
+//! Paths in a policy, and what stands for something else in them.
 
-use std::collections::VecDeque;
 use std::env::{self, VarError};
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use super::source::printable;
-
-/// Links that one path may go through, as on Linux.
-const MAX_LINKS: usize = 40;
 
 /// Whether something in `text` stands for something else.
 pub(super) fn stands_for_other(text: &str) -> bool {
@@ -47,43 +43,6 @@ pub(super) fn absolute(base: &Path, path: &str) -> Result<String, String> {
     absolute.into_os_string().into_string().map_err(|path| format!("`{}` is not UTF-8", path.display()))
 }
 
-/// Where a path leads, as far as it exists.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Trail {
-    /// The links on the way: where each of them is.
-    pub(crate) links: Vec<PathBuf>,
-    /// The path without links.
-    pub(crate) end: PathBuf,
-}
-
-/// Follows `path`.
-pub(crate) fn trail(path: &Path) -> Trail {
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let mut trail = Trail::default();
-    let mut ahead: VecDeque<PathBuf> = parts(&path).collect();
-    while let Some(part) = ahead.pop_front() {
-        if part.as_os_str() == ".." {
-            trail.end.pop();
-            continue;
-        }
-        let next = trail.end.join(&part);
-        match next.read_link() {
-            Ok(target) if trail.links.len() < MAX_LINKS => {
-                trail.links.push(next);
-                // An absolute target starts anew, as `join` does.
-                parts(&target).collect::<Vec<_>>().into_iter().rev().for_each(|part| ahead.push_front(part));
-            }
-            _ => trail.end = next,
-        }
-    }
-    trail
-}
-
-fn parts(path: &Path) -> impl Iterator<Item = PathBuf> {
-    let named = path.components().filter(|part| !matches!(part, Component::CurDir));
-    named.map(|part| PathBuf::from(part.as_os_str()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,23 +64,5 @@ mod tests {
         }
         assert_eq!(expand("/x/${NO SUCH}/y").unwrap_err(), "the environment has no variable `NO SUCH`");
         assert_eq!(expand("/x/${PATH").unwrap_err(), "`${` without `}`");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_trail_tells_every_link_on_it() {
-        use std::os::unix::fs::symlink;
-
-        let directory = tempfile::tempdir().unwrap();
-        let top = directory.path().canonicalize().unwrap();
-        std::fs::create_dir_all(top.join("real/config")).unwrap();
-        symlink("real", top.join("one")).unwrap();
-        symlink(top.join("one/../real/config"), top.join("two")).unwrap();
-        symlink("loop", top.join("loop")).unwrap();
-        let found = trail(&top.join("two/./paddock/policy.yaml"));
-        assert_eq!(found.end, top.join("real/config/paddock/policy.yaml"));
-        assert_eq!(found.links, [top.join("two"), top.join("one")]);
-        assert_eq!(trail(&top.join("loop/a")).links.len(), MAX_LINKS, "a loop ends");
-        assert_eq!(trail(&top.join("none/../a")).end, top.join("a"));
     }
 }

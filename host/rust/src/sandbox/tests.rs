@@ -1,5 +1,6 @@
 //! Guests that were made to run away.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wasmtime::{Instance, Module};
@@ -15,7 +16,7 @@ const TIME: Duration = Duration::from_millis(200);
 fn end(module: &str) -> (ToolError, Duration) {
     let runtime = runtime().unwrap();
     let limits = Limits { max_memory_bytes: 64 << 20, ..Limits::default() };
-    let around = Surroundings { mounts: &[], environment: &[], limits: &limits };
+    let around = Surroundings { mounts: &[], environment: &[], limits: &limits, guarded: &Arc::default() };
     let module = Module::new(&runtime.engine, wat::parse_str(module).unwrap()).unwrap();
     let started = Instant::now();
     let mut store = State::new(&around, Control::within(TIME)).unwrap().store(runtime);

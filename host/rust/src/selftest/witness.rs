@@ -38,6 +38,12 @@ impl Witness {
     }
 }
 
+impl FromIterator<Witness> for Witness {
+    fn from_iter<W: IntoIterator<Item = Self>>(witnesses: W) -> Self {
+        Self(witnesses.into_iter().flat_map(|witness| witness.0).collect())
+    }
+}
+
 fn look_at(path: &Path, without: &[&Path], entries: &mut BTreeMap<PathBuf, Entry>) -> io::Result<()> {
     let metadata = fs::symlink_metadata(path)?;
     let kind = metadata.file_type();

@@ -64,7 +64,8 @@ fn next(mut store: StoreContextMut<'_, State>, entries: &Stream) -> FsResult<Opt
 
 impl Entries {
     fn of(dir: &File) -> Result<Self, ErrorCode> {
-        // What is read at once can be read through the handle that there is, but for a preopen's, which is a path only.
+        // What is read at once can be read through the handle that there is, but for a root's, which is a path only and
+        // which other guests have too.
         if seek(dir, SeekFrom::Start(0)).is_ok() {
             let (entries, ended) = read(dir, AT_ONCE)?;
             if ended {

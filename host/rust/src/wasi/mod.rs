@@ -1,9 +1,11 @@
-//! Where this host does more than `wasmtime-wasi`: opening what was swapped in
-//! meanwhile without hanging, carrying modes over a rename, and reading at the
-//! system's own speed.
+//! The functions of `wasi:filesystem` that this host answers itself, in place of `wasmtime-wasi` or in front of it.
 //!
-//! These functions answer at once, as all do for a guest that may block its
-//! thread: they are called without the detour that a function which waits needs.
+//! Every function that takes a path takes one name in an open directory and nothing else, so that no path is resolved
+//! by anybody but the guest. Opening what was swapped in meanwhile does not hang, modes are carried over a rename, and
+//! what is guarded stays closed and where it is.
+//!
+//! These functions answer at once, as all do for a guest that may block its thread: they are called without the detour
+//! that a function which waits needs.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -12,25 +14,21 @@ use std::task::{Context, Poll, Waker};
 use rustix::fs::OFlags;
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Linker, Resource};
-use wasmtime_wasi::filesystem::Descriptor;
-#[cfg(target_os = "linux")]
-use wasmtime_wasi::filesystem::Dir;
-use wasmtime_wasi::filesystem::WasiFilesystemView;
+use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemView};
 use wasmtime_wasi::p2::FsResult;
-use wasmtime_wasi::p2::bindings::filesystem::types::{
-    DescriptorFlags, ErrorCode, HostDescriptor, OpenFlags, PathFlags,
-};
+#[cfg(not(target_os = "linux"))]
+use wasmtime_wasi::p2::bindings::filesystem::types::HostDescriptor;
+use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
 
-#[cfg(target_os = "linux")]
-use crate::container::kernel;
+use crate::directory::Identity;
 use crate::sandbox::State;
 
-#[cfg(target_os = "linux")]
-mod link;
+pub(crate) mod access_control;
 #[cfg(target_os = "linux")]
 mod list;
 #[cfg(target_os = "linux")]
 mod mode;
+mod names;
 #[cfg(target_os = "linux")]
 pub(crate) mod open;
 #[cfg(target_os = "linux")]
@@ -41,7 +39,6 @@ mod stat;
 #[cfg(target_os = "linux")]
 mod tests;
 #[cfg(test)]
-#[cfg(target_os = "linux")]
 mod weakened;
 
 /// The interface as `wasmtime-wasi` defines it; the linker matches a component's own patch version with it.
@@ -52,20 +49,43 @@ pub(crate) type Fd = Resource<Descriptor>;
 pub(crate) type OpenAt = (Fd, PathFlags, String, OpenFlags, DescriptorFlags);
 pub(crate) type RenameAt = (Fd, String, Fd, String);
 
+/// Fails where `wasmtime-wasi` has its file system under other names than these: then what is put in its place would
+/// stand beside it, and components would get the stock functions.
+pub(crate) fn check_names<T: 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
+    linker.allow_shadowing(false);
+    for (interface, function) in [(TYPES, "[method]descriptor.open-at"), (PREOPENS, "get-directories")] {
+        let mut interface_of_stock = linker.instance(interface)?;
+        if interface_of_stock.func_wrap(function, |_, (): ()| Ok(())).is_ok() {
+            wasmtime::bail!("the runtime has no `{function}` in `{interface}`, which was to be replaced");
+        }
+    }
+    Ok(())
+}
+
 /// Puts these functions in the place of those that `wasmtime-wasi` has put there.
 pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+    check_names(linker)?;
     linker.allow_shadowing(true);
+    linker.instance(PREOPENS)?.func_wrap("get-directories", |store, ()| Ok((get_directories(store)?,)))?;
     let mut types = linker.instance(TYPES)?;
     types.func_wrap("[method]descriptor.open-at", |store, arguments| Ok((answer(open_at(store, arguments))?,)))?;
-    types.func_wrap("[method]descriptor.rename-at", |store, arguments| Ok((answer(rename_at(store, arguments))?,)))?;
+    names::add_to_linker(&mut types)?;
     #[cfg(target_os = "linux")]
     {
         read::add_to_linker(&mut types)?;
         stat::add_to_linker(&mut types)?;
         list::add_to_linker(&mut types)?;
-        link::add_to_linker(&mut types)?;
+        mode::add_to_linker(&mut types)?;
     }
     Ok(())
+}
+
+/// The directories that the workspace holds: nothing is opened for a call.
+fn get_directories(mut store: StoreContextMut<'_, State>) -> wasmtime::Result<Vec<(Fd, String)>> {
+    let preopens = store.data().preopens.clone();
+    let view = store.data_mut().filesystem();
+    let push = |(dir, guest)| Ok((view.table.push(Descriptor::Dir(dir))?, guest));
+    preopens.into_iter().map(push).collect()
 }
 
 fn open_at(mut store: StoreContextMut<'_, State>, arguments: OpenAt) -> FsResult<Fd> {
@@ -74,22 +94,42 @@ fn open_at(mut store: StoreContextMut<'_, State>, arguments: OpenAt) -> FsResult
     if !is_asked_for(follow, &path, how) {
         return Err(ErrorCode::NotPermitted.into());
     }
-    #[cfg(target_os = "linux")]
-    let is_contained = store.data().is_contained;
-    let mut view = store.data_mut().filesystem();
-    #[cfg(target_os = "linux")]
-    if open::applies(follow, &path, how, flags) {
-        let opened = open::open(directory(view.table.get(&dir)?)?, &path, how, flags)?;
-        if is_contained {
-            match &opened {
-                Descriptor::Dir(opened) => kernel::check(&*opened.dir),
-                Descriptor::File(opened) => kernel::check(&*opened.file),
-            }
-            .map_err(code)?;
-        }
-        return Ok(view.table.push(opened)?);
+    let state = store.data_mut();
+    let dir = directory(state.filesystem().table.get(&dir)?)?.clone();
+    if how.contains(OpenFlags::CREATE) {
+        state.access_control.check_new(&dir, &path)?;
     }
-    at_once(view.open_at(dir, follow, path, how, flags))
+    let (opened, identity) = open(state, dir, path, how, flags)?;
+    state.access_control.check_opened(&opened, identity)?;
+    Ok(state.filesystem().table.push(opened)?)
+}
+
+#[cfg(target_os = "linux")]
+fn open(
+    _state: &mut State,
+    dir: Dir,
+    path: String,
+    how: OpenFlags,
+    flags: DescriptorFlags,
+) -> FsResult<(Descriptor, Identity)> {
+    Ok(open::open(&dir, &path, how, flags)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open(
+    state: &mut State,
+    dir: Dir,
+    path: String,
+    how: OpenFlags,
+    flags: DescriptorFlags,
+) -> FsResult<(Descriptor, Identity)> {
+    let mut view = state.filesystem();
+    let dir = view.table.push(Descriptor::Dir(dir))?;
+    let opened = at_once(view.open_at(Resource::new_borrow(dir.rep()), PathFlags::empty(), path, how, flags));
+    view.table.delete(dir)?;
+    let opened = view.table.delete(opened?)?;
+    let identity = Identity::of_file(access_control::file(&opened)).map_err(ErrorCode::from)?;
+    Ok((opened, identity))
 }
 
 /// Whether it is an open that the component makes: it walks from name to name, reads links itself, and makes what is new.
@@ -97,18 +137,8 @@ fn open_at(mut store: StoreContextMut<'_, State>, arguments: OpenAt) -> FsResult
 fn is_asked_for(follow: PathFlags, path: &str, how: OpenFlags) -> bool {
     let is_new = how == OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
     let is_there = how == OpenFlags::empty() || how == OpenFlags::DIRECTORY;
-    !follow.contains(PathFlags::SYMLINK_FOLLOW) && (path == "." || is_name(path)) && (is_new || is_there)
-}
-
-fn rename_at(mut store: StoreContextMut<'_, State>, arguments: RenameAt) -> FsResult<()> {
-    let (dir, from, to_dir, to) = arguments;
-    let mut view = store.data_mut().filesystem();
-    #[cfg(target_os = "linux")]
-    if mode::applies(&from, &to) {
-        let (from_dir, into_dir) = (directory(view.table.get(&dir)?)?, directory(view.table.get(&to_dir)?)?);
-        mode::carry(from_dir, &from, into_dir, &to)?;
-    }
-    at_once(view.rename_at(dir, from, to_dir, to))
+    let is_entry = (path == "." && is_there) || is_name(path);
+    !follow.contains(PathFlags::SYMLINK_FOLLOW) && is_entry && (is_new || is_there)
 }
 
 /// What a function of `wasmtime-wasi` answers, which may block the thread and so never waits.
@@ -119,7 +149,6 @@ pub(crate) fn at_once<T>(future: impl Future<Output = FsResult<T>>) -> FsResult<
     }
 }
 
-#[cfg(target_os = "linux")]
 fn directory(descriptor: &Descriptor) -> Result<&Dir, ErrorCode> {
     match descriptor {
         Descriptor::Dir(dir) => Ok(dir),
@@ -129,7 +158,7 @@ fn directory(descriptor: &Descriptor) -> Result<&Dir, ErrorCode> {
 
 /// Whether a path is one name, which cannot lead out of its directory.
 pub(crate) fn is_name(path: &str) -> bool {
-    #[cfg(all(test, target_os = "linux"))]
+    #[cfg(test)]
     if weakened::is_without(weakened::Check::Name) {
         return true;
     }
@@ -147,7 +176,6 @@ fn no_follow() -> OFlags {
 }
 
 /// Whether nothing below a directory may be changed.
-#[cfg(target_os = "linux")]
 fn is_read_only(dir: &Dir) -> bool {
     #[cfg(test)]
     if weakened::is_without(weakened::Check::Right) {

@@ -8,45 +8,56 @@
 
 use std::fs::File as OsFile;
 
-use rustix::fs::{FileType, Mode, OFlags, fcntl_setfl, fstat, openat};
+use rustix::fs::{FileType, Mode, OFlags, Stat, fcntl_setfl, fstat, openat};
 use wasmtime_wasi::OpenMode;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, File};
-use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
+use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags};
 
-/// Whether this is an open of one name as it is: no link followed, nothing made or cut.
-pub(crate) fn applies(follow: PathFlags, path: &str, how: OpenFlags, flags: DescriptorFlags) -> bool {
-    let synced = DescriptorFlags::FILE_INTEGRITY_SYNC
-        | DescriptorFlags::DATA_INTEGRITY_SYNC
-        | DescriptorFlags::REQUESTED_WRITE_SYNC;
-    super::is_name(path)
-        && !follow.contains(PathFlags::SYMLINK_FOLLOW)
-        && (how & !OpenFlags::DIRECTORY) == OpenFlags::empty()
-        && (flags & synced) == DescriptorFlags::empty()
-}
+use super::mode::PRIVATE;
+use crate::directory::Identity;
 
-/// Opens `name` in `dir` with the rights that `wasmtime-wasi` would give it.
-pub(crate) fn open(dir: &Dir, name: &str, how: OpenFlags, flags: DescriptorFlags) -> Result<Descriptor, ErrorCode> {
+/// Opens `name` in `dir` with the rights that `wasmtime-wasi` would give it, or makes the file; with what it is.
+pub(crate) fn open(
+    dir: &Dir,
+    name: &str,
+    how: OpenFlags,
+    flags: DescriptorFlags,
+) -> Result<(Descriptor, Identity), ErrorCode> {
     let (mode, access) = mode(flags);
-    if super::is_read_only(dir) && mode.contains(OpenMode::WRITE) {
+    let is_new = how.contains(OpenFlags::CREATE);
+    let changes = mode.contains(OpenMode::WRITE) || is_new || flags.contains(DescriptorFlags::MUTATE_DIRECTORY);
+    if super::is_read_only(dir) && changes {
         return Err(ErrorCode::NotPermitted);
     }
     let never_wait = OFlags::NONBLOCK | OFlags::NOCTTY | super::no_follow() | OFlags::CLOEXEC;
     let only_dir = if how.contains(OpenFlags::DIRECTORY) { OFlags::DIRECTORY } else { OFlags::empty() };
-    let opened = openat(&dir.dir, name, access | never_wait | only_dir, Mode::empty()).map_err(reason)?;
-    let directory = |opened| Descriptor::Dir(Dir::new(OsFile::from(opened), dir.perms, mode, true));
-    if !only_dir.is_empty() {
-        return Ok(directory(opened));
+    let making = if is_new { OFlags::CREATE | OFlags::EXCL } else { OFlags::empty() };
+    let bits = Mode::from_raw_mode(if name.ends_with(PRIVATE) { 0o600 } else { 0o666 });
+    let opened =
+        openat(&dir.dir, name, access | never_wait | only_dir | making | synced(flags), bits).map_err(reason)?;
+    let stat = fstat(&opened).map_err(reason)?;
+    let identity = identity(&stat);
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => Ok((Descriptor::Dir(Dir::new(OsFile::from(opened), dir.perms, mode, true)), identity)),
+        FileType::RegularFile => {
+            // Some file systems, FUSE ones among them, heed the flag on regular files.
+            fcntl_setfl(&opened, OFlags::empty()).map_err(reason)?;
+            Ok((Descriptor::File(File::new(OsFile::from(opened), dir.perms, mode, true)), identity))
+        }
+        _ => Err(ErrorCode::NoSuchDevice),
     }
-    let kind = FileType::from_raw_mode(fstat(&opened).map_err(reason)?.st_mode);
-    if kind == FileType::Directory {
-        return Ok(directory(opened));
-    }
-    if kind != FileType::RegularFile {
-        return Err(ErrorCode::NoSuchDevice);
-    }
-    // Some file systems, FUSE ones among them, heed the flag on regular files.
-    fcntl_setfl(&opened, OFlags::empty()).map_err(reason)?;
-    Ok(Descriptor::File(File::new(OsFile::from(opened), dir.perms, mode, true)))
+}
+
+/// What makes each write wait for the disk, where that is asked for.
+fn synced(flags: DescriptorFlags) -> OFlags {
+    let flag = |asked, flag| if flags.contains(asked) { flag } else { OFlags::empty() };
+    flag(DescriptorFlags::FILE_INTEGRITY_SYNC, OFlags::SYNC)
+        | flag(DescriptorFlags::DATA_INTEGRITY_SYNC, OFlags::DSYNC)
+        | flag(DescriptorFlags::REQUESTED_WRITE_SYNC, OFlags::RSYNC)
+}
+
+fn identity(stat: &Stat) -> Identity {
+    Identity::new(stat.st_dev, stat.st_ino)
 }
 
 fn mode(flags: DescriptorFlags) -> (OpenMode, OFlags) {

@@ -6,9 +6,9 @@ use wasmtime::component::LinkerInstance;
 use wasmtime_wasi::filesystem::WasiFilesystemView;
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
-use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorStat, DescriptorType, HostDescriptor, PathFlags};
+use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorStat, DescriptorType, ErrorCode, PathFlags};
 
-use super::{Fd, answer, at_once, code, directory, is_name};
+use super::{Fd, answer, code, directory, is_name};
 use crate::sandbox::State;
 
 pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
@@ -19,10 +19,10 @@ fn stat_at(
     mut store: StoreContextMut<'_, State>,
     (dir, follow, path): (Fd, PathFlags, String),
 ) -> FsResult<DescriptorStat> {
-    let mut view = store.data_mut().filesystem();
     if follow.contains(PathFlags::SYMLINK_FOLLOW) || !is_name(&path) {
-        return at_once(view.stat_at(dir, follow, path));
+        return Err(ErrorCode::NotPermitted.into());
     }
+    let view = store.data_mut().filesystem();
     let dir = directory(view.table.get(&dir)?)?;
     Ok(shown(&statat(&dir.dir, &path, AtFlags::SYMLINK_NOFOLLOW).map_err(code)?))
 }

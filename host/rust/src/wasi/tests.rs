@@ -14,7 +14,7 @@ use calls::Calls;
 use place::Place;
 
 /// Guests of which one has to find a way out where there is one.
-const CONTROL: u32 = 1_000;
+const CONTROL: u32 = 2_000;
 
 /// What a failure begins with that is one of the provider.
 const WAY_OUT: &str = "outside of what may be read and changed";
@@ -38,6 +38,16 @@ fn taking_paths_for_names_is_found_out() {
 #[test]
 fn changing_what_is_read_only_is_found_out() {
     found_out(Check::Right);
+}
+
+#[test]
+fn opening_what_is_paddock_s_own_is_found_out() {
+    found_out(Check::Identity);
+}
+
+#[test]
+fn moving_what_has_to_stay_is_found_out() {
+    found_out(Check::Pin);
 }
 
 /// Fails where nothing is found in a provider without that check.

@@ -11,6 +11,10 @@ pub(super) enum Check {
     Name,
     /// Nothing is changed in a read-only root.
     Right,
+    /// What is Paddock's own is not opened, whatever it is called.
+    Identity,
+    /// Roots, what holds them and what is Paddock's own stay where they are.
+    Pin,
 }
 
 thread_local! {

@@ -2,7 +2,7 @@
 //! does for processes.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
 
 use wasmtime_wasi::filesystem::{Descriptor, Dir};
@@ -11,7 +11,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, Descriptor
 use super::names::{self, View};
 use crate::bindings::exports::paddock::files::commands::{Before, Refused};
 use crate::command::spool::{self, Spool};
-use crate::state::create_private;
+use crate::directory::private_file;
 use crate::types::EntryKind;
 
 /// Paths whose change is noted.
@@ -101,14 +101,15 @@ impl Changes {
         let kept = self.spool.kept(&number).ok_or(io::ErrorKind::NotFound)?;
         let opened = names::open(view, spot.dir, spot.name, (OpenFlags::empty(), DescriptorFlags::READ));
         let Ok(Descriptor::File(file)) = opened else { return Err(io::ErrorKind::PermissionDenied.into()) };
-        let path = self.spool.directory().join(number);
-        match copy(&file.file, &mut create_private(&path)?, self.left) {
+        let spool = self.spool.directory();
+        let mut to = spool.open_file(&number, private_file().create_new(true))?;
+        match copy(&file.file, &mut to, self.left) {
             Ok(bytes) => {
                 self.left -= bytes;
                 Ok(kept)
             }
             Err(cause) => {
-                fs::remove_file(path)?;
+                spool.entries().remove_file(number)?;
                 Err(cause)
             }
         }

@@ -59,6 +59,7 @@ impl Runtime {
         let engine = Engine::new(&engine::config())?;
         let mut linker = Linker::new(&engine);
         wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+        wasi::check_names(&mut linker)?;
         linker.allow_shadowing(true);
         let mut types = linker.instance(wasi::TYPES)?;
         paths::add_to_linker(&mut types)?;

@@ -23,6 +23,7 @@ use crate::options::Progress;
 use crate::policy::Commands as Policy;
 use crate::sandbox::{Control, Stop};
 use crate::types::{ErrorCode, ToolError};
+use crate::wasi::access_control::AccessControl;
 
 mod changes;
 mod engine;
@@ -195,18 +196,23 @@ fn state(
     wasi.allow_tcp(false).allow_udp(false);
     wasi.stdin(MemoryInputPipe::new(asked.stdin.to_owned())).stdout(stdout.clone()).stderr(stderr.clone());
     wasi.arg(asked.name).args(asked.arguments).envs(&environment(policy, mounts, &workdir));
-    for mount in mounts {
-        mount.preopen(&mut wasi).map_err(|cause| failed(&cause.root_cause()))?;
-    }
+    let tops = mounts.iter().map(|mount| mount.preopen().map(|(dir, _)| dir)).collect::<Result<_, _>>();
+    let tops = tops.map_err(|cause| failed(&cause))?;
     let rights = Rights {
         roots: mounts.iter().map(host_path).collect::<Result<_, _>>()?,
         judge: Judge::new(Arc::downgrade(how.workspace)),
         changes: Changes::new(Spool::new(how.workspace)?, commands.kept_bytes),
         control: control.clone(),
     };
+    let access_control = AccessControl::new(&how.workspace.guarded);
     let limiter = limiter(policy.max_memory_bytes);
-    State::new(wasi.build(), preopens(mounts, workdir), rights, limiter, policy.max_file_bytes)
-        .map_err(|cause| failed(&cause))
+    Ok(State::new(
+        wasi.build(),
+        (tops, preopens(mounts, workdir)),
+        (rights, access_control),
+        limiter,
+        policy.max_file_bytes,
+    ))
 }
 
 /// What a program finds open: the directory that it runs in, and every root by its guest path.
@@ -224,7 +230,7 @@ fn environment(policy: &Policy, mounts: &[Mount], workdir: &Place) -> Vec<(Strin
 }
 
 fn host_path(mount: &Mount) -> Result<String, ToolError> {
-    mount.host.to_str().map(str::to_owned).ok_or_else(|| failed(&"the name of a root is not UTF-8"))
+    mount.host().to_str().map(str::to_owned).ok_or_else(|| failed(&"the name of a root is not UTF-8"))
 }
 
 fn unknown(policy: &Policy, name: &str) -> ToolError {

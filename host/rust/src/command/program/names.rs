@@ -1,5 +1,7 @@
 //! What `wasmtime-wasi` does in one directory, each for a single name, of which no link is followed.
 
+use std::ops::{Deref, DerefMut};
+
 use wasmtime::component::Resource;
 use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::FsResult;
@@ -8,10 +10,32 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
     HostDirectoryEntryStream, OpenFlags, PathFlags,
 };
 
+use crate::directory::Identity;
+#[cfg(not(target_os = "linux"))]
+use crate::wasi::access_control;
+use crate::wasi::access_control::AccessControl;
 use crate::wasi::{Fd, at_once};
 
 /// What the functions work with.
-pub(super) type View<'v> = WasiFilesystemCtxView<'v>;
+pub(super) struct View<'v> {
+    pub(super) files: WasiFilesystemCtxView<'v>,
+    /// What is kept from programs, whatever path leads to it.
+    pub(super) access_control: &'v mut AccessControl,
+}
+
+impl<'v> Deref for View<'v> {
+    type Target = WasiFilesystemCtxView<'v>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.files
+    }
+}
+
+impl DerefMut for View<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.files
+    }
+}
 
 /// Names in directories that a walk goes down into.
 const MAX_DEPTH: usize = 256;
@@ -48,14 +72,34 @@ pub(super) fn open(
     name: &str,
     (how, flags): (OpenFlags, DescriptorFlags),
 ) -> FsResult<Descriptor> {
-    #[cfg(target_os = "linux")]
-    if crate::wasi::open::applies(PathFlags::empty(), name, how, flags) {
-        return Ok(crate::wasi::open::open(dir, name, how, flags)?);
-    }
-    in_dir(view, dir, |view, fd| {
+    let (opened, identity) = open_any(view, dir, name, (how, flags))?;
+    view.access_control.check_opened(&opened, identity)?;
+    Ok(opened)
+}
+
+#[cfg(target_os = "linux")]
+fn open_any(
+    _view: &mut View<'_>,
+    dir: &Dir,
+    name: &str,
+    (how, flags): (OpenFlags, DescriptorFlags),
+) -> FsResult<(Descriptor, Identity)> {
+    Ok(crate::wasi::open::open(dir, name, how, flags)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_any(
+    view: &mut View<'_>,
+    dir: &Dir,
+    name: &str,
+    (how, flags): (OpenFlags, DescriptorFlags),
+) -> FsResult<(Descriptor, Identity)> {
+    let opened = in_dir(view, dir, |view, fd| {
         let opened = at_once(view.open_at(fd, PathFlags::empty(), name.to_owned(), how, flags))?;
         Ok(view.table.delete(opened)?)
-    })
+    })?;
+    let identity = Identity::of_file(access_control::file(&opened)).map_err(ErrorCode::from)?;
+    Ok((opened, identity))
 }
 
 pub(super) fn open_dir(view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<Dir> {

@@ -47,6 +47,7 @@ impl Rights {
 
     fn change(&mut self, view: &mut View<'_>, place: &Place, spot: &Spot<'_>, is_directory: bool) -> FsResult<()> {
         let is_ignored = self.check(place, Access::Change, is_directory)?;
+        view.access_control.check_movable(spot.dir, spot.name)?;
         // The root itself stays.
         if !place.path.is_empty() {
             let path = self.on_host(place);

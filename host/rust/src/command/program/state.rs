@@ -5,8 +5,7 @@ use std::fs::File;
 use std::sync::Arc;
 
 use wasmtime::component::{Resource, ResourceTable};
-use wasmtime_wasi::filesystem::{Descriptor, Dir};
-use wasmtime_wasi::p2::bindings::filesystem::preopens::Host as _;
+use wasmtime_wasi::filesystem::{Descriptor, Dir, WasiFilesystemCtxView};
 use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, PathFlags};
 use wasmtime_wasi::p2::{FsResult, ReaddirIterator};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
@@ -16,6 +15,7 @@ use super::place::{self, Found, Lost, Place};
 use super::rights::Rights;
 use crate::limits::Limiter;
 use crate::wasi::Fd;
+use crate::wasi::access_control::AccessControl;
 
 /// Files and directories that a program may have open at once.
 const MAX_OPEN: usize = 256;
@@ -27,6 +27,7 @@ const MAX_RESOURCES: usize = 1_000;
 pub(super) struct State {
     wasi: WasiCtx,
     table: ResourceTable,
+    access_control: AccessControl,
     pub(super) limiter: Limiter,
     /// The directories of the roots.
     roots: Vec<Dir>,
@@ -48,29 +49,25 @@ impl WasiView for State {
 }
 
 impl State {
-    /// One whose context has the directories of all roots, in their order.
+    /// One with the directories of all roots, in their order, and what the program finds open.
     pub(super) fn new(
-        mut wasi: WasiCtx,
-        preopens: Vec<(Place, String)>,
-        rights: Rights,
+        wasi: WasiCtx,
+        (roots, preopens): (Vec<Dir>, Vec<(Place, String)>),
+        (rights, access_control): (Rights, AccessControl),
         limiter: Limiter,
         max_file_bytes: u64,
-    ) -> wasmtime::Result<Self> {
+    ) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(MAX_RESOURCES);
-        let mut roots = Vec::new();
-        for (fd, _) in (View { ctx: wasi.filesystem(), table: &mut table }).get_directories()? {
-            if let Descriptor::Dir(dir) = table.delete(fd)? {
-                roots.push(dir);
-            }
-        }
         let (places, listings) = (HashMap::new(), HashMap::new());
-        Ok(Self { wasi, table, limiter, roots, preopens, places, listings, rights, max_file_bytes })
+        Self { wasi, table, access_control, limiter, roots, preopens, places, listings, rights, max_file_bytes }
     }
 
     /// What files are handled with, and what rules say of them.
     pub(super) fn parts(&mut self) -> (View<'_>, &mut Rights) {
-        (View { ctx: self.wasi.filesystem(), table: &mut self.table }, &mut self.rights)
+        let Self { wasi, table, access_control, rights, .. } = self;
+        let files = WasiFilesystemCtxView { ctx: wasi.filesystem(), table };
+        (View { files, access_control }, rights)
     }
 
     pub(super) fn view(&mut self) -> View<'_> {

@@ -48,7 +48,7 @@ const MAX_CALLS: usize = 48;
 /// Where the answers are.
 const ANSWERS: usize = twin::HEAP - (MAX_CALLS + 2) * ANSWER;
 /// Names that lead somewhere, in the workspace and in the read-only root.
-const NAMES: [&str; 37] = [
+const NAMES: [&str; 45] = [
     "f",
     "d",
     "d/g",
@@ -81,6 +81,14 @@ const NAMES: [&str; 37] = [
     "{outside}",
     "{outside}/f",
     "new",
+    "own",
+    "own/f",
+    "key",
+    "root",
+    "above",
+    "above/root",
+    "reserved",
+    ".paddock-mode-0777",
     ".paddock-a.tmp",
     ".paddock-b.tmp",
     "f\0",
@@ -150,7 +158,7 @@ fn name() -> impl Strategy<Value = Argument> {
     let long = (0..6_000_usize).prop_map(|length| vec![b'a'; length]);
     prop_oneof![
         40 => known,
-        12 => proptest::sample::select(vec!["f", ".paddock-a.tmp"]).prop_map(|name| name.as_bytes().to_vec()),
+        30 => proptest::sample::select(vec!["f", ".paddock-a.tmp", "out", "file", "own", "key", "above", "reserved"]).prop_map(|name| name.as_bytes().to_vec()),
         2 => any::<String>().prop_map(String::into_bytes),
         1 => long,
         1 => vec(any::<u8>(), 0..8),
@@ -176,7 +184,8 @@ impl Calls {
         let mounts = place.mounts();
         let ended = twin::with(&data, &fields(), export, || {
             let limits = Limits { max_memory_bytes: 64 << 20, ..Limits::default() };
-            let around = Surroundings { mounts: &mounts, environment: &[], limits: &limits };
+            let guarded = place.guarded(&mounts);
+            let around = Surroundings { mounts: &mounts, environment: &[], limits: &limits, guarded: &guarded };
             let control = Control::within(std::time::Duration::from_secs(20));
             let mut guest = Sandbox::new(&around, control.clone()).unwrap();
             guest.run(control, async |guest, store| guest.tools(&mut *store)?.call_dialects(store).await)

@@ -1,6 +1,7 @@
-//! File systems that are no files but the system itself, wherever a container has mounted them.
+//! File systems whose files are the kernel's own state, wherever they are mounted: in a container, below a root that
+//! holds a whole system, anywhere.
 //!
-//! A write to one is a command to the kernel with the rights of this process, which may be more than the
+//! A write to such a file is a command to the kernel with the rights of this process, which may be more than the
 //! container's.
 
 use std::os::fd::AsFd;

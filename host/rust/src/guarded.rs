@@ -1,0 +1,99 @@
+//! What no tool and no program reaches or moves, decided by device and inode: the same file or directory is known by
+//! whatever path, bind mount or container it is reached.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use crate::directory::{Directory, Identity, Walk};
+use crate::mount::{CLOSED_IN_CONTAINER, Mount};
+
+/// Paths that a guest is told of as Paddock's own, so that it refuses them early and says why.
+#[derive(Debug, Default)]
+pub(crate) struct OwnPaths {
+    /// Absolute paths of Paddock's own files and directories.
+    pub(crate) private: Vec<String>,
+    /// Those of links on the way to them.
+    pub(crate) fixed: Vec<String>,
+}
+
+impl OwnPaths {
+    /// What of Paddock's own lies in these roots.
+    pub(crate) fn new(own: &[Walk], roots: &[Mount]) -> Self {
+        let mut paths = Self::default();
+        let absolute = |root: &Mount, below: &Path| root.host().join(below).into_os_string().into_string().ok();
+        for (root, walk) in roots.iter().flat_map(|root| own.iter().map(move |walk| (root, walk))) {
+            let below = |below: std::path::PathBuf| absolute(root, &below);
+            // A path that is not UTF-8 no guest can name; it is kept from guests by what it is.
+            paths.private.extend(walk.below(&root.directory).and_then(below));
+            paths.fixed.extend(walk.links_below(&root.directory).filter_map(below));
+        }
+        paths
+    }
+
+    /// What is closed to tools in a container.
+    pub(crate) fn in_container() -> Self {
+        Self { private: CLOSED_IN_CONTAINER.map(str::to_owned).into(), fixed: Vec::new() }
+    }
+}
+
+/// The files and directories that a workspace keeps from its guests.
+#[derive(Debug, Default)]
+pub(crate) struct Guarded {
+    /// Paddock's own: never opened, moved, removed or replaced.
+    closed: HashSet<Identity>,
+    /// Roots, and directories that hold a root or something closed: never moved, removed or replaced.
+    pinned: HashSet<Identity>,
+    /// Names in directories where something of Paddock's own would be: never made.
+    reserved: Vec<(Identity, OsString)>,
+}
+
+impl Guarded {
+    /// Keeps the roots where they are, and closes what is Paddock's own.
+    pub(crate) fn new(roots: &[Mount], own: &[Walk]) -> Self {
+        let mut guarded = Self::default();
+        roots.iter().for_each(|root| guarded.pin(&root.directory));
+        own.iter().for_each(|walk| guarded.close(walk));
+        guarded
+    }
+
+    /// Closes what a path leads to, or the name by which that would be made; the links on the way stay as they are.
+    fn close(&mut self, walk: &Walk) {
+        let directory = &walk.directory;
+        self.pin(directory);
+        self.pinned.extend(walk.links.iter().map(|link| link.identity));
+        match (walk.missing.first(), &walk.file) {
+            (Some(name), _) => self.reserved.push((directory.identity(), name.clone())),
+            (None, Some(file)) => self.closed.extend(directory.identity_of(file)),
+            (None, None) => drop(self.closed.insert(directory.identity())),
+        }
+    }
+
+    fn pin(&mut self, directory: &Directory) {
+        self.pinned.extend(directory.ancestors());
+        self.pinned.insert(directory.identity());
+    }
+
+    /// Whether it must not be opened.
+    pub(crate) fn is_closed(&self, identity: Identity) -> bool {
+        self.closed.contains(&identity)
+    }
+
+    /// Whether it must keep its name.
+    pub(crate) fn is_fixed(&self, identity: Identity) -> bool {
+        self.closed.contains(&identity) || self.pinned.contains(&identity)
+    }
+
+    /// Whether nothing may be made by that name in the directory that `directory` tells.
+    pub(crate) fn is_reserved(&self, name: &str, directory: impl FnOnce() -> Option<Identity>) -> bool {
+        let is_name = |(_, reserved): &&(Identity, OsString)| {
+            // Some file systems take no notice of letter case.
+            reserved.eq_ignore_ascii_case(OsStr::new(name))
+        };
+        if !self.reserved.iter().any(|reserved| is_name(&reserved)) {
+            return false;
+        }
+        let directory = directory();
+        self.reserved.iter().filter(is_name).any(|(holder, _)| directory.is_none_or(|directory| directory == *holder))
+    }
+}

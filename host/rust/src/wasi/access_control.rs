@@ -1,0 +1,77 @@
+//! What a guest may open, move and make, decided by what a name is and not by what it is called.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use cap_primitives::fs::{FollowSymlinks, stat};
+use wasmtime_wasi::filesystem::{Descriptor, Dir};
+use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
+
+use crate::directory::Identity;
+use crate::guarded::Guarded;
+
+/// The checks of one guest.
+#[derive(Debug)]
+pub(crate) struct AccessControl {
+    guarded: Arc<Guarded>,
+    /// Devices that are known to hold no file system of the kernel.
+    #[cfg(target_os = "linux")]
+    devices: Vec<u64>,
+}
+
+impl AccessControl {
+    pub(crate) fn new(guarded: &Arc<Guarded>) -> Self {
+        Self {
+            guarded: Arc::clone(guarded),
+            #[cfg(target_os = "linux")]
+            devices: Vec::new(),
+        }
+    }
+
+    /// Refuses what was opened where it is Paddock's own, or of a file system of the kernel.
+    pub(crate) fn check_opened(&mut self, opened: &Descriptor, identity: Identity) -> Result<(), ErrorCode> {
+        #[cfg(test)]
+        if super::weakened::is_without(super::weakened::Check::Identity) {
+            return Ok(());
+        }
+        if self.guarded.is_closed(identity) {
+            return Err(ErrorCode::NotPermitted);
+        }
+        #[cfg(target_os = "linux")]
+        if !self.devices.contains(&identity.device()) {
+            crate::kernel_files::check(file(opened)).map_err(super::code)?;
+            self.devices.push(identity.device());
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = opened;
+        Ok(())
+    }
+
+    /// Refuses to move, remove or replace what has to stay where it is. A name that stands for nothing may be taken.
+    pub(crate) fn check_movable(&self, dir: &Dir, name: &str) -> Result<(), ErrorCode> {
+        #[cfg(test)]
+        if super::weakened::is_without(super::weakened::Check::Pin) {
+            return Ok(());
+        }
+        match stat(&dir.dir, name.as_ref(), FollowSymlinks::No) {
+            Ok(there) if self.guarded.is_fixed(Identity::of(&there)) => Err(ErrorCode::NotPermitted),
+            _ => self.check_new(dir, name),
+        }
+    }
+
+    /// Refuses to make something at a name that is Paddock's own.
+    pub(crate) fn check_new(&self, dir: &Dir, name: &str) -> Result<(), ErrorCode> {
+        match self.guarded.is_reserved(name, || Identity::of_file(&dir.dir).ok()) {
+            true => Err(ErrorCode::NotPermitted),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The file of a descriptor.
+pub(crate) fn file(descriptor: &Descriptor) -> &File {
+    match descriptor {
+        Descriptor::Dir(dir) => &dir.dir,
+        Descriptor::File(file) => &file.file,
+    }
+}

@@ -1,0 +1,151 @@
+//! The functions that take names of what is in a directory: one name each, never a link followed, and nothing moved,
+//! removed or replaced that is guarded.
+
+use wasmtime::StoreContextMut;
+use wasmtime::component::LinkerInstance;
+use wasmtime_wasi::filesystem::WasiFilesystemView;
+use wasmtime_wasi::p2::FsResult;
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    DescriptorStat, ErrorCode, HostDescriptor, MetadataHashValue, NewTimestamp, PathFlags,
+};
+
+use super::{Fd, RenameAt, answer, at_once, directory, is_name};
+use crate::sandbox::State;
+
+type Store<'s> = StoreContextMut<'s, State>;
+
+/// Puts these functions in the place of those that `wasmtime-wasi` has put there.
+pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+    macro_rules! functions {
+        ($($name:literal: $function:ident),*) => {
+            $(types.func_wrap(concat!("[method]descriptor.", $name), |store: Store<'_>, arguments| {
+                Ok((answer($function(store, arguments))?,))
+            })?;)*
+        };
+    }
+    functions!(
+        "create-directory-at": create_directory_at,
+        "link-at": link_at,
+        "metadata-hash-at": metadata_hash_at,
+        "readlink-at": readlink_at,
+        "remove-directory-at": remove_directory_at,
+        "rename-at": rename_at,
+        "set-times-at": set_times_at,
+        "stat-at": stat_at,
+        "symlink-at": symlink_at,
+        "unlink-file-at": unlink_file_at
+    );
+    Ok(())
+}
+
+fn create_directory_at(mut store: Store<'_>, (dir, name): (Fd, String)) -> FsResult<()> {
+    check_new(&mut store, &dir, &name)?;
+    at_once(store.data_mut().filesystem().create_directory_at(dir, name))
+}
+
+fn link_at(mut store: Store<'_>, arguments: (Fd, PathFlags, String, Fd, String)) -> FsResult<()> {
+    let (dir, follow, name, new_dir, new_name) = arguments;
+    check_follow(follow)?;
+    // By a second name, a file that is closed could be changed.
+    check_movable(&mut store, &dir, &name)?;
+    check_new(&mut store, &new_dir, &new_name)?;
+    at_once(store.data_mut().filesystem().link_at(dir, follow, name, new_dir, new_name))
+}
+
+fn metadata_hash_at(mut store: Store<'_>, (dir, follow, name): (Fd, PathFlags, String)) -> FsResult<MetadataHashValue> {
+    check_follow(follow)?;
+    check_name(&name)?;
+    at_once(store.data_mut().filesystem().metadata_hash_at(dir, follow, name))
+}
+
+/// Links of a container can well be absolute, since there is a whole tree that they are of. The stock function does not
+/// tell them, since elsewhere such a link says something of the machine's own files. Nobody follows one but the guest.
+fn readlink_at(mut store: Store<'_>, (dir, name): (Fd, String)) -> FsResult<String> {
+    check_name(&name)?;
+    #[cfg(target_os = "linux")]
+    if store.data().is_contained {
+        let view = store.data_mut().filesystem();
+        let dir = directory(view.table.get(&dir)?)?;
+        let target = rustix::fs::readlinkat(&dir.dir, &name, Vec::new()).map_err(super::code)?;
+        return Ok(target.into_string().map_err(|_| ErrorCode::IllegalByteSequence)?);
+    }
+    at_once(store.data_mut().filesystem().readlink_at(dir, name))
+}
+
+fn remove_directory_at(mut store: Store<'_>, (dir, name): (Fd, String)) -> FsResult<()> {
+    check_movable(&mut store, &dir, &name)?;
+    at_once(store.data_mut().filesystem().remove_directory_at(dir, name))
+}
+
+fn rename_at(mut store: Store<'_>, (dir, from, to_dir, to): RenameAt) -> FsResult<()> {
+    check_movable(&mut store, &dir, &from)?;
+    check_movable(&mut store, &to_dir, &to)?;
+    let mut view = store.data_mut().filesystem();
+    #[cfg(target_os = "linux")]
+    if let Some(mode) = super::mode::requested(&to) {
+        return Ok(super::mode::set(directory(view.table.get(&dir)?)?, &from, mode?)?);
+    }
+    #[cfg(target_os = "linux")]
+    if super::mode::is_temporary(&from) {
+        let (from_dir, into_dir) = (directory(view.table.get(&dir)?)?, directory(view.table.get(&to_dir)?)?);
+        super::mode::carry(from_dir, &from, into_dir, &to)?;
+    }
+    at_once(view.rename_at(dir, from, to_dir, to))
+}
+
+fn set_times_at(mut store: Store<'_>, arguments: (Fd, PathFlags, String, NewTimestamp, NewTimestamp)) -> FsResult<()> {
+    let (dir, follow, name, access, modification) = arguments;
+    check_follow(follow)?;
+    check_movable(&mut store, &dir, &name)?;
+    at_once(store.data_mut().filesystem().set_times_at(dir, follow, name, access, modification))
+}
+
+fn stat_at(mut store: Store<'_>, (dir, follow, name): (Fd, PathFlags, String)) -> FsResult<DescriptorStat> {
+    check_follow(follow)?;
+    check_name(&name)?;
+    at_once(store.data_mut().filesystem().stat_at(dir, follow, name))
+}
+
+/// In a container a link may be absolute, as [`readlink_at`] tells it.
+fn symlink_at(mut store: Store<'_>, (dir, target, name): (Fd, String, String)) -> FsResult<()> {
+    check_new(&mut store, &dir, &name)?;
+    #[cfg(target_os = "linux")]
+    if store.data().is_contained {
+        let view = store.data_mut().filesystem();
+        let dir = directory(view.table.get(&dir)?)?;
+        if super::is_read_only(dir) {
+            return Err(ErrorCode::NotPermitted.into());
+        }
+        return Ok(rustix::fs::symlinkat(&target, &dir.dir, &name).map_err(super::code)?);
+    }
+    at_once(store.data_mut().filesystem().symlink_at(dir, target, name))
+}
+
+fn unlink_file_at(mut store: Store<'_>, (dir, name): (Fd, String)) -> FsResult<()> {
+    check_movable(&mut store, &dir, &name)?;
+    at_once(store.data_mut().filesystem().unlink_file_at(dir, name))
+}
+
+fn check_name(name: &str) -> FsResult<()> {
+    if is_name(name) { Ok(()) } else { Err(ErrorCode::NotPermitted.into()) }
+}
+
+fn check_follow(follow: PathFlags) -> FsResult<()> {
+    if follow.contains(PathFlags::SYMLINK_FOLLOW) { Err(ErrorCode::NotPermitted.into()) } else { Ok(()) }
+}
+
+/// Refuses what is no name, or one of what has to stay where it is.
+fn check_movable(store: &mut Store<'_>, dir: &Fd, name: &str) -> FsResult<()> {
+    check_name(name)?;
+    let state = store.data_mut();
+    let dir = directory(state.filesystem().table.get(dir)?)?.clone();
+    Ok(state.access_control.check_movable(&dir, name)?)
+}
+
+/// Refuses what is no name, or one that is Paddock's own.
+fn check_new(store: &mut Store<'_>, dir: &Fd, name: &str) -> FsResult<()> {
+    check_name(name)?;
+    let state = store.data_mut();
+    let dir = directory(state.filesystem().table.get(dir)?)?.clone();
+    Ok(state.access_control.check_new(&dir, name)?)
+}

@@ -1,0 +1,368 @@
+//! Roots and Paddock's own directories between calls: renamed, replaced, deleted and linked over, and what holds them
+//! too. A call works in the directory that the workspace was opened on, or says that it is gone.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+
+use paddock::types::ErrorCode;
+use paddock::{Access, CallOptions, Outcome, Policy, Workspace};
+use serde_json::json;
+use tempfile::TempDir;
+
+const CANARY: &str = "CANARY-of-outside";
+
+/// `top/work/a/b` is the root, `top/state` the state directory, `top/outside` what no call may reach: a tree in which
+/// each path of the root leads to a canary.
+struct Place {
+    _home: TempDir,
+    top: PathBuf,
+    workspace: Workspace,
+}
+
+impl Place {
+    fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let top = home.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("work/a/b")).unwrap();
+        for holder in ["", "b", "a/b", "work/a/b"] {
+            let outside = top.join("outside").join(holder);
+            fs::create_dir_all(&outside).unwrap();
+            fs::write(outside.join("file.txt"), CANARY).unwrap();
+        }
+        fs::write(top.join("work/a/b/file.txt"), "inside\n").unwrap();
+        let workspace =
+            Workspace::builder().root(top.join("work/a/b")).state_dir(top.join("state/ws")).build().unwrap();
+        Self { _home: home, top, workspace }
+    }
+
+    fn call(&self, tool: &str, arguments: serde_json::Value) -> Outcome {
+        let outcome = self.workspace.call(tool, &arguments.to_string());
+        assert!(!shown(&outcome).contains(CANARY), "{tool} {arguments}: {}", shown(&outcome));
+        outcome
+    }
+
+    /// Reads, writes, changes and searches; nothing of that may reach what is outside.
+    fn work(&self) -> Vec<Outcome> {
+        let before = tree(&self.top.join("outside"));
+        let edits = json!([{"old_text": "inside", "new_text": "INSIDE"}, ]);
+        let calls = [
+            ("read_file", json!({"path": "file.txt"})),
+            ("grep", json!({"pattern": "CANARY|inside"})),
+            ("list_dir", json!({})),
+            ("edit_file", json!({"path": "file.txt", "edits": edits})),
+            ("write_file", json!({"path": "new/file.txt", "content": "written\n"})),
+            ("restore", json!({"path": "file.txt"})),
+            ("delete", json!({"path": "new", "recursive": true})),
+        ];
+        let outcomes = calls.into_iter().map(|(tool, arguments)| self.call(tool, arguments)).collect();
+        assert_eq!(tree(&self.top.join("outside")), before);
+        outcomes
+    }
+
+    fn works_in(&self, root: &Path) {
+        let outcomes = self.work();
+        let failed: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.error.as_ref()).collect();
+        assert!(failed.is_empty(), "{failed:?}");
+        assert_eq!(fs::read_to_string(root.join("file.txt")).unwrap(), "inside\n");
+    }
+
+    fn is_gone(&self) {
+        for outcome in self.work() {
+            let error = outcome.error.unwrap();
+            assert_eq!(error.code, ErrorCode::BackendGone, "{error:?}");
+            assert!(error.hint.unwrap().contains("open the workspace again"));
+        }
+    }
+}
+
+/// All that a caller gets of a call.
+fn shown(outcome: &Outcome) -> String {
+    format!("{} {} {:?} {:?}", outcome.text, outcome.result, outcome.error, outcome.changes)
+}
+
+/// Everything below a directory: paths, sizes and times of change.
+fn tree(top: &Path) -> Vec<(PathBuf, u64, i64, i64)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(top).unwrap().map(Result::unwrap) {
+        let about = entry.path().symlink_metadata().unwrap();
+        found.push((entry.path(), about.size(), about.mtime(), about.mtime_nsec()));
+        if about.is_dir() {
+            found.extend(tree(&entry.path()));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The root, and each directory above it, with what is left of the root's path from there.
+const HOLDERS: [(&str, &str); 3] = [("work/a/b", ""), ("work/a", "b"), ("work", "a/b")];
+
+#[test]
+fn a_root_that_is_renamed_stays_the_same_directory() {
+    for (holder, below) in HOLDERS {
+        let place = Place::new();
+        place.works_in(&place.top.join("work/a/b"));
+        fs::rename(place.top.join(holder), place.top.join("moved")).unwrap();
+        place.works_in(&place.top.join("moved").join(below));
+    }
+}
+
+#[test]
+fn what_takes_the_root_s_path_is_not_the_root() {
+    for (holder, below) in HOLDERS {
+        for is_link in [true, false] {
+            let place = Place::new();
+            place.works_in(&place.top.join("work/a/b"));
+            let (path, moved) = (place.top.join(holder), place.top.join("moved"));
+            fs::rename(&path, &moved).unwrap();
+            match is_link {
+                true => symlink(place.top.join("outside"), &path).unwrap(),
+                false => fs::rename(place.top.join("outside"), &path).unwrap(),
+            }
+            if !is_link {
+                fs::create_dir(place.top.join("outside")).unwrap();
+            }
+            place.works_in(&moved.join(below));
+        }
+    }
+}
+
+#[test]
+fn a_link_below_a_directory_that_takes_the_path_is_not_followed() {
+    let place = Place::new();
+    fs::rename(place.top.join("work/a"), place.top.join("work/old")).unwrap();
+    fs::create_dir(place.top.join("work/a")).unwrap();
+    symlink(place.top.join("outside/b"), place.top.join("work/a/b")).unwrap();
+    place.works_in(&place.top.join("work/old/b"));
+}
+
+#[test]
+fn a_root_that_is_deleted_is_gone_whatever_has_its_name() {
+    for (holder, _) in HOLDERS {
+        let place = Place::new();
+        place.works_in(&place.top.join("work/a/b"));
+        fs::remove_dir_all(place.top.join(holder)).unwrap();
+        place.is_gone();
+        symlink(place.top.join("outside"), place.top.join(holder)).unwrap();
+        place.is_gone();
+        fs::remove_file(place.top.join(holder)).unwrap();
+        fs::create_dir_all(place.top.join("work/a/b")).unwrap();
+        place.is_gone();
+        assert_eq!(fs::read_dir(place.top.join("work/a/b")).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn two_workspaces_one_in_the_other() {
+    // Who may change what holds a root decides nothing about it.
+    let place = Place::new();
+    let agent = Workspace::builder().root(place.top.join("work")).no_state_dir().build().unwrap();
+    fs::create_dir(place.top.join("work/x")).unwrap();
+    symlink(place.top.join("outside/b"), place.top.join("work/x/b")).unwrap();
+    for (source, destination) in [("a", "old"), ("x", "a")] {
+        let moved = agent.call("move", &json!({"source": source, "destination": destination}).to_string());
+        assert!(moved.error.is_none(), "{:?}", moved.error);
+    }
+    place.works_in(&place.top.join("work/old/b"));
+}
+
+#[test]
+fn the_state_directory_is_held_like_a_root() {
+    for holder in ["state/ws", "state"] {
+        for existed in [true, false] {
+            let place = Place::new();
+            if existed {
+                place.works_in(&place.top.join("work/a/b"));
+            } else {
+                fs::create_dir_all(place.top.join(holder)).unwrap();
+            }
+            let outside = place.top.join("outside/state");
+            fs::create_dir_all(outside.join("ws")).unwrap();
+            if !existed {
+                fs::remove_dir_all(place.top.join(holder)).unwrap();
+            } else {
+                fs::rename(place.top.join(holder), place.top.join("moved")).unwrap();
+            }
+            symlink(&outside, place.top.join(holder)).unwrap();
+            place.work();
+            assert_eq!(tree(&outside).len(), 1, "{holder} {existed}");
+        }
+    }
+}
+
+#[test]
+fn a_state_directory_that_is_deleted_is_made_again() {
+    let place = Place::new();
+    place.works_in(&place.top.join("work/a/b"));
+    fs::remove_dir_all(place.top.join("state/ws")).unwrap();
+    let written = place.call("write_file", json!({"path": "file.txt", "content": "other\n"}));
+    assert!(written.error.is_none());
+    assert!(place.call("restore", json!({"path": "file.txt"})).error.is_none());
+    assert!(place.top.join("state/ws/history").is_dir());
+}
+
+#[test]
+fn an_overlay_is_held_like_a_root() {
+    let place = Place::new();
+    let open = || {
+        let builder = Workspace::builder().root(place.top.join("work/a/b")).state_dir(place.top.join("state/ws"));
+        builder.overlay("draft").build().unwrap()
+    };
+    let write = |workspace: &Workspace, content: &str| {
+        let written = workspace.call("write_file", &json!({"path": "file.txt", "content": content}).to_string());
+        assert!(written.error.is_none(), "{:?}", written.error);
+    };
+    let overlay = open();
+    write(&overlay, "in the overlay\n");
+    let (overlays, moved) = (place.top.join("state/ws/overlays"), place.top.join("moved"));
+    fs::rename(&overlays, &moved).unwrap();
+    symlink(place.top.join("outside"), &overlays).unwrap();
+    let before = tree(&place.top.join("outside"));
+    write(&overlay, "still in the overlay\n");
+    assert_eq!(tree(&place.top.join("outside")), before);
+    let read = overlay.call("read_file", r#"{"path": "file.txt"}"#);
+    assert!(read.text.contains("still in the overlay"), "{}", read.text);
+    assert_eq!(fs::read_to_string(place.top.join("work/a/b/file.txt")).unwrap(), "inside\n");
+}
+
+#[test]
+fn a_root_in_a_root_stays_where_it_is() {
+    let place = Place::new();
+    let top = place.top.join("work");
+    fs::create_dir_all(top.join("sub/deep/inner")).unwrap();
+    fs::write(top.join("sub/deep/inner/file.txt"), "inside\n").unwrap();
+    let workspace = Workspace::builder()
+        .root(&top)
+        .mount(top.join("sub/deep/inner"), "/inner", Access::ReadWrite)
+        .state_dir(place.top.join("state/nested"))
+        .build()
+        .unwrap();
+    let call = |tool: &str, arguments: serde_json::Value| workspace.call(tool, &arguments.to_string());
+    let patch = "*** Begin Patch\n*** Delete File: sub/deep/inner\n*** End Patch\n";
+    for (tool, arguments) in [
+        ("move", json!({"source": "sub/deep/inner", "destination": "x"})),
+        ("move", json!({"source": "sub/deep", "destination": "x"})),
+        ("move", json!({"source": "sub", "destination": "x"})),
+        ("move", json!({"source": "/inner", "destination": "x"})),
+        ("move", json!({"source": "a", "destination": "sub", "overwrite": true})),
+        ("delete", json!({"path": "sub/deep/inner", "recursive": true})),
+        ("delete", json!({"path": "sub/deep", "recursive": true})),
+        ("delete", json!({"path": "sub", "recursive": true})),
+        ("delete", json!({"path": "/inner", "recursive": true})),
+        ("apply_patch", json!({"patch": patch})),
+    ] {
+        let error = call(tool, arguments.clone()).error.unwrap_or_else(|| panic!("{tool} {arguments}"));
+        assert!(
+            matches!(error.code, ErrorCode::Denied | ErrorCode::NotAFile | ErrorCode::InvalidArgument),
+            "{tool} {arguments}: {error:?}"
+        );
+        let read = call("read_file", json!({"path": "/inner/file.txt"}));
+        assert_eq!(read.text, "1|inside\n", "{tool} {arguments}: {:?}", read.error);
+        assert!(top.join("sub/deep/inner/file.txt").exists(), "{tool} {arguments}");
+    }
+    // What is in it can be changed by either path, and what is beside it too.
+    assert!(call("delete", json!({"path": "sub/deep/inner/file.txt"})).error.is_none());
+    assert!(call("write_file", json!({"path": "sub/deep/other.txt", "content": "x\n"})).error.is_none());
+    assert!(call("move", json!({"source": "a", "destination": "sub/a"})).error.is_none());
+}
+
+#[test]
+fn the_outer_root_s_agentignore_holds_in_an_inner_root() {
+    let place = Place::new();
+    let top = place.top.join("work");
+    fs::create_dir_all(top.join("sub/inner")).unwrap();
+    fs::write(top.join(".agentignore"), "*.key\n/sub/inner/private/\n").unwrap();
+    fs::write(top.join("sub/.agentignore"), "inner/notes.txt\n").unwrap();
+    fs::create_dir(top.join("sub/inner/private")).unwrap();
+    for secret in ["a.key", "private/b.txt", "notes.txt"] {
+        fs::write(top.join("sub/inner").join(secret), CANARY).unwrap();
+    }
+    fs::write(top.join("sub/inner/open.txt"), "inside\n").unwrap();
+    let workspace = Workspace::builder()
+        .root(top.join("sub/inner"))
+        .mount(&top, "/outer", Access::ReadWrite)
+        .state_dir(place.top.join("state/nested"))
+        .build()
+        .unwrap();
+    let call = |tool: &str, arguments: serde_json::Value| {
+        let outcome = workspace.call(tool, &arguments.to_string());
+        assert!(!shown(&outcome).contains(CANARY), "{tool} {arguments}: {}", shown(&outcome));
+        outcome
+    };
+    for secret in ["a.key", "private/b.txt", "notes.txt"] {
+        for path in [secret.to_owned(), format!("/outer/sub/inner/{secret}"), format!("/workspace/{secret}")] {
+            let error = call("read_file", json!({"path": path})).error.unwrap_or_else(|| panic!("{path}"));
+            assert_eq!(error.code, ErrorCode::Denied, "{path}: {error:?}");
+        }
+    }
+    for arguments in [json!({"pattern": "CANARY"}), json!({"pattern": "CANARY", "path": "/outer"})] {
+        assert_eq!(call("grep", arguments).value()["matches"].as_array().map(Vec::len), Some(0));
+    }
+    let listed = call("list_dir", json!({"depth": 3, "include_hidden": true})).value();
+    let paths: Vec<_> =
+        listed["entries"].as_array().unwrap().iter().map(|entry| entry["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["open.txt"]);
+    let options = CallOptions::dialect("mcp-filesystem");
+    let outcome = workspace.call_with("directory_tree", r#"{"path": "."}"#, &options);
+    assert!(!shown(&outcome).contains("a.key"), "{}", shown(&outcome));
+}
+
+#[test]
+fn an_inner_root_that_was_moved_out_is_gone() {
+    let place = Place::new();
+    let top = place.top.join("work");
+    fs::create_dir_all(top.join("inner")).unwrap();
+    fs::write(top.join(".agentignore"), "*.key\n").unwrap();
+    fs::write(top.join("inner/a.key"), CANARY).unwrap();
+    let workspace = Workspace::builder()
+        .root(&top)
+        .mount(top.join("inner"), "/inner", Access::ReadWrite)
+        .state_dir(place.top.join("state/nested"))
+        .build()
+        .unwrap();
+    fs::rename(top.join("inner"), place.top.join("moved")).unwrap();
+    let outcome = workspace.call("read_file", r#"{"path": "/inner/a.key"}"#);
+    assert!(!shown(&outcome).contains(CANARY), "{}", shown(&outcome));
+    assert_eq!(outcome.error.unwrap().code, ErrorCode::BackendGone);
+}
+
+#[test]
+fn settings_that_name_a_directory_through_a_link_in_a_root_are_refused() {
+    let place = Place::new();
+    let root = place.top.join("work/a/b");
+    symlink(place.top.join("outside"), root.join("out")).unwrap();
+    let out = root.join("out");
+    let path = out.to_str().unwrap();
+    let builder = || Workspace::builder().root(&root).state_dir(place.top.join("state/ws"));
+    let policy = |settings: serde_json::Value| builder().policy_json(&settings.to_string()).unwrap().build();
+    let enabled = |name: &str, value: serde_json::Value| json!({"commands": {"enabled": true, name: value}});
+    let refused = [
+        ("mount", builder().mount(&out, "/out", Access::ReadOnly).build()),
+        ("state", builder().state_dir(out.join("state")).build()),
+        ("audit", builder().audit(out.join("audit.jsonl")).build()),
+        ("events", builder().event_file(out.join("events.jsonl")).build()),
+        ("allowed_directories", policy(json!({"allowed_directories": [path]}))),
+        ("commands.readable", policy(enabled("readable", json!([path])))),
+        ("commands.path", policy(enabled("path", json!([path])))),
+        ("commands.programs", policy(enabled("programs", json!({"tool": out.join("tool.wasm")})))),
+    ];
+    for (setting, opened) in refused {
+        let error = opened.err().unwrap_or_else(|| panic!("{setting}")).to_string();
+        assert!(error.contains("leads out of it"), "{setting}: {error}");
+    }
+    assert_eq!(tree(&place.top.join("outside")).len(), 7);
+}
+
+#[test]
+fn an_audit_or_event_file_in_a_root_is_refused_and_nothing_is_made() {
+    let place = Place::new();
+    let root = place.top.join("work/a/b");
+    for file in ["audit.jsonl", "sub/deep/audit.jsonl"] {
+        let builder =
+            || Workspace::builder().root(&root).policy(Policy::default()).state_dir(place.top.join("state/ws"));
+        assert!(builder().audit(root.join(file)).build().err().unwrap().to_string().contains("inside a root"));
+        assert!(builder().event_file(root.join(file)).build().err().unwrap().to_string().contains("inside a root"));
+    }
+    assert_eq!(tree(&root).len(), 1);
+}
