@@ -1,16 +1,17 @@
 //! What every operation works on: the roots, the policy and the file system
 //! behind them, for one call.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
 
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::barred::{Barred, Denial};
+use crate::fs::ignore::Secrets;
 use crate::fs::overlay::OVERLAY_GUEST_PATH;
 use crate::fs::place::Place;
-use crate::fs::resolve::denied;
+use crate::fs::resolve::{below, denied};
 use crate::fs::{Dir, Fault, File, Filesystem, Kind, Open, Stat};
 use crate::policy::{Policy, RootAccess};
 use crate::response::Change;
@@ -54,6 +55,9 @@ pub struct Root {
     pub writable: bool,
     /// What the policy keeps from every tool there.
     pub barred: Option<Rc<Barred>>,
+    /// The outermost root that it lies in, with its path from there.
+    pub within: Option<(usize, String)>,
+    secrets: OnceCell<Secrets>,
 }
 
 impl Root {
@@ -110,9 +114,12 @@ impl<'a> Workspace<'a> {
                     host: host.map(str::to_owned),
                     dir: preopen.dir,
                     writable: !policy.read_only && known.is_none_or(|root| root.access == RootAccess::ReadWrite),
+                    within: None,
+                    secrets: OnceCell::new(),
                 }
             })
             .collect();
+        let roots = with_outermost(roots);
         if roots.is_empty() {
             return Err(Error::new(Code::BackendGone, "the host preopened no directory")
                 .hint("the host has to preopen the workspace directory"));
@@ -252,6 +259,55 @@ impl<'a> Workspace<'a> {
         name.map(Unchangeable::Protected)
     }
 
+    /// Refuses to move or remove what another root is or lies in.
+    pub fn check_movable(&self, place: &Place, verb: &str) -> Result<()> {
+        if !self.barred(place).is_some_and(|barred| barred.holds_root(&place.below_root())) {
+            return Ok(());
+        }
+        let cause = "it is a root of the workspace, or holds one, and stays where it is";
+        Err(Error::at(Code::Denied, verb, &place.given, cause).hint("name what is in it instead"))
+    }
+
+    /// What no tool may touch at the top of a root: by its own rules, and those of all directories that hold it, from the
+    /// outermost root down. By whatever path a file is named, the same rules hold for it.
+    pub fn secrets_of(&self, root: usize, path: &str, verb: &str) -> Result<Secrets> {
+        let top = self.roots.get(root).ok_or_else(|| Fault::Gone.at(verb, path))?;
+        if let Some(known) = top.secrets.get() {
+            return Ok(known.clone());
+        }
+        let blame = |error: Error| Error { path: Some(path.to_owned()), ..error };
+        let secrets = match &top.within {
+            None => {
+                let mut secrets = Secrets::new(top.barred.clone());
+                secrets.enter("", &top.dir, self.fs).map_err(blame)?;
+                secrets
+            }
+            Some((outermost, below)) => self.secrets_within(*outermost, below, top, path, verb).map_err(blame)?,
+        };
+        Ok(top.secrets.get_or_init(|| secrets).clone())
+    }
+
+    fn secrets_within(&self, outermost: usize, below: &str, root: &Root, path: &str, verb: &str) -> Result<Secrets> {
+        let mut secrets = self.secrets_of(outermost, path, verb)?;
+        let moved = || {
+            let cause = "the root is no longer in the directory that held it, whose rules apply to it";
+            Error::at(Code::BackendGone, verb, path, cause)
+                .hint("no call can work in it any more; the person who runs this has to open the workspace again")
+        };
+        let mut dir = self.roots.get(outermost).ok_or_else(moved)?.dir.clone();
+        for name in below.split('/') {
+            if let Some(denial) = secrets.denial(name, Kind::Directory) {
+                return Err(denied(denial, path, verb));
+            }
+            dir = self.fs.open_dir(&dir, name).map_err(|_| moved())?;
+            secrets.enter(name, &dir, self.fs)?;
+        }
+        match self.fs.is_same_dir(&dir, &root.dir) {
+            Ok(true) => Ok(secrets.at_root(root.barred.clone())),
+            _ => Err(moved()),
+        }
+    }
+
     /// Refuses to give a file the name of `place` where the policy allows no file with its extension.
     pub fn check_new_file(&self, place: &Place, verb: &str) -> Result<()> {
         match self.barred(place).is_some_and(|barred| barred.bars_file(&place.name)) {
@@ -284,6 +340,21 @@ impl<'a> Workspace<'a> {
         Error::at(Code::TooLarge, verb, &place.given, cause)
             .hint("`read_file` with `offset` and `limit`, and `grep`, work on files of any size")
     }
+}
+
+/// Roots, each with the outermost one that it lies in.
+fn with_outermost(mut roots: Vec<Root>) -> Vec<Root> {
+    let hosts: Vec<_> = roots.iter().map(|root| root.host.clone()).collect();
+    for root in &mut roots {
+        let Some(own) = root.host.clone() else { continue };
+        let holding = hosts.iter().enumerate().filter_map(|(index, host)| {
+            let host = host.as_deref()?;
+            let below = below(&own, host).filter(|below| !below.is_empty())?;
+            Some((host.len(), index, below.to_owned()))
+        });
+        root.within = holding.min().map(|(_, index, below)| (index, below));
+    }
+    roots
 }
 
 /// First 16 hexadecimal digits of the SHA-256 of `bytes`.

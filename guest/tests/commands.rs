@@ -120,27 +120,28 @@ mod allows {
     use Access::{Change, Read};
 
     #[test]
-    fn roots_are_known_by_their_paths_on_the_host_alone() {
+    fn paths_are_those_that_results_show() {
         holds(
             json!({}),
             &[
-                ("/home/me/project", Read, true, ""),
-                ("/home/me/project/a.txt", Read, false, ""),
-                ("/home/me/project/new/dir/file", Change, false, ""),
-                ("/srv/docs/guide.md", Read, false, ""),
-                ("/home/me", Read, true, "in no root"),
-                ("/home/me/project2/a.txt", Read, false, "in no root"),
+                (".", Read, true, ""),
+                ("a.txt", Read, false, ""),
+                ("new/dir/file", Change, false, ""),
+                ("/docs", Read, true, ""),
+                ("/docs/guide.md", Read, false, ""),
+                // What the host has at these paths is none of it.
+                ("/home/me/project/a.txt", Read, false, "in no root"),
+                ("/srv/docs/guide.md", Read, false, "in no root"),
+                ("/docs2/guide.md", Read, false, "in no root"),
                 ("/etc/passwd", Read, false, "in no root"),
-                // What the component calls its roots are other directories on the host.
-                ("/workspace/a.txt", Read, false, "in no root"),
-                ("/docs/guide.md", Read, false, "in no root"),
-                ("a.txt", Read, false, "in no root"),
-                ("", Read, true, "in no root"),
-                ("/home/me/project/../x", Read, false, "no path"),
-                ("/home/me/project/./a.txt", Read, false, "no path"),
-                ("/home/me/project//a.txt", Read, false, "no path"),
-                ("/home/me/project/src/", Read, true, "no path"),
-                ("/home/me/project/a\\b", Read, false, "no path"),
+                ("/", Read, true, "in no root"),
+                ("", Read, true, "no path"),
+                ("../x", Read, false, "no path"),
+                ("./a.txt", Read, false, "no path"),
+                ("/docs/../a.txt", Read, false, "no path"),
+                ("src//a.txt", Read, false, "no path"),
+                ("src/", Read, true, "no path"),
+                ("a\\b", Read, false, "no path"),
             ],
         );
     }
@@ -150,29 +151,23 @@ mod allows {
         holds(
             json!({}),
             &[
-                ("/srv/docs/guide.md", Change, false, "read-only"),
-                ("/srv/docs/new", Change, false, "read-only"),
-                ("/home/me/project/vendor/lib.c", Read, false, ""),
-                ("/home/me/project/vendor/lib.c", Change, false, "read-only"),
-                ("/home/me/project/vendor", Change, true, "read-only"),
-                ("/home/me/project/.git/config", Read, false, ""),
-                ("/home/me/project/.git/config", Change, false, "`.git` is protected"),
-                ("/home/me/project/src/.vscode", Change, true, "`.vscode` is protected"),
-                ("/home/me/project/.AGENTIGNORE", Change, false, "is protected"),
-                ("/home/me/project/.gitignore", Change, false, ""),
+                ("/docs/guide.md", Change, false, "read-only"),
+                ("/docs/new", Change, false, "read-only"),
+                ("vendor/lib.c", Read, false, ""),
+                ("vendor/lib.c", Change, false, "read-only"),
+                ("vendor", Change, true, "read-only"),
+                (".git/config", Read, false, ""),
+                (".git/config", Change, false, "`.git` is protected"),
+                ("src/.vscode", Change, true, "`.vscode` is protected"),
+                (".AGENTIGNORE", Change, false, "is protected"),
+                (".gitignore", Change, false, ""),
             ],
         );
         holds(
             json!({"allow_protected": true}),
-            &[
-                ("/home/me/project/.git/config", Change, false, ""),
-                ("/home/me/project/vendor/x", Change, false, "read-only"),
-            ],
+            &[(".git/config", Change, false, ""), ("vendor/x", Change, false, "read-only")],
         );
-        holds(
-            json!({"read_only": true}),
-            &[("/home/me/project/a.txt", Change, false, "read-only"), ("/home/me/project/a.txt", Read, false, "")],
-        );
+        holds(json!({"read_only": true}), &[("a.txt", Change, false, "read-only"), ("a.txt", Read, false, "")]);
     }
 
     #[test]
@@ -181,17 +176,17 @@ mod allows {
         holds(
             json!({}),
             &[
-                ("/home/me/project/.env", Read, false, cause),
-                ("/home/me/project/.env", Change, false, cause),
-                ("/home/me/project/.ENV", Read, false, cause),
-                ("/home/me/project/new/.env", Change, false, cause),
-                ("/home/me/project/keys", Read, true, cause),
-                ("/home/me/project/keys/id", Read, false, cause),
-                ("/home/me/project/keys/deeper/id", Change, false, cause),
-                ("/home/me/project/deep/x.pem", Read, false, cause),
-                ("/home/me/project/deep/below/x.pem", Read, false, cause),
-                ("/home/me/project/deep/public.pem", Read, false, ""),
-                ("/home/me/project/x.pem", Read, false, ""),
+                (".env", Read, false, cause),
+                (".env", Change, false, cause),
+                (".ENV", Read, false, cause),
+                ("new/.env", Change, false, cause),
+                ("keys", Read, true, cause),
+                ("keys/id", Read, false, cause),
+                ("keys/deeper/id", Change, false, cause),
+                ("deep/x.pem", Read, false, cause),
+                ("deep/below/x.pem", Read, false, cause),
+                ("deep/public.pem", Read, false, ""),
+                ("x.pem", Read, false, ""),
             ],
         );
     }
@@ -200,7 +195,7 @@ mod allows {
     fn rules_that_cannot_be_read_close_their_directory() {
         let (fs, policy) = (desk(), policy(json!({})));
         put(&fs, "deep/.agentignore", "[\n");
-        let (cause, _) = ask(&fs, &policy, "/home/me/project/deep/below/x.txt", Read, false);
+        let (cause, _) = ask(&fs, &policy, "deep/below/x.txt", Read, false);
         assert!(cause.contains("line 1 is no valid rule"), "{cause}");
     }
 
@@ -209,18 +204,18 @@ mod allows {
         holds(
             json!({"blocked_directories": ["bin", "./src/generated"], "blocked_extensions": [".exe"]}),
             &[
-                ("/home/me/project/a/bin/x", Read, false, "blocks that directory"),
-                ("/home/me/project/bin", Read, true, "blocks that directory"),
-                ("/home/me/project/src/generated/x", Change, false, "blocks that directory"),
-                ("/home/me/project/a.exe", Read, false, "with that extension"),
-                ("/home/me/project/b.EXE", Change, false, "with that extension"),
-                ("/home/me/project/d.exe", Change, true, ""),
-                ("/home/me/project/.config/paddock/policy.yaml", Read, false, "belongs to the program"),
+                ("a/bin/x", Read, false, "blocks that directory"),
+                ("bin", Read, true, "blocks that directory"),
+                ("src/generated/x", Change, false, "blocks that directory"),
+                ("a.exe", Read, false, "with that extension"),
+                ("b.EXE", Change, false, "with that extension"),
+                ("d.exe", Change, true, ""),
+                (".config/paddock/policy.yaml", Read, false, "belongs to the program"),
                 // A link there, or a tree that is renamed to it, would stand for what is kept.
-                ("/home/me/project/.config", Change, false, "something below"),
-                ("/home/me/project/.config", Change, true, "something below"),
-                ("/home/me/project/src", Change, true, "something below"),
-                ("/home/me/project/src/main.rs", Change, false, ""),
+                (".config", Change, false, "something below"),
+                (".config", Change, true, "something below"),
+                ("src", Change, true, "something below"),
+                ("src/main.rs", Change, false, ""),
             ],
         );
     }
@@ -230,10 +225,10 @@ mod allows {
         let (fs, policy) = (desk(), policy(json!({})));
         let top = fs.preopens().remove(0).dir;
         fs.symlink(&top, "link", "src").unwrap();
-        let (cause, _) = ask(&fs, &policy, "/home/me/project/link/main.rs", Read, false);
+        let (cause, _) = ask(&fs, &policy, "link/main.rs", Read, false);
         assert_ne!(cause, "");
-        assert_eq!(ask(&fs, &policy, "/home/me/project/link", Read, false).0, "", "the link itself");
-        assert_ne!(ask(&fs, &policy, "/home/me/project/a.txt/x", Read, false).0, "", "a file on the way");
+        assert_eq!(ask(&fs, &policy, "link", Read, false).0, "", "the link itself");
+        assert_ne!(ask(&fs, &policy, "a.txt/x", Read, false).0, "", "a file on the way");
     }
 
     #[test]
@@ -252,10 +247,9 @@ mod allows {
             ("out", true, false),
             ("none/below/a.log", false, true),
             ("a.txt", false, false),
-            ("", true, false),
+            (".", true, false),
         ] {
-            let path = format!("/home/me/project{}{path}", if path.is_empty() { "" } else { "/" });
-            assert_eq!(ask(&fs, &policy, &path, Change, is_directory).1, ignored, "{path}");
+            assert_eq!(ask(&fs, &policy, path, Change, is_directory).1, ignored, "{path}");
         }
     }
 
@@ -264,7 +258,7 @@ mod allows {
         let (fs, policy) = (desk(), policy(json!({})));
         let workspace = Workspace::open(&fs, &policy).unwrap();
         let verdicts = Verdicts::new(&workspace);
-        let path = "/home/me/project/later/key.pem";
+        let path = "later/key.pem";
         assert_eq!(verdicts.verdict(path, Change, false).refused, None);
         put(&fs, "later/.agentignore", "*.pem\n");
         assert!(verdicts.verdict(path, Change, false).refused.is_some());
@@ -280,8 +274,7 @@ mod allows {
         }
         let workspace = Workspace::open(&fs, &policy).unwrap();
         let verdicts = Verdicts::new(&workspace);
-        let paths: Vec<_> =
-            (0..1_000).map(|number| format!("/home/me/project/deep/below/{}/{number}.txt", number % 10)).collect();
+        let paths: Vec<_> = (0..1_000).map(|number| format!("deep/below/{}/{number}.txt", number % 10)).collect();
         let started = Instant::now();
         let rounds = 20;
         for path in (0..rounds).flat_map(|_| &paths) {
@@ -319,7 +312,7 @@ mod record {
     impl Desk {
         /// Notes what is at a path, as a host does before the first change.
         fn before(&mut self, path: &str) -> &mut Self {
-            let mut before = Before { path: format!("/home/me/project/{path}"), ..Before::default() };
+            let mut before = Before { path: path.to_owned(), ..Before::default() };
             let parent = path.rsplit_once('/').map(|(above, _)| site(&self.fs, above));
             let is_there = parent.is_none_or(|parent| self.fs.open_dir(&parent.dir, &parent.name).is_ok());
             if is_there {
@@ -432,7 +425,7 @@ mod record {
                 desk.before(path);
             }
         }
-        desk.before.push(Before { path: "/home/me/project/a.txt/x".to_owned(), ..Before::default() });
+        desk.before.push(Before { path: "a.txt/x".to_owned(), ..Before::default() });
         let top = desk.fs.preopens().remove(0).dir;
         for path in ["a.txt", "b.txt", "d", "link"] {
             desk.remove(path);
@@ -519,7 +512,7 @@ mod record {
         desk.before("a.txt").before("b.txt");
         desk.before[0].kept = None;
         desk.before.push(Before {
-            path: "/home/me/project/away".to_owned(),
+            path: "away".to_owned(),
             kind: Some(Kind::Link),
             target: Some("/etc/passwd".to_owned()),
             kept: None,
@@ -583,7 +576,7 @@ mod record {
 
     #[test]
     fn paths_lie_in_a_root_and_are_no_secrets() {
-        for path in ["/etc/passwd", "/workspace/a.txt", "/home/me/project", "/home/me/project/../x"] {
+        for path in ["/etc/passwd", "/home/me/project/a.txt", ".", "/docs", "../x"] {
             let mut desk = desk();
             desk.before.push(Before { path: path.to_owned(), ..Before::default() });
             assert_eq!(desk.try_record().unwrap_err().code, Code::OutsideWorkspace, "{path}");
@@ -661,7 +654,7 @@ mod calls {
         let run = |arguments: Value| ask(&enabled(), "paddock", "shell", &arguments.to_string());
         let Ok(Command::Run(usual)) = run(json!({"command": "ls"})) else { panic!() };
         assert_eq!((usual.workdir.as_str(), usual.timeout_ms), (".", 60_000));
-        let far = json!({"command": "ls", "workdir": "/home/me/project/src/../src", "timeout_ms": 3_600_000});
+        let far = json!({"command": "ls", "workdir": "src/../src", "timeout_ms": 3_600_000});
         let Ok(Command::Run(far)) = run(far) else { panic!() };
         assert_eq!((far.workdir.as_str(), far.timeout_ms), ("src", 90_000));
         for (workdir, code) in [

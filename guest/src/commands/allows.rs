@@ -12,6 +12,8 @@ use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind};
 use crate::request::Access;
 use crate::workspace::Workspace;
 
+const VERB: &str = "use";
+
 /// Directories of which it is kept what their rules come to; beyond that they are read again.
 const MAX_LEVELS: usize = 16_384;
 
@@ -45,7 +47,7 @@ impl<'w> Verdicts<'w> {
         Self { workspace, levels: RefCell::new(levels) }
     }
 
-    /// Whether a command may do that at `path`, an absolute path of the host without links.
+    /// Whether a command may do that at `path`, a path without links as results show it.
     pub fn verdict(&self, path: &str, access: Access, is_directory: bool) -> Verdict {
         match locate(self.workspace, path) {
             Ok((root, below)) => self.in_root(root, below, access, is_directory),
@@ -87,8 +89,7 @@ impl<'w> Verdicts<'w> {
         }
         let Some(top) = self.workspace.roots.get(root) else { return Rc::new(Level::astray(&Fault::Gone)) };
         let mut level = self.known(root, "").unwrap_or_else(|| {
-            let secrets = Secrets::new(top.barred.clone());
-            let level = Rc::new(Level::default().with(secrets, Ok(&top.dir), "", self.workspace.fs));
+            let level = Rc::new(Level::top(self.workspace, root));
             self.keep(root, "", &level);
             level
         });
@@ -124,20 +125,25 @@ impl<'w> Verdicts<'w> {
     }
 }
 
-/// The root and the path from its top of an absolute path of the host, or why it has none.
+/// The root of a path as results show it, and the path from the top of that root; or why it has none.
 pub fn locate<'p>(workspace: &Workspace<'_>, path: &'p str) -> Result<(usize, &'p str), &'static str> {
-    let roots = workspace.roots.iter().enumerate();
-    let holding = roots.filter_map(|(index, root)| {
-        let host = root.host.as_deref()?;
-        Some((index, host.len(), below(path, host)?))
-    });
-    let (root, _, below) = holding.max_by_key(|(_, length, _)| *length).ok_or("it is in no root")?;
+    let (root, below) = match path.starts_with('/') {
+        false => (0, if path == "." { "" } else { Some(path).filter(|path| !path.is_empty()).ok_or(NO_PATH)? }),
+        true => {
+            let roots = workspace.roots.iter().enumerate().skip(1);
+            let holding = roots.filter_map(|(index, root)| Some((index, root.label.len(), below(path, &root.label)?)));
+            let (root, _, below) = holding.max_by_key(|(_, length, _)| *length).ok_or("it is in no root")?;
+            (root, below)
+        }
+    };
     let is_plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(['\\', '\0']);
     match below.is_empty() || below.split('/').all(is_plain) {
         true => Ok((root, below)),
-        false => Err("it is no path that tools take"),
+        false => Err(NO_PATH),
     }
 }
+
+const NO_PATH: &str = "it is no path that tools take";
 
 /// What the rules of a directory come to, from its root down to it.
 #[derive(Default)]
@@ -153,6 +159,18 @@ struct Level {
 }
 
 impl Level {
+    /// Of the top of a root.
+    fn top(workspace: &Workspace<'_>, root: usize) -> Self {
+        let mut level = match workspace.secrets_of(root, ".", VERB) {
+            Ok(secrets) => Self { secrets, ..Self::default() },
+            Err(error) => Self { denied: Some(error.message), ..Self::default() },
+        };
+        if let Some(top) = workspace.roots.get(root) {
+            level.rules.enter("", &top.dir, workspace.fs, None);
+        }
+        level
+    }
+
     fn astray(fault: &Fault) -> Self {
         Self { astray: Some(fault.cause().to_owned()), ..Self::default() }
     }

@@ -18,7 +18,7 @@ const MAX_NAMED: usize = 10;
 /// What was at a path before a command changed it: the `before` of `wit/commands.wit`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Before {
-    /// An absolute path of the host without links.
+    /// A path without links, as results show it.
     pub path: String,
     /// What was there.
     pub kind: Option<Kind>,

@@ -20,6 +20,8 @@ pub struct Barred {
     blocked: Vec<String>,
     /// Further roots that lie in this one, and may not be changed through it either; links on the way to the host's own.
     read_only: Vec<String>,
+    /// All roots that lie in this one: each stays where it is.
+    roots: Vec<String>,
 }
 
 /// Why something is kept from every tool.
@@ -51,7 +53,7 @@ impl Barred {
     /// What the policy bars in the root of these absolute names, the last its own on the `host`, if anything.
     pub fn of(policy: &Policy, root: &[String], host: Option<&str>) -> Option<Self> {
         let mut barred = Self::default();
-        let inner = roots_inside(policy, host);
+        let (inner, outer) = (roots_inside(policy, host), roots_around(policy, host));
         for path in &policy.blocked_directories {
             let components = plain(path);
             match (path.starts_with('/'), path.contains('/')) {
@@ -59,11 +61,13 @@ impl Barred {
                 (false, true) => {
                     // From the top of every root, by whichever root it is reached.
                     barred.paths.extend(inner.iter().map(|(top, _)| format!("{top}/{components}")));
+                    barred.paths.extend(outer.iter().filter_map(|own| within(&components, std::slice::from_ref(own))));
                     barred.paths.push(components);
                 }
                 (false, false) => barred.names.push(components),
             }
         }
+        barred.roots = inner.iter().map(|(top, _)| top.clone()).collect();
         let read_only = |(top, access)| (access == RootAccess::ReadOnly).then_some(top);
         let fixed = policy.host.fixed.iter().filter_map(|path| within(&plain(path), root));
         let fixed = fixed.filter(|path| !path.is_empty());
@@ -76,8 +80,8 @@ impl Barred {
     }
 
     fn is_empty(&self) -> bool {
-        let Self { names, paths, private, allowed, blocked, read_only } = self;
-        [names, paths, private, allowed, blocked, read_only].iter().all(|list| list.is_empty())
+        let Self { names, paths, private, allowed, blocked, read_only, roots } = self;
+        [names, paths, private, allowed, blocked, read_only, roots].iter().all(|list| list.is_empty())
     }
 
     /// Why `name` is barred, in the directory `above` from the top of the root, which ends in `/` unless it is empty.
@@ -105,6 +109,12 @@ impl Barred {
     pub fn is_read_only(&self, path: &str) -> bool {
         let path = plain(path);
         self.read_only.iter().any(|root| is_at_or_below(root, &path) || is_at_or_below(&path, root))
+    }
+
+    /// Whether `path`, from the top of the root, is another root or holds one.
+    pub fn holds_root(&self, path: &str) -> bool {
+        let path = plain(path);
+        self.roots.iter().any(|root| is_at_or_below(root, &path))
     }
 
     /// Whether no file may have that name, in any spelling, for its extension.
@@ -136,6 +146,13 @@ fn roots_inside(policy: &Policy, host: Option<&str>) -> Vec<(String, RootAccess)
     let Some(host) = host.map(str::to_owned) else { return Vec::new() };
     let top = |other: &str| within(&plain(other), std::slice::from_ref(&host)).filter(|path| !path.is_empty());
     policy.roots.iter().filter_map(|root| Some((top(root.host.as_deref()?)?, root.access))).collect()
+}
+
+/// The paths of the root at `host` from the tops of the roots that it lies in.
+fn roots_around(policy: &Policy, host: Option<&str>) -> Vec<String> {
+    let Some(host) = host.map(plain) else { return Vec::new() };
+    let own = |other: &str| within(&host, &[other.to_owned()]).filter(|path| !path.is_empty());
+    policy.roots.iter().filter_map(|root| own(root.host.as_deref()?)).collect()
 }
 
 /// A path's names, folded, with one `/` between them.

@@ -34,12 +34,20 @@ const MAX_STACK_BYTES: usize = 2 * MAX_RULE_BYTES;
 pub struct Secrets {
     rules: Stack,
     barred: Option<Rc<Barred>>,
+    /// How much of the path of `rules` leads to the top of the root, from the outermost root that holds it.
+    above_root: usize,
 }
 
 impl Secrets {
     /// Those of a root in which this is barred, before any directory was entered.
     pub fn new(barred: Option<Rc<Barred>>) -> Self {
-        Self { rules: Stack::default(), barred }
+        Self { barred, ..Self::default() }
+    }
+
+    /// These rules for a root that is the last directory entered; what is barred there is counted from its top.
+    #[must_use]
+    pub fn at_root(self, barred: Option<Rc<Barred>>) -> Self {
+        Self { above_root: self.rules.path.len(), barred, ..self }
     }
 
     /// Adds the directory `name`, which is not there, and so has no rules.
@@ -81,7 +89,8 @@ impl Secrets {
 
     /// Why `name`, an entry of the last directory entered, is kept from every tool.
     pub fn denial(&self, name: &str, kind: Kind) -> Option<Denial> {
-        let barred = self.barred.as_ref().and_then(|barred| barred.bars(&self.rules.path, name, kind));
+        let above = self.rules.path.get(self.above_root..).unwrap_or_default();
+        let barred = self.barred.as_ref().and_then(|barred| barred.bars(above, name, kind));
         barred.or_else(|| self.is_secret(name, kind == Kind::Directory).then_some(Denial::Secret))
     }
 

@@ -141,6 +141,10 @@ impl Filesystem for MemoryFs {
         Ok(node(&dir.0)?.stat())
     }
 
+    fn is_same_dir(&self, dir: &Dir, other: &Dir) -> FsResult<bool> {
+        Ok(Rc::ptr_eq(&node(&dir.0)?, &node(&other.0)?))
+    }
+
     fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String> {
         match &*entry(dir, name)?.content.borrow() {
             Content::Link(target) => Ok(target.clone()),

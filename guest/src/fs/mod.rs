@@ -60,6 +60,9 @@ pub trait Filesystem {
     /// What an open directory is.
     fn stat_dir(&self, dir: &Dir) -> FsResult<Stat>;
 
+    /// Whether two handles are of one directory.
+    fn is_same_dir(&self, dir: &Dir, other: &Dir) -> FsResult<bool>;
+
     /// What the link `name` in `dir` says. [`Fault::Outside`] where the backend does not tell, as WASI does for absolute targets.
     fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String>;
 

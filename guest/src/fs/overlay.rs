@@ -217,6 +217,15 @@ impl Filesystem for OverlayFs<'_> {
         }
     }
 
+    /// Those of the base are compared: what is above one has no other name.
+    fn is_same_dir(&self, dir: &Dir, other: &Dir) -> FsResult<bool> {
+        let base = |dir: &Dir| node(dir).map_or_else(|| Some(dir.clone()), |node| node.base());
+        match (base(dir), base(other)) {
+            (Some(dir), Some(other)) => self.inner.is_same_dir(&dir, &other),
+            _ => Ok(false),
+        }
+    }
+
     fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String> {
         let Some(node) = node(dir) else { return self.inner.read_link(dir, name) };
         let found = self.find(&node, name)?;

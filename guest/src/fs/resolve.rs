@@ -124,10 +124,8 @@ impl<'w> Resolution<'w> {
     fn start(&mut self, root: usize) -> Result<()> {
         self.root = root;
         self.trail.clear();
-        let top = self.top()?;
-        self.secrets = Secrets::new(top.barred.clone());
-        let dir = top.dir.clone();
-        self.secrets.enter("", &dir, self.workspace.fs).map_err(|error| self.blame(error))
+        self.secrets = self.workspace.secrets_of(root, self.given, self.verb)?;
+        Ok(())
     }
 
     fn push_back(&mut self, path: &str) -> Result<()> {

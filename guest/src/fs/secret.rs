@@ -4,7 +4,7 @@
 use crate::error::Code;
 use crate::fs::Kind;
 use crate::fs::ignore::Secrets;
-use crate::workspace::{Root, Workspace};
+use crate::workspace::Workspace;
 
 const VERB: &str = "tell of";
 /// Bytes of a path, and names in it, beyond which nobody looks whether it is secret: it counts as such.
@@ -22,7 +22,7 @@ impl Workspace<'_> {
             let names: Vec<_> = names(path).filter(|name| *name != "..").collect();
             names.len() > MAX_NAMES
                 || self.leads_to_secret(&collapsed(path)) == Some(true)
-                || self.roots.iter().any(|root| self.holds_secret(root, &names))
+                || (0..self.roots.len()).any(|root| self.holds_secret(root, &names))
         })
     }
 
@@ -36,11 +36,8 @@ impl Workspace<'_> {
     }
 
     /// Whether some of the names in a row are a path that the rules at the top of a root deny.
-    fn holds_secret(&self, root: &Root, names: &[&str]) -> bool {
-        let mut top = Secrets::default();
-        if top.enter("", &root.dir, self.fs).is_err() {
-            return true;
-        }
+    fn holds_secret(&self, root: usize, names: &[&str]) -> bool {
+        let Ok(top) = self.secrets_of(root, ".", VERB) else { return true };
         !top.is_empty() && (0..names.len()).any(|start| denies(&top, names.get(start..).unwrap_or_default()))
     }
 }

@@ -77,6 +77,10 @@ impl Filesystem for WasiFs {
         itself(dir.descriptor()?, Descriptor::stat).map(stat)
     }
 
+    fn is_same_dir(&self, dir: &Dir, other: &Dir) -> FsResult<bool> {
+        Ok(dir.descriptor()?.is_same_object(other.descriptor()?))
+    }
+
     fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String> {
         dir.descriptor()?.readlink_at(name).map_err(|code| match code {
             ErrorCode::NotPermitted => Fault::Outside,

@@ -29,6 +29,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response
             .hint("only files are deleted here: delete those in it one by one"));
     }
     workspace.check_change(&place, VERB)?;
+    workspace.check_movable(&place, VERB)?;
     let blame = |fault: Fault| match fault {
         Fault::NotEmpty => fault.at(VERB, &args.path).hint("`recursive` deletes a directory with all it holds"),
         fault => fault.at(VERB, &args.path),

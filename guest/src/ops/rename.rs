@@ -19,6 +19,7 @@ const VERB: &str = "move";
 pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<response::Transfer> {
     let (source, target) = ends(workspace, args, VERB)?;
     workspace.check_change(&source, VERB)?;
+    workspace.check_movable(&source, VERB)?;
     let stat = source.existing(workspace, VERB)?;
     let (mut files, mut bytes, mut notes) = (1, stat.size, Vec::new());
     match stat.kind {

@@ -282,6 +282,7 @@ impl<'w> Undo<'w> {
         emptied.sort_by_key(|place| std::cmp::Reverse(place.path.len()));
         for place in &emptied {
             self.workspace.check_change(place, VERB)?;
+            self.workspace.check_movable(place, VERB)?;
             match beside::remove(self.workspace, place) {
                 // Something else is in it, or it is gone.
                 Ok(()) | Err(Fault::NotEmpty | Fault::NotFound) => {}

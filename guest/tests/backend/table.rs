@@ -98,6 +98,10 @@ impl Filesystem for TableFs {
         }
     }
 
+    fn is_same_dir(&self, dir: &Dir, other: &Dir) -> FsResult<bool> {
+        Ok(number(dir)? == number(other)?)
+    }
+
     fn open_file(&self, dir: &Dir, name: &str, mode: Open) -> FsResult<File> {
         if mode == Open::CreateNew {
             self.add(dir, name, Node::File(Bytes::default()))?;

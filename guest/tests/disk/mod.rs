@@ -254,6 +254,10 @@ impl Filesystem for Disk {
         Ok(Listing { entries, ..Listing::default() })
     }
 
+    fn is_same_dir(&self, dir: &Dir, other: &Dir) -> FsResult<bool> {
+        Ok(number(&dir.0)? == number(&other.0)?)
+    }
+
     fn stat(&self, dir: &Dir, name: &str) -> FsResult<Stat> {
         Ok(self.stat_of(self.find(dir, name)?))
     }

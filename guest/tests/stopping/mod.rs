@@ -46,6 +46,7 @@ impl Filesystem for Stopping<'_> {
         stat(dir: &Dir, name: &str) -> Stat;
         stat_file(file: &File) -> Stat;
         stat_dir(dir: &Dir) -> Stat;
+        is_same_dir(dir: &Dir, other: &Dir) -> bool;
         read_link(dir: &Dir, name: &str) -> String;
         read(file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> usize;
         set_size(file: &File, size: u64) -> ();

@@ -12,7 +12,7 @@ mod linux {
     use std::fs::File;
     use std::os::fd::{AsFd, OwnedFd};
     use std::os::unix::net::UnixStream;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
@@ -61,33 +61,42 @@ mod linux {
         times[100]
     }
 
-    fn run(warden: &str, start: Start) {
+    fn run(warden: &str, (start, given): (Start, Vec<File>)) {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let mut warden = Command::new(warden).stdin(Stdio::from(OwnedFd::from(theirs))).spawn().unwrap();
         let null = File::options().read(true).write(true).open("/dev/null").unwrap();
+        let given: Vec<_> = given.iter().map(AsFd::as_fd).collect();
+        wire::send(&ours, &ToWarden::Descriptors, &given).unwrap();
         wire::send(&ours, &ToWarden::Start(Box::new(start)), &[null.as_fd(); 3]).unwrap();
         let ended = std::iter::from_fn(|| wire::receive::<FromWarden>(&ours).ok()).last().unwrap().0;
         assert!(matches!(ended, FromWarden::Ended(ended) if ended.exit_code == Some(0)));
         warden.wait().unwrap();
     }
 
-    fn start(path: &Path, script: &str, confine: bool) -> Start {
-        let text = |name: &str| path.join(name).to_str().unwrap().to_owned();
-        let all = |paths: &[&str]| paths.iter().map(|&it| it.to_owned()).collect();
-        Start {
-            argv: all(&["/bin/sh", "-c", script]),
-            cwd: text("work"),
+    fn start(path: &Path, script: &str, confine: bool) -> (Start, Vec<File>) {
+        let own = ["work", "tmp", "spool"].map(|name| path.join(name));
+        let system = ["/usr", "/bin", "/sbin", "/lib", "/lib64"].map(PathBuf::from);
+        let files = ["/etc/ld.so.cache", "/etc/passwd", "/etc/localtime"].map(PathBuf::from);
+        let given = own.iter().chain(&system).chain(&files).map(|path| File::open(path).unwrap()).collect();
+        let start = Start {
+            argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
+            cwd: 0,
             env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
             terminal: false,
-            roots: vec![Root { path: text("work"), writable: true }],
-            system: all(&["/usr", "/bin", "/sbin", "/lib", "/lib64"]),
-            files: all(&["/etc/ld.so.cache", "/etc/passwd", "/etc/localtime"]),
-            temporary: text("tmp"),
-            spool: text("spool"),
+            roots: vec![Root { directory: 0, writable: true }],
+            system: (3..8).collect(),
+            files: (8..11).collect(),
+            temporary: 1,
+            spool: 2,
+            programs: None,
+            closed: Vec::new(),
+            pinned: Vec::new(),
+            lock: None,
             network: false,
             confine,
             rules: false,
             limits: Limits::default(),
-        }
+        };
+        (start, given)
     }
 }

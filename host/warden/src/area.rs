@@ -1,8 +1,17 @@
 //! What a path is to the command: part of a root, of the system, its own, or none of its business.
+//!
+//! Directories are descriptors. Where one of them is, the kernel is asked before every call, so that what was renamed
+//! meanwhile is still known, and what took its path is not.
 
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use paddock_warden::protocol::Start;
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+
+use crate::place::real_path;
+use crate::setup::Given;
 
 /// Devices that everybody has, and which can be written.
 pub(crate) const DEVICES: [(&str, bool); 5] =
@@ -73,10 +82,15 @@ const PROCESS_FILES: [&str; 26] = [
 /// The kernel itself as files: no part of a root, even where that is `/`.
 const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
+/// The rules that keep files from tools, which the host applies.
+const RULES: &str = ".agentignore";
+
 /// What a path is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Area {
     Root {
+        /// Which root.
+        index: usize,
         writable: bool,
     },
     /// Its own, to do with as it likes.
@@ -94,26 +108,67 @@ pub(crate) enum Area {
 
 /// Which paths are what.
 pub(crate) struct Areas {
-    /// Directories and single files, the longest first.
+    /// Directories that are held, and where each is now.
+    held: Vec<Held>,
+    /// The same, and what always has its path: the longest path first.
     below: Vec<(PathBuf, Area)>,
+    system: Vec<(PathBuf, Area)>,
     exactly: Vec<(PathBuf, Area)>,
 }
 
+struct Held {
+    directory: OwnedFd,
+    area: Area,
+    path: PathBuf,
+}
+
 impl Areas {
-    pub(crate) fn new(start: &Start, terminal: Option<&Path>) -> Self {
-        let roots = start.roots.iter().map(|root| (root.path.as_str(), Area::Root { writable: root.writable }));
-        let readable = start.system.iter().map(String::as_str).chain(SYSTEM_STATE).map(|it| (it, Area::Readable));
-        let own = std::iter::once((start.temporary.as_str(), Area::Temporary));
-        // Of two for the same path the first holds: the sort is stable.
-        let mut below: Vec<_> = roots.chain(own).chain(readable).map(|(path, area)| (canonical(path), area)).collect();
-        below.sort_by_key(|(path, _)| std::cmp::Reverse(path.components().count()));
-        let files = start.files.iter().map(|it| (canonical(it), Area::Readable));
-        let system = PROC_FILES.iter().map(|it| (PathBuf::from(it), Area::Readable));
+    pub(crate) fn new(start: &Start, given: &Given, terminal: Option<&Path>) -> Result<Self, Errno> {
+        let roots = start.roots.iter().enumerate();
+        let roots = roots.map(|(index, root)| (root.directory, Area::Root { index, writable: root.writable }));
+        let hold = |(directory, area)| {
+            let directory = given.get(directory)?.try_clone().map_err(|_| Errno::MFILE)?;
+            let path = real_path(directory.as_fd())?;
+            Ok::<_, Errno>(Held { directory, area, path })
+        };
+        let held = roots.chain([(start.temporary, Area::Temporary)]).map(hold).collect::<Result<Vec<_>, _>>()?;
+        let path_of = |number: &usize| real_path(given.get(*number)?.as_fd());
+        let (mut system, mut files) = (Vec::new(), Vec::new());
+        for path in start.system.iter().map(path_of) {
+            system.push((path?, Area::Readable));
+        }
+        for path in start.files.iter().map(path_of) {
+            files.push((path?, Area::Readable));
+        }
+        system.extend(SYSTEM_STATE.map(|path| (canonical(path), Area::Readable)));
+        let proc_files = PROC_FILES.iter().map(|it| (PathBuf::from(it), Area::Readable));
         let devices = DEVICES.iter().map(|(path, writable)| (canonical(path), Area::Device { writable: *writable }));
         let terminal = terminal.map(|it| (it.to_owned(), Area::Device { writable: true }));
         let processes = (PathBuf::from("/proc"), Area::Readable);
-        let exactly = files.chain(system).chain(devices).chain(terminal).chain([processes]).collect();
-        Self { below, exactly }
+        let exactly = files.into_iter().chain(proc_files).chain(devices).chain(terminal).chain([processes]).collect();
+        let mut areas = Self { held, below: Vec::new(), system, exactly };
+        areas.sort();
+        Ok(areas)
+    }
+
+    /// Asks where the directories are that the command works in. One that was removed is nowhere.
+    pub(crate) fn refresh(&mut self) {
+        let mut has_moved = false;
+        for held in &mut self.held {
+            let path = real_path(held.directory.as_fd()).unwrap_or_default();
+            has_moved |= path != held.path;
+            held.path = path;
+        }
+        if has_moved {
+            self.sort();
+        }
+    }
+
+    fn sort(&mut self) {
+        let held = self.held.iter().filter(|held| held.path.is_absolute()).map(|held| (held.path.clone(), held.area));
+        // Of two for the same path the first holds: the sort is stable.
+        self.below = held.chain(self.system.iter().cloned()).collect();
+        self.below.sort_by_key(|(path, _)| std::cmp::Reverse(path.components().count()));
     }
 
     /// Of a path without links.
@@ -133,6 +188,41 @@ impl Areas {
             None if kernel => Area::Outside,
             None => below.map_or(Area::Outside, |(_, area)| *area),
         }
+    }
+
+    /// The root that a path lies in, and the path from the top of that.
+    pub(crate) fn locate(&self, path: &Path) -> Option<(usize, PathBuf)> {
+        let Area::Root { index, .. } = self.of(path) else { return None };
+        let root = self.root(index)?;
+        Some((index, path.strip_prefix(&root.path).ok()?.to_owned()))
+    }
+
+    /// What is at a path from the top of a root, through no link.
+    pub(crate) fn look(&self, root: usize, below: &Path) -> Result<Stat, Errno> {
+        let directory = &self.root(root).ok_or(Errno::NOENT)?.directory;
+        let (flags, resolve) = (OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, ResolveFlags::NO_SYMLINKS);
+        let below = if below.as_os_str().is_empty() { Path::new(".") } else { below };
+        let found = rustix::fs::openat2(directory, below, flags, Mode::empty(), resolve | ResolveFlags::BENEATH)?;
+        rustix::fs::statat(&found, c"", AtFlags::EMPTY_PATH)
+    }
+
+    /// Whether a directory on a path from the top of a root has an `.agentignore` that the host cannot see, since the name
+    /// of that directory, or of one above it, is not UTF-8.
+    pub(crate) fn has_unseen_rules(&self, root: usize, below: &Path, is_directory: bool) -> bool {
+        if below.to_str().is_some() {
+            return false;
+        }
+        let directory = if is_directory { Some(below) } else { below.parent() };
+        let directories = directory.into_iter().flat_map(Path::ancestors).take_while(|it| it.to_str().is_none());
+        let has_rules = |directory: &Path| match self.look(root, &directory.join(RULES)) {
+            Ok(_) => true,
+            Err(error) => error != Errno::NOENT && error != Errno::NOTDIR,
+        };
+        directories.into_iter().any(has_rules)
+    }
+
+    fn root(&self, root: usize) -> Option<&Held> {
+        self.held.iter().find(|held| matches!(held.area, Area::Root { index, .. } if index == root))
     }
 
     /// Whether something with rights of its own begins at a path or below.

@@ -3,36 +3,40 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use paddock_warden::protocol::{Before, Kind};
-use rustix::fs::{CWD, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, statat, unlinkat};
 
+use crate::area::Areas;
 use crate::guard::Told;
 use crate::place::own_link;
 
 /// Bytes that are remembered of changes, so that a command cannot fill this process's memory with names.
-const MOST_REMEMBERED: usize = 32 << 20;
-/// What a change takes beside its name.
-const EACH: usize = 128;
+pub(crate) const MOST_REMEMBERED: usize = 16 << 20;
+/// What a change takes beside its name, which is remembered three times.
+const EACH: usize = 256;
 
 /// What the first change of each path found.
 pub(crate) struct Changes {
-    spool: PathBuf,
+    spool: OwnedFd,
     /// Bytes that may still be kept.
     left: u64,
     /// The name of the next content.
     next: u64,
-    seen: HashSet<PathBuf>,
+    seen: HashSet<Location>,
     /// In the order of the changes; what is ignored has no state.
-    noted: Vec<(PathBuf, Option<Before>)>,
+    noted: Vec<(Location, Option<Before>)>,
     not_kept: Vec<String>,
     /// Bytes that are remembered.
     remembered: usize,
     /// Changes beyond that.
     untold: u64,
 }
+
+/// The number of a root, and a path from its top.
+type Location = (usize, PathBuf);
 
 /// How much was noted at a time.
 #[derive(Clone, Copy)]
@@ -50,7 +54,7 @@ pub(crate) struct Found {
 }
 
 impl Changes {
-    pub(crate) fn new(spool: PathBuf, most_bytes: u64) -> Self {
+    pub(crate) fn new(spool: OwnedFd, most_bytes: u64) -> Self {
         Self {
             spool,
             left: most_bytes,
@@ -70,58 +74,68 @@ impl Changes {
     /// Keeps what is at a path, which a change is about to begin at, where it is the first one.
     ///
     /// `now` is what is there, opened without following a link; `None` where nothing is.
-    pub(crate) fn note(&mut self, path: &Path, now: Option<BorrowedFd<'_>>, told: Told) {
-        if told == Told::No || self.seen.contains(path) {
+    pub(crate) fn note(&mut self, areas: &Areas, path: &Path, now: Option<BorrowedFd<'_>>, told: Told) {
+        let Some(at) = areas.locate(path).filter(|at| told != Told::No && !self.seen.contains(at)) else { return };
+        if !self.has_room(remembered(&at.1)) {
             return;
         }
-        let size = remembered(path);
-        if self.remembered + size > MOST_REMEMBERED {
-            self.untold = self.untold.saturating_add(1);
-            return;
-        }
-        self.remembered += size;
-        self.seen.insert(path.to_owned());
-        let before = if told == Told::Ignored { None } else { self.before(path, now) };
-        self.noted.push((path.to_owned(), before));
+        self.seen.insert(at.clone());
+        let before = if told == Told::Ignored { None } else { self.before(&at, path, now) };
+        self.noted.push((at, before));
     }
 
     /// Says that something changed whose state before is lost.
     pub(crate) fn lose(&mut self, path: &Path) {
-        self.not_kept.push(path.to_string_lossy().into_owned());
+        let path = path.to_string_lossy().into_owned();
+        if self.has_room(remembered(Path::new(&path))) {
+            self.not_kept.push(path);
+        }
+    }
+
+    /// Takes the room for one more change; counts it where there is none.
+    fn has_room(&mut self, size: usize) -> bool {
+        if self.remembered + size > MOST_REMEMBERED {
+            self.untold = self.untold.saturating_add(1);
+            return false;
+        }
+        self.remembered += size;
+        true
     }
 
     /// Forgets what was noted since, for a change that failed.
     pub(crate) fn roll_back(&mut self, mark: Mark) {
         while self.noted.len() > mark.noted {
-            let Some((path, before)) = self.noted.pop() else { return };
-            self.seen.remove(&path);
-            self.remembered -= remembered(&path);
+            let Some((at, before)) = self.noted.pop() else { return };
+            self.remembered -= remembered(&at.1);
+            self.seen.remove(&at);
             if let Some(before) = before {
                 self.discard(&before);
             }
         }
-        self.not_kept.truncate(mark.not_kept);
+        let lost = self.not_kept.drain(mark.not_kept.min(self.not_kept.len())..);
+        self.remembered -= lost.map(|path| remembered(Path::new(&path))).sum::<usize>();
     }
 
     /// All that was noted, without what was made and is gone again.
-    pub(crate) fn tell(self) -> Found {
+    pub(crate) fn tell(self, areas: &Areas) -> Found {
         let mut told = Found { before: Vec::new(), ignored: 0, not_kept: self.not_kept, untold: self.untold };
-        for (path, before) in self.noted {
+        for ((root, path), before) in self.noted {
             match before {
                 None => told.ignored = told.ignored.saturating_add(1),
-                Some(before) if before.kind == Kind::Absent && path.symlink_metadata().is_err() => {}
+                Some(before) if before.kind == Kind::Absent && areas.look(root, &path).is_err() => {}
                 Some(before) => told.before.push(before),
             }
         }
         told
     }
 
-    fn before(&mut self, path: &Path, now: Option<BorrowedFd<'_>>) -> Option<Before> {
-        let Some(name) = path.to_str() else {
+    fn before(&mut self, at: &Location, path: &Path, now: Option<BorrowedFd<'_>>) -> Option<Before> {
+        let Some(name) = at.1.to_str() else {
             self.lose(path);
             return None;
         };
-        let mut before = Before { path: name.to_owned(), kind: Kind::Absent, mode: 0, target: None, kept: None };
+        let (root, name) = (at.0, name.to_owned());
+        let mut before = Before { root, path: name, kind: Kind::Absent, mode: 0, target: None, kept: None };
         let Some(now) = now else { return Some(before) };
         let Ok(stat) = rustix::fs::fstat(now) else {
             self.lose(path);
@@ -157,8 +171,7 @@ impl Changes {
             return None;
         }
         let name = self.next.to_string();
-        let path = self.spool.join(&name);
-        let copied = copy(file, &path, self.left);
+        let copied = copy(file, &self.spool, &name, self.left);
         match copied {
             Ok(bytes) => {
                 self.left = self.left.saturating_sub(bytes);
@@ -167,7 +180,7 @@ impl Changes {
             }
             Err(_) => {
                 // What cannot be removed is overwritten by the next.
-                let _left = std::fs::remove_file(path);
+                let _left = unlinkat(&self.spool, &name, AtFlags::empty());
                 None
             }
         }
@@ -175,23 +188,24 @@ impl Changes {
 
     fn discard(&mut self, before: &Before) {
         let Some(kept) = &before.kept else { return };
-        let path = self.spool.join(kept);
-        let bytes = path.metadata().map_or(0, |it| it.len());
+        let stat = statat(&self.spool, kept, AtFlags::SYMLINK_NOFOLLOW);
+        let bytes = stat.map_or(0, |it| u64::try_from(it.st_size).unwrap_or(0));
         // What cannot be removed goes with the directory.
-        let _left = std::fs::remove_file(path);
+        let _left = unlinkat(&self.spool, kept, AtFlags::empty());
         self.left = self.left.saturating_add(bytes);
     }
 }
 
 /// What is remembered for a path, in bytes.
 fn remembered(path: &Path) -> usize {
-    2 * path.as_os_str().len() + EACH
+    3 * path.as_os_str().len() + EACH
 }
 
-fn copy(file: BorrowedFd<'_>, to: &Path, most: u64) -> io::Result<u64> {
+fn copy(file: BorrowedFd<'_>, spool: &OwnedFd, name: &str, most: u64) -> io::Result<u64> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let from = File::from(rustix::fs::openat(CWD, own_link(file), flags, Mode::empty())?);
-    let mut to = File::create(to)?;
+    let making = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut to = File::from(rustix::fs::openat(spool, name, making, Mode::RUSR | Mode::WUSR)?);
     if rustix::fs::ioctl_ficlone(to.as_fd(), from.as_fd()).is_ok() {
         return Ok(to.metadata()?.len());
     }

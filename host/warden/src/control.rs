@@ -15,13 +15,15 @@ const CHUNK: usize = 4 << 10;
 pub(crate) struct Control {
     socket: UnixStream,
     received: Vec<u8>,
-    unsent: VecDeque<u8>,
+    /// Frames that are not sent yet, and how much of the first one is.
+    unsent: VecDeque<Vec<u8>>,
+    sent: usize,
 }
 
 impl Control {
     pub(crate) fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        Ok(Self { socket, received: Vec::new(), unsent: VecDeque::new() })
+        Ok(Self { socket, received: Vec::new(), unsent: VecDeque::new(), sent: 0 })
     }
 
     pub(crate) fn has_unsent(&self) -> bool {
@@ -30,15 +32,19 @@ impl Control {
 
     /// Says something, now or as soon as the socket takes it.
     pub(crate) fn say(&mut self, message: &FromWarden) -> io::Result<()> {
-        self.unsent.extend(wire::frame(message)?);
+        self.unsent.push_back(wire::frame(message)?);
         self.send()
     }
 
     /// Sends what the socket takes.
     pub(crate) fn send(&mut self) -> io::Result<()> {
-        while !self.unsent.is_empty() {
-            match self.socket.write(self.unsent.as_slices().0) {
-                Ok(sent) => drop(self.unsent.drain(..sent)),
+        while let Some(rest) = self.unsent.front().and_then(|frame| frame.get(self.sent..)) {
+            match self.socket.write(rest) {
+                Ok(sent) if sent < rest.len() => self.sent += sent,
+                Ok(_) => {
+                    self.unsent.pop_front();
+                    self.sent = 0;
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -47,9 +53,10 @@ impl Control {
         Ok(())
     }
 
-    /// Says the last thing and waits until it is sent.
+    /// Says the last thing and waits until it is sent. Questions that nobody waits for any more are not asked.
     pub(crate) fn say_last(mut self, message: &FromWarden) -> io::Result<()> {
         self.socket.set_nonblocking(false)?;
+        self.unsent.truncate(usize::from(self.sent > 0));
         self.say(message)
     }
 

@@ -1,17 +1,25 @@
-//! Which paths the command may have: by area, and by the host's rules about the roots.
+//! Which paths the command may have: by area, by what a file is, and by the host's rules about the roots.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use paddock_warden::protocol::{Access, Refused};
+use paddock_warden::protocol::{Access, Identity, Refused};
+use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use crate::area::{Area, Areas};
+use crate::climb;
 
 /// How many refusals are told; all are counted.
 const TOLD_REFUSALS: usize = 20;
 /// Different paths that are remembered as refused, so that each is counted once.
 const REMEMBERED_REFUSALS: usize = 10_000;
+/// Bytes of answers about reading that are remembered; when there are more, the host is asked again.
+const REMEMBERED_ANSWERS: usize = 4 << 20;
+/// What a question takes beside its path.
+const EACH: usize = 128;
 
 /// Why a call is not done: it fails, or the host has to be asked first.
 #[derive(Debug)]
@@ -29,9 +37,18 @@ impl From<Errno> for Stop {
 /// What the host is asked.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Question {
+    pub(crate) root: usize,
+    /// From the top of the root.
     pub(crate) path: PathBuf,
     pub(crate) access: Access,
     pub(crate) is_directory: bool,
+}
+
+impl Question {
+    /// What it takes to remember it, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.path.as_os_str().len() + EACH
+    }
 }
 
 /// What it answered.
@@ -56,23 +73,48 @@ pub(crate) enum Told {
 
 /// Decides about paths.
 pub(crate) struct Guard {
-    areas: Areas,
+    pub(crate) areas: Areas,
     rules: bool,
-    /// Answers about reading, which hold until the end.
-    readable: HashMap<Question, Answer>,
+    closed: HashSet<Identity>,
+    pinned: HashSet<Identity>,
+    readable: Answers,
     refused: Vec<Refused>,
-    remembered: HashSet<PathBuf>,
+    /// By a hash of each: paths can be long.
+    remembered: HashSet<u64>,
+    hasher: RandomState,
     refused_count: u64,
 }
 
+/// Answers about reading, which hold until the end.
+#[derive(Default)]
+struct Answers {
+    known: Known,
+    bytes: usize,
+}
+
+impl Answers {
+    fn remember(&mut self, question: Question, answer: Answer) {
+        let bytes = question.size() + answer.refused.as_ref().map_or(0, String::len);
+        if self.bytes + bytes > REMEMBERED_ANSWERS {
+            *self = Self::default();
+        }
+        if self.known.insert(question, answer).is_none() {
+            self.bytes += bytes;
+        }
+    }
+}
+
 impl Guard {
-    pub(crate) fn new(areas: Areas, rules: bool) -> Self {
+    pub(crate) fn new(areas: Areas, rules: bool, closed: &[Identity], pinned: &[Identity]) -> Self {
         Self {
             areas,
             rules,
-            readable: HashMap::new(),
+            closed: closed.iter().copied().collect(),
+            pinned: pinned.iter().copied().collect(),
+            readable: Answers::default(),
             refused: Vec::new(),
             remembered: HashSet::new(),
+            hasher: RandomState::new(),
             refused_count: 0,
         }
     }
@@ -92,13 +134,13 @@ impl Guard {
             Area::Root { .. } | Area::Temporary | Area::Readable | Area::Device { .. } => return Ok(()),
             Area::Process(_) | Area::Outside => return Err(self.refuse(path, OUTSIDE, Errno::ACCESS)),
         }
-        let question = Question { path: path.to_owned(), access: Access::Read, is_directory };
+        let question = self.question(path, Access::Read, is_directory)?;
         let answer = match known.get(&question) {
             Some(answer) => {
-                self.readable.insert(question, answer.clone());
+                self.readable.remember(question, answer.clone());
                 answer.clone()
             }
-            None => match self.readable.get(&question) {
+            None => match self.readable.known.get(&question) {
                 Some(answer) => answer.clone(),
                 None => return Err(Stop::Ask(vec![question])),
             },
@@ -109,8 +151,8 @@ impl Guard {
     /// May it be written, made, removed, renamed, or have its metadata changed?
     pub(crate) fn change(&mut self, known: &Known, path: &Path, is_directory: bool) -> Result<Told, Stop> {
         match self.areas.of(path) {
-            Area::Root { writable: true } => {}
-            Area::Root { writable: false } => return Err(self.refuse(path, "it is read-only", Errno::ROFS)),
+            Area::Root { writable: true, .. } => {}
+            Area::Root { writable: false, .. } => return Err(self.refuse(path, "it is read-only", Errno::ROFS)),
             Area::Temporary => return Ok(Told::No),
             Area::Readable | Area::Device { .. } => {
                 return Err(self.refuse(path, "it may be read, not changed", Errno::ACCESS));
@@ -120,15 +162,43 @@ impl Guard {
         if !self.rules {
             return Ok(Told::Yes);
         }
-        let question = Question { path: path.to_owned(), access: Access::Change, is_directory };
+        let question = self.question(path, Access::Change, is_directory)?;
         let Some(answer) = known.get(&question).cloned() else { return Err(Stop::Ask(vec![question])) };
         self.obey(path, &answer)?;
         Ok(if answer.ignored { Told::Ignored } else { Told::Yes })
     }
 
+    /// What the host is asked of a path in a root. Refused where rules could hold that the host cannot see: its names are
+    /// UTF-8, and those of an `.agentignore` in a directory whose name is not cannot be read by it.
+    fn question(&mut self, path: &Path, access: Access, is_directory: bool) -> Result<Question, Stop> {
+        let Some((root, below)) = self.areas.locate(path) else { return Err(Errno::ACCESS.into()) };
+        if self.areas.has_unseen_rules(root, &below, is_directory) {
+            let cause = "`.agentignore` in a directory whose name is not UTF-8 cannot be applied";
+            return Err(self.refuse(path, cause, Errno::ACCESS));
+        }
+        Ok(Question { root, path: below, access, is_directory })
+    }
+
+    /// Refuses what is the host's own, and what is in it, by whatever path it was found.
+    pub(crate) fn open_to_all(&mut self, opened: impl AsFd, stat: &Stat, path: &Path) -> Result<(), Stop> {
+        if self.closed.is_empty() {
+            return Ok(());
+        }
+        let is_closed = self.closed.contains(&climb::identity(stat))
+            || climb::holders(opened, stat, path)?.iter().any(|holder| self.closed.contains(holder));
+        if is_closed {
+            return Err(self.refuse(path, "it belongs to the program that runs the tools", Errno::ACCESS));
+        }
+        Ok(())
+    }
+
     /// May the path lead elsewhere, or nowhere? Not where rights of their own begin at it or below.
-    pub(crate) fn whole(&mut self, path: &Path) -> Result<(), Stop> {
-        if self.areas.begin_below(path) {
+    pub(crate) fn whole(&mut self, path: &Path, there: Option<&Stat>) -> Result<(), Stop> {
+        let is_pinned = |stat: &Stat| {
+            let identity = climb::identity(stat);
+            self.pinned.contains(&identity) || self.closed.contains(&identity)
+        };
+        if self.areas.begin_below(path) || there.is_some_and(is_pinned) {
             return Err(self.refuse(path, "what commands have begins there", Errno::BUSY));
         }
         Ok(())
@@ -136,7 +206,7 @@ impl Guard {
 
     /// Notes that a path was refused.
     pub(crate) fn refuse(&mut self, path: &Path, cause: &str, error: Errno) -> Stop {
-        if self.remembered.len() < REMEMBERED_REFUSALS && self.remembered.insert(path.to_owned()) {
+        if self.remembered.len() < REMEMBERED_REFUSALS && self.remembered.insert(self.hasher.hash_one(path)) {
             self.refused_count = self.refused_count.saturating_add(1);
             if self.refused.len() < TOLD_REFUSALS {
                 let path = path.to_string_lossy().into_owned();
@@ -160,3 +230,21 @@ impl Guard {
 }
 
 const OUTSIDE: &str = "it is outside of the directories that commands have";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_take_no_more_than_they_may() {
+        let mut answers = Answers::default();
+        for number in 0..5_000 {
+            let path = PathBuf::from(format!("{number:04000}"));
+            let question = Question { root: 0, path, access: Access::Read, is_directory: false };
+            answers.remember(question, Answer::default());
+            assert!(answers.bytes <= REMEMBERED_ANSWERS);
+        }
+        let bytes: usize = answers.known.keys().map(Question::size).sum();
+        assert_eq!(answers.bytes, bytes);
+    }
+}

@@ -8,6 +8,8 @@ mod caller;
 #[cfg(target_os = "linux")]
 mod changes;
 #[cfg(target_os = "linux")]
+mod climb;
+#[cfg(target_os = "linux")]
 mod confine;
 #[cfg(target_os = "linux")]
 mod control;
@@ -19,6 +21,8 @@ mod notify;
 mod pending;
 #[cfg(target_os = "linux")]
 mod place;
+#[cfg(target_os = "linux")]
+mod reaper;
 #[cfg(target_os = "linux")]
 mod request;
 #[cfg(target_os = "linux")]
@@ -41,10 +45,7 @@ use std::process::ExitCode;
 /// 0 where all was said to the host, 1 where it is gone or says what cannot be understood.
 #[cfg(target_os = "linux")]
 fn main() -> ExitCode {
-    match setup::run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
+    reaper::run(setup::run).unwrap_or(ExitCode::FAILURE)
 }
 
 /// Commands are confined on Linux only.

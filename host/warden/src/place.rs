@@ -90,6 +90,10 @@ impl Place {
             // The root directory is in no other.
             return Err(Errno::EXIST);
         }
+        // No name of something, but of a directory on the way to it, whose path would be told wrongly.
+        if name == b"." || name == b".." {
+            return Err(Errno::INVAL);
+        }
         let directory = open(base.as_ref(), &text(if parent.is_empty() { b"." } else { parent })?, DIRECTORY)?;
         let mut path = real_path(directory.as_fd())?;
         path.push(OsStr::from_bytes(name));

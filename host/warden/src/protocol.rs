@@ -1,6 +1,8 @@
 //! The messages, each one frame of JSON.
 //!
-//! Paths are absolute and the host's own. A name that is not UTF-8 has U+FFFD in place of what is none.
+//! Directories and files are descriptors that the host has opened and sends before the first message: no path decides
+//! what a command may have. What is told of paths names a root by its number and the path from its top. A name that is
+//! not UTF-8 has U+FFFD in place of what is none.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +10,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToWarden {
-    /// The first frame, with the command's standard input, output and error as descriptors.
+    /// Comes with descriptors that [`Start`] refers to, at most [`crate::wire::MAX_DESCRIPTORS`]. Those of all such frames
+    /// are counted on, from 0.
+    Descriptors,
+    /// The first frame after those, with the command's standard input, output and error as descriptors.
     Start(Box<Start>),
     /// The answer to [`FromWarden::Ask`].
     Verdict(Verdict),
@@ -53,22 +58,31 @@ pub enum FromWarden {
 pub struct Start {
     /// The program, by path or by a name that `PATH` of `env` leads to, and its arguments.
     pub argv: Vec<String>,
-    /// Where it starts.
-    pub cwd: String,
+    /// The directory where it starts.
+    pub cwd: usize,
     /// Its whole environment.
     pub env: Vec<(String, String)>,
     /// Its standard input is a terminal, which becomes its controlling terminal.
     pub terminal: bool,
-    /// The directories it works in, canonical. Where one is inside another, the inner one's rights hold.
+    /// The directories it works in. Where one is inside another, the inner one's rights hold.
     pub roots: Vec<Root>,
-    /// Directories and files that it may read and execute.
-    pub system: Vec<String>,
+    /// Directories and files that it may read, and execute unless [`Start::programs`] says otherwise.
+    pub system: Vec<usize>,
     /// Single files that it may read.
-    pub files: Vec<String>,
+    pub files: Vec<usize>,
     /// A directory of its own for what is temporary. What changes there is not told.
-    pub temporary: String,
+    pub temporary: usize,
     /// A directory that takes contents before their first change. The command cannot reach it.
-    pub spool: String,
+    pub spool: usize,
+    /// The only files, and directories with all below, that may be executed. None: what is readable may be.
+    pub programs: Option<Vec<usize>>,
+    /// The host's own files and directories, which the command may neither open nor move, where it could reach them.
+    pub closed: Vec<Identity>,
+    /// Directories that keep their names: those that hold a root, or something closed.
+    pub pinned: Vec<Identity>,
+    /// A file that every command of the workspace gets, each opened for itself: what is changed by name is changed by
+    /// one command at a time.
+    pub lock: Option<usize>,
     /// It may use the Internet.
     pub network: bool,
     /// False: nothing is confined and no change is told; limits hold, and all that it started ends with it.
@@ -82,10 +96,19 @@ pub struct Start {
 /// A directory to work in.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Root {
-    /// Its path.
-    pub path: String,
+    /// The directory.
+    pub directory: usize,
     /// Whether anything below may be changed.
     pub writable: bool,
+}
+
+/// What a file or directory is, whatever it is called.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+pub struct Identity {
+    /// Its device.
+    pub device: u64,
+    /// Its number there.
+    pub inode: u64,
 }
 
 /// What a command may use up.
@@ -130,7 +153,9 @@ pub enum Access {
 pub struct Ask {
     /// Which the verdict repeats.
     pub id: u64,
-    /// A path in a root, without links.
+    /// The number of a root.
+    pub root: usize,
+    /// A path without links from the top of that root; empty for the top.
     pub path: String,
     /// What is wanted. A verdict on reading holds for as long as the command runs.
     pub access: Access,
@@ -166,9 +191,9 @@ pub struct Ended {
     pub refused: Vec<Refused>,
     /// How many paths were refused.
     pub refused_count: u64,
-    /// Paths that changed whose content before is lost: too large, too many, unreadable, or with a name that is not UTF-8.
+    /// Absolute paths that changed whose content before is lost: too large, too many, unreadable, or with a name that is not UTF-8.
     pub not_kept: Vec<String>,
-    /// How many changes came after so many that no more were remembered (32 MiB of names). A path can be in it twice.
+    /// How many changes came after so many that no more were remembered (16 MiB of names). A path can be in it twice.
     pub untold: u64,
     /// The largest resident size of the command and what it waited for, in bytes.
     pub max_rss: Option<u64>,
@@ -177,7 +202,9 @@ pub struct Ended {
 /// A path as it was before the command changed it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Before {
-    /// The path.
+    /// The number of a root.
+    pub root: usize,
+    /// The path from the top of that root.
     pub path: String,
     /// What was there.
     pub kind: Kind,
@@ -208,7 +235,7 @@ pub enum Kind {
 /// A path that the command did not get.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Refused {
-    /// The path.
+    /// The absolute path.
     pub path: String,
     /// Why.
     pub cause: String,

@@ -55,8 +55,11 @@ pub(crate) enum Request {
     /// To do something to a process or thread.
     Process(i32),
     Group(i32),
-    /// To begin a process group with this number, or to enter it.
-    Enter(i32),
+    /// For this process to begin a process group with this number, or to enter it.
+    Enter {
+        process: i32,
+        group: i32,
+    },
 }
 
 /// A change of metadata.
@@ -69,6 +72,15 @@ pub(crate) enum Metadata {
 }
 
 impl Request {
+    /// Whether it is checked by a name and then changes what has that name.
+    pub(crate) fn changes_names(&self) -> bool {
+        use Request::{Link, MakeDirectory, MakeLink, MakeNode, Remove, Rename};
+        matches!(
+            self,
+            Rename { .. } | Remove { .. } | MakeDirectory { .. } | MakeNode { .. } | MakeLink { .. } | Link { .. }
+        )
+    }
+
     pub(crate) fn read(call: &Call) -> Result<Self, Errno> {
         match call.number {
             libc::SYS_openat => Self::open(call, Some(0), 1),
@@ -104,10 +116,13 @@ impl Request {
                     Self::metadata(call, 0, times, call.bits(3))
                 }
             }
-            libc::SYS_setsid => Ok(Self::Enter(call.process()?)),
+            libc::SYS_setsid => {
+                let process = call.process()?;
+                Ok(Self::Enter { process, group: process })
+            }
             libc::SYS_setpgid => {
                 let process = if call.int(0) == 0 { call.process()? } else { call.int(0) };
-                Ok(Self::Enter(if call.int(1) == 0 { process } else { call.int(1) }))
+                Ok(Self::Enter { process, group: if call.int(1) == 0 { process } else { call.int(1) } })
             }
             libc::SYS_kill if call.int(0) < 0 => Ok(Self::Group(call.int(0).wrapping_neg())),
             libc::SYS_setpriority if call.bits(0) == libc::PRIO_PGRP => Ok(Self::Group(call.int(1))),

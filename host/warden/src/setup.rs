@@ -3,14 +3,12 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use paddock_warden::protocol::{FromWarden, Start, ToWarden};
 use paddock_warden::wire;
 use rustix::io::Errno;
-use rustix::process::DumpableBehavior;
 
 use crate::area::Areas;
 use crate::changes::Changes;
@@ -26,18 +24,11 @@ use crate::sys;
 use crate::tree::Tree;
 use crate::watch;
 
-/// Where the command's own standard input takes the socket's place.
-const FIRST_FREE: u32 = 3;
-
 pub(crate) fn run() -> io::Result<()> {
-    sys::close_from(FIRST_FREE)?;
     let socket = UnixStream::from(rustix::stdio::stdin().try_clone_to_owned()?);
-    let (message, streams) = wire::receive(&socket)?;
-    let (ToWarden::Start(start), Ok(streams)) = (message, Streams::try_from(streams)) else {
-        return Err(io::Error::from(io::ErrorKind::InvalidData));
-    };
+    let (start, given, streams) = receive(&socket)?;
     let mut control = Control::new(socket)?;
-    match begin(&start, streams, &mut control) {
+    match begin(&start, &given, streams, &mut control) {
         Ok(supervisor) => supervisor.run(control),
         Err(NotStarted::Unsupported(missing)) => control.say_last(&FromWarden::Unsupported { missing }),
         Err(NotStarted::Failed(error)) => {
@@ -47,18 +38,40 @@ pub(crate) fn run() -> io::Result<()> {
     }
 }
 
-fn begin(start: &Start, streams: Streams, control: &mut Control) -> Result<Supervisor, NotStarted> {
+/// The descriptors that the host sent.
+pub(crate) struct Given(Vec<OwnedFd>);
+
+impl Given {
+    /// The one of a number.
+    pub(crate) fn get(&self, number: usize) -> Result<&OwnedFd, Errno> {
+        self.0.get(number).ok_or(Errno::BADF)
+    }
+}
+
+fn receive(socket: &UnixStream) -> io::Result<(Box<Start>, Given, Streams)> {
+    let mut given = Vec::new();
+    loop {
+        match wire::receive(socket)? {
+            (ToWarden::Descriptors, descriptors) => given.extend(descriptors),
+            (ToWarden::Start(start), streams) => {
+                let streams = Streams::try_from(streams);
+                return Ok((start, Given(given), streams.map_err(|_| io::ErrorKind::InvalidData)?));
+            }
+            _ => return Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
+}
+
+fn begin(start: &Start, given: &Given, streams: Streams, control: &mut Control) -> Result<Supervisor, NotStarted> {
     let failed = |error: Errno| NotStarted::Failed(error.into());
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(failed)?;
-    // The user's other processes do not look into this one.
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).map_err(failed)?;
     limits::leave_no_core().map_err(failed)?;
     // For the watch, which begins later. Without the right to it, it has to do without.
     let _unprivileged = sys::go_first(true);
     let (started, tree, desk) = if start.confine {
-        confined(start, streams, control)?
+        confined(start, given, streams, control)?
     } else {
-        (start::start(start, streams, None)?, Arc::new(Tree::new(false)), None)
+        (start::start(start, given, streams, None)?, Arc::new(Tree::new(false)), None)
     };
     let over_limit = Arc::new(AtomicBool::new(false));
     let supervisor = Supervisor::new(started.process, Arc::clone(&tree), Arc::clone(&over_limit), desk);
@@ -71,7 +84,7 @@ fn begin(start: &Start, streams: Streams, control: &mut Control) -> Result<Super
 
 type Begun = (Started, Arc<Tree>, Option<Desk>);
 
-fn confined(start: &Start, streams: Streams, control: &mut Control) -> Result<Begun, NotStarted> {
+fn confined(start: &Start, given: &Given, streams: Streams, control: &mut Control) -> Result<Begun, NotStarted> {
     let failed = |error: Errno| NotStarted::Failed(error.into());
     let by = confine::available().map_err(NotStarted::Unsupported)?;
     limits::drop_capabilities().map_err(failed)?;
@@ -79,9 +92,11 @@ fn confined(start: &Start, streams: Streams, control: &mut Control) -> Result<Be
     let terminal = streams.first().filter(|_| start.terminal).map(OwnedFd::try_clone);
     let terminal = terminal.transpose().map_err(NotStarted::Failed)?;
     let name = terminal.as_ref().map(|it| real_path(it.as_fd())).transpose().map_err(failed)?;
-    let areas = Areas::new(start, name.as_deref());
-    domain::enter(start, For::Warden { terminal: name.as_deref() }).map_err(NotStarted::Unsupported)?;
-    let mut started = start::start(start, streams, Some(filter::program(start.network)))?;
+    let areas = Areas::new(start, given, name.as_deref()).map_err(failed)?;
+    let own = |number: usize| given.get(number).map_err(failed)?.try_clone().map_err(NotStarted::Failed);
+    let (spool, lock) = (own(start.spool)?, start.lock.map(own).transpose()?.map(Arc::new));
+    domain::enter(start, given, For::Warden { terminal: name.as_deref() }).map_err(NotStarted::Unsupported)?;
+    let mut started = start::start(start, given, streams, Some(filter::program(start.network)))?;
     let listener = started.listener.take();
     let listener = listener.ok_or_else(|| NotStarted::Unsupported("a listener for seccomp".to_owned()))?;
     sys::wake_synchronously(listener.as_fd());
@@ -89,13 +104,14 @@ fn confined(start: &Start, streams: Streams, control: &mut Control) -> Result<Be
     let tree = Arc::new(Tree::new(confine::scopes_signals()));
     tree.note_group(started.process);
     let desk = Desk {
-        guard: Guard::new(areas, start.rules),
-        changes: Changes::new(PathBuf::from(&start.spool), start.limits.max_kept_bytes),
+        guard: Guard::new(areas, start.rules, &start.closed, &start.pinned),
+        changes: Changes::new(spool, start.limits.max_kept_bytes),
         tree: Arc::clone(&tree),
         listener: Arc::new(listener),
         terminal,
         waiting: Arc::new(AtomicUsize::new(0)),
         most_file_bytes: start.limits.max_file_bytes,
+        lock,
     };
     Ok((started, tree, Some(desk)))
 }

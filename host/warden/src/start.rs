@@ -14,8 +14,9 @@ use rustix::net::{
 };
 use rustix::process::{Pid, Signal};
 
-use crate::confine::domain::{self, For};
+use crate::confine::domain::{self, For, Rules};
 use crate::confine::limits;
+use crate::setup::Given;
 use crate::sys;
 
 /// The command's standard input, output and error.
@@ -36,12 +37,17 @@ pub(crate) enum NotStarted {
 }
 
 /// Starts the command; `filter` is its system calls', where it is confined.
-pub(crate) fn start(start: &Start, streams: Streams, filter: Option<Vec<sock_filter>>) -> Result<Started, NotStarted> {
+pub(crate) fn start(
+    start: &Start,
+    given: &Given,
+    streams: Streams,
+    filter: Option<Vec<sock_filter>>,
+) -> Result<Started, NotStarted> {
     let (ours, theirs) =
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(|error| NotStarted::Failed(error.into()))?;
     let confined = filter.is_some();
-    match spawn(start, streams, filter, theirs) {
+    match spawn(start, given, streams, filter, theirs) {
         Ok(child) => {
             let listener = if confined { Some(receive(ours.as_fd()).map_err(NotStarted::Unsupported)?) } else { None };
             let process = i32::try_from(child.id()).unwrap_or(i32::MAX);
@@ -55,22 +61,32 @@ pub(crate) fn start(start: &Start, streams: Streams, filter: Option<Vec<sock_fil
 }
 
 #[expect(unsafe_code, reason = "what is done between fork and exec")]
-fn spawn(start: &Start, streams: Streams, filter: Option<Vec<sock_filter>>, theirs: OwnedFd) -> io::Result<Child> {
+fn spawn(
+    start: &Start,
+    given: &Given,
+    streams: Streams,
+    filter: Option<Vec<sock_filter>>,
+    theirs: OwnedFd,
+) -> io::Result<Child> {
     let mut argv = start.argv.iter();
     let program = argv.next().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     let [input, output, error] = streams.map(Stdio::from);
     let mut command = Command::new(program);
-    command.args(argv).current_dir(&start.cwd).env_clear();
+    command.args(argv).env_clear();
     command.envs(start.env.iter().map(|(name, value)| (name, value)));
     command.stdin(input).stdout(output).stderr(error);
+    let domain = filter.as_ref().map(|_| domain::rules(start, given, For::Command)).transpose();
+    let mut domain = domain.map_err(io::Error::other)?;
+    let cwd = given.get(start.cwd)?.try_clone()?;
     let start = start.clone();
     let warden = rustix::process::getpid();
     // SAFETY: this process has one thread, so that nothing that the child may need is held by another one.
     unsafe {
         command.pre_exec(move || {
             prepare(&start, warden)?;
-            let Some(filter) = &filter else { return Ok(()) };
-            match confine(&start, filter) {
+            rustix::process::fchdir(&cwd)?;
+            let (Some(filter), Some(domain)) = (&filter, domain.take()) else { return Ok(()) };
+            match confine(domain, filter) {
                 Ok(listener) => send(theirs.as_fd(), b"", Some(listener.as_fd())),
                 Err(missing) => {
                     send(theirs.as_fd(), missing.as_bytes(), None)?;
@@ -97,9 +113,9 @@ fn prepare(start: &Start, warden: Pid) -> io::Result<()> {
     Ok(limits::set(&start.limits)?)
 }
 
-fn confine(start: &Start, filter: &[sock_filter]) -> Result<OwnedFd, String> {
+fn confine(domain: Rules, filter: &[sock_filter]) -> Result<OwnedFd, String> {
     rustix::thread::set_no_new_privs(true).map_err(|error| format!("no_new_privs: {error}"))?;
-    domain::enter(start, For::Command)?;
+    domain.enter()?;
     sys::install(filter).map_err(|error| format!("seccomp with a listener: {error}"))
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Supervisor {
 }
 
 enum Served {
-    Confined(Box<Desk>, Pending),
+    Confined(Box<Desk>, Box<Pending>),
     Unconfined,
 }
 
@@ -56,7 +56,7 @@ impl Supervisor {
         desk: Option<Desk>,
     ) -> Result<Self, Errno> {
         let signals = sys::signals(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGHUP])?;
-        let served = desk.map_or(Served::Unconfined, |desk| Served::Confined(Box::new(desk), Pending::default()));
+        let served = desk.map_or(Served::Unconfined, |desk| Served::Confined(Box::new(desk), Box::default()));
         Ok(Self { process, tree, signals, served, calls_over: false, main: None, over_limit })
     }
 
@@ -86,19 +86,16 @@ impl Supervisor {
         let wanted = if control.has_unsent() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
         let mut waited =
             vec![PollFd::from_borrowed_fd(control.as_fd(), wanted), PollFd::new(&self.signals, PollFlags::IN)];
-        if let Served::Confined(desk, _) = &self.served
+        if let Served::Confined(desk, pending) = &self.served
             && !self.calls_over
+            && pending.has_room()
         {
             waited.push(PollFd::from_borrowed_fd(desk.listener.as_fd(), PollFlags::IN));
         }
         rustix::io::retry_on_intr(|| poll(&mut waited, None))?;
         let happened: Vec<PollFlags> = waited.iter().map(PollFd::revents).collect();
         let happened = |index: usize| happened.get(index).copied().unwrap_or(PollFlags::empty());
-        if happened(2).contains(PollFlags::IN) {
-            self.call(control)?;
-        } else if happened(2).contains(PollFlags::HUP) {
-            self.calls_over = true;
-        }
+        // The host first: what it says may be that no call is to be served any more.
         if happened(0).contains(PollFlags::OUT) {
             control.send()?;
         }
@@ -111,6 +108,11 @@ impl Supervisor {
         }
         if happened(1).contains(PollFlags::IN) && self.told_to_end() {
             return Ok(Some(Over::Report));
+        }
+        if happened(2).contains(PollFlags::IN) {
+            self.call(control)?;
+        } else if happened(2).contains(PollFlags::HUP) {
+            self.calls_over = true;
         }
         Ok(None)
     }
@@ -126,7 +128,7 @@ impl Supervisor {
 
     fn hear(&mut self, message: ToWarden, control: &mut Control) -> io::Result<Option<Over>> {
         match message {
-            ToWarden::Start(_) => return Err(io::Error::from(io::ErrorKind::InvalidData)),
+            ToWarden::Descriptors | ToWarden::Start(_) => return Err(io::Error::from(io::ErrorKind::InvalidData)),
             ToWarden::Kill => return Ok(Some(Over::Report)),
             ToWarden::Signal { signal } => {
                 if let (Some(group), Some(signal)) = (Pid::from_raw(self.process), Signal::from_named_raw(signal)) {
@@ -145,12 +147,7 @@ impl Supervisor {
 
     /// Takes the signals that came. True where one of them asks this process to end.
     fn told_to_end(&mut self) -> bool {
-        let mut told = false;
-        let mut signal = [0; size_of::<libc::signalfd_siginfo>()];
-        while rustix::io::read(&self.signals, &mut signal).is_ok_and(|read| read > 0) {
-            let number = signal.first_chunk().map_or(0, |it| u32::from_ne_bytes(*it));
-            told |= number != libc::SIGCHLD.cast_unsigned();
-        }
+        let told = sys::take_signals(&self.signals);
         self.reap();
         told
     }
@@ -192,7 +189,9 @@ impl Supervisor {
         }
         if let Served::Confined(desk, _) = self.served {
             (ended.refused, ended.refused_count) = desk.guard.refusals();
-            let found = desk.changes.tell();
+            let mut desk = *desk;
+            desk.guard.areas.refresh();
+            let found = desk.changes.tell(&desk.guard.areas);
             (ended.before, ended.ignored) = (found.before, found.ignored);
             (ended.not_kept, ended.untold) = (found.not_kept, found.untold);
         }

@@ -42,6 +42,34 @@ pub(crate) fn signals(numbers: &[c_int]) -> Result<OwnedFd, Errno> {
     }
 }
 
+/// Takes the signals that came. True where one of them asks this process to end.
+pub(crate) fn take_signals(signals: &OwnedFd) -> bool {
+    let mut told = false;
+    let mut signal = [0; size_of::<libc::signalfd_siginfo>()];
+    while rustix::io::read(signals, &mut signal).is_ok_and(|read| read > 0) {
+        let number = signal.first_chunk().map_or(0, |it| u32::from_ne_bytes(*it));
+        told |= number != libc::SIGCHLD.cast_unsigned();
+    }
+    told
+}
+
+/// Which of two processes this one is.
+pub(crate) enum Forked {
+    Child,
+    /// With the child's number.
+    Parent(i32),
+}
+
+/// Makes a second process of this one, which has one thread.
+#[expect(unsafe_code, reason = "rustix has no fork")]
+pub(crate) fn fork() -> Result<Forked, Errno> {
+    // SAFETY: called before any thread is started, so that nothing that the child may need is held by another one.
+    match check(unsafe { libc::fork() }.into())? {
+        0 => Ok(Forked::Child),
+        child => i32::try_from(child).map(Forked::Parent).map_err(|_| Errno::OVERFLOW),
+    }
+}
+
 /// A child that ended.
 #[derive(Clone, Copy)]
 pub(crate) struct Reaped {

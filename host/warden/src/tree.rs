@@ -17,10 +17,14 @@ pub(crate) struct Tree {
     groups: Mutex<Groups>,
 }
 
-#[derive(Default)]
+/// Groups that are remembered before those that have ended are forgotten.
+const FEW_GROUPS: usize = 1024;
+
 struct Groups {
-    /// Every process group that the command has or had.
+    /// Process groups that the command has or had.
     known: HashSet<i32>,
+    /// How many have to be known before it is looked which of them are still there.
+    next_look: usize,
     /// None can be made any more.
     closed: bool,
 }
@@ -28,16 +32,33 @@ struct Groups {
 impl Tree {
     pub(crate) fn new(signals_are_scoped: bool) -> Self {
         let own = rustix::process::getpid().as_raw_pid();
-        Self { own, signals_are_scoped, groups: Mutex::default() }
+        Self {
+            own,
+            signals_are_scoped,
+            groups: Mutex::new(Groups { known: HashSet::new(), next_look: FEW_GROUPS, closed: false }),
+        }
     }
 
-    /// Remembers a group that is about to be made. False where none may be.
+    /// Remembers a group that is about to be made, by the process that is to lead it. False where none may be made.
+    ///
+    /// Groups that have ended are forgotten when there are many: a number that is remembered for nothing could be
+    /// another's by now.
     pub(crate) fn note_group(&self, group: i32) -> bool {
         let mut groups = self.groups();
-        if !groups.closed {
-            groups.known.insert(group);
+        if groups.closed {
+            return false;
         }
-        !groups.closed
+        if groups.known.len() >= groups.next_look {
+            groups.known.retain(|known| is_there(*known));
+            groups.next_look = (2 * groups.known.len()).max(FEW_GROUPS);
+        }
+        groups.known.insert(group);
+        true
+    }
+
+    /// Whether a group of that number is remembered.
+    pub(crate) fn knows_group(&self, group: i32) -> bool {
+        self.groups().known.contains(&group)
     }
 
     /// Processes and threads, as far as they are within limits; `None` where they are not.
@@ -113,7 +134,8 @@ impl Tree {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn descendants(&self) -> Vec<i32> {
+    /// All processes that descend from this one.
+    pub(crate) fn descendants(&self) -> Vec<i32> {
         let mut found = children(self.own);
         let mut next = 0;
         while let Some(process) = found.get(next).copied() {
@@ -122,6 +144,12 @@ impl Tree {
         }
         found
     }
+}
+
+/// Whether a group has a process.
+fn is_there(group: i32) -> bool {
+    let tried = Pid::from_raw(group).map(rustix::process::test_kill_process_group);
+    tried.is_some_and(|tried| tried != Err(Errno::SRCH))
 }
 
 fn kill_group(group: i32) {

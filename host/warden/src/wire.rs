@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 
 /// The longest frame that is read, in bytes.
 pub const LONGEST: usize = 256 << 20;
-/// How many descriptors come with a frame at most.
-const MOST_DESCRIPTORS: usize = 3;
+/// How many descriptors come with a frame at most. The kernel takes 253.
+pub const MAX_DESCRIPTORS: usize = 128;
 
 /// The frame of a message.
 ///
@@ -52,7 +52,7 @@ pub fn take<T: DeserializeOwned>(received: &mut Vec<u8>) -> io::Result<Option<T>
 /// The socket's.
 pub fn send(mut socket: &UnixStream, message: &impl Serialize, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     let frame = frame(message)?;
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
@@ -84,7 +84,7 @@ pub fn receive<T: DeserializeOwned>(mut socket: &UnixStream) -> io::Result<(T, V
 ///
 /// The socket's.
 pub fn receive_some(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let received = rustix::io::retry_on_intr(|| {
         rustix::net::recvmsg(socket, &mut [IoSliceMut::new(buffer)], &mut control, RecvFlags::CMSG_CLOEXEC)

@@ -143,6 +143,98 @@ static int rewritten(const char *inside, const char *outside) {
 
 static int is(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
+static int socketpair_end(void) {
+    int pair[2];
+    return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ? -1 : pair[0];
+}
+
+// Gives a file one long name after the other, and opens it by each.
+static int rename_and_open(const char *directory, int times) {
+    char now[4096], next[4096];
+    snprintf(now, sizeof now, "%s/first", directory);
+    close(open(now, O_CREAT | O_WRONLY, 0644));
+    for (int i = 0; i < times; i++) {
+        snprintf(next, sizeof next, "%s/%0200d", directory, i);
+        if (rename(now, next) < 0) return told("rename", -1);
+        int file = open(next, O_RDONLY);
+        if (file < 0) return told("open", -1);
+        close(file);
+        strcpy(now, next);
+    }
+    return 0;
+}
+
+static void *rename_forth_and_back(void *directory) {
+    char other[4096];
+    snprintf(other, sizeof other, "%s-other", (char *)directory);
+    for (;;) {
+        rename(directory, other);
+        rename(other, directory);
+    }
+}
+
+// In each of some threads, renames a directory for ever: `0`, `1` and so on, below the given one.
+static int rename_for_ever(const char *above, int threads) {
+    pthread_t thread;
+    for (int i = 0; i < threads; i++) {
+        char *directory = malloc(4096);
+        snprintf(directory, 4096, "%s/%d", above, i);
+        pthread_create(&thread, NULL, rename_forth_and_back, directory);
+    }
+    puts("begun");
+    fflush(stdout);
+    pause();
+    return 0;
+}
+
+// Asks for many process groups: numbers of nobody, and those of many processes one after the other.
+static int make_groups(int times) {
+    int made = 0;
+    for (int i = 1; i < times; i++) made += setpgid(0, 100000 + i) == 0;
+    for (int i = 0; i < times / 100; i++) {
+        int child = fork();
+        if (child == 0) _exit(setpgid(0, 0) < 0);
+        int status;
+        waitpid(child, &status, 0);
+        if (status != 0) return told("setpgid", -1);
+    }
+    return made != 0;
+}
+
+// Does what it can to live on when its supervisor is gone: in a session of its own, with no parent that it dies with.
+static int outlive(const char *mark) {
+    prctl(PR_SET_PDEATHSIG, 0);
+    prctl(PR_SET_PDEATHSIG, SIGCONT);
+    for (int i = 0; i < 3; i++) {
+        if (fork() == 0) {
+            setsid();
+            if (fork() == 0) {
+                prctl(PR_SET_PDEATHSIG, 0);
+                execlp("sleep", "sleep", mark, NULL);
+            }
+            _exit(0);
+        }
+    }
+    puts("begun");
+    fflush(stdout);
+    for (;;) sleep(1000);
+}
+
+// Holds a name without access until somebody has replaced it, and then opens it.
+static int open_unlinked(const char *path, const char *signal) {
+    int held = open(path, O_PATH);
+    if (held < 0) return told("open", -1);
+    puts("begun");
+    fflush(stdout);
+    struct stat is;
+    while (stat(signal, &is) < 0) usleep(1000);
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", held);
+    int file = open(link, O_RDWR);
+    if (file < 0) file = open(link, O_RDONLY);
+    return file < 0 ? told("open", -1) : show(file);
+}
+
 int main(int count, char **argument) {
     const char *name = count > 1 ? argument[1] : "", *a = count > 2 ? argument[2] : "", *b = count > 3 ? argument[3] : "";
     const char *c = count > 4 ? argument[4] : "";
@@ -248,6 +340,21 @@ int main(int count, char **argument) {
     if (is(name, "type-ahead")) return told(name, ioctl(0, TIOCSTI, "x"));
     if (is(name, "powers")) return told(name, prctl(PR_CAPBSET_READ, 21) == 1 ? 0 : (errno = EPERM, -1));
     if (is(name, "set-user")) return told(name, geteuid() == 0 && getuid() != 0 ? 0 : (errno = EPERM, -1));
+    if (is(name, "remove")) return told(name, unlinkat(AT_FDCWD, a, atoi(b) ? AT_REMOVEDIR : 0));
+    if (is(name, "rename-and-open")) return rename_and_open(a, atoi(b));
+    if (is(name, "rename-for-ever")) return rename_for_ever(a, atoi(b));
+    if (is(name, "groups")) return make_groups(atoi(a));
+    if (is(name, "outlive")) return outlive(a);
+    if (is(name, "unlinked")) return open_unlinked(a, b);
+    if (is(name, "ioctl")) return told(name, ioctl(socketpair_end(), strtoul(a, NULL, 0), (char[4096]){0}));
+    if (is(name, "socket")) return told(name, socket(atoi(a), atoi(b), atoi(c)));
+    if (is(name, "core")) {
+        struct rlimit limit = {0, 0}, now;
+        setrlimit(RLIMIT_CORE, &limit);
+        prlimit(0, RLIMIT_CORE, &limit, NULL);
+        if (getrlimit(RLIMIT_CORE, &now) < 0) return told(name, -1);
+        return now.rlim_cur == 0 ? 0 : (printf("%lu", (unsigned long)now.rlim_cur), 1);
+    }
 #ifdef __x86_64__
     if (is(name, "int80")) {
         // open of i386, whose number is getpid's neighbour here.

@@ -13,9 +13,9 @@ mod support;
 use std::fs;
 use std::io::Write;
 
-use support::{Yard, begin, run, warden};
+use support::{Start, Yard, begin, run, warden};
 
-use paddock_warden::protocol::{FromWarden, Limits, Start, ToWarden, Verdict};
+use paddock_warden::protocol::{FromWarden, Limits, ToWarden, Verdict};
 use paddock_warden::wire;
 
 /// Runs a script and compares what it writes.
@@ -119,8 +119,9 @@ fn what_cannot_be_started() {
     let yard = Yard::new();
     let outcome = run(yard.command(&["no-such-program"]));
     assert_eq!(outcome.failed.unwrap().1, Some(libc::ENOENT));
-    let start = Start { cwd: yard.inside("nowhere"), ..yard.shell("true") };
-    assert_eq!(run(start).failed.unwrap().1, Some(libc::ENOENT));
+    let start = Start { cwd: yard.inside("file"), ..yard.shell("true") };
+    yard.write("file", "");
+    assert_eq!(run(start).failed.unwrap().1, Some(libc::ENOTDIR));
     fs::copy("/bin/true", yard.outside.join("true")).unwrap();
     let outcome = run(yard.command(&[yard.outside("true")]));
     assert_eq!(outcome.failed.unwrap().1, Some(libc::EACCES));
@@ -152,7 +153,7 @@ fn a_terminal() {
     let start = Start { terminal: true, ..yard.shell(&script) };
     let (socket, mut warden) = warden();
     let streams = [&slave, &slave, &slave].map(std::os::fd::AsFd::as_fd);
-    wire::send(&socket, &ToWarden::Start(Box::new(start)), &streams).unwrap();
+    support::send_start(&socket, &start, &streams);
     let ended = std::iter::from_fn(|| wire::receive::<FromWarden>(&socket).ok()).last().unwrap().0;
     assert!(matches!(ended, FromWarden::Ended(ended) if ended.exit_code == Some(0)));
     assert!(warden.wait().unwrap().success());

@@ -16,8 +16,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::{UnixDatagram, UnixListener};
 
-use paddock_warden::protocol::{Root, Start};
-use support::{Outcome, Yard, attack, run};
+use support::{Outcome, Root, Start, Yard, attack, run};
 
 /// One attempt, with its arguments in a given yard.
 struct Attempt {

@@ -15,8 +15,8 @@ use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use paddock_warden::protocol::{FromWarden, Limits, Start, ToWarden, Verdict};
-use support::{Yard, begin, processes_with, run, within_a_second};
+use paddock_warden::protocol::{FromWarden, Limits, ToWarden, Verdict};
+use support::{Start, Yard, begin, processes_with, run, within_a_second};
 
 /// A duration for `sleep` that nobody else uses.
 fn unused(number: u32) -> String {
@@ -164,7 +164,7 @@ fn a_closed_input_and_no_reader() {
     let streams = [OwnedFd::from(input.0), OwnedFd::from(output.1.try_clone().unwrap()), OwnedFd::from(output.1)];
     let start = yard.shell("cat; yes");
     let borrowed = [0, 1, 2].map(|index: usize| std::os::fd::AsFd::as_fd(&streams[index]));
-    paddock_warden::wire::send(&socket, &ToWarden::Start(Box::new(start)), &borrowed).unwrap();
+    support::send_start(&socket, &start, &borrowed);
     let last = std::iter::from_fn(|| paddock_warden::wire::receive::<FromWarden>(&socket).ok()).last().unwrap().0;
     assert!(matches!(last, FromWarden::Ended(ended) if ended.exit_code == Some(128 + libc::SIGPIPE)));
     assert!(warden.wait().unwrap().success());

@@ -13,8 +13,8 @@ mod support;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use paddock_warden::protocol::{Access, Ask, Start, Verdict};
-use support::{Outcome, Yard, begin, run_with};
+use paddock_warden::protocol::{Access, Ask, Verdict};
+use support::{Outcome, Start, Yard, begin, run_with};
 
 /// `secret*` is nobody's, `locked` is not to be changed, and what is in it neither.
 fn judge(ask: &Ask) -> Verdict {

@@ -34,30 +34,68 @@ mod number {
 pub(crate) use number::FCHMODAT2;
 
 const NEW_NAMESPACES: u32 = 0x7e02_0000;
-/// Types of ioctls that change a file through a descriptor for reading, or a whole file system: all but the named.
-const FILE_IOCTLS: [(u32, &[u32]); 6] = [
-    // ext2's flags, fscrypt, fs-verity; FS_IOC_GETFLAGS, FS_IOC32_GETFLAGS, FS_IOC_FIEMAP.
-    (0x66, &[0x8008_6601, 0x8004_6601, 0xc020_660b]),
-    // FIFREEZE, FITRIM, FS_IOC_FSSETXATTR and XFS; FS_IOC_FSGETXATTR.
-    (0x58, &[0x801c_581f]),
-    // btrfs; FICLONE, FICLONERANGE, FIDEDUPERANGE (these need a descriptor for writing), FS_IOC_GETFSLABEL.
-    (0x94, &[0x4004_9409, 0x4020_940d, 0xc018_9436, 0x8100_9431]),
-    // f2fs.
-    (0xf5, &[]),
-    // FS_IOC_GETVERSION, FS_IOC32_GETVERSION.
-    (0x76, &[0x8008_7601, 0x8004_7601]),
-    // FAT's attributes; FAT_IOCTL_GET_ATTRIBUTES.
-    (0x72, &[0x8004_7210]),
+/// What `ioctl` may ask of terminals, descriptors and files. All else is refused: drivers and file systems have requests
+/// that change files, send signals or tell of the machine, whatever descriptor they are made with.
+const IOCTLS: [u32; 41] = [
+    // TCGETS, TCSETS, TCSETSW, TCSETSF, TCGETA, TCSETA, TCSETAW, TCSETAF.
+    0x5401,
+    0x5402,
+    0x5403,
+    0x5404,
+    0x5405,
+    0x5406,
+    0x5407,
+    0x5408,
+    // TCSBRK, TCXONC, TCFLSH, TIOCEXCL, TIOCNXCL, TIOCSCTTY, TIOCGPGRP, TIOCSPGRP, TIOCOUTQ.
+    0x5409,
+    0x540a,
+    0x540b,
+    0x540c,
+    0x540d,
+    0x540e,
+    0x540f,
+    0x5410,
+    0x5411,
+    // TIOCGWINSZ, TIOCSWINSZ, FIONREAD, TIOCGETD, FIONBIO, TIOCPKT, TIOCNOTTY, TCSBRKP, TIOCGSID.
+    0x5413,
+    0x5414,
+    0x541b,
+    0x5424,
+    0x5421,
+    0x5420,
+    0x5422,
+    0x5425,
+    0x5429,
+    // TCGETS2, TCSETS2, TCSETSW2, TCSETSF2.
+    0x802c_542a,
+    0x402c_542b,
+    0x402c_542c,
+    0x402c_542d,
+    // FIONCLEX, FIOCLEX, FIOASYNC, FIOQSIZE.
+    0x5450,
+    0x5451,
+    0x5452,
+    0x5460,
+    // FICLONE, FICLONERANGE, FIDEDUPERANGE: with a descriptor for writing.
+    0x4004_9409,
+    0x4020_940d,
+    0xc018_9436,
+    // FS_IOC_GETFLAGS, FS_IOC_GETVERSION, FS_IOC_FIEMAP, FS_IOC_FSGETXATTR.
+    0x8008_6601,
+    0x8008_7601,
+    0xc020_660b,
+    0x801c_581f,
 ];
-/// TIOCSTI, TIOCLINUX, TIOCCONS, TIOCSETD; FIOSETOWN and SIOCSPGRP, which send signals to anybody.
-const IOCTLS: [u32; 6] = [0x5412, 0x541c, 0x541d, 0x5423, 0x8901, 0x8902];
+/// With the network, what programs ask of it: SIOCATMARK, SIOCGIFNAME, SIOCGIFCONF, SIOCGIFFLAGS, SIOCGIFADDR,
+/// SIOCGIFBRDADDR, SIOCGIFNETMASK, SIOCGIFMTU, SIOCGIFHWADDR, SIOCGIFINDEX.
+const NETWORK_IOCTLS: [u32; 10] = [0x8905, 0x8910, 0x8912, 0x8913, 0x8915, 0x8919, 0x891b, 0x8921, 0x8927, 0x8933];
 /// F_SETOWN, F_SETOWN_EX (signals to anybody), F_SETLEASE, F_NOTIFY, F_SET_RW_HINT, F_SET_FILE_RW_HINT.
 const FCNTLS: [u32; 6] = [8, 15, 1024, 1026, 1036, 1038];
 
 /// The filter of a command.
 pub(crate) fn program(network: bool) -> Vec<sock_filter> {
     let mut rules = vec![
-        ioctl(),
+        ioctl(network),
         rule(libc::SYS_fcntl, FCNTLS.map(|it| (vec![Test::Is(1, it)], Action::Errno(libc::EPERM))), Action::Allow),
         rule(libc::SYS_clone, [(vec![Test::Any(0, NEW_NAMESPACES)], Action::Errno(libc::EPERM))], Action::Allow),
         socket(network),
@@ -78,18 +116,13 @@ pub(crate) fn program(network: bool) -> Vec<sock_filter> {
             [0, 0x0004_0000, u32::MAX].map(|it| (vec![Test::Is(0, it)], Action::Allow)),
             Action::Errno(libc::EPERM),
         ),
-        // A process that hides its memory would hide the paths that it opens.
-        rule(
-            libc::SYS_prctl,
-            [(vec![Test::Is(0, libc::PR_SET_DUMPABLE.cast_unsigned())], Action::Errno(0))],
-            Action::Allow,
-        ),
         rule(
             libc::SYS_seccomp,
             [(vec![Test::Is(0, libc::SECCOMP_SET_MODE_FILTER), Test::Any(1, 8)], Action::Errno(libc::EPERM))],
             Action::Allow,
         ),
     ];
+    rules.extend(own_state());
     rules.extend(opening());
     rules.extend(of_processes());
     rules.extend(NOTIFIED.iter().map(|call| rule(*call, [], Action::Notify)));
@@ -106,28 +139,59 @@ pub(crate) fn program(network: bool) -> Vec<sock_filter> {
     bpf::program(&rules, NEWEST)
 }
 
-fn ioctl() -> Rule {
-    let denied = Action::Errno(libc::EPERM);
-    let mut cases: Vec<_> = IOCTLS.iter().map(|it| (vec![Test::Is(1, *it)], denied)).collect();
-    for (kind, allowed) in FILE_IOCTLS {
-        cases.extend(allowed.iter().map(|it| (vec![Test::Is(1, *it)], Action::Allow)));
-        cases.push((vec![Test::Bits(1, 0xff00, kind << 8)], denied));
-    }
-    rule(libc::SYS_ioctl, cases, Action::Allow)
+fn ioctl(network: bool) -> Rule {
+    let network: &[u32] = if network { &NETWORK_IOCTLS } else { &[] };
+    let allowed = IOCTLS.iter().chain(network).map(|request| (vec![Test::Is(1, *request)], Action::Allow));
+    rule(libc::SYS_ioctl, allowed, Action::Errno(libc::ENOTTY))
 }
 
+/// Streams over TCP and datagrams over UDP, and what tells of routes: nothing that another protocol number would load
+/// into the kernel.
 fn socket(network: bool) -> Rule {
     let mut cases = Vec::new();
     if network {
+        let protocols = [(libc::SOCK_STREAM, libc::IPPROTO_TCP), (libc::SOCK_DGRAM, libc::IPPROTO_UDP)];
         for domain in [libc::AF_INET, libc::AF_INET6] {
-            for kind in [libc::SOCK_STREAM, libc::SOCK_DGRAM] {
-                cases.push((family(domain, kind), Action::Allow));
+            for (kind, protocol) in protocols {
+                for protocol in [0, protocol.cast_unsigned()] {
+                    let mut tests = family(domain, kind);
+                    tests.push(Test::Is(2, protocol));
+                    cases.push((tests, Action::Allow));
+                }
             }
         }
-        let routes = vec![Test::Is(0, libc::AF_NETLINK.cast_unsigned()), Test::Is(2, 0)];
-        cases.push((routes, Action::Allow));
+        for kind in [libc::SOCK_RAW, libc::SOCK_DGRAM] {
+            let mut routes = family(libc::AF_NETLINK, kind);
+            routes.push(Test::Is(2, 0));
+            cases.push((routes, Action::Allow));
+        }
     }
     rule(libc::SYS_socket, cases, Action::Errno(libc::EACCES))
+}
+
+/// A process that hides its memory would hide the paths that it opens, and one that is not ended with its parent would
+/// be left behind: neither is done, and said to be. Nor may a limit be lowered that keeps memory images from a program
+/// that takes them.
+fn own_state() -> Vec<Rule> {
+    let done = Action::Errno(0);
+    let dumpable = vec![Test::Is(0, libc::PR_SET_DUMPABLE.cast_unsigned())];
+    let parent = Test::Is(0, libc::PR_SET_PDEATHSIG.cast_unsigned());
+    let dies = vec![parent, Test::Is(1, libc::SIGKILL.cast_unsigned())];
+    let prctl = [(dumpable, done), (dies, Action::Allow), (vec![parent], done)];
+    let core = libc::RLIMIT_CORE;
+    vec![
+        rule(libc::SYS_prctl, prctl, Action::Allow),
+        rule(libc::SYS_setrlimit, [(vec![Test::Is(0, core)], done)], Action::Allow),
+        rule(
+            libc::SYS_prlimit64,
+            [
+                // Asking has no new limit.
+                (vec![Test::Is(0, 0), Test::Is(1, core), Test::Any(2, u32::MAX)], done),
+                (vec![Test::Is(0, 0)], Action::Allow),
+            ],
+            Action::Notify,
+        ),
+    ]
 }
 
 /// Opening without access shows no more than `stat` does, and whatever opens by way of it comes here again. It is the
@@ -158,7 +222,6 @@ fn of_processes() -> Vec<Rule> {
         )
     };
     vec![
-        own(libc::SYS_prlimit64),
         own(libc::SYS_sched_setscheduler),
         own(libc::SYS_sched_setparam),
         own(libc::SYS_sched_setattr),

@@ -9,7 +9,7 @@ use crate::watch::THREADS_EACH;
 
 /// Sets this process's limits; what is lower already stays.
 pub(crate) fn set(limits: &Limits) -> Result<(), Errno> {
-    lower(Resource::Core, 0)?;
+    leave_no_core()?;
     lower(Resource::Data, limits.max_memory_bytes)?;
     lower(Resource::Fsize, limits.max_file_bytes)?;
     lower(Resource::Nofile, limits.max_open_files)?;
@@ -32,9 +32,10 @@ fn lower(resource: Resource, limit: u64) -> Result<(), Errno> {
     setrlimit(resource, Rlimit { current: Some(maximum), maximum: Some(maximum) })
 }
 
-/// No memory image of this process is written anywhere.
+/// No memory image of this process is written anywhere. To a program that takes such images the kernel gives them
+/// whatever the limit is, but for this one.
 pub(crate) fn leave_no_core() -> Result<(), Errno> {
-    lower(Resource::Core, 0)
+    lower(Resource::Core, 1)
 }
 
 /// Gives up, for good, all but the two that ordinary work of the superuser on files needs.

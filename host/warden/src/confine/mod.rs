@@ -20,7 +20,20 @@ pub(crate) fn available() -> Result<String, String> {
     if !sys::notifications_fit() || kernel(&release).is_none_or(|it| it < GIVES_AND_SENDS) {
         return Err(format!("seccomp user notification of Linux 5.14 (this is {release})"));
     }
+    let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+    if !reads_memory(&scope) {
+        let scope = scope.trim();
+        return Err(format!(
+            "the right to read the memory of commands (`kernel.yama.ptrace_scope` is {scope}, not 0 or 1)"
+        ));
+    }
     Ok(format!("landlock {version}, seccomp"))
+}
+
+/// Whether a process may read the memory of its descendants, by the setting of a kernel that restricts it: paths are
+/// arguments of calls, and lie there.
+fn reads_memory(scope: &str) -> bool {
+    matches!(scope.trim(), "" | "0" | "1")
 }
 
 /// Whether a domain keeps signals inside.
@@ -36,7 +49,13 @@ fn kernel(release: &str) -> Option<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::kernel;
+    use super::{kernel, reads_memory};
+
+    #[test]
+    fn memory_that_cannot_be_read() {
+        assert!(["", "0\n", "1\n"].into_iter().all(reads_memory));
+        assert!(!["2\n", "3\n", "?"].into_iter().any(reads_memory));
+    }
 
     #[test]
     fn kernels_by_their_release() {

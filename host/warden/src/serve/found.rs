@@ -3,13 +3,14 @@
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, Stat};
 use rustix::io::Errno;
 
 use super::{Desk, Try};
 use crate::area::Area;
+use crate::climb;
 use crate::guard::{Stop, Told};
 use crate::place::{Place, real_path};
 
@@ -32,7 +33,12 @@ impl Found {
         let kind = FileType::from_raw_mode(stat.st_mode);
         let mut path = real_path(opened.as_fd())?;
         let bytes = path.as_os_str().as_bytes();
-        let removed = stat.st_nlink == 0 && bytes.ends_with(REMOVED);
+        let is_unlinked = bytes.ends_with(REMOVED) && !has_that_name(&path, &stat);
+        // Other names may say something else of it, and which it has is not known.
+        if is_unlinked && stat.st_nlink > 0 && bytes.starts_with(b"/") {
+            return Err(Errno::ACCESS);
+        }
+        let removed = is_unlinked && stat.st_nlink == 0;
         let own = !bytes.starts_with(b"/") || (removed && bytes.starts_with(MEMORY));
         if removed {
             let name = bytes.strip_suffix(REMOVED).unwrap_or(bytes);
@@ -50,6 +56,12 @@ impl Found {
     }
 }
 
+/// Whether a path that ends as those of removed files do is one that somebody gave to a file.
+fn has_that_name(path: &Path, stat: &Stat) -> bool {
+    let there = rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW);
+    there.is_ok_and(|there| climb::identity(&there) == climb::identity(stat))
+}
+
 const REMOVED: &[u8] = b" (deleted)";
 /// Where the kernel says that memory files are: in no directory.
 const MEMORY: &[u8] = b"/memfd:";
@@ -64,6 +76,7 @@ impl Desk {
             Area::Process(process) if self.tree.has(process) => Ok(()),
             area => {
                 self.no_stray_device(found, area)?;
+                self.guard.open_to_all(&found.opened, &found.stat, &found.path)?;
                 self.guard.read(this.known, &found.path, found.is_directory())
             }
         }
@@ -82,6 +95,7 @@ impl Desk {
         }
         let area = self.guard.area(&found.path);
         self.no_stray_device(found, area)?;
+        self.guard.open_to_all(&found.opened, &found.stat, &found.path)?;
         let told = self.guard.change(this.known, &found.path, found.is_directory())?;
         Ok(if found.removed { Told::No } else { told })
     }

@@ -1,11 +1,14 @@
 //! A further name of a file.
 
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD};
+use rustix::io::Errno;
 
 use super::found::Found;
 use super::{Desk, Reply, Try};
+use crate::area::Area;
 use crate::guard::Stop;
 use crate::place::{Place, own_link};
 
@@ -16,7 +19,8 @@ impl Desk {
         let found = Found::at(from, follow)?;
         let told = self.may_change(this, &found)?;
         let entry = self.entry_to_make(this, to, false)?;
-        self.changes.note(&found.path, Some(found.opened.as_fd()), told);
+        self.one_side(&found.path, &entry.path)?;
+        self.changes.note(&self.guard.areas, &found.path, Some(found.opened.as_fd()), told);
         if found.kind.is_symlink() {
             let from = from.entry()?;
             rustix::fs::linkat(&from.directory, &from.name, &entry.directory, &entry.name, AtFlags::empty())?;
@@ -25,5 +29,12 @@ impl Desk {
             rustix::fs::linkat(CWD, link, &entry.directory, &entry.name, AtFlags::SYMLINK_FOLLOW)?;
         }
         Ok(Reply::Done)
+    }
+
+    /// A file has all its names in roots, or all of them where changes are not told: else what is changed by the one name
+    /// would not be told by the other. Programs copy where the system says that two names are too far apart.
+    pub(super) fn one_side(&self, from: &Path, to: &Path) -> Result<(), Errno> {
+        let is_temporary = |path| self.guard.area(path) == Area::Temporary;
+        if is_temporary(from) == is_temporary(to) { Ok(()) } else { Err(Errno::XDEV) }
     }
 }

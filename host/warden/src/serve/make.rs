@@ -48,8 +48,21 @@ impl Desk {
         if entry.find().is_ok() {
             return Err(Errno::EXIST.into());
         }
+        self.check_new(&entry)?;
         let told = self.guard.change(this.known, &entry.path, directory)?;
-        self.changes.note(&entry.path, None, told);
+        self.changes.note(&self.guard.areas, &entry.path, None, told);
         Ok(entry)
+    }
+
+    /// Refuses to make something where a root has its path, or where nothing may be made.
+    pub(super) fn check_new(&mut self, entry: &Entry) -> Result<(), Stop> {
+        self.guard.whole(&entry.path, None)?;
+        self.check_new_at(entry)
+    }
+
+    /// Refuses to make something in what is the host's own.
+    pub(super) fn check_new_at(&mut self, entry: &Entry) -> Result<(), Stop> {
+        let (directory, above) = (&entry.directory, entry.path.parent().unwrap_or(&entry.path));
+        self.guard.open_to_all(directory, &rustix::fs::fstat(directory)?, above)
     }
 }

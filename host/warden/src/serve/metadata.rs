@@ -30,7 +30,7 @@ impl Desk {
             }
         }
         let told = self.may_change(this, &found)?;
-        self.changes.note(&found.path, Some(found.opened.as_fd()), told);
+        self.changes.note(&self.guard.areas, &found.path, Some(found.opened.as_fd()), told);
         apply(&found, change)?;
         Ok(Reply::Done)
     }

@@ -15,6 +15,9 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
 use crate::caller::Call;
 use crate::changes::Changes;
 use crate::guard::{Guard, Known, Stop};
@@ -33,6 +36,8 @@ pub(crate) struct Desk {
     /// How many threads wait for the other end of a pipe.
     pub(crate) waiting: Arc<AtomicUsize>,
     pub(crate) most_file_bytes: u64,
+    /// What commands of one workspace change by name, they change one after the other.
+    pub(crate) lock: Option<Arc<OwnedFd>>,
 }
 
 /// One try of a call: it is tried again when the host has answered what had to be asked. Nothing is changed before all
@@ -55,9 +60,28 @@ pub(crate) enum Reply {
     Later,
 }
 
+/// The lock, held as long as this is.
+struct Locked(Arc<OwnedFd>);
+
+impl Locked {
+    fn new(lock: &Arc<OwnedFd>) -> Result<Self, Errno> {
+        rustix::io::retry_on_intr(|| flock(lock, FlockOperation::LockExclusive))?;
+        Ok(Self(Arc::clone(lock)))
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // It goes with this process at the latest.
+        let _held = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
 impl Desk {
     pub(crate) fn serve(&mut self, request: &Request, call: &Call, known: &Known) -> Result<Reply, Stop> {
         let this = Try { call, known };
+        self.guard.areas.refresh();
+        let _locked = self.lock.as_ref().filter(|_| request.changes_names()).map(Locked::new).transpose()?;
         let mark = self.changes.mark();
         let reply = match request {
             Request::Open { place, flags, mode } => self.open(this, place, *flags, *mode),
@@ -71,7 +95,7 @@ impl Desk {
             Request::Truncate { place, length } => self.truncate(this, place, *length),
             Request::Process(process) => self.to_process(*process),
             Request::Group(group) => self.to_group(*group),
-            Request::Enter(group) => self.enter_group(*group),
+            Request::Enter { process, group } => self.enter_group(*process, *group),
         };
         if reply.is_err() {
             self.changes.roll_back(mark);

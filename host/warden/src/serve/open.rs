@@ -56,7 +56,7 @@ impl Desk {
         if writing {
             let told = self.may_write(this, found)?;
             if found.kind == FileType::RegularFile {
-                self.changes.note(&found.path, Some(found.opened.as_fd()), told);
+                self.changes.note(&self.guard.areas, &found.path, Some(found.opened.as_fd()), told);
             }
         } else {
             self.may_read(this, found)?;
@@ -75,8 +75,9 @@ impl Desk {
         if entry.name.as_bytes().ends_with(b"/") {
             return Err(Errno::ISDIR.into());
         }
+        self.check_new(&entry)?;
         let told = self.guard.change(this.known, &entry.path, false)?;
-        self.changes.note(&entry.path, None, told);
+        self.changes.note(&self.guard.areas, &entry.path, None, told);
         let making = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode & MODE);
         let made =

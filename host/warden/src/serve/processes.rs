@@ -20,8 +20,13 @@ impl Desk {
         if self.tree.has_group(group) { Ok(Reply::Continue) } else { Err(Errno::PERM.into()) }
     }
 
-    /// Known before it comes into being: a group can be killed at once, with all that is being forked.
-    pub(super) fn enter_group(&mut self, group: i32) -> Result<Reply, Stop> {
-        if self.tree.note_group(group) { Ok(Reply::Continue) } else { Err(Errno::PERM.into()) }
+    /// Known before it comes into being: a group can be killed at once, with all that is being forked. A process begins
+    /// one by its own number; any other is one that is known already, or none.
+    pub(super) fn enter_group(&mut self, process: i32, group: i32) -> Result<Reply, Stop> {
+        let may_enter = match process == group {
+            true => self.tree.has(process) && self.tree.note_group(group),
+            false => self.tree.knows_group(group),
+        };
+        if may_enter { Ok(Reply::Continue) } else { Err(Errno::PERM.into()) }
     }
 }

@@ -17,8 +17,11 @@ use crate::place::{Entry, Place};
 
 /// How many entries of a directory are kept.
 const MOST_KEPT: usize = 10_000;
-/// How many are asked about. With more, a directory is not renamed where there are rules.
+/// How many are asked about, and bytes of their names. With more, a directory is not renamed where there are rules.
 const MOST_ASKED: usize = 50_000;
+const MOST_BYTES: usize = 4 << 20;
+/// Bytes of what is asked about one call.
+const MOST_QUESTIONS: usize = 20 << 20;
 
 /// Something below a directory.
 struct Below {
@@ -44,8 +47,13 @@ impl Desk {
         if over.is_some() && flags.contains(RenameFlags::NOREPLACE) {
             return Err(Errno::EXIST.into());
         }
-        self.guard.whole(&from.path)?;
-        self.guard.whole(&to.path)?;
+        self.guard.whole(&from.path, Some(&found.stat))?;
+        self.guard.whole(&to.path, over.as_ref().map(|it| &it.stat))?;
+        self.guard.open_to_all(&found.opened, &found.stat, &found.path)?;
+        self.check_new_at(&to)?;
+        if found.is_directory() || found.stat.st_nlink > 1 {
+            self.one_side(&from.path, &to.path)?;
+        }
         let told = self.guard.change(this.known, &from.path, found.is_directory())?;
         let told_over = self.guard.change(this.known, &to.path, found.is_directory())?;
         let there = self.below(this, &found, &from, &to)?;
@@ -53,8 +61,8 @@ impl Desk {
             Some(over) if flags.contains(RenameFlags::EXCHANGE) => self.below(this, over, &to, &from)?,
             _ => Vec::new(),
         };
-        self.changes.note(&from.path, Some(found.opened.as_fd()), told);
-        self.changes.note(&to.path, over.as_ref().map(|it| it.opened.as_fd()), told_over);
+        self.changes.note(&self.guard.areas, &from.path, Some(found.opened.as_fd()), told);
+        self.changes.note(&self.guard.areas, &to.path, over.as_ref().map(|it| it.opened.as_fd()), told_over);
         for (side, told, below) in
             [(&from, told, &there), (&to, told_over, &there), (&to, told_over, &back), (&from, told, &back)]
         {
@@ -75,18 +83,29 @@ impl Desk {
                 self.changes.lose(&from.path);
                 return Ok(Vec::new());
             }
-            return Err(self.guard.refuse(&from.path, "more is in it than can be checked", Errno::ACCESS));
+            return Err(self.too_much(from));
         };
-        let mut unknown = Vec::new();
+        let (mut unknown, mut bytes) = (Vec::new(), 0);
         for path in below.iter().flat_map(|it| [(&from.path, it), (&to.path, it)]) {
             let path = (path.0.join(&path.1.path), path.1.is_directory);
             match self.guard.change(this.known, &path.0, path.1) {
                 Ok(_) => {}
-                Err(Stop::Ask(mut questions)) => unknown.append(&mut questions),
+                Err(Stop::Ask(mut questions)) => {
+                    bytes += questions.iter().map(Question::size).sum::<usize>();
+                    unknown.append(&mut questions);
+                }
                 Err(refused) => return Err(refused),
             }
         }
-        if unknown.is_empty() { Ok(below) } else { Err(Stop::Ask(unknown)) }
+        match unknown.is_empty() {
+            true => Ok(below),
+            false if bytes > MOST_QUESTIONS => Err(self.too_much(from)),
+            false => Err(Stop::Ask(unknown)),
+        }
+    }
+
+    fn too_much(&mut self, from: &Entry) -> Stop {
+        self.guard.refuse(&from.path, "more is in it than can be checked", Errno::ACCESS)
     }
 
     /// Notes what is below one of a directory's names now.
@@ -103,18 +122,26 @@ impl Desk {
                 continue;
             }
             let path = side.path.join(&it.path);
-            let answer = Question { path, access: Access::Change, is_directory: it.is_directory };
-            let is_ignored = this.known.get(&answer).is_some_and(|it: &Answer| it.ignored);
+            let answer = self.guard.areas.locate(&path).and_then(|(root, path)| {
+                let question = Question { root, path, access: Access::Change, is_directory: it.is_directory };
+                this.known.get(&question)
+            });
+            let is_ignored = answer.is_some_and(|it: &Answer| it.ignored);
             ignored = (is_ignored && it.is_directory).then_some(it.path.as_path());
             let told = if is_ignored { Told::Ignored } else { told };
-            self.changes.note(&answer.path, open_below(side, &it.path).ok().as_ref().map(AsFd::as_fd), told);
+            self.changes.note(
+                &self.guard.areas,
+                &path,
+                open_below(side, &it.path).ok().as_ref().map(AsFd::as_fd),
+                told,
+            );
         }
     }
 }
 
 /// Everything below a directory, each directory before what is in it; `None` where that is more than `most`.
 fn walk(top: &Found, most: usize) -> Result<Option<Vec<Below>>, Errno> {
-    let mut found = Vec::new();
+    let (mut found, mut bytes) = (Vec::new(), 0);
     let mut left = vec![PathBuf::new()];
     while let Some(path) = left.pop() {
         if !path.as_os_str().is_empty() {
@@ -131,12 +158,13 @@ fn walk(top: &Found, most: usize) -> Result<Option<Vec<Below>>, Errno> {
                 continue;
             }
             let below = path.join(std::ffi::OsStr::from_bytes(name));
+            bytes += below.as_os_str().len();
             if is_directory(&directory, &entry)? {
                 left.push(below);
             } else {
                 found.push(Below { path: below, is_directory: false });
             }
-            if found.len() + left.len() > most {
+            if found.len() + left.len() > most || bytes > MOST_BYTES {
                 return Ok(None);
             }
         }

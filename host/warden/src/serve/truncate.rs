@@ -24,7 +24,7 @@ impl Desk {
         if length > self.most_file_bytes && length > u64::try_from(found.stat.st_size).unwrap_or(0) {
             return Err(Errno::FBIG.into());
         }
-        self.changes.note(&found.path, Some(found.opened.as_fd()), told);
+        self.changes.note(&self.guard.areas, &found.path, Some(found.opened.as_fd()), told);
         rustix::fs::ftruncate(reopen(found.opened.as_fd(), OFlags::WRONLY)?, length)?;
         Ok(Reply::Done)
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -13,8 +13,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::thread::{self, JoinHandle};
 
-use paddock_warden::protocol::{Ask, Before, Ended, FromWarden, Kind, Limits, Root, Start, ToWarden, Verdict};
+use paddock_warden::protocol::{self, Ask, Before, Ended, FromWarden, Identity, Kind, Limits, ToWarden, Verdict};
 use paddock_warden::wire;
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use tempfile::TempDir;
 
 /// What the programs of this machine need.
@@ -29,6 +30,77 @@ const FILES: [&str; 8] = [
     "/etc/hosts",
     "/etc/resolv.conf",
 ];
+
+/// A command and what it may have, by paths: what [`protocol::Start`] says by descriptors.
+#[derive(Clone)]
+pub struct Start {
+    pub argv: Vec<String>,
+    pub cwd: String,
+    pub env: Vec<(String, String)>,
+    pub terminal: bool,
+    pub roots: Vec<Root>,
+    pub system: Vec<String>,
+    pub files: Vec<String>,
+    pub temporary: String,
+    pub spool: String,
+    pub programs: Option<Vec<String>>,
+    pub closed: Vec<String>,
+    pub pinned: Vec<String>,
+    pub network: bool,
+    pub confine: bool,
+    pub rules: bool,
+    pub limits: Limits,
+}
+
+#[derive(Clone)]
+pub struct Root {
+    pub path: String,
+    pub writable: bool,
+}
+
+impl Start {
+    /// Opens the paths; what is not there of the system is left out. With the descriptors in the order of their numbers.
+    fn opened(&self) -> (protocol::Start, Vec<OwnedFd>) {
+        let mut opened = Vec::new();
+        let mut open = |path: &str| {
+            let flags = OFlags::PATH | OFlags::CLOEXEC;
+            opened.push(openat(CWD, path, flags, Mode::empty()).unwrap_or_else(|error| panic!("{path}: {error}")));
+            opened.len() - 1
+        };
+        let there =
+            |paths: &[String]| paths.iter().filter(|path| Path::new(path).exists()).cloned().collect::<Vec<_>>();
+        let mut all = |paths: &[String]| there(paths).iter().map(|path| open(path)).collect::<Vec<_>>();
+        let (system, files) = (all(&self.system), all(&self.files));
+        let programs = self.programs.as_deref().map(&mut all);
+        let root = |root: &Root| protocol::Root { directory: open(&root.path), writable: root.writable };
+        let roots = self.roots.iter().map(root).collect();
+        let start = protocol::Start {
+            argv: self.argv.clone(),
+            cwd: open(&self.cwd),
+            env: self.env.clone(),
+            terminal: self.terminal,
+            roots,
+            system,
+            files,
+            temporary: open(&self.temporary),
+            spool: open(&self.spool),
+            programs,
+            closed: self.closed.iter().map(|path| identity(path)).collect(),
+            pinned: self.pinned.iter().map(|path| identity(path)).collect(),
+            lock: None,
+            network: self.network,
+            confine: self.confine,
+            rules: self.rules,
+            limits: self.limits,
+        };
+        (start, opened)
+    }
+}
+
+fn identity(path: &str) -> Identity {
+    let about = fs::metadata(path).unwrap();
+    Identity { device: about.dev(), inode: about.ino() }
+}
 
 /// A root, something outside, and the directories that a command needs.
 pub struct Yard {
@@ -76,6 +148,9 @@ impl Yard {
             files: FILES.map(str::to_owned).to_vec(),
             temporary: text(&self.temporary),
             spool: text(&self.spool),
+            programs: None,
+            closed: Vec::new(),
+            pinned: Vec::new(),
             network: false,
             confine: true,
             rules: false,
@@ -140,6 +215,7 @@ pub struct Running {
     pub input: Option<File>,
     output: JoinHandle<Vec<u8>>,
     error: JoinHandle<Vec<u8>>,
+    roots: Vec<Root>,
 }
 
 /// What became of it.
@@ -187,13 +263,22 @@ pub fn warden() -> (UnixStream, Child) {
     (ours, warden)
 }
 
+/// Sends what a command is and may have.
+pub fn send_start(socket: &UnixStream, start: &Start, streams: &[BorrowedFd<'_>]) {
+    let (opened, descriptors) = start.opened();
+    for some in descriptors.chunks(wire::MAX_DESCRIPTORS) {
+        wire::send(socket, &ToWarden::Descriptors, &some.iter().map(AsFd::as_fd).collect::<Vec<_>>()).unwrap();
+    }
+    wire::send(socket, &ToWarden::Start(Box::new(opened)), streams).unwrap();
+}
+
 pub fn begin(start: Start) -> Running {
     let (socket, warden) = warden();
     let (input, input_end) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
     let (output_end, output) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
     let (error_end, error) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
     let streams = [input.as_fd(), output.as_fd(), error.as_fd()];
-    wire::send(&socket, &ToWarden::Start(Box::new(start)), &streams).unwrap();
+    send_start(&socket, &start, &streams);
     let drain = |end: OwnedFd| {
         thread::spawn(move || {
             let mut bytes = Vec::new();
@@ -202,7 +287,7 @@ pub fn begin(start: Start) -> Running {
         })
     };
     let (output, error) = (drain(output_end), drain(error_end));
-    Running { socket, warden, input: Some(File::from(input_end)), output, error }
+    Running { socket, warden, input: Some(File::from(input_end)), output, error, roots: start.roots }
 }
 
 impl Running {
@@ -233,12 +318,16 @@ impl Running {
                     outcome.failed = Some((error, errno));
                     break;
                 }
-                FromWarden::Ask(ask) => {
+                FromWarden::Ask(mut ask) => {
+                    ask.path = absolute(&self.roots, ask.root, &ask.path);
                     let verdict = Verdict { id: ask.id, ..judge(&ask) };
                     outcome.asked.push(ask);
                     self.say(&ToWarden::Verdict(verdict));
                 }
-                FromWarden::Ended(ended) => {
+                FromWarden::Ended(mut ended) => {
+                    for before in &mut ended.before {
+                        before.path = absolute(&self.roots, before.root, &before.path);
+                    }
                     outcome.ended = ended;
                     break;
                 }
@@ -249,6 +338,13 @@ impl Running {
         outcome.stdout = text(self.output);
         outcome.stderr = text(self.error);
         outcome
+    }
+}
+
+fn absolute(roots: &[Root], root: usize, below: &str) -> String {
+    match below {
+        "" => roots[root].path.clone(),
+        below => format!("{}/{below}", roots[root].path.trim_end_matches('/')),
     }
 }
 
