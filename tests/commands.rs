@@ -13,7 +13,9 @@
 mod without;
 
 mod commands {
+    mod allowed;
     mod confined;
+    mod descriptors;
     mod desk;
     mod ends;
     mod history;

@@ -40,7 +40,7 @@ fn a_project_cannot_enable_them() {
 
 #[test]
 fn rules_for_commands() {
-    let desk = Desk::with(json!({"allow": ["cat", "echo", "git status"], "deny": ["echo secret"]}));
+    let desk = Desk::with(json!({"allow": ["sh", "cat", "echo", "git status"], "deny": ["echo secret"]}));
     assert_eq!(desk.printed("cat a.txt | cat"), "one\n");
     for (line, said) in [
         ("rm a.txt", "`commands.allow`"),

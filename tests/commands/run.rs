@@ -39,8 +39,22 @@ fn the_environment_is_made_anew() {
     assert!(printed.contains("GREETING=hello\n") && printed.contains("CARGO_PKG_NAME=paddock\n"), "{printed}");
     assert!(!printed.contains(&own), "{printed}");
     assert_eq!(desk.printed("echo x > ~/kept; cat < $TMPDIR/kept"), "x\n");
-    assert_eq!(desk.printed("cat ~/kept"), "x\n", "it stays as long as the workspace is open");
-    assert_eq!(Desk::new().shell("cat ~/kept")["exit_code"], 1);
+    assert_eq!(desk.shell("cat ~/kept")["exit_code"], 1, "each command has a home of its own");
+}
+
+/// What one command leaves in its home, such as `~/.gitconfig` with an alias that runs a program, the next one does not
+/// read; a session keeps its own.
+#[test]
+fn no_command_writes_the_settings_of_another() {
+    let desk = Desk::new();
+    desk.shell("printf '[alias]\\n\\tst = !touch ran\\n' > ~/.gitconfig; git st");
+    assert!(desk.root().join("ran").exists(), "in the home of the same command");
+    std::fs::remove_file(desk.root().join("ran")).unwrap();
+    assert_ne!(desk.shell("git st")["exit_code"], 0);
+    let id = desk.ok("exec_command", json!({"command": "cat"}))["session_id"].clone();
+    assert_ne!(desk.shell("git st")["exit_code"], 0);
+    desk.ok("kill_session", json!({"session_id": id}));
+    assert!(!desk.root().join("ran").exists());
 }
 
 #[test]

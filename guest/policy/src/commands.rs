@@ -24,8 +24,12 @@ pub struct Commands {
     /// Environment variables that commands get as they are where this runs, by name. They get no others.
     pub pass_environment: Vec<String>,
     /// If not empty, commands that match none of these rules are refused. A rule is what a command begins with, such as
-    /// `git status`.
+    /// `git status`. No shell reads the line then, unless a rule is a shell's name alone, and only the programs that rules
+    /// name can be executed.
     pub allow: Vec<String>,
+    /// Files, and directories with all below, that commands may execute beside the programs that `allow` names, such as
+    /// `/usr/lib/git-core`. Paths are as in `allowed_directories`.
+    pub executables: Vec<String>,
     /// Commands that match one of these rules are refused.
     pub deny: Vec<String>,
     /// WASI programs by name, each the path of its `.wasm` file. They run in a sandbox of their own on every system.
@@ -57,6 +61,7 @@ impl Default for Commands {
             environment: BTreeMap::new(),
             pass_environment: Vec::new(),
             allow: Vec::new(),
+            executables: Vec::new(),
             deny: Vec::new(),
             programs: BTreeMap::new(),
             max_sessions: 64,
@@ -193,6 +198,7 @@ mod tests {
             ("environment", json!({"LD_PRELOAD": "x.so"})),
             ("pass_environment", json!(["SSH_AUTH_SOCK"])),
             ("allow", json!(["rm"])),
+            ("executables", json!(["/usr/bin/rm"])),
             ("programs", json!({"jq": "jq.wasm"})),
             ("max_sessions", json!(65)),
             ("max_time_ms", json!(3_600_001)),
@@ -206,7 +212,7 @@ mod tests {
             assert_eq!(commands, usual, "{name}");
             assert_eq!(refused, [format!("commands.{name}")], "{name}");
         }
-        assert_eq!(usual.as_object().unwrap().len(), 17, "a new setting has to be looked at here");
+        assert_eq!(usual.as_object().unwrap().len(), 18, "a new setting has to be looked at here");
         // A part of a table that is there already is more all the same.
         let own = json!({"environment": {"A": "1"}});
         let (commands, refused) = narrowed(own, json!({"environment": {"B": "2"}}));

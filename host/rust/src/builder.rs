@@ -1,5 +1,6 @@
 //! Says what a workspace is to be.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -176,8 +177,8 @@ impl Builder {
     /// beside the roots follows them: its directories, as they are named there, then the whole file system.
     pub fn build(self) -> Result<Workspace, Error> {
         let policy = self.policy_of()?;
-        let commands = Commands::new(&policy, self.unfit_for_commands(&policy));
         let mounts = self.mounts(&policy)?;
+        let commands = Commands::open(&policy, self.unfit_for_commands(&policy), &mounts)?;
         let writable = mounts.iter().any(|mount| mount.access == Access::ReadWrite);
         let state = match self.identity(&mounts) {
             Some(workspace) => self.state.clone().resolve(&workspace, &mounts).map_err(Error::State)?,
@@ -186,7 +187,7 @@ impl Builder {
         let audit = self.audit.clone().or_else(|| in_state(&policy, &self.settings, state.as_ref()));
         let kept = (self.event_file.as_deref(), audit);
         let listeners = Listeners::of(self.listeners.clone(), kept, state.as_ref(), &mounts)?;
-        let own = self.own_files(state.as_ref(), listeners.as_ref())?;
+        let own = self.own_files(state.as_ref(), listeners.as_ref(), commands.as_ref())?;
         let guarded = Arc::new(Guarded::new(&mounts, &own));
         let paths = match mounts.iter().any(|mount| mount.is_contained) {
             true => OwnPaths::in_container(),
@@ -210,14 +211,21 @@ impl Builder {
     }
 
     /// The ways to what is Paddock's own, whatever it is called and whether it is there: its state, the code that it
-    /// compiled and will map again, and the person's policies; and to what the kernel shows as files.
-    fn own_files(&self, state: Option<&StateDir>, listeners: Option<&Listeners>) -> Result<Vec<Walk>, Error> {
+    /// compiled and will map again, what commands have for themselves, and the person's policies; and to what the kernel shows as files.
+    fn own_files(
+        &self,
+        state: Option<&StateDir>,
+        listeners: Option<&Listeners>,
+        commands: Option<&Commands>,
+    ) -> Result<Vec<Walk>, Error> {
         let own = [state.map(StateDir::path), state::parent(), cache::path(), policy::config_directory()];
+        let own = own.into_iter().chain([commands.and_then(Commands::scratch)]);
         let written = listeners.into_iter().flat_map(|listeners| listeners.own_files.iter().cloned());
-        let own = own.into_iter().flatten().chain(written).chain(self.private.iter().cloned());
-        let own = own.chain(mount::of_the_kernel());
+        let named = written.chain(self.private.iter().cloned()).chain(mount::of_the_kernel());
         let follow = |path: PathBuf| Walk::new(&path).map_err(|cause| Error::Private { path, cause });
-        own.map(follow).collect()
+        // A home directory that this user cannot get into has nothing of this user's.
+        let is_reachable = |walk: &Result<Walk, Error>| !matches!(walk, Err(Error::Private { cause, .. }) if cause.kind() == io::ErrorKind::PermissionDenied);
+        own.flatten().map(follow).filter(is_reachable).chain(named.map(follow)).collect()
     }
 
     /// Why no command can run, where that is so.
@@ -275,7 +283,7 @@ impl Builder {
         let told = policy::environment(&self.settings, Backend::Memory, &[], host)?;
         let environment = told_in(self.environment, told);
         let approver = self.approver;
-        let commands = Commands::new(&policy, Some("a workspace in memory is seen by the file tools alone"));
+        let commands = Commands::open(&policy, Some("a workspace in memory is seen by the file tools alone"), &[])?;
         let inner =
             Inner { environment, limits: policy.limits, approver, desk, listeners, commands, ..Inner::default() };
         let workspace = Workspace::kept(inner)?;

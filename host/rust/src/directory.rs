@@ -38,6 +38,11 @@ impl Identity {
         self.device
     }
 
+    #[cfg(target_os = "linux")]
+    pub(crate) fn inode(self) -> u64 {
+        self.inode
+    }
+
     /// That of an open file.
     pub(crate) fn of_file(file: &std::fs::File) -> io::Result<Self> {
         Ok(Self::of(&Metadata::from_file(file)?))
@@ -111,6 +116,17 @@ impl Directory {
 
     pub(crate) fn metadata(&self) -> io::Result<std::fs::Metadata> {
         self.0.guest.dir.metadata()
+    }
+
+    /// The open directory itself.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn file(&self) -> &Arc<std::fs::File> {
+        &self.0.guest.dir
+    }
+
+    /// The directory that these names lead to, each the name of a directory in the one before; a link is an error.
+    pub(crate) fn descend<'n>(&self, names: impl IntoIterator<Item = &'n OsStr>) -> io::Result<Self> {
+        names.into_iter().try_fold(self.clone(), |directory, name| directory.subdirectory(name))
     }
 
     /// Whether it has no name any more.
@@ -272,6 +288,13 @@ impl Walk {
     pub(crate) fn leaves(&self, root: &Directory) -> bool {
         let is_in_root = |link: &Link| link.holders.contains(&root.identity());
         self.links.iter().any(is_in_root) && !self.directory.is_in(root.identity())
+    }
+
+    /// Whether it ends in `root`, or goes through a link there.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn touches(&self, root: &Directory) -> bool {
+        let root = root.identity();
+        self.directory.is_in(root) || self.links.iter().any(|link| link.holders.contains(&root))
     }
 }
 

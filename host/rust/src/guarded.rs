@@ -46,6 +46,8 @@ pub(crate) struct Guarded {
     pinned: HashSet<Identity>,
     /// Names in directories where something of Paddock's own would be: never made.
     reserved: Vec<(Identity, OsString)>,
+    /// The directories that hold what is Paddock's own.
+    holders: Vec<Directory>,
 }
 
 impl Guarded {
@@ -60,6 +62,7 @@ impl Guarded {
     /// Closes what a path leads to, or the name by which that would be made; the links on the way stay as they are.
     fn close(&mut self, walk: &Walk) {
         let directory = &walk.directory;
+        self.holders.push(directory.clone());
         self.pin(directory);
         self.pinned.extend(walk.links.iter().map(|link| link.identity));
         match (walk.missing.first(), &walk.file) {
@@ -72,6 +75,28 @@ impl Guarded {
     fn pin(&mut self, directory: &Directory) {
         self.pinned.extend(directory.ancestors());
         self.pinned.insert(directory.identity());
+    }
+
+    /// Whether something of Paddock's own is in that directory.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn is_below(&self, directory: Identity) -> bool {
+        self.closed.contains(&directory) || self.holders.iter().any(|holder| holder.is_in(directory))
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn closed(&self) -> impl Iterator<Item = Identity> {
+        self.closed.iter().copied()
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn pinned(&self) -> impl Iterator<Item = Identity> {
+        self.pinned.iter().copied()
+    }
+
+    /// Names that are never made, each with its directory.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn reserved(&self) -> impl Iterator<Item = (Identity, &OsStr)> {
+        self.reserved.iter().map(|(directory, name)| (*directory, name.as_os_str()))
     }
 
     /// Whether it must not be opened.

@@ -51,6 +51,8 @@ mod bindings;
 mod builder;
 mod cache;
 mod catalog;
+#[cfg(target_os = "linux")]
+mod cgroup;
 mod clock;
 mod command;
 #[cfg(target_os = "linux")]
@@ -70,6 +72,7 @@ mod limits;
 mod look;
 mod memory;
 mod mount;
+mod named_file;
 mod operations;
 mod options;
 mod outcome;
@@ -78,6 +81,7 @@ mod parallel;
 mod policy;
 mod registry;
 mod regular;
+mod remove;
 mod sandbox;
 #[cfg(target_os = "linux")]
 pub mod selftest;

@@ -39,16 +39,19 @@ impl StateChoice {
     /// The state directory of the workspace at `root`, if it has one. Fails where a link in one of the roots would
     /// decide which directory that is.
     pub(crate) fn resolve(self, root: &Path, roots: &[Mount]) -> io::Result<Option<StateDir>> {
-        let path = match self {
-            Self::None => None,
-            Self::At(path) => Some(path),
-            Self::User => parent().map(|parent| parent.join(name(root))),
-        };
         let open = |path: PathBuf| {
             let walk = mount::open_named(&path, roots.iter().map(|root| &root.directory))?;
             Deferred::new(walk).map(StateDir)
         };
-        path.map(open).transpose()
+        match self {
+            Self::None => Ok(None),
+            Self::At(path) => open(path).map(Some),
+            Self::User => match parent().map(|parent| open(parent.join(name(root)))).transpose() {
+                // Nobody asked for this one, which this user cannot get into.
+                Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => Ok(None),
+                opened => opened,
+            },
+        }
     }
 }
 

@@ -3,10 +3,14 @@
 use std::env;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
+#[cfg(target_os = "linux")]
+use std::time::Instant;
 
 use crate::directory::{Directory, private_directory};
 use crate::hex::hex;
 use crate::mount::{self, Mount};
+use crate::remove;
 
 /// What the names of temporary directories begin with.
 const PREFIX: &str = "paddock-";
@@ -17,6 +21,8 @@ pub(crate) struct Temporary {
     above: Directory,
     name: String,
     directory: Directory,
+    /// The one that it is in, which stays as long as this.
+    outer: Option<Arc<Temporary>>,
 }
 
 impl Temporary {
@@ -27,7 +33,14 @@ impl Temporary {
         let name = format!("{PREFIX}{}", hex(&nonce));
         above.entries().create_dir_with(&name, &private_directory())?;
         let directory = above.subdirectory(&name)?;
-        Ok(Self { above, name, directory })
+        Ok(Self { above, name, directory, outer: None })
+    }
+
+    /// A new one in another, which is removed after it.
+    pub(crate) fn inside(outer: &Arc<Self>) -> io::Result<Self> {
+        let mut made = Self::below(outer.directory.clone())?;
+        made.outer = Some(Arc::clone(outer));
+        Ok(made)
     }
 
     /// A new one outside every root, whatever the environment says. Only where a root holds every directory for
@@ -49,13 +62,28 @@ impl Temporary {
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
+
+    /// The directory that it was made in.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn above(&self) -> &Directory {
+        &self.above
+    }
+
+    /// Removes what is in it, as far as there is time.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn empty(&self, until: Instant) {
+        // What stays is removed with it.
+        let _ = remove::empty(self.directory.entries(), Some(until));
+    }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // Whatever has the name by now is only removed if it is this directory; what stays is in nobody's way.
+        // What stays is in nobody's way.
+        let _ = remove::empty(self.directory.entries(), None);
+        // Whatever has the name by now is only removed if it is this directory.
         if self.above.identity_of(&self.name) == Some(self.directory.identity()) {
-            let _ = self.above.entries().remove_dir_all(&self.name);
+            let _ = self.above.entries().remove_dir(&self.name);
         }
     }
 }

@@ -91,6 +91,7 @@ mod linux {
             programs: None,
             closed: Vec::new(),
             pinned: Vec::new(),
+            reserved: Vec::new(),
             lock: None,
             network: false,
             confine,

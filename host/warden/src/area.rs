@@ -231,6 +231,11 @@ impl Areas {
     }
 }
 
+/// Whether a path is one of those by which the kernel shows itself as files.
+pub(crate) fn is_of_kernel(path: &Path) -> bool {
+    KERNEL.iter().any(|it| path.starts_with(it))
+}
+
 fn canonical(path: impl AsRef<Path>) -> PathBuf {
     std::fs::canonicalize(&path).unwrap_or_else(|_| path.as_ref().to_owned())
 }

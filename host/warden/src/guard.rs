@@ -5,11 +5,11 @@ use std::hash::{BuildHasher, RandomState};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use paddock_warden::protocol::{Access, Identity, Refused};
+use paddock_warden::protocol::{Access, Identity, Refused, Reserved, Start};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
-use crate::area::{Area, Areas};
+use crate::area::{self, Area, Areas};
 use crate::climb;
 
 /// How many refusals are told; all are counted.
@@ -77,6 +77,7 @@ pub(crate) struct Guard {
     rules: bool,
     closed: HashSet<Identity>,
     pinned: HashSet<Identity>,
+    reserved: Vec<Reserved>,
     readable: Answers,
     refused: Vec<Refused>,
     /// By a hash of each: paths can be long.
@@ -105,12 +106,13 @@ impl Answers {
 }
 
 impl Guard {
-    pub(crate) fn new(areas: Areas, rules: bool, closed: &[Identity], pinned: &[Identity]) -> Self {
+    pub(crate) fn new(areas: Areas, start: &Start) -> Self {
         Self {
             areas,
-            rules,
-            closed: closed.iter().copied().collect(),
-            pinned: pinned.iter().copied().collect(),
+            rules: start.rules,
+            closed: start.closed.iter().copied().collect(),
+            pinned: start.pinned.iter().copied().collect(),
+            reserved: start.reserved.clone(),
             readable: Answers::default(),
             refused: Vec::new(),
             remembered: HashSet::new(),
@@ -181,15 +183,31 @@ impl Guard {
 
     /// Refuses what is the host's own, and what is in it, by whatever path it was found.
     pub(crate) fn open_to_all(&mut self, opened: impl AsFd, stat: &Stat, path: &Path) -> Result<(), Stop> {
-        if self.closed.is_empty() {
+        // What the kernel shows as files is told by path alone, and no path of it is of a root.
+        let is_own = matches!(self.areas.of(path), Area::Temporary | Area::Device { .. }) || area::is_of_kernel(path);
+        if self.closed.is_empty() || is_own {
             return Ok(());
         }
         let is_closed = self.closed.contains(&climb::identity(stat))
             || climb::holders(opened, stat, path)?.iter().any(|holder| self.closed.contains(holder));
         if is_closed {
-            return Err(self.refuse(path, "it belongs to the program that runs the tools", Errno::ACCESS));
+            return Err(self.refuse(path, OWN, Errno::ACCESS));
         }
         Ok(())
+    }
+
+    /// May something be made by the last name of a path, in that directory?
+    pub(crate) fn free(&mut self, directory: &Stat, path: &Path) -> Result<(), Stop> {
+        let name = path.file_name();
+        let is_it = |reserved: &Reserved| {
+            // Some file systems take no notice of letter case.
+            name.is_some_and(|name| name.eq_ignore_ascii_case(&reserved.name))
+                && reserved.directory == climb::identity(directory)
+        };
+        match self.reserved.iter().any(is_it) {
+            true => Err(self.refuse(path, OWN, Errno::ACCESS)),
+            false => Ok(()),
+        }
     }
 
     /// May the path lead elsewhere, or nowhere? Not where rights of their own begin at it or below.
@@ -229,6 +247,7 @@ impl Guard {
     }
 }
 
+const OWN: &str = "it belongs to the program that runs the tools";
 const OUTSIDE: &str = "it is outside of the directories that commands have";
 
 #[cfg(test)]

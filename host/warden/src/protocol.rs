@@ -80,6 +80,8 @@ pub struct Start {
     pub closed: Vec<Identity>,
     /// Directories that keep their names: those that hold a root, or something closed.
     pub pinned: Vec<Identity>,
+    /// Names that are never made, in any letter case: the host makes what has them.
+    pub reserved: Vec<Reserved>,
     /// A file that every command of the workspace gets, each opened for itself: what is changed by name is changed by
     /// one command at a time.
     pub lock: Option<usize>,
@@ -109,6 +111,15 @@ pub struct Identity {
     pub device: u64,
     /// Its number there.
     pub inode: u64,
+}
+
+/// A name in a directory.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Reserved {
+    /// The directory.
+    pub directory: Identity,
+    /// The name.
+    pub name: String,
 }
 
 /// What a command may use up.

@@ -104,7 +104,7 @@ fn confined(start: &Start, given: &Given, streams: Streams, control: &mut Contro
     let tree = Arc::new(Tree::new(confine::scopes_signals()));
     tree.note_group(started.process);
     let desk = Desk {
-        guard: Guard::new(areas, start.rules, &start.closed, &start.pinned),
+        guard: Guard::new(areas, start),
         changes: Changes::new(spool, start.limits.max_kept_bytes),
         tree: Arc::clone(&tree),
         listener: Arc::new(listener),

@@ -13,16 +13,23 @@ use rustix::process::Signal;
 use super::judge::Judge;
 use super::running::{End, Now, State, left};
 use super::spool::{self, Spool};
-use super::warden::{self, Warden};
+use super::warden::Warden;
 use crate::bindings::exports::paddock::files::commands::{Access, Before, Refused};
 use crate::container::Mark;
+use crate::temporary::Temporary;
 use crate::types::{EntryKind, ErrorCode, ToolError};
 
 /// How long a command has to end by itself when its time is up, and then its warden to end it.
 const GRACE: Duration = Duration::from_millis(300);
 const LAST_GRACE: Duration = Duration::from_secs(10);
 
+/// How long its end waits for the removal of what is in its home.
+const REMOVED_WITHIN: Duration = Duration::from_secs(1);
+
 const BUFFER: usize = 64 * 1024;
+
+/// More than the descriptors of messages and output.
+const MAX_READY: usize = 3;
 
 pub(super) struct Attendant {
     pub(super) state: Arc<State>,
@@ -31,13 +38,16 @@ pub(super) struct Attendant {
     pub(super) output: [Option<OwnedFd>; 2],
     pub(super) judge: Judge,
     pub(super) spool: Spool,
+    pub(super) home: Temporary,
+    /// Only named programs can be executed.
+    pub(super) names_programs: bool,
     /// By which what runs in a container is found.
     pub(super) mark: Option<Mark>,
     pub(super) started: Instant,
     pub(super) deadline: Instant,
 }
 
-/// How far ending a command is whose time is up.
+/// How far ending a command is that was killed or whose time is up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Runs,
@@ -45,29 +55,36 @@ enum Stage {
     Killed,
 }
 
+/// What can be taken.
+#[derive(Default)]
+struct Ready {
+    message: bool,
+    output: [bool; 2],
+}
+
 impl Attendant {
     pub(super) fn attend(mut self) {
         Warden::spare();
-        let (mut stage, mut due) = (Stage::Runs, self.deadline);
+        let (mut stage, mut due, mut timed_out) = (Stage::Runs, self.deadline, false);
         let end = loop {
-            let [is_control, is_out, is_err] = self.wait(due);
-            for (stream, is_ready) in [is_out, is_err].into_iter().enumerate() {
-                if is_ready {
-                    self.take(stream);
-                }
-            }
-            if is_control {
-                match self.hear() {
-                    Some(end) => break end,
-                    None => continue,
-                }
-            }
-            if Instant::now() >= due {
+            let ready = self.wait(due, stage);
+            // A command can always have a question or say something: neither comes before its end.
+            let is_killed = self.state.killed.is_cancelled() && stage != Stage::Killed;
+            if is_killed || Instant::now() >= due {
+                timed_out |= stage == Stage::Runs && !is_killed;
                 (stage, due) = match stage {
-                    Stage::Runs => (Stage::Asked, self.ask_to_end()),
-                    Stage::Asked => (Stage::Killed, self.kill()),
                     Stage::Killed => break failed("its supervisor did not end it in time"),
+                    Stage::Runs if !is_killed => (Stage::Asked, self.ask_to_end()),
+                    _ => (Stage::Killed, self.kill()),
                 };
+            }
+            for (stream, _) in ready.output.into_iter().enumerate().filter(|(_, is_ready)| *is_ready) {
+                self.take(stream);
+            }
+            if ready.message
+                && let Some(end) = self.hear(stage, due)
+            {
+                break end;
             }
         };
         if let Some(mark) = &self.mark {
@@ -75,28 +92,32 @@ impl Attendant {
         }
         (0..self.output.len()).for_each(|stream| while self.take(stream) {});
         let after = self.started.elapsed();
-        let end = End { after, timed_out: stage != Stage::Runs && end.failed.is_none(), ..end };
-        // Nothing is left of it by the time that anybody hears of its end.
-        let Self { state, warden, spool, .. } = self;
+        let end = End { after, timed_out: timed_out && end.failed.is_none(), ..end };
+        // Nothing is left of it by the time that anybody hears of its end, but what takes long to remove.
+        let Self { state, warden, spool, home, .. } = self;
         drop((warden, spool));
+        home.empty(Instant::now() + REMOVED_WITHIN);
         state.change(|now| now.end = Some(end));
     }
 
-    /// Waits until something can be taken, or it is due to end; which of the three.
-    fn wait(&self, due: Instant) -> [bool; 3] {
-        let control = self.warden.control.as_fd();
+    /// Waits until something can be taken, it is to be killed, or it is due to end.
+    fn wait(&self, due: Instant, stage: Stage) -> Ready {
+        let message = (0, self.warden.control.as_fd());
         let streams =
             self.output.iter().enumerate().filter_map(|(at, stream)| Some((at + 1, stream.as_ref()?.as_fd())));
-        let (at, mut fds): (Vec<_>, Vec<_>) = std::iter::once((0, control))
+        let kill = Some((MAX_READY, self.state.wake.as_fd())).filter(|_| stage != Stage::Killed);
+        let (at, mut fds): (Vec<_>, Vec<_>) = std::iter::once(message)
             .chain(streams)
+            .chain(kill)
             .map(|(at, fd)| (at, PollFd::from_borrowed_fd(fd, PollFlags::IN)))
             .unzip();
-        let mut ready = [false; 3];
+        let mut ready = Ready::default();
         // An interrupted wait is begun anew.
         if poll(&mut fds, Some(&left(due))).is_ok() {
-            for (at, fd) in at.into_iter().zip(&fds) {
-                if let Some(ready) = ready.get_mut(at) {
-                    *ready = !fd.revents().is_empty();
+            for at in at.into_iter().zip(&fds).filter(|(_, fd)| !fd.revents().is_empty()).map(|(at, _)| at) {
+                match at.checked_sub(1).and_then(|stream| ready.output.get_mut(stream)) {
+                    Some(output) => *output = true,
+                    None => ready.message |= at == 0,
                 }
             }
         }
@@ -128,32 +149,34 @@ impl Attendant {
         }
     }
 
-    /// Hears what the warden says; the end, if that is what it says.
-    fn hear(&mut self) -> Option<End> {
+    /// Hears one thing that the warden says; the end, if that is what it says. After it was killed no question is
+    /// answered.
+    fn hear(&mut self, stage: Stage, due: Instant) -> Option<End> {
         match self.warden.receive() {
             Ok(FromWarden::Confined { by }) => {
                 self.state.change(|now| now.confinement = by);
                 None
             }
+            Ok(FromWarden::Ask(_)) if stage == Stage::Killed => None,
             Ok(FromWarden::Ask(ask)) => {
-                let verdict = self.judge(&ask);
+                let verdict = self.judge(&ask, due);
                 // A warden that is gone is noticed by the next look.
                 drop(self.warden.answer(verdict));
                 None
             }
             Ok(FromWarden::Unsupported { missing }) => Some(unsupported(&missing)),
-            Ok(FromWarden::Failed { error, .. }) => Some(failed(&error)),
+            Ok(FromWarden::Failed { error, errno }) => Some(not_started(&error, errno, self.names_programs)),
             Ok(FromWarden::Ended(ended)) => Some(self.ended(ended)),
             Err(_) => Some(failed("its supervisor was ended, and the command with it")),
         }
     }
 
-    fn judge(&mut self, ask: &Ask) -> Verdict {
+    fn judge(&mut self, ask: &Ask, due: Instant) -> Verdict {
         let access = match ask.access {
             protocol::Access::Read => Access::Read,
             protocol::Access::Change => Access::Change,
         };
-        let verdict = self.judge.allows(&ask.path, access, ask.is_directory);
+        let verdict = self.judge.allows((ask.root, &ask.path), access, ask.is_directory, due);
         Verdict { id: ask.id, refused: verdict.refused, ignored: verdict.ignored }
     }
 
@@ -166,7 +189,10 @@ impl Attendant {
     }
 
     fn kill(&mut self) -> Instant {
-        drop(warden::kill(&self.warden.control));
+        if let Some(mark) = &self.mark {
+            mark.end();
+        }
+        drop(self.warden.kill());
         Instant::now() + LAST_GRACE
     }
 
@@ -174,8 +200,8 @@ impl Attendant {
         let mut notes = Vec::new();
         let mut recorded = None;
         if !ended.before.is_empty() {
-            let before: Vec<_> = ended.before.into_iter().map(|before| self.before(before)).collect();
-            match self.judge.record(&before) {
+            let before: Result<Vec<_>, _> = ended.before.into_iter().map(|before| self.before(before)).collect();
+            match before.and_then(|before| self.judge.record(&before)) {
                 Ok(record) => recorded = Some(record),
                 Err(error) => notes.push(format!("what it changed could not be recorded: {}", error.message)),
             }
@@ -201,7 +227,7 @@ impl Attendant {
         }
     }
 
-    fn before(&self, before: protocol::Before) -> Before {
+    fn before(&self, before: protocol::Before) -> Result<Before, ToolError> {
         let kept = before.kept.and_then(|file| self.spool.kept(&file));
         let kind = match before.kind {
             Kind::Absent => None,
@@ -210,7 +236,8 @@ impl Attendant {
             Kind::Symlink => Some(EntryKind::Link),
             Kind::Other => Some(EntryKind::Other),
         };
-        Before { path: before.path, kind, target: before.target, kept }
+        let path = self.judge.shown(before.root, &before.path)?;
+        Ok(Before { path, kind, target: before.target, kept })
     }
 }
 
@@ -223,6 +250,17 @@ fn signal_name(number: i32) -> String {
 fn failed(cause: &str) -> End {
     let error = ToolError::new(ErrorCode::Io, format!("cannot run the command: {cause}"));
     End { failed: Some(error), ..End::default() }
+}
+
+fn not_started(cause: &str, number: Option<i32>, names_programs: bool) -> End {
+    let mut end = failed(cause);
+    let is_refused = number.is_some_and(|number| Errno::from_raw_os_error(number) == Errno::ACCESS);
+    if names_programs && is_refused {
+        let hint = "use a program that `commands.allow` names; the person who runs this can name what it needs in \
+                    `commands.executables`";
+        end.failed = end.failed.map(|error| error.hint(hint));
+    }
+    end
 }
 
 fn unsupported(missing: &str) -> End {

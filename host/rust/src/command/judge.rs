@@ -1,9 +1,10 @@
 //! What the component says of a command: which paths it may touch, and what it changed.
 
 use std::sync::Weak;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::bindings::exports::paddock::files::commands::{Access, Before, Recorded, Verdict};
+use crate::options::{CancelToken, Progress};
 use crate::sandbox::{Control, Sandbox};
 use crate::types::{ErrorCode, ToolError};
 use crate::watch::Call;
@@ -19,25 +20,41 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) struct Judge {
     workspace: Weak<Inner>,
     guest: Option<Sandbox>,
+    cancel: CancelToken,
 }
 
 impl Judge {
-    pub(crate) fn new(workspace: Weak<Inner>) -> Self {
-        Self { workspace, guest: None }
+    /// The token ends judgements that are under way, and those that would come.
+    pub(crate) fn new(workspace: Weak<Inner>, cancel: CancelToken) -> Self {
+        Self { workspace, guest: None, cancel }
     }
 
-    /// Whether a command may do that at a path. Where the component cannot say, it may not.
-    pub(crate) fn allows(&mut self, path: &str, access: Access, is_directory: bool) -> Verdict {
-        self.ask(path, access, is_directory)
-            .unwrap_or_else(|error| Verdict { refused: Some(error.message), ignored: false })
+    /// Whether a command may do that at a path from the top of a root, said in time. Where the component cannot say, it
+    /// may not.
+    pub(crate) fn allows(
+        &mut self,
+        (root, below): (usize, &str),
+        access: Access,
+        is_directory: bool,
+        until: Instant,
+    ) -> Verdict {
+        let said = self.shown(root, below).and_then(|path| self.ask(&path, access, is_directory, until));
+        said.unwrap_or_else(|error| Verdict { refused: Some(error.message), ignored: false })
     }
 
-    fn ask(&mut self, path: &str, access: Access, is_directory: bool) -> Result<Verdict, ToolError> {
+    /// The path as results show it.
+    pub(crate) fn shown(&self, root: usize, below: &str) -> Result<String, ToolError> {
+        Ok(self.workspace.upgrade().ok_or_else(gone)?.shown(root, below))
+    }
+
+    fn ask(&mut self, path: &str, access: Access, is_directory: bool, until: Instant) -> Result<Verdict, ToolError> {
+        let deadline = until.min(Instant::now() + PATIENCE);
+        let control = Control { deadline, cancel: self.cancel.clone(), progress: Progress::default() };
         let mut guest = match self.guest.take() {
             Some(guest) => guest,
-            None => self.workspace.upgrade().ok_or_else(gone)?.looking(Control::within(PATIENCE))?,
+            None => self.workspace.upgrade().ok_or_else(gone)?.looking(control.clone())?,
         };
-        let said = guest.run(Control::within(PATIENCE), async |guest, store| {
+        let said = guest.run(control, async |guest, store| {
             guest.commands(&mut *store)?.call_allows(store, path, access, is_directory).await
         })?;
         self.guest = Some(guest);

@@ -4,14 +4,17 @@
 //! command is a process of a supervisor of its own, the warden, which confines it to the roots (`host/warden`);
 //! a WASI program is run by the engine that runs the component.
 
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::bindings::exports::paddock::files::commands::{Done, Ran, Request, RunArgs, Script, StartArgs, WriteArgs};
+use crate::error::Error;
+use crate::mount::Mount;
+use crate::named_file::NamedFile;
 use crate::options::CancelToken;
 use crate::policy::Commands as Policy;
-use crate::temporary::Temporary;
 use crate::types::{ErrorCode, ToolError};
 use crate::workspace::Inner;
 
@@ -21,12 +24,15 @@ mod capture;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 mod environment;
+#[cfg(target_os = "linux")]
+mod executables;
 pub(crate) mod judge;
 mod parse;
 mod program;
 mod rules;
 #[cfg(target_os = "linux")]
 mod running;
+mod scratch;
 #[cfg(target_os = "linux")]
 mod sessions;
 mod spool;
@@ -42,6 +48,7 @@ mod warden;
 
 use capture::Caps;
 use rules::Rules;
+use scratch::Scratch;
 
 /// Bytes of output that wait for a session's next reader, at its head and at its tail.
 const WAITING: usize = 512 * 1024;
@@ -60,38 +67,65 @@ pub(crate) struct Commands {
     rules: Rules,
     /// Why none can run here, where that is so.
     unfit: Option<&'static str>,
-    /// Where commands have their temporary files and their home, as long as the workspace is open.
-    home: OnceLock<Option<Temporary>>,
+    /// WASI programs by their names.
+    programs: BTreeMap<String, NamedFile>,
+    /// Where commands have what is temporary, as long as the workspace is open.
+    scratch: Scratch,
+    #[cfg(target_os = "linux")]
+    system: system::System,
+    /// What they may execute, where that is not whatever they may read.
+    #[cfg(target_os = "linux")]
+    executables: Option<executables::Executables>,
     #[cfg(target_os = "linux")]
     sessions: sessions::Sessions,
 }
 
 impl Commands {
-    /// Those of a workspace by its policy; none where it does not enable them.
-    pub(crate) fn new(policy: &crate::policy::Policy, unfit: Option<&'static str>) -> Option<Self> {
+    /// Those of a workspace by its policy, with all that they may have opened now; none where it does not enable them.
+    /// Fails where a link in one of the roots decides what one of the policy's paths leads to.
+    pub(crate) fn open(
+        policy: &crate::policy::Policy,
+        unfit: Option<&'static str>,
+        roots: &[Mount],
+    ) -> Result<Option<Self>, Error> {
         let own = policy.commands.clone();
-        own.enabled.then(|| Self {
+        if !own.enabled {
+            return Ok(None);
+        }
+        Ok(Some(Self {
             rules: Rules::new(&own.allow, &own.deny),
-            policy: own,
             kept_bytes: if policy.backups.enabled { policy.backups.max_bytes } else { 0 },
             unfit,
-            home: OnceLock::new(),
+            programs: programs(&own, roots)?,
+            scratch: if unfit.is_some() { Scratch::default() } else { Scratch::new(roots) },
+            #[cfg(target_os = "linux")]
+            system: system::System::open(&own, roots)?,
+            #[cfg(target_os = "linux")]
+            executables: executables::Executables::open(&own, roots)?,
             #[cfg(target_os = "linux")]
             sessions: sessions::Sessions::default(),
-        })
+            policy: own,
+        }))
     }
+
+    /// The directory for what is temporary, which is closed to tools.
+    pub(crate) fn scratch(&self) -> Option<PathBuf> {
+        self.scratch.path()
+    }
+}
+
+fn programs(policy: &Policy, roots: &[Mount]) -> Result<BTreeMap<String, NamedFile>, Error> {
+    let file = |path: &String| {
+        let fail = |cause| Error::Setting { setting: "commands.programs", cause: format!("`{path}`: {cause}") };
+        NamedFile::new(Path::new(path), roots).map_err(fail)
+    };
+    policy.programs.iter().map(|(name, path)| Ok((name.clone(), file(path)?))).collect()
 }
 
 /// How a call is to be made, beside what it asks for.
 pub(crate) struct How<'h> {
     pub(crate) workspace: &'h Arc<Inner>,
     pub(crate) cancel: &'h CancelToken,
-}
-
-/// What a process is to run.
-enum Process<'p> {
-    Shell(&'p str),
-    Python(&'p str),
 }
 
 impl How<'_> {
@@ -120,16 +154,17 @@ impl Commands {
     /// Runs something to its end: one of the policy's programs here, all else in a process.
     fn run(&self, how: &How<'_>, run: &RunArgs) -> Result<Ran, ToolError> {
         match &run.script {
-            Script::Shell(line) => {
-                self.rules.check(line)?;
-                match self.program_line(how, line) {
-                    Some(words) => self.run_program(how, run, &words),
-                    None => self.run_process(how, run, &Process::Shell(line)),
+            Script::Shell(line) => match self.program_line(how, line) {
+                Some(words) => {
+                    self.rules.check_program(&words)?;
+                    self.run_program(how, run, &words)
                 }
-            }
+                None => self.run_process(how, run, self.words(how.workspace, line)?),
+            },
             Script::Python(code) => {
-                self.rules.check_program(&["python3".to_owned()])?;
-                self.run_process(how, run, &Process::Python(code))
+                let words = ["python3", "-c", code].map(str::to_owned);
+                self.rules.check_program(&words)?;
+                self.run_process(how, run, words.into())
             }
             Script::Program((name, arguments)) => {
                 let words: Vec<_> = std::iter::once(name).chain(arguments).cloned().collect();
@@ -141,7 +176,7 @@ impl Commands {
 
     /// The words of a line that is one command, and that a program.
     fn program_line(&self, how: &How<'_>, line: &str) -> Option<Vec<String>> {
-        let names = |name: &str| !how.is_contained() && self.policy.programs.contains_key(name);
+        let names = |name: &str| !how.is_contained() && self.programs.contains_key(name);
         parse::plain_words(line).filter(|words| words.first().is_some_and(|name| names(name)))
     }
 
@@ -159,12 +194,6 @@ impl Commands {
         Caps { bytes: whole(self.policy.max_output_bytes), lines: whole(self.policy.max_output_lines) }
     }
 
-    fn home(&self, workspace: &Inner) -> Result<PathBuf, ToolError> {
-        let home = self.home.get_or_init(|| Temporary::outside(&workspace.mounts).ok());
-        let path = home.as_ref().map(|home| home.directory().path().to_owned());
-        path.ok_or_else(|| ToolError::new(ErrorCode::Io, "cannot make a temporary directory for commands"))
-    }
-
     fn time(&self, wanted_ms: u64) -> Duration {
         Duration::from_millis(wanted_ms.min(self.policy.max_time_ms))
     }
@@ -172,20 +201,16 @@ impl Commands {
 
 #[cfg(target_os = "linux")]
 impl Commands {
-    fn run_process(&self, how: &How<'_>, run: &RunArgs, what: &Process<'_>) -> Result<Ran, ToolError> {
-        let command = match what {
-            Process::Shell(line) => vec![shell(how.workspace), "-c".to_owned(), (*line).to_owned()],
-            Process::Python(code) => ["python3", "-c", code].map(str::to_owned).into(),
-        };
+    fn run_process(&self, how: &How<'_>, run: &RunArgs, command: Vec<String>) -> Result<Ran, ToolError> {
         let asked = running::Asked {
             command,
-            workdir: how.workspace.host_path(&run.workdir)?,
+            workdir: &run.workdir,
             terminal: None,
             input: !run.stdin.is_empty(),
             time: self.time(run.timeout_ms),
             room: self.caps().bytes,
         };
-        let running = running::Running::start(self, how.workspace, asked)?;
+        let running = running::Running::start(self, how.workspace, &asked)?;
         if !run.stdin.is_empty() {
             // What it does not read is not missed.
             drop(running.write(run.stdin.as_bytes(), true));
@@ -195,19 +220,39 @@ impl Commands {
     }
 
     fn start(&self, how: &How<'_>, start: &StartArgs) -> Result<Ran, ToolError> {
-        self.rules.check(&start.command)?;
         let asked = running::Asked {
-            command: vec![shell(how.workspace), "-c".to_owned(), start.command.clone()],
-            workdir: how.workspace.host_path(&start.workdir)?,
+            command: self.words(how.workspace, &start.command)?,
+            workdir: &start.workdir,
             terminal: start.terminal.then_some(start.size),
             input: true,
             time: self.time(u64::MAX),
             room: WAITING,
         };
-        let running = Arc::new(running::Running::start(self, how.workspace, asked)?);
+        let running = Arc::new(running::Running::start(self, how.workspace, &asked)?);
         let most = usize::try_from(self.policy.max_sessions).unwrap_or(usize::MAX);
         let id = self.sessions.add(Arc::clone(&running), &start.command, most);
         self.poll(how, &running, id, start.yield_ms, start.max_output_tokens)
+    }
+
+    /// What is executed for a line, if rules let it be: a shell that reads it; or, where the policy lists what is allowed
+    /// and no shell is in that list, the one program that it names.
+    fn words(&self, workspace: &Inner, line: &str) -> Result<Vec<String>, ToolError> {
+        let Some(shell) = self.shell(workspace) else {
+            let words = parse::plain_words(line).ok_or_else(|| self.rules.needs_shell(line))?;
+            self.rules.check_program(&words)?;
+            return Ok(words);
+        };
+        self.rules.check(line)?;
+        Ok(vec![shell, "-c".to_owned(), line.to_owned()])
+    }
+
+    /// The shell that reads lines. None where the policy lists what is allowed, and no shell by its name alone.
+    fn shell(&self, workspace: &Inner) -> Option<String> {
+        match (self.policy.allow.is_empty(), &workspace.container) {
+            (true, Some(_)) => Some("/bin/sh".to_owned()),
+            (true, None) => Some(system::shell().to_string_lossy().into_owned()),
+            (false, _) => system::SHELLS.iter().find(|shell| self.rules.allows(shell)).map(|shell| (*shell).to_owned()),
+        }
     }
 
     fn write(&self, how: &How<'_>, write: &WriteArgs) -> Result<Ran, ToolError> {
@@ -254,14 +299,5 @@ impl Commands {
         let all = self.sessions.take();
         all.iter().for_each(|running| running.kill());
         all.iter().for_each(|running| running.wait(&CancelToken::default(), None));
-    }
-}
-
-/// The shell of a workspace.
-#[cfg(target_os = "linux")]
-fn shell(workspace: &Inner) -> String {
-    match workspace.container {
-        Some(_) => "/bin/sh".to_owned(),
-        None => system::shell().to_string_lossy().into_owned(),
     }
 }

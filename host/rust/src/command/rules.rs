@@ -26,11 +26,9 @@ const FIND_RUNS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 /// Programs that run a word as a command line: the one after `-c`.
 const SHELLS: [&str; 6] = ["sh", "bash", "dash", "zsh", "ksh", "ash"];
 
-/// What a shell does by itself, and nothing with it: no list of what is allowed needs to name it.
-const BUILT_IN: [&str; 18] = [
-    ":", "[", "break", "cd", "continue", "echo", "exit", "export", "false", "local", "printf", "pwd", "read", "return",
-    "shift", "test", "true", "wait",
-];
+/// What a shell does by itself, and evaluates no argument of: no list of what is allowed needs to name it.
+const BUILT_IN: [&str; 11] =
+    [":", "break", "cd", "continue", "echo", "exit", "false", "pwd", "return", "shift", "true"];
 
 /// The rules of a policy.
 #[derive(Clone, Debug, Default)]
@@ -78,6 +76,21 @@ impl Rules {
         self.command(&plain, 0).map_err(|refusal| refusal.of(&words.join(" ")))
     }
 
+    /// Whether a rule is this one word.
+    #[cfg(target_os = "linux")]
+    pub(super) fn allows(&self, name: &str) -> bool {
+        self.allow.iter().any(|rule| rule.as_slice() == [name])
+    }
+
+    /// Why a line that is not one command of plain words may not run where no shell is allowed.
+    #[cfg(target_os = "linux")]
+    pub(super) fn needs_shell(&self, line: &str) -> ToolError {
+        let allowed = self.listed();
+        let cause = format!("it needs a shell, and the policy's `commands.allow` has none; it allows {allowed}");
+        let hint = "run one program with plain words as its arguments, and set the working directory instead of `cd`";
+        Refusal { cause, hint }.of(line)
+    }
+
     fn judge(&self, line: &str, depth: usize) -> Result<(), Refusal> {
         if self.allow.is_empty() && self.deny.is_empty() {
             return Ok(());
@@ -89,7 +102,13 @@ impl Rules {
         if parsed.is_opaque || depth > MAX_SHELLS {
             return Err(opaque());
         }
-        parsed.commands.iter().try_for_each(|words| self.command(words, depth))
+        let is_built_in = |words: &Vec<Option<String>>| {
+            words.first().is_some_and(|word| word.as_deref().is_some_and(|word| BUILT_IN.contains(&word)))
+        };
+        parsed.commands.iter().try_for_each(|words| match is_built_in(words) {
+            true => self.denied(words),
+            false => self.command(words, depth),
+        })
     }
 
     fn command(&self, words: &[Option<String>], depth: usize) -> Result<(), Refusal> {
@@ -107,22 +126,23 @@ impl Rules {
             lines.extend(self.runner(name, words)?);
         }
         lines.into_iter().try_for_each(|line| self.judge(&line.ok_or_else(opaque)?, depth + 1))?;
-        if self.allow.is_empty() || BUILT_IN.contains(&name) {
+        if self.allow.is_empty() {
             return Ok(());
         }
         if self.allow.iter().any(|rule| matches(rule, words) == Match::Yes) {
             let runs = if is_runner { run_by(name, words) } else { Vec::new() };
             return runs.into_iter().try_for_each(|words| self.command(words, depth + 1));
         }
-        let allowed: Vec<_> = self.allow.iter().map(|rule| format!("`{}`", rule.join(" "))).collect();
+        let (name, allowed) = (shown(name), self.listed());
         Err(Refusal {
-            cause: format!(
-                "the policy's `commands.allow` has no rule for `{}`; it allows {}",
-                shown(name),
-                allowed.join(", ")
-            ),
+            cause: format!("the policy's `commands.allow` has no rule for `{name}`; it allows {allowed}"),
             hint: "use an allowed command, or the file tools",
         })
+    }
+
+    /// The rules of what is allowed, for a message.
+    fn listed(&self) -> String {
+        self.allow.iter().map(|rule| format!("`{}`", rule.join(" "))).collect::<Vec<_>>().join(", ")
     }
 
     /// The lines that a runner may be asked to run, whatever word its options end at. Fails where it may be asked to

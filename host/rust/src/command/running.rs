@@ -1,20 +1,19 @@
 //! A command under way: its warden, its output, and how it ended.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 
 use super::attendant::Attendant;
 use super::capture::{Caps, Capture};
 use super::judge::Judge;
 use super::start::Prepared;
-use super::{Commands, terminal, warden};
+use super::warden::Warden;
+use super::{Commands, terminal};
 use crate::bindings::exports::paddock::files::commands::{Captured, Ran, Recorded, Refused};
 use crate::options::CancelToken;
 use crate::types::{ErrorCode, ToolError};
@@ -30,11 +29,11 @@ const TICK: Duration = Duration::from_millis(10);
 const END_OF_FILE: &[u8] = b"\x04";
 
 /// What is to be run.
-pub(super) struct Asked {
+pub(super) struct Asked<'a> {
     /// The program and its arguments.
     pub(super) command: Vec<String>,
-    /// A directory of the host.
-    pub(super) workdir: PathBuf,
+    /// The directory, as results show it.
+    pub(super) workdir: &'a str,
     /// On a terminal of these columns and rows.
     pub(super) terminal: Option<(u16, u16)>,
     /// Whether something can be written to it.
@@ -48,7 +47,6 @@ pub(super) struct Asked {
 /// A command under way, or one that has ended. It is ended where this is dropped.
 pub(super) struct Running {
     state: Arc<State>,
-    control: UnixStream,
     input: Mutex<Option<OwnedFd>>,
     has_terminal: bool,
     started: Instant,
@@ -58,6 +56,10 @@ pub(super) struct Running {
 pub(super) struct State {
     now: Mutex<Now>,
     changed: Condvar,
+    /// Set when it is to be killed.
+    pub(super) killed: CancelToken,
+    /// What its attendant waits for beside the command: readable once it is to be killed.
+    pub(super) wake: OwnedFd,
 }
 
 /// How it stands.
@@ -86,6 +88,22 @@ pub(super) struct End {
 }
 
 impl State {
+    fn new(workspace: &Inner, room: usize) -> std::io::Result<Self> {
+        let now = Now {
+            stdout: Capture::new(room),
+            stderr: Capture::new(room),
+            spoke: Instant::now(),
+            confinement: match &workspace.container {
+                Some(container) => format!("container {}", container.name()),
+                // Until the warden says otherwise.
+                None => "none: unconfined".to_owned(),
+            },
+            end: None,
+        };
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { now: Mutex::new(now), changed: Condvar::new(), killed: CancelToken::default(), wake })
+    }
+
     pub(super) fn now(&self) -> MutexGuard<'_, Now> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -95,33 +113,27 @@ impl State {
         change(&mut self.now());
         self.changed.notify_all();
     }
+
+    /// Has the attendant kill it, whatever else there is to do.
+    fn kill(&self) {
+        self.killed.cancel();
+        // A counter that is full wakes as well.
+        let _full = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    }
 }
 
 impl Running {
     /// Starts a command.
-    pub(super) fn start(commands: &Commands, workspace: &Arc<Inner>, asked: Asked) -> Result<Self, ToolError> {
+    pub(super) fn start(commands: &Commands, workspace: &Arc<Inner>, asked: &Asked<'_>) -> Result<Self, ToolError> {
         let fail = |cause: std::io::Error| ToolError::new(ErrorCode::Io, format!("cannot start the command: {cause}"));
-        let (streams, ends) = Streams::open(&asked).map_err(fail)?;
-        let Prepared { start, spool, mark } = Prepared::new(commands, workspace, &asked)?;
-        let warden = warden::Warden::start(start, &ends).map_err(fail)?;
-        drop(ends);
-        let control = warden.control.try_clone().map_err(fail)?;
+        let (streams, ends) = Streams::open(asked).map_err(fail)?;
+        let Prepared { launch, spool, home, mark } = Prepared::new(commands, workspace, asked)?;
+        let warden = Warden::start(&launch, &ends).map_err(fail)?;
+        let names_programs = launch.start.programs.is_some();
+        drop((ends, launch));
         let input = streams.input.as_ref().map(OwnedFd::try_clone).transpose().map_err(fail)?;
-        let state = Arc::new(State {
-            now: Mutex::new(Now {
-                stdout: Capture::new(asked.room),
-                stderr: Capture::new(asked.room),
-                spoke: Instant::now(),
-                confinement: match &workspace.container {
-                    Some(container) => format!("container {}", container.name()),
-                    // Until the warden says otherwise.
-                    None => "none: unconfined".to_owned(),
-                },
-                end: None,
-            }),
-            changed: Condvar::new(),
-        });
-        let judge = Judge::new(Arc::downgrade(workspace));
+        let state = Arc::new(State::new(workspace, asked.room).map_err(fail)?);
+        let judge = Judge::new(Arc::downgrade(workspace), state.killed.clone());
         let started = Instant::now();
         let attendant = Attendant {
             state: Arc::clone(&state),
@@ -129,13 +141,15 @@ impl Running {
             output: [streams.stdout, streams.stderr],
             judge,
             spool,
+            home,
+            names_programs,
             mark,
             started,
             deadline: started + asked.time,
         };
         let spawned = thread::Builder::new().name("paddock command".to_owned()).spawn(|| attendant.attend());
         spawned.map_err(fail)?;
-        Ok(Self { state, control, input: Mutex::new(input), has_terminal: asked.terminal.is_some(), started })
+        Ok(Self { state, input: Mutex::new(input), has_terminal: asked.terminal.is_some(), started })
     }
 
     pub(super) fn runs(&self) -> bool {
@@ -231,8 +245,7 @@ impl Running {
 
     /// Ends it with all its processes; what it changed is recorded then.
     pub(super) fn kill(&self) {
-        // Of one that has ended, nobody listens any more.
-        drop(warden::kill(&self.control));
+        self.state.kill();
     }
 }
 
@@ -299,7 +312,7 @@ struct Streams {
 
 impl Streams {
     /// Opens them; with the command's ends, of standard input, output and error.
-    fn open(asked: &Asked) -> std::io::Result<(Self, [OwnedFd; 3])> {
+    fn open(asked: &Asked<'_>) -> std::io::Result<(Self, [OwnedFd; 3])> {
         if let Some(size) = asked.terminal {
             let (own, theirs) = terminal::open(size)?;
             rustix::io::ioctl_fionbio(&own, true)?;

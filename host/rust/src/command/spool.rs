@@ -1,11 +1,16 @@
 //! Where contents are put before a command changes them.
 
+#[cfg(target_os = "linux")]
+use std::fs::File;
 use std::io;
 use std::time::Duration;
 
 use cap_std::fs::DirEntry;
 
+use super::scratch::Scratch;
 use crate::directory::Directory;
+#[cfg(target_os = "linux")]
+use crate::directory::private_file;
 use crate::state::COMMANDS;
 use crate::temporary::Temporary;
 use crate::types::{ErrorCode, ToolError};
@@ -22,16 +27,16 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    pub(super) fn new(workspace: &Inner) -> Result<Self, ToolError> {
-        Self::make(workspace).map_err(|cause| {
+    pub(super) fn new(scratch: &Scratch, workspace: &Inner) -> Result<Self, ToolError> {
+        Self::make(scratch, workspace).map_err(|cause| {
             let message = format!("cannot make a directory for what the command changes: {cause}");
             ToolError::new(ErrorCode::Io, message)
         })
     }
 
-    fn make(workspace: &Inner) -> io::Result<Self> {
+    fn make(scratch: &Scratch, workspace: &Inner) -> io::Result<Self> {
         let Some(state) = workspace.state.as_ref().filter(|state| state.create().is_ok()) else {
-            return Ok(Self { directory: Temporary::outside(&workspace.mounts)?, is_lasting: false });
+            return Ok(Self { directory: scratch.make(&workspace.mounts)?, is_lasting: false });
         };
         let parent = state.commands()?;
         sweep(&parent);
@@ -40,6 +45,12 @@ impl Spool {
 
     pub(super) fn directory(&self) -> &Directory {
         self.directory.directory()
+    }
+
+    /// A file that all commands of the workspace lock, opened for one of them.
+    #[cfg(target_os = "linux")]
+    pub(super) fn lock(&self) -> io::Result<File> {
+        self.directory.above().open_file("lock", private_file().read(true).create(true).truncate(false))
     }
 
     /// Whether a backup can be made of what is put there.
@@ -57,8 +68,10 @@ impl Spool {
 fn sweep(parent: &Directory) {
     let entries = parent.entries().entries().into_iter().flatten().flatten();
     let is_old = |entry: &DirEntry| {
-        let modified = entry.metadata().and_then(|about| about.modified());
-        modified.is_ok_and(|time| time.into_std().elapsed().unwrap_or_default() > LEFT_OVER)
+        let about = entry.metadata().ok().filter(cap_std::fs::Metadata::is_dir);
+        about
+            .and_then(|about| about.modified().ok())
+            .is_some_and(|time| time.into_std().elapsed().unwrap_or_default() > LEFT_OVER)
     };
     for entry in entries.filter(is_old) {
         // What stays is looked at again next time.

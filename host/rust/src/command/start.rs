@@ -1,15 +1,23 @@
-//! What a warden is told of a command.
+//! What a warden is told of a command, and the descriptors that it is sent.
 
+use std::env;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paddock_warden::protocol::{Limits, Root, Start};
+use paddock_warden::protocol::{Identity, Limits, Reserved, Root, Start};
 
 use super::running::Asked;
 use super::spool::Spool;
-use super::{Commands, environment, system, warden};
-use crate::container::Mark;
+use super::warden::{self, Launch};
+use super::{Commands, environment, system};
+use crate::container::{Container, Mark};
+use crate::directory::{self, Directory};
+use crate::mount;
 use crate::policy::Access;
+use crate::temporary::Temporary;
 use crate::types::{ErrorCode, ToolError};
 use crate::workspace::Inner;
 
@@ -18,28 +26,113 @@ const MAX_OPEN_FILES: u64 = 4096;
 
 /// What a command needs to be run, and what is left to do after it.
 pub(super) struct Prepared {
-    pub(super) start: Start,
+    pub(super) launch: Launch,
     pub(super) spool: Spool,
+    /// Its home, and where it has what is temporary.
+    pub(super) home: Temporary,
     /// What is run in a container is ended there.
     pub(super) mark: Option<Mark>,
 }
 
 impl Prepared {
-    /// Prepares a command, with a directory for contents before they change.
-    pub(super) fn new(commands: &Commands, workspace: &Arc<Inner>, asked: &Asked) -> Result<Self, ToolError> {
-        let home = commands.home(workspace)?;
-        let spool = Spool::new(workspace)?;
-        let policy = &commands.policy;
-        let start = Start {
-            argv: asked.command.clone(),
-            cwd: text(&asked.workdir)?,
-            env: system::environment(policy, &home, &asked.workdir, asked.terminal.is_some()),
-            terminal: asked.terminal.is_some(),
+    /// Prepares a command, with directories of its own.
+    pub(super) fn new(commands: &Commands, workspace: &Arc<Inner>, asked: &Asked<'_>) -> Result<Self, ToolError> {
+        let fail = |cause: io::Error| {
+            ToolError::new(ErrorCode::Io, format!("cannot make a temporary directory for the command: {cause}"))
+        };
+        let home = commands.scratch.make(&workspace.mounts).map_err(fail)?;
+        let spool = Spool::new(&commands.scratch, workspace)?;
+        let mut preparation = Preparation { commands, workspace, asked, given: Vec::new() };
+        let (start, mark) = match &workspace.container {
+            Some(container) => preparation.contained(container, &home, &spool)?,
+            None => (preparation.confined(&home, &spool)?, None),
+        };
+        let launch = Launch { start, given: preparation.given };
+        Ok(Self { launch, spool, home, mark })
+    }
+}
+
+struct Preparation<'p> {
+    commands: &'p Commands,
+    workspace: &'p Inner,
+    asked: &'p Asked<'p>,
+    given: Vec<Arc<File>>,
+}
+
+impl Preparation<'_> {
+    /// A command of this machine, confined to the roots.
+    fn confined(&mut self, home: &Temporary, spool: &Spool) -> Result<Start, ToolError> {
+        let (commands, workspace) = (self.commands, self.workspace);
+        let workdir = workspace.directory(self.asked.workdir)?;
+        let paths = [home.directory(), &workdir].map(path_now);
+        let [home_path, workdir_path] = &paths;
+        let env = system::environment(
+            &commands.policy,
+            &text(home_path)?,
+            &text(workdir_path)?,
+            self.asked.terminal.is_some(),
+        );
+        let own = self.own(home, spool);
+        let start = Start { argv: self.asked.command.clone(), cwd: self.give(workdir.file()), env, ..own };
+        let start = Start { roots: self.roots(), confine: true, rules: true, ..start };
+        let start = Start { system: self.system(), files: self.files(), programs: self.programs(), ..start };
+        let start = self.guarded(start);
+        let lock = spool.lock().map(Arc::new).ok().map(|lock| self.give(&lock));
+        let start = Start { lock, ..start };
+        // Where somebody asked for it by name, and there alone.
+        let can_confine = || {
+            let launch = Launch { start: start.clone(), given: self.given.clone() };
+            warden::can_confine(&launch)
+        };
+        match commands.policy.unconfined && !can_confine() {
+            true => Ok(Start { confine: false, rules: false, ..start }),
+            false => Ok(start),
+        }
+    }
+
+    /// The engine's own program, which runs the command in its container.
+    fn contained(
+        &mut self,
+        container: &Container,
+        home: &Temporary,
+        spool: &Spool,
+    ) -> Result<(Start, Option<Mark>), ToolError> {
+        container.check()?;
+        let (root, below) = self.workspace.place(self.asked.workdir)?;
+        let root = self.workspace.mounts.get(root).map_or(Path::new("/"), |mount| mount.host());
+        let workdir = if below.is_empty() { root.to_owned() } else { root.join(below) };
+        let passed = environment::passed(&self.commands.policy);
+        let contained = container.command(&self.asked.command, &workdir, self.asked.terminal.is_some(), &passed);
+        let top =
+            File::open("/").map_err(|cause| ToolError::new(ErrorCode::Io, format!("cannot open `/`: {cause}")))?;
+        // With all that is this process's, since it has to find its engine.
+        let is_text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
+        let env = env::vars_os().filter_map(is_text).collect();
+        let own = self.own(home, spool);
+        let start = Start { argv: contained.command, cwd: self.give(&Arc::new(top)), env, ..own };
+        Ok((start, Some(contained.mark)))
+    }
+
+    /// What every command has.
+    fn own(&mut self, home: &Temporary, spool: &Spool) -> Start {
+        let policy = &self.commands.policy;
+        Start {
+            argv: Vec::new(),
+            cwd: 0,
+            env: Vec::new(),
+            terminal: self.asked.terminal.is_some(),
             roots: Vec::new(),
             system: Vec::new(),
             files: Vec::new(),
-            temporary: text(&home)?,
-            spool: text(spool.directory().path())?,
+            temporary: self.give(home.directory().file()),
+            spool: self.give(spool.directory().file()),
+            programs: None,
+            closed: Vec::new(),
+            pinned: Vec::new(),
+            reserved: Vec::new(),
+            lock: None,
             network: policy.network,
             confine: false,
             rules: false,
@@ -48,37 +141,93 @@ impl Prepared {
                 max_memory_bytes: policy.max_memory_bytes,
                 max_file_bytes: policy.max_file_bytes,
                 max_open_files: MAX_OPEN_FILES,
-                max_kept_bytes: commands.kept_bytes,
+                max_kept_bytes: self.commands.kept_bytes,
             },
-        };
-        if let Some(container) = &workspace.container {
-            container.check()?;
-            let environment = environment::passed(policy);
-            let contained = container.command(&asked.command, &asked.workdir, start.terminal, &environment);
-            // The engine's own program: with all that is this process's, since it has to find its engine.
-            let env = std::env::vars().collect();
-            let start = Start { argv: contained.command, cwd: "/".to_owned(), env, ..start };
-            return Ok(Self { start, spool, mark: Some(contained.mark) });
         }
-        let roots = workspace.mounts.iter().map(|mount| {
-            let writable = mount.access == Access::ReadWrite;
-            Ok(Root { path: text(mount.host())?, writable })
-        });
-        let start = Start {
-            roots: roots.collect::<Result<_, _>>()?,
-            system: texts(&system::directories(policy))?,
-            files: texts(&system::files())?,
-            confine: true,
-            rules: true,
-            ..start
-        };
-        // Where somebody asked for it by name, and there alone.
-        let start = match policy.unconfined && !warden::can_confine(&start) {
-            true => Start { confine: false, rules: false, ..start },
-            false => start,
-        };
-        Ok(Self { start, spool, mark: None })
     }
+
+    fn roots(&mut self) -> Vec<Root> {
+        let mounts = &self.workspace.mounts;
+        let root = |mount: &mount::Mount| {
+            let writable = mount.access == Access::ReadWrite;
+            Root { directory: self.give(mount.directory.file()), writable }
+        };
+        mounts.iter().map(root).collect()
+    }
+
+    fn system(&mut self) -> Vec<usize> {
+        self.commands.system.directories().iter().map(|directory| self.give(directory.file())).collect()
+    }
+
+    fn files(&mut self) -> Vec<usize> {
+        self.commands.system.files(&self.workspace.mounts).map(|file| self.give(&file)).collect()
+    }
+
+    fn programs(&mut self) -> Option<Vec<usize>> {
+        let (policy, roots) = (&self.commands.policy, &self.workspace.mounts);
+        let programs = self.commands.executables.as_ref()?.now(policy, roots);
+        Some(programs.iter().map(|program| self.give(program)).collect())
+    }
+
+    /// With what is kept from commands. Each file that they open is looked for in what is closed, which takes time: so
+    /// that is told where they could get there at all.
+    fn guarded(&self, start: Start) -> Start {
+        let guarded = &self.workspace.guarded;
+        let roots = self.workspace.mounts.iter().map(|mount| &mount.directory);
+        let open: Vec<_> = roots.chain(self.commands.system.directories()).collect();
+        let is_reachable =
+            open.iter().any(|directory| guarded.is_below(directory.identity())) || has_mounts_below(&open);
+        let closed = if is_reachable { guarded.closed().map(identity).collect() } else { Vec::new() };
+        let reserved = guarded.reserved().filter_map(|(directory, name)| {
+            // What is not UTF-8 is no name of Paddock's own, but of a directory above that.
+            Some(Reserved { directory: identity(directory), name: name.to_str()?.to_owned() })
+        });
+        Start { closed, pinned: guarded.pinned().map(identity).collect(), reserved: reserved.collect(), ..start }
+    }
+
+    /// The number by which the warden finds a file.
+    fn give(&mut self, file: &Arc<File>) -> usize {
+        self.given.push(Arc::clone(file));
+        self.given.len() - 1
+    }
+}
+
+fn identity(identity: directory::Identity) -> Identity {
+    Identity { device: identity.device(), inode: identity.inode() }
+}
+
+/// Whether another file system, or a directory a second time, is mounted below one of these directories. What cannot be
+/// told counts as yes.
+fn has_mounts_below(directories: &[&Directory]) -> bool {
+    let Ok(mounts) = fs::read("/proc/self/mountinfo") else { return true };
+    let paths: Vec<_> = directories.iter().map(|directory| path_now(directory)).collect();
+    let points = mounts.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
+    points.map(unescaped).any(|point| paths.iter().any(|path| point.starts_with(path) && point != *path))
+}
+
+/// A path of `mountinfo`, in which blanks and backslashes are `\` and three octal digits.
+fn unescaped(text: &[u8]) -> PathBuf {
+    let mut bytes = Vec::new();
+    let mut rest = text;
+    while let Some((first, after)) = rest.split_first() {
+        let number = rest.get(1..4).and_then(|digits| std::str::from_utf8(digits).ok());
+        match number.and_then(|digits| u8::from_str_radix(digits, 8).ok()).filter(|_| *first == b'\\') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = rest.get(4..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    std::ffi::OsString::from_vec(bytes).into()
+}
+
+/// Where a directory is now, as the kernel tells.
+fn path_now(directory: &Directory) -> PathBuf {
+    fs::read_link(mount::way_to(directory.file())).unwrap_or_else(|_| directory.path().to_owned())
 }
 
 fn text(path: &Path) -> Result<String, ToolError> {
@@ -90,6 +239,16 @@ fn text(path: &Path) -> Result<String, ToolError> {
     })
 }
 
-fn texts(paths: &[PathBuf]) -> Result<Vec<String>, ToolError> {
-    paths.iter().map(|path| text(path)).collect()
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    #[test]
+    fn paths_of_mounts_are_unescaped() {
+        assert_eq!(unescaped(b"/a\\040b\\134"), Path::new("/a b\\"));
+        assert_eq!(unescaped(b"/a\\04"), Path::new("/a\\04"));
+        assert_eq!(unescaped(b"/\xff").as_os_str().as_bytes(), b"/\xff");
+    }
 }

@@ -1,10 +1,14 @@
 //! Calls of tools that run commands: the component says what to do before and how to tell it after.
 
 #[cfg(target_os = "linux")]
-use std::path::PathBuf;
+use std::ffi::OsStr;
+#[cfg(target_os = "linux")]
+use std::io;
 
 use super::{Commands, How};
 use crate::bindings::exports::paddock::files::commands::Done;
+#[cfg(target_os = "linux")]
+use crate::directory::Directory;
 use crate::options::CancelToken;
 use crate::outcome::Outcome;
 use crate::types::{ErrorCode, ToolError};
@@ -53,12 +57,27 @@ impl Workspace {
 }
 
 impl Inner {
-    /// Where a directory is on the host that results show as `path`.
+    /// The directory that results show as `path`, opened.
     #[cfg(target_os = "linux")]
-    pub(crate) fn host_path(&self, path: &str) -> Result<PathBuf, ToolError> {
+    pub(crate) fn directory(&self, path: &str) -> Result<Directory, ToolError> {
         let (root, below) = self.place(path)?;
-        let root = self.mounts.get(root).map(|mount| mount.host().to_owned()).unwrap_or_default();
-        Ok(if below.is_empty() { root } else { root.join(below) })
+        let root = self.mounts.get(root).map(|mount| &mount.directory);
+        let names = below.split('/').filter(|name| !name.is_empty()).map(OsStr::new);
+        root.ok_or(io::ErrorKind::NotFound.into()).and_then(|root| root.descend(names)).map_err(|cause: io::Error| {
+            ToolError::new(ErrorCode::NotFound, format!("cannot run in `{path}`: {cause}"))
+                .hint("use a directory of the workspace that is there, by its path without links")
+        })
+    }
+
+    /// What results show of a path from the top of a root.
+    pub(crate) fn shown(&self, root: usize, below: &str) -> String {
+        let guest = self.mounts.get(root).map_or("", |mount| mount.guest.trim_end_matches('/'));
+        match (root, below) {
+            (0, "") => ".".to_owned(),
+            (0, below) => below.to_owned(),
+            (_, "") => guest.to_owned(),
+            (_, below) => format!("{guest}/{below}"),
+        }
     }
 
     /// The root of a directory that results show as `path`, and its path from the top of that; nothing for the top.
@@ -90,14 +109,24 @@ mod tests {
     #[test]
     fn no_directory_that_the_component_names_is_outside() {
         let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(home.path().join("a/b..")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/etc", home.path().join("link")).unwrap();
         let workspace = Workspace::builder().root(home.path()).no_state_dir().build().unwrap();
         let inner = workspace.inner();
-        assert_eq!(inner.host_path(".").unwrap(), home.path());
-        assert_eq!(inner.host_path("a/b..").unwrap(), home.path().join("a/b.."));
+        assert_eq!(inner.place(".").unwrap(), (0, ""));
+        assert_eq!(inner.place("a/b..").unwrap(), (0, "a/b.."));
+        assert_eq!(inner.place("/workspace/a").unwrap(), (0, "a"));
+        assert_eq!((inner.shown(0, ""), inner.shown(0, "a/b")), (".".to_owned(), "a/b".to_owned()));
         for path in
             ["..", "a/../..", "/etc", "/workspace/../x", "../workspace", "a/\0", "/workspace//etc", "/workspace//"]
         {
-            assert!(inner.host_path(path).is_err(), "{path:?}: {:?}", inner.host_path(path));
+            assert!(inner.place(path).is_err(), "{path:?}: {:?}", inner.place(path));
+        }
+        #[cfg(target_os = "linux")]
+        {
+            assert_eq!(inner.directory("a/b..").unwrap().path(), home.path().join("a/b..").canonicalize().unwrap());
+            assert!(inner.directory("link").is_err() && inner.directory("link/ssl").is_err());
         }
     }
 }

@@ -22,6 +22,7 @@ const PATHS: &[(&str, bool)] = &[
     ("blocked_directories", false),
     ("commands.readable", true),
     ("commands.path", true),
+    ("commands.executables", true),
     ("commands.programs", true),
 ];
 

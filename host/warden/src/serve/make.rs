@@ -63,6 +63,8 @@ impl Desk {
     /// Refuses to make something in what is the host's own.
     pub(super) fn check_new_at(&mut self, entry: &Entry) -> Result<(), Stop> {
         let (directory, above) = (&entry.directory, entry.path.parent().unwrap_or(&entry.path));
-        self.guard.open_to_all(directory, &rustix::fs::fstat(directory)?, above)
+        let stat = rustix::fs::fstat(directory)?;
+        self.guard.free(&stat, &entry.path)?;
+        self.guard.open_to_all(directory, &stat, above)
     }
 }

@@ -46,6 +46,8 @@ pub struct Start {
     pub programs: Option<Vec<String>>,
     pub closed: Vec<String>,
     pub pinned: Vec<String>,
+    /// Directories and names in them.
+    pub reserved: Vec<(String, String)>,
     pub network: bool,
     pub confine: bool,
     pub rules: bool,
@@ -87,6 +89,11 @@ impl Start {
             programs,
             closed: self.closed.iter().map(|path| identity(path)).collect(),
             pinned: self.pinned.iter().map(|path| identity(path)).collect(),
+            reserved: self
+                .reserved
+                .iter()
+                .map(|(directory, name)| protocol::Reserved { directory: identity(directory), name: name.clone() })
+                .collect(),
             lock: None,
             network: self.network,
             confine: self.confine,
@@ -151,6 +158,7 @@ impl Yard {
             programs: None,
             closed: Vec::new(),
             pinned: Vec::new(),
+            reserved: Vec::new(),
             network: false,
             confine: true,
             rules: false,

@@ -67,7 +67,7 @@ impl Changes {
         }
     }
 
-    /// Notes what is at a path of the host, unless its first change was noted before.
+    /// Notes what is at a path, as results show it, unless its first change was noted before.
     pub(super) fn note(&mut self, view: &mut View<'_>, spot: &Spot<'_>, path: &str, is_ignored: bool) {
         if self.seen.contains(path) {
             return;

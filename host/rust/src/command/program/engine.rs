@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
@@ -20,7 +20,8 @@ use super::state::State;
 use super::{files, paths};
 use crate::clock::{Clock, Ticking};
 use crate::hex::hex;
-use crate::regular::{self, Refused};
+use crate::named_file::NamedFile;
+use crate::regular::Refused;
 use crate::types::{ErrorCode, ToolError};
 use crate::{cache, engine, wasi};
 
@@ -75,20 +76,19 @@ impl Runtime {
     }
 
     /// The program in a file, compiled again where that has changed.
-    pub(super) fn program(&self, name: &str, path: &Path) -> Result<CommandPre<State>, ToolError> {
+    pub(super) fn program(&self, name: &str, named: &NamedFile) -> Result<CommandPre<State>, ToolError> {
+        let path = named.path();
         let unreadable = |cause| refused(name, &format!("cannot read `{}`: {cause}", path.display()));
-        let mut file =
-            regular::open(&path.canonicalize().map_err(|cause| unreadable(cause.to_string()))?, &regular::options())
-                .map_err(|refused| unreadable(why(refused)))?;
+        let mut file = named.open().map_err(|refused| unreadable(why(refused)))?;
         let meta = file.metadata().map_err(|cause| unreadable(cause.to_string()))?;
         let (size, modified) = (meta.len(), meta.modified().ok());
         let is_same = |known: &&Known| known.size == size && known.modified == modified;
-        if let Some(known) = self.known().get(path).filter(is_same) {
+        if let Some(known) = self.known().get(&path).filter(is_same) {
             return Ok(known.program.clone());
         }
         let bytes = read(&mut file).map_err(unreadable)?;
         let program = self.compile(&bytes).map_err(|cause| refused(name, &format!("{cause:#}")))?;
-        self.known().insert(path.to_owned(), Known { size, modified, program: program.clone() });
+        self.known().insert(path.clone(), Known { size, modified, program: program.clone() });
         Ok(program)
     }
 

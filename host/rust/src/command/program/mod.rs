@@ -1,7 +1,6 @@
 //! WASI programs, which run on every system: in wasmtime, with the roots and nothing else, and each path of theirs under
 //! the rules of the file tools.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -76,11 +75,11 @@ fn attend(commands: &Commands, how: &How<'_>, asked: &Asked<'_>) -> Result<Ran, 
     if how.is_contained() {
         return Err(contained(asked.name));
     }
-    let path = commands.policy.programs.get(asked.name).ok_or_else(|| unknown(&commands.policy, asked.name))?;
+    let file = commands.programs.get(asked.name).ok_or_else(|| unknown(&commands.policy, asked.name))?;
     let caps = commands.caps();
     let (stdout, stderr) = (Output::new(caps.bytes), Output::new(caps.bytes));
     let runtime = engine::runtime()?;
-    let program = runtime.program(asked.name, Path::new(path))?;
+    let program = runtime.program(asked.name, file)?;
     let waiting = waiting().map_err(|cause| failed(&cause))?;
     let started = Instant::now();
     // A time that no clock can hold is as good as a century.
@@ -200,8 +199,8 @@ fn state(
     let tops = tops.map_err(|cause| failed(&cause))?;
     let rights = Rights {
         roots: mounts.iter().map(host_path).collect::<Result<_, _>>()?,
-        judge: Judge::new(Arc::downgrade(how.workspace)),
-        changes: Changes::new(Spool::new(how.workspace)?, commands.kept_bytes),
+        judge: Judge::new(Arc::downgrade(how.workspace), control.cancel.clone()),
+        changes: Changes::new(Spool::new(&commands.scratch, how.workspace)?, commands.kept_bytes),
         control: control.clone(),
     };
     let access_control = AccessControl::new(&how.workspace.guarded);

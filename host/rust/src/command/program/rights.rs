@@ -50,8 +50,8 @@ impl Rights {
         view.access_control.check_movable(spot.dir, spot.name)?;
         // The root itself stays.
         if !place.path.is_empty() {
-            let path = self.on_host(place);
-            self.changes.note(view, spot, &path, is_ignored);
+            let shown = self.judge.shown(place.root, &place.path).map_err(|_| ErrorCode::Access)?;
+            self.changes.note(view, spot, &shown, is_ignored);
         }
         Ok(())
     }
@@ -61,12 +61,12 @@ impl Rights {
         if let Some(stop) = self.control.stop() {
             return Err(FsError::trap(stop));
         }
-        let path = self.on_host(place);
-        let verdict = self.judge.allows(&path, access, is_directory);
+        let at = (place.root, place.path.as_str());
+        let verdict = self.judge.allows(at, access, is_directory, self.control.deadline);
         match verdict.refused {
             None => Ok(verdict.ignored),
             Some(cause) => {
-                self.changes.refuse(path, cause);
+                self.changes.refuse(self.on_host(place), cause);
                 Err(ErrorCode::Access.into())
             }
         }
@@ -74,8 +74,8 @@ impl Rights {
 
     /// Whether a listing shows it.
     pub(super) fn shows(&mut self, place: &Place, kind: DescriptorType) -> bool {
-        let path = self.on_host(place);
-        self.judge.allows(&path, Access::Read, kind == DescriptorType::Directory).refused.is_none()
+        let (at, is_directory) = ((place.root, place.path.as_str()), kind == DescriptorType::Directory);
+        self.judge.allows(at, Access::Read, is_directory, self.control.deadline).refused.is_none()
     }
 
     /// Notes that a path leads out of its root from there; what the program is told.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -142,7 +143,7 @@ fn whole_tree(workspace: &Workspace, directory: &Path) {
 
 /// As the thread of a command does, on which there is no twin.
 fn judge(workspace: &Workspace) {
-    let mut judge = Judge::new(Arc::downgrade(workspace.inner()));
-    drop(judge.allows("/a", Access::Change, false));
-    drop(judge.record(&[Before { path: "/a".to_owned(), kind: None, target: None, kept: None }]));
+    let mut judge = Judge::new(Arc::downgrade(workspace.inner()), CancelToken::default());
+    drop(judge.allows((0, "a"), Access::Change, false, Instant::now() + Duration::from_secs(10)));
+    drop(judge.record(&[Before { path: "a".to_owned(), kind: None, target: None, kept: None }]));
 }

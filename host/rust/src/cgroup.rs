@@ -1,0 +1,111 @@
+//! A control group for the processes of one command, where this process may make one (cgroup v2): all of them can be
+//! ended at once from here, whatever they did to get out of sight of their supervisor.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use crate::hex::hex;
+
+/// How often, and after what time, the group is removed when its last process is about to be gone.
+const ATTEMPTS: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// The group, which ends with this.
+#[derive(Debug)]
+pub(crate) struct Cgroup(PathBuf);
+
+impl Cgroup {
+    /// A new group in the one that a process is in, `self` for this one. None where that cannot be made or could not be
+    /// ended.
+    pub(crate) fn below(process: &str) -> Option<Self> {
+        let parent = group_of(process)?;
+        let mut nonce = [0; 16];
+        getrandom::fill(&mut nonce).ok()?;
+        let group = Self(parent.join(format!("paddock-{}", hex(&nonce))));
+        fs::create_dir(&group.0).ok()?;
+        // Dropped, and so removed, where the kernel has no way to end it (before 5.14).
+        group.0.join("cgroup.kill").exists().then_some(group)
+    }
+
+    /// The file to which a process writes that it enters the group, or another one about it.
+    pub(crate) fn entry(&self) -> io::Result<File> {
+        OpenOptions::new().write(true).open(self.0.join("cgroup.procs"))
+    }
+
+    /// Limits the tasks of the group, where its parent hands that out.
+    pub(crate) fn limit_tasks(&self, tasks: u64) {
+        let limit = OpenOptions::new().write(true).open(self.0.join("pids.max"));
+        // The supervisor counts as well.
+        drop(limit.and_then(|mut limit| write!(limit, "{tasks}")));
+    }
+
+    /// Ends every process in the group.
+    pub(crate) fn kill(&self) -> io::Result<()> {
+        OpenOptions::new().write(true).open(self.0.join("cgroup.kill"))?.write_all(b"1")
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        // A group without processes needs no end, and one that stays is empty.
+        let _ = self.kill();
+        for _ in 0..ATTEMPTS {
+            match fs::remove_dir(&self.0) {
+                Err(cause) if cause.kind() == io::ErrorKind::ResourceBusy => thread::sleep(PAUSE),
+                _ => return,
+            }
+        }
+    }
+}
+
+/// The directory of the group that a process is in.
+fn group_of(process: &str) -> Option<PathBuf> {
+    let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).ok()?;
+    let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let (root, top) = mounts.lines().find_map(unified)?;
+    // What is mounted can be a part of the hierarchy, as in a container.
+    let below = Path::new(path).strip_prefix(root).ok()?;
+    Some(top.join(below))
+}
+
+/// The part of the hierarchy that a line of `mountinfo` mounts, and where, if it is one of version 2.
+fn unified(line: &str) -> Option<(PathBuf, PathBuf)> {
+    let (mount, kind) = line.split_once(" - ")?;
+    if kind.split(' ').next() != Some("cgroup2") {
+        return None;
+    }
+    let mut fields = mount.split(' ').skip(3);
+    Some((fields.next()?.into(), fields.next()?.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn the_mount_of_version_2_is_found() {
+        let line = "36 25 0:31 /docker/ab /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate";
+        assert_eq!(unified(line), Some(("/docker/ab".into(), "/sys/fs/cgroup".into())));
+        assert_eq!(unified("30 25 0:27 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids"), None);
+    }
+
+    #[test]
+    fn a_group_ends_with_all_that_is_in_it() {
+        let Some(group) = Cgroup::below("self") else {
+            println!("not run: this process may make no control group");
+            return;
+        };
+        let mut child = Command::new("sh").args(["-c", "setsid sleep 1000 & sleep 1000"]).spawn().unwrap();
+        write!(group.entry().unwrap(), "{}", child.id()).unwrap();
+        let path = group.0.clone();
+        drop(group);
+        assert!(!child.wait().unwrap().success());
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,182 @@
+//! The files that a command may execute where the policy lists what is allowed.
+//!
+//! A rule of that list is words, and words are no wall: programs run others. So the right to execute, which the kernel
+//! checks, is for the programs that the rules name, for what those need to be loaded, and for nothing else.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::fs::OpenOptions;
+use object::Endianness;
+use object::elf::FileHeader64;
+use object::read::elf::{FileHeader, ProgramHeader};
+
+use super::system;
+use crate::directory::{Directory, Identity};
+use crate::error::Error;
+use crate::mount::Mount;
+use crate::named_file::NamedFile;
+use crate::policy::Commands;
+
+/// Bytes at the start of a program in which its interpreter is named.
+const HEAD: u64 = 64 * 1024;
+
+/// Interpreters of interpreters that are looked for, as the kernel does.
+const MAX_INTERPRETERS: usize = 4;
+
+/// What the policy lets commands execute beside the programs that its rules name.
+pub(super) struct Executables {
+    directories: Vec<Directory>,
+    files: Vec<NamedFile>,
+}
+
+impl Executables {
+    /// None where the policy has no list of allowed commands: then whatever is readable can be executed. Fails where a
+    /// link in one of the roots leads out of it to one of the policy's.
+    pub(super) fn open(policy: &Commands, roots: &[Mount]) -> Result<Option<Self>, Error> {
+        if policy.allow.is_empty() {
+            return Ok(None);
+        }
+        let mut own = Self { directories: Vec::new(), files: Vec::new() };
+        for path in &policy.executables {
+            let fail = |cause| Error::Setting { setting: "commands.executables", cause: format!("`{path}`: {cause}") };
+            let named = NamedFile::new(Path::new(path), roots).map_err(fail)?;
+            match named.directory() {
+                Ok(directory) => own.directories.push(directory),
+                Err(_) => own.files.push(named),
+            }
+        }
+        Ok(Some(own))
+    }
+
+    /// The files and directories that a command may execute, of those that are there now.
+    pub(super) fn now(&self, policy: &Commands, roots: &[Mount]) -> Vec<Arc<File>> {
+        let mut found = Found { policy, roots, known: HashSet::new(), files: Vec::new() };
+        self.files.iter().filter_map(|file| file.open().ok()).for_each(|file| found.add(file, 0));
+        let names = policy.allow.iter().filter_map(|rule| rule.split_whitespace().next());
+        names.for_each(|name| found.add_named(name, 0));
+        let directories = self.directories.iter().map(|directory| Arc::clone(directory.file()));
+        directories.chain(found.files).collect()
+    }
+}
+
+struct Found<'f> {
+    policy: &'f Commands,
+    roots: &'f [Mount],
+    known: HashSet<Identity>,
+    files: Vec<Arc<File>>,
+}
+
+impl Found<'_> {
+    /// The program that a name leads to, by directories that are in no root: in one, an agent could have put another
+    /// program of that name.
+    fn add_named(&mut self, name: &str, depth: usize) {
+        if name.contains('/') {
+            return;
+        }
+        let candidates = system::path(self.policy).map(|directory| Path::new(directory).join(name));
+        let program = candidates.filter_map(|path| self.beside(&path)).find(is_executable);
+        if let Some(program) = program {
+            self.add(program, depth);
+        }
+    }
+
+    /// A program, and what the kernel executes in order to run it.
+    fn add(&mut self, mut program: File, depth: usize) {
+        if depth > MAX_INTERPRETERS || !Identity::of_file(&program).is_ok_and(|identity| self.known.insert(identity)) {
+            return;
+        }
+        let mut head = Vec::new();
+        // What cannot be read names none.
+        let _ = program.by_ref().take(HEAD).read_to_end(&mut head);
+        self.files.push(Arc::new(program));
+        match head.strip_prefix(b"#!") {
+            Some(rest) => self.add_interpreter(rest, depth),
+            None => {
+                let loader = loader(&head).and_then(|path| self.beside(&path));
+                loader.into_iter().for_each(|loader| self.add(loader, depth + 1));
+            }
+        }
+    }
+
+    /// The interpreter in the first line of a script; where that is `env`, also the program that it looks for.
+    fn add_interpreter(&mut self, rest: &[u8], depth: usize) {
+        let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let Ok(line) = std::str::from_utf8(line) else { return };
+        let mut words = line.split_whitespace();
+        let Some(interpreter) = words.next().map(Path::new) else { return };
+        if let Some(file) = self.beside(interpreter) {
+            self.add(file, depth + 1);
+        }
+        if interpreter.file_name().is_some_and(|name| name == "env")
+            && let Some(name) = words.find(|word| !word.starts_with('-') && !word.contains('='))
+        {
+            self.add_named(name, depth + 1);
+        }
+    }
+
+    fn beside(&self, path: &Path) -> Option<File> {
+        let walk = system::beside(path, self.roots)?;
+        let name = walk.file.as_deref().filter(|_| walk.missing.is_empty())?;
+        walk.directory.open_regular(name, OpenOptions::new().read(true)).ok()
+    }
+}
+
+fn is_executable(file: &File) -> bool {
+    file.metadata().is_ok_and(|about| about.permissions().mode() & 0o111 != 0)
+}
+
+/// The loader that an ELF file of this system's kind names.
+fn loader(head: &[u8]) -> Option<PathBuf> {
+    let header = FileHeader64::<Endianness>::parse(head).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, head).ok()?;
+    let path = segments.iter().find_map(|segment| segment.interpreter(endian, head).ok().flatten())?;
+    Some(std::ffi::OsStr::from_bytes(path).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_names_its_loader() {
+        let program = std::fs::read("/bin/sh").unwrap();
+        let head = program.get(..program.len().min(64 * 1024)).unwrap();
+        let loader = loader(head).unwrap();
+        assert!(loader.is_absolute() && loader.exists(), "{loader:?}");
+        assert_eq!(super::loader(b"#!/bin/sh\n"), None);
+        assert_eq!(super::loader(head.get(..40).unwrap()), None);
+    }
+
+    #[test]
+    fn a_script_brings_its_interpreter_and_a_root_no_program() {
+        let top = tempfile::tempdir().unwrap();
+        let (bin, root) = (top.path().join("bin"), top.path().join("ws"));
+        std::fs::create_dir_all(&bin).unwrap();
+        std::fs::create_dir_all(root.join("bin")).unwrap();
+        for (path, text) in [(bin.join("tool"), "#!/usr/bin/env -S A=1 sh -e\n"), (root.join("bin/own"), "#!/bin/sh\n")]
+        {
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let roots =
+            [Mount::new(Directory::open(&root).unwrap(), "/workspace", crate::policy::Access::ReadWrite).unwrap()];
+        let path = [bin, root.join("bin")].map(|path| path.to_str().unwrap().to_owned());
+        let policy =
+            Commands { allow: vec!["tool -x".to_owned(), "own".to_owned()], path: path.into(), ..Commands::default() };
+        let files = Executables::open(&policy, &roots).unwrap().unwrap().now(&policy, &roots);
+        let is_there = |path: &Path| {
+            let wanted = Identity::of_file(&File::open(path).unwrap()).unwrap();
+            files.iter().any(|file| Identity::of_file(file).unwrap() == wanted)
+        };
+        assert!(is_there(&top.path().join("bin/tool")) && is_there(Path::new("/usr/bin/env")));
+        assert!(is_there(Path::new("/bin/sh")) && !is_there(&root.join("bin/own")));
+        assert!(files.len() <= 4, "the tool, env, sh and their loader: {files:?}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Removing a directory that a command filled as it liked: however deep it is, with a few descriptors and no recursion.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::time::Instant;
+
+use cap_fs_ext::DirExt;
+use cap_std::fs::Dir;
+
+/// Removes what is in a directory, as far as there is time. Nothing else uses it by now, or what is made meanwhile stays.
+pub(crate) fn empty(directory: &Dir, until: Option<Instant>) -> io::Result<()> {
+    let check = || match until.is_some_and(|until| Instant::now() >= until) {
+        true => Err(io::Error::from(io::ErrorKind::TimedOut)),
+        false => Ok(()),
+    };
+    let mut moved = 0_u64;
+    let mut left = names(directory)?;
+    while let Some(name) = left.pop() {
+        check()?;
+        if directory.remove_file_or_symlink(&name).is_ok() || directory.remove_dir(&name).is_ok() {
+            continue;
+        }
+        let below = open(directory, &name)?;
+        for inner in names(&below)? {
+            check()?;
+            if below.remove_file_or_symlink(&inner).is_ok() || below.remove_dir(&inner).is_ok() {
+                continue;
+            }
+            // Moved to the top, so that depth costs nothing. Its own `..` changes, for which it has to be writable.
+            drop(open(&below, &inner)?);
+            let free = free_name(directory, &mut moved);
+            below.rename(&inner, directory, &free)?;
+            left.push(free);
+        }
+        directory.remove_dir(&name)?;
+    }
+    Ok(())
+}
+
+/// Opens a directory, with the rights for it if its owner took those away.
+fn open(directory: &Dir, name: &OsStr) -> io::Result<Dir> {
+    #[cfg(unix)]
+    {
+        let mode = cap_std::fs::PermissionsExt::from_mode(0o700);
+        // Opening fails where this matters.
+        let _ = directory.set_permissions(name, mode);
+    }
+    directory.open_dir_nofollow(name)
+}
+
+fn names(directory: &Dir) -> io::Result<Vec<OsString>> {
+    directory.entries()?.map(|entry| Ok(entry?.file_name())).collect()
+}
+
+fn free_name(directory: &Dir, count: &mut u64) -> OsString {
+    loop {
+        *count += 1;
+        let name = OsString::from(format!(".paddock-removed-{count}"));
+        if directory.symlink_metadata(&name).is_err() {
+            return name;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use cap_std::ambient_authority;
+
+    use super::*;
+
+    fn top() -> (tempfile::TempDir, Dir) {
+        let top = tempfile::tempdir().unwrap();
+        let dir = Dir::open_ambient_dir(top.path(), ambient_authority()).unwrap();
+        (top, dir)
+    }
+
+    #[test]
+    fn everything_in_it_goes_and_nothing_that_links_lead_to() {
+        let (outside, _) = top();
+        fs::write(outside.path().join("kept"), "").unwrap();
+        let (top, dir) = top();
+        fs::create_dir_all(top.path().join("a/b/c")).unwrap();
+        fs::write(top.path().join("a/b/file"), "").unwrap();
+        fs::create_dir(top.path().join(".paddock-removed-1")).unwrap();
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(outside.path(), top.path().join("a/out")).unwrap();
+            std::os::unix::fs::symlink(outside.path(), top.path().join("out")).unwrap();
+            let mode = std::os::unix::fs::PermissionsExt::from_mode(0o000);
+            fs::set_permissions(top.path().join("a/b"), mode).unwrap();
+        }
+        empty(&dir, None).unwrap();
+        assert_eq!(fs::read_dir(top.path()).unwrap().count(), 0);
+        assert!(outside.path().join("kept").exists());
+    }
+
+    #[test]
+    fn what_takes_too_long_is_gone_on_with_later() {
+        let (top, dir) = top();
+        fs::create_dir_all(top.path().join("a/b")).unwrap();
+        assert_eq!(empty(&dir, Some(Instant::now())).unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert!(top.path().join("a/b").exists());
+        empty(&dir, None).unwrap();
+        assert_eq!(fs::read_dir(top.path()).unwrap().count(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn depth_takes_neither_stack_nor_descriptors() {
+        const LEVELS: usize = 20_000;
+        let (_top, dir) = top();
+        let mut below = dir.try_clone().unwrap();
+        for _ in 0..LEVELS {
+            below.create_dir("d").unwrap();
+            below = below.open_dir("d").unwrap();
+        }
+        drop(below);
+        let thread = std::thread::Builder::new().stack_size(64 * 1024);
+        let removed = thread.spawn(move || empty(&dir, None).map(|()| dir.entries().unwrap().count())).unwrap();
+        assert_eq!(removed.join().unwrap().unwrap(), 0);
+    }
+}

@@ -1,0 +1,103 @@
+//! A list of allowed commands, as a promise: what is not in it is not executed, whatever the line says and whatever a
+//! program that is in it does.
+
+use serde_json::json;
+
+use super::desk::Desk;
+
+/// Lines that a shell would take for an allowed command, or none, and that run another.
+const EVALUATED: [&str; 12] = [
+    "test -v 'a[$(touch ran)]'",
+    "printf -v 'a[$(touch ran)]' x",
+    ": $((a[$(touch ran)]))",
+    "x='$(touch ran)'; echo ${x@P}",
+    "PATH=./evil git status",
+    "export PATH=./evil; git status",
+    "git status; touch ran",
+    "git status $(touch ran)",
+    "git status <(touch ran)",
+    "git status > ran",
+    "git status\ntouch ran",
+    "[[ -v a[$(touch ran)] ]]",
+];
+
+fn evil(desk: &Desk) {
+    std::fs::create_dir(desk.root().join("evil")).unwrap();
+    let program = desk.root().join("evil/git");
+    std::fs::write(&program, "#!/bin/sh\n: > ran\n").unwrap();
+    std::fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn without_a_shell_no_line_is_evaluated() {
+    let desk = Desk::with(json!({"allow": ["git status"]}));
+    evil(&desk);
+    for line in EVALUATED {
+        for tool in ["shell", "exec_command"] {
+            let outcome = desk.call(tool, json!({"command": line}));
+            assert_eq!(outcome.value()["code"], "denied", "{tool} {line}: {}", outcome.text);
+            assert!(outcome.text.contains("`git status`"), "it says what is allowed: {}", outcome.text);
+        }
+    }
+    assert!(desk.read("ran").is_none());
+}
+
+#[test]
+fn an_allowed_program_executes_no_other() {
+    let desk = Desk::with(json!({"allow": ["git status"]}));
+    init(&desk);
+    assert!(desk.printed("git status -s").contains("a.txt"));
+    // What Git is told to run by the settings of the repository.
+    let settings = "[core]\n\tfsmonitor = touch ran; false\n[alias]\n\tst = !touch ran\n";
+    let before = desk.read(".git/config").unwrap();
+    std::fs::write(desk.root().join(".git/config"), before.clone() + settings).unwrap();
+    desk.shell("git status");
+    assert!(desk.read("ran").is_none());
+    // The same where the policy lets it have a shell.
+    let free = Desk::with(json!({"allow": ["git status"], "executables": ["/bin/sh", "/usr/bin/touch"]}));
+    init(&free);
+    std::fs::write(free.root().join(".git/config"), before + settings).unwrap();
+    free.shell("git status");
+    assert!(free.read("ran").is_some(), "the check above would have found it");
+}
+
+fn init(desk: &Desk) {
+    assert!(
+        std::process::Command::new("git").args(["init", "-q"]).current_dir(desk.root()).status().unwrap().success()
+    );
+}
+
+#[test]
+fn an_allowed_shell_executes_what_is_allowed_alone() {
+    let desk = Desk::with(json!({"allow": ["sh", "cat"]}));
+    assert_eq!(desk.printed("cat a.txt | cat"), "one\n");
+    for line in ["sh -c 'touch ran'", "sh ./run.sh", "sh -c './evil/git'"] {
+        evil_again(&desk);
+        std::fs::write(desk.root().join("run.sh"), "touch ran\n/usr/bin/touch ran\n./evil/git\n").unwrap();
+        let outcome = desk.call("shell", json!({"command": line}));
+        assert!(desk.read("ran").is_none(), "{line}: {}", outcome.text);
+    }
+    let ran = desk.shell("sh run.sh");
+    assert!(ran["stderr"]["text"].as_str().unwrap().contains("ermission denied"), "{ran}");
+}
+
+fn evil_again(desk: &Desk) {
+    let _none = std::fs::remove_dir_all(desk.root().join("evil"));
+    evil(desk);
+}
+
+#[test]
+fn a_program_of_that_name_in_a_root_is_not_the_one_that_is_allowed() {
+    let desk = Desk::new();
+    evil(&desk);
+    let path = desk.root().join("evil").display().to_string();
+    let home = tempfile::tempdir().unwrap();
+    let policy = json!({"commands": {"enabled": true, "allow": ["git"], "path": [path]}}).to_string();
+    let builder = paddock::Workspace::builder().root(desk.root()).state_dir(home.path().join("state"));
+    let workspace = builder.policy_json(&policy).unwrap().build().unwrap();
+    let outcome = workspace.call("shell", r#"{"command": "git --version"}"#);
+    assert!(desk.read("ran").is_none(), "{}", outcome.text);
+    let outcome = workspace.call("shell", r#"{"command": "./evil/git"}"#);
+    assert!(desk.read("ran").is_none(), "{}", outcome.text);
+    assert!(outcome.text.contains("commands.executables"), "it says what would work: {}", outcome.text);
+}
