@@ -125,9 +125,7 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 @needs_linux
 @pytest.mark.parametrize("manoeuvre", MANOEUVRES)
 @pytest.mark.parametrize("directory", ["states/c/d", "states/c", "states"])
-def test_the_state_directory_is_the_same_wherever_it_is_moved(
-    top: Path, directory: str, manoeuvre: Manoeuvre
-) -> None:
+def test_the_state_directory_is_the_same_wherever_it_is_moved(top: Path, directory: str, manoeuvre: Manoeuvre) -> None:
     workspace, before = opened(top), tree(top / "outside")
     assert workspace.call("write_file", {"path": "file.txt", "content": "one\n"}).ok
     moved = manoeuvre(top / directory, top)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterable
@@ -32,15 +33,20 @@ class MountTable:
 
     @classmethod
     def read(cls) -> MountTable:
+        """Fails with `OSError` where the table is there and cannot be understood."""
         try:
             with open("/proc/self/mountinfo", "rb") as file:
-                return cls(parse(line) for line in file.read().splitlines())
-        except (OSError, ValueError):
+                lines = file.read().splitlines()
+        except FileNotFoundError:
             return cls(())
+        try:
+            return cls(parse(line) for line in lines)
+        except ValueError:
+            raise OSError(errno.EINVAL, "`/proc/self/mountinfo` has an unknown form") from None
 
     def points_of(self, *kinds: str) -> list[str]:
         """Where file systems of these types are mounted."""
-        return [entry.point for entry in self._entries if entry.kind in kinds]
+        return [entry.point for entry in self._entries if entry.kind in kinds and visible(entry)]
 
     def aliases(self, location: Location) -> list[Location]:
         """`location`, and the same under every other path that a mount gives it."""
@@ -48,11 +54,11 @@ class MountTable:
         same, path = self._same_file_system(location)
         for entry in same:
             rest = relative(path, entry.source)
-            other = None if rest is None else resolve(join(entry.point, rest))
-            # Another mount may cover this one.
-            if other is None or other.failure or other.location.directory.identity != location.directory.identity:
+            if rest is None or join(entry.point, rest) == location.directory_path:
                 continue
-            if other.location.path != location.directory_path:
+            other = resolve(join(entry.point, rest))
+            # Another mount may cover this one.
+            if other.failure is None and other.location.directory.identity == location.directory.identity:
                 found.append(Location(other.location.steps, location.names))
         return found
 
@@ -60,7 +66,8 @@ class MountTable:
         """Where something in the directory at `location` is mounted too."""
         same, path = self._same_file_system(location)
         path = join(path, location.names)
-        return [resolve(entry.point).location for entry in same if relative(entry.source, path)]
+        points = [visible(entry) for entry in same if relative(entry.source, path)]
+        return [point for point in points if point is not None]
 
     def _same_file_system(self, location: Location) -> tuple[list[MountEntry], str]:
         """The mounts of a directory's file system, and the directory's path within that."""
@@ -70,6 +77,14 @@ class MountTable:
             if below is not None:
                 return [each for each in self._entries if each.device == entry.device], join(entry.source, below)
         return [], ""
+
+
+def visible(entry: MountEntry) -> Location | None:
+    """Where something is mounted, unless another mount covers it."""
+    point = resolve(entry.point)
+    if point.failure is None and mount_number(point.location.directory) != entry.number:
+        return None
+    return point.location
 
 
 def parse(line: bytes) -> MountEntry:

@@ -88,7 +88,7 @@ def roots(workspace: Mount, further: Iterable[Mount], policy: Policy, table: Mou
 def add(found: list[OpenedRoot], taken: set[str], new: OpenedRoot, name: str | None = None) -> None:
     """Adds what the policy allows. What is there already keeps its guest path, and may lose a right."""
     for index, known in enumerate(found):
-        if known.root.directory.identity == new.root.directory.identity:
+        if known.root.host == new.root.host and known.root.directory.identity == new.root.directory.identity:
             found[index] = known.for_looks() if new.root.access == "read-only" else known
             return
     found.append(with_free_name(new, taken, name))
@@ -134,9 +134,7 @@ def check_links(what: str, resolved: ResolvedPath, found: Iterable[OpenedRoot], 
 def with_settled_rights(found: list[OpenedRoot], read_only: bool) -> list[OpenedRoot]:
     """Of two roots that are one directory, neither may do more than the other; if the policy says so, none may."""
     narrow = {known.root.directory.identity for known in found if known.root.access == "read-only"}
-    return [
-        known.for_looks() if read_only or known.root.directory.identity in narrow else known for known in found
-    ]
+    return [known.for_looks() if read_only or known.root.directory.identity in narrow else known for known in found]
 
 
 def with_free_name(new: OpenedRoot, taken: set[str], name: str | None = None) -> OpenedRoot:

@@ -14,7 +14,7 @@ from . import _cache, _state
 from ._mountinfo import MountTable
 from ._mounts import OpenedRoot, Root, is_utf8
 from ._resolve import Location, ResolvedPath, join, resolve
-from .errors import OpenError
+from .errors import OpenError, PolicyError
 
 KERNEL = ("/proc", "/sys")
 """Where a system shows its processes, this one's memory among them, and itself: no files that a tool could want."""
@@ -112,7 +112,7 @@ class HeldPaths:
             try:
                 location = resolve(path).location
             except OSError as cause:
-                raise OpenError(f"wrong policy: `blocked_directories`: {path!r}: {cause.strerror}") from None
+                raise PolicyError(f"wrong policy: `blocked_directories`: {path!r}: {cause.strerror}") from None
             if is_utf8(location.path):
                 found.append(location.path)
             for alias in self._table.aliases(location):

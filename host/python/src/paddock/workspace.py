@@ -54,7 +54,8 @@ class Workspace(Calls):
                 `Outcome.plan` says what to ask.
 
         Raises:
-            OpenError: A root is no directory, or a guest path is taken.
+            OpenError: A root is no directory, or a guest path is taken; a link in a root decides where another setting
+                leads; a root is this program's own, or holds that where tools could not be kept from it.
             PolicyError: The policy is wrong.
             ComponentError: The component does not load.
         """
