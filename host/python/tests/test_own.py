@@ -172,6 +172,11 @@ def test_rights_are_those_of_the_directory_by_whatever_path(home: Path) -> None:
         same = Workspace(home / "work/sub", mounts=[Mount(bound, read_only=True)], state_dir=False)
         error = same.call("write_file", {"path": "file.txt", "content": "x"}).error
         assert error is not None and error.code == "read-only"
+        policy = {"allowed_directories": [{"path": str(bound), "access": "read-only"}]}
+        same = Workspace(home / "work/sub", policy=policy, state_dir=False)
+        assert same.call("read_file", {"path": str(bound / "out/file.txt")}).ok, "the policy's path is known too"
+        error = same.call("write_file", {"path": "file.txt", "content": "x"}).error
+        assert error is not None and error.code == "read-only"
         # Blocked from the top of the inner root, and by an absolute path that is not the root's own.
         for blocked in ("./out", str(bound / "out"), str(home / "work/sub/out")):
             workspace = Workspace(home / "work", mounts=[Mount(bound)], policy={"blocked_directories": [blocked]})
