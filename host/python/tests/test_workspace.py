@@ -263,7 +263,7 @@ def test_a_closed_workspace_says_so(root: Path) -> None:
 
 def test_a_root_that_is_gone_says_so(root: Path) -> None:
     workspace = Workspace(root)
-    root.rename(root.with_name("elsewhere"))
+    shutil.rmtree(root)
     assert code(workspace, "tree", {}) == "backend-gone"
 
 
@@ -292,10 +292,11 @@ def test_the_compiled_component_is_private_and_what_others_can_write_is_not_load
     run(program, tmp_path, PADDOCK_CACHE_DIR=str(cache))
     assert kept.stat().st_mode & 0o777 == 0o600 and kept.stat().st_size > 1_000_000
     cache.chmod(0o777)
-    assert _cache.is_safe(kept, stat.S_ISREG) and not _cache.is_safe(cache, stat.S_ISDIR)
+    assert _cache.is_safe(kept.stat(), stat.S_ISREG) and not _cache.is_safe(cache.stat(), stat.S_ISDIR)
+    assert _cache.opened(cache) is None
     for mode in (0o622, 0o602):
         kept.chmod(mode)
-        assert not _cache.is_safe(kept, stat.S_ISREG)
+        assert not _cache.is_safe(kept.stat(), stat.S_ISREG)
 
 
 def code(workspace: Workspace, tool: str, arguments: dict[str, Any]) -> str:

@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -89,8 +88,13 @@ def add_workspace(command: argparse.ArgumentParser) -> None:
 
 def opened(arguments: argparse.Namespace) -> Workspace:
     first, *further = [root(text) for text in arguments.root or ["."]]
-    said = policy(arguments, Path(first.path))
-    return Workspace(first, policy=said, read_only=arguments.read_only, mounts=further, state_dir=arguments.state_dir)
+    said = policy(arguments)
+    workspace = Workspace(
+        first, policy=said, read_only=arguments.read_only, mounts=further, state_dir=arguments.state_dir
+    )
+    if arguments.policy is None:
+        check_others(workspace)
+    return workspace
 
 
 def root(text: str) -> Mount:
@@ -100,23 +104,27 @@ def root(text: str) -> Mount:
     return Mount(text)
 
 
-def policy(arguments: argparse.Namespace, workspace: Path) -> str | None:
-    """The policy that `--policy` names, or else `PADDOCK_POLICY`. Others are not read, and not passed over either."""
+def policy(arguments: argparse.Namespace) -> str | None:
+    """The policy that `--policy` names, or else `PADDOCK_POLICY`."""
     if arguments.policy is not None:
         return Path(arguments.policy).read_text(encoding="utf-8")
-    for path in others(workspace):
-        if os.path.lexists(path):
-            hint = "run the `paddock` binary, which does, or say by --policy FILE which JSON policy counts"
-            raise PolicyError(f"this host does not read the policy `{path}`: {hint}")
     return os.environ.get("PADDOCK_POLICY") or None
 
 
-def others(workspace: Path) -> Iterator[Path]:
-    config = _state.config_directory()
+def check_others(workspace: Workspace) -> None:
+    """Policies that are not read are not passed over either."""
+    root, config = workspace._roots[0], _state.config_directory()
     for extension in EXTENSIONS:
-        yield workspace / f".paddock.{extension}"
-        if config is not None:
-            yield config / f"policy.{extension}"
+        # In the directory that the workspace has open.
+        if root.directory.has(f".paddock.{extension}"):
+            refuse_other(os.path.join(root.host, f".paddock.{extension}"))
+        if config is not None and os.path.lexists(config / f"policy.{extension}"):
+            refuse_other(str(config / f"policy.{extension}"))
+
+
+def refuse_other(path: str) -> None:
+    hint = "run the `paddock` binary, which does, or say by --policy FILE which JSON policy counts"
+    raise PolicyError(f"this host does not read the policy `{path}`: {hint}")
 
 
 def run_call(arguments: argparse.Namespace) -> int:

@@ -6,12 +6,16 @@ import hashlib
 import os
 import platform
 import stat
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import wasmtime
 from wasmtime import Engine, WasmtimeError
 from wasmtime.component import Component
 
+from ._directory import MAGIC_LINKS, Directory
+from ._resolve import resolve
 from ._state import absolute, below_home
 
 
@@ -20,37 +24,57 @@ def component(engine: Engine, wasm: bytes) -> Component:
     above = directory()
     if above is None:
         return Component(engine, wasm)
-    path = above / file_name(wasm)
-    known = load(engine, path)
+    name = file_name(wasm)
+    known = load(engine, above, name)
     if known is not None:
         return known
     compiled = Component(engine, wasm)
-    keep(path, compiled.serialize())
+    keep(above, name, compiled.serialize())
     return compiled
 
 
-def load(engine: Engine, path: Path) -> Component | None:
-    """What is kept there: only this user can have written it, and what this user runs it could replace."""
+def load(engine: Engine, above: Directory, name: str) -> Component | None:
+    """What is kept there: only this user can have written it, and what this user runs it could replace.
+
+    What is checked is the open file, and that file is loaded, whatever has its name by then.
+    """
     try:
-        if not is_safe(path, stat.S_ISREG):
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=above.descriptor)
+    except OSError:
+        return None
+    try:
+        found = os.fstat(descriptor)
+        # By another name, a file could be changed where tools are let.
+        if not is_safe(found, stat.S_ISREG) or found.st_nlink > 1:
             return None
-        return Component.deserialize_file(engine, str(path))
-    except (OSError, UnicodeEncodeError, WasmtimeError):
+        return deserialized(engine, descriptor)
+    except (OSError, WasmtimeError):
         # Compiled for another build of the runtime or another processor, or cut short.
         return None
+    finally:
+        os.close(descriptor)
 
 
-def keep(path: Path, compiled: bytes | bytearray) -> None:
+def deserialized(engine: Engine, descriptor: int) -> Component:
+    """The component in an open file, mapped into memory where the system has a path for open files."""
+    path = f"{MAGIC_LINKS}/{descriptor}"
+    if os.path.exists(path):
+        return Component.deserialize_file(engine, path)
+    with open(descriptor, "rb", closefd=False) as file:
+        return Component.deserialize(engine, file.read())
+
+
+def keep(above: Directory, name: str, compiled: bytes | bytearray) -> None:
     """Writes the whole file or nothing: others may read it at any time. A cache that cannot be written is none."""
-    new = path.with_suffix(f".{os.getpid()}.{os.urandom(4).hex()}.new")
+    new, within = f"{name}.{os.getpid()}.{os.urandom(4).hex()}.new", above.descriptor
     try:
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=within)
         try:
             with open(descriptor, "wb") as file:
                 file.write(compiled)
-            os.replace(new, path)
+            os.replace(new, name, src_dir_fd=within, dst_dir_fd=within)
         except BaseException:
-            os.unlink(new)
+            os.unlink(new, dir_fd=within)
             raise
     except OSError:
         return
@@ -65,25 +89,64 @@ def file_name(wasm: bytes) -> str:
     return f"python-{hashlib.sha256(told + wasm).hexdigest()[:32]}.cwasm"
 
 
-def directory() -> Path | None:
-    """The user's own cache directory, made if need be. None where somebody else could write to it."""
+def path() -> Path | None:
+    """Where the user's own cache directory is."""
     given = absolute("PADDOCK_CACHE_DIR")
-    if given is None:
-        cache = absolute("XDG_CACHE_HOME")
-        given = below_home(".cache/paddock") if cache is None else cache / "paddock"
-    if given is None:
-        return None
+    if given is not None:
+        return given
+    cache = absolute("XDG_CACHE_HOME")
+    return below_home(".cache/paddock") if cache is None else cache / "paddock"
+
+
+class Held:
+    """The cache directory of this process, once it was looked for."""
+
+    def __init__(self, directory: Directory | None) -> None:
+        self.directory = directory
+
+
+_held: Held | None = None
+_opening = threading.Lock()
+
+
+def directory() -> Directory | None:
+    """The cache directory, opened once in the life of the process. None where somebody else could write to it."""
+    global _held
+    with _opening:
+        if _held is None:
+            given = path()
+            _held = Held(None if given is None else opened(given))
+        return _held.directory
+
+
+def held_path() -> str | None:
+    """Where the directory is now that this process loads from."""
+    known = None if _held is None else _held.directory
+    return None if known is None else known.current_path()
+
+
+def opened(given: Path) -> Directory | None:
+    """Opens the directory, made if need be, if nobody but this user can write to it. It is no link itself."""
     try:
-        for above in reversed([given, *given.parents]):
-            if not above.exists():
-                above.mkdir(mode=0o700, exist_ok=True)
-        return given if is_safe(given, stat.S_ISDIR) else None
+        above = resolve(given.parent).location
+        found = above.directory
+        for name in (*above.names, given.name):
+            if not found.has(name):
+                make(found, name)
+            found = found.child(name)
+        return found if is_safe(os.fstat(found.descriptor), stat.S_ISDIR) else None
     except OSError:
         return None
 
 
-def is_safe(path: Path, kind: object) -> bool:
-    """Whether it is what it has to be, and nobody but this user can have changed it."""
-    found = path.lstat()
-    is_kind = callable(kind) and kind(found.st_mode)
-    return bool(is_kind) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+def make(above: Directory, name: str) -> None:
+    try:
+        os.mkdir(name, 0o700, dir_fd=above.descriptor)
+    except FileExistsError:
+        # Another process was faster.
+        return
+
+
+def is_safe(found: os.stat_result, kind: Callable[[int], bool]) -> bool:
+    """Whether it is what it has to be, and nobody but this user can change it."""
+    return kind(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from ._paths import is_below, trail
+from ._directory import Directory
+from ._mountinfo import MountTable
 from ._policy import Policy
+from ._resolve import ResolvedPath, resolve
 from .errors import OpenError
 
 WORKSPACE = "/workspace"
@@ -38,84 +41,115 @@ class Root:
     """One directory with its guest path."""
 
     host: str
-    """Its real path."""
+    """Its real path when the workspace was opened."""
     guest: str
     access: Access
+    directory: Directory
+    """The directory itself, whatever its path is now."""
 
     def for_looks(self) -> Root:
         return replace(self, access="read-only")
 
 
-def roots(workspace: Mount, further: Iterable[Mount], policy: Policy) -> list[Root]:
-    """The directories that a guest gets by these and the policy: the workspace first."""
+class OpenedRoot(NamedTuple):
+    """A root with what was found out when it was opened."""
+
+    root: Root
+    requested_path: str
+    resolved: ResolvedPath
+
+    def for_looks(self) -> OpenedRoot:
+        return self._replace(root=self.root.for_looks())
+
+
+def roots(workspace: Mount, further: Iterable[Mount], policy: Policy, table: MountTable) -> list[OpenedRoot]:
+    """Opens the directories that a guest gets by these and the policy: the workspace first."""
     further = list(further)
     named = [mount.guest for mount in further if mount.guest is not None]
     taken = {WORKSPACE, STATE, OVERLAY, *named}
-    found = [root(workspace, WORKSPACE)]
+    found = [opened(workspace, WORKSPACE)]
     for mount in further:
-        check_way(found, mount.path)
-        guest = mount.guest if mount.guest is not None else free_name(mount.path, taken)
-        if guest in [known.guest for known in found]:
-            raise OpenError(f"cannot mount `{guest}`: two roots have that guest path")
-        if guest in (STATE, OVERLAY):
-            raise OpenError(f"cannot mount `{guest}`: it is the state directory's")
-        found.append(root(mount, guest))
-    for path, access in policy.allowed_directories:
-        add(found, taken, Mount(path, read_only=access == "read-only"))
+        new = opened(mount, mount.guest) if mount.guest is not None else with_free_name(opened(mount), taken)
+        if new.root.guest in [known.root.guest for known in found]:
+            raise OpenError(f"cannot mount `{new.root.guest}`: two roots have that guest path")
+        if new.root.guest in (STATE, OVERLAY):
+            raise OpenError(f"cannot mount `{new.root.guest}`: it is the state directory's")
+        found.append(new)
+    allowed = [opened(Mount(path, read_only=access == "read-only")) for path, access in policy.allowed_directories]
+    for new in allowed:
+        add(found, taken, new)
     if policy.mode == "unrestricted":
-        add(found, taken, Mount("/"), name="host")
+        add(found, taken, opened(Mount("/")), name="host")
+    for each in [*found, *allowed]:
+        check_links(f"the root `{each.requested_path}`", each.resolved, found, table)
     return with_settled_rights(found, policy.read_only)
 
 
-def add(found: list[Root], taken: set[str], mount: Mount, name: str | None = None) -> None:
+def add(found: list[OpenedRoot], taken: set[str], new: OpenedRoot, name: str | None = None) -> None:
     """Adds what the policy allows. What is there already keeps its guest path, and may lose a right."""
-    check_way(found, mount.path)
-    new = root(mount, "/unnamed")
     for index, known in enumerate(found):
-        if known.host == new.host:
-            found[index] = known.for_looks() if mount.read_only else known
+        if known.root.host == new.root.host and known.root.directory.identity == new.root.directory.identity:
+            found[index] = known.for_looks() if new.root.access == "read-only" else known
             return
-    found.append(replace(new, guest=free_name(name or mount.path, taken)))
+    found.append(with_free_name(new, taken, name))
 
 
-def root(mount: Mount, guest: str) -> Root:
-    shown = os.fspath(mount.path)
+def opened(mount: Mount, guest: str = "/unnamed") -> OpenedRoot:
+    """Resolves a root's path once. From then on the root is the directory that this found, which is held open."""
+    shown = os.fsdecode(mount.path)
     try:
-        host = os.path.realpath(shown, strict=True)
+        resolved = resolve(shown)
     except OSError as cause:
-        raise OpenError(f"cannot open the root `{shown}`: {cause.strerror}; it has to be a directory") from None
-    if not os.path.isdir(host):
-        raise OpenError(f"cannot open the root `{shown}`: it is no directory")
-    try:
-        host.encode()
-    except UnicodeEncodeError:
-        raise OpenError(f"cannot open the root {shown!r}: its path is not UTF-8") from None
+        raise OpenError(f"cannot open the root {shown!r}: {cause.strerror}") from None
+    if resolved.failure is not None:
+        missing = f"{resolved.failure.cause}; it has to be a directory"
+        is_file = resolved.failure.errno == errno.ENOTDIR
+        raise OpenError(f"cannot open the root `{shown}`: {'it is no directory' if is_file else missing}")
+    host = resolved.location.path
+    if not is_utf8(host):
+        raise OpenError(f"cannot open the root {shown!r}: its path is not UTF-8")
     name = guest.removeprefix("/")
     if not guest.startswith("/") or name in ("", ".", "..") or any(odd in name for odd in "/\\\0"):
         raise OpenError(f"cannot mount `{guest}`: a guest path is `/` and one name")
-    return Root(host, guest, "read-only" if mount.read_only else "read-write")
+    access: Access = "read-only" if mount.read_only else "read-write"
+    return OpenedRoot(Root(host, guest, access, resolved.location.directory), shown, resolved)
 
 
-def check_way(found: list[Root], host: str | os.PathLike[str]) -> None:
-    """Refuses a directory to which a link in a root leads out of it: what is in a root is not to say what else is."""
-    way = trail(host)
+def check_links(what: str, resolved: ResolvedPath, found: Iterable[OpenedRoot], table: MountTable) -> None:
+    """Refuses a path on which a link in a root leads out of that root: the contents of a root are not to decide what
+    else is opened. Every setting that names a directory comes by here.
+
+    What is in a root is decided by the identity of the directories on the way, under every path that mounts give them.
+    """
+    links = [alias for link in resolved.links for alias in table.aliases(link)]
+    ends = table.aliases(resolved.location) if links else []
     for known in found:
-        if not is_below(way.end, known.host) and any(is_below(link, known.host) for link in way.links):
-            cause = f"a symbolic link in the root `{known.host}` leads out of it; if that is meant, name `{way.end}`"
-            raise OpenError(f"cannot open the root `{os.fspath(host)}`: {cause}")
+        top = known.root.directory.identity
+        if any(link.is_below(top) for link in links) and not any(end.is_below(top) for end in ends):
+            end = resolved.location.path
+            cause = f"a symbolic link in the root `{known.root.host}` leads out of it; if that is meant, name `{end}`"
+            raise OpenError(f"cannot open {what}: {cause}")
 
 
-def with_settled_rights(found: list[Root], read_only: bool) -> list[Root]:
+def with_settled_rights(found: list[OpenedRoot], read_only: bool) -> list[OpenedRoot]:
     """Of two roots that are one directory, neither may do more than the other; if the policy says so, none may."""
-    narrow = {known.host for known in found if known.access == "read-only"}
-    return [known.for_looks() if read_only or known.host in narrow else known for known in found]
+    narrow = {known.root.directory.identity for known in found if known.root.access == "read-only"}
+    return [known.for_looks() if read_only or known.root.directory.identity in narrow else known for known in found]
 
 
-def free_name(path: str | os.PathLike[str], taken: set[str]) -> str:
-    """The guest path of a directory's own name, numbered where another root has it already."""
-    name = os.path.basename(os.path.realpath(path)) or "root"
+def with_free_name(new: OpenedRoot, taken: set[str], name: str | None = None) -> OpenedRoot:
+    """A root with the guest path of its directory's own name, numbered where another root has that already."""
+    name = name or new.resolved.location.steps[-1].name or "root"
     guest, number = f"/{name}", 2
     while guest in taken:
         guest, number = f"/{name}-{number}", number + 1
     taken.add(guest)
-    return guest
+    return new._replace(root=replace(new.root, guest=guest))
+
+
+def is_utf8(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -6,12 +6,10 @@ Names, types and meaning are the component's; what is checked here is what no po
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Union
 
-from ._paths import trail
 from .errors import PolicyError
 from .outcome import compact
 
@@ -139,18 +137,22 @@ def allowed(directory: object) -> tuple[str, Access]:
     return directory, "read-only" if access == "read-only" else "read-write"
 
 
-def environment(policy: Policy, backend: str, roots: list[Root], host: dict[str, Any]) -> str:
-    """`PADDOCK_POLICY` for the guest: the settings, and beside them what the host is and has."""
-    told = without_links(policy.settings)
+def environment(
+    policy: Policy, backend: str, roots: list[Root], host: dict[str, Any], blocked: Iterable[str] = ()
+) -> str:
+    """`PADDOCK_POLICY` for the guest: the settings, and beside them what the host is and has.
+
+    `blocked` are further paths of blocked directories: the guest compares paths, and knows no links of the host.
+    """
+    told = dict(policy.settings)
+    known = blocked_directories(policy)
+    if more := [path for path in dict.fromkeys(blocked) if path not in known]:
+        told["blocked_directories"] = [*known, *more]
     told["backend"] = backend
     told["roots"] = [{"guest": root.guest, "host": root.host, "access": root.access} for root in roots]
     told["host"] = host
     return compact(told)
 
 
-def without_links(settings: dict[str, Any]) -> dict[str, Any]:
-    """The settings with absolute blocked paths without links too: the guest compares them with the roots' own."""
-    blocked = listed(settings, "blocked_directories")
-    ends = [trail(path).end for path in blocked if os.path.isabs(path)]
-    more = [end for end in ends if end not in blocked]
-    return {**settings, "blocked_directories": [*blocked, *more]} if more else dict(settings)
+def blocked_directories(policy: Policy) -> list[str]:
+    return listed(policy.settings, "blocked_directories")

@@ -11,6 +11,7 @@ from wasmtime.component import Instance
 
 from . import _values
 from ._control import Control
+from ._directory import Gone
 from ._engine import runtime
 from ._mounts import Root
 from .errors import ToolError
@@ -106,12 +107,13 @@ class Sandbox:
 
 
 def preopen(wasi: WasiConfig, roots: Iterable[Root]) -> None:
-    """Hands the directories to a guest, with no right that it is not to have."""
+    """Hands the held directories to a guest, with no right that it is not to have."""
     for root in roots:
         try:
-            wasi.preopen_dir(root.host, root.guest, root.access == "read-write")
-        except WasmtimeError:
-            hint = (
-                "the directory was there when the workspace was opened; the person who runs this has to bring it back"
-            )
+            wasi.preopen_dir(root.directory.path_to_open(root.host), root.guest, root.access == "read-write")
+        except Gone as cause:
+            hint = "the person who runs this has to open the workspace again"
+            raise ToolError("backend-gone", f"cannot open the root `{root.guest}`: {cause}", hint=hint) from None
+        except (WasmtimeError, UnicodeEncodeError):
+            hint = "the person who runs this has to see to the directory, and whether this user may read it"
             raise ToolError("backend-gone", f"cannot open the root `{root.guest}`", hint=hint) from None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
+import threading
 import time
 from pathlib import Path
 
 from ._control import Control
+from ._directory import Directory
+from ._resolve import ResolvedPath
 from .errors import ToolError
 
 RETRY_S = 0.005
@@ -32,59 +36,98 @@ def absolute(name: str) -> Path | None:
 
 def below_home(path: str) -> Path | None:
     try:
-        return Path.home() / path
+        home = Path.home()
     except RuntimeError:
         return None
+    return home / path if home.is_absolute() else None
 
 
-def of_workspace(root: str) -> StateDir | None:
+def of_workspace(root: str) -> Path | None:
     """The state directory of the workspace at the real path `root`, the same that every host takes."""
     above = parent()
     name = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
-    return None if above is None else StateDir(above / name)
+    return None if above is None else above / name
 
 
 class StateDir:
-    """The state directory of one workspace; it is made when something is first changed."""
+    """The state directory of one workspace; it is made when something is first changed.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Until then the deepest directory on its path that exists is held, and the names below that are no links. Once it is
+    there, the directory itself is held.
+    """
 
-    def create(self) -> bool:
-        """Makes it, for its owner alone. Where it cannot be made, calls go without."""
-        try:
-            missing = [self.path, *self.path.parents]
-            for directory in reversed([each for each in missing if not each.exists()]):
-                directory.mkdir(mode=0o700, exist_ok=True)
-        except OSError:
-            return False
-        return self.exists()
+    def __init__(self, resolved: ResolvedPath) -> None:
+        self.path = resolved.location.path
+        self._above = resolved.location.directory
+        self._names = resolved.location.names
+        self._is_usable = resolved.failure is None or resolved.failure.errno == errno.ENOENT
+        self._held = self._above if resolved.failure is None else None
+        self._lock = threading.Lock()
 
-    def exists(self) -> bool:
-        return os.path.isdir(self.path)
+    def directory(self, *, create: bool) -> Directory | None:
+        """The directory, where it exists. Where it cannot be made, calls go without.
 
-    def has_journal(self) -> bool:
-        """Whether a call left a journal, or an overlay was being taken over, which the next call finishes or undoes."""
-        return any(os.path.exists(f"{self.path}/{name}") for name in ("journal", "commit"))
+        Fails with `ToolError` where the directory was deleted, or something else is where it has to be.
+        """
+        if not self._is_usable:
+            return None
+        with self._lock:
+            if (self._held or self._above).is_deleted():
+                raise gone("was deleted")
+            if self._held is None:
+                self._held = self._found(create)
+            return self._held
 
-    def lock(self, control: Control) -> Lock:
-        """Waits until no other call changes the workspace."""
-        try:
-            descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as cause:
-            raise failed(cause) from None
-        lock = Lock(descriptor)
-        try:
-            while not lock.acquire():
-                if control.remaining_s() <= 0:
-                    message = "another process is changing this workspace"
-                    hint = "call again when it has finished; nothing was changed"
-                    raise ToolError("limit-exceeded", message, hint=hint)
-                time.sleep(RETRY_S)
-        except BaseException:
-            lock.release()
-            raise
-        return lock
+    def _found(self, create: bool) -> Directory | None:
+        found = self._above
+        for name in self._names:
+            try:
+                if create:
+                    os.mkdir(name, 0o700, dir_fd=found.descriptor)
+            except FileExistsError:
+                pass
+            except FileNotFoundError:
+                raise gone("was deleted") from None
+            except OSError:
+                return None
+            try:
+                found = found.child(name)
+            except FileNotFoundError:
+                if create:
+                    raise gone("was deleted") from None
+                return None
+            except OSError:
+                raise gone("cannot be made: something else has its name, or that of a directory above it") from None
+        return found
+
+
+def has_journal(directory: Directory) -> bool:
+    """Whether a call left a journal, or an overlay was being taken over, which the next call finishes or undoes."""
+    return any(directory.has(name) for name in ("journal", "commit"))
+
+
+def lock(directory: Directory, control: Control) -> Lock:
+    """Waits until no other call changes the workspace of that state directory."""
+    try:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open("lock", flags, 0o600, dir_fd=directory.descriptor)
+    except OSError as cause:
+        raise failed(cause) from None
+    lock = Lock(descriptor)
+    try:
+        while not lock.acquire():
+            if control.remaining_s() <= 0:
+                message = "another process is changing this workspace"
+                hint = "call again when it has finished; nothing was changed"
+                raise ToolError("limit-exceeded", message, hint=hint)
+            time.sleep(RETRY_S)
+        # Who made the directory anew since has the lock of the new one.
+        if directory.is_deleted():
+            raise gone("was deleted")
+    except BaseException:
+        lock.release()
+        raise
+    return lock
 
 
 class Lock:
@@ -109,6 +152,11 @@ class Lock:
 def failed(cause: OSError) -> ToolError:
     hint = "the person who runs this has to see to the state directory"
     return ToolError("io", f"cannot lock the workspace: {cause.strerror}", hint=hint)
+
+
+def gone(cause: str) -> ToolError:
+    hint = "the person who runs this has to open the workspace again"
+    return ToolError("backend-gone", f"the state directory {cause}", hint=hint)
 
 
 def config_directory() -> Path | None:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, Literal, Union
 
 from . import _cache, _policy, _state
 from ._approval import Approver, Desk
 from ._calls import Answer, Calls
 from ._control import Control
-from ._mounts import STATE, Mount, Root, roots
-from ._paths import is_below, trail
+from ._mountinfo import MountTable
+from ._mounts import STATE, Mount, OpenedRoot, Root, check_links, roots
+from ._own import HeldPaths, own_paths
 from ._policy import Policy, PolicyLike
+from ._resolve import ResolvedPath, resolve
 from ._sandbox import Sandbox
 from ._state import Lock, StateDir
+from .errors import OpenError
 
 StrPath = Union[str, "os.PathLike[str]"]
-
-KERNEL = ("/proc", "/sys")
-"""Where a system shows its processes, this one's memory among them, and itself: no files that a tool could want."""
 
 
 class Workspace(Calls):
@@ -54,41 +54,37 @@ class Workspace(Calls):
                 `Outcome.plan` says what to ask.
 
         Raises:
-            OpenError: A root is no directory, or a guest path is taken.
+            OpenError: A root is no directory, or a guest path is taken; a link in a root decides where another setting
+                leads; a root is this program's own, or holds that where tools could not be kept from it.
             PolicyError: The policy is wrong.
             ComponentError: The component does not load.
         """
         checked = Policy.parse(policy, read_only=read_only)
-        self._roots = roots(root if isinstance(root, Mount) else Mount(root), mounts, checked)
-        self._state = chosen_state(state_dir, self._roots[0].host)
         desk = Desk()
-        told = _policy.environment(checked, "wasi", self._roots, self._host(desk))
-        if all(root.access == "read-only" for root in self._roots):
-            self._state = None
+        try:
+            table = MountTable.read()
+            found = roots(root if isinstance(root, Mount) else Mount(root), mounts, checked, table)
+            state = resolved_state(state_dir, found, table)
+            self._roots = tuple(each.root for each in found)
+            self._state = None if state is None or is_read_only(self._roots) else StateDir(state)
+            told = environment(checked, found, state, table, desk)
+        except OSError as cause:
+            # Too many open files, in practice.
+            raise OpenError(f"cannot open the workspace: {cause.strerror}") from None
         super().__init__(checked, desk, told, approver)
 
-    def _host(self, desk: Desk) -> dict[str, Any]:
-        """What the host has and does, for the guest. Its own files stay closed where a root holds them."""
-        state = None if self._state is None else self._state.path
-        own = [state, _state.parent(), _cache.directory(), _state.config_directory(), *map(Path, KERNEL)]
-        ways = [trail(path) for path in own if path is not None]
-
-        def inside(path: str) -> bool:
-            return any(is_below(path, root.host) for root in self._roots)
-
-        return {
-            # Wasmtime's own rename serves the guest, so there is nobody to carry a file's mode over: the guest rewrites
-            # files in place, from a copy that a later call replays after a crash.
-            "carries_modes": False,
-            "private": [way.end for way in ways if inside(way.end)],
-            "fixed": [link for way in ways for link in way.links if inside(link)],
-            "approval_key": desk.key(),
-        }
+    def close(self) -> None:
+        """Ends the workspace: later calls fail with `backend-gone`, and its directories are closed after the last of
+        those under way."""
+        super().close()
+        self._roots, self._state = (), None
 
     def _run(self, body: Callable[[Sandbox], Answer], changing: bool, control: Control) -> Answer:
         """Runs `body` in a fresh guest, with the lock if it is to change something or to recover from a crash."""
+        held = self._roots, self._state
+        # What is held from here on stays open until the call has ended.
         self._check_open()
-        found, lock = self._mounted(changing, control)
+        found, lock = mounted(*held, changing, control)
         try:
             sandbox = Sandbox(self._surroundings(found), control)
             try:
@@ -99,21 +95,61 @@ class Workspace(Calls):
             if lock is not None:
                 lock.release()
 
-    def _mounted(self, changing: bool, control: Control) -> tuple[tuple[Root, ...], Lock | None]:
-        """What a guest gets."""
-        state, found, lock = self._state, tuple(self._roots), None
-        if state is None:
-            return found, None
-        if (changing and state.create()) or state.exists():
-            found = (*found, Root(str(state.path), STATE, "read-write"))
-            lock = state.lock(control) if changing or state.has_journal() else None
-        if not changing and lock is None:
-            # A journal that another call writes after the look for one is not for a call without the lock to follow.
-            found = tuple(root.for_looks() for root in found)
-        return found, lock
+
+def mounted(
+    roots: tuple[Root, ...], state: StateDir | None, changing: bool, control: Control
+) -> tuple[tuple[Root, ...], Lock | None]:
+    """What a guest gets."""
+    found, lock = roots, None
+    if state is None:
+        return found, None
+    directory = state.directory(create=changing)
+    if directory is not None:
+        found = (*found, Root(state.path, STATE, "read-write", directory))
+        lock = _state.lock(directory, control) if changing or _state.has_journal(directory) else None
+    if not changing and lock is None:
+        # A journal that another call writes after the look for one is not for a call without the lock to follow.
+        found = tuple(root.for_looks() for root in found)
+    return found, lock
 
 
-def chosen_state(chosen: StrPath | Literal[False] | None, root: str) -> StateDir | None:
+def resolved_state(
+    chosen: StrPath | Literal[False] | None, found: list[OpenedRoot], table: MountTable
+) -> ResolvedPath | None:
+    """Where the state directory is, or has to be made."""
     if chosen is False:
         return None
-    return _state.of_workspace(root) if chosen is None else StateDir(Path(os.path.abspath(chosen)))
+    path = _state.of_workspace(found[0].root.host) if chosen is None else chosen
+    if path is None:
+        return None
+    shown = f"the state directory {os.fsdecode(path)!r}"
+    try:
+        resolved = resolve(path)
+    except OSError as cause:
+        raise OpenError(f"cannot open {shown}: {cause.strerror}") from None
+    if resolved.failure is not None and resolved.failure.errno == errno.ESTALE:
+        raise OpenError(f"cannot open {shown}: {resolved.failure.cause}")
+    check_links(shown, resolved, found, table)
+    return resolved
+
+
+def is_read_only(roots: Iterable[Root]) -> bool:
+    return all(root.access == "read-only" for root in roots)
+
+
+def environment(
+    policy: Policy, found: list[OpenedRoot], state: ResolvedPath | None, table: MountTable, desk: Desk
+) -> str:
+    """What the guest is told. The host's own files stay closed where a root holds them."""
+    # Opened before it is told: it is made where it is missing.
+    _cache.directory()
+    paths = HeldPaths(found, table).told(own_paths(state, table), _policy.blocked_directories(policy))
+    host: dict[str, Any] = {
+        # Wasmtime's own rename serves the guest, so there is nobody to carry a file's mode over: the guest rewrites
+        # files in place, from a copy that a later call replays after a crash.
+        "carries_modes": False,
+        "private": paths.private,
+        "fixed": paths.fixed,
+        "approval_key": desk.key(),
+    }
+    return _policy.environment(policy, "wasi", [each.root for each in found], host, paths.blocked)

@@ -1,0 +1,32 @@
+"""Bind mounts for tests, where this system and user can make them."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from types import TracebackType
+
+import pytest
+
+
+class Binding:
+    """`source` is at `point` too, which is made as a directory, until the end of the block."""
+
+    def __init__(self, source: Path, point: Path) -> None:
+        self._point = point
+        point.mkdir(exist_ok=True)
+        try:
+            done = subprocess.run(["mount", "--bind", source, point], capture_output=True, text=True)
+            failure = done.stderr.strip() if done.returncode != 0 else None
+        except OSError as cause:
+            failure = str(cause)
+        if failure is not None:
+            pytest.skip(f"no bind mount can be made here: {failure}")
+
+    def __enter__(self) -> Path:
+        return self._point
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        subprocess.run(["umount", "--lazy", self._point], check=True)

@@ -1,0 +1,244 @@
+"""What belongs to the program is kept from tools wherever a root holds it, by whatever path the root was named."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from binding import Binding
+from wasmtime import Config, Engine
+from wasmtime.component import Component
+
+from paddock import Mount, OpenError, Workspace, _cache
+
+OWN = [".cache/paddock", ".config/paddock", ".local/state/paddock"]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home directory that holds what it does by default, and a workspace."""
+    yield from made_home(tmp_path / "home", monkeypatch)
+
+
+def made_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name in ("PADDOCK_CACHE_DIR", "PADDOCK_STATE_DIR", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(_cache, "_held", None)
+    (home / "work/sub").mkdir(parents=True)
+    (home / "work/file.txt").write_text("inside\n")
+    yield home
+
+
+def check_kept(workspace: Workspace, top: str) -> None:
+    """What every tool is to be refused below a home directory at `top`."""
+    for own in OWN:
+        path = f"{top}/{own}" if top else own
+        for tool, arguments in (
+            ("read_file", {"path": f"{path}/a"}),
+            ("write_file", {"path": f"{path}/planted", "content": "x"}),
+            ("list_dir", {"path": path}),
+            ("move", {"source": path, "destination": "moved"}),
+            ("move", {"source": os.path.dirname(path), "destination": "moved"}),
+            ("delete", {"path": path, "recursive": True}),
+            ("copy", {"source": path, "destination": "copied", "recursive": True}),
+        ):
+            outcome = workspace.call(tool, arguments)
+            assert outcome.error is not None and outcome.error.code in ("denied", "not-found"), (tool, path, outcome)
+            assert tool in ("move", "delete") or outcome.error.code == "denied", (tool, path, outcome)
+    found = workspace.call("glob", {"pattern": "**/*", "include_hidden": True, "include_ignored": True})
+    assert found.ok and ".cwasm" not in found.text and "policy.json" not in found.text, found.text
+
+
+def planted(home: Path) -> None:
+    """Something in each directory that tools are kept from."""
+    for own in OWN:
+        (home / own).mkdir(parents=True, exist_ok=True, mode=0o700)
+        (home / own / "a").write_text("own\n")
+    (home / ".config/paddock/policy.json").write_text("{}")
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_home_directory_as_root_keeps_it(home: Path, exists: bool) -> None:
+    if exists:
+        planted(home)
+    with Workspace(home) as workspace:
+        check_kept(workspace, "")
+        assert workspace.call("write_file", {"path": "work/file.txt", "content": "x"}).ok
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_bind_mount_of_a_home_directory_keeps_it(home: Path, exists: bool) -> None:
+    if exists:
+        planted(home)
+    with Binding(home, home.parent / "bound") as bound:
+        with Workspace(bound) as workspace:
+            check_kept(workspace, "")
+        with Workspace(home.parent / "home/work", mounts=[Mount(bound)]) as workspace:
+            check_kept(workspace, "/bound")
+        # In a root, and not known by its path to be there.
+        with Binding(home.parent / "home", home / "work/sub"), Workspace(home / "work") as workspace:
+            check_kept(workspace, "sub")
+        # A part of it, which has another path below the root than the whole.
+        planted(home)
+        with Binding(home / ".config", home / "work/sub"), Workspace(home / "work") as workspace:
+            assert code(workspace, "sub/paddock/policy.json") == "denied"
+        with Binding(home / ".local/state/paddock", home / "work/a b"), Workspace(home / "work") as workspace:
+            assert code(workspace, "a b/a") == "denied"
+        (home / ".local/state/paddock/other").mkdir()
+        (home / ".local/state/paddock/other/a").write_text("own\n")
+        with Binding(home / ".local/state/paddock/other", home / "work/sub"), Workspace(home / "work") as workspace:
+            assert code(workspace, "sub/a") == "denied"
+        assert Workspace(home / "work").read("file.txt").content == "inside"
+
+
+def test_a_chosen_state_directory_in_a_bind_mount_of_a_root_is_kept(home: Path) -> None:
+    with Binding(home, home.parent / "bound") as bound:
+        workspace = Workspace(bound / "work", state_dir=home / "work/state")
+        assert workspace.call("write_file", {"path": "file.txt", "content": "x"}).ok
+        assert (home / "work/state/lock").exists()
+        assert code(workspace, "state/lock") == "denied"
+
+
+@pytest.mark.parametrize("own", [*OWN, ".cache/paddock/sub", ".local/state/paddock/0123456789abcdef"])
+def test_what_belongs_to_the_program_is_no_root(home: Path, own: str) -> None:
+    planted(home)
+    (home / own).mkdir(exist_ok=True)
+    for opening in (
+        lambda: Workspace(home / own),
+        lambda: Workspace(home / "work", mounts=[Mount(home / own, read_only=True)]),
+        lambda: Workspace(home / "work", policy={"allowed_directories": [str(home / own)]}),
+    ):
+        with pytest.raises(OpenError, match="belongs to the program that runs the tools; set (PADDOCK|XDG)"):
+            opening()
+    with pytest.raises(OpenError, match="it is in the state directory, which .*; name another by `state_dir`"):
+        Workspace(home / "work/sub", state_dir=home / "work")
+    with Binding(home / ".cache", home.parent / "bound") as bound, pytest.raises(OpenError, match="the cache dir"):
+        Workspace(bound / "paddock")
+
+
+def test_the_kernel_s_own_is_no_root_and_kept_in_roots(home: Path) -> None:
+    if not os.path.isdir("/proc/self"):
+        pytest.skip("there is no /proc")
+    with pytest.raises(OpenError, match="belongs to the program"):
+        Workspace("/proc/self")
+    with Binding(Path("/proc"), home / "work/sub"):
+        assert code(Workspace(home / "work"), "sub/self/environ") == "denied"
+        # What covers it is no file system of the kernel's.
+        with Binding(home / "work", home / "work/sub"):
+            assert Workspace(home / "work").call("read_file", {"path": "sub/file.txt"}).ok
+
+
+def test_a_home_directory_that_is_not_utf_8_does_not_open_what_it_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = next(made_home(tmp_path / os.fsdecode(b"h\xff"), monkeypatch))
+    planted(home)
+    # A root that holds the cache by a path that the guest cannot be told.
+    for options in ({}, {"read_only": True}):
+        with pytest.raises(OpenError, match="not UTF-8, so no tool could be kept from it; (set|name)"):
+            Workspace(tmp_path, **options)
+    # One that does not, with its state directory there.
+    (tmp_path / "work").mkdir()
+    workspace = Workspace(tmp_path / "work")
+    assert workspace.call("write_file", {"path": "a", "content": "x"}).ok and workspace.read("a").content == "x"
+    assert len(list((home / ".local/state/paddock").glob("*/lock"))) == 1
+    # And one that holds it by a path that can be told.
+    with Binding(home, tmp_path / "bound") as bound, Workspace(bound) as workspace:
+        check_kept(workspace, "")
+
+
+def test_a_link_to_it_that_is_not_utf_8_is_refused_too(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = home / os.fsdecode(b"link\xff")
+    link.symlink_to(home.parent / "elsewhere")
+    (home.parent / "elsewhere").mkdir()
+    monkeypatch.setenv("PADDOCK_CACHE_DIR", str(link / "cache"))
+    with pytest.raises(OpenError, match="it holds a link to the cache directory"):
+        Workspace(home)
+
+
+def test_rights_are_those_of_the_directory_by_whatever_path(home: Path) -> None:
+    write = {"path": "sub/file.txt", "content": "x"}
+    (home / "work/sub/out").mkdir()
+    (home / "work/sub/out/file.txt").write_text("out\n")
+    with Binding(home / "work/sub", home.parent / "bound") as bound:
+        for mount in (Mount(bound, read_only=True), Mount(home / "work/sub", read_only=True)):
+            workspace = Workspace(home / "work", mounts=[mount], state_dir=False)
+            error = workspace.call("write_file", write).error
+            assert error is not None and error.code == "read-only", mount
+        same = Workspace(home / "work/sub", mounts=[Mount(bound, read_only=True)], state_dir=False)
+        error = same.call("write_file", {"path": "file.txt", "content": "x"}).error
+        assert error is not None and error.code == "read-only"
+        policy = {"allowed_directories": [{"path": str(bound), "access": "read-only"}]}
+        same = Workspace(home / "work/sub", policy=policy, state_dir=False)
+        assert same.call("read_file", {"path": str(bound / "out/file.txt")}).ok, "the policy's path is known too"
+        error = same.call("write_file", {"path": "file.txt", "content": "x"}).error
+        assert error is not None and error.code == "read-only"
+        # Blocked from the top of the inner root, and by an absolute path that is not the root's own.
+        for blocked in ("./out", str(bound / "out"), str(home / "work/sub/out")):
+            workspace = Workspace(home / "work", mounts=[Mount(bound)], policy={"blocked_directories": [blocked]})
+            assert code(workspace, "sub/out/file.txt") == "denied", blocked
+            assert code(workspace, "/bound/out/file.txt") == "denied", blocked
+        workspace = Workspace(bound, policy={"blocked_directories": [str(home / "work")]})
+        assert code(workspace, "out/file.txt") == "denied", "a root in a blocked directory"
+
+
+@pytest.mark.parametrize("links", ["/proc/self/fd", "/none"])
+def test_what_is_checked_is_what_is_loaded(home: Path, links: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_cache, "MAGIC_LINKS", links)
+    engine, place = Engine(Config()), _cache.opened(home / "cache")
+    assert place is not None
+    # The empty component: eight bytes that say what it is.
+    compiled = Component(engine, b"\0asm\x0d\0\x01\0").serialize()
+    _cache.keep(place, "a.cwasm", compiled)
+    file = home / "cache/a.cwasm"
+    assert [path.name for path in (home / "cache").iterdir()] == ["a.cwasm"]
+    assert isinstance(_cache.load(engine, place, "a.cwasm"), Component)
+    is_safe = _cache.is_safe
+
+    def swapped(*arguments: object) -> bool:
+        checked = is_safe(*arguments)  # type: ignore[arg-type]
+        file.unlink()
+        file.write_bytes(b"something else")
+        return checked
+
+    monkeypatch.setattr(_cache, "is_safe", swapped)
+    assert isinstance(_cache.load(engine, place, "a.cwasm"), Component)
+    monkeypatch.setattr(_cache, "is_safe", is_safe)
+    assert _cache.load(engine, place, "a.cwasm") is None
+    _cache.keep(place, "a.cwasm", compiled)
+    os.link(file, home / "work/other-name")
+    assert _cache.load(engine, place, "a.cwasm") is None, "it can be changed by its other name"
+    (home / "work/other-name").rename(file.with_name("link-target"))
+    file.unlink()
+    file.symlink_to("link-target")
+    assert _cache.load(engine, place, "a.cwasm") is None and _cache.load(engine, place, "link-target") is not None
+    file.unlink()
+    os.mkfifo(file)
+    assert _cache.load(engine, place, "a.cwasm") is None, "and it does not wait"
+
+
+def test_the_cache_is_opened_once_and_is_no_link(home: Path) -> None:
+    Workspace(home / "work").call("tree")
+    first = _cache.directory()
+    assert first is not None and (home / ".cache/paddock").stat().st_mode & 0o777 == 0o700
+    (home / ".cache").rename(home / "moved")
+    (home / ".cache").symlink_to(home / "work")
+    assert _cache.directory() is first and _cache.held_path() == str(home / "moved/paddock")
+    # Where it is now, and where it would be looked for, are both kept from tools.
+    (home / "work/paddock").mkdir()
+    workspace = Workspace(home)
+    assert code(workspace, "moved/paddock") == "denied" and code(workspace, "work/paddock") == "denied"
+    assert _cache.opened(home / ".cache/paddock") is not None
+    (home / "link").symlink_to(home / "moved/paddock")
+    assert _cache.opened(home / "link") is None
+    shutil.rmtree(home / "moved")
+    assert Workspace(home / "work").read("file.txt").content == "inside"
+
+
+def code(workspace: Workspace, path: str) -> str:
+    error = workspace.call("read_file", {"path": path}).error
+    return "" if error is None else error.code
