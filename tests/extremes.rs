@@ -213,26 +213,34 @@ fn a_sparse_file_of_100_gigabytes() {
 }
 
 #[test]
-fn files_of_no_size_that_hold_something() {
-    let desk = Desk::new();
-    let builder = Workspace::builder().root("/proc/self").state_dir(desk.home.path().join("other"));
-    let workspace = builder.build().unwrap();
-    let read = workspace.call("read_file", r#"{"path": "status"}"#);
-    assert!(read.value()["content"].as_str().unwrap().contains("VmPeak"), "{read:?}");
-    for (tool, arguments) in [
-        ("grep", json!({"pattern": "VmPeak", "path": "status"})),
-        ("read_file", json!({"path": "mem"})),
-        ("read_file", json!({"path": "environ"})),
-        ("write_file", json!({"path": "comm", "content": "x"})),
-        ("list_dir", json!({"depth": 2})),
-        ("grep", json!({"pattern": "x", "path": "net"})),
-    ] {
-        let options = CallOptions { time: Some(TIME), ..CallOptions::default() };
-        let started = Instant::now();
-        let outcome = workspace.call_with(tool, &arguments.to_string(), &options);
-        println!("{:>10.1?} {tool} {arguments} {:?}", started.elapsed(), outcome.error.map(|error| error.message));
-        assert!(started.elapsed() < TIME + LATE, "{tool} {arguments}");
+fn a_directory_of_the_kernel_s_own_files_is_no_root() {
+    for root in ["/proc/self", "/proc", "/sys/kernel"] {
+        let opened = Workspace::builder().root(root).no_state_dir().build();
+        assert!(opened.err().unwrap().to_string().contains("the kernel's own state"), "{root}");
     }
+}
+
+/// It is refused at once: a copy would take all the time and all the room that there is.
+#[test]
+fn a_copy_of_a_sparse_file_of_8_tebibytes() {
+    let desk = Desk::new();
+    // The largest that this file system takes, up to that.
+    let sizes = (0..10).map(|shift| (8 << 40) >> shift);
+    let file = File::create(desk.root().join("sparse")).unwrap();
+    let size = sizes.into_iter().find(|size| file.set_len(*size).is_ok()).unwrap();
+    println!("{size} bytes");
+    fs::create_dir(desk.root().join("tree")).unwrap();
+    fs::hard_link(desk.root().join("sparse"), desk.root().join("tree/sparse")).unwrap();
+    for source in ["sparse", "tree"] {
+        let started = Instant::now();
+        let arguments = json!({"source": source, "destination": "other", "recursive": true});
+        let outcome = desk.workspace.call("copy", &arguments.to_string());
+        let error = outcome.error.unwrap();
+        assert_eq!(error.code, ErrorCode::LimitExceeded, "{error:?}");
+        assert!(error.message.contains("limits.max_copy_bytes"), "{error:?}");
+        assert!(started.elapsed() < LATE, "{source}: {:?}", started.elapsed());
+    }
+    assert!(!desk.root().join("other").exists());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::fs;
 use std::thread;
 
 use paddock::types::*;
-use paddock::{Access, Error, Policy, Workspace};
+use paddock::{Access, Error, Limits, Policy, Workspace};
 use tempfile::TempDir;
 
 #[test]
@@ -93,7 +93,29 @@ fn a_builder_refuses_what_cannot_be_a_workspace() {
         assert!(matches!(mount(guest), Err(Error::Mount { .. })), "{guest}");
     }
     assert!(matches!(builder().policy_json(r#"{"limits": {"max_line": 1}}"#), Err(Error::Policy(_))));
+    let limits = Limits { max_lines: 5, ..Limits::default() };
+    let two = builder().limits(limits).policy_json(r#"{"limits": {"max_lines": 6}}"#).unwrap();
+    assert!(matches!(two.build(), Err(Error::Conflict { .. })));
     assert!(mount("/notes").is_ok());
+}
+
+/// A policy that is named after it does not undo it.
+#[test]
+fn read_only_holds_whatever_is_said_after_it() {
+    let directory = TempDir::new().unwrap();
+    let builder = || Workspace::builder().root(directory.path()).no_state_dir();
+    let json = r#"{"limits": {"max_lines": 5}}"#;
+    for builder in [
+        builder().read_only().policy(Policy::default()),
+        builder().policy(Policy::default()).read_only(),
+        builder().read_only().policy_json(json).unwrap(),
+        builder().policy_json(json).unwrap().read_only(),
+        builder().read_only().limits(Limits::default()),
+    ] {
+        let error = builder.build().unwrap().call("write_file", r#"{"path": "a", "content": ""}"#).error.unwrap();
+        assert_eq!(error.code, ErrorCode::ReadOnly, "{error:?}");
+    }
+    assert!(!directory.path().join("a").exists());
 }
 
 #[test]

@@ -97,3 +97,35 @@ fn set_id_bits_do_not_outlive_the_content_they_were_given_to() {
     workspace.write(&WriteArgs::new("a", "two\n")).unwrap();
     assert_eq!(mode(&file), 0o755);
 }
+
+/// Rights that a program runs with are of the content that they were given to, and what a further name says of a file
+/// says nothing of another one.
+#[test]
+fn nothing_that_grants_is_carried_to_new_content() {
+    // `struct vfs_cap_data` of revision 2: CAP_NET_BIND_SERVICE, effective.
+    let capability = [1, 0, 0, 2, 0, 4, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let directory = TempDir::new().unwrap();
+    let workspace = Workspace::builder().root(directory.path()).no_state_dir().build().unwrap();
+    let (lone, linked) = (directory.path().join("lone"), directory.path().join("linked"));
+    fs::write(&lone, "one\n").unwrap();
+    fs::write(&linked, "one\n").unwrap();
+    if let Err(errno) = setxattr(&lone, "security.capability", &capability, XattrFlags::empty()) {
+        println!("not run: this user may set no capabilities of files: {errno}");
+        return;
+    }
+    setxattr(&lone, "user.note", b"kept", XattrFlags::empty()).unwrap();
+    setxattr(&linked, "user.note", b"left", XattrFlags::empty()).unwrap();
+    fs::hard_link(&linked, directory.path().join("further")).unwrap();
+    let mut value = [0; 64];
+    for name in ["lone", "linked"] {
+        let arguments = serde_json::json!({"path": name, "content": "two\n"}).to_string();
+        let outcome = workspace.call("write_file", &arguments);
+        println!("{name}: {}", outcome.text);
+    }
+    assert_eq!(fs::read(&lone).unwrap(), b"two\n");
+    assert_eq!(getxattr(&lone, "security.capability", &mut value), Err(Errno::NODATA));
+    assert_eq!(getxattr(&lone, "user.note", &mut value), Ok(4));
+    if fs::read(&linked).unwrap() == b"two\n" && fs::metadata(&linked).unwrap().nlink() == 1 {
+        assert_eq!(getxattr(&linked, "user.note", &mut value), Err(Errno::NODATA));
+    }
+}

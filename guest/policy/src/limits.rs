@@ -15,6 +15,8 @@ pub struct Limits {
     pub max_result_bytes: usize,
     /// Bytes of a file that is read or written whole, and held in memory for it.
     pub max_file_bytes: u64,
+    /// Bytes of all files of one copy.
+    pub max_copy_bytes: u64,
     /// Files of one bulk operation.
     pub max_files: u64,
     /// Directory levels that a walk descends.
@@ -36,6 +38,7 @@ impl Default for Limits {
             max_line_chars: 2_000,
             max_result_bytes: 50 * 1024,
             max_file_bytes: 10 * 1024 * 1024,
+            max_copy_bytes: 1024 * 1024 * 1024,
             max_files: 1_000,
             max_depth: 256,
             max_entries: 5_000_000,

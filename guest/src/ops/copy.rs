@@ -27,6 +27,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
         Kind::Directory => survey(workspace, &source, &target)?,
         _ => Survey { files: 1, bytes: stat.size, ..Survey::default() },
     };
+    check_size(workspace, &source, survey.bytes)?;
     let mut notes = left_out(&survey);
     match target.stat {
         Some(_) => notes.extend(overwrite(workspace, &source, &target)?),
@@ -45,6 +46,17 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
         backup: workspace.backup(),
         notes,
     })
+}
+
+/// Refuses at once what would take all of the time and the room on the disk: a sparse file says that it has terabytes.
+fn check_size(workspace: &Workspace<'_>, source: &Place, bytes: u64) -> Result<()> {
+    let most = workspace.policy.limits.max_copy_bytes;
+    if bytes <= most {
+        return Ok(());
+    }
+    let cause = format!("its files have {bytes} bytes, more than the {most} of `limits.max_copy_bytes`");
+    Err(Error::at(Code::LimitExceeded, VERB, &source.given, cause)
+        .hint("copy parts of it; the person who runs this can set a higher limit"))
 }
 
 /// Replaces the content of a file that is there; it keeps its mode, as with `cp`.

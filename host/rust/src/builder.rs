@@ -20,6 +20,7 @@ use crate::mount::{self, Mount, WORKSPACE, Wanted};
 use crate::options::DIALECT;
 use crate::overlay::OverlayDir;
 use crate::policy::{self, Access, Backend, Host, Levels, Limits, Policy};
+use crate::settings::Settings;
 use crate::state::{self, StateChoice, StateDir};
 use crate::types::Plan;
 use crate::watch::{AuditChoice, Listeners};
@@ -29,7 +30,7 @@ use crate::workspace::{Inner, Workspace};
 #[derive(Clone, Default)]
 pub struct Builder {
     roots: Vec<Wanted>,
-    settings: Map<String, Value>,
+    settings: Settings,
     private: Vec<PathBuf>,
     environment: Vec<(String, String)>,
     state: StateChoice,
@@ -86,27 +87,27 @@ impl Builder {
     /// Nothing may be changed in any root.
     #[must_use]
     pub fn read_only(mut self) -> Self {
-        self.settings.insert("read_only".to_owned(), Value::Bool(true));
+        self.settings.say(Map::from_iter([("read_only".to_owned(), Value::Bool(true))]));
         self
     }
 
-    /// What tools may do, in place of all that was said of it before.
+    /// What tools may do. All that is said of that, here and by the functions below, holds together, in whatever order;
+    /// building fails where a setting is said in two ways. A setting that has its default here is not said.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
-        self.settings = policy.settings();
+        self.settings.say(policy.settings());
         self
     }
 
     /// The same from JSON, such as `{"read_only": true, "limits": {"max_lines": 500}}`. Unknown fields are errors.
     pub fn policy_json(mut self, json: &str) -> Result<Self, Error> {
-        self.settings = policy::parse(json)?;
+        self.settings.say(policy::parse(json)?);
         Ok(self)
     }
 
-    /// The same from the levels of a policy, whose own files no tool sees or changes. What is said afterwards
-    /// cannot undo what the workspace's file narrows.
+    /// The same from the levels of a policy, whose own files no tool sees or changes.
     pub fn policy_levels(mut self, levels: &Levels) -> Result<Self, Error> {
-        self.settings = levels.settings()?;
+        self.settings.say(levels.settings()?);
         self.private.extend(levels.own_files());
         Ok(self)
     }
@@ -114,8 +115,7 @@ impl Builder {
     /// What one call may use.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
-        let limits = Policy { limits, ..Policy::default() }.settings().remove("limits");
-        self.settings.insert("limits".to_owned(), limits.unwrap_or_else(|| Value::Object(Map::new())));
+        self.settings.say(Policy { limits, ..Policy::default() }.settings());
         self
     }
 
@@ -184,7 +184,8 @@ impl Builder {
             Some(workspace) => self.state.clone().resolve(&workspace, &mounts).map_err(Error::State)?,
             None => None,
         };
-        let audit = self.audit.clone().or_else(|| in_state(&policy, &self.settings, state.as_ref()));
+        let said = self.settings.all()?;
+        let audit = self.audit.clone().or_else(|| in_state(&policy, said, state.as_ref()));
         let kept = (self.event_file.as_deref(), audit);
         let listeners = Listeners::of(self.listeners.clone(), kept, state.as_ref(), &mounts)?;
         let own = self.own_files(state.as_ref(), listeners.as_ref(), commands.as_ref())?;
@@ -197,7 +198,7 @@ impl Builder {
         let overlay = self.overlay.as_deref().map(|name| OverlayDir::new(state.as_ref(), name, &mounts)).transpose()?;
         let backend = if overlay.is_some() { Backend::Overlay } else { Backend::Wasi };
         let host = Host::new(backend, paths, &desk, listeners.is_some());
-        let told = policy::environment(&self.settings, backend, &mounts, host)?;
+        let told = policy::environment(said, backend, &mounts, host)?;
         let environment = told_in(self.environment, told);
         let state = overlay.as_ref().map(OverlayDir::state).or(state).filter(|_| writable);
         // With an overlay above them they cannot be changed, whatever a guest does.
@@ -280,7 +281,7 @@ impl Builder {
             Listeners::of(self.listeners.clone(), (self.event_file.as_deref(), self.audit.clone()), None, &[])?;
         let desk = Desk::new();
         let host = Host::new(Backend::Memory, OwnPaths::default(), &desk, listeners.is_some());
-        let told = policy::environment(&self.settings, Backend::Memory, &[], host)?;
+        let told = policy::environment(self.settings.all()?, Backend::Memory, &[], host)?;
         let environment = told_in(self.environment, told);
         let approver = self.approver;
         let commands = Commands::open(&policy, Some("a workspace in memory is seen by the file tools alone"), &[])?;
@@ -295,7 +296,7 @@ impl Builder {
     }
 
     fn policy_of(&self) -> Result<Policy, Error> {
-        Ok(Policy::new(self.settings.clone(), self.dialect.as_deref().unwrap_or(DIALECT))?)
+        Ok(Policy::new(self.settings.all()?.clone(), self.dialect.as_deref().unwrap_or(DIALECT))?)
     }
 }
 

@@ -53,6 +53,12 @@ pub enum Error {
         /// What is wrong with it.
         cause: String,
     },
+    /// The builder was told a setting in two ways.
+    #[error("contradicting settings: `{setting}` is said in two ways; say it once")]
+    Conflict {
+        /// Its name, such as `limits.max_lines`.
+        setting: String,
+    },
     /// A file, variable or argument that cannot be a level of the policy.
     #[error("{origin}: {cause}")]
     PolicySource {

@@ -37,6 +37,13 @@ impl OwnPaths {
     }
 }
 
+/// Names, each in the directory of the one before, of which the last would be Paddock's own.
+#[derive(Debug)]
+struct Reserved {
+    above: Directory,
+    names: Vec<OsString>,
+}
+
 /// The files and directories that a workspace keeps from its guests.
 #[derive(Debug, Default)]
 pub(crate) struct Guarded {
@@ -44,8 +51,8 @@ pub(crate) struct Guarded {
     closed: HashSet<Identity>,
     /// Roots, and directories that hold a root or something closed: never moved, removed or replaced.
     pinned: HashSet<Identity>,
-    /// Names in directories where something of Paddock's own would be: never made.
-    reserved: Vec<(Identity, OsString)>,
+    /// Where something of Paddock's own would be that is not there, or was not.
+    reserved: Vec<Reserved>,
     /// The directories that hold what is Paddock's own.
     holders: Vec<Directory>,
 }
@@ -65,10 +72,12 @@ impl Guarded {
         self.holders.push(directory.clone());
         self.pin(directory);
         self.pinned.extend(walk.links.iter().map(|link| link.identity));
-        match (walk.missing.first(), &walk.file) {
-            (Some(name), _) => self.reserved.push((directory.identity(), name.clone())),
-            (None, Some(file)) => self.closed.extend(directory.identity_of(file)),
-            (None, None) => drop(self.closed.insert(directory.identity())),
+        match &walk.file {
+            _ if !walk.missing.is_empty() => {
+                self.reserved.push(Reserved { above: directory.clone(), names: walk.missing.clone() });
+            }
+            Some(file) => self.closed.extend(directory.identity_of(file)),
+            None => drop(self.closed.insert(directory.identity())),
         }
     }
 
@@ -93,10 +102,14 @@ impl Guarded {
         self.pinned.iter().copied()
     }
 
-    /// Names that are never made, each with its directory.
+    /// Names of Paddock's own that are never made, each with its directory, where that is there.
     #[cfg(target_os = "linux")]
     pub(crate) fn reserved(&self) -> impl Iterator<Item = (Identity, &OsStr)> {
-        self.reserved.iter().map(|(directory, name)| (*directory, name.as_os_str()))
+        let named = self.reserved.iter().map(|reserved| (reserved.above.identity(), reserved.names.as_slice()));
+        named.filter_map(|(directory, names)| match names {
+            [name] => Some((directory, name.as_os_str())),
+            _ => None,
+        })
     }
 
     /// Whether it must not be opened.
@@ -109,16 +122,41 @@ impl Guarded {
         self.closed.contains(&identity) || self.pinned.contains(&identity)
     }
 
-    /// Whether nothing may be made by that name in the directory that `directory` tells.
-    pub(crate) fn is_reserved(&self, name: &str, directory: impl FnOnce() -> Option<Identity>) -> bool {
-        let is_name = |(_, reserved): &&(Identity, OsString)| {
+    /// Whether that name, in the directory that `directory` tells, is reserved for what is Paddock's own.
+    pub(crate) fn is_own_name(&self, name: &str, directory: impl FnOnce() -> Option<Identity>) -> bool {
+        self.is_reserved(name, |reserved, at| at + 1 == reserved.names.len(), directory)
+    }
+
+    /// The same, or for a directory on the way there: that may be made, and nothing else may come to its place.
+    pub(crate) fn is_on_the_way(&self, name: &str, directory: impl FnOnce() -> Option<Identity>) -> bool {
+        self.is_reserved(name, |_, _| true, directory)
+    }
+
+    fn is_reserved(
+        &self,
+        name: &str,
+        counts: impl Fn(&Reserved, usize) -> bool,
+        directory: impl FnOnce() -> Option<Identity>,
+    ) -> bool {
+        let named = self.reserved.iter().flat_map(|reserved| {
             // Some file systems take no notice of letter case.
-            reserved.eq_ignore_ascii_case(OsStr::new(name))
-        };
-        if !self.reserved.iter().any(|reserved| is_name(&reserved)) {
+            let is_name = move |(_, own): &(usize, &OsString)| own.eq_ignore_ascii_case(OsStr::new(name));
+            reserved.names.iter().enumerate().filter(is_name).map(move |(at, _)| (reserved, at))
+        });
+        let mut named = named.filter(|(reserved, at)| counts(reserved, *at)).peekable();
+        if named.peek().is_none() {
             return false;
         }
         let directory = directory();
-        self.reserved.iter().filter(is_name).any(|(holder, _)| directory.is_none_or(|directory| directory == *holder))
+        // One whose directory is not there cannot be that one.
+        named.filter_map(|(reserved, at)| reserved.holder(at)).any(|holder| directory.is_none_or(|it| it == holder))
+    }
+}
+
+impl Reserved {
+    /// The directory of the name that is so far on the way, where it is there now.
+    fn holder(&self, at: usize) -> Option<Identity> {
+        let names = self.names.iter().take(at).map(OsString::as_os_str);
+        self.above.descend(names).ok().map(|holder| holder.identity())
     }
 }

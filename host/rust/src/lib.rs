@@ -85,6 +85,7 @@ mod remove;
 mod sandbox;
 #[cfg(target_os = "linux")]
 pub mod selftest;
+mod settings;
 mod state;
 mod temporary;
 mod transaction;

@@ -82,7 +82,12 @@ fn add(
 fn open_root(mounts: &[Mount], host: &Path) -> Result<Directory, Error> {
     let root = |cause| Error::Root { path: host.to_owned(), cause };
     let walk = open_named(host, mounts.iter().map(|mount| &mount.directory));
-    walk.and_then(Walk::end).map_err(root)
+    let directory = walk.and_then(Walk::end).map_err(root)?;
+    #[cfg(target_os = "linux")]
+    if crate::kernel_files::check(&**directory.file()).is_err() {
+        return Err(root(io::Error::other("its files are the kernel's own state")));
+    }
+    Ok(directory)
 }
 
 /// Follows the path of a directory that a setting names: of a root, of what commands may use, of Paddock's own files.

@@ -21,6 +21,8 @@ use crate::options::{CancelToken, Progress};
 use crate::policy::Limits;
 use crate::types::{ErrorCode, ToolError};
 use crate::wasi::access_control::AccessControl;
+#[cfg(target_os = "linux")]
+use crate::wasi::mode::OwnLinks;
 
 /// Open files, streams and directories that a guest may have at once.
 const RESOURCES: usize = 100_000;
@@ -63,6 +65,9 @@ pub(crate) struct State {
     /// The directories are a container's, whose links can well be absolute.
     pub(crate) is_contained: bool,
     pub(crate) access_control: AccessControl,
+    /// Second names that the guest gave to files.
+    #[cfg(target_os = "linux")]
+    pub(crate) own_links: OwnLinks,
     /// Listings of directories that are open.
     #[cfg(target_os = "linux")]
     pub(crate) listings: usize,
@@ -117,6 +122,8 @@ impl State {
             preopens,
             is_contained,
             access_control: AccessControl::new(around.guarded),
+            #[cfg(target_os = "linux")]
+            own_links: OwnLinks::default(),
             #[cfg(target_os = "linux")]
             listings: 0,
         })

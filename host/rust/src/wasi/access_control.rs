@@ -59,13 +59,19 @@ impl AccessControl {
         }
     }
 
-    /// Refuses to make something at a name that is Paddock's own.
+    /// Refuses to put something at a name that is Paddock's own, or on the way to such a name.
     pub(crate) fn check_new(&self, dir: &Dir, name: &str) -> Result<(), ErrorCode> {
-        match self.guarded.is_reserved(name, || Identity::of_file(&dir.dir).ok()) {
-            true => Err(ErrorCode::NotPermitted),
-            false => Ok(()),
-        }
+        refuse_if(self.guarded.is_on_the_way(name, || Identity::of_file(&dir.dir).ok()))
     }
+
+    /// Refuses a name that is Paddock's own. Directories on the way to it may be made and opened.
+    pub(crate) fn check_name(&self, dir: &Dir, name: &str) -> Result<(), ErrorCode> {
+        refuse_if(self.guarded.is_own_name(name, || Identity::of_file(&dir.dir).ok()))
+    }
+}
+
+fn refuse_if(is_refused: bool) -> Result<(), ErrorCode> {
+    if is_refused { Err(ErrorCode::NotPermitted) } else { Ok(()) }
 }
 
 /// The file of a descriptor.

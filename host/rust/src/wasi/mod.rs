@@ -27,7 +27,7 @@ pub(crate) mod access_control;
 #[cfg(target_os = "linux")]
 mod list;
 #[cfg(target_os = "linux")]
-mod mode;
+pub(crate) mod mode;
 mod names;
 #[cfg(target_os = "linux")]
 pub(crate) mod open;
@@ -96,8 +96,9 @@ fn open_at(mut store: StoreContextMut<'_, State>, arguments: OpenAt) -> FsResult
     }
     let state = store.data_mut();
     let dir = directory(state.filesystem().table.get(&dir)?)?.clone();
-    if how.contains(OpenFlags::CREATE) {
-        state.access_control.check_new(&dir, &path)?;
+    match how.contains(OpenFlags::CREATE) {
+        true => state.access_control.check_new(&dir, &path)?,
+        false => state.access_control.check_name(&dir, &path)?,
     }
     let (opened, identity) = open(state, dir, path, how, flags)?;
     state.access_control.check_opened(&opened, identity)?;

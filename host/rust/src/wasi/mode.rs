@@ -7,6 +7,7 @@
 //! Everything goes through descriptors that were opened without following a link. Set-ID bits are never given: a write
 //! in place would clear them too.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::fd::OwnedFd;
 
@@ -24,6 +25,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, MetadataHashValu
 
 use super::access_control::file;
 use super::{Fd, answer, code, directory, is_name};
+use crate::directory::Identity;
 use crate::sandbox::State;
 
 /// What the names of a guest's own files begin with.
@@ -99,6 +101,32 @@ pub(super) fn set(dir: &Dir, name: &str, mode: Mode) -> Result<(), ErrorCode> {
     chmod(crate::mount::way_to(&opened.into()), mode).map_err(code)
 }
 
+/// Second names that a guest gave to files for as long as it replaces them, by what each file is.
+#[derive(Default)]
+pub(crate) struct OwnLinks(HashMap<Identity, Vec<(Dir, String)>>);
+
+impl OwnLinks {
+    pub(super) fn add(&mut self, dir: &Dir, name: &str) {
+        if let Ok(stat) = statat(&dir.dir, name, AtFlags::SYMLINK_NOFOLLOW) {
+            self.0.entry(identity(&stat)).or_default().push((dir.clone(), name.to_owned()));
+        }
+    }
+
+    /// Names that a file has, without those.
+    fn others(&self, stat: &Stat) -> u64 {
+        let is_still = |(dir, name): &&(Dir, String)| {
+            let there = statat(&dir.dir, name, AtFlags::SYMLINK_NOFOLLOW);
+            there.is_ok_and(|there| identity(&there) == identity(stat))
+        };
+        let own = self.0.get(&identity(stat)).into_iter().flatten().filter(is_still).count();
+        u64::from(stat.st_nlink).saturating_sub(own as u64)
+    }
+}
+
+fn identity(stat: &Stat) -> Identity {
+    Identity::new(stat.st_dev, stat.st_ino)
+}
+
 /// Whether a name is that of a guest's temporary file.
 pub(super) fn is_temporary(name: &str) -> bool {
     name.starts_with(OWN) && name.ends_with(".tmp")
@@ -108,15 +136,19 @@ pub(super) fn is_temporary(name: &str) -> bool {
 ///
 /// Into a directory that may not be changed the rename is refused, but the guest's own file has got what the other one
 /// has: so an overlay's copy of a file keeps its mode. Nothing there is touched, and nothing is told that it could not read.
-pub(super) fn carry(from_dir: &Dir, from: &str, to_dir: &Dir, to: &str) -> Result<(), ErrorCode> {
+pub(super) fn carry(
+    links: &OwnLinks,
+    (from_dir, from): (&Dir, &str),
+    (to_dir, to): (&Dir, &str),
+) -> Result<(), ErrorCode> {
     if super::is_read_only(from_dir) {
         return Err(ErrorCode::NotPermitted);
     }
-    carry_all(from_dir, from, to_dir, to).map_err(code)?;
+    carry_all(links, (from_dir, from), (to_dir, to)).map_err(code)?;
     if super::is_read_only(to_dir) { Err(ErrorCode::NotPermitted) } else { Ok(()) }
 }
 
-fn carry_all(from_dir: &Dir, from: &str, to_dir: &Dir, to: &str) -> OsResult<()> {
+fn carry_all(links: &OwnLinks, (from_dir, from): (&Dir, &str), (to_dir, to): (&Dir, &str)) -> OsResult<()> {
     // Looked at first: opening what needs no care, or may not be read, would only fail.
     let old = match statat(&to_dir.dir, to, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(old) if is_regular(&old) => old,
@@ -130,7 +162,7 @@ fn carry_all(from_dir: &Dir, from: &str, to_dir: &Dir, to: &str) -> OsResult<()>
         return Err(Errno::INVAL);
     }
     // Of a file with further names, which may be anybody's, who owns it and what it carries says nothing of this one.
-    if old.st_nlink == 1 {
+    if links.others(&old) == 1 {
         if (stat.st_uid, stat.st_gid) != (old.st_uid, old.st_gid) {
             carry_owner(&new, &old)?;
         }

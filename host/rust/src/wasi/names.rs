@@ -39,8 +39,11 @@ pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::
 }
 
 fn create_directory_at(mut store: Store<'_>, (dir, name): (Fd, String)) -> FsResult<()> {
-    check_new(&mut store, &dir, &name)?;
-    at_once(store.data_mut().filesystem().create_directory_at(dir, name))
+    check_name(&name)?;
+    let state = store.data_mut();
+    let holder = directory(state.filesystem().table.get(&dir)?)?.clone();
+    state.access_control.check_name(&holder, &name)?;
+    at_once(state.filesystem().create_directory_at(dir, name))
 }
 
 fn link_at(mut store: Store<'_>, arguments: (Fd, PathFlags, String, Fd, String)) -> FsResult<()> {
@@ -49,6 +52,13 @@ fn link_at(mut store: Store<'_>, arguments: (Fd, PathFlags, String, Fd, String))
     // By a second name, a file that is closed could be changed.
     check_movable(&mut store, &dir, &name)?;
     check_new(&mut store, &new_dir, &new_name)?;
+    #[cfg(target_os = "linux")]
+    if super::mode::is_temporary(&new_name) {
+        let holder = directory(store.data_mut().filesystem().table.get(&new_dir)?)?.clone();
+        at_once(store.data_mut().filesystem().link_at(dir, follow, name, new_dir, new_name.clone()))?;
+        store.data_mut().own_links.add(&holder, &new_name);
+        return Ok(());
+    }
     at_once(store.data_mut().filesystem().link_at(dir, follow, name, new_dir, new_name))
 }
 
@@ -80,17 +90,28 @@ fn remove_directory_at(mut store: Store<'_>, (dir, name): (Fd, String)) -> FsRes
 fn rename_at(mut store: Store<'_>, (dir, from, to_dir, to): RenameAt) -> FsResult<()> {
     check_movable(&mut store, &dir, &from)?;
     check_movable(&mut store, &to_dir, &to)?;
+    #[cfg(target_os = "linux")]
+    if super::mode::is_temporary(&from) {
+        carry(&mut store, (&dir, &from), (&to_dir, &to))?;
+    }
     let mut view = store.data_mut().filesystem();
     #[cfg(target_os = "linux")]
     if let Some(mode) = super::mode::requested(&to) {
         return Ok(super::mode::set(directory(view.table.get(&dir)?)?, &from, mode?)?);
     }
-    #[cfg(target_os = "linux")]
-    if super::mode::is_temporary(&from) {
-        let (from_dir, into_dir) = (directory(view.table.get(&dir)?)?, directory(view.table.get(&to_dir)?)?);
-        super::mode::carry(from_dir, &from, into_dir, &to)?;
-    }
     at_once(view.rename_at(dir, from, to_dir, to))
+}
+
+/// Gives a guest's temporary file what it replaces has.
+#[cfg(target_os = "linux")]
+fn carry(store: &mut Store<'_>, (dir, from): (&Fd, &str), (to_dir, to): (&Fd, &str)) -> FsResult<()> {
+    if super::mode::requested(to).is_some() {
+        return Ok(());
+    }
+    let state = store.data_mut();
+    let view = state.filesystem();
+    let (dir, to_dir) = (directory(view.table.get(dir)?)?.clone(), directory(view.table.get(to_dir)?)?.clone());
+    Ok(super::mode::carry(&state.own_links, (&dir, from), (&to_dir, to))?)
 }
 
 fn set_times_at(mut store: Store<'_>, arguments: (Fd, PathFlags, String, NewTimestamp, NewTimestamp)) -> FsResult<()> {
