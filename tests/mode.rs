@@ -129,3 +129,149 @@ fn nothing_that_grants_is_carried_to_new_content() {
         assert_eq!(getxattr(&linked, "user.note", &mut value), Err(Errno::NODATA));
     }
 }
+
+/// What an undoing brings back is for nobody who could not have it before.
+mod restored {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// A tree with a private key, a directory for its owner alone, one that nobody writes in, and a script.
+    struct Tree {
+        home: TempDir,
+        workspace: Workspace,
+    }
+
+    const MODES: [(&str, u32); 6] = [
+        ("tree", 0o755),
+        ("tree/own", 0o700),
+        ("tree/own/key", 0o600),
+        ("tree/own/deep", 0o750),
+        ("tree/own/deep/run.sh", 0o755),
+        ("tree/empty", 0o710),
+    ];
+
+    impl Tree {
+        fn new(policy: &Value, overlay: bool) -> Self {
+            let home = TempDir::new().unwrap();
+            let root = home.path().join("work");
+            fs::create_dir_all(root.join("tree/own/deep")).unwrap();
+            fs::create_dir(root.join("tree/empty")).unwrap();
+            fs::write(root.join("tree/own/key"), "secret\n").unwrap();
+            fs::write(root.join("tree/own/deep/run.sh"), "#!/bin/sh\n").unwrap();
+            fs::write(root.join("other"), "other\n").unwrap();
+            for (path, bits) in MODES {
+                fs::set_permissions(root.join(path), Permissions::from_mode(bits)).unwrap();
+            }
+            let builder = Workspace::builder().root(&root).state_dir(home.path().join("state"));
+            let builder = if overlay { builder.overlay("o") } else { builder };
+            let workspace = builder.policy_json(&policy.to_string()).unwrap().build().unwrap();
+            Self { home, workspace }
+        }
+
+        fn call(&self, tool: &str, arguments: Value) -> Value {
+            let outcome = self.workspace.call(tool, &arguments.to_string());
+            assert!(outcome.ok, "{tool} {arguments}: {}", outcome.text);
+            outcome.value()
+        }
+
+        #[track_caller]
+        fn is_as_before(&self) {
+            let root = self.home.path().join("work");
+            for (path, bits) in MODES {
+                assert_eq!(format!("{path} {:o}", mode(&root.join(path))), format!("{path} {bits:o}"));
+            }
+            assert_eq!(fs::read(root.join("tree/own/key")).unwrap(), b"secret\n");
+        }
+
+        /// Undoes the last call.
+        fn undo(&self, done: &Value) {
+            let backup = done["backup"].as_str().unwrap_or_else(|| panic!("no backup: {done}"));
+            self.call("restore", json!({ "backup": backup }));
+        }
+    }
+
+    #[test]
+    fn what_a_delete_took() {
+        let tree = Tree::new(&json!({}), false);
+        for path in ["tree/own/key", "tree/own/deep/run.sh", "tree/own", "tree/empty", "tree"] {
+            let done = tree.call("delete", json!({"path": path, "recursive": true}));
+            tree.undo(&done);
+            tree.is_as_before();
+        }
+    }
+
+    #[test]
+    fn what_a_patch_took() {
+        let tree = Tree::new(&json!({}), false);
+        let patch =
+            "*** Begin Patch\n*** Delete File: tree/own/key\n*** Delete File: tree/own/deep/run.sh\n*** End Patch\n";
+        let done = tree.call("apply_patch", json!({ "patch": patch }));
+        tree.undo(&done);
+        tree.is_as_before();
+    }
+
+    #[test]
+    fn what_a_move_or_copy_overwrote() {
+        let tree = Tree::new(&json!({}), false);
+        for tool in ["move", "copy"] {
+            let arguments = json!({"source": "other", "destination": "tree/own/key", "overwrite": true});
+            let done = tree.call(tool, arguments);
+            tree.undo(&done);
+            tree.is_as_before();
+        }
+    }
+
+    #[test]
+    fn what_a_command_took_or_opened_to_all() {
+        let tree = Tree::new(&json!({"commands": {"enabled": true}}), false);
+        for line in [
+            "rm tree/own/key tree/own/deep/run.sh",
+            "rm -r tree/own",
+            "rm -r tree",
+            "rmdir tree/empty",
+            "mv other tree/own/key",
+            "echo x > tree/own/key; chmod 666 tree/own/key",
+            "chmod 666 tree/own/key; chmod 600 tree/own/deep/run.sh",
+        ] {
+            let done = tree.call("shell", json!({ "command": line }));
+            tree.undo(&done);
+            tree.is_as_before();
+        }
+    }
+
+    #[test]
+    fn what_an_overlay_s_commit_took() {
+        let tree = Tree::new(&json!({}), true);
+        tree.call("delete", json!({"path": "tree/own", "recursive": true}));
+        let committed = tree.workspace.commit(&[], false).unwrap();
+        assert!(!tree.home.path().join("work/tree/own").exists());
+        let plain = Workspace::builder().root(tree.home.path().join("work")).state_dir(tree.home.path().join("state"));
+        let plain = plain.build().unwrap();
+        let outcome = plain.call("restore", &json!({"backup": committed.backup}).to_string());
+        assert!(outcome.ok, "{}", outcome.text);
+        tree.is_as_before();
+    }
+
+    #[test]
+    fn what_was_deleted_in_an_overlay() {
+        let tree = Tree::new(&json!({}), true);
+        let done = tree.call("delete", json!({"path": "tree", "recursive": true}));
+        tree.undo(&done);
+        tree.workspace.commit(&[], false).unwrap();
+        tree.is_as_before();
+    }
+
+    /// Directories are copied with their bits as files are.
+    #[test]
+    fn what_was_copied() {
+        let tree = Tree::new(&json!({}), false);
+        let root = tree.home.path().join("work");
+        fs::set_permissions(root.join("tree/own/deep"), Permissions::from_mode(0o550)).unwrap();
+        tree.call("copy", json!({"source": "tree", "destination": "copy", "recursive": true}));
+        for (path, bits) in MODES {
+            let bits = if path == "tree/own/deep" { 0o550 } else { bits };
+            let copy = root.join(path.replacen("tree", "copy", 1));
+            assert_eq!(format!("{path} {:o}", mode(&copy)), format!("{path} {bits:o}"));
+        }
+    }
+}

@@ -278,7 +278,7 @@ fn with_fs<T>(dialect: &str, call: impl FnOnce(&dyn Filesystem, &Policy) -> Resu
     first_growth();
     let policy = policy(dialect)?;
     let result = match policy.backend {
-        Backend::Wasi => call(&WasiFs, &policy),
+        Backend::Wasi => call(WasiFs::of(&policy), &policy),
         Backend::Memory => MEMORY.with(|memory| {
             memory.set_limit(policy.limits.max_tree_bytes);
             call(memory, &policy)
@@ -291,7 +291,7 @@ fn with_fs<T>(dialect: &str, call: impl FnOnce(&dyn Filesystem, &Policy) -> Resu
 
 /// The overlay over the host's preopens.
 fn overlay(policy: &Policy) -> Result<OverlayFs<'static>> {
-    OverlayFs::open(&WasiFs, policy).map_err(|fault| transaction::failed("open", &fault))
+    OverlayFs::open(WasiFs::of(policy), policy).map_err(|fault| transaction::failed("open", &fault))
 }
 
 fn first_growth() {

@@ -101,6 +101,10 @@ pub struct HostPolicy {
     /// The same at a rename that it refuses, since the existing file is in a read-only root: an overlay gives its copy of
     /// a file the file's mode by that. Must not be said where such a rename would be made.
     pub lends_modes: bool,
+    /// The host tells permission bits, in the last twelve of the upper word of the hash of a file's or directory's metadata,
+    /// and sets them at a rename to the name `.paddock-mode-` and four octal digits, which renames nothing. It makes files
+    /// whose names end in `.private.tmp` for their owner alone.
+    pub keeps_modes: bool,
     /// The host's own files, by absolute path: kept from every tool where a root holds them.
     pub private: Vec<String>,
     /// Links on the way to them, by absolute path: they may be followed and not changed.

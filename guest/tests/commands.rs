@@ -516,6 +516,7 @@ mod record {
             kind: Some(Kind::Link),
             target: Some("/etc/passwd".to_owned()),
             kept: None,
+            mode: None,
         });
         put(&desk.fs, "a.txt", "two\n");
         desk.remove("b.txt");

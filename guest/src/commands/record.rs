@@ -26,6 +26,8 @@ pub struct Before {
     pub target: Option<String>,
     /// Where the content of the file is, in the state directory.
     pub kept: Option<String>,
+    /// Its permission bits, where they are known.
+    pub mode: Option<u32>,
 }
 
 /// What a command changed: the `recorded` of `wit/commands.wit`.
@@ -99,6 +101,12 @@ impl<'b> Seen<'b> {
         Ok((!is_kept_from_tools).then(|| Self { path: root.shown(below), was, site, now }))
     }
 
+    /// Whether the permission bits of what is there now are others.
+    fn has_other_mode(&self, workspace: &Workspace<'_>) -> bool {
+        let now = self.site.as_ref().and_then(|site| site.mode(workspace.fs));
+        now.zip(self.was.mode).is_some_and(|(now, was)| now != was)
+    }
+
     /// SHA-256 of the file that is there now, while there is time for it.
     fn digest(&self, workspace: &Workspace<'_>) -> Option<String> {
         let site = self.site.as_ref().filter(|_| !workspace.out_of_time())?;
@@ -149,7 +157,8 @@ impl<'w> Report<'w> {
 
     fn file(&mut self, seen: &Seen<'_>, kept: Option<Content>) {
         let digest = seen.digest(self.workspace);
-        if kept.as_ref().is_some_and(|kept| digest.as_ref() == Some(&kept.sha256())) {
+        let is_same = kept.as_ref().is_some_and(|kept| digest.as_ref() == Some(&kept.sha256()));
+        if is_same && !seen.has_other_mode(self.workspace) {
             return;
         }
         self.tell(ChangeKind::Modified, seen);
@@ -157,7 +166,8 @@ impl<'w> Report<'w> {
             return self.lost.push(seen.path.clone());
         }
         let after = digest.as_deref().map(etag_of);
-        self.replaced.push((Entry { after, ..Entry::file(Action::Modified, &seen.path, None) }, kept));
+        let mode = seen.was.mode;
+        self.replaced.push((Entry { after, mode, ..Entry::file(Action::Modified, &seen.path, None) }, kept));
     }
 
     fn link(&mut self, seen: &Seen<'_>) {
@@ -182,7 +192,10 @@ impl<'w> Report<'w> {
         };
         match is_lost {
             true => self.lost.push(seen.path.clone()),
-            false => self.replaced.push((Entry { target, ..Entry::of(Action::Deleted, &seen.path, kind) }, kept)),
+            false => {
+                let mode = seen.was.mode.filter(|_| matches!(kind, Kind::File | Kind::Directory));
+                self.replaced.push((Entry { target, mode, ..Entry::of(Action::Deleted, &seen.path, kind) }, kept));
+            }
         }
     }
 

@@ -183,7 +183,7 @@ variants!(types::ErrorCode => Code {
 record!(commands::Captured => response::Captured { text, bytes, truncated });
 record!(commands::Refused => response::Refused { path, cause });
 record!(commands::Session => response::Session { id, command, age_ms, running });
-record!(commands::Before => Before { path, kind, target, kept });
+record!(commands::Before => Before { path, kind, target, kept, mode });
 
 // What crosses from the leader of a search to its helpers, and back.
 variants!(request::LetterCase => types::LetterCase { Sensitive, Insensitive, Smart });

@@ -103,7 +103,7 @@ fn with_either<T>(
             memory.set_limit(policy.limits.max_tree_bytes);
             in_memory(memory)
         }),
-        Backend::Overlay => in_overlay(&Transaction::open(&WasiFs, &policy)?),
+        Backend::Overlay => in_overlay(&Transaction::open(WasiFs::of(&policy), &policy)?),
         Backend::Wasi => Err(Error::new(Code::Io, "a plain directory has no state of its own to keep or take back")
             .hint("the host has to set `\"backend\"` to `memory` or `overlay` in the policy")),
     }

@@ -211,7 +211,7 @@ pub fn surroundings(dialect: &str, time_ms: Option<u64>) -> Result<Option<&'stat
     }
     let fs: &'static dyn Filesystem = match policy.backend {
         Backend::Overlay => forever(super::overlay(&policy)?),
-        Backend::Wasi | Backend::Memory => &WasiFs,
+        Backend::Wasi | Backend::Memory => WasiFs::of(&policy),
     };
     let mut workspace = engine::open(fs, forever(policy), Access::Read)?;
     if let Some(time_ms) = time_ms {

@@ -36,7 +36,8 @@ pub fn remove(workspace: &Workspace<'_>, place: &Place) -> FsResult<()> {
 pub fn gone(workspace: &Workspace<'_>, place: &Place) -> Entry {
     let kind = kind(place);
     let target = workspace.fs.read_link(&place.dir, &place.name).ok().filter(|_| kind == Kind::Link);
-    Entry { target, ..Entry::of(Action::Deleted, &place.path, kind) }
+    let mode = workspace.fs.mode(&place.dir, &place.name).filter(|_| kind == Kind::Directory);
+    Entry { target, mode, ..Entry::of(Action::Deleted, &place.path, kind) }
 }
 
 fn kind(place: &Place) -> Kind {

@@ -8,15 +8,16 @@
 //! rewritten in place instead, from the temporary copy, which a later call
 //! replays. An error takes back what was applied.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::error::{Code, Error, Result};
 use crate::fs::content::Content;
 use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;
-use crate::fs::spot::{Site, Spot, temporary_name};
+use crate::fs::spot::{Site, Spot, private_name, temporary_name};
 use crate::fs::step::{Step, Work};
+use crate::fs::tree::OWNER;
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind};
 use crate::policy::HardLinks;
 use crate::response::{Change, ChangeKind};
@@ -50,6 +51,8 @@ pub struct Changes {
     pub directories: Vec<Place>,
     /// What the caller does right after, for the backup.
     pub others: Vec<Entry>,
+    /// Permission bits of directories by their paths, for those that are made.
+    pub modes: BTreeMap<String, u32>,
 }
 
 /// Makes changes of files, all of them or none, as [`commit_all`] does.
@@ -61,7 +64,7 @@ pub fn commit(workspace: &Workspace<'_>, verb: &str, files: Vec<FileChange>) -> 
 /// workspace's list. Returns notes for the caller, such as a hard link that was
 /// broken. Checks rights and rules itself (`Workspace::check_change`).
 pub fn commit_all(workspace: &Workspace<'_>, verb: &str, changes: Changes) -> Result<Vec<String>> {
-    let Changes { files: mut changes, directories, others } = changes;
+    let Changes { files: mut changes, directories, others, modes } = changes;
     let mut notes = Vec::new();
     let mut journal = Journal { directories: all_directories(workspace, &changes, &directories), ..Journal::default() };
     directories.iter().try_for_each(|place| workspace.check_change(place, verb))?;
@@ -89,7 +92,10 @@ pub fn commit_all(workspace: &Workspace<'_>, verb: &str, changes: Changes) -> Re
     }
     journal.write(workspace).inspect_err(|_| forget())?;
     let mut made = Vec::new();
-    match carry_out(workspace, verb, &changes, &directories, &journal, &mut made) {
+    let carried_out = prepare(workspace, verb, (&changes, &directories, &modes), &journal, &mut made)
+        .and_then(|works| carry_out(workspace, verb, &works, &journal))
+        .and_then(|()| give_modes(workspace, verb, &journal, &modes, 0));
+    match carried_out {
         Ok(()) => {
             directories.iter().for_each(|place| record_directory(workspace, place));
             changes.iter().for_each(|change| record(workspace, change));
@@ -123,19 +129,20 @@ fn keep(
             (None, Some(_), None) => Action::Deleted,
         };
         let to = change.to.as_ref().map(|to| to.path.clone());
-        draft.add(Entry { to, ..Entry::file(action, path, after) }, change.replaced())?;
+        let mode = change.replaced().and_then(|_| workspace.fs.mode(&change.place.dir, &change.place.name));
+        draft.add(Entry { to, mode, ..Entry::file(action, path, after) }, change.replaced())?;
     }
     draft.finish().map(|()| None)
 }
 
-fn carry_out(
+/// Makes the directories and writes every new content beside its place.
+fn prepare<'c>(
     workspace: &Workspace<'_>,
     verb: &str,
-    changes: &[FileChange],
-    directories: &[Place],
-    journal: &Journal,
+    (changes, directories, modes): (&'c [FileChange], &[Place], &BTreeMap<String, u32>),
+    journal: &'c Journal,
     made: &mut Vec<Site>,
-) -> Result<()> {
+) -> Result<Vec<(Work<'c>, &'c FileChange)>> {
     let fs = workspace.fs;
     // Before anything that recovery goes by, so that whatever it finishes has them.
     for place in directories {
@@ -147,27 +154,56 @@ fn carry_out(
         let blame = |fault: Fault| fault.at(verb, &change.place.given);
         let dir = make_missing(fs, &change.place, made).map_err(blame)?;
         let to = change.to.as_ref().map(|to| make_missing(fs, to, made)).transpose().map_err(blame)?;
-        let work = step.at(dir, to);
-        if let (Some(temporary), Some(new)) = (&work.temporary, &change.new) {
-            temporary.create(fs, new).map_err(blame)?;
-            if change.old.is_none() {
-                new.lend_mode(fs, temporary);
-            }
-        }
-        works.push((work, change));
+        works.push((step.at(dir, to), change));
     }
+    // What is made in them is for those who may get there, and until all is done for this user too.
+    give_modes(workspace, verb, journal, modes, OWNER)?;
+    for (work, change) in &works {
+        if let (Some(temporary), Some(new)) = (&work.temporary, &change.new) {
+            let created = temporary.create(fs, new);
+            let given = created.and_then(|()| if change.old.is_none() { new.give_mode(fs, temporary) } else { Ok(()) });
+            given.map_err(|fault| fault.at(verb, &change.place.given))?;
+        }
+    }
+    Ok(works)
+}
+
+/// Gives the directories that were made these permission bits, and more.
+fn give_modes(
+    workspace: &Workspace<'_>,
+    verb: &str,
+    journal: &Journal,
+    modes: &BTreeMap<String, u32>,
+    more: u32,
+) -> Result<()> {
+    // Inner ones first: the way to them can be through one that this closes.
+    for spot in journal.directories.iter().rev() {
+        let Some(mode) = modes.get(&spot.path()) else { continue };
+        let given = spot.open(workspace).and_then(|site| workspace.fs.set_mode(&site.dir, &site.name, mode | more));
+        given.map_err(|fault| fault.at(verb, &spot.path()))?;
+    }
+    Ok(())
+}
+
+fn carry_out(
+    workspace: &Workspace<'_>,
+    verb: &str,
+    works: &[(Work<'_>, &FileChange)],
+    journal: &Journal,
+) -> Result<()> {
+    let fs = workspace.fs;
     if works.len() > 1 || journal.steps.iter().any(|step| step.in_place) {
         // The first step may only be applied when no other one can get lost, nor what a file is rewritten from.
-        sync_all(fs, verb, &works)?;
+        sync_all(fs, verb, works)?;
     }
-    for (work, change) in &works {
+    for (work, change) in works {
         work.check_fresh(fs, verb, change)?;
     }
-    for (work, change) in &works {
+    for (work, change) in works {
         work.apply(fs).map_err(|fault| fault.at(verb, &change.place.given))?;
     }
-    sync_all(fs, verb, &works)?;
-    let tidied = tidy(workspace, verb, &works, journal);
+    sync_all(fs, verb, works)?;
+    let tidied = tidy(workspace, verb, works, journal);
     // The change is durable: what could not be cleaned away now, the journal cleans away later. Without a step, a journal
     // that stayed would take the directories away again.
     if works.is_empty() { tidied } else { Ok(()) }
@@ -281,12 +317,19 @@ fn plan(workspace: &Workspace<'_>, verb: &str, change: &FileChange, notes: &mut 
     Ok(Step {
         target: Spot::of(workspace, &change.place),
         to: change.to.as_ref().map(|to| Spot::of(workspace, to)),
-        temporary: has_temporary.then(|| temporary_name(workspace.fs)),
+        temporary: has_temporary.then(|| temporary(workspace, change)),
         backup: temporary_name(workspace.fs),
         old: change.old.as_ref().map(Content::sha256),
         new: change.new.as_ref().map(Content::sha256),
         in_place,
     })
+}
+
+/// The name of the file with the new content: for its owner alone where it gets the mode of another one, or one that is
+/// known.
+fn temporary(workspace: &Workspace<'_>, change: &FileChange) -> String {
+    let has_mode = change.old.is_some() || change.new.as_ref().is_some_and(|new| new.mode().is_some());
+    if has_mode { private_name(workspace.fs) } else { temporary_name(workspace.fs) }
 }
 
 /// All directories that will have to be made, each once, outer ones first.

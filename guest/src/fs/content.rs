@@ -26,6 +26,8 @@ pub struct Stored {
     size: u64,
     sha256: String,
     lends_mode: bool,
+    /// The permission bits of a new file with it.
+    mode: Option<u32>,
 }
 
 impl From<Vec<u8>> for Content {
@@ -62,21 +64,39 @@ impl Content {
             hash.update(part);
             Ok(())
         })?;
-        Ok(Self::Stored(Stored { site, start, size, sha256: hex(&hash.finalize()), lends_mode: false }))
+        Ok(Self::Stored(Stored { site, start, size, sha256: hex(&hash.finalize()), lends_mode: false, mode: None }))
     }
 
     /// All of the regular file at `site`, of which size and SHA-256 are known. With `lends_mode`, a new file with it gets its
     /// mode: the host has the file in a root that is read-only, and lends modes.
     pub fn known(site: Site, size: u64, sha256: String, lends_mode: bool) -> Self {
-        Self::Stored(Stored { site, start: 0, size, sha256, lends_mode })
+        Self::Stored(Stored { site, start: 0, size, sha256, lends_mode, mode: None })
     }
 
-    /// Gives the new file at `to` the mode that comes with it. WASI has no way to ask for it but a rename, which the host
-    /// refuses after it has carried the mode over.
-    pub fn lend_mode(&self, fs: &dyn Filesystem, to: &Site) {
-        if let Self::Stored(Stored { site, lends_mode: true, .. }) = self {
+    /// The same for a new file with these permission bits.
+    pub fn with_mode(mut self, mode: Option<u32>) -> Self {
+        if let Self::Stored(stored) = &mut self {
+            stored.mode = mode;
+        }
+        self
+    }
+
+    /// The permission bits of a new file with it, where they are known.
+    pub fn mode(&self) -> Option<u32> {
+        match self {
+            Self::Stored(stored) => stored.mode,
+            Self::Bytes(_) => None,
+        }
+    }
+
+    /// Gives the new file at `to` the mode that comes with it. WASI has no way to ask for it but a rename; where that is
+    /// to a file that may not be changed, the host refuses it after it has carried the mode over.
+    pub fn give_mode(&self, fs: &dyn Filesystem, to: &Site) -> FsResult<()> {
+        let Self::Stored(Stored { site, lends_mode, mode, .. }) = self else { return Ok(()) };
+        if *lends_mode {
             drop(to.rename(fs, site));
         }
+        mode.map_or(Ok(()), |mode| fs.set_mode(&to.dir, &to.name, mode))
     }
 
     /// How many bytes it has.

@@ -52,6 +52,9 @@ pub struct Entry {
     /// Where its old content is in the record, and how long it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<(u64, u64)>,
+    /// The permission bits that it had, where the host tells them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
     /// The etag of the content that the change left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
@@ -75,7 +78,7 @@ impl Entry {
     /// A change of what is or was a file at `path`.
     pub fn file(action: Action, path: &str, after: Option<&Content>) -> Self {
         let (path, after) = (path.to_owned(), after.map(|after| etag_of(&after.sha256())));
-        Self { action, path, to: None, kind: Kind::File, target: None, content: None, after }
+        Self { action, path, to: None, kind: Kind::File, target: None, content: None, mode: None, after }
     }
 
     /// A change of something that has no content of its own.
@@ -132,7 +135,8 @@ impl<'w> Draft<'w> {
             Ok((start, self.size - start))
         };
         let content = copy().map_err(|fault: Fault| failed(&fault))?;
-        self.record.entries.push(Entry { content: Some(content), ..Entry::of(action, path, Kind::File) });
+        let mode = site.mode(fs);
+        self.record.entries.push(Entry { content: Some(content), mode, ..Entry::of(action, path, Kind::File) });
         Ok(())
     }
 
@@ -306,7 +310,7 @@ impl<'w> Saved<'w> {
             return Err(Error::at(Code::Io, "restore", &entry.path, "its backup is damaged")
                 .hint("another backup may hold the file too"));
         }
-        Ok(content)
+        Ok(content.with_mode(entry.mode))
     }
 }
 

@@ -106,6 +106,18 @@ pub trait Filesystem {
         Err(Fault::Unsupported)
     }
 
+    /// The permission bits of `name` in `dir`, where the backend tells them.
+    fn mode(&self, dir: &Dir, name: &str) -> Option<u32> {
+        let _ = (dir, name);
+        None
+    }
+
+    /// Gives the file or directory `name` these permission bits. A backend that does not tell them sets none.
+    fn set_mode(&self, dir: &Dir, name: &str, mode: u32) -> FsResult<()> {
+        let _ = (dir, name, mode);
+        Ok(())
+    }
+
     /// Random bits, for names that nobody can guess.
     fn random(&self) -> u64;
 

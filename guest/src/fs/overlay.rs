@@ -314,6 +314,27 @@ impl Filesystem for OverlayFs<'_> {
         }
     }
 
+    fn mode(&self, dir: &Dir, name: &str) -> Option<u32> {
+        match node(dir) {
+            Some(node) => self.inner.mode(&self.find(&node, name).ok()?.dir, name),
+            None => self.inner.mode(dir, name),
+        }
+    }
+
+    fn set_mode(&self, dir: &Dir, name: &str, mode: u32) -> FsResult<()> {
+        self.begin_change();
+        let Some(node) = node(dir) else { return self.inner.set_mode(dir, name, mode) };
+        let found = self.find(&node, name)?;
+        if found.stat.kind == Kind::File {
+            self.take_up(&node, name, &found)?;
+        }
+        match self.inner.set_mode(&self.make_upper(&node)?, name, mode) {
+            // A directory of the base, whose bits are its own.
+            Err(Fault::NotFound) => Ok(()),
+            other => other,
+        }
+    }
+
     fn random(&self) -> u64 {
         self.inner.random()
     }

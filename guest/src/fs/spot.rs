@@ -81,6 +81,11 @@ impl Site {
         Self { dir: self.dir.clone(), name: name.to_owned() }
     }
 
+    /// Its permission bits, where the backend tells them.
+    pub fn mode(&self, fs: &dyn Filesystem) -> Option<u32> {
+        fs.mode(&self.dir, &self.name)
+    }
+
     /// Removes the name, if it is there.
     pub fn discard(&self, fs: &dyn Filesystem) -> FsResult<()> {
         match fs.unlink(&self.dir, &self.name) {
@@ -235,11 +240,19 @@ pub fn temporary_name(fs: &dyn Filesystem) -> String {
     format!("{TEMPORARY_PREFIX}{:016x}{TEMPORARY_SUFFIX}", fs.random())
 }
 
-/// Whether `name` is one that [`temporary_name`] makes.
+/// The same for one that hosts which set permission bits make for its owner alone: what it replaces or becomes may be
+/// for nobody else, which is set before it has its place.
+pub fn private_name(fs: &dyn Filesystem) -> String {
+    format!("{TEMPORARY_PREFIX}{:016x}{PRIVATE}{TEMPORARY_SUFFIX}", fs.random())
+}
+
+/// Whether `name` is one that [`temporary_name`] or [`private_name`] makes.
 pub fn is_temporary(name: &str) -> bool {
     let digits = name.strip_prefix(TEMPORARY_PREFIX).and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX));
+    let digits = digits.map(|digits| digits.strip_suffix(PRIVATE).unwrap_or(digits));
     digits.is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
 const TEMPORARY_PREFIX: &str = ".paddock-";
 const TEMPORARY_SUFFIX: &str = ".tmp";
+const PRIVATE: &str = ".private";

@@ -5,9 +5,12 @@ use crate::error::{Code, Error, Result};
 use crate::fs::ignore::Secrets;
 use crate::fs::place::Place;
 use crate::fs::protect::protected;
-use crate::fs::spot::{Site, copy_bytes, is_temporary, temporary_name};
+use crate::fs::spot::{Site, copy_bytes, is_temporary, private_name, temporary_name};
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind, Open};
 use crate::workspace::Workspace;
+
+/// Bits by which the owner of a directory gets at what is in it.
+pub const OWNER: u32 = 0o700;
 
 /// What a tree holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -153,11 +156,11 @@ pub fn each(
 /// Copies the directory `from`, whose rules are `secrets`, as the new directory
 /// `to`, `depth` directories below its root; what rules keep back, links that
 /// would lead out, and what is neither file, directory nor link is left out.
-pub fn copy(workspace: &Workspace<'_>, from: &Dir, secrets: &Secrets, to: &Site, depth: usize) -> FsResult<()> {
+pub fn copy(workspace: &Workspace<'_>, from: &Site, secrets: &Secrets, to: &Site, depth: usize) -> FsResult<()> {
     let fs = workspace.fs;
-    fs.make_dir(&to.dir, &to.name)?;
-    let top = fs.open_dir(&to.dir, &to.name)?;
-    let mut ahead = vec![(from.clone(), top, secrets.clone(), depth)];
+    let mut modes = Vec::new();
+    let (source, top) = (fs.open_dir(&from.dir, &from.name)?, copy_dir(fs, from, to, &mut modes)?);
+    let mut ahead = vec![(source, top, secrets.clone(), depth)];
     while let Some((from, to, secrets, depth)) = ahead.pop() {
         for entry in fs.list(&from)?.entries {
             if secrets.denies(&entry.name, entry.kind) {
@@ -167,8 +170,8 @@ pub fn copy(workspace: &Workspace<'_>, from: &Dir, secrets: &Secrets, to: &Site,
             let target = Site { dir: to.clone(), name: entry.name.clone() };
             match entry.kind {
                 Kind::Directory => {
-                    fs.make_dir(&to, &entry.name)?;
-                    let (from, to) = (fs.open_dir(&from, &entry.name)?, fs.open_dir(&to, &entry.name)?);
+                    let to = copy_dir(fs, &source, &target, &mut modes)?;
+                    let from = fs.open_dir(&from, &entry.name)?;
                     let mut below = secrets.clone();
                     below.enter(&entry.name, &from, fs).map_err(|error| Fault::Io(error.message))?;
                     ahead.push((from, to, below, depth + 1));
@@ -184,16 +187,28 @@ pub fn copy(workspace: &Workspace<'_>, from: &Dir, secrets: &Secrets, to: &Site,
         }
         fs.sync_dir(&to)?;
     }
-    Ok(())
+    // Inner ones first: the way to them is through the others.
+    modes.iter().rev().try_for_each(|(site, mode)| fs.set_mode(&site.dir, &site.name, *mode))
+}
+
+/// Makes the directory `to` with the permission bits of `from`, and for its owner to write in; notes in `modes` what it is
+/// to have in the end where that is less.
+fn copy_dir(fs: &dyn Filesystem, from: &Site, to: &Site, modes: &mut Vec<(Site, u32)>) -> FsResult<Dir> {
+    fs.make_dir(&to.dir, &to.name)?;
+    if let Some(mode) = from.mode(fs) {
+        fs.set_mode(&to.dir, &to.name, mode | OWNER)?;
+        modes.extend(Some((to.clone(), mode)).filter(|_| mode & OWNER != OWNER));
+    }
+    fs.open_dir(&to.dir, &to.name)
 }
 
 /// Copies the file `from` as the new file `to`, durably; how many bytes it has.
 ///
-/// WASI cannot set a mode. Where the host carries modes over at a rename of a
+/// WASI cannot set a mode, owner or attributes. Where the host carries modes over at a rename of a
 /// temporary file, the new content is renamed over `model`, a second link of the
-/// source, which gives it the source's mode, and then to its place.
+/// source, which gives it the source's, and then to its place.
 pub fn copy_file(fs: &dyn Filesystem, carries_modes: bool, from: &Site, to: &Site, model: &Site) -> FsResult<u64> {
-    let draft = if is_temporary(&to.name) { to.clone() } else { to.beside(&temporary_name(fs)) };
+    let draft = if is_temporary(&to.name) { to.clone() } else { to.beside(&private_name(fs)) };
     let source = fs.open_file(&from.dir, &from.name, Open::Read)?;
     let target = fs.open_file(&draft.dir, &draft.name, Open::CreateNew)?;
     let size = copy_bytes(fs, &source, &target)?;
@@ -207,6 +222,9 @@ pub fn copy_file(fs: &dyn Filesystem, carries_modes: bool, from: &Site, to: &Sit
             Err(Fault::Unsupported | Fault::Access | Fault::CrossDevice) => {}
             Err(fault) => return Err(fault),
         }
+    }
+    if let Some(mode) = from.mode(fs) {
+        fs.set_mode(&draft.dir, &draft.name, mode)?;
     }
     if draft.name != to.name {
         draft.rename(fs, to)?;

@@ -14,6 +14,7 @@ use wasip2::random::random::get_random_u64;
 use crate::fs::{
     Dir, DirEntry, Fault, File, Filesystem, FsResult, Kind, Listing, MAX_OFFSET, Open, Preopen, Stat, Time,
 };
+use crate::policy::Policy;
 
 /// Links are never followed by the host: `fs::resolve` reads them.
 const NO_FOLLOW: PathFlags = PathFlags::empty();
@@ -25,8 +26,25 @@ const WRITE_SIZE: usize = 64 * 1024;
 /// a host that repeats an error for ever must not hang the call.
 const MAX_BAD_ENTRIES: u64 = 1_000_000;
 
+/// How a name begins that says permission bits, by four octal digits, to a host that sets them.
+const MODE_PREFIX: &str = ".paddock-mode-";
+
+/// The bits of a hash of metadata that are permission bits, where the host says so. Of twelve, those by which a program
+/// runs as its owner are for nobody to give back.
+const MODE_BITS: u64 = 0o1777;
+
 /// The host's preopens.
-pub struct WasiFs;
+pub struct WasiFs {
+    /// The host tells and sets permission bits: `host.keeps_modes` of the policy.
+    keeps_modes: bool,
+}
+
+impl WasiFs {
+    /// Those of the host that a policy tells of.
+    pub fn of(policy: &Policy) -> &'static Self {
+        if policy.host.keeps_modes { &Self { keeps_modes: true } } else { &Self { keeps_modes: false } }
+    }
+}
 
 impl Filesystem for WasiFs {
     fn preopens(&self) -> Vec<Preopen> {
@@ -160,6 +178,19 @@ impl Filesystem for WasiFs {
 
     fn remove_dir(&self, dir: &Dir, name: &str) -> FsResult<()> {
         dir.descriptor()?.remove_directory_at(name).map_err(fault)
+    }
+
+    fn mode(&self, dir: &Dir, name: &str) -> Option<u32> {
+        let hash = dir.descriptor().ok().filter(|_| self.keeps_modes)?.metadata_hash_at(NO_FOLLOW, name).ok()?;
+        u32::try_from(hash.upper & MODE_BITS).ok()
+    }
+
+    fn set_mode(&self, dir: &Dir, name: &str, mode: u32) -> FsResult<()> {
+        if !self.keeps_modes {
+            return Ok(());
+        }
+        let dir = dir.descriptor()?;
+        dir.rename_at(name, dir, &format!("{MODE_PREFIX}{mode:04o}")).map_err(fault)
     }
 
     fn random(&self) -> u64 {

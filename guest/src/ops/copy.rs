@@ -7,7 +7,7 @@ use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
-use crate::fs::spot::{Site, Spot, temporary_name};
+use crate::fs::spot::{Site, Spot, private_name, temporary_name};
 use crate::fs::tree::{self, Survey};
 use crate::fs::{Fault, FsResult, Kind};
 use crate::request;
@@ -144,7 +144,7 @@ fn survey(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<S
 fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) -> Result<()> {
     let fs = workspace.fs;
     keep(workspace, source, target, kind)?;
-    let (temporary, model) = (temporary_name(fs), temporary_name(fs));
+    let (temporary, model) = (private_name(fs), temporary_name(fs));
     let spot = Spot::of(workspace, target);
     let journal = Journal {
         directories: directories_to_make(workspace, target),
@@ -197,7 +197,7 @@ fn copy_tree(workspace: &Workspace<'_>, source: &Place, target: &Place, copy: &S
     let from = workspace.fs.open_dir(&source.dir, &source.name)?;
     let mut secrets = source.secrets.clone();
     secrets.enter(&source.name, &from, workspace.fs).map_err(|error| Fault::Io(error.message))?;
-    tree::copy(workspace, &from, &secrets, copy, target.depth())
+    tree::copy(workspace, &Site::of(source), &secrets, copy, target.depth())
 }
 
 /// A rename of a directory replaces nothing but an empty directory that appeared just now.

@@ -69,7 +69,8 @@ fn check_tree(workspace: &Workspace<'_>, place: &Place) -> Result<Survey> {
 /// Keeps that there was a directory; what may be in it is not removed.
 fn keep_empty(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
-    draft.add(Entry::of(Action::Deleted, &place.path, Kind::Directory), None)?;
+    let mode = workspace.fs.mode(&place.dir, &place.name);
+    draft.add(Entry { mode, ..Entry::of(Action::Deleted, &place.path, Kind::Directory) }, None)?;
     draft.finish()
 }
 
@@ -85,7 +86,8 @@ fn keep(workspace: &Workspace<'_>, place: &Place, bytes: u64) -> Result<Option<S
         Kind::File => draft.add_file(Action::Deleted, path, site),
         Kind::Link | Kind::Other | Kind::Directory => {
             let target = workspace.fs.read_link(&site.dir, &site.name).ok().filter(|_| kind == Kind::Link);
-            draft.add(Entry { target, ..Entry::of(Action::Deleted, path, kind) }, None)
+            let mode = site.mode(workspace.fs).filter(|_| kind == Kind::Directory);
+            draft.add(Entry { target, mode, ..Entry::of(Action::Deleted, path, kind) }, None)
         }
     };
     tree::each(workspace.fs, &place.path, top, kind, add, |fault| fault.at(VERB, &place.given))?;

@@ -1,6 +1,8 @@
 //! Undoes what a call changed, from the backup that it left: all of it, or what
 //! it did at one path. The undoing is a change like any other, with a backup of its own.
 
+use std::collections::BTreeMap;
+
 use crate::error::{Code, Error, Result};
 use crate::fs::beside;
 use crate::fs::commit::{Changes, FileChange, commit_all, make_missing};
@@ -110,6 +112,10 @@ struct Undo<'w> {
     links: Vec<(Place, String)>,
     /// Directories and links that were made.
     emptied: Vec<Place>,
+    /// Permission bits of directories that come back, by their paths.
+    directory_modes: BTreeMap<String, u32>,
+    /// Files that are still there, with the permission bits that they had.
+    file_modes: Vec<(Place, u32)>,
     notes: Vec<String>,
 }
 
@@ -122,6 +128,8 @@ impl<'w> Undo<'w> {
             directories: Vec::new(),
             links: Vec::new(),
             emptied: Vec::new(),
+            directory_modes: BTreeMap::new(),
+            file_modes: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -147,6 +155,8 @@ impl<'w> Undo<'w> {
             (Action::Created, _) => self.taken_away(entry, place),
             (Action::Modified, _) | (Action::Deleted, Kind::File) => self.put_back(saved, entry, place),
             (Action::Deleted, Kind::Directory) => {
+                let mode = entry.mode.filter(|_| place.stat.is_none());
+                self.directory_modes.extend(mode.map(|mode| (place.path.clone(), mode)));
                 self.directories.extend(Some(place).filter(|place| place.stat.is_none()));
                 Ok(())
             }
@@ -194,6 +204,9 @@ impl<'w> Undo<'w> {
     fn put_back(&mut self, saved: &Saved<'_>, entry: &Entry, place: Place) -> Result<()> {
         let old = self.current(&place)?;
         let new = saved.content(entry)?;
+        if let Some(mode) = entry.mode.filter(|_| old.is_some()) {
+            self.file_modes.push((place.clone(), mode));
+        }
         match &old {
             Some(old) if *old == new => return Ok(()),
             Some(old) => self.check_unchanged(entry, &place, old)?,
@@ -267,8 +280,12 @@ impl<'w> Undo<'w> {
             files.iter().any(|change| change.new.is_some() && is_in(change.to.as_ref().unwrap_or(&change.place)))
         };
         self.directories.retain(|directory| !holds_a_file(directory));
-        let changes = Changes { files, others: self.others(), ..Changes::default() };
+        let modes = self.directory_modes.clone();
+        let changes = Changes { files, others: self.others(), modes, ..Changes::default() };
         self.notes.extend(commit_all(self.workspace, VERB, changes)?);
+        for (place, mode) in std::mem::take(&mut self.file_modes) {
+            self.give_mode(&place, mode)?;
+        }
         // Outer ones first.
         let mut directories = std::mem::take(&mut self.directories);
         directories.sort_by_key(|place| place.path.len());
@@ -309,8 +326,25 @@ impl<'w> Undo<'w> {
         let blame = |fault: Fault| fault.at(VERB, &place.given);
         let dir = make_missing(self.workspace.fs, &place, &mut Vec::new()).map_err(blame)?;
         self.workspace.fs.make_dir(&dir, &place.name).map_err(blame)?;
+        if let Some(mode) = self.directory_modes.get(&place.path) {
+            self.workspace.fs.set_mode(&dir, &place.name, *mode).map_err(blame)?;
+        }
         self.changed(ChangeKind::Created, &place);
         Ok(())
+    }
+
+    /// Gives a file that was there all the time the permission bits that it had.
+    fn give_mode(&self, place: &Place, mode: u32) -> Result<()> {
+        let fs = self.workspace.fs;
+        if fs.mode(&place.dir, &place.name).is_none_or(|now| now == mode) {
+            return Ok(());
+        }
+        self.workspace.check_change(place, VERB)?;
+        match fs.set_mode(&place.dir, &place.name, mode) {
+            // Of a file with further names, they are not this tool's to set.
+            Err(Fault::Access) => Ok(()),
+            other => other.map_err(|fault| fault.at(VERB, &place.given)),
+        }
     }
 
     /// The place as it is after the files came back.

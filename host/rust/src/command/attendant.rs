@@ -28,6 +28,9 @@ const REMOVED_WITHIN: Duration = Duration::from_secs(1);
 
 const BUFFER: usize = 64 * 1024;
 
+/// Permission bits that the component is told: not those by which a program runs as its owner.
+const MODE: u32 = 0o1777;
+
 /// More than the descriptors of messages and output.
 const MAX_READY: usize = 3;
 
@@ -237,7 +240,8 @@ impl Attendant {
             Kind::Other => Some(EntryKind::Other),
         };
         let path = self.judge.shown(before.root, &before.path)?;
-        Ok(Before { path, kind, target: before.target, kept })
+        let mode = matches!(before.kind, Kind::File | Kind::Directory).then_some(before.mode & MODE);
+        Ok(Before { path, kind, target: before.target, kept, mode })
     }
 }
 

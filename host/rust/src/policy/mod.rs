@@ -102,6 +102,7 @@ struct Root<'a> {
 #[derive(Serialize)]
 pub(crate) struct Host {
     carries_modes: bool,
+    keeps_modes: bool,
     /// No root is preopened to be changed, so that a rename into one is refused.
     lends_modes: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -119,6 +120,7 @@ impl Host {
         Self {
             // A tree in memory has no modes to lose.
             carries_modes: cfg!(unix) || backend == Backend::Memory,
+            keeps_modes: cfg!(target_os = "linux") && backend != Backend::Memory,
             lends_modes: cfg!(target_os = "linux") && backend == Backend::Overlay,
             private: own.private,
             fixed: own.fixed,

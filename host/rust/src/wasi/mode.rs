@@ -119,6 +119,7 @@ impl OwnLinks {
             there.is_ok_and(|there| identity(&there) == identity(stat))
         };
         let own = self.0.get(&identity(stat)).into_iter().flatten().filter(is_still).count();
+        #[allow(clippy::useless_conversion, reason = "the type is narrower on some processors")]
         u64::from(stat.st_nlink).saturating_sub(own as u64)
     }
 }

@@ -92,7 +92,8 @@ impl Changes {
             }
             _ => {}
         }
-        self.before.push(Before { path: path.to_owned(), kind, target, kept });
+        let mode = matches!(kind, Some(EntryKind::File | EntryKind::Directory)).then(|| mode(spot)).flatten();
+        self.before.push(Before { path: path.to_owned(), kind, target, kept, mode });
     }
 
     /// Copies a file to the spool; its name for the component.
@@ -138,6 +139,19 @@ impl Changes {
             counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
         spool::not_kept(&self.not_kept).into_iter().chain(counted).collect()
     }
+}
+
+/// The permission bits of what is there.
+#[cfg(target_os = "linux")]
+fn mode(spot: &Spot<'_>) -> Option<u32> {
+    let stat = rustix::fs::statat(&spot.dir.dir, spot.name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
+    stat.ok().map(|stat| stat.st_mode & 0o1777)
+}
+
+/// They are told and set on Linux alone.
+#[cfg(not(target_os = "linux"))]
+fn mode(_: &Spot<'_>) -> Option<u32> {
+    None
 }
 
 /// Copies all of a file, if it is not larger than that; how large it is.

@@ -145,5 +145,5 @@ fn whole_tree(workspace: &Workspace, directory: &Path) {
 fn judge(workspace: &Workspace) {
     let mut judge = Judge::new(Arc::downgrade(workspace.inner()), CancelToken::default());
     drop(judge.allows((0, "a"), Access::Change, false, Instant::now() + Duration::from_secs(10)));
-    drop(judge.record(&[Before { path: "a".to_owned(), kind: None, target: None, kept: None }]));
+    drop(judge.record(&[Before { path: "a".to_owned(), kind: None, target: None, kept: None, mode: None }]));
 }
