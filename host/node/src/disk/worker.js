@@ -11,4 +11,4 @@ Error.stackTraceLimit = 0;
 const { modules, disk, memory } = workerData;
 const host = disk ? new DiskHost(modules, disk) : new MemoryHost(modules, /** @type {any} */ (memory));
 
-parentPort?.on('message', (job) => parentPort?.postMessage(host.run(job)));
+parentPort?.on('message', ({ job, state }) => parentPort?.postMessage(host.run(job, state)));

@@ -6,9 +6,10 @@
 
 import { closeSync, constants, fchmodSync, fchownSync, fstatSync, lstatSync, openSync } from 'node:fs';
 import { NEVER_WAIT } from './directory.js';
+import { SETTABLE } from './modes.js';
 
-/** Mode bits without set-ID ones, which a write in place would clear too. */
-const CARRIED = 0o1777;
+/** What the names of a guest's own files begin with. */
+const OWN = '.paddock-';
 
 /**
  * Whether a rename is that of a guest's temporary file.
@@ -16,7 +17,16 @@ const CARRIED = 0o1777;
  * @param {string} from
  */
 export function isTemporary(from) {
-  return from.startsWith('.paddock-') && from.endsWith('.tmp');
+  return from.startsWith(OWN) && from.endsWith('.tmp');
+}
+
+/**
+ * Whether a temporary file is for its owner alone, since the file that it is to replace may be.
+ *
+ * @param {string} name
+ */
+export function isPrivate(name) {
+  return name.startsWith(OWN) && name.endsWith('.private.tmp');
 }
 
 /**
@@ -31,12 +41,20 @@ export function carry(from, to) {
   const fd = openSync(from, constants.O_RDWR | NEVER_WAIT);
   try {
     const stat = fstatSync(fd);
-    if (!stat.isFile()) throw 'invalid';
-    if (stat.uid !== old.uid || stat.gid !== old.gid) carryOwner(fd, old.uid, old.gid);
-    fchmodSync(fd, old.mode & CARRIED);
+    // A second name, or another owner, says that somebody else put it there.
+    if (!stat.isFile() || stat.nlink !== 1 || !isOurs(stat)) throw 'invalid';
+    // Who owns a file with further names, which may be anybody's, says nothing of this one.
+    const isOther = stat.uid !== old.uid || stat.gid !== old.gid;
+    if (isOther && old.nlink === 1) carryOwner(fd, old.uid, old.gid);
+    fchmodSync(fd, old.mode & SETTABLE);
   } finally {
     closeSync(fd);
   }
+}
+
+/** @param {import('node:fs').Stats} stat */
+function isOurs({ uid }) {
+  return process.geteuid === undefined || uid === process.geteuid();
 }
 
 /**

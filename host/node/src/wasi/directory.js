@@ -16,15 +16,27 @@ export const NEVER_WAIT = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 
 const DIRECTORY = O_RDONLY | O_DIRECTORY | NEVER_WAIT;
 
+/** Linux's `O_PATH`, which Node does not name: a descriptor that tells what a name is, and reads and writes nothing. */
+export const O_PATH = 0o10000000;
+
 /** Whether the system reaches names through descriptors. */
 export const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/fd');
+
+/**
+ * Device and inode number: the same for one file or directory, by whatever path it is reached.
+ *
+ * @typedef {{dev: bigint, ino: bigint}} Identity
+ */
 
 /**
  * An open directory.
  *
  * @typedef {object} Directory
+ * @property {Identity} identity What it is. It has to be compared with `isGone` where it was opened long ago.
+ * @property {string} itself The path by which the system reaches the directory itself.
  * @property {(name: string) => string} entry The path by which the system reaches a name in it.
  * @property {() => void} verify Fails where that path led elsewhere meanwhile.
+ * @property {() => boolean} isGone Whether it was deleted, or its path leads to something else.
  * @property {(name: string) => Directory} open Opens a directory in it.
  * @property {() => import('node:fs').BigIntStats} stat
  * @property {() => import('node:fs').Dirent[]} list
@@ -39,37 +51,58 @@ export const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/f
  * @implements {Directory}
  */
 export class DescriptorDirectory {
-  /** @param {number} fd */
-  constructor(fd) {
+  /**
+   * @param {number} fd
+   * @param {Identity} identity
+   */
+  constructor(fd, identity) {
     this.fd = fd;
-    this.at = `/proc/self/fd/${fd}/`;
+    this.identity = identity;
+    this.itself = `/proc/self/fd/${fd}/`;
   }
 
-  /** @param {string} path An absolute path without links. */
-  static root(path) {
-    /** @type {DescriptorDirectory} */
-    let directory = new DescriptorDirectory(openSync('/', DIRECTORY));
-    for (const name of path.split('/').filter((name) => name !== '')) {
-      const above = directory;
-      try {
-        directory = above.open(name);
-      } finally {
-        above.close();
-      }
+  /**
+   * Opens a directory by a path of which only the last name is not known to stay what it is.
+   *
+   * @param {string} path
+   * @param {number} [flags]
+   */
+  static at(path, flags = DIRECTORY) {
+    const fd = openSync(path, flags);
+    try {
+      const { dev, ino } = fstatSync(fd, { bigint: true });
+      return new DescriptorDirectory(fd, { dev, ino });
+    } catch (error) {
+      closeSync(fd);
+      throw error;
     }
-    return directory;
+  }
+
+  /** The top of the file system, to pass through. */
+  static top() {
+    return DescriptorDirectory.at('/', O_PATH | DIRECTORY);
   }
 
   /** @param {string} name */
   entry(name) {
-    return this.at + name;
+    return this.itself + name;
   }
 
   verify() {}
 
+  isGone() {
+    const stat = this.stat();
+    return stat.nlink === 0n || !same(stat, this.identity);
+  }
+
   /** @param {string} name */
   open(name) {
-    return new DescriptorDirectory(openSync(this.at + name, DIRECTORY));
+    return DescriptorDirectory.at(this.itself + name);
+  }
+
+  /** Opens a directory in it to pass through, which needs no right to read it. @param {string} name */
+  pass(name) {
+    return DescriptorDirectory.at(this.itself + name, O_PATH | DIRECTORY);
   }
 
   stat() {
@@ -77,11 +110,11 @@ export class DescriptorDirectory {
   }
 
   list() {
-    return readdirSync(this.at, { withFileTypes: true });
+    return readdirSync(this.itself, { withFileTypes: true });
   }
 
   listBytes() {
-    return readdirSync(this.at, { encoding: 'buffer' });
+    return readdirSync(this.itself, { encoding: 'buffer' });
   }
 
   sync() {
@@ -101,19 +134,19 @@ export class DescriptorDirectory {
 export class PathDirectory {
   /**
    * @param {string} path An absolute path without links.
-   * @param {import('node:fs').BigIntStats} stat
+   * @param {Identity} identity
    */
-  constructor(path, stat) {
-    this.path = path;
-    this.identity = stat;
+  constructor(path, identity) {
+    this.itself = path;
+    this.identity = identity;
   }
 
   /** @param {string} path An absolute path without links. */
-  static root(path) {
+  static at(path) {
     const stat = lstatSync(path, { bigint: true });
     if (stat.isSymbolicLink()) throw 'loop';
     if (!stat.isDirectory()) throw 'not-directory';
-    const directory = new PathDirectory(path, stat);
+    const directory = new PathDirectory(path, { dev: stat.dev, ino: stat.ino });
     directory.verify();
     return directory;
   }
@@ -121,42 +154,46 @@ export class PathDirectory {
   /** @param {string} name */
   entry(name) {
     this.verify();
-    return join(this.path, name);
+    return join(this.itself, name);
   }
 
   /** Refuses where another directory has its place by now, or a link is on the way. */
   verify() {
-    const now = lstatSync(this.path, { bigint: true, throwIfNoEntry: false });
-    if (!now || !same(now, this.identity) || realpathSync.native(this.path) !== this.path) throw 'no-entry';
+    if (this.isGone()) throw 'no-entry';
+  }
+
+  isGone() {
+    const now = lstatSync(this.itself, { bigint: true, throwIfNoEntry: false });
+    return !now || !same(now, this.identity) || realpathSync.native(this.itself) !== this.itself;
   }
 
   /** @param {string} name */
   open(name) {
-    const opened = PathDirectory.root(this.entry(name));
+    const opened = PathDirectory.at(this.entry(name));
     this.verify();
     return opened;
   }
 
   stat() {
     this.verify();
-    return lstatSync(this.path, { bigint: true });
+    return lstatSync(this.itself, { bigint: true });
   }
 
   list() {
     this.verify();
-    const entries = readdirSync(this.path, { withFileTypes: true });
+    const entries = readdirSync(this.itself, { withFileTypes: true });
     this.verify();
     return entries;
   }
 
   listBytes() {
     this.verify();
-    return readdirSync(this.path, { encoding: 'buffer' });
+    return readdirSync(this.itself, { encoding: 'buffer' });
   }
 
   sync() {
     this.verify();
-    const fd = openSync(this.path, DIRECTORY);
+    const fd = openSync(this.itself, DIRECTORY);
     try {
       fsyncSync(fd);
     } finally {
@@ -170,8 +207,8 @@ export class PathDirectory {
 /**
  * Whether two looks were at one file or directory.
  *
- * @param {import('node:fs').BigIntStats} one
- * @param {import('node:fs').BigIntStats} other
+ * @param {Identity} one
+ * @param {Identity} other
  */
 export function same(one, other) {
   return one.ino === other.ino && one.dev === other.dev;
