@@ -97,14 +97,14 @@ function removeStale(path) {
 /**
  * Takes away the lock of a thread of this process that was ended.
  *
- * @param {Directory} directory The state directory.
+ * @param {() => Directory | undefined} find The state directory, if it is there.
  * @param {string} holder
  */
-export function release(directory, holder) {
+export function release(find, holder) {
   if (FLOCK) return;
   try {
-    const path = directory.entry('lock.holder');
-    if (holderIn(path) === holder) unlinkSync(path);
+    const path = find()?.entry('lock.holder');
+    if (path && holderIn(path) === holder) unlinkSync(path);
   } catch {
     // The directory has gone, and the lock with it.
   }

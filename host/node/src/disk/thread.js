@@ -34,8 +34,7 @@ export function thread({ modules, disk, directories, memory }) {
   // Until the thread has ended it may use a descriptor, whose number must not be another directory's by then.
   const free = directories?.use();
   worker.on('exit', () => {
-    const state = directories?.stateDirectory();
-    if (state && disk) release(state, disk.holder);
+    if (disk) release(() => directories?.stateDirectory(), disk.holder);
     free?.();
   });
   return {
