@@ -4,6 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -206,6 +207,24 @@ function suite(options, byPath) {
     const { error } = await setting.workspace.call('write_file', { path: 'x', content: 'x' });
     assert.equal(error?.code, 'backend-gone');
     assert.deepEqual(readdirSync(setting.at('state')), []);
+  });
+
+  test('what is put where the lock is to be is neither followed nor waited for', async () => {
+    for (const put of [(path) => symlinkSync('../../outside/lock', path), (path) => execFileSync('mkfifo', [path]), (path) => mkdirSync(path)]) {
+      const setting = await Setting.open(options);
+      mkdirSync(setting.at('state/ws'), { recursive: true });
+      put(setting.at('state/ws/lock'));
+      const [read, , , edited] = await setting.work();
+      assert.ok(read.ok, read.text);
+      assert.equal(edited.error?.code, 'io', edited.text);
+    }
+  });
+
+  test('a link that leads back to what held the root', async () => {
+    const setting = await Setting.open(options);
+    renameSync(setting.at('work/a'), setting.at('work/old'));
+    symlinkSync('old', setting.at('work/a'));
+    await setting.staysIn(setting.at('work/old/b'), byPath);
   });
 
   test('a state directory that another process makes is found', async () => {

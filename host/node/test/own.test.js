@@ -183,6 +183,23 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       isRefused(() => root.renameAt('renamed', root, 'again'));
     });
 
+    test('is closed by whatever name another process gives it', async () => {
+      const directory = home(OWN);
+      const { root } = provider({ directory, byPath });
+      renameSync(join(directory, '.cache/paddock'), join(directory, 'renamed'));
+      isRefused(() => at(root, 'renamed'));
+      isRefused(() => root.renameAt('renamed', root, 'again'));
+      // One that is made later is known from then on.
+      const workspace = await Workspace.open(directory, { byPath, stateDir: join(directory, 'own-state') });
+      after(() => workspace.close());
+      await workspace.write({ path: 'notes.txt', content: 'secret\n' });
+      renameSync(join(directory, 'own-state'), join(directory, 'elsewhere'));
+      for (const [tool, args] of [['list_dir', { path: 'elsewhere' }], ['grep', { pattern: 'secret', path: 'elsewhere' }], ['move', { source: 'elsewhere', destination: 'x' }]]) {
+        const { ok, text } = await workspace.call(tool, args);
+        assert.ok(!ok, `${tool}: ${text}`);
+      }
+    });
+
     test('where the environment says it is, and where it is without that', () => {
       const directory = home({ ...OWN, 'x/c/paddock-0.cwasm': 'native code', 'x/cache/paddock/y': '', 'x/config/paddock/y': '', 'x/s/y': '', 'x/state/paddock/y': '' });
       environment({ HOME: directory, PADDOCK_CACHE_DIR: join(directory, 'x/c'), XDG_CACHE_HOME: join(directory, 'x/cache'), XDG_CONFIG_HOME: join(directory, 'x/config'), PADDOCK_STATE_DIR: join(directory, 'x/s'), XDG_STATE_HOME: join(directory, 'x/state') });

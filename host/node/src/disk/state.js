@@ -69,7 +69,6 @@ export class StateDirectory {
   make() {
     const found = this.find();
     if (found) return found;
-    if (this.#above.isGone()) throw gone('the directory that held it was deleted');
     return this.#descend(true);
   }
 
@@ -119,8 +118,9 @@ export class StateDirectory {
 /** Why there is no state directory: one that this process may not make is done without. @param {any} cause @returns {undefined} */
 function refused(cause) {
   if (cause?.code === 'backend-gone') throw cause;
-  const isOther = ['ELOOP', 'ENOTDIR', 'ENOENT'].includes(cause?.code) || typeof cause === 'string';
-  if (isOther) throw gone(`something else is at its path (${cause?.code ?? cause})`);
+  const code = cause?.code ?? cause;
+  if (code === 'ENOENT' || code === 'no-entry') throw gone('the directory that held it was deleted');
+  if (['ELOOP', 'ENOTDIR', 'loop', 'not-directory'].includes(code)) throw gone('something else is at its path');
 }
 
 /** @param {string} cause */
