@@ -146,6 +146,7 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       assert.throws(() => root.metadataHashAt(NO_FOLLOW, 'none'), refused('no-entry'));
       const [one, other] = ['a.txt', 'b.txt'].map((name) => root.metadataHashAt(NO_FOLLOW, name));
       assert.notEqual(one.lower, other.lower);
+      chmodSync(here.at('a.txt'), 0o600);
       writeFileSync(here.at('a.txt'), 'another\n');
       assert.notEqual(root.metadataHashAt(NO_FOLLOW, 'a.txt').lower, one.lower);
     });

@@ -19,8 +19,11 @@ export function here({ modules, disk, directories, memory }) {
  * @param {import('../perform.js').Job} job
  */
 function onDisk(host, directories, job) {
-  const done = host.run(job, directories.state?.find());
+  host.state = directories.state?.find();
+  const done = host.run(job);
   if (!done.isUnprepared) return done;
   const { state, error } = directories.makeState();
-  return error ? { error } : host.run(job, state);
+  if (error) return { error };
+  host.state = state;
+  return host.run(job);
 }

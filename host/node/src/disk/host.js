@@ -32,6 +32,8 @@ export class DiskHost {
   #accessControl;
   /** @type {FoundState} */
   #state;
+  /** @type {import('../wasi/directory.js').Directory | undefined} */
+  #stateDirectory;
   /** @type {Guest | undefined} */
   #guest;
   #files;
@@ -47,15 +49,20 @@ export class DiskHost {
     this.#files = new OpenFiles(this.#accessControl);
   }
 
+  /** The state directory of the calls to come. @param {FoundState} state */
+  set state(state) {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#stateDirectory = state ? directoryOf(state) : undefined;
+    if (state) this.#accessControl.close(state.identity);
+  }
+
   /**
    * Makes a call. Where it needs the state directory, which has to be made first, it says so and has done nothing.
    *
    * @param {import('../perform.js').Job} job
-   * @param {FoundState} state
    */
-  run(job, state) {
-    this.#state = state;
-    if (state) this.#accessControl.close(state.identity);
+  run(job) {
     return perform(this, job);
   }
 
@@ -85,7 +92,7 @@ export class DiskHost {
    */
   with(changing, deadline, body) {
     if (changing && this.#setup.hasState && this.#state === undefined) throw new Unprepared();
-    const state = this.#state ? directoryOf(this.#state) : undefined;
+    const state = this.#stateDirectory;
     const isLocked = state !== undefined && (changing || hasJournal(state));
     const release = isLocked ? lock(state, deadline, this.#setup.holder) : undefined;
     try {

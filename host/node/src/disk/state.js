@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { toolError } from '../errors.js';
-import { directoryOf } from './held.js';
 import { stateParents } from './own.js';
 
 /** The guest path of the state directory. */
@@ -30,6 +29,7 @@ export function statePath(root, wanted) {
 
 /** The state directory of a workspace: made when something is first changed, and held from then on. Of the main thread. */
 export class StateDirectory {
+  /** @type {import('./held.js').Holder} */
   #holder;
   /** The directory that exists in any case. @type {Directory} */
   #above;
@@ -37,6 +37,8 @@ export class StateDirectory {
   #names;
   /** @type {Held | undefined} */
   #held;
+  /** @type {Directory | undefined} */
+  #directory;
   #path;
 
   /**
@@ -51,12 +53,12 @@ export class StateDirectory {
     this.#above = walk.take(isThere ? walk.holder : walk.directory);
     this.#names = isThere ? [basename(this.#path)] : walk.missing;
     holder.hold(this.#above, '');
-    if (isThere) this.#held = holder.hold(walk.openEnd(), this.#path);
+    if (isThere) this.#keep(walk.openEnd());
   }
 
   /** The state directory, if it is there. @returns {Held | undefined} */
   find() {
-    if (this.#held) return directoryOf(this.#held).isGone() ? undefined : this.#held;
+    if (this.#held) return this.#directory?.isGone() ? undefined : this.#held;
     return this.#descend(false);
   }
 
@@ -99,6 +101,12 @@ export class StateDirectory {
     if (above !== this.#above) this.#holder.hold(above, dirname(this.#path));
     this.#above = above;
     this.#names = this.#names.slice(-1);
+    return this.#keep(directory);
+  }
+
+  /** @param {Directory} directory */
+  #keep(directory) {
+    this.#directory = directory;
     this.#held = this.#holder.hold(directory, this.#path);
     return this.#held;
   }

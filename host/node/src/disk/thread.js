@@ -13,17 +13,25 @@ import { release } from './lock.js';
  * @property {import('../memory/host.js').MemorySetup} [memory]
  */
 
+/** A call, with the state directory where that is not what it was at the last one. @typedef {{job: import('../perform.js').Job, state?: import('./host.js').FoundState}} Message */
+
 /** @param {Setup} setup @returns {import('../pool.js').Thread} */
 export function thread({ modules, disk, directories, memory }) {
   const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: { modules, disk, memory }, env: {} });
   /** @type {{job: import('../perform.js').Job, resolve: (done: import('../perform.js').Done) => void, reject: (cause: Error) => void} | undefined} */
   let waiting;
+  /** @type {import('./host.js').FoundState} */
+  let known;
+  const send = (/** @type {import('../perform.js').Job} */ job, /** @type {import('./host.js').FoundState} */ state) => {
+    worker.postMessage(state === known ? { job } : { job, state });
+    known = state;
+  };
   // An idle thread does not keep the process.
   worker.unref();
   worker.on('message', (/** @type {import('../perform.js').Done} */ done) => {
     if (done.isUnprepared && directories && waiting) {
       const { state, error } = directories.makeState();
-      if (!error) return worker.postMessage({ job: waiting.job, state });
+      if (!error) return send(waiting.job, state);
       done = { error };
     }
     worker.unref();
@@ -42,7 +50,7 @@ export function thread({ modules, disk, directories, memory }) {
       worker.ref();
       return new Promise((resolve, reject) => {
         waiting = { job, resolve, reject };
-        worker.postMessage({ job, state: directories?.state?.find() });
+        send(job, directories?.state?.find());
       });
     },
     end() {

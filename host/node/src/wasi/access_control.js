@@ -3,6 +3,7 @@
 import { lstatSync } from 'node:fs';
 import { isOfKernel } from './kernel_files.js';
 import { same } from './directory.js';
+import { IdentityMap, IdentitySet } from './identities.js';
 
 /** @typedef {import('./directory.js').Directory} Directory */
 /** @typedef {import('./directory.js').Identity} Identity */
@@ -32,20 +33,20 @@ export class AccessControl {
   #closed;
   #pinned;
   #readOnly;
-  /** @type {Map<string, Names>} By the directory that holds them. */
-  #reserved = new Map();
+  /** By the directory that holds them. @type {IdentityMap<Names>} */
+  #reserved = new IdentityMap();
 
   /** @param {Partial<Guarded>} [guarded] */
   constructor({ closed = [], pinned = [], readOnly = [], reserved = [] } = {}) {
-    this.#closed = new Set(closed.map(key));
-    this.#pinned = new Set(pinned.map(key));
-    this.#readOnly = new Set(readOnly.map(key));
+    this.#closed = new IdentitySet(closed);
+    this.#pinned = new IdentitySet(pinned);
+    this.#readOnly = new IdentitySet(readOnly);
     for (const { holder, names } of reserved) this.#reserve(holder, names);
   }
 
   /** Closes a directory that was made since. @param {Identity} identity */
   close(identity) {
-    this.#closed.add(key(identity));
+    this.#closed.add(identity);
   }
 
   /** Refuses to open a name at which something closed is or would be, or to make a directory there. @param {Directory} dir @param {string} name */
@@ -65,7 +66,7 @@ export class AccessControl {
   checkOpened(dir, name, opened, itself) {
     // The directory itself was judged when it was opened; a guest is given its own state directory, which is closed.
     if (same(opened, dir.identity)) return;
-    if (this.#closed.has(key(opened))) throw 'not-permitted';
+    if (this.#closed.has(opened)) throw 'not-permitted';
     if (opened.dev !== dir.identity.dev && isOfKernel(itself)) throw 'not-permitted';
     const below = this.#names(dir)?.get(fold(name));
     if (below) this.#learn(opened, below);
@@ -73,7 +74,7 @@ export class AccessControl {
 
   /** Whether nothing may be changed in a directory that was opened. @param {Identity} opened */
   isReadOnly(opened) {
-    return this.#readOnly.size > 0 && this.#readOnly.has(key(opened));
+    return this.#readOnly.has(opened);
   }
 
   /** Refuses to make anything but a directory at a reserved name. @param {Directory} dir @param {string} name */
@@ -84,14 +85,13 @@ export class AccessControl {
   /** Refuses to move, remove or replace what has to stay where it is. @param {Directory} dir @param {string} name */
   checkMovable(dir, name) {
     this.checkNew(dir, name);
-    if (this.#closed.size === 0 && this.#pinned.size === 0) return;
     const there = lstatSync(dir.entry(name), { bigint: true, throwIfNoEntry: false });
-    if (there && (this.#closed.has(key(there)) || this.#pinned.has(key(there)))) throw 'not-permitted';
+    if (there && (this.#closed.has(there) || this.#pinned.has(there))) throw 'not-permitted';
   }
 
   /** @param {Directory} dir */
   #names({ identity }) {
-    return this.#reserved.size === 0 ? undefined : this.#reserved.get(key(identity));
+    return this.#reserved.get(identity);
   }
 
   /** @param {Identity} holder @param {string[]} names */
@@ -109,7 +109,7 @@ export class AccessControl {
 
   /** Of a directory that was made at a reserved name, the names below it are known by what it is. @param {Identity} opened @param {Names} below */
   #learn(opened, below) {
-    this.#pinned.add(key(opened));
+    this.#pinned.add(opened);
     const level = this.#level(opened);
     for (const [name, names] of below) if (!level.has(name)) level.set(name, names);
   }
@@ -117,15 +117,10 @@ export class AccessControl {
   /** @param {Identity} holder */
   #level(holder) {
     /** @type {Names} */
-    const level = this.#reserved.get(key(holder)) ?? new Map();
-    this.#reserved.set(key(holder), level);
+    const level = this.#reserved.get(holder) ?? new Map();
+    this.#reserved.set(holder, level);
     return level;
   }
-}
-
-/** @param {Identity} identity */
-function key({ dev, ino }) {
-  return `${dev}:${ino}`;
 }
 
 /** What HFS+ leaves out of a name, and what NTFS takes for the name of a stream, or leaves out at the end. */

@@ -1,0 +1,39 @@
+/** Values by device and inode number. */
+
+/** @typedef {import('./directory.js').Identity} Identity */
+
+/** @template V */
+export class IdentityMap {
+  /** By inode number first: a key of both would have to be put together at every look. @type {Map<bigint, Map<bigint, V>>} */
+  #byInode = new Map();
+
+  /** @param {Identity} identity */
+  get({ dev, ino }) {
+    return this.#byInode.get(ino)?.get(dev);
+  }
+
+  /** @param {Identity} identity */
+  has({ dev, ino }) {
+    return this.#byInode.get(ino)?.has(dev) === true;
+  }
+
+  /** @param {Identity} identity @param {V} value */
+  set({ dev, ino }, value) {
+    const devices = this.#byInode.get(ino) ?? new Map();
+    this.#byInode.set(ino, devices.set(dev, value));
+  }
+}
+
+/** Files and directories that are known by what they are. @extends {IdentityMap<true>} */
+export class IdentitySet extends IdentityMap {
+  /** @param {Iterable<Identity>} identities */
+  constructor(identities) {
+    super();
+    for (const identity of identities) this.add(identity);
+  }
+
+  /** @param {Identity} identity */
+  add(identity) {
+    this.set(identity, true);
+  }
+}
