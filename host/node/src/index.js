@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { threadId } from 'node:worker_threads';
 import { Desk } from './desk.js';
 import { Directories } from './disk/directories.js';
-import { loadModules, starter } from './disk/modules.js';
+import { asksForModes, loadModules, starter } from './disk/modules.js';
 import { Walk } from './disk/walk.js';
 import { MemoryWorkspace } from './memory/workspace.js';
 import { environment, hostLimits, settings } from './policy.js';
@@ -124,17 +124,6 @@ function policyOfGuests(settings, { mounts, ownPaths }, modules, desk) {
   const hasModes = process.platform !== 'win32';
   const host = { carries_modes: hasModes, approval_key: desk.key, ...ownPaths, ...(hasModes && asksForModes(modules) && { keeps_modes: true }) };
   return environment(withoutLinks(settings), 'wasi', mounts, host);
-}
-
-/**
- * Whether the component is one that is told modes by the hash of a file's metadata: one that is not knows no
- * `keeps_modes`, and refuses a policy that has it.
- *
- * @param {import('./guest.js').Modules} modules
- */
-function asksForModes(modules) {
-  const imported = [...modules.values()].flatMap((module) => WebAssembly.Module.imports(module));
-  return imported.some(({ name }) => name === '[method]descriptor.metadata-hash-at');
 }
 
 /**

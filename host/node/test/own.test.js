@@ -231,6 +231,14 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       isRefused(() => root.renameAt('evil', root, '.cache'));
     });
 
+    test('a link that cannot be followed stays where it is', () => {
+      const directory = home({ 'evil/paddock/x': 'evil' });
+      symlinkSync('.cache', join(directory, '.cache'));
+      const { root } = provider({ directory, byPath, stateDir: join(top, `state-${byPath}`) });
+      isRefused(() => root.unlinkFileAt('.cache'));
+      isRefused(() => root.renameAt('evil', root, '.cache'));
+    });
+
     test('no root is in it', async () => {
       const directory = home(OWN);
       for (const name of ['.cache/paddock', '.config/paddock', '.local/state/paddock', '.local/state/paddock/0123456789abcdef']) {

@@ -1,10 +1,10 @@
-/** The directories of a workspace: opened once, held by the main thread, and known to every thread by their descriptors. */
+/** The directories of a workspace: opened once by the main thread, and used by every thread through their descriptors. */
 
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { PaddockError, toolError } from '../errors.js';
 import { Holder, directoryOf } from './held.js';
-import { checkOwn, mounts, openNamed } from './mounts.js';
+import { checkOwn, mounts, openNamed, unopened } from './mounts.js';
 import { guarded, ownWalks } from './own.js';
 import { StateDirectory, statePath } from './state.js';
 
@@ -46,7 +46,7 @@ export class Directories {
       if (state) this.state = new StateDirectory(state, this.#holder);
     } catch (cause) {
       this.close();
-      throw cause;
+      throw unopened('the directories of', directory, cause);
     } finally {
       for (const walk of [...own, ...(state ? [state] : [])]) walk.close();
     }
@@ -73,10 +73,8 @@ export class Directories {
     try {
       return { state: this.state?.make() ?? null };
     } catch (cause) {
-      const isTold = typeof (/** @type {any} */ (cause)?.code) === 'string' && !(cause instanceof Error);
-      /** @type {import('../errors.js').ToolError} */
-      const error = isTold ? /** @type {any} */ (cause) : toolError('io', `cannot make the state directory: ${/** @type {any} */ (cause)?.message ?? cause}`);
-      return { error };
+      const { code, message, hint } = unopened('the state directory of', this.mounts[0].host, cause);
+      return { error: toolError(code, message.split('\n')[0], hint) };
     }
   }
 

@@ -10,7 +10,7 @@ import { DescriptorDirectory, NEVER_WAIT, PathDirectory, same } from '../wasi/di
 /** @typedef {import('../wasi/directory.js').Identity} Identity */
 
 /**
- * A directory that is held, as a thread is told of it.
+ * A directory that is held, as data that can be sent to a thread.
  *
  * @typedef {object} Held
  * @property {number} [fd] Its descriptor. Without one it is reached by its path, as long as that leads to what it is.
@@ -18,7 +18,7 @@ import { DescriptorDirectory, NEVER_WAIT, PathDirectory, same } from '../wasi/di
  * @property {Identity} identity
  */
 
-/** What a workspace holds open, until the last who uses it has ended. */
+/** The descriptors of a workspace, which are open until the last user of them has ended. */
 export class Holder {
   /** @type {Set<number>} */
   #fds = new Set();
@@ -59,14 +59,14 @@ export class Holder {
     };
   }
 
-  /** Where a directory is reached by its path: as long as it is open, no other one gets its number. @param {string} path @param {Identity} identity */
+  /** Holds a directory open that is reached by its path: until then no other directory gets its inode number. @param {string} path @param {Identity} identity */
   #pin(path, identity) {
     try {
       const fd = openSync(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | NEVER_WAIT);
       if (same(fstatSync(fd, { bigint: true }), identity)) this.#fds.add(fd);
       else closeSync(fd);
     } catch {
-      // Not every system opens directories. What has the path is compared before each use all the same.
+      // Not every system opens directories. The identity of what has the path is compared before each use in any case.
     }
   }
 

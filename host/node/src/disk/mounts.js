@@ -35,7 +35,7 @@ const OVERLAY = '/paddock-overlay';
  * @property {Access} [access] What may be done there. Default: `read-write`.
  */
 
-/** What roots are opened with: who holds them, Paddock's own directories, and whether names are reached by paths. @typedef {{holder: import('./held.js').Holder, own: Walk[], byPath: boolean}} Opening */
+/** How roots are opened: by whom they are held, apart from which directories of Paddock's own, and whether by paths. @typedef {{holder: import('./held.js').Holder, own: Walk[], byPath: boolean}} Opening */
 
 /**
  * The workspace first. Fails where a root is no directory or a guest path is taken.
@@ -50,8 +50,8 @@ export function mounts(workspace, further, policy, opening) {
   /** @type {Mount[]} */
   const mounts = [];
   const taken = new Set([WORKSPACE, STATE, OVERLAY]);
-  const add = (/** @type {RootOption} */ { path, access = 'read-write' }, /** @type {string | undefined} */ guest, isFurther = false) => {
-    const opened = openRoot(path, mounts, opening, isFurther);
+  const add = (/** @type {RootOption} */ { path, access = 'read-write' }, /** @type {string | undefined} */ guest, canBeKnown = false) => {
+    const opened = openRoot(path, mounts, opening, canBeKnown);
     if ('access' in opened) {
       if (access === 'read-only') opened.access = access;
       return;
@@ -81,15 +81,15 @@ function allowed({ allowed_directories = [], mode }) {
  * @param {string} path
  * @param {Mount[]} mounts
  * @param {Opening} opening
- * @param {boolean} isFurther Whether it may be a root already.
+ * @param {boolean} canBeKnown Whether a root that is open already is found.
  * @returns {Mount | Pick<Mount, 'host' | 'held' | 'holders'>}
  */
-function openRoot(path, mounts, { holder, own, byPath }, isFurther) {
+function openRoot(path, mounts, { holder, own, byPath }, canBeKnown) {
   const walk = openNamed('the root', path, mounts, byPath);
   try {
     const { identity } = endOf(walk).directory;
     const known = mounts.find(({ held }) => same(held.identity, identity));
-    if (known && isFurther) return known;
+    if (known && canBeKnown) return known;
     const directory = walk.openEnd();
     const held = holder.hold(directory, walk.path);
     const holders = holdersOf(directory);
@@ -154,8 +154,8 @@ export function checkOwn(path, identities, own) {
   throw toolError('denied', `cannot open the root \`${path}\`: it belongs to the program that runs the tools`, 'name another directory');
 }
 
-/** @param {string} what @param {string} path @param {any} cause */
-function unopened(what, path, cause) {
+/** The failure to open a directory, with its cause. @param {string} what @param {string} path @param {any} cause */
+export function unopened(what, path, cause) {
   if (cause instanceof PaddockError) return cause;
   if (typeof cause?.code === 'string' && !(cause instanceof Error)) return new PaddockError(cause);
   const code = CODES[cause?.code ?? cause] ?? 'io';

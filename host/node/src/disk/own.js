@@ -7,26 +7,26 @@ import { Walk, holdersOf } from './walk.js';
 /** @typedef {import('../wasi/access_control.js').Guarded} Guarded */
 /** @typedef {import('../wasi/directory.js').Identity} Identity */
 
-/** Where a system shows its processes, this one's memory among them, and itself: no files that a tool could want. */
+/** Where the kernel shows processes, the memory of this one among them, and itself. */
 const OF_THE_KERNEL = process.platform === 'linux' ? ['/proc', '/sys'] : [];
 
-/** Where the state directories of all workspaces are, of this host and the others: the first is used. */
+/** The directories that hold the state directories of all workspaces. This process uses the first. */
 export function stateParents() {
   return candidates('PADDOCK_STATE_DIR', 'XDG_STATE_HOME', '.local/state');
 }
 
-/** Where the Rust and Python hosts keep compiled components, which is native code that they map. */
+/** The caches of compiled components: native code, which the Rust and Python hosts map. */
 function cacheDirectories() {
   return candidates('PADDOCK_CACHE_DIR', 'XDG_CACHE_HOME', '.cache');
 }
 
-/** Where a user's policy is. */
+/** The directories of the user's policy. */
 function configDirectories() {
   return candidates(undefined, 'XDG_CONFIG_HOME', '.config');
 }
 
 /**
- * What one of the environment's variables names, and where it would be without them: another process may have others.
+ * The directories that the environment names, and the one without them: a process with another environment uses that.
  *
  * @param {string | undefined} own
  * @param {string} shared
@@ -39,8 +39,8 @@ function candidates(own, shared, usual) {
 }
 
 /**
- * What a workspace keeps from its tools: the checks of the provider, and what the guest is told of it, by which it
- * refuses early and says why.
+ * What a workspace keeps from its tools: for the provider, which checks it, and for the guest, which refuses early and
+ * says why.
  *
  * @param {import('./mounts.js').Mount[]} mounts
  * @param {Walk | undefined} state
@@ -68,7 +68,7 @@ function reserved(walk) {
 }
 
 /**
- * Absolute paths in roots: of what is private there, and of links on the way to it.
+ * Absolute paths below the roots: of Paddock's own directories, and of links on the way to them.
  *
  * @param {import('./mounts.js').Mount[]} mounts
  * @param {Walk[]} walks
@@ -90,20 +90,11 @@ function pathsOf(mounts, walks) {
 }
 
 /**
- * The ways to Paddock's own directories, for the caller to close. One that cannot be followed leads to nothing that
- * another process of this user could use.
+ * The paths of Paddock's own directories, followed as far as they can be. The caller closes them.
  *
  * @param {boolean} byPath
  */
 export function ownWalks(byPath) {
-  /** @type {Walk[]} */
-  const walks = [];
-  for (const path of new Set([...stateParents(), ...configDirectories(), ...cacheDirectories()])) {
-    try {
-      walks.push(new Walk(path, byPath));
-    } catch {
-      // Neither is there anything to be kept from tools.
-    }
-  }
-  return walks;
+  const paths = new Set([...stateParents(), ...configDirectories(), ...cacheDirectories()]);
+  return [...paths].map((path) => new Walk(path, byPath, true));
 }

@@ -31,7 +31,7 @@ export function statePath(root, wanted) {
 export class StateDirectory {
   /** @type {import('./held.js').Holder} */
   #holder;
-  /** The directory that exists in any case. @type {Directory} */
+  /** The directory that it is or will be made in, or one above that. @type {Directory} */
   #above;
   /** The names from there to the state directory. @type {string[]} */
   #names;
@@ -49,10 +49,10 @@ export class StateDirectory {
     this.#holder = holder;
     this.#path = walk.path;
     const isThere = walk.missing.length === 0;
-    // The directory that holds it is held too: there it is made again, should it be deleted.
+    // The directory above is held too: if the state directory is deleted, it is made again there.
     this.#above = walk.take(isThere ? walk.holder : walk.directory);
     this.#names = isThere ? [basename(this.#path)] : walk.missing;
-    holder.hold(this.#above, '');
+    holder.hold(this.#above, isThere ? dirname(this.#path) : walk.directoryPath);
     if (isThere) this.#keep(walk.openEnd());
   }
 
@@ -63,15 +63,13 @@ export class StateDirectory {
   }
 
   /**
-   * The same, made for its owner alone if need be; none where it cannot be made, and calls go without. Fails where it
-   * was deleted and something else has its name: what that is was never opened as the state directory.
+   * The state directory, made for its owner alone if need be; none where this process may not make it, and calls go
+   * without. Fails where it was deleted and something else has its name, or where what held it is gone.
    *
    * @returns {Held | undefined}
    */
   make() {
-    const found = this.find();
-    if (found) return found;
-    return this.#descend(true);
+    return this.find() ?? this.#descend(true);
   }
 
   /** @param {boolean} making @returns {Held | undefined} */
@@ -123,7 +121,7 @@ export class StateDirectory {
   }
 }
 
-/** Why there is no state directory: one that this process may not make is done without. @param {any} cause @returns {undefined} */
+/** Fails for every cause but that this process may not make the state directory. @param {any} cause @returns {undefined} */
 function refused(cause) {
   if (cause?.code === 'backend-gone') throw cause;
   const code = cause?.code ?? cause;

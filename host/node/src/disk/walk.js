@@ -24,7 +24,7 @@ const MAX_LINKS = 40;
  * @property {Passed[]} holders The directories that hold it, from the top of the file system.
  */
 
-/** Where a path leads. Whoever follows one closes it. */
+/** The directories, links and missing names of a path. The caller closes it. */
 export class Walk {
   #byPath;
   /** @type {Passed[]} The directories passed, from the top of the file system; the last one is the deepest that exists. */
@@ -39,26 +39,30 @@ export class Walk {
   links = [];
 
   /**
-   * Follows a path. Fails where something on the way cannot be looked at.
+   * Follows a path. Fails where something on the way cannot be followed.
    *
    * @param {string} path
    * @param {boolean} [byPath] By paths, where the system could by descriptors too.
+   * @param {boolean} [isLenient] What cannot be followed counts as no directory.
    */
-  constructor(path, byPath = false) {
+  constructor(path, byPath = false, isLenient = false) {
     this.#byPath = byPath || !HAS_PROC;
     // Not `resolve`, which takes `link/..` for nothing.
     const absolute = isAbsolute(path) ? path : `${process.cwd()}${sep}${path}`;
     this.#passed = [this.#top(absolute)];
     try {
       const ahead = names(absolute);
-      for (let name = ahead.shift(); name !== undefined; name = ahead.shift()) this.#step(name, ahead);
+      for (let name = ahead.shift(); name !== undefined; name = ahead.shift()) {
+        if (isLenient) this.#stepOrStop(name, ahead);
+        else this.#step(name, ahead);
+      }
     } catch (error) {
       this.close();
       throw error;
     }
   }
 
-  /** The deepest directory on the path that exists: to be looked at, and to make something in. It goes with the walk. */
+  /** The deepest directory on the path that exists. It is closed with the walk, and cannot be listed. */
   get directory() {
     return /** @type {Passed} */ (this.#passed.at(-1)).directory;
   }
@@ -73,12 +77,12 @@ export class Walk {
     return pathOf(this.#passed);
   }
 
-  /** The name of that directory where it is. */
+  /** The name of that directory in its holder. */
   get name() {
     return /** @type {Passed} */ (this.#passed.at(-1)).name;
   }
 
-  /** Where the path leads, without links, be it there or not. */
+  /** Where the path leads, without links, whether something is there or not. */
   get path() {
     return join(this.directoryPath, ...this.missing);
   }
@@ -97,7 +101,7 @@ export class Walk {
     return below(from, this.#passed, this.missing);
   }
 
-  /** The same of each link. @param {Identity} from */
+  /** The names from a directory to each link in it. @param {Identity} from */
   linksBelow(from) {
     return this.links.map(({ holders, name }) => below(from, holders, [name])).filter((found) => found !== undefined);
   }
@@ -134,6 +138,16 @@ export class Walk {
   #keep(directory) {
     this.#open.add(directory);
     return directory;
+  }
+
+  /** @param {string} name @param {string[]} ahead */
+  #stepOrStop(name, ahead) {
+    try {
+      this.#step(name, ahead);
+    } catch {
+      this.isBlocked = true;
+      this.missing.push(name);
+    }
   }
 
   /** @param {string} name @param {string[]} ahead The names still to come, which a link is put in front of. */

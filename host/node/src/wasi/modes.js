@@ -14,8 +14,8 @@ import { DescriptorDirectory, NEVER_WAIT, O_PATH, same } from './directory.js';
 /** How a name begins that says permission bits, by four octal digits. */
 const REQUEST = '.paddock-mode-';
 
-/** The bits that are told. */
-const TOLD = 0o7777n;
+/** The bits that a hash ends in. */
+const REPORTED = 0o7777n;
 
 /** The bits that are set or carried over: without set-ID ones, which a write in place would clear too. */
 export const SETTABLE = 0o1777;
@@ -28,7 +28,7 @@ export const SETTABLE = 0o1777;
  */
 export function metadataHash({ dev, ino, size, mode, mtimeNs, ctimeNs }) {
   const words = [dev, ino, size, mode, mtimeNs, ctimeNs];
-  return { lower: hash(0n, words), upper: (hash(1n, words) & ~TOLD) | (mode & TOLD) };
+  return { lower: hash(0n, words), upper: (hash(1n, words) & ~REPORTED) | (mode & REPORTED) };
 }
 
 /** FNV-1a over words of 64 bits. @param {bigint} seed @param {bigint[]} words */
