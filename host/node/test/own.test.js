@@ -24,7 +24,7 @@ const NEW = { create: true, exclusive: true };
 const top = realpathSync(mkdtempSync(join(tmpdir(), 'paddock-own-')));
 const mounted = [];
 after(() => {
-  for (const path of mounted.reverse()) execFileSync('umount', [path]);
+  for (const path of mounted.reverse()) execFileSync('umount', ['--lazy', path]);
   rmSync(top, { recursive: true });
 });
 

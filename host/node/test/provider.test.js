@@ -1,8 +1,9 @@
 /** What the provider of `wasi:filesystem` refuses and promises, whatever a guest asks of it. */
 
 import assert from 'node:assert/strict';
-import { chmodSync, chownSync, linkSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import fs, { chmodSync, chownSync, linkSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { HAS_PROC } from '../src/wasi/directory.js';
@@ -204,6 +205,21 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       root.openAt(NO_FOLLOW, 'x.private.tmp', NEW, WRITE);
       root.openAt(NO_FOLLOW, '.paddock-0.tmp', NEW, WRITE);
       for (const name of ['x.private.tmp', '.paddock-0.tmp']) assert.equal(modeOf(here.at(name)), 0o666 & ~mask);
+      files.closeAll();
+    });
+
+    test('a private temporary file is never another’s to read, not for a moment', (t) => {
+      const here = place();
+      const { root, files } = provider(here.root, { byPath });
+      const opened = t.mock.method(fs, 'openSync');
+      syncBuiltinESMExports();
+      t.after(() => {
+        opened.mock.restore();
+        syncBuiltinESMExports();
+      });
+      root.openAt(NO_FOLLOW, '.paddock-0.private.tmp', NEW, WRITE);
+      const [, , mode] = opened.mock.calls.find(({ arguments: [path] }) => path.endsWith('.private.tmp')).arguments;
+      assert.equal(mode, 0o600);
       files.closeAll();
     });
 
