@@ -4,97 +4,12 @@
  */
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
-import { Directories } from '../src/disk/directories.js';
-import { directoryOf } from '../src/disk/held.js';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, describe, test } from 'node:test';
 import { Workspace } from '../src/index.js';
-import { AccessControl } from '../src/wasi/access_control.js';
 import { HAS_PROC } from '../src/wasi/directory.js';
-import { Descriptor, OpenFiles } from '../src/wasi/filesystem.js';
-
-const NO_FOLLOW = {};
-const READ = { read: true };
-const WRITE = { read: true, write: true };
-const NEW = { create: true, exclusive: true };
-
-const top = realpathSync(mkdtempSync(join(tmpdir(), 'paddock-own-')));
-const mounted = [];
-after(() => {
-  for (const path of mounted.reverse()) execFileSync('umount', ['--lazy', path]);
-  rmSync(top, { recursive: true });
-});
-
-/** Why nothing can be mounted here, if so. */
-const cannotMount = (() => {
-  if (!HAS_PROC) return 'bind mounts are Linux’s';
-  const [one, other] = ['can', 'mount'].map((name) => join(top, name));
-  [one, other].forEach((path) => mkdirSync(path));
-  try {
-    mount(['--bind', one, other]);
-    return false;
-  } catch (error) {
-    return `nothing can be mounted here: ${error.stderr}`;
-  }
-})();
-
-function mount(args) {
-  execFileSync('mount', args, { stdio: 'pipe' });
-  mounted.push(args.at(-1));
-}
-
-/** What the variables were that say where Paddock's own directories are. */
-const variables = Object.fromEntries(['HOME', 'XDG_STATE_HOME', 'XDG_CONFIG_HOME', 'XDG_CACHE_HOME', 'PADDOCK_STATE_DIR', 'PADDOCK_CACHE_DIR'].map((name) => [name, process.env[name]]));
-function environment(wanted) {
-  for (const name of Object.keys(variables)) delete process.env[name];
-  Object.assign(process.env, wanted);
-}
-after(() => {
-  for (const [name, value] of Object.entries(variables)) {
-    if (value === undefined) delete process.env[name];
-    else process.env[name] = value;
-  }
-});
-
-let homes = 0;
-
-/** A home directory with these files, which the environment names. */
-function home(files = {}) {
-  const path = join(top, `home-${(homes += 1)}`);
-  mkdirSync(path);
-  write(path, files);
-  environment({ HOME: path });
-  return path;
-}
-
-function write(above, files) {
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(above, name)), { recursive: true });
-    writeFileSync(join(above, name), text);
-  }
-}
-
-/** The provider's own answers in a workspace's directories: the first root, or that of an index. */
-function provider(options) {
-  const directories = new Directories({ roots: [], policy: {}, ...options });
-  after(() => directories.close());
-  const files = new OpenFiles(new AccessControl(directories.guarded));
-  after(() => files.closeAll());
-  const roots = directories.mounts.map(({ held, access }) => Descriptor.preopen(files, directoryOf(held), access === 'read-write'));
-  return { directories, files, root: roots[0], roots };
-}
-
-/** The directory at these names. */
-const at = (root, ...names) => names.reduce((directory, name) => directory.openAt(NO_FOLLOW, name, { directory: true }, READ), root);
-
-const refused = (code) => (error) => {
-  assert.equal(error, code, error?.stack);
-  return true;
-};
-const isRefused = (act, about) => assert.throws(act, refused('not-permitted'), about);
+import { NEW, NO_FOLLOW, READ, WRITE, at, cannotMount, environment, home, isRefused, mount, provider, refused, top, write } from './homes.js';
 
 const OWN = {
   '.cache/paddock/paddock-0.cwasm': 'native code',
@@ -335,66 +250,6 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       assert.ok((await workspace.call('write_file', { path: 'sub/deep/inner/file.txt', content: 'new\n' })).ok);
       assert.equal((await workspace.read({ path: '/inner/file.txt' })).content, 'new');
       assert.ok((await workspace.call('move', { source: 'empty', destination: 'sub/empty' })).ok);
-    });
-  });
-
-  describe(byPath ? 'settings that name a directory, by paths' : 'settings that name a directory', () => {
-    let directory;
-    let opened;
-
-    before(() => {
-      directory = home({ 'ws/in/x': '', 'outside/secret.txt': 'SECRET\n' });
-      symlinkSync('../outside', join(directory, 'ws/out'));
-      symlinkSync('in', join(directory, 'ws/inside'));
-      symlinkSync('ws/out', join(directory, 'twice'));
-      symlinkSync('around', join(directory, 'around'));
-      opened = (options) => Workspace.open(join(directory, 'ws'), { byPath, stateDir: join(directory, 'state'), ...options });
-    });
-
-    /** The same check for each of them. */
-    const settings = {
-      roots: (path) => ({ roots: [{ path, guest: '/further' }] }),
-      allowed_directories: (path) => ({ policy: { allowed_directories: [path] } }),
-      stateDir: (path) => ({ stateDir: path }),
-    };
-    for (const [name, setting] of Object.entries(settings)) {
-      test(`\`${name}\` through a link that leads out of a root is refused`, async () => {
-        for (const path of ['ws/out', 'twice', 'ws/in/../out', 'ws/out/../outside']) {
-          await assert.rejects(opened(setting(`${directory}/${path}`)), { code: 'outside-workspace', message: /leads out of it.*\n.*name `.*outside`/s }, path);
-        }
-        assert.deepEqual(readdirSync(join(directory, 'outside')), ['secret.txt']);
-        await assert.rejects(opened(setting(join(directory, 'around'))), { name: 'PaddockError', message: /too many symbolic links/ });
-        const inside = await opened(setting(join(directory, 'ws/inside')));
-        inside.close();
-      });
-
-      test(`\`${name}\` in a file system of the kernel is refused`, { skip: HAS_PROC ? false : 'it is Linux’s' }, async () => {
-        for (const path of ['/proc/self/task', '/proc', '/sys', '/sys/kernel']) {
-          await assert.rejects(opened(setting(path)), { code: 'denied', message: /file system of the kernel/ }, path);
-        }
-      });
-
-      test(`\`${name}\` that is not a directory is refused`, async () => {
-        await assert.rejects(opened(setting(join(directory, 'outside/secret.txt'))), { code: 'not-a-directory' });
-        if (name !== 'stateDir') await assert.rejects(opened(setting(join(directory, 'none'))), { code: 'not-found' });
-      });
-    }
-
-    test('a link in a root is known by the directory that holds it', { skip: cannotMount }, async () => {
-      const bound = join(top, `again-${byPath}`);
-      mkdirSync(bound);
-      mount(['--bind', join(directory, 'ws'), bound]);
-      for (const setting of Object.values(settings)) {
-        await assert.rejects(Workspace.open(bound, { byPath, stateDir: join(directory, 'state'), ...setting(join(directory, 'ws/out')) }), { code: 'outside-workspace' });
-      }
-    });
-
-    test('a path is followed as the system does', async () => {
-      symlinkSync('outside', join(directory, 'elsewhere'));
-      write(directory, { 'outside/../sibling/x': 'sibling\n' });
-      const workspace = await opened({ roots: [{ path: `${directory}/elsewhere/../sibling`, guest: '/s' }] });
-      after(() => workspace.close());
-      assert.equal((await workspace.read({ path: '/s/x' })).content, 'sibling');
     });
   });
 }
