@@ -10,7 +10,8 @@ import { Directories } from '../src/disk/directories.js';
 import { directoryOf } from '../src/disk/held.js';
 import { AccessControl } from '../src/wasi/access_control.js';
 import { HAS_PROC } from '../src/wasi/directory.js';
-import { Descriptor, OpenFiles } from '../src/wasi/filesystem.js';
+import { Descriptor } from '../src/wasi/filesystem.js';
+import { OpenFiles } from '../src/wasi/open_files.js';
 
 export const NO_FOLLOW = {};
 export const READ = { read: true };

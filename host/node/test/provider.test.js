@@ -7,7 +7,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { HAS_PROC } from '../src/wasi/directory.js';
-import { Descriptor, OpenFiles } from '../src/wasi/filesystem.js';
+import { Descriptor } from '../src/wasi/filesystem.js';
+import { OpenFiles } from '../src/wasi/open_files.js';
 import { directoryAt, place } from './support.js';
 
 const NO_FOLLOW = {};
@@ -41,7 +42,7 @@ class Untouched {
   itself = '/nowhere';
 
   constructor() {
-    for (const name of ['entry', 'verify', 'isGone', 'open', 'stat', 'list', 'listBytes', 'sync']) {
+    for (const name of ['entry', 'verify', 'isGone', 'open', 'find', 'openFound', 'stat', 'list', 'listBytes', 'sync']) {
       this[name] = () => {
         throw 'reached';
       };
@@ -201,7 +202,6 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
         process.umask(mask);
         assert.equal(modeOf(here.at(`.paddock-${index}.private.tmp`)), 0o600);
       }
-      files.closeAll();
       root.openAt(NO_FOLLOW, 'x.private.tmp', NEW, WRITE);
       root.openAt(NO_FOLLOW, '.paddock-0.tmp', NEW, WRITE);
       for (const name of ['x.private.tmp', '.paddock-0.tmp']) assert.equal(modeOf(here.at(name)), 0o666 & ~mask);
@@ -235,6 +235,28 @@ for (const byPath of HAS_PROC ? [false, true] : [true]) {
       const { uid, gid, mode } = statSync(here.at('b.txt'));
       assert.deepEqual([readFileSync(here.at('b.txt'), 'utf8'), mode & 0o777], ['new\n', 0o666 & ~process.umask()]);
       if (IS_ROOT) assert.deepEqual([uid, gid], [1234, 2345]);
+    });
+
+    test('a name that the guest gave to what it replaces does not count', { skip: IS_ROOT ? false : 'only root can give files away' }, () => {
+      const here = place({ 'a.txt': 'old\n' });
+      chownSync(here.at('a.txt'), 1234, 2345);
+      const { root, files } = provider(here.root, { byPath });
+      root.linkAt(NO_FOLLOW, 'a.txt', root, '.paddock-7.tmp');
+      replace(root, 'a.txt');
+      files.closeAll();
+      const { uid, gid } = statSync(here.at('a.txt'));
+      assert.deepEqual([uid, gid], [1234, 2345]);
+    });
+
+    test('two descriptors are of one object, or not', () => {
+      const here = place({ 'a.txt': 'one\n', 'b.txt': 'one\n', 'dir/c.txt': '' });
+      linkSync(here.at('a.txt'), here.at('second.txt'));
+      const { root, files } = provider(here.root, { byPath });
+      const open = (name) => root.openAt(NO_FOLLOW, name, name === 'dir' ? { directory: true } : {}, { read: true });
+      const [a, second, b, dir, again] = ['a.txt', 'second.txt', 'b.txt', 'dir', 'dir'].map(open);
+      assert.deepEqual([a.isSameObject(a), a.isSameObject(second), dir.isSameObject(again)], [true, true, true]);
+      assert.deepEqual([a.isSameObject(b), dir.isSameObject(root), dir.isSameObject(a)], [false, false, false]);
+      files.closeAll();
     });
 
     test('of a file with further names only the mode is carried over', { skip: IS_ROOT ? false : 'only root can give files away' }, () => {

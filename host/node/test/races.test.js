@@ -10,7 +10,8 @@ import { readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from '
 import { after, before, describe, test } from 'node:test';
 import { Workspace } from '../src/index.js';
 import { HAS_PROC } from '../src/wasi/directory.js';
-import { Descriptor, OpenFiles } from '../src/wasi/filesystem.js';
+import { Descriptor } from '../src/wasi/filesystem.js';
+import { OpenFiles } from '../src/wasi/open_files.js';
 import { Arena, CANARY, ONLY_OUTSIDE } from './races/arena.js';
 import { calls } from './races/calls.js';
 import { Table } from './races/table.js';
@@ -43,27 +44,27 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
 
   /**
    * Calls `act` so often, and until it both told something and failed: how often it did. A busy machine may stop the
-   * other process for a while.
+   * other process for a while. Each time `act` gets the workspace as a guest is given it for a call.
    */
   function race(calls, act) {
+    const files = new OpenFiles();
+    const workspace = directoryAt(arena.at('ws'));
+    after(() => workspace.close());
     const ended = { told: 0, refused: 0 };
     const last = performance.now() + DEADLINE;
     const isRaced = () => (ended.told > 0 && ended.refused > 0) || performance.now() > last;
     for (let index = 0; index < calls || !isRaced(); index += 1) {
       try {
-        ended.told += act(index) === undefined ? 0 : 1;
+        ended.told += act(index, Descriptor.preopen(files, workspace, true)) === undefined ? 0 : 1;
       } catch (error) {
         assert.equal(typeof error, 'string', `not a code: ${error?.stack}`);
         ended.refused += 1;
+      } finally {
+        files.closeAll();
       }
     }
     assert.ok(ended.told > 0 && ended.refused > 0, 'nothing was raced');
     return ended;
-  }
-
-  function provider() {
-    const files = new OpenFiles();
-    return { files, root: Descriptor.preopen(files, directoryAt(arena.at('ws')), true) };
   }
 
   /** The raced directory, through which each name is reached. */
@@ -87,12 +88,10 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
   const part = (share) => Math.ceil(ATTEMPTS * share);
 
   test('reads', (t) => {
-    const { files, root } = provider();
-    const ended = race(part(0.3), (index) => {
+    const ended = race(part(0.3), (index, root) => {
       const opened = index % 2 === 0 ? root.openAt(NO_FOLLOW, 'd', {}, READ) : d(root);
       const file = opened.openAt(NO_FOLLOW, 'f', {}, READ);
       const told = bytes(file);
-      files.closeAll();
       assert.equal(told, 'inside\n');
       return told;
     });
@@ -100,10 +99,8 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
   });
 
   test('a file that becomes a link', (t) => {
-    const { files, root } = provider();
-    const ended = race(part(0.2), () => {
+    const ended = race(part(0.2), (_, root) => {
       const told = bytes(root.openAt(NO_FOLLOW, 'l', {}, NEW));
-      files.closeAll();
       assert.equal(told, 'inside\n');
       return told;
     });
@@ -111,25 +108,21 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
   });
 
   test('looks and listings', () => {
-    const { files, root } = provider();
-    race(part(0.2), (index) => {
+    race(part(0.2), (index, root) => {
       if (index % 2 === 0) {
         assert.throws(() => d(root).statAt(NO_FOLLOW, ONLY_OUTSIDE), (code) => code !== undefined);
-        files.closeAll();
         return;
       }
       const entries = d(root).readDirectory();
       for (let entry = entries.readDirectoryEntry(); entry; entry = entries.readDirectoryEntry()) {
         assert.notEqual(entry.name, ONLY_OUTSIDE);
       }
-      files.closeAll();
       return true;
     });
   });
 
   test('changes', () => {
-    const { files, root } = provider();
-    race(part(0.3), (index) => {
+    race(part(0.3), (index, root) => {
       const acts = [
         () => d(root).openAt(NO_FOLLOW, `new-${index}`, { create: true, exclusive: true }, NEW).write(Buffer.from('x'), 0n),
         () => d(root).unlinkFileAt('v'),
@@ -138,11 +131,7 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
         () => d(root).createDirectoryAt(`dir-${index}`),
         () => d(root).openAt(NO_FOLLOW, 'g', {}, NEW).write(Buffer.from('inside\n'), 0n),
       ];
-      try {
-        acts[index % acts.length]();
-      } finally {
-        files.closeAll();
-      }
+      acts[index % acts.length]();
       return true;
     });
     arena.checkOutside();

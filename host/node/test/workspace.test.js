@@ -7,7 +7,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileS
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PaddockError, Workspace, dialects, tools, unwrap } from '../src/index.js';
-import { Descriptor, OpenFiles } from '../src/wasi/filesystem.js';
+import { Descriptor } from '../src/wasi/filesystem.js';
+import { OpenFiles } from '../src/wasi/open_files.js';
 import { directoryAt, open, place } from './support.js';
 
 /** A search that no test waits for: its automaton is too large to keep. */

@@ -3,11 +3,13 @@
  * descriptor, which is the process's own, and so none looks it up by its path.
  */
 
-import { closeSync, constants, fstatSync, openSync } from 'node:fs';
-import { DescriptorDirectory, NEVER_WAIT, PathDirectory, same } from '../wasi/directory.js';
+import { closeSync, fstatSync, openSync } from 'node:fs';
+import { DescriptorDirectory, PathDirectory } from '../wasi/directory.js';
+import { DIRECTORY } from '../wasi/flags.js';
+import { same } from '../wasi/identities.js';
 
 /** @typedef {import('../wasi/directory.js').Directory} Directory */
-/** @typedef {import('../wasi/directory.js').Identity} Identity */
+/** @typedef {import('../wasi/identities.js').Identity} Identity */
 
 /**
  * A directory that is held, as data that can be sent to a thread.
@@ -62,7 +64,7 @@ export class Holder {
   /** Holds a directory open that is reached by its path: until then no other directory gets its inode number. @param {string} path @param {Identity} identity */
   #pin(path, identity) {
     try {
-      const fd = openSync(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | NEVER_WAIT);
+      const fd = openSync(path, DIRECTORY);
       if (same(fstatSync(fd, { bigint: true }), identity)) this.#fds.add(fd);
       else closeSync(fd);
     } catch {

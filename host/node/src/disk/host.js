@@ -3,7 +3,8 @@
 import { Guest } from '../guest.js';
 import { Unprepared, perform } from '../perform.js';
 import { AccessControl } from '../wasi/access_control.js';
-import { Descriptor, OpenFiles, types } from '../wasi/filesystem.js';
+import { Descriptor, types } from '../wasi/filesystem.js';
+import { OpenFiles } from '../wasi/open_files.js';
 import { directoryOf } from './held.js';
 import { lock } from './lock.js';
 import { Root } from './root.js';

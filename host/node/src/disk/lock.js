@@ -9,7 +9,7 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { toolError } from '../errors.js';
-import { NEVER_WAIT } from '../wasi/directory.js';
+import { NEVER_WAIT } from '../wasi/flags.js';
 
 /** Where distributions have it; not by `PATH`, which anybody may have set. */
 const FLOCK = ['/usr/bin/flock', '/bin/flock', '/usr/local/bin/flock'].find((path) => existsSync(path));

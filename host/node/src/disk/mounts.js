@@ -2,7 +2,7 @@
 
 import { basename, isAbsolute } from 'node:path';
 import { PaddockError, toolError } from '../errors.js';
-import { same } from '../wasi/directory.js';
+import { same } from '../wasi/identities.js';
 import { isOfKernel } from '../wasi/kernel_files.js';
 import { STATE } from './state.js';
 import { Walk, holdersOf } from './walk.js';
@@ -12,7 +12,7 @@ export const WORKSPACE = '/workspace';
 
 const OVERLAY = '/paddock-overlay';
 
-/** @typedef {import('../wasi/directory.js').Identity} Identity */
+/** @typedef {import('../wasi/identities.js').Identity} Identity */
 /** @typedef {'read-only' | 'read-write'} Access */
 
 /**

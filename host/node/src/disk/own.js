@@ -5,7 +5,7 @@ import { isAbsolute, join } from 'node:path';
 import { Walk, holdersOf } from './walk.js';
 
 /** @typedef {import('../wasi/access_control.js').Guarded} Guarded */
-/** @typedef {import('../wasi/directory.js').Identity} Identity */
+/** @typedef {import('../wasi/identities.js').Identity} Identity */
 
 /** Where the kernel shows processes, the memory of this one among them, and itself. */
 const OF_THE_KERNEL = process.platform === 'linux' ? ['/proc', '/sys'] : [];

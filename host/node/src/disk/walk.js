@@ -6,13 +6,14 @@
 
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
 import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path';
-import { DescriptorDirectory, HAS_PROC, PathDirectory, same } from '../wasi/directory.js';
+import { DescriptorDirectory, HAS_PROC, PathDirectory } from '../wasi/directory.js';
+import { same } from '../wasi/identities.js';
 
 /** Links that one path may go through, as on Linux. */
 const MAX_LINKS = 40;
 
 /** @typedef {import('../wasi/directory.js').Directory} Directory */
-/** @typedef {import('../wasi/directory.js').Identity} Identity */
+/** @typedef {import('../wasi/identities.js').Identity} Identity */
 /** @typedef {{directory: Directory, name: string}} Passed */
 
 /**

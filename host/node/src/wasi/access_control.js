@@ -2,11 +2,10 @@
 
 import { lstatSync } from 'node:fs';
 import { isOfKernel } from './kernel_files.js';
-import { same } from './directory.js';
 import { IdentityMap, IdentitySet } from './identities.js';
 
 /** @typedef {import('./directory.js').Directory} Directory */
-/** @typedef {import('./directory.js').Identity} Identity */
+/** @typedef {import('./identities.js').Identity} Identity */
 
 /**
  * What a workspace keeps from its guests, as data that can be sent to a thread.
@@ -56,20 +55,17 @@ export class AccessControl {
   }
 
   /**
-   * Refuses what was opened at a name where it is closed, or of a file system of the kernel.
+   * Refuses to open what was found at a name where it is closed, or of a file system of the kernel.
    *
    * @param {Directory} dir
    * @param {string} name
-   * @param {Identity} opened
-   * @param {string} itself The path by which the system reaches what was opened.
+   * @param {import('./entry.js').Entry} entry
    */
-  checkOpened(dir, name, opened, itself) {
-    // The directory itself was judged when it was opened; a guest is given its own state directory, which is closed.
-    if (same(opened, dir.identity)) return;
-    if (this.#closed.has(opened)) throw 'not-permitted';
-    if (opened.dev !== dir.identity.dev && isOfKernel(itself)) throw 'not-permitted';
+  checkFound(dir, name, { stat, itself }) {
+    if (this.#closed.has(stat)) throw 'not-permitted';
+    if (stat.dev !== dir.identity.dev && isOfKernel(itself)) throw 'not-permitted';
     const below = this.#names(dir)?.get(fold(name));
-    if (below) this.#learn(opened, below);
+    if (below) this.#learn(stat, below);
   }
 
   /** Whether nothing may be changed in a directory that was opened. @param {Identity} opened */

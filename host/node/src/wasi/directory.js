@@ -6,27 +6,17 @@
  * Elsewhere the way to the directory is checked before and after, which a fast enough process can still get between.
  */
 
-import { closeSync, constants, existsSync, fstatSync, fsyncSync, lstatSync, openSync, readdirSync, realpathSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, fsyncSync, lstatSync, openSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-
-const { O_DIRECTORY = 0, O_NOCTTY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
-
-/** For any open: no link is followed, and neither a FIFO nor a terminal holds it up. */
-export const NEVER_WAIT = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-
-const DIRECTORY = O_RDONLY | O_DIRECTORY | NEVER_WAIT;
-
-/** Linux's `O_PATH`, which Node does not name: a descriptor that tells what a name is, and reads and writes nothing. */
-export const O_PATH = 0o10000000;
+import { DescriptorEntry, PathEntry } from './entry.js';
+import { DIRECTORY, O_NOFOLLOW, O_PATH } from './flags.js';
+import { same } from './identities.js';
 
 /** Whether the system reaches names through descriptors. */
 export const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/fd');
 
-/**
- * Device and inode number: the same for one file or directory, by whatever path it is reached.
- *
- * @typedef {{dev: bigint, ino: bigint}} Identity
- */
+/** @typedef {import('./identities.js').Identity} Identity */
+/** @typedef {import('./entry.js').Entry} Entry */
 
 /**
  * An open directory.
@@ -37,7 +27,9 @@ export const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/f
  * @property {(name: string) => string} entry The path by which the system reaches a name in it.
  * @property {() => void} verify Fails where that path led elsewhere meanwhile.
  * @property {() => boolean} isGone Whether it was deleted, or its path leads to something else.
- * @property {(name: string) => Directory} open Opens a directory in it.
+ * @property {(name: string) => Directory} open Opens a directory in it, or itself by `.`.
+ * @property {(name: string) => Entry} find What has a name in it.
+ * @property {(entry: Entry) => Directory} openFound Opens a directory that was found in it.
  * @property {() => import('node:fs').BigIntStats} stat
  * @property {() => import('node:fs').Dirent[]} list
  * @property {() => Buffer[]} listBytes Its names as bytes.
@@ -98,6 +90,17 @@ export class DescriptorDirectory {
   /** @param {string} name */
   open(name) {
     return DescriptorDirectory.at(this.itself + name);
+  }
+
+  /** @param {string} name */
+  find(name) {
+    return new DescriptorEntry(this.itself + name);
+  }
+
+  /** @param {Entry} entry */
+  openFound(entry) {
+    const { dev, ino } = entry.stat;
+    return new DescriptorDirectory(entry.open(DIRECTORY & ~O_NOFOLLOW), { dev, ino });
   }
 
   /** Opens a directory in it to pass through, which needs no right to read it. @param {string} name */
@@ -174,6 +177,19 @@ export class PathDirectory {
     return opened;
   }
 
+  /** @param {string} name */
+  find(name) {
+    return new PathEntry(this, name);
+  }
+
+  /** @param {Entry} entry */
+  openFound(entry) {
+    const opened = PathDirectory.at(entry.itself);
+    this.verify();
+    if (!same(opened.identity, entry.stat)) throw 'no-entry';
+    return opened;
+  }
+
   stat() {
     this.verify();
     return lstatSync(this.itself, { bigint: true });
@@ -202,14 +218,4 @@ export class PathDirectory {
   }
 
   close() {}
-}
-
-/**
- * Whether two looks were at one file or directory.
- *
- * @param {Identity} one
- * @param {Identity} other
- */
-export function same(one, other) {
-  return one.ino === other.ino && one.dev === other.dev;
 }

@@ -4,6 +4,7 @@
  * codes, which is how jco takes a `result`.
  *
  * @typedef {import('./directory.js').Directory} Directory
+ * @typedef {import('./open_files.js').OpenFiles} OpenFiles
  * @typedef {import('../../component/interfaces/wasi-filesystem-types.js').DescriptorFlags} DescriptorFlags
  * @typedef {import('../../component/interfaces/wasi-filesystem-types.js').PathFlags} PathFlags
  * @typedef {import('../../component/interfaces/wasi-filesystem-types.js').OpenFlags} OpenFlags
@@ -13,9 +14,10 @@ import {
   closeSync, fstatSync, fsyncSync, ftruncateSync, linkSync, lstatSync, mkdirSync, readSync, readlinkSync, renameSync, rmdirSync,
   symlinkSync, unlinkSync, writeSync,
 } from 'node:fs';
-import { AccessControl } from './access_control.js';
 import { carry, isTemporary } from './carry.js';
 import { codeOf } from './errors.js';
+import { same } from './identities.js';
+import { DISPOSE } from './io.js';
 import { DirectoryEntryStream } from './listing.js';
 import { metadataHash, requestedMode, setMode } from './modes.js';
 import { checkName } from './names.js';
@@ -30,35 +32,6 @@ const MAX_READ = 256 * 1024;
 const scratch = Buffer.allocUnsafeSlow(MAX_READ);
 const nothing = new Uint8Array(0);
 
-/** By which jco tells that a guest is done with a resource. */
-const DISPOSE = Symbol.dispose ?? Symbol.for('dispose');
-
-/** What a guest has open: whatever it does not close itself is closed with it. */
-export class OpenFiles {
-  /** @type {Set<Descriptor>} */
-  #open = new Set();
-
-  /** @param {AccessControl} [accessControl] What the guest may not open, move or make. */
-  constructor(accessControl = new AccessControl()) {
-    this.accessControl = accessControl;
-  }
-
-  /** @param {Descriptor} descriptor */
-  add(descriptor) {
-    this.#open.add(descriptor);
-    return descriptor;
-  }
-
-  /** @param {Descriptor} descriptor */
-  delete(descriptor) {
-    this.#open.delete(descriptor);
-  }
-
-  closeAll() {
-    for (const descriptor of this.#open) descriptor.close();
-  }
-}
-
 /** An open file or directory: `wasi:filesystem/types.descriptor`. */
 export class Descriptor {
   /** @type {OpenFiles} */
@@ -71,6 +44,7 @@ export class Descriptor {
   #mutable;
   /** @type {import('node:fs').BigIntStats | undefined} What a file was as it was opened to be read, until that is told. */
   #seen;
+  /** Whether the guest may close it. */
   #isOwn = true;
   /** @type {string[] | undefined} Names in it that are not told of. */
   #hidden;
@@ -88,7 +62,7 @@ export class Descriptor {
   }
 
   /**
-   * A directory that stays open when the guest is done with it.
+   * A directory that stays open when the guest is done with it, or the call has ended.
    *
    * @param {OpenFiles} files
    * @param {Directory} directory
@@ -99,7 +73,7 @@ export class Descriptor {
     const descriptor = new Descriptor(files, directory, mutable);
     descriptor.#isOwn = false;
     descriptor.#hidden = hidden;
-    return descriptor;
+    return files.preopens.add(descriptor);
   }
 
   /** @param {PathFlags} follow @param {string} name Or `.`, the directory itself. @param {OpenFlags} how @param {DescriptorFlags} flags */
@@ -110,7 +84,11 @@ export class Descriptor {
     if (how.truncate || Boolean(how.create) !== Boolean(how.exclusive)) throw 'not-permitted';
     const changes = how.create || flags.write || flags.mutateDirectory;
     if (changes && !this.#mutable) throw 'not-permitted';
-    return this.#in(name, (dir) => this.#files.add(this.#opened(open(dir, name, how, flags, this.#files.accessControl))));
+    const { descriptors, accessControl } = this.#files;
+    return this.#in(name, (dir) => {
+      descriptors.checkRoom();
+      return descriptors.add(this.#opened(open(dir, name, how, flags, accessControl)));
+    });
   }
 
   /** @param {import('./open.js').Opened} opened What was reached through this descriptor, with its rights at most. */
@@ -168,6 +146,19 @@ export class Descriptor {
     return shown(this.#statOf(follow, name));
   }
 
+  /** Whether two descriptors are of one file or directory. @param {Descriptor} other */
+  isSameObject(other) {
+    try {
+      return same(this.#identity(), other.#identity());
+    } catch {
+      return false;
+    }
+  }
+
+  #identity() {
+    return this.#directory ? this.#directory.identity : fstatSync(this.#file(), { bigint: true });
+  }
+
   /** The hash of a file's metadata, which tells its mode. */
   metadataHash() {
     return attempt(() => metadataHash(this.#directory ? this.#directory.stat() : fstatSync(this.#file(), { bigint: true })));
@@ -192,7 +183,9 @@ export class Descriptor {
 
   readDirectory() {
     const directory = this.#dir();
-    return attempt(() => new DirectoryEntryStream(directory));
+    const { listings } = this.#files;
+    listings.checkRoom();
+    return attempt(() => listings.add(new DirectoryEntryStream(directory, listings)));
   }
 
   /** @param {string} name */
@@ -253,6 +246,7 @@ export class Descriptor {
       accessControl.checkMovable(dir, from);
       accessControl.checkNew(toDir, name);
       linkSync(entry, second);
+      if (isTemporary(name)) this.#files.ownLinks.add(toDir, name);
     });
   }
 
@@ -262,9 +256,9 @@ export class Descriptor {
       const { accessControl } = this.#files;
       accessControl.checkMovable(dir, from);
       const mode = requestedMode(name);
-      if (mode !== undefined) return setMode(dir, from, mode);
+      if (mode !== undefined) return setMode(dir, from, mode, accessControl);
       accessControl.checkMovable(toDir, name);
-      if (isTemporary(from)) carry(entry, second);
+      if (isTemporary(from)) carry(dir, from, toDir, name, this.#files);
       renameSync(entry, second);
     });
   }
@@ -283,16 +277,21 @@ export class Descriptor {
     this.#change(from, (dir, entry) => to.#change(name, (toDir, second) => act(dir, entry, toDir, second)));
   }
 
+  /** The guest is done with it: jco calls this. */
   [DISPOSE]() {
-    this.close();
+    if (!this.#isOwn) return;
+    this.#files.descriptors.delete(this);
+    this.end();
   }
 
-  close() {
+  /** It stands for nothing from now on. */
+  end() {
+    const [directory, fd] = [this.#directory, this.#fd];
+    this.#directory = undefined;
+    this.#fd = undefined;
     if (!this.#isOwn) return;
-    this.#isOwn = false;
-    this.#files.delete(this);
-    if (this.#directory) this.#directory.close();
-    else if (this.#fd !== undefined) closeSync(this.#fd);
+    directory?.close();
+    if (fd !== undefined) closeSync(fd);
   }
 
   #file() {
@@ -301,7 +300,7 @@ export class Descriptor {
   }
 
   #dir() {
-    if (!this.#directory) throw 'not-directory';
+    if (!this.#directory) throw this.#fd === undefined ? 'bad-descriptor' : 'not-directory';
     return this.#directory;
   }
 

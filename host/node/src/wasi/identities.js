@@ -1,6 +1,20 @@
-/** Values by device and inode number. */
+/** Identities of files and directories, and values by them. */
 
-/** @typedef {import('./directory.js').Identity} Identity */
+/**
+ * Device and inode number: the same for one file or directory, by whatever path it is reached.
+ *
+ * @typedef {{dev: bigint, ino: bigint}} Identity
+ */
+
+/**
+ * Whether two identities are of one file or directory.
+ *
+ * @param {Identity} one
+ * @param {Identity} other
+ */
+export function same(one, other) {
+  return one.ino === other.ino && one.dev === other.dev;
+}
 
 /** @template V */
 export class IdentityMap {

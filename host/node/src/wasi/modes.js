@@ -5,9 +5,6 @@
  * a rename to a name that says them, which renames nothing. The policy tells guests of this: `host.keeps_modes`.
  */
 
-import { chmodSync, closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync } from 'node:fs';
-import { DescriptorDirectory, NEVER_WAIT, O_PATH, same } from './directory.js';
-
 /** @typedef {import('./directory.js').Directory} Directory */
 /** @typedef {import('node:fs').BigIntStats} BigIntStats */
 
@@ -58,28 +55,18 @@ export function requestedMode(name) {
  * @param {Directory} dir
  * @param {string} name
  * @param {number} mode
+ * @param {import('./access_control.js').AccessControl} accessControl
  */
-export function setMode(dir, name, mode) {
-  const path = dir.entry(name);
-  const found = lstatSync(path, { bigint: true });
-  checkSettable(found);
-  // With `O_PATH`, since bits may forbid opening what they are of.
-  const isByDescriptor = dir instanceof DescriptorDirectory;
-  const fd = openSync(path, (isByDescriptor ? O_PATH : constants.O_RDONLY) | NEVER_WAIT);
+export function setMode(dir, name, mode, accessControl) {
+  const entry = dir.find(name);
   try {
-    const opened = fstatSync(fd, { bigint: true });
-    dir.verify();
-    checkSettable(opened);
-    if (!same(opened, found)) throw 'not-permitted';
-    if (isByDescriptor) chmodSync(`/proc/self/fd/${fd}`, mode);
-    else fchmodSync(fd, mode);
+    accessControl.checkFound(dir, name, entry);
+    const { stat } = entry;
+    // Of a file with further names, others may be outside.
+    const isAlone = stat.isFile() && stat.nlink === 1n;
+    if (!isAlone && !stat.isDirectory()) throw 'not-permitted';
+    entry.chmod(mode);
   } finally {
-    closeSync(fd);
+    entry.close();
   }
-}
-
-/** Of a file with further names, others may be outside. @param {BigIntStats} stat */
-function checkSettable(stat) {
-  const isAlone = stat.isFile() && stat.nlink === 1n;
-  if (!isAlone && !stat.isDirectory()) throw 'not-permitted';
 }

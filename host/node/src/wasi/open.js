@@ -2,7 +2,9 @@
 
 import { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync } from 'node:fs';
 import { isPrivate } from './carry.js';
-import { NEVER_WAIT, PathDirectory, same } from './directory.js';
+import { PathDirectory } from './directory.js';
+import { NEVER_WAIT } from './flags.js';
+import { same } from './identities.js';
 
 const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 
@@ -13,12 +15,13 @@ const PRIVATE = 0o600;
 const MOST_ABSENT = 100;
 
 /** @typedef {import('./directory.js').Directory} Directory */
+/** @typedef {import('./entry.js').Entry} Entry */
 /** @typedef {import('./access_control.js').AccessControl} AccessControl */
 /** @typedef {import('./filesystem.js').OpenFlags} OpenFlags */
 /** @typedef {import('./filesystem.js').DescriptorFlags} DescriptorFlags */
 
 /**
- * A directory, or a file by its descriptor and, where it was only to be read, what it was then.
+ * A directory, or a file by its descriptor and, where it is only to be read, its state when it was found.
  *
  * @typedef {{directory: Directory, fd?: undefined, stat?: undefined} | {directory?: undefined, fd: number, stat?: import('node:fs').BigIntStats}} Opened
  */
@@ -55,64 +58,68 @@ const absent = {
  * @returns {Opened}
  */
 export function open(dir, name, how, flags, accessControl) {
+  if (name === '.') return { directory: dir.open(name) };
   accessControl.checkName(dir, name);
-  if (how.create) accessControl.checkNew(dir, name);
-  else absent.check(dir, name);
+  if (how.create) {
+    accessControl.checkNew(dir, name);
+    return { fd: create(dir, name, access(flags)) };
+  }
+  absent.check(dir, name);
   try {
-    return how.directory ? openDirectory(dir, name, accessControl) : openFile(dir, name, how, flags, accessControl);
+    return openExisting(dir, name, how, flags, accessControl);
   } catch (error) {
     absent.note(name, error);
     throw error;
   }
 }
 
-/** @param {Directory} dir @param {string} name @param {AccessControl} accessControl @returns {Opened} */
-function openDirectory(dir, name, accessControl) {
-  const directory = dir.open(name);
-  try {
-    accessControl.checkOpened(dir, name, directory.identity, directory.itself);
-    return { directory };
-  } catch (error) {
-    directory.close();
-    throw error;
-  }
-}
-
 /**
- * A regular file or, where that is what the name is, a directory. Anything else that was put there since the
- * guest looked is closed again.
+ * What is neither a regular file nor a directory, or is closed to the guest, is not opened.
  *
  * @param {Directory} dir @param {string} name @param {OpenFlags} how @param {DescriptorFlags} flags @param {AccessControl} accessControl
  * @returns {Opened}
  */
-function openFile(dir, name, how, flags, accessControl) {
-  const path = dir.entry(name);
-  const fd = openSync(path, access(flags) | (how.create ? O_CREAT | O_EXCL : 0) | NEVER_WAIT, isPrivate(name) ? PRIVATE : 0o666);
-  let isKept = false;
+function openExisting(dir, name, how, flags, accessControl) {
+  const entry = dir.find(name);
   try {
-    const stat = fstatSync(fd, { bigint: true });
-    if (stat.isDirectory()) return openDirectory(dir, name, accessControl);
-    if (!stat.isFile()) throw 'no-such-device';
-    if (dir instanceof PathDirectory) checkPlace(dir, path, stat);
-    accessControl.checkOpened(dir, name, stat, dir instanceof PathDirectory ? path : `/proc/self/fd/${fd}`);
-    // The mask of this process may have taken bits away.
-    if (how.create && isPrivate(name)) fchmodSync(fd, PRIVATE);
-    isKept = true;
-    return { fd, stat: flags.write ? undefined : stat };
+    const { stat } = entry;
+    checkType(stat, how);
+    accessControl.checkFound(dir, name, entry);
+    if (stat.isDirectory()) return { directory: dir.openFound(entry) };
+    return { fd: entry.open(access(flags)), stat: flags.write ? undefined : stat };
   } finally {
-    if (!isKept) closeSync(fd);
+    entry.close();
   }
 }
 
-/**
- * Refuses a file that was opened while something else had its directory's place.
- *
- * @param {PathDirectory} dir @param {string} path @param {import('node:fs').BigIntStats} opened
- */
-function checkPlace(dir, path, opened) {
+/** @param {import('node:fs').BigIntStats} stat @param {OpenFlags} how */
+function checkType(stat, how) {
+  if (stat.isDirectory()) return;
+  if (how.directory) throw 'not-directory';
+  if (stat.isSymbolicLink()) throw 'loop';
+  if (!stat.isFile()) throw 'no-such-device';
+}
+
+/** A file where nothing is. @param {Directory} dir @param {string} name @param {number} access */
+function create(dir, name, access) {
+  const path = dir.entry(name);
+  const fd = openSync(path, access | O_CREAT | O_EXCL | NEVER_WAIT, isPrivate(name) ? PRIVATE : 0o666);
+  try {
+    if (dir instanceof PathDirectory) checkPlace(dir, path, fd);
+    // The mask of this process may have taken bits away.
+    if (isPrivate(name)) fchmodSync(fd, PRIVATE);
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+/** Refuses a file that was made while something else had its directory's place. @param {PathDirectory} dir @param {string} path @param {number} fd */
+function checkPlace(dir, path, fd) {
   const stat = lstatSync(path, { bigint: true });
   dir.verify();
-  if (!same(stat, opened)) throw 'no-entry';
+  if (!same(stat, fstatSync(fd, { bigint: true }))) throw 'no-entry';
 }
 
 /** @param {DescriptorFlags} flags */
