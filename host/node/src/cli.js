@@ -2,8 +2,7 @@
 /** `npx paddock`: the MCP server, a call, and the list of tools. */
 
 import { readFile } from 'node:fs/promises';
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
@@ -89,29 +88,21 @@ function parse(argv) {
 
 /** @param {string} directory @param {any} values */
 async function open(directory, values) {
-  if (!values['ignore-project-policy']) refuseProjectPolicy(directory);
   const policy = values.policy === undefined ? {} : JSON.parse(await readFile(values.policy, 'utf8'));
   const roots = (values.root ?? []).map(root);
-  return Workspace.open(directory, { roots, policy, readOnly: values['read-only'], dialect: values.dialect, stateDir: values['state-dir'] });
+  const projectPolicy = values['ignore-project-policy'] ? 'ignore' : 'refuse';
+  try {
+    return await Workspace.open(directory, { roots, policy, projectPolicy, readOnly: values['read-only'], dialect: values.dialect, stateDir: values['state-dir'] });
+  } catch (cause) {
+    if (cause instanceof PaddockError && cause.code === 'invalid-argument') throw new Usage(cause.message);
+    throw cause;
+  }
 }
 
 /** @param {string} text A directory may well have a name that ends in `:ro`. */
 function root(text) {
   const isReadOnly = text.endsWith(':ro') && !existsSync(text);
   return { path: isReadOnly ? text.slice(0, -3) : text, access: isReadOnly ? 'read-only' : 'read-write' };
-}
-
-/**
- * A workspace's own policy narrows what tools may do. This host does not read it, and so does not go on as if there were none.
- *
- * @param {string} directory
- */
-function refuseProjectPolicy(directory) {
-  const names = existsSync(directory) ? readdirSync(directory) : [];
-  const found = names.find((name) => /^\.paddock\.(yaml|yml|toml|json)$/.test(name));
-  if (!found) return;
-  const cause = `\`${join(directory, found)}\` narrows what tools may do, and this host reads no such file`;
-  throw new Usage(`${cause}; put its settings in a JSON file for \`--policy\` and say \`--ignore-project-policy\`, or use the Rust host`);
 }
 
 /** @param {any} value */

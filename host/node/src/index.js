@@ -1,13 +1,11 @@
 /** Paddock in Node: workspaces over directories of this machine, and in memory. */
 
 import { randomUUID } from 'node:crypto';
-import { homedir } from 'node:os';
-import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { Desk } from './desk.js';
-import { loadModules, starter } from './disk/modules.js';
-import { isBelow, mounts, trail } from './disk/mounts.js';
-import { stateDirectory, stateParent } from './disk/state.js';
+import { Directories } from './disk/directories.js';
+import { asksForModes, loadModules, starter } from './disk/modules.js';
+import { Walk } from './disk/walk.js';
 import { MemoryWorkspace } from './memory/workspace.js';
 import { environment, hostLimits, settings } from './policy.js';
 import { Pool } from './pool.js';
@@ -29,6 +27,8 @@ export { MemoryWorkspace };
  * @property {import('./desk.js').Approver} [approver] Who is asked about calls that need approval.
  * @property {string | false} [stateDir] Where to keep journals and backups. Default: below the user's state directory;
  *   with `false` in `.paddock/` inside the workspace, without a lock: for one that only one process changes.
+ * @property {'refuse' | 'ignore'} [projectPolicy] What to do with a workspace that has a policy of its own
+ *   (`.paddock.yaml` and its like), which this host does not read: fail, or go on as if there were none. Default: `ignore`.
  * @property {number} [threads] Calls that are made at once. Default: 2.
  * @property {boolean} [thread] Make calls in threads of their own, so that they can be ended. Without, a call blocks
  *   this thread and is quicker by the way there and back, and neither a time limit nor a signal ends it. Default: true.
@@ -46,21 +46,21 @@ export class Workspace extends AnyWorkspace {
   static async open(directory, options = {}) {
     const { policy = {}, limits = {}, readOnly = false, dialect, approver, roots = [], thread: inThread = true } = options;
     const set = settings(policy, limits, readOnly);
-    const all = mounts({ path: directory }, roots, set);
     const { timeMs, memory } = hostLimits(set);
     const [modules, start] = [await loadModules(memory), await starter(inThread)];
     const desk = new Desk();
-    const state = all.some(({ access }) => access === 'read-write') ? stateDirectory(all[0].host, options.stateDir) : undefined;
-    const host = { carries_modes: process.platform !== 'win32', approval_key: desk.key, ...ownFiles(all, state) };
-    const setup = { mounts: all, state, policy: environment(withoutLinks(set), 'wasi', all, host), byPath: options.byPath };
-    const spawn = () => {
-      const holder = `${process.pid}.${threadId}.${randomUUID()}`;
-      return start({ modules, disk: { ...setup, holder } });
-    };
-    const pool = new Pool(spawn, inThread ? (options.threads ?? 2) : 1);
-    const workspace = new Workspace({ pool, desk, timeMs, dialect, approver });
-    await workspace.stat({ path: '.', brief: true });
-    return workspace;
+    const { stateDir, projectPolicy, byPath } = options;
+    const directories = new Directories({ directory, roots, policy: set, stateDir, projectPolicy, byPath });
+    const told = policyOfGuests(set, directories, modules, desk);
+    const pool = new Pool(spawner(start, modules, directories, told), inThread ? (options.threads ?? 2) : 1);
+    const workspace = new Workspace({ pool, desk, timeMs, dialect, approver, directories });
+    try {
+      await workspace.stat({ path: '.', brief: true });
+      return workspace;
+    } catch (cause) {
+      workspace.close();
+      throw cause;
+    }
   }
 
   /**
@@ -98,20 +98,32 @@ function bare() {
   return kept;
 }
 
-/** Where a system shows its processes, this one's memory among them, and itself: no files that a tool could want. */
-const OF_THE_KERNEL = process.platform === 'linux' ? ['/proc', '/sys'] : [];
+/**
+ * What makes hosts. It knows nothing of the workspace, which can be forgotten while threads are there.
+ *
+ * @param {Awaited<ReturnType<typeof starter>>} start
+ * @param {import('./guest.js').Modules} modules
+ * @param {Directories} directories
+ * @param {string} policy
+ */
+function spawner(start, modules, directories, policy) {
+  const { mounts, guarded, state } = directories;
+  const setup = { mounts, guarded, hasState: state !== undefined, policy };
+  return () => start({ modules, disk: { ...setup, holder: `${process.pid}.${threadId}.${randomUUID()}` }, directories });
+}
 
 /**
- * The host's own files that a root holds: kept from every tool, and the links on the way to them from being changed.
+ * `PADDOCK_POLICY`, for guests that work in these directories.
  *
- * @param {import('./disk/root.js').Mount[]} mounts
- * @param {string | undefined} state
+ * @param {import('./policy.js').Policy} settings
+ * @param {Directories} directories
+ * @param {import('./guest.js').Modules} modules
+ * @param {Desk} desk
  */
-function ownFiles(mounts, state) {
-  const config = join(process.env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'paddock');
-  const ways = [...(state === undefined ? [] : [state]), stateParent(), config, ...OF_THE_KERNEL].map(trail);
-  const inside = (/** @type {string} */ path) => mounts.some(({ host }) => isBelow(path, host));
-  return { private: ways.map(({ end }) => end).filter(inside), fixed: ways.flatMap(({ links }) => links).filter(inside) };
+function policyOfGuests(settings, { mounts, ownPaths }, modules, desk) {
+  const hasModes = process.platform !== 'win32';
+  const host = { carries_modes: hasModes, approval_key: desk.key, ...ownPaths, ...(hasModes && asksForModes(modules) && { keeps_modes: true }) };
+  return environment(withoutLinks(settings), 'wasi', mounts, host);
 }
 
 /**
@@ -122,6 +134,17 @@ function ownFiles(mounts, state) {
 function withoutLinks(policy) {
   const { blocked_directories: blocked } = policy;
   if (!Array.isArray(blocked)) return policy;
-  const ends = blocked.filter((path) => typeof path === 'string' && path.startsWith('/')).map((path) => trail(path).end);
+  const ends = blocked.filter((path) => typeof path === 'string' && path.startsWith('/')).map(withoutLink);
   return { ...policy, blocked_directories: [...new Set([...blocked, ...ends])] };
+}
+
+/** @param {string} path It as it is, where it cannot be followed. */
+function withoutLink(path) {
+  try {
+    const walk = new Walk(path);
+    walk.close();
+    return walk.path;
+  } catch {
+    return path;
+  }
 }

@@ -28,7 +28,11 @@ import { Trap } from './guest.js';
  * @property {any} [value]
  * @property {import('./errors.js').ToolError} [error]
  * @property {Plan} [plan] What would need approval.
+ * @property {boolean} [isUnprepared] Nothing was done, since the state directory has to be made first.
  */
+
+/** Why a host does not make a call: the state directory has to be made first. */
+export class Unprepared extends Error {}
 
 /**
  * Where guests get what they work on.
@@ -52,6 +56,7 @@ export function perform(host, job) {
     const changing = job.tool === undefined ? job.changing === true : changes(host, job);
     return host.with(changing, performance.now() + job.timeMs, (guest) => called(guest, job));
   } catch (error) {
+    if (error instanceof Unprepared) return { isUnprepared: true };
     if (!(error instanceof Trap)) return { error: asError(error) };
     host.discard();
     return { error: error.error };

@@ -77,9 +77,10 @@ export function hostLimits({ limits = {} }) {
  *
  * @param {Policy} policy
  * @param {'wasi' | 'memory'} backend
- * @param {import('./disk/root.js').Mount[]} roots
- * @param {{carries_modes: boolean, private?: string[], fixed?: string[], approval_key: string}} host
+ * @param {import('./disk/mounts.js').Mount[]} mounts
+ * @param {{carries_modes: boolean, keeps_modes?: boolean, private?: string[], fixed?: string[], approval_key: string}} host
  */
-export function environment(policy, backend, roots, host) {
+export function environment(policy, backend, mounts, host) {
+  const roots = mounts.map(({ host, guest, access }) => ({ host, guest, access }));
   return JSON.stringify({ ...policy, backend, roots, host });
 }

@@ -35,7 +35,19 @@ const MAX_QUESTIONS = 3;
  * @property {number} timeMs
  * @property {string} [dialect]
  * @property {Approver} [approver]
+ * @property {{close: () => Promise<void>}} [directories] What it holds open.
  */
+
+/** Closes workspaces that nobody can call any more. */
+const forgotten = new FinalizationRegistry((/** @type {Ending} */ ending) => void end(ending));
+
+/** @typedef {Pick<Parts, 'pool' | 'directories'>} Ending */
+
+/** @param {Ending} ending */
+function end({ pool, directories }) {
+  pool.close();
+  return directories?.close() ?? Promise.resolve();
+}
 
 export class Workspace extends Operations {
   #parts;
@@ -46,6 +58,8 @@ export class Workspace extends Operations {
     super();
     this.#parts = parts;
     this.#dialect = parts.dialect ?? DIALECT;
+    const { pool, directories } = parts;
+    if (directories) forgotten.register(this, { pool, directories });
   }
 
   /**
@@ -84,9 +98,14 @@ export class Workspace extends Operations {
     return this.invoke('tools', 'dialects', [], { changing: false });
   }
 
-  /** Ends the workspace's threads, and calls that are under way. */
+  /**
+   * Ends the workspace's threads, and calls that are under way. The promise is settled when they have ended, and the
+   * directories that the workspace held are closed.
+   *
+   * @returns {Promise<void>}
+   */
   close() {
-    this.#parts.pool.close();
+    return end(this.#parts);
   }
 
   [Symbol.dispose ?? Symbol.for('dispose')]() {

@@ -6,6 +6,7 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { asksForModes, loadModules } from '../src/disk/modules.js';
 import { imports } from '../src/wasi/imports.js';
 import { OutputStream } from '../src/wasi/io.js';
 import { noFiles } from '../src/wasi/no_files.js';
@@ -29,6 +30,19 @@ test('the host gives just what the component imports', () => {
   const wanted = [...new Set(Array.from(declared, ([, name]) => name))].sort();
   assert.deepEqual(wanted.filter((name) => !given.includes(name)), []);
   assert.ok(given.every((name) => /^wasi:(cli|clocks|filesystem|io|random)\//.test(name)), given.join());
+});
+
+test('a component is told that modes are kept if it asks for them', async () => {
+  const bytes = (text) => [text.length, ...Buffer.from(text)];
+  const moduleThatImports = (name) => {
+    const imported = [1, ...bytes('wasi:filesystem/types@0.2.12'), ...bytes(name), 0, 0];
+    return new WebAssembly.Module(new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 4, 1, 0x60, 0, 0, 2, imported.length, ...imported]));
+  };
+  const asks = (...names) => asksForModes(new Map(names.map((name) => [name, moduleThatImports(name)])));
+  assert.equal(asks('[method]descriptor.stat-at', '[method]descriptor.metadata-hash-at'), true);
+  assert.equal(asks('[method]descriptor.stat-at', '[method]descriptor.metadata-hash'), false);
+  const generated = readFileSync(join(top, 'component/paddock.js'), 'utf8');
+  assert.equal(asksForModes(await loadModules(256 * 1024 * 1024)), generated.includes('metadataHashAt'));
 });
 
 test('without the component, it is said what to do', async () => {

@@ -9,11 +9,13 @@ import assert from 'node:assert/strict';
 import { readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { Workspace } from '../src/index.js';
-import { DescriptorDirectory, HAS_PROC } from '../src/wasi/directory.js';
-import { Descriptor, OpenFiles } from '../src/wasi/filesystem.js';
+import { HAS_PROC } from '../src/wasi/directory.js';
+import { Descriptor } from '../src/wasi/filesystem.js';
+import { OpenFiles } from '../src/wasi/open_files.js';
 import { Arena, CANARY, ONLY_OUTSIDE } from './races/arena.js';
 import { calls } from './races/calls.js';
 import { Table } from './races/table.js';
+import { directoryAt } from './support.js';
 
 const ATTEMPTS = Number(process.env.PADDOCK_RACES ?? 100_000);
 /** Milliseconds that no call may take; that is less than the time after which it would be ended. */
@@ -31,7 +33,7 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
 
   before(async () => {
     arena = new Arena();
-    inside = DescriptorDirectory.root(arena.at('ws/d'));
+    inside = directoryAt(arena.at('ws/d'));
     await arena.start();
   });
 
@@ -42,29 +44,31 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
 
   /**
    * Calls `act` so often, and until it both told something and failed: how often it did. A busy machine may stop the
-   * other process for a while.
+   * other process for a while. Each time `act` gets the workspace as a guest is given it for a call.
    */
   function race(calls, act) {
+    const files = new OpenFiles();
+    const workspace = directoryAt(arena.at('ws'));
+    after(() => workspace.close());
     const ended = { told: 0, refused: 0 };
     const last = performance.now() + DEADLINE;
     const isRaced = () => (ended.told > 0 && ended.refused > 0) || performance.now() > last;
     for (let index = 0; index < calls || !isRaced(); index += 1) {
       try {
-        ended.told += act(index) === undefined ? 0 : 1;
+        ended.told += act(index, Descriptor.preopen(files, workspace, true)) === undefined ? 0 : 1;
       } catch (error) {
         assert.equal(typeof error, 'string', `not a code: ${error?.stack}`);
         ended.refused += 1;
+      } finally {
+        files.closeAll();
       }
     }
     assert.ok(ended.told > 0 && ended.refused > 0, 'nothing was raced');
     return ended;
   }
 
-  function provider() {
-    const files = new OpenFiles();
-    return { files, root: Descriptor.preopen(files, DescriptorDirectory.root(arena.at('ws')), true) };
-  }
-
+  /** The raced directory, through which each name is reached. */
+  const d = (root) => root.openAt(NO_FOLLOW, 'd', { directory: true }, READ);
   const bytes = (descriptor) => Buffer.from(descriptor.read(100n, 0n)[0]).toString();
 
   test('a host that checks, then opens, is redirected (the control)', () => {
@@ -84,11 +88,10 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
   const part = (share) => Math.ceil(ATTEMPTS * share);
 
   test('reads', (t) => {
-    const { files, root } = provider();
-    const ended = race(part(0.3), (index) => {
-      const file = index % 2 === 0 ? root.openAt(NO_FOLLOW, 'd/f', {}, READ) : root.openAt(NO_FOLLOW, 'd', { directory: true }, READ).openAt(NO_FOLLOW, 'f', {}, READ);
+    const ended = race(part(0.3), (index, root) => {
+      const opened = index % 2 === 0 ? root.openAt(NO_FOLLOW, 'd', {}, READ) : d(root);
+      const file = opened.openAt(NO_FOLLOW, 'f', {}, READ);
       const told = bytes(file);
-      files.closeAll();
       assert.equal(told, 'inside\n');
       return told;
     });
@@ -96,10 +99,8 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
   });
 
   test('a file that becomes a link', (t) => {
-    const { files, root } = provider();
-    const ended = race(part(0.2), () => {
+    const ended = race(part(0.2), (_, root) => {
       const told = bytes(root.openAt(NO_FOLLOW, 'l', {}, NEW));
-      files.closeAll();
       assert.equal(told, 'inside\n');
       return told;
     });
@@ -107,37 +108,30 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
   });
 
   test('looks and listings', () => {
-    const { files, root } = provider();
-    race(part(0.2), (index) => {
+    race(part(0.2), (index, root) => {
       if (index % 2 === 0) {
-        assert.throws(() => root.statAt(NO_FOLLOW, `d/${ONLY_OUTSIDE}`), (code) => code !== undefined);
+        assert.throws(() => d(root).statAt(NO_FOLLOW, ONLY_OUTSIDE), (code) => code !== undefined);
         return;
       }
-      const entries = root.openAt(NO_FOLLOW, 'd', { directory: true }, READ).readDirectory();
+      const entries = d(root).readDirectory();
       for (let entry = entries.readDirectoryEntry(); entry; entry = entries.readDirectoryEntry()) {
         assert.notEqual(entry.name, ONLY_OUTSIDE);
       }
-      files.closeAll();
       return true;
     });
   });
 
   test('changes', () => {
-    const { files, root } = provider();
-    race(part(0.3), (index) => {
+    race(part(0.3), (index, root) => {
       const acts = [
-        () => root.openAt(NO_FOLLOW, `d/new-${index}`, { create: true, exclusive: true }, NEW).write(Buffer.from('x'), 0n),
-        () => root.unlinkFileAt('d/v'),
-        () => root.renameAt('d/v', root, 'stolen'),
-        () => root.linkAt(NO_FOLLOW, `d/${ONLY_OUTSIDE}`, root, 'linked'),
-        () => root.createDirectoryAt(`d/dir-${index}`),
-        () => root.openAt(NO_FOLLOW, 'd/g', {}, NEW).write(Buffer.from('inside\n'), 0n),
+        () => d(root).openAt(NO_FOLLOW, `new-${index}`, { create: true, exclusive: true }, NEW).write(Buffer.from('x'), 0n),
+        () => d(root).unlinkFileAt('v'),
+        () => d(root).renameAt('v', root, 'stolen'),
+        () => d(root).linkAt(NO_FOLLOW, ONLY_OUTSIDE, root, 'linked'),
+        () => d(root).createDirectoryAt(`dir-${index}`),
+        () => d(root).openAt(NO_FOLLOW, 'g', {}, NEW).write(Buffer.from('inside\n'), 0n),
       ];
-      try {
-        acts[index % acts.length]();
-      } finally {
-        files.closeAll();
-      }
+      acts[index % acts.length]();
       return true;
     });
     arena.checkOutside();

@@ -1,22 +1,27 @@
 /** Runs calls over directories of this machine: rights, lock and state for each, in a guest that is kept while it is sound. */
 
 import { Guest } from '../guest.js';
-import { perform } from '../perform.js';
-import { Descriptor, OpenFiles, types } from '../wasi/filesystem.js';
-import { Root } from './root.js';
+import { Unprepared, perform } from '../perform.js';
+import { AccessControl } from '../wasi/access_control.js';
+import { Descriptor, types } from '../wasi/filesystem.js';
+import { OpenFiles } from '../wasi/open_files.js';
+import { directoryOf } from './held.js';
 import { lock } from './lock.js';
-import { JOURNALS, STATE, createState, hasJournal, hasState } from './state.js';
+import { Root } from './root.js';
+import { JOURNALS, STATE, hasJournal } from './state.js';
 
 /**
  * What a thread is given to make calls in a workspace.
  *
  * @typedef {object} DiskSetup
- * @property {import('./root.js').Mount[]} mounts The workspace first.
- * @property {string} [state] The state directory.
+ * @property {import('./mounts.js').Mount[]} mounts The workspace first.
+ * @property {import('../wasi/access_control.js').Guarded} guarded What is kept from guests.
+ * @property {boolean} hasState Whether there is or can be a state directory.
  * @property {string} policy `PADDOCK_POLICY` for the guest.
  * @property {string} holder Names the thread that runs the host.
- * @property {boolean} [byPath] Reach names by paths, where the system could by descriptors too.
  */
+
+/** The state directory at a call: none where it is not there yet, and null where it cannot be made. @typedef {import('./held.js').Held | null | undefined} FoundState */
 
 /** @typedef {import('../perform.js').Host} Host */
 
@@ -25,10 +30,14 @@ export class DiskHost {
   #modules;
   #setup;
   #roots;
+  #accessControl;
+  /** @type {FoundState} */
   #state;
+  /** @type {import('../wasi/directory.js').Directory | undefined} */
+  #stateDirectory;
   /** @type {Guest | undefined} */
   #guest;
-  #files = new OpenFiles();
+  #files;
   /** @type {[Descriptor, string][]} What the call may use. */
   #preopens = [];
 
@@ -36,13 +45,21 @@ export class DiskHost {
   constructor(modules, setup) {
     this.#modules = modules;
     this.#setup = setup;
-    this.#roots = setup.mounts.map((mount) => new Root(mount, !setup.byPath));
-    const { state } = setup;
-    this.#state = state === undefined ? undefined : new Root({ host: state, guest: STATE, access: 'read-write' }, !setup.byPath);
+    this.#roots = setup.mounts.map((mount) => new Root(mount));
+    this.#accessControl = new AccessControl(setup.guarded);
+    this.#files = new OpenFiles(this.#accessControl);
+  }
+
+  /** The state directory of the calls to come. @param {FoundState} state */
+  set state(state) {
+    if (state === this.#state) return;
+    this.#state = state;
+    this.#stateDirectory = state ? directoryOf(state) : undefined;
+    if (state) this.#accessControl.close(state.identity);
   }
 
   /**
-   * Makes a call.
+   * Makes a call. Where it needs the state directory, which has to be made first, it says so and has done nothing.
    *
    * @param {import('../perform.js').Job} job
    */
@@ -60,11 +77,6 @@ export class DiskHost {
     return this.#guest;
   }
 
-  /** Closes what it holds. */
-  close() {
-    for (const root of [...this.#roots, ...(this.#state ? [this.#state] : [])]) root.close();
-  }
-
   /** The next call gets another guest. */
   discard() {
     this.#guest = undefined;
@@ -80,23 +92,24 @@ export class DiskHost {
    * @returns {T}
    */
   with(changing, deadline, body) {
-    const directory = this.#setup.state;
-    const isThere = directory !== undefined && (changing ? createState(directory) : hasState(directory));
-    const isLocked = isThere && (changing || hasJournal(directory));
-    const release = isLocked ? lock(directory, deadline, this.#setup.holder) : undefined;
+    if (changing && this.#setup.hasState && this.#state === undefined) throw new Unprepared();
+    const state = this.#stateDirectory;
+    const isLocked = state !== undefined && (changing || hasJournal(state));
+    const release = isLocked ? lock(state, deadline, this.#setup.holder) : undefined;
     try {
       // A journal that another call writes after the look for one is not for a call without the lock to follow.
-      const onlyLooks = directory !== undefined && !changing && !isLocked;
-      const roots = isThere && this.#state ? [...this.#roots, this.#state] : this.#roots;
-      this.#preopens = roots.map((root) => {
-        const mutable = !onlyLooks && root.mount.access === 'read-write';
-        const hidden = onlyLooks && root === this.#state ? JOURNALS : undefined;
-        return [Descriptor.preopen(this.#files, root.directory(), mutable, hidden), root.mount.guest];
-      });
+      const onlyLooks = this.#setup.hasState && !changing && !isLocked;
+      this.#preopens = this.#roots.map((root) => [this.#preopen(root.directory(), !onlyLooks && root.access === 'read-write'), root.guest]);
+      if (state) this.#preopens.push([this.#preopen(state, !onlyLooks, onlyLooks ? JOURNALS : undefined), STATE]);
       return body(this.guest);
     } finally {
       this.#files.closeAll();
       release?.();
     }
+  }
+
+  /** @param {import('../wasi/directory.js').Directory} directory @param {boolean} mutable @param {string[]} [hidden] */
+  #preopen(directory, mutable, hidden) {
+    return Descriptor.preopen(this.#files, directory, mutable, hidden);
   }
 }

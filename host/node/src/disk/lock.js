@@ -7,9 +7,9 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { toolError } from '../errors.js';
+import { NEVER_WAIT } from '../wasi/flags.js';
 
 /** Where distributions have it; not by `PATH`, which anybody may have set. */
 const FLOCK = ['/usr/bin/flock', '/bin/flock', '/usr/local/bin/flock'].find((path) => existsSync(path));
@@ -20,19 +20,23 @@ const RETRY = 5;
 /** What `flock` says of a lock that another has. */
 const HELD = 1;
 
+/** Made where it is not there, and no link followed where one is there. */
+const LOCK = constants.O_WRONLY | constants.O_CREAT | NEVER_WAIT;
+
 /** @typedef {() => void} Release */
+/** @typedef {import('../wasi/directory.js').Directory} Directory */
 
 /**
  * Waits until no other call changes the workspace.
  *
- * @param {string} directory The state directory.
+ * @param {Directory} directory The state directory.
  * @param {number} deadline By `performance.now()`.
  * @param {string} holder Names this thread, for systems without `flock`.
  * @returns {Release}
  */
 export function lock(directory, deadline, holder) {
   try {
-    return FLOCK ? byDescriptor(FLOCK, join(directory, 'lock'), deadline) : byHolder(join(directory, 'lock.holder'), deadline, holder);
+    return FLOCK ? byDescriptor(FLOCK, directory.entry('lock'), deadline) : byHolder(directory.entry('lock.holder'), deadline, holder);
   } catch (cause) {
     const { code, message } = /** @type {any} */ (cause);
     if (code === 'limit-exceeded') throw cause;
@@ -42,8 +46,9 @@ export function lock(directory, deadline, holder) {
 
 /** @param {string} program @param {string} path @param {number} deadline @returns {Release} */
 function byDescriptor(program, path, deadline) {
-  const fd = openSync(path, 'a', 0o600);
+  const fd = openSync(path, LOCK, 0o600);
   try {
+    if (!fstatSync(fd).isFile()) throw new Error('the lock is not a file');
     for (;;) {
       // The lock belongs to what is open, and the child shares that: it stays when the child has gone.
       const { status, error } = spawnSync(program, ['-n', '3'], { stdio: ['ignore', 'ignore', 'ignore', fd], env: {} });
@@ -92,12 +97,17 @@ function removeStale(path) {
 /**
  * Takes away the lock of a thread of this process that was ended.
  *
- * @param {string} directory
+ * @param {() => Directory | undefined} find The state directory, if it is there.
  * @param {string} holder
  */
-export function release(directory, holder) {
-  const path = join(directory, 'lock.holder');
-  if (!FLOCK && holderIn(path) === holder) unlinkSync(path);
+export function release(find, holder) {
+  if (FLOCK) return;
+  try {
+    const path = find()?.entry('lock.holder');
+    if (path && holderIn(path) === holder) unlinkSync(path);
+  } catch {
+    // The directory has gone, and the lock with it.
+  }
 }
 
 /** @param {string} path */

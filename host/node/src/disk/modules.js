@@ -22,6 +22,17 @@ export async function starter(inThread) {
 }
 
 /**
+ * Whether the component is one that is told modes by the hash of a file's metadata: one that is not knows no
+ * `keeps_modes`, and refuses a policy that has it.
+ *
+ * @param {import('../guest.js').Modules} modules
+ */
+export function asksForModes(modules) {
+  const imported = [...modules.values()].flatMap((module) => WebAssembly.Module.imports(module));
+  return imported.some(({ name }) => name === '[method]descriptor.metadata-hash-at');
+}
+
+/**
  * @template T
  * @param {Promise<T>} loading
  */

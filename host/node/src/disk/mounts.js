@@ -1,20 +1,30 @@
 /** The directories that a guest gets: the roots, and what the policy allows beside them. */
 
-import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
+import { basename, isAbsolute } from 'node:path';
 import { PaddockError, toolError } from '../errors.js';
+import { same } from '../wasi/identities.js';
+import { isOfKernel } from '../wasi/kernel_files.js';
 import { STATE } from './state.js';
+import { Walk, holdersOf } from './walk.js';
 
 /** The guest path of the first root, the workspace itself. */
 export const WORKSPACE = '/workspace';
 
 const OVERLAY = '/paddock-overlay';
 
-/** Links that one path may go through, as on Linux. */
-const MAX_LINKS = 40;
-
-/** @typedef {import('./root.js').Mount} Mount */
+/** @typedef {import('../wasi/identities.js').Identity} Identity */
 /** @typedef {'read-only' | 'read-write'} Access */
+
+/**
+ * A directory and its guest path.
+ *
+ * @typedef {object} Mount
+ * @property {string} host Its absolute path, without links, when it was opened.
+ * @property {string} guest
+ * @property {Access} access
+ * @property {import('./held.js').Held} held The directory itself.
+ * @property {Identity[]} holders The directories that held it when it was opened.
+ */
 
 /**
  * A further directory.
@@ -25,31 +35,32 @@ const MAX_LINKS = 40;
  * @property {Access} [access] What may be done there. Default: `read-write`.
  */
 
+/** How roots are opened: by whom they are held, apart from which directories of Paddock's own, and whether by paths. @typedef {{holder: import('./held.js').Holder, own: Walk[], byPath: boolean}} Opening */
+
 /**
  * The workspace first. Fails where a root is no directory or a guest path is taken.
  *
  * @param {RootOption} workspace
  * @param {RootOption[]} further
  * @param {import('../policy.js').Policy} policy
+ * @param {Opening} opening
  * @returns {Mount[]}
  */
-export function mounts(workspace, further, policy) {
+export function mounts(workspace, further, policy, opening) {
   /** @type {Mount[]} */
   const mounts = [];
   const taken = new Set([WORKSPACE, STATE, OVERLAY]);
-  const add = (/** @type {RootOption} */ root, /** @type {string | undefined} */ guest) => {
-    checkWay(mounts, root.path);
-    const mount = { host: realDirectory(root.path), guest: guest ?? '', access: root.access ?? 'read-write' };
-    mount.guest ||= freeName(`/${basename(mount.host) || 'root'}`, taken);
-    mounts.push(mount);
+  const add = (/** @type {RootOption} */ { path, access = 'read-write' }, /** @type {string | undefined} */ guest, canBeKnown = false) => {
+    const opened = openRoot(path, mounts, opening, canBeKnown);
+    if ('access' in opened) {
+      if (access === 'read-only') opened.access = access;
+      return;
+    }
+    mounts.push({ ...opened, guest: guest ?? freeName(`/${basename(opened.host) || 'root'}`, taken), access });
   };
   add(workspace, WORKSPACE);
   for (const root of further) add(root, root.guest === undefined ? undefined : checkGuest(root.guest, taken));
-  for (const root of allowed(policy)) {
-    const known = mounts.find(({ host }) => host === realDirectory(root.path));
-    if (!known) add(root, root.guest);
-    else if (root.access === 'read-only') known.access = 'read-only';
-  }
+  for (const root of allowed(policy)) add(root, root.guest, true);
   settleRights(mounts, policy.read_only === true);
   return mounts;
 }
@@ -64,18 +75,95 @@ function allowed({ allowed_directories = [], mode }) {
   return mode === 'unrestricted' ? [...listed, { path: '/', guest: '/host' }] : listed;
 }
 
-/** @param {string} path Its path without links. */
-function realDirectory(path) {
+/**
+ * Opens the directory of a root, or finds the root that it is already.
+ *
+ * @param {string} path
+ * @param {Mount[]} mounts
+ * @param {Opening} opening
+ * @param {boolean} canBeKnown Whether a root that is open already is found.
+ * @returns {Mount | Pick<Mount, 'host' | 'held' | 'holders'>}
+ */
+function openRoot(path, mounts, { holder, own, byPath }, canBeKnown) {
+  const walk = openNamed('the root', path, mounts, byPath);
   try {
-    const real = realpathSync.native(resolve(path));
-    if (!statSync(real).isDirectory()) throw Object.assign(new Error('it is not a directory'), { code: 'ENOTDIR' });
-    return real;
+    const { identity } = endOf(walk).directory;
+    const known = mounts.find(({ held }) => same(held.identity, identity));
+    if (known && canBeKnown) return known;
+    const directory = walk.openEnd();
+    const held = holder.hold(directory, walk.path);
+    const holders = holdersOf(directory);
+    checkOwn(path, [identity, ...holders], own);
+    return { host: walk.path, held, holders };
   } catch (cause) {
-    const { code, message } = /** @type {any} */ (cause);
-    const kind = code === 'ENOENT' ? 'not-found' : code === 'ENOTDIR' ? 'not-a-directory' : 'io';
-    throw new PaddockError(toolError(kind, `cannot open the root \`${path}\`: ${message}`, 'name a directory that is there'));
+    throw unopened('the root', path, cause);
+  } finally {
+    walk.close();
   }
 }
+
+/**
+ * Follows the path of a directory that a setting names: of a root, of what the policy allows, of the state directory.
+ * Every check of such a path is here. Fails where a link in a root leads out of that root, since then whoever may
+ * change the root would decide which directory the setting names; and in a file system of the kernel.
+ *
+ * @param {string} what
+ * @param {string} path
+ * @param {Mount[]} mounts The roots so far.
+ * @param {boolean} byPath
+ * @returns {Walk} For the caller to close.
+ */
+export function openNamed(what, path, mounts, byPath) {
+  const walk = follow(what, path, byPath);
+  try {
+    const root = mounts.find(({ held }) => walk.leaves(held.identity));
+    if (root) {
+      const cause = `a symbolic link in the root \`${root.host}\` leads out of it`;
+      throw toolError('outside-workspace', `cannot open ${what} \`${path}\`: ${cause}`, `if that is meant, name \`${walk.path}\``);
+    }
+    if (isOfKernel(walk.directory.itself)) {
+      throw toolError('denied', `cannot open ${what} \`${path}\`: it is in a file system of the kernel`, 'name a directory of files');
+    }
+    return walk;
+  } catch (cause) {
+    walk.close();
+    throw unopened(what, path, cause);
+  }
+}
+
+/** @param {string} what @param {string} path @param {boolean} byPath */
+function follow(what, path, byPath) {
+  try {
+    return new Walk(path, byPath);
+  } catch (cause) {
+    throw unopened(what, path, cause);
+  }
+}
+
+/** Fails where there is no directory at the end. @param {Walk} walk */
+function endOf(walk) {
+  if (walk.missing.length === 0) return walk;
+  const isFile = walk.isBlocked;
+  throw Object.assign(new Error(isFile ? 'it is not a directory' : 'no such file or directory'), { code: isFile ? 'ENOTDIR' : 'ENOENT' });
+}
+
+/** Refuses a root that is of Paddock's own. @param {string} path @param {Identity[]} identities The root and what holds it. @param {Walk[]} own */
+export function checkOwn(path, identities, own) {
+  const isOwn = (/** @type {Walk} */ { directory, missing }) => missing.length === 0 && identities.some((identity) => same(identity, directory.identity));
+  if (!own.some(isOwn)) return;
+  throw toolError('denied', `cannot open the root \`${path}\`: it belongs to the program that runs the tools`, 'name another directory');
+}
+
+/** The failure to open a directory, with its cause. @param {string} what @param {string} path @param {any} cause */
+export function unopened(what, path, cause) {
+  if (cause instanceof PaddockError) return cause;
+  if (typeof cause?.code === 'string' && !(cause instanceof Error)) return new PaddockError(cause);
+  const code = CODES[cause?.code ?? cause] ?? 'io';
+  return new PaddockError(toolError(code, `cannot open ${what} \`${path}\`: ${cause?.message ?? cause}`, 'name a directory that is there'));
+}
+
+/** @type {Record<string, import('../errors.js').ErrorCode>} */
+const CODES = { ENOENT: 'not-found', 'no-entry': 'not-found', ENOTDIR: 'not-a-directory', 'not-directory': 'not-a-directory', EACCES: 'permission-denied' };
 
 /** @param {string} guest @param {Set<string>} taken */
 function checkGuest(guest, taken) {
@@ -96,60 +184,14 @@ function freeName(name, taken) {
 }
 
 /**
- * Refuses a directory to which a link inside a root leads out of it: what is in a root must not say what else is one.
- *
- * @param {Mount[]} mounts
- * @param {string} path
- */
-function checkWay(mounts, path) {
-  const way = trail(path);
-  const root = mounts.find(({ host }) => !isBelow(way.end, host) && way.links.some((link) => isBelow(link, host)));
-  if (!root) return;
-  const cause = `a symbolic link in the root \`${root.host}\` leads out of it`;
-  throw new PaddockError(toolError('outside-workspace', `cannot open the root \`${path}\`: ${cause}`, `if that is meant, name \`${way.end}\``));
-}
-
-/**
  * Of two roots that are one directory, neither may do more than the other; in a read-only workspace, none may change anything.
  *
  * @param {Mount[]} mounts
  * @param {boolean} readOnly
  */
 function settleRights(mounts, readOnly) {
-  const narrow = new Set(mounts.filter(({ access }) => access === 'read-only').map(({ host }) => host));
-  for (const mount of mounts) if (readOnly || narrow.has(mount.host)) mount.access = 'read-only';
-}
-
-/**
- * Where a path leads, as far as it exists, and the links on the way.
- *
- * @param {string} path
- */
-export function trail(path) {
-  /** @type {string[]} */
-  const links = [];
-  const ahead = resolve(path).split(sep);
-  let end = ahead.shift() + sep;
-  for (let name = ahead.shift(); name !== undefined; name = ahead.shift()) {
-    if (name === '' || name === '.') continue;
-    if (name === '..') {
-      end = dirname(end);
-      continue;
-    }
-    const next = join(end, name);
-    if (links.length < MAX_LINKS && lstatSync(next, { throwIfNoEntry: false })?.isSymbolicLink()) {
-      const target = readlinkSync(next);
-      links.push(next);
-      if (isAbsolute(target)) end = sep;
-      ahead.unshift(...target.split(sep));
-    } else {
-      end = next;
-    }
+  const narrow = mounts.filter(({ access }) => access === 'read-only');
+  for (const mount of mounts) {
+    if (readOnly || narrow.some(({ held }) => same(held.identity, mount.held.identity))) mount.access = 'read-only';
   }
-  return { links, end };
-}
-
-/** @param {string} path @param {string} directory Whether it is the directory or something in it. */
-export function isBelow(path, directory) {
-  return path === directory || path.startsWith(directory.endsWith(sep) ? directory : directory + sep);
 }

@@ -1,59 +1,22 @@
-/** A directory that a guest gets, held open by the thread that runs the guest. */
+/** A directory that a guest gets, as the thread that runs the guest reaches it. */
 
-import { lstatSync } from 'node:fs';
 import { toolError } from '../errors.js';
-import { DescriptorDirectory, HAS_PROC, PathDirectory, same } from '../wasi/directory.js';
-
-/**
- * A directory and its guest path.
- *
- * @typedef {object} Mount
- * @property {string} host Its absolute path, without links.
- * @property {string} guest
- * @property {'read-only' | 'read-write'} access
- */
+import { directoryOf } from './held.js';
 
 export class Root {
-  /** @type {import('../wasi/directory.js').Directory | undefined} */
-  #opened;
-  /** @type {import('node:fs').BigIntStats | undefined} */
-  #identity;
+  #directory;
 
-  /**
-   * @param {Mount} mount
-   * @param {boolean} byDescriptor Whether names are reached through descriptors, where the system can.
-   */
-  constructor(mount, byDescriptor = true) {
-    this.mount = mount;
-    this.kind = byDescriptor && HAS_PROC ? DescriptorDirectory : PathDirectory;
+  /** @param {{guest: string, access: 'read-only' | 'read-write', held: import('./held.js').Held}} mount */
+  constructor({ guest, access, held }) {
+    this.guest = guest;
+    this.access = access;
+    this.#directory = directoryOf(held);
   }
 
-  /** The directory that has the path now: opened again, without following a link, where another one was put there. */
+  /** The directory that the workspace was opened on, wherever it is now. Fails where it was deleted, whatever has its path. */
   directory() {
-    const { host, guest } = this.mount;
-    try {
-      const now = lstatSync(host, { bigint: true });
-      if (this.#identity && !same(now, this.#identity)) this.close();
-      if (!this.#opened) {
-        this.#opened = this.kind.root(host);
-        this.#identity = this.#opened.stat();
-      }
-      return this.#opened;
-    } catch (cause) {
-      this.close();
-      const hint = 'the directory was there when the workspace was opened; the person who runs this has to bring it back';
-      throw toolError('backend-gone', `cannot open the root \`${guest}\`: ${reason(cause)}`, hint);
-    }
+    if (!this.#directory.isGone()) return this.#directory;
+    const hint = 'no call can work in it any more; the person who runs this has to open the workspace again';
+    throw toolError('backend-gone', `cannot open the root \`${this.guest}\`: it was deleted, or moved where this system cannot follow it`, hint);
   }
-
-  close() {
-    this.#opened?.close();
-    this.#opened = undefined;
-    this.#identity = undefined;
-  }
-}
-
-/** @param {any} cause */
-function reason(cause) {
-  return cause?.code ?? cause?.message ?? String(cause);
 }

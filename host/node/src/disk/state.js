@@ -1,9 +1,10 @@
 /** Where journals and backups are kept, outside the workspace. */
 
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { lstatSync, mkdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { toolError } from '../errors.js';
+import { stateParents } from './own.js';
 
 /** The guest path of the state directory. */
 export const STATE = '/paddock-state';
@@ -11,46 +12,130 @@ export const STATE = '/paddock-state';
 /** What a call leaves that the next one has to finish. */
 export const JOURNALS = ['journal', 'commit'];
 
-/** Where the state directories of all workspaces are: that of the Rust host. */
-export function stateParent() {
-  const absolute = (/** @type {string | undefined} */ path) => (path && isAbsolute(path) ? path : undefined);
-  const { PADDOCK_STATE_DIR, XDG_STATE_HOME } = process.env;
-  const inHome = () => join(absolute(XDG_STATE_HOME) ?? join(homedir(), '.local/state'), 'paddock');
-  return absolute(PADDOCK_STATE_DIR) ?? inHome();
-}
+/** @typedef {import('../wasi/directory.js').Directory} Directory */
+/** @typedef {import('./held.js').Held} Held */
 
 /**
- * The state directory of a workspace; none where the caller wants none.
+ * Where the state directory of a workspace is to be; nowhere if the caller wants none.
  *
- * @param {string} root The workspace's real path.
+ * @param {string} root The workspace's path without links.
  * @param {string | false} [wanted]
  */
-export function stateDirectory(root, wanted) {
+export function statePath(root, wanted) {
   if (wanted === false) return undefined;
-  if (wanted !== undefined) return resolve(wanted);
-  return join(stateParent(), createHash('sha256').update(root).digest('hex').slice(0, 16));
+  if (wanted !== undefined) return wanted;
+  return join(stateParents()[0], createHash('sha256').update(root).digest('hex').slice(0, 16));
 }
 
-/**
- * Makes it, for its owner alone. Where it cannot be made, calls go without.
- *
- * @param {string} directory
- */
-export function createState(directory) {
-  try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-  } catch {
-    // Whether it is there now is what counts.
+/** The state directory of a workspace: made when something is first changed, and held from then on. Of the main thread. */
+export class StateDirectory {
+  /** @type {import('./held.js').Holder} */
+  #holder;
+  /** The directory that it is or will be made in, or one above that. @type {Directory} */
+  #above;
+  /** The names from there to the state directory. @type {string[]} */
+  #names;
+  /** @type {Held | undefined} */
+  #held;
+  /** @type {Directory | undefined} */
+  #directory;
+  #path;
+
+  /**
+   * @param {import('./walk.js').Walk} walk The path that it has or is to have.
+   * @param {import('./held.js').Holder} holder
+   */
+  constructor(walk, holder) {
+    this.#holder = holder;
+    this.#path = walk.path;
+    const isThere = walk.missing.length === 0;
+    // The directory above is held too: if the state directory is deleted, it is made again there.
+    this.#above = walk.take(isThere ? walk.holder : walk.directory);
+    this.#names = isThere ? [basename(this.#path)] : walk.missing;
+    holder.hold(this.#above, isThere ? dirname(this.#path) : walk.directoryPath);
+    if (isThere) this.#keep(walk.openEnd());
   }
-  return hasState(directory);
+
+  /** The state directory, if it is there. @returns {Held | undefined} */
+  find() {
+    if (this.#held) return this.#directory?.isGone() ? undefined : this.#held;
+    return this.#descend(false);
+  }
+
+  /**
+   * The state directory, made for its owner alone if need be; none where this process may not make it, and calls go
+   * without. Fails where it was deleted and something else has its name, or where what held it is gone.
+   *
+   * @returns {Held | undefined}
+   */
+  make() {
+    return this.find() ?? this.#descend(true);
+  }
+
+  /** @param {boolean} making @returns {Held | undefined} */
+  #descend(making) {
+    const passed = [this.#above];
+    const close = () => passed.slice(1).forEach((directory) => directory.close());
+    try {
+      for (const [index, name] of this.#names.entries()) {
+        const directory = passed[index];
+        if (making) this.#makeOne(directory, name, index === this.#names.length - 1);
+        else if (!lstatSync(directory.entry(name), { throwIfNoEntry: false })) break;
+        passed.push(directory.open(name));
+      }
+    } catch (cause) {
+      close();
+      return making ? refused(cause) : undefined;
+    }
+    if (passed.length > this.#names.length) return this.#settle(passed);
+    close();
+    return undefined;
+  }
+
+  /** @param {Directory[]} passed From the directory above to the state directory. */
+  #settle(passed) {
+    passed.slice(1, -2).forEach((directory) => directory.close());
+    const [above, directory] = passed.slice(-2);
+    if (above !== this.#above) this.#holder.hold(above, dirname(this.#path));
+    this.#above = above;
+    this.#names = this.#names.slice(-1);
+    return this.#keep(directory);
+  }
+
+  /** @param {Directory} directory */
+  #keep(directory) {
+    this.#directory = directory;
+    this.#held = this.#holder.hold(directory, this.#path);
+    return this.#held;
+  }
+
+  /** @param {Directory} directory @param {string} name @param {boolean} isLast */
+  #makeOne(directory, name, isLast) {
+    try {
+      mkdirSync(directory.entry(name), { mode: 0o700 });
+    } catch (cause) {
+      const { code } = /** @type {NodeJS.ErrnoException} */ (cause);
+      if (code !== 'EEXIST') throw cause;
+      if (this.#held && isLast) throw gone('it was deleted, and something else has its name');
+    }
+  }
 }
 
-/** @param {string} directory */
-export function hasState(directory) {
-  return statSync(directory, { throwIfNoEntry: false })?.isDirectory() ?? false;
+/** Fails for every cause but that this process may not make the state directory. @param {any} cause @returns {undefined} */
+function refused(cause) {
+  if (cause?.code === 'backend-gone') throw cause;
+  const code = cause?.code ?? cause;
+  if (code === 'ENOENT' || code === 'no-entry') throw gone('the directory that held it was deleted');
+  if (['ELOOP', 'ENOTDIR', 'loop', 'not-directory'].includes(code)) throw gone('something else is at its path');
 }
 
-/** @param {string} directory Whether a call left a journal, which the next one finishes or undoes. */
+/** @param {string} cause */
+function gone(cause) {
+  const hint = 'no call can change anything any more; the person who runs this has to open the workspace again';
+  return toolError('backend-gone', `cannot make the state directory: ${cause}`, hint);
+}
+
+/** Whether a call left a journal, which the next one finishes or undoes. @param {Directory} directory */
 export function hasJournal(directory) {
-  return JOURNALS.some((name) => existsSync(join(directory, name)));
+  return JOURNALS.some((name) => lstatSync(directory.entry(name), { throwIfNoEntry: false }) !== undefined);
 }

@@ -3,34 +3,58 @@
 import { Worker } from 'node:worker_threads';
 import { release } from './lock.js';
 
-/** @typedef {{modules: import('../guest.js').Modules, disk?: import('./host.js').DiskSetup, memory?: import('../memory/host.js').MemorySetup}} Setup */
+/**
+ * What a host is made of. The directories stay with the thread that opened them.
+ *
+ * @typedef {object} Setup
+ * @property {import('../guest.js').Modules} modules
+ * @property {import('./host.js').DiskSetup} [disk]
+ * @property {import('./directories.js').Directories} [directories]
+ * @property {import('../memory/host.js').MemorySetup} [memory]
+ */
+
+/** A call, with the state directory where that is not what it was at the last one. @typedef {{job: import('../perform.js').Job, state?: import('./host.js').FoundState}} Message */
 
 /** @param {Setup} setup @returns {import('../pool.js').Thread} */
-export function thread(setup) {
-  const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: setup, env: {} });
-  /** @type {{resolve: (done: import('../perform.js').Done) => void, reject: (cause: Error) => void} | undefined} */
+export function thread({ modules, disk, directories, memory }) {
+  const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: { modules, disk, memory }, env: {} });
+  /** @type {{job: import('../perform.js').Job, resolve: (done: import('../perform.js').Done) => void, reject: (cause: Error) => void} | undefined} */
   let waiting;
+  /** @type {import('./host.js').FoundState} */
+  let known;
+  const send = (/** @type {import('../perform.js').Job} */ job, /** @type {import('./host.js').FoundState} */ state) => {
+    worker.postMessage(state === known ? { job } : { job, state });
+    known = state;
+  };
   // An idle thread does not keep the process.
   worker.unref();
-  worker.on('message', (done) => {
+  worker.on('message', (/** @type {import('../perform.js').Done} */ done) => {
+    if (done.isUnprepared && directories && waiting) {
+      const { state, error } = directories.makeState();
+      if (!error) return send(waiting.job, state);
+      done = { error };
+    }
     worker.unref();
     waiting?.resolve(done);
   });
   worker.on('error', (cause) => waiting?.reject(cause));
   worker.on('exit', () => waiting?.reject(new Error('it was stopped')));
+  // Until the thread has ended it may use a descriptor, whose number must not be another directory's by then.
+  const free = directories?.use();
+  worker.on('exit', () => {
+    if (disk) release(() => directories?.stateDirectory(), disk.holder);
+    free?.();
+  });
   return {
     run(job) {
       worker.ref();
       return new Promise((resolve, reject) => {
-        waiting = { resolve, reject };
-        worker.postMessage(job);
+        waiting = { job, resolve, reject };
+        send(job, directories?.state?.find());
       });
     },
     end() {
-      const { disk } = setup;
-      worker.terminate().then(() => {
-        if (disk?.state !== undefined) release(disk.state, disk.holder);
-      });
+      worker.terminate();
     },
   };
 }

@@ -11,4 +11,7 @@ Error.stackTraceLimit = 0;
 const { modules, disk, memory } = workerData;
 const host = disk ? new DiskHost(modules, disk) : new MemoryHost(modules, /** @type {any} */ (memory));
 
-parentPort?.on('message', (job) => parentPort?.postMessage(host.run(job)));
+parentPort?.on('message', (/** @type {import('./thread.js').Message} */ message) => {
+  if ('state' in message && host instanceof DiskHost) host.state = message.state;
+  parentPort?.postMessage(host.run(message.job));
+});

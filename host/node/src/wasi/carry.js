@@ -4,11 +4,13 @@
  * attributes are not carried, since Node cannot read them.
  */
 
-import { closeSync, constants, fchmodSync, fchownSync, fstatSync, lstatSync, openSync } from 'node:fs';
-import { NEVER_WAIT } from './directory.js';
+import { closeSync, constants, fchmodSync, fchownSync, fstatSync, lstatSync } from 'node:fs';
+import { SETTABLE } from './modes.js';
 
-/** Mode bits without set-ID ones, which a write in place would clear too. */
-const CARRIED = 0o1777;
+/** @typedef {import('./directory.js').Directory} Directory */
+
+/** What the names of a guest's own files begin with. */
+const OWN = '.paddock-';
 
 /**
  * Whether a rename is that of a guest's temporary file.
@@ -16,24 +18,57 @@ const CARRIED = 0o1777;
  * @param {string} from
  */
 export function isTemporary(from) {
-  return from.startsWith('.paddock-') && from.endsWith('.tmp');
+  return from.startsWith(OWN) && from.endsWith('.tmp');
 }
 
 /**
- * Gives the file `from` what the regular file `to` has; nothing where there is none.
+ * Whether a temporary file is for its owner alone, since the file that it is to replace may be.
  *
- * @param {string} from
- * @param {string} to
+ * @param {string} name
  */
-export function carry(from, to) {
-  const old = lstatSync(to, { throwIfNoEntry: false });
+export function isPrivate(name) {
+  return name.startsWith(OWN) && name.endsWith('.private.tmp');
+}
+
+/**
+ * Gives the temporary file `from` what the regular file `to` has; nothing where there is none.
+ *
+ * @param {Directory} fromDir
+ * @param {string} from
+ * @param {Directory} toDir
+ * @param {string} to
+ * @param {import('./open_files.js').OpenFiles} files
+ */
+export function carry(fromDir, from, toDir, to, { accessControl, ownLinks }) {
+  const old = lstatSync(toDir.entry(to), { bigint: true, throwIfNoEntry: false });
   if (!old?.isFile()) return;
-  const fd = openSync(from, constants.O_RDWR | NEVER_WAIT);
+  // Who owns a file with further names, which may be anybody's, says nothing of this one.
+  const isAlone = old.nlink === BigInt(1 + ownLinks.count(old));
+  const entry = fromDir.find(from);
   try {
-    const stat = fstatSync(fd);
-    if (!stat.isFile()) throw 'invalid';
-    if (stat.uid !== old.uid || stat.gid !== old.gid) carryOwner(fd, old.uid, old.gid);
-    fchmodSync(fd, old.mode & CARRIED);
+    accessControl.checkFound(fromDir, from, entry);
+    checkOurs(entry.stat);
+    give(entry, { mode: Number(old.mode), uid: Number(old.uid), gid: Number(old.gid) }, isAlone);
+  } finally {
+    entry.close();
+  }
+}
+
+/** A second name, or another owner, says that somebody else put the file there. @param {import('node:fs').BigIntStats} stat */
+function checkOurs(stat) {
+  const isOurs = process.geteuid === undefined || Number(stat.uid) === process.geteuid();
+  if (!stat.isFile() || stat.nlink !== 1n || !isOurs) throw 'invalid';
+}
+
+/** @param {import('./entry.js').Entry} entry @param {{mode: number, uid: number, gid: number}} old @param {boolean} isAlone */
+function give(entry, old, isAlone) {
+  const fd = entry.open(constants.O_RDWR);
+  try {
+    const stat = fstatSync(fd, { bigint: true });
+    checkOurs(stat);
+    const isOther = Number(stat.uid) !== old.uid || Number(stat.gid) !== old.gid;
+    if (isOther && isAlone) carryOwner(fd, old.uid, old.gid);
+    fchmodSync(fd, old.mode & SETTABLE);
   } finally {
     closeSync(fd);
   }

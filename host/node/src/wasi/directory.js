@@ -6,26 +6,30 @@
  * Elsewhere the way to the directory is checked before and after, which a fast enough process can still get between.
  */
 
-import { closeSync, constants, existsSync, fstatSync, fsyncSync, lstatSync, openSync, readdirSync, realpathSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, fsyncSync, lstatSync, openSync, readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-
-const { O_DIRECTORY = 0, O_NOCTTY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
-
-/** For any open: no link is followed, and neither a FIFO nor a terminal holds it up. */
-export const NEVER_WAIT = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-
-const DIRECTORY = O_RDONLY | O_DIRECTORY | NEVER_WAIT;
+import { DescriptorEntry, PathEntry } from './entry.js';
+import { DIRECTORY, O_NOFOLLOW, O_PATH } from './flags.js';
+import { same } from './identities.js';
 
 /** Whether the system reaches names through descriptors. */
 export const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/fd');
+
+/** @typedef {import('./identities.js').Identity} Identity */
+/** @typedef {import('./entry.js').Entry} Entry */
 
 /**
  * An open directory.
  *
  * @typedef {object} Directory
+ * @property {Identity} identity What it is. It has to be compared with `isGone` where it was opened long ago.
+ * @property {string} itself The path by which the system reaches the directory itself.
  * @property {(name: string) => string} entry The path by which the system reaches a name in it.
  * @property {() => void} verify Fails where that path led elsewhere meanwhile.
- * @property {(name: string) => Directory} open Opens a directory in it.
+ * @property {() => boolean} isGone Whether it was deleted, or its path leads to something else.
+ * @property {(name: string) => Directory} open Opens a directory in it, or itself by `.`.
+ * @property {(name: string) => Entry} find What has a name in it.
+ * @property {(entry: Entry) => Directory} openFound Opens a directory that was found in it.
  * @property {() => import('node:fs').BigIntStats} stat
  * @property {() => import('node:fs').Dirent[]} list
  * @property {() => Buffer[]} listBytes Its names as bytes.
@@ -39,37 +43,69 @@ export const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/f
  * @implements {Directory}
  */
 export class DescriptorDirectory {
-  /** @param {number} fd */
-  constructor(fd) {
+  /**
+   * @param {number} fd
+   * @param {Identity} identity
+   */
+  constructor(fd, identity) {
     this.fd = fd;
-    this.at = `/proc/self/fd/${fd}/`;
+    this.identity = identity;
+    this.itself = `/proc/self/fd/${fd}/`;
   }
 
-  /** @param {string} path An absolute path without links. */
-  static root(path) {
-    /** @type {DescriptorDirectory} */
-    let directory = new DescriptorDirectory(openSync('/', DIRECTORY));
-    for (const name of path.split('/').filter((name) => name !== '')) {
-      const above = directory;
-      try {
-        directory = above.open(name);
-      } finally {
-        above.close();
-      }
+  /**
+   * Opens a directory by a path of which only the last name is not known to stay what it is.
+   *
+   * @param {string} path
+   * @param {number} [flags]
+   */
+  static at(path, flags = DIRECTORY) {
+    const fd = openSync(path, flags);
+    try {
+      const { dev, ino } = fstatSync(fd, { bigint: true });
+      return new DescriptorDirectory(fd, { dev, ino });
+    } catch (error) {
+      closeSync(fd);
+      throw error;
     }
-    return directory;
+  }
+
+  /** The top of the file system, to pass through. */
+  static top() {
+    return DescriptorDirectory.at('/', O_PATH | DIRECTORY);
   }
 
   /** @param {string} name */
   entry(name) {
-    return this.at + name;
+    return this.itself + name;
   }
 
   verify() {}
 
+  isGone() {
+    const stat = this.stat();
+    return stat.nlink === 0n || !same(stat, this.identity);
+  }
+
   /** @param {string} name */
   open(name) {
-    return new DescriptorDirectory(openSync(this.at + name, DIRECTORY));
+    return DescriptorDirectory.at(this.itself + name);
+  }
+
+  /** @param {string} name */
+  find(name) {
+    return new DescriptorEntry(this.itself + name);
+  }
+
+  /** @param {Entry} entry */
+  openFound(entry) {
+    const { dev, ino } = entry.stat;
+    return new DescriptorDirectory(entry.open(DIRECTORY & ~O_NOFOLLOW), { dev, ino });
+  }
+
+  /** Opens a directory in it to pass through, which needs no right to read it. @param {string} name */
+  pass(name) {
+    return DescriptorDirectory.at(this.itself + name, O_PATH | DIRECTORY);
   }
 
   stat() {
@@ -77,11 +113,11 @@ export class DescriptorDirectory {
   }
 
   list() {
-    return readdirSync(this.at, { withFileTypes: true });
+    return readdirSync(this.itself, { withFileTypes: true });
   }
 
   listBytes() {
-    return readdirSync(this.at, { encoding: 'buffer' });
+    return readdirSync(this.itself, { encoding: 'buffer' });
   }
 
   sync() {
@@ -101,19 +137,19 @@ export class DescriptorDirectory {
 export class PathDirectory {
   /**
    * @param {string} path An absolute path without links.
-   * @param {import('node:fs').BigIntStats} stat
+   * @param {Identity} identity
    */
-  constructor(path, stat) {
-    this.path = path;
-    this.identity = stat;
+  constructor(path, identity) {
+    this.itself = path;
+    this.identity = identity;
   }
 
   /** @param {string} path An absolute path without links. */
-  static root(path) {
+  static at(path) {
     const stat = lstatSync(path, { bigint: true });
     if (stat.isSymbolicLink()) throw 'loop';
     if (!stat.isDirectory()) throw 'not-directory';
-    const directory = new PathDirectory(path, stat);
+    const directory = new PathDirectory(path, { dev: stat.dev, ino: stat.ino });
     directory.verify();
     return directory;
   }
@@ -121,42 +157,59 @@ export class PathDirectory {
   /** @param {string} name */
   entry(name) {
     this.verify();
-    return join(this.path, name);
+    return join(this.itself, name);
   }
 
   /** Refuses where another directory has its place by now, or a link is on the way. */
   verify() {
-    const now = lstatSync(this.path, { bigint: true, throwIfNoEntry: false });
-    if (!now || !same(now, this.identity) || realpathSync.native(this.path) !== this.path) throw 'no-entry';
+    if (this.isGone()) throw 'no-entry';
+  }
+
+  isGone() {
+    const now = lstatSync(this.itself, { bigint: true, throwIfNoEntry: false });
+    return !now || !same(now, this.identity) || realpathSync.native(this.itself) !== this.itself;
   }
 
   /** @param {string} name */
   open(name) {
-    const opened = PathDirectory.root(this.entry(name));
+    const opened = PathDirectory.at(this.entry(name));
     this.verify();
+    return opened;
+  }
+
+  /** @param {string} name */
+  find(name) {
+    return new PathEntry(this, name);
+  }
+
+  /** @param {Entry} entry */
+  openFound(entry) {
+    const opened = PathDirectory.at(entry.itself);
+    this.verify();
+    if (!same(opened.identity, entry.stat)) throw 'no-entry';
     return opened;
   }
 
   stat() {
     this.verify();
-    return lstatSync(this.path, { bigint: true });
+    return lstatSync(this.itself, { bigint: true });
   }
 
   list() {
     this.verify();
-    const entries = readdirSync(this.path, { withFileTypes: true });
+    const entries = readdirSync(this.itself, { withFileTypes: true });
     this.verify();
     return entries;
   }
 
   listBytes() {
     this.verify();
-    return readdirSync(this.path, { encoding: 'buffer' });
+    return readdirSync(this.itself, { encoding: 'buffer' });
   }
 
   sync() {
     this.verify();
-    const fd = openSync(this.path, DIRECTORY);
+    const fd = openSync(this.itself, DIRECTORY);
     try {
       fsyncSync(fd);
     } finally {
@@ -165,14 +218,4 @@ export class PathDirectory {
   }
 
   close() {}
-}
-
-/**
- * Whether two looks were at one file or directory.
- *
- * @param {import('node:fs').BigIntStats} one
- * @param {import('node:fs').BigIntStats} other
- */
-export function same(one, other) {
-  return one.ino === other.ino && one.dev === other.dev;
 }

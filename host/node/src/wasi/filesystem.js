@@ -1,27 +1,29 @@
 /**
  * `wasi:filesystem` over Node's synchronous file functions, as far as the component imports it: descriptors that hold
- * what they opened, paths walked name by name, and no link ever followed. Errors are thrown as their codes, which is
- * how jco takes a `result`.
+ * what they opened, names that are one name and nothing else, and no link ever followed. Errors are thrown as their
+ * codes, which is how jco takes a `result`.
  *
  * @typedef {import('./directory.js').Directory} Directory
+ * @typedef {import('./open_files.js').OpenFiles} OpenFiles
  * @typedef {import('../../component/interfaces/wasi-filesystem-types.js').DescriptorFlags} DescriptorFlags
  * @typedef {import('../../component/interfaces/wasi-filesystem-types.js').PathFlags} PathFlags
  * @typedef {import('../../component/interfaces/wasi-filesystem-types.js').OpenFlags} OpenFlags
  */
 
 import {
-  closeSync, constants, fstatSync, fsyncSync, ftruncateSync, linkSync, lstatSync, mkdirSync, openSync, readSync, readlinkSync,
-  renameSync, rmdirSync, symlinkSync, unlinkSync, writeSync,
+  closeSync, fstatSync, fsyncSync, ftruncateSync, linkSync, lstatSync, mkdirSync, readSync, readlinkSync, renameSync, rmdirSync,
+  symlinkSync, unlinkSync, writeSync,
 } from 'node:fs';
 import { carry, isTemporary } from './carry.js';
-import { NEVER_WAIT, same } from './directory.js';
 import { codeOf } from './errors.js';
+import { same } from './identities.js';
+import { DISPOSE } from './io.js';
 import { DirectoryEntryStream } from './listing.js';
-import { isName, walk } from './names.js';
+import { metadataHash, requestedMode, setMode } from './modes.js';
+import { checkName } from './names.js';
+import { open } from './open.js';
 import { shown } from './stat.js';
 import { utf8 } from './utf8.js';
-
-const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY } = constants;
 
 /** Most bytes of one read: more would leave the processor's cache before the guest sees them. */
 const MAX_READ = 256 * 1024;
@@ -29,53 +31,6 @@ const MAX_READ = 256 * 1024;
 /** What is read is copied into the guest before the next call, so one place for it is enough. */
 const scratch = Buffer.allocUnsafeSlow(MAX_READ);
 const nothing = new Uint8Array(0);
-
-const MOST_ABSENT = 100;
-
-/** By which jco tells that a guest is done with a resource. */
-const DISPOSE = Symbol.dispose ?? Symbol.for('dispose');
-
-/**
- * Names that were not there when they were to be opened, such as that of a journal: they are looked at first, since an
- * exception takes longer than all the rest of a call.
- */
-const absent = {
-  /** @type {Set<string>} */
-  names: new Set(),
-
-  /** @param {Directory} dir @param {string} name */
-  check(dir, name) {
-    if (this.names.has(name) && !lstatSync(dir.entry(name), { throwIfNoEntry: false })) throw 'no-entry';
-  },
-
-  /** @param {string} name @param {any} error Why it was not opened. */
-  note(name, error) {
-    if (error?.code !== 'ENOENT') return;
-    if (this.names.size >= MOST_ABSENT) this.names.clear();
-    this.names.add(name);
-  },
-};
-
-/** What a guest has open: whatever it does not close itself is closed with it. */
-export class OpenFiles {
-  /** @type {Set<Descriptor>} */
-  #open = new Set();
-
-  /** @param {Descriptor} descriptor */
-  add(descriptor) {
-    this.#open.add(descriptor);
-    return descriptor;
-  }
-
-  /** @param {Descriptor} descriptor */
-  delete(descriptor) {
-    this.#open.delete(descriptor);
-  }
-
-  closeAll() {
-    for (const descriptor of this.#open) descriptor.close();
-  }
-}
 
 /** An open file or directory: `wasi:filesystem/types.descriptor`. */
 export class Descriptor {
@@ -89,6 +44,7 @@ export class Descriptor {
   #mutable;
   /** @type {import('node:fs').BigIntStats | undefined} What a file was as it was opened to be read, until that is told. */
   #seen;
+  /** Whether the guest may close it. */
   #isOwn = true;
   /** @type {string[] | undefined} Names in it that are not told of. */
   #hidden;
@@ -106,7 +62,7 @@ export class Descriptor {
   }
 
   /**
-   * A directory that stays open when the guest is done with it.
+   * A directory that stays open when the guest is done with it, or the call has ended.
    *
    * @param {OpenFiles} files
    * @param {Directory} directory
@@ -117,52 +73,33 @@ export class Descriptor {
     const descriptor = new Descriptor(files, directory, mutable);
     descriptor.#isOwn = false;
     descriptor.#hidden = hidden;
-    return descriptor;
+    return files.preopens.add(descriptor);
   }
 
-  /** @param {PathFlags} _follow @param {string} path @param {OpenFlags} how @param {DescriptorFlags} flags */
-  openAt(_follow, path, how, flags) {
-    const changes = how.create || how.truncate || flags.write;
+  /** @param {PathFlags} follow @param {string} name Or `.`, the directory itself. @param {OpenFlags} how @param {DescriptorFlags} flags */
+  openAt(follow, name, how, flags) {
+    checkFollow(follow);
+    if (name !== '.' || how.create) checkName(name);
+    // What is there, or something new: a file that is there is not to be emptied before it is known what it is.
+    if (how.truncate || Boolean(how.create) !== Boolean(how.exclusive)) throw 'not-permitted';
+    const changes = how.create || flags.write || flags.mutateDirectory;
     if (changes && !this.#mutable) throw 'not-permitted';
-    return this.#at(path, (dir, name) => {
-      if (!how.create) absent.check(dir, name);
-      try {
-        return this.#files.add(how.directory ? this.#held(dir.open(name)) : this.#openFile(dir, name, how, flags));
-      } catch (error) {
-        absent.note(name, error);
-        throw error;
-      }
+    const { descriptors, accessControl } = this.#files;
+    return this.#in(name, (dir) => {
+      descriptors.checkRoom();
+      return descriptors.add(this.#opened(open(dir, name, how, flags, accessControl)));
     });
   }
 
-  /**
-   * A regular file or, where that is what the name is, a directory. Anything else that was put there since the
-   * guest looked is closed again.
-   *
-   * @param {Directory} dir @param {string} name @param {OpenFlags} how @param {DescriptorFlags} flags
-   */
-  #openFile(dir, name, how, flags) {
-    const made = (how.create ? O_CREAT : 0) | (how.exclusive ? O_EXCL : 0) | (how.truncate ? O_TRUNC : 0);
-    const path = dir.entry(name);
-    const fd = openSync(path, access(flags) | made | NEVER_WAIT, 0o666);
-    let isKept = false;
-    try {
-      const stat = fstatSync(fd, { bigint: true });
-      if (stat.isDirectory()) return this.#held(dir.open(name));
-      if (!stat.isFile()) throw 'no-such-device';
-      checkPlace(dir, path, stat);
-      isKept = true;
-      const file = this.#held(fd);
-      if (!flags.write) file.#seen = stat;
-      return file;
-    } finally {
-      if (!isKept) closeSync(fd);
+  /** @param {import('./open.js').Opened} opened What was reached through this descriptor, with its rights at most. */
+  #opened({ directory, fd, stat }) {
+    if (directory) {
+      const isReadOnly = this.#files.accessControl.isReadOnly(directory.identity);
+      return new Descriptor(this.#files, directory, this.#mutable && !isReadOnly);
     }
-  }
-
-  /** @param {Directory | number} opened What was reached through this descriptor, with its rights. */
-  #held(opened) {
-    return new Descriptor(this.#files, opened, this.#mutable);
+    const file = new Descriptor(this.#files, fd, this.#mutable);
+    file.#seen = stat;
+    return file;
   }
 
   /** @param {bigint} length @param {bigint} offset @returns {[Uint8Array, boolean]} */
@@ -204,39 +141,84 @@ export class Descriptor {
     return attempt(() => shown(seen ?? (this.#directory ? this.#directory.stat() : fstatSync(this.#file(), { bigint: true }))));
   }
 
-  /** @param {PathFlags} _follow @param {string} path */
-  statAt(_follow, path) {
-    return this.#at(path, (dir, name) => {
+  /** @param {PathFlags} follow @param {string} name */
+  statAt(follow, name) {
+    return shown(this.#statOf(follow, name));
+  }
+
+  /** Whether two descriptors are of one file or directory. @param {Descriptor} other */
+  isSameObject(other) {
+    try {
+      return same(this.#identity(), other.#identity());
+    } catch {
+      return false;
+    }
+  }
+
+  #identity() {
+    return this.#directory ? this.#directory.identity : fstatSync(this.#file(), { bigint: true });
+  }
+
+  /** The hash of a file's metadata, which tells its mode. */
+  metadataHash() {
+    return attempt(() => metadataHash(this.#directory ? this.#directory.stat() : fstatSync(this.#file(), { bigint: true })));
+  }
+
+  /** @param {PathFlags} follow @param {string} name */
+  metadataHashAt(follow, name) {
+    return metadataHash(this.#statOf(follow, name));
+  }
+
+  /** @param {PathFlags} follow @param {string} name */
+  #statOf(follow, name) {
+    checkFollow(follow);
+    checkName(name);
+    return this.#in(name, (dir) => {
       const stat = lstatSync(dir.entry(name), { bigint: true, throwIfNoEntry: false });
       dir.verify();
       if (!stat) throw 'no-entry';
-      return shown(stat);
+      return stat;
     });
   }
 
   readDirectory() {
     const directory = this.#dir();
-    return attempt(() => new DirectoryEntryStream(directory));
+    const { listings } = this.#files;
+    listings.checkRoom();
+    return attempt(() => listings.add(new DirectoryEntryStream(directory, listings)));
   }
 
-  /** @param {string} path */
-  createDirectoryAt(path) {
-    this.#change(path, (entry) => mkdirSync(entry));
+  /** @param {string} name */
+  createDirectoryAt(name) {
+    checkName(name);
+    this.#change(name, (dir, entry) => {
+      this.#files.accessControl.checkName(dir, name);
+      mkdirSync(entry);
+    });
   }
 
-  /** @param {string} path */
-  removeDirectoryAt(path) {
-    this.#change(path, (entry) => rmdirSync(entry));
+  /** @param {string} name */
+  removeDirectoryAt(name) {
+    checkName(name);
+    this.#change(name, (dir, entry) => {
+      this.#files.accessControl.checkMovable(dir, name);
+      rmdirSync(entry);
+    });
   }
 
-  /** @param {string} path */
-  unlinkFileAt(path) {
-    this.#change(path, (entry) => unlinkSync(entry));
+  /** @param {string} name */
+  unlinkFileAt(name) {
+    checkName(name);
+    this.#change(name, (dir, entry) => {
+      this.#files.accessControl.checkMovable(dir, name);
+      unlinkSync(entry);
+    });
   }
 
-  /** @param {string} path */
-  readlinkAt(path) {
-    return this.#at(path, (dir, name) => {
+  /** @param {string} name */
+  readlinkAt(name) {
+    checkName(name);
+    return this.#in(name, (dir) => {
       const target = utf8(readlinkSync(dir.entry(name), { encoding: 'buffer' }));
       dir.verify();
       // What is outside is not to be told.
@@ -245,45 +227,71 @@ export class Descriptor {
     });
   }
 
-  /** @param {string} target @param {string} path */
-  symlinkAt(target, path) {
-    if (target.startsWith('/')) throw 'not-permitted';
-    this.#change(path, (entry) => symlinkSync(target, entry));
-  }
-
-  /** @param {PathFlags} _follow @param {string} from @param {Descriptor} to @param {string} path */
-  linkAt(_follow, from, to, path) {
-    this.#checkMutable();
-    this.#at(from, (dir, name) => {
-      const entry = dir.entry(name);
-      to.#change(path, (second) => linkSync(entry, second));
-      dir.verify();
+  /** @param {string} target @param {string} name */
+  symlinkAt(target, name) {
+    checkName(name);
+    if (target.startsWith('/') || target.includes('\0')) throw 'not-permitted';
+    this.#change(name, (dir, entry) => {
+      this.#files.accessControl.checkNew(dir, name);
+      symlinkSync(target, entry);
     });
   }
 
-  /** @param {string} from @param {Descriptor} to @param {string} path */
-  renameAt(from, to, path) {
-    this.#checkMutable();
-    this.#at(from, (dir, name) => {
-      const entry = dir.entry(name);
-      to.#change(path, (second) => {
-        if (isTemporary(name)) carry(entry, second);
-        renameSync(entry, second);
-      });
-      dir.verify();
+  /** @param {PathFlags} follow @param {string} from @param {Descriptor} to @param {string} name */
+  linkAt(follow, from, to, name) {
+    checkFollow(follow);
+    this.#moveAt(from, to, name, (dir, entry, toDir, second) => {
+      const { accessControl } = this.#files;
+      // By a second name, something could be changed that has to stay what it is.
+      accessControl.checkMovable(dir, from);
+      accessControl.checkNew(toDir, name);
+      linkSync(entry, second);
+      if (isTemporary(name)) this.#files.ownLinks.add(toDir, name);
     });
   }
 
+  /** @param {string} from @param {Descriptor} to @param {string} name */
+  renameAt(from, to, name) {
+    this.#moveAt(from, to, name, (dir, entry, toDir, second) => {
+      const { accessControl } = this.#files;
+      accessControl.checkMovable(dir, from);
+      const mode = requestedMode(name);
+      if (mode !== undefined) return setMode(dir, from, mode, accessControl);
+      accessControl.checkMovable(toDir, name);
+      if (isTemporary(from)) carry(dir, from, toDir, name, this.#files);
+      renameSync(entry, second);
+    });
+  }
+
+  /**
+   * Calls `act` for a name here and one in another directory, both of which may be changed.
+   *
+   * @param {string} from
+   * @param {Descriptor} to
+   * @param {string} name
+   * @param {(dir: Directory, entry: string, toDir: Directory, second: string) => void} act
+   */
+  #moveAt(from, to, name, act) {
+    checkName(from);
+    checkName(name);
+    this.#change(from, (dir, entry) => to.#change(name, (toDir, second) => act(dir, entry, toDir, second)));
+  }
+
+  /** The guest is done with it: jco calls this. */
   [DISPOSE]() {
-    this.close();
+    if (!this.#isOwn) return;
+    this.#files.descriptors.delete(this);
+    this.end();
   }
 
-  close() {
+  /** It stands for nothing from now on. */
+  end() {
+    const [directory, fd] = [this.#directory, this.#fd];
+    this.#directory = undefined;
+    this.#fd = undefined;
     if (!this.#isOwn) return;
-    this.#isOwn = false;
-    this.#files.delete(this);
-    if (this.#directory) this.#directory.close();
-    else if (this.#fd !== undefined) closeSync(this.#fd);
+    directory?.close();
+    if (fd !== undefined) closeSync(fd);
   }
 
   #file() {
@@ -292,62 +300,40 @@ export class Descriptor {
   }
 
   #dir() {
-    if (!this.#directory) throw 'not-directory';
+    if (!this.#directory) throw this.#fd === undefined ? 'bad-descriptor' : 'not-directory';
     return this.#directory;
   }
 
-  #checkMutable() {
+  /** Calls `act` where names may be changed. @param {string} name @param {(dir: Directory, entry: string) => void} act */
+  #change(name, act) {
     if (!this.#mutable) throw 'not-permitted';
-  }
-
-  /** @param {string} path @param {(entry: string) => void} act */
-  #change(path, act) {
-    this.#checkMutable();
-    this.#at(path, (dir, name) => {
-      act(dir.entry(name));
+    this.#in(name, (dir) => {
+      act(dir, dir.entry(name));
       dir.verify();
     });
   }
 
   /**
-   * Calls `act` with the directory that holds the last name of `path`, and that name.
+   * Calls `act` with the directory that this is.
    *
    * @template T
-   * @param {string} path
-   * @param {(dir: Directory, name: string) => T} act
+   * @param {string} name What `act` is about.
+   * @param {(dir: Directory) => T} act
    * @returns {T}
    */
-  #at(path, act) {
+  #in(name, act) {
     const dir = this.#dir();
-    if (path.includes('\0')) throw 'invalid';
-    if (this.#hidden?.includes(path)) throw 'no-entry';
-    try {
-      return isName(path) ? act(dir, path) : walk(dir, path, act);
-    } catch (error) {
-      throw codeOf(error);
-    }
+    if (this.#hidden?.includes(name)) throw 'no-entry';
+    return attempt(() => act(dir));
   }
 }
 
 /** `wasi:filesystem/types` as jco imports it. */
 export const types = { Descriptor, DirectoryEntryStream, filesystemErrorCode: () => undefined };
 
-/**
- * Refuses a file that was opened while something else had its directory's place.
- *
- * @param {Directory} dir @param {string} path @param {import('node:fs').BigIntStats} opened
- */
-function checkPlace(dir, path, opened) {
-  if (!('path' in dir)) return;
-  const stat = lstatSync(path, { bigint: true });
-  dir.verify();
-  if (!same(stat, opened)) throw 'no-entry';
-}
-
-/** @param {DescriptorFlags} flags */
-function access(flags) {
-  if (!flags.write) return O_RDONLY;
-  return flags.read ? O_RDWR : O_WRONLY;
+/** No link is ever followed: the guest reads them itself. @param {PathFlags} flags */
+function checkFollow({ symlinkFollow }) {
+  if (symlinkFollow) throw 'not-permitted';
 }
 
 /** @param {bigint} offset As Node takes it, which would round a larger one. */

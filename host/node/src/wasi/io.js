@@ -1,5 +1,8 @@
 /** `wasi:io`, as far as a component without sockets and streams of files has use for it. */
 
+/** By which jco tells that a guest is done with a resource. */
+export const DISPOSE = Symbol.dispose ?? Symbol.for('dispose');
+
 /** Anything here is ready at once. */
 export class Pollable {
   ready() {

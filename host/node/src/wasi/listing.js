@@ -1,6 +1,7 @@
 /** Listing a directory, with names that are not UTF-8 counted. */
 
 import { lstatSync } from 'node:fs';
+import { DISPOSE } from './io.js';
 import { typeOf } from './stat.js';
 import { utf8 } from './utf8.js';
 
@@ -11,9 +12,11 @@ export class DirectoryEntryStream {
   #next = 0;
   /** Names that are not UTF-8, still to be told. */
   #unnamed = 0;
+  #listings;
 
-  /** @param {import('./directory.js').Directory} directory */
-  constructor(directory) {
+  /** @param {import('./directory.js').Directory} directory @param {import('./open_files.js').OpenFiles['listings']} listings Those of the guest. */
+  constructor(directory, listings) {
+    this.#listings = listings;
     this.#entries = directory.list();
     // What could not be decoded has U+FFFD in it, and so can what could.
     if (this.#entries.some(isOdd)) this.#settle(directory);
@@ -34,6 +37,16 @@ export class DirectoryEntryStream {
         this.#unnamed += 1;
       }
     }
+  }
+
+  [DISPOSE]() {
+    this.#listings.delete(this);
+    this.end();
+  }
+
+  end() {
+    this.#entries = [];
+    this.#unnamed = 0;
   }
 
   /** The next entry, or none at the end. */

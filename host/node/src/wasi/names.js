@@ -1,36 +1,13 @@
-/** Paths, name by name. */
+/** Names of what is in a directory. */
 
-/** @typedef {import('./directory.js').Directory} Directory */
-
-/** @param {string} path Whether it is one name, which cannot lead out of its directory. */
-export function isName(path) {
-  return path !== '' && path !== '.' && path !== '..' && !path.includes('/');
-}
+/** What no name holds; a backslash leads into a directory on Windows alone. */
+const SEPARATORS = process.platform === 'win32' ? /[/\\\0]/ : /[/\0]/;
 
 /**
- * Calls `act` with the directory that holds the last name of `path`, and that name. No link on the way is followed.
+ * Refuses what is not one plain name, before the system is asked anything: a path could lead out of the directory.
  *
- * @template T
- * @param {Directory} dir
- * @param {string} path
- * @param {(dir: Directory, name: string) => T} act
- * @returns {T}
+ * @param {string} name
  */
-export function walk(dir, path, act) {
-  if (path === '') throw 'no-entry';
-  const names = path.split('/');
-  if (names[0] === '' || names.includes('..')) throw 'not-permitted';
-  // After a last slash it is the directory itself.
-  const last = names.pop() || '.';
-  /** @type {Directory[]} */
-  const opened = [];
-  try {
-    for (const name of names.filter((name) => name !== '' && name !== '.')) {
-      dir = dir.open(name);
-      opened.push(dir);
-    }
-    return act(dir, last);
-  } finally {
-    for (const each of opened) each.close();
-  }
+export function checkName(name) {
+  if (name === '' || name === '.' || name === '..' || SEPARATORS.test(name)) throw 'not-permitted';
 }

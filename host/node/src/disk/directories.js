@@ -1,0 +1,114 @@
+/** The directories of a workspace: opened once by the main thread, and used by every thread through their descriptors. */
+
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import { PaddockError, toolError } from '../errors.js';
+import { Holder, directoryOf } from './held.js';
+import { checkOwn, mounts, openNamed, unopened } from './mounts.js';
+import { guarded, ownWalks } from './own.js';
+import { StateDirectory, statePath } from './state.js';
+
+/** @typedef {import('./walk.js').Walk} Walk */
+
+/**
+ * Which directories a workspace is to have.
+ *
+ * @typedef {object} Wanted
+ * @property {string} directory
+ * @property {import('./mounts.js').RootOption[]} roots
+ * @property {import('../policy.js').Policy} policy
+ * @property {string | false} [stateDir]
+ * @property {'refuse' | 'ignore'} [projectPolicy]
+ * @property {boolean} [byPath]
+ */
+
+export class Directories {
+  #holder = new Holder();
+  #free = this.#holder.use();
+  /** @type {StateDirectory | undefined} */
+  state;
+
+  /** Opens them all. Fails with none of them open. @param {Wanted} wanted */
+  constructor({ directory, roots, policy, stateDir, projectPolicy = 'ignore', byPath = false }) {
+    const own = ownWalks(byPath);
+    /** @type {Walk | undefined} */
+    let state;
+    try {
+      /** The workspace first. */
+      this.mounts = mounts({ path: directory }, roots, policy, { holder: this.#holder, own, byPath });
+      if (projectPolicy === 'refuse') checkProjectPolicy(this.mounts[0]);
+      state = this.#openState(stateDir, byPath);
+      const { guarded: kept, paths } = guarded(this.mounts, state, own);
+      /** What is kept from guests. */
+      this.guarded = kept;
+      /** What guests are told of that. */
+      this.ownPaths = paths;
+      if (state) this.state = new StateDirectory(state, this.#holder);
+    } catch (cause) {
+      this.close();
+      throw unopened('the directories of', directory, cause);
+    } finally {
+      for (const walk of [...own, ...(state ? [state] : [])]) walk.close();
+    }
+  }
+
+  /** @param {string | false | undefined} wanted @param {boolean} byPath */
+  #openState(wanted, byPath) {
+    const canChange = this.mounts.some(({ access }) => access === 'read-write');
+    const path = canChange ? statePath(this.mounts[0].host, wanted) : undefined;
+    if (path === undefined) return undefined;
+    const walk = openNamed('the state directory', path, this.mounts, byPath);
+    try {
+      if (walk.isBlocked) throw new PaddockError(toolError('not-a-directory', `cannot open the state directory \`${path}\`: it is not a directory`, 'name a directory, or nothing, where one is made'));
+      for (const { host, held, holders } of this.mounts) checkOwn(host, [held.identity, ...holders], [walk]);
+      return walk;
+    } catch (cause) {
+      walk.close();
+      throw cause;
+    }
+  }
+
+  /** The state directory, made if need be; null where it cannot be made, and calls go without. */
+  makeState() {
+    try {
+      return { state: this.state?.make() ?? null };
+    } catch (cause) {
+      const { code, message, hint } = unopened('the state directory of', this.mounts[0].host, cause);
+      return { error: toolError(code, message.split('\n')[0], hint) };
+    }
+  }
+
+  /** The state directory itself, if it is there. */
+  stateDirectory() {
+    const held = this.state?.find();
+    return held && directoryOf(held);
+  }
+
+  /** Keeps them open until what this returns is called. */
+  use() {
+    return this.#holder.use();
+  }
+
+  /** Closes them when all who use them have ended; when that is done, the promise is settled. */
+  close() {
+    this.#free();
+    return this.#holder.closed;
+  }
+}
+
+/** Where a workspace keeps a policy of its own. */
+const PROJECT_POLICIES = ['yaml', 'yml', 'toml', 'json'].map((format) => `.paddock.${format}`);
+
+/**
+ * A workspace's own policy narrows what tools may do. This host does not read it, and so does not go on as if there were none.
+ *
+ * @param {import('./mounts.js').Mount} workspace
+ */
+function checkProjectPolicy({ host, held }) {
+  const directory = directoryOf(held);
+  const found = PROJECT_POLICIES.find((name) => lstatSync(directory.entry(name), { throwIfNoEntry: false }));
+  if (!found) return;
+  const cause = `\`${join(host, found)}\` narrows what tools may do, and this host reads no such file`;
+  const hint = 'put its settings in the policy (`--policy FILE`) and ignore it (`--ignore-project-policy`), or use the Rust host';
+  throw new PaddockError(toolError('invalid-argument', cause, hint));
+}

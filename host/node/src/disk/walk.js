@@ -1,0 +1,255 @@
+/**
+ * A path, followed name by name: which directory it leads to, through which links, and what does not exist yet.
+ *
+ * A path is followed when a workspace opens, and never again.
+ */
+
+import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path';
+import { DescriptorDirectory, HAS_PROC, PathDirectory } from '../wasi/directory.js';
+import { same } from '../wasi/identities.js';
+
+/** Links that one path may go through, as on Linux. */
+const MAX_LINKS = 40;
+
+/** @typedef {import('../wasi/directory.js').Directory} Directory */
+/** @typedef {import('../wasi/identities.js').Identity} Identity */
+/** @typedef {{directory: Directory, name: string}} Passed */
+
+/**
+ * A symbolic link on the way.
+ *
+ * @typedef {object} Link
+ * @property {Identity} identity What the link itself is.
+ * @property {string} name
+ * @property {Passed[]} holders The directories that hold it, from the top of the file system.
+ */
+
+/** The directories, links and missing names of a path. The caller closes it. */
+export class Walk {
+  #byPath;
+  /** @type {Passed[]} The directories passed, from the top of the file system; the last one is the deepest that exists. */
+  #passed;
+  /** @type {Set<Directory>} All that is open. */
+  #open = new Set();
+  /** @type {string[]} The names after the last directory, of which the first does not exist or is no directory. */
+  missing = [];
+  /** Whether something that is no directory has the first missing name. */
+  isBlocked = false;
+  /** @type {Link[]} */
+  links = [];
+
+  /**
+   * Follows a path. Fails where something on the way cannot be followed.
+   *
+   * @param {string} path
+   * @param {boolean} [byPath] By paths, where the system could by descriptors too.
+   * @param {boolean} [isLenient] What cannot be followed counts as no directory.
+   */
+  constructor(path, byPath = false, isLenient = false) {
+    this.#byPath = byPath || !HAS_PROC;
+    // Not `resolve`, which takes `link/..` for nothing.
+    const absolute = isAbsolute(path) ? path : `${process.cwd()}${sep}${path}`;
+    this.#passed = [this.#top(absolute)];
+    try {
+      const ahead = names(absolute);
+      for (let name = ahead.shift(); name !== undefined; name = ahead.shift()) {
+        if (isLenient) this.#stepOrStop(name, ahead);
+        else this.#step(name, ahead);
+      }
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  /** The deepest directory on the path that exists. It is closed with the walk, and cannot be listed. */
+  get directory() {
+    return /** @type {Passed} */ (this.#passed.at(-1)).directory;
+  }
+
+  /** The directory that holds it, or itself at the top of the file system. */
+  get holder() {
+    return (this.#passed.at(-2) ?? this.#passed[0]).directory;
+  }
+
+  /** The path of that directory, without links. */
+  get directoryPath() {
+    return pathOf(this.#passed);
+  }
+
+  /** The name of that directory in its holder. */
+  get name() {
+    return /** @type {Passed} */ (this.#passed.at(-1)).name;
+  }
+
+  /** Where the path leads, without links, whether something is there or not. */
+  get path() {
+    return join(this.directoryPath, ...this.missing);
+  }
+
+  /** The identities of the directories passed, from the top of the file system. */
+  get identities() {
+    return this.#passed.map(({ directory }) => directory.identity);
+  }
+
+  /**
+   * The names from a directory to where the path leads, where it goes through that directory.
+   *
+   * @param {Identity} from
+   */
+  below(from) {
+    return below(from, this.#passed, this.missing);
+  }
+
+  /** The names from a directory to each link in it. @param {Identity} from */
+  linksBelow(from) {
+    return this.links.map(({ holders, name }) => below(from, holders, [name])).filter((found) => found !== undefined);
+  }
+
+  /** Whether a link in a directory leads out of it: then what is in it decides where the path leads. @param {Identity} root */
+  leaves(root) {
+    const isInRoot = (/** @type {Link} */ { holders }) => holders.some(({ directory }) => same(directory.identity, root));
+    return this.links.some(isInRoot) && !this.identities.some((identity) => same(identity, root));
+  }
+
+  /** The deepest directory that exists, opened to be read, for the caller to close. */
+  openEnd() {
+    return this.directory.open('.');
+  }
+
+  /** Gives the caller one of its directories to close. @param {Directory} directory */
+  take(directory) {
+    this.#open.delete(directory);
+    return directory;
+  }
+
+  close() {
+    for (const directory of this.#open) directory.close();
+    this.#open.clear();
+  }
+
+  /** @param {string} path @returns {Passed} */
+  #top(path) {
+    const { root } = parse(path);
+    return { directory: this.#keep(this.#byPath ? PathDirectory.at(root) : DescriptorDirectory.top()), name: root };
+  }
+
+  /** @template {Directory} D @param {D} directory */
+  #keep(directory) {
+    this.#open.add(directory);
+    return directory;
+  }
+
+  /** @param {string} name @param {string[]} ahead */
+  #stepOrStop(name, ahead) {
+    try {
+      this.#step(name, ahead);
+    } catch {
+      this.isBlocked = true;
+      this.missing.push(name);
+    }
+  }
+
+  /** @param {string} name @param {string[]} ahead The names still to come, which a link is put in front of. */
+  #step(name, ahead) {
+    if (name === '..') {
+      if (this.missing.pop() === undefined && this.#passed.length > 1) this.#passed.pop();
+      if (this.missing.length === 0) this.isBlocked = false;
+      return;
+    }
+    if (this.missing.length > 0) {
+      this.missing.push(name);
+      return;
+    }
+    const { directory } = this;
+    const stat = lstatSync(directory.entry(name), { bigint: true, throwIfNoEntry: false });
+    if (stat?.isSymbolicLink()) this.#follow(name, stat, ahead);
+    else if (stat?.isDirectory()) this.#pass(name);
+    else {
+      this.isBlocked = stat !== undefined;
+      this.missing.push(name);
+    }
+  }
+
+  /** @param {string} name A directory, or whatever was put in its place, which fails. */
+  #pass(name) {
+    const { directory } = this;
+    const passed = directory instanceof DescriptorDirectory ? directory.pass(name) : passByPath(directory, name);
+    this.#passed.push({ directory: this.#keep(passed), name });
+  }
+
+  /** @param {string} name @param {Identity} link @param {string[]} ahead */
+  #follow(name, { dev, ino }, ahead) {
+    if (this.links.length >= MAX_LINKS) {
+      throw Object.assign(new Error('it goes through too many symbolic links, or round in a loop'), { code: 'ELOOP' });
+    }
+    const target = readlinkSync(this.directory.entry(name));
+    this.links.push({ identity: { dev, ino }, name, holders: [...this.#passed] });
+    if (isAbsolute(target)) this.#passed = [this.#top(resolve(this.directoryPath, target))];
+    ahead.unshift(...names(target));
+  }
+}
+
+/** A directory by its path as the file system spells it, which may have another case. @param {Directory} directory @param {string} name */
+function passByPath(directory, name) {
+  return PathDirectory.at(realpathSync.native(directory.entry(name)));
+}
+
+/**
+ * The directories that hold an open one now, from its parent to the top of the file system.
+ *
+ * @param {Directory} directory
+ * @returns {Identity[]}
+ */
+export function holdersOf(directory) {
+  /** @type {Identity[]} */
+  const holders = [];
+  let at = directory;
+  try {
+    for (;;) {
+      const above = aboveOf(at);
+      const isTop = above.path === pathNow(at);
+      if (at !== directory) at.close();
+      at = above.directory;
+      if (isTop) return holders;
+      holders.push(at.identity);
+    }
+  } finally {
+    if (at !== directory) at.close();
+  }
+}
+
+/** @param {Directory} directory @returns {{directory: Directory, path: string}} */
+function aboveOf(directory) {
+  if (directory instanceof DescriptorDirectory) {
+    const above = directory.pass('..');
+    return { directory: above, path: pathNow(above) };
+  }
+  const path = dirname(directory.itself);
+  return { directory: PathDirectory.at(path), path };
+}
+
+/** Its path as the system knows it now: a directory can be mounted in itself, so its identity alone does not tell the top. @param {Directory} directory */
+function pathNow(directory) {
+  return directory instanceof DescriptorDirectory ? readlinkSync(`/proc/self/fd/${directory.fd}`) : directory.itself;
+}
+
+/** @param {Identity} from @param {Passed[]} passed @param {string[]} more */
+function below(from, passed, more) {
+  const depth = passed.findIndex(({ directory }) => same(directory.identity, from));
+  return depth < 0 ? undefined : [...passed.slice(depth + 1).map(({ name }) => name), ...more];
+}
+
+/** @param {Passed[]} passed */
+function pathOf(passed) {
+  const { directory } = /** @type {Passed} */ (passed.at(-1));
+  return directory instanceof PathDirectory ? directory.itself : join(...passed.map(({ name }) => name));
+}
+
+/** @param {string} path */
+function names(path) {
+  const { root } = parse(path);
+  const separators = process.platform === 'win32' ? /[\\/]/ : /\//;
+  return path.slice(root.length).split(separators).filter((name) => name !== '' && name !== '.');
+}

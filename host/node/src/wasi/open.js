@@ -1,0 +1,129 @@
+/** Opening one name: nothing but a regular file or a directory, and nothing that is closed to the guest. */
+
+import { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync } from 'node:fs';
+import { isPrivate } from './carry.js';
+import { PathDirectory } from './directory.js';
+import { NEVER_WAIT } from './flags.js';
+import { same } from './identities.js';
+
+const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
+
+/** The bits of a file that is for its owner alone. */
+const PRIVATE = 0o600;
+
+/** Names of `Absent` that are kept. */
+const MOST_ABSENT = 100;
+
+/** @typedef {import('./directory.js').Directory} Directory */
+/** @typedef {import('./entry.js').Entry} Entry */
+/** @typedef {import('./access_control.js').AccessControl} AccessControl */
+/** @typedef {import('./filesystem.js').OpenFlags} OpenFlags */
+/** @typedef {import('./filesystem.js').DescriptorFlags} DescriptorFlags */
+
+/**
+ * A directory, or a file by its descriptor and, where it is only to be read, its state when it was found.
+ *
+ * @typedef {{directory: Directory, fd?: undefined, stat?: undefined} | {directory?: undefined, fd: number, stat?: import('node:fs').BigIntStats}} Opened
+ */
+
+/**
+ * Names that were not there when they were to be opened, such as that of a journal: they are looked at first, since an
+ * exception takes longer than all the rest of a call.
+ */
+const absent = {
+  /** @type {Set<string>} */
+  names: new Set(),
+
+  /** @param {Directory} dir @param {string} name */
+  check(dir, name) {
+    if (this.names.has(name) && !lstatSync(dir.entry(name), { throwIfNoEntry: false })) throw 'no-entry';
+  },
+
+  /** @param {string} name @param {any} error Why it was not opened. */
+  note(name, error) {
+    if (error?.code !== 'ENOENT') return;
+    if (this.names.size >= MOST_ABSENT) this.names.clear();
+    this.names.add(name);
+  },
+};
+
+/**
+ * Opens a name in a directory, or the directory itself by `.`.
+ *
+ * @param {Directory} dir
+ * @param {string} name
+ * @param {OpenFlags} how
+ * @param {DescriptorFlags} flags
+ * @param {AccessControl} accessControl
+ * @returns {Opened}
+ */
+export function open(dir, name, how, flags, accessControl) {
+  if (name === '.') return { directory: dir.open(name) };
+  accessControl.checkName(dir, name);
+  if (how.create) {
+    accessControl.checkNew(dir, name);
+    return { fd: create(dir, name, access(flags)) };
+  }
+  absent.check(dir, name);
+  try {
+    return openExisting(dir, name, how, flags, accessControl);
+  } catch (error) {
+    absent.note(name, error);
+    throw error;
+  }
+}
+
+/**
+ * What is neither a regular file nor a directory, or is closed to the guest, is not opened.
+ *
+ * @param {Directory} dir @param {string} name @param {OpenFlags} how @param {DescriptorFlags} flags @param {AccessControl} accessControl
+ * @returns {Opened}
+ */
+function openExisting(dir, name, how, flags, accessControl) {
+  const entry = dir.find(name);
+  try {
+    const { stat } = entry;
+    checkType(stat, how);
+    accessControl.checkFound(dir, name, entry);
+    if (stat.isDirectory()) return { directory: dir.openFound(entry) };
+    return { fd: entry.open(access(flags)), stat: flags.write ? undefined : stat };
+  } finally {
+    entry.close();
+  }
+}
+
+/** @param {import('node:fs').BigIntStats} stat @param {OpenFlags} how */
+function checkType(stat, how) {
+  if (stat.isDirectory()) return;
+  if (how.directory) throw 'not-directory';
+  if (stat.isSymbolicLink()) throw 'loop';
+  if (!stat.isFile()) throw 'no-such-device';
+}
+
+/** A file where nothing is. @param {Directory} dir @param {string} name @param {number} access */
+function create(dir, name, access) {
+  const path = dir.entry(name);
+  const fd = openSync(path, access | O_CREAT | O_EXCL | NEVER_WAIT, isPrivate(name) ? PRIVATE : 0o666);
+  try {
+    if (dir instanceof PathDirectory) checkPlace(dir, path, fd);
+    // The mask of this process may have taken bits away.
+    if (isPrivate(name)) fchmodSync(fd, PRIVATE);
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+/** Refuses a file that was made while something else had its directory's place. @param {PathDirectory} dir @param {string} path @param {number} fd */
+function checkPlace(dir, path, fd) {
+  const stat = lstatSync(path, { bigint: true });
+  dir.verify();
+  if (!same(stat, fstatSync(fd, { bigint: true }))) throw 'no-entry';
+}
+
+/** @param {DescriptorFlags} flags */
+function access(flags) {
+  if (!flags.write) return O_RDONLY;
+  return flags.read ? O_RDWR : O_WRONLY;
+}

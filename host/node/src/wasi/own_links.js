@@ -1,0 +1,40 @@
+/**
+ * Second names that a guest gives to files for as long as it replaces them. A file without any other is nobody else's:
+ * what it is owned by can be carried over to its new content.
+ */
+
+import { lstatSync } from 'node:fs';
+import { IdentityMap, same } from './identities.js';
+
+/** @typedef {import('./directory.js').Directory} Directory */
+/** @typedef {import('./identities.js').Identity} Identity */
+
+export class OwnLinks {
+  /** @type {IdentityMap<{directory: Directory, name: string}[]>} */
+  #known = new IdentityMap();
+
+  /** @param {Directory} directory @param {string} name */
+  add(directory, name) {
+    const stat = look(directory, name);
+    if (stat) this.#known.set(stat, [...(this.#known.get(stat) ?? []), { directory, name }]);
+  }
+
+  /** How many of the names of a file are those. @param {Identity} file */
+  count(file) {
+    const isStill = (/** @type {{directory: Directory, name: string}} */ { directory, name }) => {
+      const stat = look(directory, name);
+      return stat !== undefined && same(stat, file);
+    };
+    return (this.#known.get(file) ?? []).filter(isStill).length;
+  }
+}
+
+/** What has a name in a directory now, if anything has. @param {Directory} directory @param {string} name */
+function look(directory, name) {
+  try {
+    return lstatSync(directory.entry(name), { bigint: true, throwIfNoEntry: false });
+  } catch {
+    // The directory was closed since.
+    return undefined;
+  }
+}
