@@ -278,7 +278,7 @@ impl<'a> Workspace<'a> {
         let blame = |error: Error| Error { path: Some(path.to_owned()), ..error };
         let secrets = match &top.within {
             None => {
-                let mut secrets = Secrets::new(top.barred.clone());
+                let mut secrets = Secrets::new(&top.label, top.barred.clone());
                 secrets.enter("", &top.dir, self.fs).map_err(blame)?;
                 secrets
             }
@@ -303,7 +303,7 @@ impl<'a> Workspace<'a> {
             secrets.enter(name, &dir, self.fs)?;
         }
         match self.fs.is_same_dir(&dir, &root.dir) {
-            Ok(true) => Ok(secrets.at_root(root.barred.clone())),
+            Ok(true) => Ok(secrets.at_root(&root.label, root.barred.clone())),
             _ => Err(moved()),
         }
     }

@@ -36,18 +36,25 @@ pub struct Secrets {
     barred: Option<Rc<Barred>>,
     /// How much of the path of `rules` leads to the top of the root, from the outermost root that holds it.
     above_root: usize,
+    /// How results begin paths in the root, with a `/` at its end; empty where they begin with nothing.
+    label: String,
 }
 
 impl Secrets {
-    /// Those of a root in which this is barred, before any directory was entered.
-    pub fn new(barred: Option<Rc<Barred>>) -> Self {
-        Self { barred, ..Self::default() }
+    /// Those of a root in which this is barred, before any directory was entered. Its paths begin with `label`.
+    pub fn new(label: &str, barred: Option<Rc<Barred>>) -> Self {
+        Self { barred, ..Self::default() }.labelled(label)
     }
 
     /// These rules for a root that is the last directory entered; what is barred there is counted from its top.
     #[must_use]
-    pub fn at_root(self, barred: Option<Rc<Barred>>) -> Self {
-        Self { above_root: self.rules.path.len(), barred, ..self }
+    pub fn at_root(self, label: &str, barred: Option<Rc<Barred>>) -> Self {
+        Self { above_root: self.rules.path.len(), barred, ..self }.labelled(label)
+    }
+
+    fn labelled(self, label: &str) -> Self {
+        let label = if label.is_empty() { String::new() } else { format!("{}/", label.trim_end_matches('/')) };
+        Self { label, ..self }
     }
 
     /// Adds the directory `name`, which is not there, and so has no rules.
@@ -105,7 +112,9 @@ impl Secrets {
 
     fn load(&self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<(Option<Rc<Gitignore>>, usize)> {
         let refuse = |cause: String| {
-            let file = format!("{}{}{SECRETS_FILE}", self.rules.below(name), if name.is_empty() { "" } else { "/" });
+            let path = self.rules.below(name);
+            let below = path.get(self.above_root..).unwrap_or_default();
+            let file = format!("{}{below}{}{SECRETS_FILE}", self.label, if name.is_empty() { "" } else { "/" });
             Error::at(Code::Denied, "apply the rules in", &file, cause)
                 .hint("nothing in that directory can be used until a person has repaired the file")
         };
