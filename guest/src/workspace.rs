@@ -308,6 +308,16 @@ impl<'a> Workspace<'a> {
         }
     }
 
+    /// The outermost root that holds a place, and its path from the top of that: the same by whatever root it is named.
+    pub fn from_outermost(&self, place: &Place) -> (usize, String) {
+        let below = place.below_root();
+        match self.roots.get(place.root).and_then(|root| root.within.as_ref()) {
+            None => (place.root, below),
+            Some((outermost, above)) if below.is_empty() => (*outermost, above.clone()),
+            Some((outermost, above)) => (*outermost, format!("{above}/{below}")),
+        }
+    }
+
     /// Refuses to give a file the name of `place` where the policy allows no file with its extension.
     pub fn check_new_file(&self, place: &Place, verb: &str) -> Result<()> {
         match self.barred(place).is_some_and(|barred| barred.bars_file(&place.name)) {

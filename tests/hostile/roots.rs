@@ -378,3 +378,34 @@ fn an_audit_or_event_file_in_a_root_is_refused_and_nothing_is_made() {
     }
     assert_eq!(tree(&root).len(), 1);
 }
+
+/// By the path of the inner root, a copy into the source does not look like one.
+#[test]
+fn a_directory_is_not_copied_into_itself_by_way_of_an_inner_root() {
+    let place = Place::new();
+    let top = place.top.join("work");
+    fs::create_dir_all(top.join("sub/inner")).unwrap();
+    fs::write(top.join("sub/inner/file.txt"), "inside\n").unwrap();
+    let workspace = Workspace::builder()
+        .root(&top)
+        .mount(top.join("sub/inner"), "/inner", Access::ReadWrite)
+        .state_dir(place.top.join("state/nested"))
+        .build()
+        .unwrap();
+    let before = tree(&top);
+    for (source, destination) in [
+        ("sub", "/inner/copy"),
+        ("sub/inner", "/inner/copy"),
+        ("/inner", "sub/inner/copy"),
+        ("sub/inner/file.txt", "/inner/file.txt"),
+    ] {
+        for tool in ["copy", "move"] {
+            let arguments = json!({"source": source, "destination": destination, "recursive": true, "overwrite": true});
+            let outcome = workspace.call(tool, &arguments.to_string());
+            assert!(!outcome.ok, "{tool} {arguments}: {}", outcome.text);
+            assert_eq!(tree(&top), before, "{tool} {arguments}");
+        }
+    }
+    let outcome = workspace.call("copy", r#"{"source": "sub/inner", "destination": "copy", "recursive": true}"#);
+    assert!(outcome.ok, "{}", outcome.text);
+}

@@ -158,13 +158,17 @@ pub fn each(
 /// would lead out, and what is neither file, directory nor link is left out.
 pub fn copy(workspace: &Workspace<'_>, from: &Site, secrets: &Secrets, to: &Site, depth: usize) -> FsResult<()> {
     let fs = workspace.fs;
-    let mut modes = Vec::new();
+    let (mut modes, mut count) = (Vec::new(), 0);
     let (source, top) = (fs.open_dir(&from.dir, &from.name)?, copy_dir(fs, from, to, &mut modes)?);
     let mut ahead = vec![(source, top, secrets.clone(), depth)];
     while let Some((from, to, secrets, depth)) = ahead.pop() {
         for entry in fs.list(&from)?.entries {
             if secrets.denies(&entry.name, entry.kind) {
                 continue;
+            }
+            count += 1;
+            if count > workspace.policy.limits.max_files {
+                return Err(Fault::Io("more came into it while it was copied".to_owned()));
             }
             let source = Site { dir: from.clone(), name: entry.name.clone() };
             let target = Site { dir: to.clone(), name: entry.name.clone() };

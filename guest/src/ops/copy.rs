@@ -9,7 +9,7 @@ use crate::fs::place::Place;
 use crate::fs::resolve::Last;
 use crate::fs::spot::{Site, Spot, private_name, temporary_name};
 use crate::fs::tree::{self, Survey};
-use crate::fs::{Fault, FsResult, Kind};
+use crate::fs::{Dir, Fault, FsResult, Kind};
 use crate::request;
 use crate::response::{self, Change, ChangeKind};
 use crate::workspace::Workspace;
@@ -80,8 +80,7 @@ pub fn ends(workspace: &Workspace<'_>, args: &request::Transfer, verb: &str) -> 
     if stat.kind != Kind::File {
         workspace.check_new_tree(&target, verb)?;
     }
-    let inside = target.path.strip_prefix(&source.path);
-    if inside.is_some_and(|rest| rest.is_empty() || (stat.kind == Kind::Directory && rest.starts_with('/'))) {
+    if is_inside(workspace, &source, &target, stat.kind == Kind::Directory, verb)? {
         let cause = format!("`{}` is the source itself, or inside it", printable(&target.path));
         return Err(Error::at(Code::InvalidArgument, verb, &args.source, cause).hint("name another destination"));
     }
@@ -109,6 +108,28 @@ pub fn ends(workspace: &Workspace<'_>, args: &request::Transfer, verb: &str) -> 
         check_link(workspace, &source, &target, verb)?;
     }
     Ok((source, target))
+}
+
+/// Whether the target is the source itself, or in the directory that it is: by whatever root and in whatever letter case
+/// that is named.
+fn is_inside(workspace: &Workspace<'_>, source: &Place, target: &Place, is_dir: bool, verb: &str) -> Result<bool> {
+    let ((root, from), (other, to)) = (workspace.from_outermost(source), workspace.from_outermost(target));
+    let rest = to.strip_prefix(&from).filter(|_| root == other);
+    if rest.is_some_and(|rest| rest.is_empty() || (is_dir && rest.starts_with('/'))) {
+        return Ok(true);
+    }
+    if !is_dir {
+        return Ok(false);
+    }
+    let dir = source.open_dir(workspace, verb)?;
+    let is_same = |(_, passed): &(String, Dir)| workspace.fs.is_same_dir(passed, &dir);
+    target
+        .trail
+        .iter()
+        .map(is_same)
+        .find(|same| *same != Ok(false))
+        .unwrap_or(Ok(false))
+        .map_err(|fault| fault.at(verb, &source.given))
 }
 
 /// Refuses to put a link where what it says would lead out of the workspace.

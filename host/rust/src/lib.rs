@@ -85,6 +85,8 @@ mod remove;
 mod sandbox;
 #[cfg(target_os = "linux")]
 pub mod selftest;
+#[cfg(all(test, target_os = "linux"))]
+mod sequences;
 mod settings;
 mod state;
 mod temporary;
@@ -92,6 +94,8 @@ mod transaction;
 pub mod types;
 mod wasi;
 mod watch;
+#[cfg(test)]
+mod weakened;
 mod workspace;
 
 pub use approval::{Approver, Decision, Grant};

@@ -1,10 +1,10 @@
-//! This provider with one check removed, which the tests that look for ways out have to find: a control of theirs.
+//! This host with one check removed, which the tests that look for ways out have to find: a control of theirs.
 
 use std::cell::Cell;
 
 /// A check that is made here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Check {
+pub(crate) enum Check {
     /// An open follows no link.
     Link,
     /// What is done here is done at one name in a directory.
@@ -15,6 +15,10 @@ pub(super) enum Check {
     Identity,
     /// Roots, what holds them and what is Paddock's own stay where they are.
     Pin,
+    /// A root is the directory that was opened, not the one that has its path.
+    Held,
+    /// No link in a root decides which directory a setting names.
+    Named,
 }
 
 thread_local! {
@@ -22,12 +26,12 @@ thread_local! {
 }
 
 /// Whether this thread is without that check now.
-pub(super) fn is_without(check: Check) -> bool {
+pub(crate) fn is_without(check: Check) -> bool {
     REMOVED.get() == Some(check)
 }
 
 /// Does `work`, with all guests of this thread, without a check.
-pub(super) fn without<R>(check: Check, work: impl FnOnce() -> R) -> R {
+pub(crate) fn without<R>(check: Check, work: impl FnOnce() -> R) -> R {
     REMOVED.set(Some(check));
     let _again = Again;
     work()

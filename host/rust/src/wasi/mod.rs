@@ -38,8 +38,6 @@ mod stat;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests;
-#[cfg(test)]
-mod weakened;
 
 /// The interface as `wasmtime-wasi` defines it; the linker matches a component's own patch version with it.
 pub(crate) const TYPES: &str = "wasi:filesystem/types@0.2.12";
@@ -160,7 +158,7 @@ fn directory(descriptor: &Descriptor) -> Result<&Dir, ErrorCode> {
 /// Whether a path is one name, which cannot lead out of its directory.
 pub(crate) fn is_name(path: &str) -> bool {
     #[cfg(test)]
-    if weakened::is_without(weakened::Check::Name) {
+    if crate::weakened::is_without(crate::weakened::Check::Name) {
         return true;
     }
     !path.is_empty() && path != "." && path != ".." && !path.contains(['/', '\0'])
@@ -170,7 +168,7 @@ pub(crate) fn is_name(path: &str) -> bool {
 #[cfg(target_os = "linux")]
 fn no_follow() -> OFlags {
     #[cfg(test)]
-    if weakened::is_without(weakened::Check::Link) {
+    if crate::weakened::is_without(crate::weakened::Check::Link) {
         return OFlags::empty();
     }
     OFlags::NOFOLLOW
@@ -179,7 +177,7 @@ fn no_follow() -> OFlags {
 /// Whether nothing below a directory may be changed.
 fn is_read_only(dir: &Dir) -> bool {
     #[cfg(test)]
-    if weakened::is_without(weakened::Check::Right) {
+    if crate::weakened::is_without(crate::weakened::Check::Right) {
         return false;
     }
     dir.perms.write_not_permitted()

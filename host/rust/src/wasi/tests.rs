@@ -3,8 +3,8 @@
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
-use super::weakened::{Check, without};
 use crate::sandbox::twin;
+use crate::weakened::{Check, without};
 
 mod calls;
 mod place;

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::Workspace;
-use crate::wasi::weakened::{Check, without};
+use crate::weakened::{Check, without};
 
 #[allow(dead_code, reason = "the races look at what is outside too")]
 #[path = "../../../../../tests/races_runner/arena.rs"]

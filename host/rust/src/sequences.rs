@@ -1,0 +1,181 @@
+//! Random sequences of tool calls, commands and what another process does between them, over random configurations: roots
+//! in roots, settings and Paddock's own directories in roots, links that lead out. Nothing outside is read or changed, no
+//! tool and no command moves a root, and nothing of Paddock's own is shown.
+//!
+//! `PADDOCK_SEQUENCES=100000 cargo test --release -p paddock --lib sequences -- --nocapture` runs the long form. A failure
+//! tells its seed; `PADDOCK_SEED=N` runs that sequence alone, and prints it.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::policy::Access;
+use crate::weakened::{Check, without};
+use crate::{Outcome, Workspace};
+
+mod place;
+mod steps;
+
+use place::{Config, Place};
+use steps::Step;
+
+/// Sequences of a quick run, and those of which one has to find what a missing guard lets through.
+const QUICK: u64 = 300;
+const CONTROL: u64 = 10_000;
+
+/// Steps of a sequence at most.
+const STEPS: u64 = 12;
+
+#[test]
+fn no_sequence_leads_out() {
+    if let Some(seed) = number("PADDOCK_SEED") {
+        return sequence(seed, true).unwrap_or_else(|found| panic!("{found}"));
+    }
+    let (count, started) = (number("PADDOCK_SEQUENCES").unwrap_or(QUICK), Instant::now());
+    let mut counts = Counts::default();
+    for seed in 0..count {
+        match run(seed, false, true) {
+            Ok(done) => counts.add(&done),
+            Err(found) => panic!("seed {seed}: {found}"),
+        }
+    }
+    println!("{count} sequences in {:?}: {counts:?}", started.elapsed());
+    // A generator that has nothing done finds nothing.
+    assert!(counts.succeeded * 4 > counts.calls && counts.commands > 0 && counts.others > 0, "{counts:?}");
+}
+
+#[test]
+fn roots_that_are_opened_by_path_are_found_out() {
+    found_out(Check::Held);
+}
+
+#[test]
+fn roots_that_tools_can_move_are_found_out() {
+    found_out(Check::Pin);
+}
+
+#[test]
+fn what_is_paddock_s_own_is_found_out_where_it_is_opened() {
+    found_out(Check::Identity);
+}
+
+#[test]
+fn settings_that_links_decide_are_found_out() {
+    found_out(Check::Named);
+}
+
+/// Fails where no sequence finds what the missing guard lets through.
+fn found_out(check: Check) {
+    for seed in 0..CONTROL {
+        // Commands take a hundred times as long, and these guards are of the file tools.
+        if let Err(found) = without(check, || run(seed, false, false)) {
+            println!("{check:?}: found by sequence {seed}: {found}");
+            return;
+        }
+    }
+    panic!("{check:?}: nothing was found in {CONTROL} sequences");
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+fn sequence(seed: u64, is_shown: bool) -> Result<(), String> {
+    run(seed, is_shown, true).map(drop)
+}
+
+/// What was done, so that a run shows that it did something.
+#[derive(Clone, Debug, Default)]
+struct Counts {
+    calls: u64,
+    succeeded: u64,
+    commands: u64,
+    others: u64,
+    refused_configurations: u64,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.succeeded += other.succeeded;
+        self.commands += other.commands;
+        self.others += other.others;
+        self.refused_configurations += other.refused_configurations;
+    }
+}
+
+/// Runs the sequence of a seed. What it found, where it found something.
+fn run(seed: u64, is_shown: bool, has_commands: bool) -> Result<Counts, String> {
+    let mut random = Random::new(seed);
+    let mut place = Place::new(&mut random, has_commands);
+    let mut counts = Counts::default();
+    let Some(workspace) = place.open() else {
+        return place.check().map(|()| Counts { refused_configurations: 1, ..counts });
+    };
+    if is_shown {
+        println!("{:#?}", place.config);
+    }
+    for _ in 0..random.below(STEPS) + 1 {
+        let step = Step::any(&mut random, &place.config).at(&place);
+        if is_shown {
+            println!("{step:?}");
+        }
+        let roots = place.roots();
+        match &step {
+            Step::Call(tool, arguments) => {
+                let outcome = workspace.call(tool, &arguments.to_string());
+                counts.calls += 1;
+                counts.succeeded += u64::from(outcome.ok);
+                counts.commands += u64::from(*tool == "shell");
+                if is_shown {
+                    println!("    {}", outcome.text);
+                }
+                place.shows_nothing(&outcome).map_err(|found| format!("{step:?}: {found}"))?;
+                if place.roots() != roots {
+                    return Err(format!("{step:?}: a root was moved"));
+                }
+            }
+            Step::Other(act) => {
+                counts.others += 1;
+                act.perform(&place);
+            }
+        }
+        place.check().map_err(|found| format!("{step:?}: {found}"))?;
+    }
+    drop(workspace);
+    place.check().map(|()| counts)
+}
+
+/// Numbers that are the same for the same seed: SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn new(seed: u64) -> Self {
+        let mut random = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        random.next();
+        random
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, most: u64) -> u64 {
+        self.next() % most
+    }
+
+    fn one_of<'t, T>(&mut self, all: &'t [T]) -> &'t T {
+        &all[self.below(all.len() as u64) as usize]
+    }
+
+    fn is_one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+}

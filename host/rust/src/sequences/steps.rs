@@ -1,0 +1,179 @@
+//! What happens: calls of tools, commands, and acts of another process.
+
+use super::*;
+
+#[derive(Debug)]
+pub(super) enum Step {
+    Call(&'static str, Value),
+    Other(Act),
+}
+
+/// What a process that is none of Paddock's does.
+#[derive(Debug)]
+pub(super) enum Act {
+    /// Renames, below the top.
+    Rename(String, String),
+    /// Puts a link to a directory outside at a path, in place of what is there.
+    Link(String, String),
+    /// Removes what is at a path.
+    Remove(String),
+    /// Makes a directory with a file.
+    Make(String),
+}
+
+/// Paths as a model may name them. `{outside}` and `{work}` are absolute.
+const PATHS: [&str; 28] = [
+    ".",
+    ".",
+    ".",
+    ".",
+    "file.txt",
+    "sub",
+    "sub/file.txt",
+    "sub/secret",
+    "sub/deep",
+    "sub/deep/file.txt",
+    "a",
+    "a/b",
+    "a/b/secret",
+    "bin",
+    "bin/secret",
+    "x",
+    "x/file.txt",
+    "x/secret",
+    "x/own",
+    "x/own",
+    "x",
+    "link/secret",
+    ".state",
+    ".state/own",
+    "/inner0/secret",
+    "/inner0",
+    "/inner1/file.txt",
+    "../outside/secret",
+];
+
+const LINES: [&str; 18] = [
+    "cat file.txt secret sub/secret a/b/secret bin/secret x/secret; cat .state/own",
+    "mv sub x; ls",
+    "mv a/b x",
+    "mv x sub",
+    "rm -rf sub; mkdir -p sub/deep; echo new > sub/file.txt",
+    "rm -rf a/b; ln -s {outside} a/b; cat a/b/secret",
+    "ln -s {outside} link; cat link/secret; echo x > link/made",
+    "ln -s {outside} x; ls x/",
+    "rm -rf bin; ln -s {outside} bin; cat bin/secret",
+    "ln -sfn {outside} ~/l; cat ~/l/secret; echo x > ~/l/made",
+    "rm -rf ~; ln -s {outside} ~; cat ~/secret",
+    "find . -name secret -exec cat {} +; cat x/own; ls -a x",
+    "cp -r . x 2>/dev/null; cat x/.state/own; cat .state/*",
+    "mkdir -p x/deep; mv -T x sub/deep",
+    "cat {outside}/secret; echo x > {outside}/made; rm -rf {outside}/sub",
+    "ln {outside}/secret hard; cat hard; ln file.txt ~/h; echo x > ~/h",
+    "cd sub && mv deep ../x && ln -s {outside} deep; cat deep/secret",
+    "tar c . 2>/dev/null | cat; chmod -R 777 . {outside}; touch {outside}/secret",
+];
+
+impl Step {
+    pub(super) fn any(random: &mut Random, config: &Config) -> Self {
+        match random.below(if config.commands { 5 } else { 4 }) {
+            0 => Self::Other(Act::any(random, config)),
+            4 => Self::Call("shell", json!({"command": LINES[random.below(LINES.len() as u64) as usize]})),
+            _ => Self::tool(random),
+        }
+    }
+
+    fn tool(random: &mut Random) -> Self {
+        let (path, other) = (*random.one_of(&PATHS), *random.one_of(&PATHS));
+        let patch = format!("*** Begin Patch\n*** Delete File: {path}\n*** Add File: {other}\n+new\n*** End Patch\n");
+        let calls = [
+            ("read_file", json!({"path": path})),
+            ("read_file", json!({"path": other})),
+            ("list_dir", json!({"path": path, "depth": 3})),
+            ("grep", json!({"pattern": "CANARY|OWN|inside", "path": path})),
+            ("glob", json!({"pattern": "**/*"})),
+            ("write_file", json!({"path": path, "content": "written\n"})),
+            ("edit_file", json!({"path": path, "edits": [{"old_text": "inside", "new_text": "changed"}]})),
+            ("move", json!({"source": path, "destination": other, "recursive": true, "overwrite": true})),
+            ("move", json!({"source": other, "destination": path, "recursive": true})),
+            ("copy", json!({"source": path, "destination": other, "recursive": true})),
+            ("delete", json!({"path": path, "recursive": true})),
+            ("make_dir", json!({"path": path})),
+            ("apply_patch", json!({"patch": patch})),
+            ("restore", json!({"path": path})),
+            ("stat", json!({"path": path, "checksum": true})),
+        ];
+        let (tool, arguments) = random.one_of(&calls).clone();
+        Self::Call(tool, arguments)
+    }
+
+    /// With the paths of a place.
+    pub(super) fn at(self, place: &Place) -> Self {
+        match self {
+            Self::Call("shell", arguments) => {
+                let line = arguments["command"].as_str().unwrap_or_default();
+                let line = line.replace("{outside}", &place.top.join("outside").display().to_string());
+                Self::Call("shell", json!({ "command": line }))
+            }
+            step => step,
+        }
+    }
+}
+
+impl Act {
+    fn any(random: &mut Random, config: &Config) -> Self {
+        const OURS: [&str; 9] =
+            ["work", "work/sub", "work/sub/deep", "work/a", "work/a/b", "work/bin", "work/x", "work/.state", "moved"];
+        const OUTSIDE: [&str; 4] = ["outside", "outside/work", "outside/sub", "outside/a/b"];
+        let (path, other) = (*random.one_of(&OURS), *random.one_of(&OURS));
+        // What is Paddock's own under another name is what its own checks of paths cannot know.
+        if config.own_in_root && random.is_one_in(3) {
+            return Self::Rename("work/.state".to_owned(), "work/x".to_owned());
+        }
+        if let Some((inner, _)) = config.inner.first().filter(|_| random.is_one_in(4)) {
+            return Self::Rename(format!("work/{inner}"), "work/x".to_owned());
+        }
+        match random.below(5) {
+            0 | 1 => Self::Rename(path.to_owned(), other.to_owned()),
+            2 => Self::Link(path.to_owned(), (*random.one_of(&OUTSIDE)).to_owned()),
+            3 => Self::Remove(path.to_owned()),
+            _ => Self::Make(path.to_owned()),
+        }
+    }
+
+    /// Does it, as far as that is possible now. What is outside stays as it is: where a link leads there, nothing is done.
+    pub(super) fn perform(&self, place: &Place) {
+        let inside = |path: &str| {
+            let path = place.top.join(path);
+            let above = path.parent().and_then(|above| above.canonicalize().ok())?;
+            (!above.starts_with(place.top.join("outside"))).then_some(path)
+        };
+        match self {
+            Self::Rename(from, to) => {
+                let (Some(from), Some(to)) = (inside(from), inside(to)) else { return };
+                let _impossible = fs::rename(from, to);
+            }
+            Self::Link(at, to) => {
+                let Some(at) = inside(at) else { return };
+                remove(&at);
+                let _there = symlink(place.top.join(to), at);
+            }
+            Self::Remove(path) => {
+                inside(path).iter().for_each(|path| remove(path));
+            }
+            Self::Make(path) => {
+                let Some(path) = inside(path).filter(|path| !path.is_symlink()) else { return };
+                if fs::create_dir_all(&path).is_ok() {
+                    let _there = fs::write(path.join("file.txt"), "inside\n");
+                }
+            }
+        }
+    }
+}
+
+/// Removes a link, or a tree without following links.
+fn remove(path: &Path) {
+    if fs::remove_file(path).is_err() {
+        let _gone = fs::remove_dir_all(path);
+    }
+}
