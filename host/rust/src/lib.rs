@@ -85,7 +85,8 @@ mod remove;
 mod sandbox;
 #[cfg(target_os = "linux")]
 pub mod selftest;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod sequences;
 mod settings;
 mod state;
