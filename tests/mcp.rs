@@ -18,6 +18,12 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+/// What a client can make the server hold, and what it does when nobody reads.
+#[cfg(target_os = "linux")]
+mod mcp {
+    mod bounds;
+}
+
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Client {

@@ -21,6 +21,8 @@ use crate::plan;
 
 /// How long a person may think.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// Questions that wait for the call to be made again.
+const MAX_WAITING: usize = 100;
 /// What the one question of a result is called.
 const QUESTION: &str = "approval";
 /// What a form's one field is called.
@@ -70,6 +72,12 @@ impl Questions {
         let now = Instant::now();
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|_, (_, until)| *until > now);
+        // Whose question goes has to be asked again.
+        if waiting.len() >= MAX_WAITING
+            && let Some(oldest) = waiting.iter().min_by_key(|(_, (_, until))| *until).map(|(state, _)| state.clone())
+        {
+            waiting.remove(&oldest);
+        }
         waiting.insert(state.clone(), (plan, now + PATIENCE));
         Some(InputRequiredResult::new(Some(BTreeMap::from([(QUESTION.to_owned(), question)])), Some(state)))
     }

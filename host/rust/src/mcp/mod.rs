@@ -12,12 +12,15 @@ use crate::cli::workspace;
 
 mod asking;
 mod convert;
+mod lines;
+mod load;
 mod log;
 mod resources;
 mod roots;
 mod server;
 mod splice;
 mod subscriptions;
+mod wire;
 
 /// How long a call may go on after the client has gone.
 const GRACE: Duration = Duration::from_secs(1);
@@ -71,7 +74,7 @@ async fn serve(place: roots::Place, dialect: String, log: log::Log) -> anyhow::R
     let marks = splice::Marks::default();
     let (input, output) = rmcp::transport::stdio();
     let server = server::Server::new(place, dialect, marks.clone(), log);
-    match server.serve((input, splice::Splice::new(marks, output))).await {
+    match server.serve(wire::Wire::new(marks, input, output)).await {
         Ok(service) => service.waiting().await.map(|_| ()).map_err(Into::into),
         // A client that goes before it has said anything wanted nothing.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),

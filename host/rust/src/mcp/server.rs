@@ -13,6 +13,7 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::asking::Questions;
 use super::convert;
@@ -42,6 +43,9 @@ const TOOLS_TTL_MS: u64 = 3_600_000;
 const PATIENCE: Duration = Duration::from_millis(500);
 const INTERVAL: Duration = Duration::from_millis(250);
 
+/// Calls that run at once; others wait.
+const MAX_RUNNING: usize = 64;
+
 pub(super) struct Server {
     place: Arc<Place>,
     dialect: String,
@@ -50,13 +54,24 @@ pub(super) struct Server {
     tools: OnceLock<Vec<Tool>>,
     questions: Questions,
     subscriptions: Subscriptions,
+    /// Room for calls that run: also of those whose client wants no answer any more.
+    room: Semaphore,
 }
 
 impl Server {
     pub(super) fn new(place: Place, dialect: String, marks: Marks, log: Log) -> Self {
         let (tools, questions, place) = (OnceLock::new(), Questions::default(), Arc::new(place));
         let subscriptions = Subscriptions::new(place.clone(), dialect.clone());
-        Self { place, dialect, marks, log, tools, questions, subscriptions }
+        Self { place, dialect, marks, log, tools, questions, subscriptions, room: Semaphore::new(MAX_RUNNING) }
+    }
+
+    /// Waits until the request may run, unless its client wants no answer any more.
+    async fn room(&self, context: &RequestContext<RoleServer>) -> Result<SemaphorePermit<'_>, ErrorData> {
+        let cancelled = || ErrorData::internal_error("the request was cancelled", None);
+        tokio::select! {
+            room = self.room.acquire() => room.map_err(|_| cancelled()),
+            () = context.ct.cancelled() => Err(cancelled()),
+        }
     }
 
     /// The tools, asked for once: compiling the component takes a while where no cache has it.
@@ -120,6 +135,7 @@ impl ServerHandler for Server {
         page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        let _room = self.room(&context).await?;
         let workspace = self.place.workspace(&self.dialect, &context).await;
         resources::list(&workspace, page.and_then(|page| page.cursor)).await
     }
@@ -137,6 +153,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        let _room = self.room(&context).await?;
         let workspace = self.place.workspace(&self.dialect, &context).await;
         tokio::select! {
             read = resources::read(&workspace, &request.uri) => read.map(ReadResourceResponse::Complete),
@@ -149,6 +166,7 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        let _room = self.room(&context).await?;
         self.subscriptions.add(request.uri, &context).await
     }
 
@@ -178,6 +196,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let _room = self.room(&context).await?;
         if !self.tools().await?.iter().any(|tool| tool.name == request.name) {
             // Without arguments nothing is done, and those who keep a record are told of it.
             self.call(&request.name, "", None, &context).await;

@@ -4,13 +4,11 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
 
 use memchr::memmem;
+use serde::Serialize;
 use serde_json::{Value, json};
-use tokio::io::AsyncWrite;
 
 /// What a mark starts and ends with. No text can hold it: a quote in a string of JSON is escaped.
 const MARK: &str = r#"{"$paddock":""#;
@@ -36,6 +34,15 @@ impl Marks {
         json!({ "$paddock": number.to_string() })
     }
 
+    /// A message as a line, with JSON for every mark in it.
+    pub(super) fn line(&self, message: &impl Serialize) -> io::Result<Vec<u8>> {
+        let message = serde_json::to_vec(message)?;
+        let mut line = Vec::with_capacity(message.len() + 1);
+        self.replace(&message, &mut line);
+        line.push(b'\n');
+        Ok(line)
+    }
+
     /// Appends `message` to `out`, with JSON for every mark in it.
     fn replace(&self, mut message: &[u8], out: &mut Vec<u8>) {
         let mut waiting = self.lock();
@@ -59,53 +66,6 @@ impl Marks {
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Writes messages, each given in one piece, with JSON for their marks.
-pub(super) struct Splice<W> {
-    marks: Marks,
-    inner: W,
-    buffer: Vec<u8>,
-    written: usize,
-}
-
-impl<W> Splice<W> {
-    pub(super) fn new(marks: Marks, inner: W) -> Self {
-        Self { marks, inner, buffer: Vec::new(), written: 0 }
-    }
-}
-
-impl<W: AsyncWrite + Unpin> Splice<W> {
-    fn drain(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while let Some(rest) = self.buffer.get(self.written..).filter(|rest| !rest.is_empty()) {
-            match ready!(Pin::new(&mut self.inner).poll_write(context, rest))? {
-                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                written => self.written += written,
-            }
-        }
-        self.buffer.clear();
-        self.written = 0;
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl<W: AsyncWrite + Unpin> AsyncWrite for Splice<W> {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, message: &[u8]) -> Poll<io::Result<usize>> {
-        ready!(self.drain(context))?;
-        let this = &mut *self;
-        this.marks.replace(message, &mut this.buffer);
-        Poll::Ready(Ok(message.len()))
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.drain(context))?;
-        Pin::new(&mut self.inner).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.drain(context))?;
-        Pin::new(&mut self.inner).poll_shutdown(context)
     }
 }
 
