@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What a client can make the server hold, and what it does when nobody reads.
 #[cfg(target_os = "linux")]
 mod mcp {
     mod bounds;

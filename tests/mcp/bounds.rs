@@ -1,3 +1,5 @@
+//! What a client can make the server hold, and what the server does when nobody reads.
+
 use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -44,7 +46,8 @@ impl Server {
         let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let about = json!({"name": "test", "version": "1"});
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about});
-        writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello})).unwrap();
+        writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello}))
+            .unwrap();
         writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).unwrap();
         writeln!(stdin, "{}", read(json!("first"))).unwrap();
         let mut answers = 0;
@@ -88,7 +91,7 @@ impl Server {
             let answer: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
             assert!(answer["result"]["structuredContent"]["content"].as_str().unwrap().starts_with("line"), "{answer}");
             *answered.entry(answer["id"].as_u64().unwrap()).or_default() += 1;
-            if answered.len() % 100 == 0 {
+            if answered.len().is_multiple_of(100) {
                 most = most.max(resident(&self.child).saturating_sub(self.base));
             }
         }

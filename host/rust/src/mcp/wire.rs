@@ -28,8 +28,9 @@ pub(super) const MAX_LINE: usize = 16 << 20;
 const MAX_AHEAD: usize = 256;
 const MAX_AHEAD_BYTES: usize = 16 << 20;
 
-/// How long nothing may be written, once the client has closed its end, before the rest is given up.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long nothing may be written, once the client has closed its end, before no more is begun. What is under way then
+/// still has the time that the protocol's library gives it, 5 seconds.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 type Received = RxJsonRpcMessage<RoleServer>;
 type Sent = TxJsonRpcMessage<RoleServer>;
