@@ -2,8 +2,8 @@
 
 use brush_parser::ast::{
     AndOr, AndOrList, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item,
-    CompoundCommand, CompoundList, ExtendedTestExpr, IoFileRedirectTarget, IoRedirect, Pipeline, RedirectList,
-    SimpleCommand, Word,
+    CompoundCommand, CompoundList, ExtendedTestExpr, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect, Pipeline,
+    RedirectList, SimpleCommand, Word,
 };
 use brush_parser::word::{self, WordPiece, WordPieceWithSource};
 use brush_parser::{Parser, ParserOptions, SourceInfo};
@@ -18,15 +18,77 @@ pub(super) type Words = Vec<Option<String>>;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     /// Every simple command in it, wherever it stands.
-    pub(super) commands: Vec<Words>,
+    pub(super) commands: Vec<Run>,
     /// Something in it could run a command that cannot be seen.
     pub(super) is_opaque: bool,
+    /// A text in it has a substitution that the shell leaves alone, unless something evaluates the text.
+    hides: bool,
+    /// Something in it can evaluate a text: arithmetic, where a name stands for an expression, and its like.
+    evaluates: bool,
 }
+
+/// A simple command.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) words: Words,
+    pub(super) input: Input,
+}
+
+/// Where its standard input comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Input {
+    /// From whoever runs the line, or from the command before it.
+    Unknown,
+    /// From the line: a here-document or a here-string, where its text can be told.
+    Text(Option<String>),
+    File,
+}
+
+/// Commands of the shell that evaluate the subscript of an array in a word, or a word as arithmetic.
+const EVALUATING: [&str; 14] = [
+    "[",
+    "declare",
+    "export",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "printf",
+    "read",
+    "readarray",
+    "readonly",
+    "test",
+    "typeset",
+    "unset",
+];
+
+/// Variables by which a shell, or the loader of programs, decides what runs; of those with a `*`, all that begin so.
+const DECIDING: [&str; 15] = [
+    "BASH_ALIASES",
+    "BASH_CMDS",
+    "BASH_ENV",
+    "BASH_FUNC_*",
+    "BASHOPTS",
+    "ENV",
+    "EXECIGNORE",
+    "GIT_CONFIG_*",
+    "GIT_EXEC_PATH",
+    "LD_*",
+    "PATH",
+    "PROMPT_COMMAND",
+    "PS0",
+    "PS4",
+    "SHELLOPTS",
+];
+
+/// Operators of a test that evaluate their operands.
+const EVALUATING_TESTS: [&str; 7] = ["-eq", "-ge", "-gt", "-le", "-lt", "-ne", "-v"];
 
 /// The commands of a line. Fails with what is wrong where it cannot be parsed.
 pub(super) fn parse(line: &str) -> Result<Line, String> {
     let mut found = Finder { line: Line::default(), depth: 0 };
     found.program(line)?;
+    found.line.is_opaque |= found.line.hides && found.line.evaluates;
     Ok(found.line)
 }
 
@@ -97,10 +159,10 @@ impl Finder {
 
     fn compound(&mut self, command: &CompoundCommand) {
         match command {
-            CompoundCommand::Arithmetic(command) => self.text(&command.expr.value),
+            CompoundCommand::Arithmetic(command) => self.arithmetic(&command.expr.value),
             CompoundCommand::ArithmeticForClause(command) => {
                 let parts = [&command.initializer, &command.condition, &command.updater];
-                parts.into_iter().flatten().for_each(|part| self.text(&part.value));
+                parts.into_iter().flatten().for_each(|part| self.arithmetic(&part.value));
                 self.list(&command.body.list);
             }
             CompoundCommand::BraceGroup(group) => self.list(&group.list),
@@ -134,14 +196,17 @@ impl Finder {
     fn simple(&mut self, command: &SimpleCommand) {
         let prefix = command.prefix.iter().flat_map(|prefix| &prefix.0);
         let suffix = command.suffix.iter().flat_map(|suffix| &suffix.0);
-        let mut words = Words::new();
+        let (mut words, mut input) = (Words::new(), Input::Unknown);
         if let Some(name) = &command.word_or_name {
             self.word(name);
             words.push(plain(name));
         }
         for item in prefix.chain(suffix) {
             match item {
-                Item::IoRedirect(redirect) => self.redirect(redirect),
+                Item::IoRedirect(redirect) => {
+                    self.redirect(redirect);
+                    input = read_from(redirect).unwrap_or(input);
+                }
                 Item::ProcessSubstitution(_, shell) => {
                     self.list(&shell.list);
                     words.push(None);
@@ -158,15 +223,26 @@ impl Finder {
                 }
             }
         }
+        // `export PATH=x`, `env PATH=x`, `read PATH`, `declare -n p=PATH`.
+        let is_deciding = |word: &String| word.split(['=', '+', '[']).any(decides);
+        self.line.is_opaque |= words.iter().skip(1).flatten().any(is_deciding);
+        if let Some(Some(name)) = words.first() {
+            self.line.evaluates |= EVALUATING.contains(&name.as_str());
+        }
         if !words.is_empty() {
-            self.line.commands.push(words);
+            self.line.commands.push(Run { words, input });
         }
     }
 
     fn assignment(&mut self, assignment: &Assignment) {
-        if let AssignmentName::ArrayElementName(_, index) = &assignment.name {
-            self.text(index);
-        }
+        let name = match &assignment.name {
+            AssignmentName::VariableName(name) => name,
+            AssignmentName::ArrayElementName(name, index) => {
+                self.arithmetic(index);
+                name
+            }
+        };
+        self.line.is_opaque |= decides(name);
         match &assignment.value {
             AssignmentValue::Scalar(word) => self.word(word),
             AssignmentValue::Array(items) => {
@@ -187,7 +263,7 @@ impl Finder {
             IoRedirect::File(_, _, IoFileRedirectTarget::ProcessSubstitution(_, shell)) => self.list(&shell.list),
             IoRedirect::File(_, _, IoFileRedirectTarget::Fd(_)) => {}
             IoRedirect::HereDocument(_, document) if document.requires_expansion => self.text(&document.doc.value),
-            IoRedirect::HereDocument(..) => {}
+            IoRedirect::HereDocument(_, document) => self.literal(&document.doc.value),
         }
     }
 
@@ -197,8 +273,14 @@ impl Finder {
                 [a, b].into_iter().for_each(|part| self.test(part))
             }
             ExtendedTestExpr::Not(part) | ExtendedTestExpr::Parenthesized(part) => self.test(part),
-            ExtendedTestExpr::UnaryTest(_, word) => self.word(word),
-            ExtendedTestExpr::BinaryTest(_, a, b) => [a, b].into_iter().for_each(|word| self.word(word)),
+            ExtendedTestExpr::UnaryTest(predicate, word) => {
+                self.line.evaluates |= EVALUATING_TESTS.contains(&predicate.to_string().as_str());
+                self.word(word);
+            }
+            ExtendedTestExpr::BinaryTest(predicate, a, b) => {
+                self.line.evaluates |= EVALUATING_TESTS.contains(&predicate.to_string().as_str());
+                [a, b].into_iter().for_each(|word| self.word(word));
+            }
         }
     }
 
@@ -219,18 +301,35 @@ impl Finder {
                 WordPiece::DoubleQuotedSequence(inner) | WordPiece::GettextDoubleQuotedSequence(inner) => {
                     self.pieces(source, inner);
                 }
-                WordPiece::ArithmeticExpression(expression) => self.text(&expression.value),
+                WordPiece::ArithmeticExpression(expression) => self.arithmetic(&expression.value),
                 WordPiece::ParameterExpansion(_) => match source.get(piece.start_index..piece.end_index) {
-                    Some(text) => self.text(text),
+                    Some(text) => self.parameter(text),
                     None => self.line.is_opaque = true,
                 },
-                WordPiece::Text(_)
-                | WordPiece::SingleQuotedText(_)
-                | WordPiece::AnsiCQuotedText(_)
-                | WordPiece::TildePrefix(_)
-                | WordPiece::EscapeSequence(_) => {}
+                WordPiece::SingleQuotedText(text) => self.literal(text),
+                // Every character can be written as a number there.
+                WordPiece::AnsiCQuotedText(text) => self.line.hides |= text.contains(['\\', '$', '`']),
+                WordPiece::EscapeSequence(text) => self.line.hides |= text.contains(['$', '`']),
+                WordPiece::Text(_) | WordPiece::TildePrefix(_) => {}
             }
         }
+    }
+
+    /// A text that is left as it is.
+    fn literal(&mut self, text: &str) {
+        self.line.hides |= text.contains("$(") || text.contains('`');
+    }
+
+    /// Arithmetic, in which a name stands for an expression too.
+    fn arithmetic(&mut self, text: &str) {
+        self.text(text);
+        self.line.evaluates |= text.contains(|c: char| c.is_alphabetic() || c == '_' || c == '$');
+    }
+
+    /// An expansion of a variable: its subscript is arithmetic, and `@P` evaluates its value as a prompt.
+    fn parameter(&mut self, text: &str) {
+        self.text(text);
+        self.line.evaluates |= text.contains(['[', ':', '!']) || text.contains("@P");
     }
 
     /// A text that the shell expands, and that is not taken apart here: a substitution in it stays unseen.
@@ -239,12 +338,45 @@ impl Finder {
     }
 }
 
+/// Whether a variable of that name decides what runs.
+fn decides(name: &str) -> bool {
+    DECIDING.iter().any(|own| own.strip_suffix('*').map_or(*own == name, |start| name.starts_with(start)))
+}
+
+/// Where a redirection has standard input come from; none where it is another's.
+fn read_from(redirect: &IoRedirect) -> Option<Input> {
+    let is_input = |number: &Option<i32>| number.is_none_or(|number| number == 0);
+    match redirect {
+        IoRedirect::HereString(number, word) if is_input(number) => Some(Input::Text(plain(word))),
+        IoRedirect::HereDocument(number, document) if is_input(number) => {
+            let is_known = !document.requires_expansion || !document.doc.value.contains(['$', '`', '\\']);
+            Some(Input::Text(is_known.then(|| document.doc.value.clone())))
+        }
+        IoRedirect::File(number, IoFileRedirectKind::Read, IoFileRedirectTarget::Filename(word))
+            if is_input(number) =>
+        {
+            let is_file = plain(word).is_some_and(|path| !is_special(&path));
+            Some(if is_file { Input::File } else { Input::Unknown })
+        }
+        _ => None,
+    }
+}
+
+/// Whether a path leads to what is open already, and not to a file.
+pub(super) fn is_special(path: &str) -> bool {
+    path == "-" || path.starts_with("/dev/") || path.starts_with("/proc/")
+}
+
 fn is_prefix(command: &SimpleCommand, item: &Item) -> bool {
     command.prefix.iter().flat_map(|prefix| &prefix.0).any(|other| std::ptr::eq(other, item))
 }
 
 /// What a word stands for, where that is just its own text.
 fn plain(word: &Word) -> Option<String> {
+    // By itself it is a command.
+    if word.value == "[" {
+        return Some(word.value.clone());
+    }
     let pieces = word::parse(&word.value, &ParserOptions::default()).ok()?;
     let mut text = String::new();
     for piece in &pieces {
@@ -272,57 +404,4 @@ fn push_plain(text: &mut String, piece: &WordPiece) -> Option<()> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn commands(line: &str) -> Vec<String> {
-        let words =
-            |words: &Words| words.iter().map(|word| word.as_deref().unwrap_or("?")).collect::<Vec<_>>().join(" ");
-        parse(line).unwrap().commands.iter().map(words).collect()
-    }
-
-    #[test]
-    fn every_command_of_a_line_is_found() {
-        for (line, expected) in [
-            ("ls -l", &["ls -l"][..]),
-            ("a && b || c; d & e | f", &["a", "b", "c", "d", "e", "f"]),
-            ("(a; { b; })", &["a", "b"]),
-            ("if a; then b; elif c; then d; else e; fi", &["a", "b", "c", "d", "e"]),
-            ("while a; do b; done; until c; do d; done", &["a", "b", "c", "d"]),
-            ("for x in $(a) b; do c $x; done", &["a", "c ?"]),
-            ("case $(a) in b) c;; esac", &["a", "c"]),
-            ("f() { rm x; }; f", &["rm x", "f"]),
-            ("x=$(a) b \"$(c)\" `d` 'e f' g\\ h", &["a", "c", "d", "b ? ? e f g h"]),
-            ("cat < <(a) > $(b)", &["a", "b", "cat"]),
-            ("\"r\"m -r'f' \"a b\"", &["rm -rf a b"]),
-            ("echo *.rs ~ $x {a,b}", &["echo ? ? ? ?"]),
-            ("[[ -n $(a) ]]", &["a"]),
-            ("x=1", &[]),
-            ("env x=1 make", &["env x=1 make"]),
-        ] {
-            assert_eq!(commands(line), expected, "{line}");
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_seen_is_said() {
-        for line in ["echo ${x:-$(a)}", "echo $(( $(a) ))", "cat <<E\n$(a)\nE", "(( x = `a` ))", "a[$(b)]=1"] {
-            assert!(parse(line).unwrap().is_opaque, "{line}");
-        }
-        for line in ["echo ${x:-1} $((1 + 2))", "cat <<'E'\n$(a)\nE", "cat <<E\n$x\nE", "echo '$(a)'"] {
-            assert!(!parse(line).unwrap().is_opaque, "{line}");
-        }
-        for line in ["echo 'a", "if a; then", "a | | b", "$(("] {
-            assert!(parse(line).is_err(), "{line}");
-        }
-    }
-
-    #[test]
-    fn one_plain_command_has_its_words() {
-        let words = |line| plain_words(line).map(|words: Vec<String>| words.join("|"));
-        assert_eq!(words("wc -l 'a b' \"c\""), Some("wc|-l|a b|c".to_owned()));
-        for line in ["wc | wc", "wc > x", "wc $x", "wc; wc", "wc &", "! wc", "x=1 wc", "(wc)", ""] {
-            assert_eq!(words(line), None, "{line}");
-        }
-    }
-}
+mod tests;
