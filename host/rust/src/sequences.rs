@@ -8,6 +8,8 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -36,13 +38,28 @@ fn no_sequence_leads_out() {
         return sequence(seed, true).unwrap_or_else(|found| panic!("{found}"));
     }
     let (count, started) = (number("PADDOCK_SEQUENCES").unwrap_or(QUICK), Instant::now());
+    let next = AtomicU64::new(number("PADDOCK_FIRST").unwrap_or(0));
+    let end = next.load(Ordering::Relaxed) + count;
+    let all = thread::scope(|scope| {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let work = || {
+            let mut counts = Counts::default();
+            loop {
+                let seed = next.fetch_add(1, Ordering::Relaxed);
+                if seed >= end {
+                    return counts;
+                }
+                match run(seed, false, true) {
+                    Ok(done) => counts.add(&done),
+                    Err(found) => panic!("seed {seed}: {found}"),
+                }
+            }
+        };
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
     let mut counts = Counts::default();
-    for seed in 0..count {
-        match run(seed, false, true) {
-            Ok(done) => counts.add(&done),
-            Err(found) => panic!("seed {seed}: {found}"),
-        }
-    }
+    all.iter().for_each(|done| counts.add(done));
     println!("{count} sequences in {:?}: {counts:?}", started.elapsed());
     // A generator that has nothing done finds nothing.
     assert!(counts.succeeded * 4 > counts.calls && counts.commands > 0 && counts.others > 0, "{counts:?}");
