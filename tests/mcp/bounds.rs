@@ -44,7 +44,8 @@ impl Server {
         let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
         let about = json!({"name": "test", "version": "1"});
         let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about});
-        writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello})).unwrap();
+        writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": hello}))
+            .unwrap();
         writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).unwrap();
         writeln!(stdin, "{}", read(json!("first"))).unwrap();
         let mut answers = 0;
