@@ -60,7 +60,7 @@ impl Server {
         thread::spawn(move || {
             for id in 0..count {
                 let cheap = json!({"jsonrpc": "2.0", "id": id, "method": "resources/templates/list"});
-                writeln!(stdin, "{}", if id % 4 == 0 { read(json!(id)) } else { cheap }).ok()?;
+                writeln!(stdin, "{}", if id.is_multiple_of(4) { read(json!(id)) } else { cheap }).ok()?;
             }
             Some(stdin)
         })
@@ -89,14 +89,14 @@ impl Server {
         while (answers.len() as u64) < count {
             let answer: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
             let id = answer["id"].as_u64().unwrap();
-            if id % 4 == 0 {
+            if id.is_multiple_of(4) {
                 let content = answer["result"]["structuredContent"]["content"].as_str().unwrap();
                 assert!(content.starts_with("line of text"), "{answer}");
             } else {
                 assert!(answer["result"]["resourceTemplates"].is_array(), "{answer}");
             }
             *answers.entry(id).or_default() += 1;
-            if answers.len() % 100 == 0 {
+            if answers.len().is_multiple_of(100) {
                 max = max.max(self.growth());
             }
         }
