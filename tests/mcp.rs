@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+/// Bounds on the memory that one client can make the server take, and its end when the client reads nothing.
 #[cfg(target_os = "linux")]
 mod mcp {
     mod bounds;
@@ -615,7 +616,7 @@ fn the_end_of_a_session_ends_its_subscriptions() {
         drop(client.stdin.take());
         let asked = Instant::now();
         assert!(client.child.wait().unwrap().success());
-        // The protocol's library waits 5 s for requests under way, of which `subscriptions/listen` is one.
-        assert!(asked.elapsed() < Duration::from_secs(8), "{:?}", asked.elapsed());
+        // `subscriptions/listen` is a request that only the client ends, so its answer is not waited for.
+        assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
     }
 }

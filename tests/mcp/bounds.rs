@@ -1,5 +1,3 @@
-//! What a client can make the server hold, and what the server does when nobody reads.
-
 use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,15 +10,10 @@ use tempfile::TempDir;
 
 use crate::Client;
 
-/// Requests of one client; `PADDOCK_MCP_REQUESTS=30000` for the figures of the documentation.
-fn requests() -> u64 {
-    std::env::var("PADDOCK_MCP_REQUESTS").ok().and_then(|count| count.parse().ok()).unwrap_or(4_000)
-}
+/// Memory in bytes that the server may take beyond what it has after its first call.
+const MAX_GROWTH: u64 = 64 << 20;
 
-/// What the server may take beside what it has after its first call.
-const MOST: u64 = 96 << 20;
-
-/// A server whose output nobody reads unless the test does.
+/// A server whose output is read by the test alone.
 struct Server {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -39,6 +32,7 @@ impl Server {
             .arg(home.path().join("ws"))
             .env("PADDOCK_STATE_DIR", home.path().join("state"))
             .env("XDG_CONFIG_HOME", home.path().join("none"))
+            .env_remove("PADDOCK_POLICY")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -60,62 +54,76 @@ impl Server {
         Self { child, stdin: Some(stdin), stdout: Some(stdout), base, _home: home }
     }
 
-    /// Writes requests on a thread, for as long as the server reads.
+    /// Writes requests on a thread, for as long as the server reads. Every fourth is a call with an answer of 80 KiB.
     fn write(&mut self, count: u64) -> JoinHandle<Option<ChildStdin>> {
         let mut stdin = self.stdin.take().unwrap();
         thread::spawn(move || {
             for id in 0..count {
-                writeln!(stdin, "{}", read(json!(id))).ok()?;
+                let cheap = json!({"jsonrpc": "2.0", "id": id, "method": "resources/templates/list"});
+                writeln!(stdin, "{}", if id.is_multiple_of(4) { read(json!(id)) } else { cheap }).ok()?;
             }
             Some(stdin)
         })
     }
 
-    /// The most that the server takes in that time, beside what it had.
-    fn most_within(&self, time: Duration) -> u64 {
-        let until = Instant::now() + time;
-        let mut most = 0;
-        while Instant::now() < until {
-            most = most.max(resident(&self.child).saturating_sub(self.base));
-            thread::sleep(Duration::from_millis(20));
-        }
-        most
+    /// The memory that the server has now beyond what it had after its first call.
+    fn growth(&self) -> u64 {
+        resident(&self.child).saturating_sub(self.base)
     }
 
-    /// Reads until each request was answered, and fails where one was answered twice.
-    fn each_is_answered_once(&mut self, count: u64) -> u64 {
-        let mut answered: HashMap<u64, u32> = HashMap::new();
-        let mut most = 0;
+    fn max_growth_within(&self, time: Duration) -> u64 {
+        let until = Instant::now() + time;
+        let mut max = 0;
+        while Instant::now() < until {
+            max = max.max(self.growth());
+            thread::sleep(Duration::from_millis(20));
+        }
+        max
+    }
+
+    /// Reads until every request has an answer. Returns the maximum growth meanwhile.
+    fn read_answers(&mut self, count: u64) -> u64 {
+        let mut answers: HashMap<u64, u32> = HashMap::new();
+        let mut max = 0;
         let mut lines = BufReader::new(self.stdout.take().unwrap()).lines();
-        while (answered.len() as u64) < count {
+        while (answers.len() as u64) < count {
             let answer: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
-            assert!(answer["result"]["structuredContent"]["content"].as_str().unwrap().starts_with("line"), "{answer}");
-            *answered.entry(answer["id"].as_u64().unwrap()).or_default() += 1;
-            if answered.len().is_multiple_of(100) {
-                most = most.max(resident(&self.child).saturating_sub(self.base));
+            let id = answer["id"].as_u64().unwrap();
+            if id.is_multiple_of(4) {
+                let content = answer["result"]["structuredContent"]["content"].as_str().unwrap();
+                assert!(content.starts_with("line of text"), "{answer}");
+            } else {
+                assert!(answer["result"]["resourceTemplates"].is_array(), "{answer}");
+            }
+            *answers.entry(id).or_default() += 1;
+            if answers.len().is_multiple_of(100) {
+                max = max.max(self.growth());
             }
         }
-        assert!(answered.values().all(|times| *times == 1));
-        most
+        assert!(answers.values().all(|times| *times == 1));
+        max
     }
 
-    /// Whether it ends in that time.
-    fn ends_within(&mut self, time: Duration) -> bool {
-        let until = Instant::now() + time;
-        while Instant::now() < until {
-            if self.child.try_wait().unwrap().is_some() {
-                return true;
-            }
+    fn terminate(&self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    }
+
+    /// Fails if the server does not end within that time.
+    fn ends_within(&mut self, time: Duration) {
+        let asked = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(asked.elapsed() < time, "the server still runs after {time:?}");
             thread::sleep(Duration::from_millis(20));
         }
-        false
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _gone = self.child.kill();
-        let _gone = self.child.wait();
+        // A server that has ended already is what most tests want.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -124,102 +132,205 @@ fn read(id: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
-/// Bytes of memory of a process that are its own.
+/// Memory in bytes that belongs to the process alone.
 fn resident(child: &Child) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap_or("0 kB");
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1024
 }
 
 #[test]
 fn a_client_that_reads_nothing_is_not_read_and_gets_every_answer_in_the_end() {
+    const COUNT: u64 = 30_000;
     let mut server = Server::start();
-    let writing = server.write(requests());
-    let most = server.most_within(Duration::from_secs(4));
-    println!("{} requests, nothing read: {} MiB more", requests(), most >> 20);
-    assert!(most < MOST, "{most} bytes");
-    assert!(!writing.is_finished(), "all {} requests were read", requests());
-    let started = Instant::now();
-    let most = server.each_is_answered_once(requests());
-    println!("then all read: {} MiB more, {:?}", most >> 20, started.elapsed());
-    assert!(most < MOST, "{most} bytes");
+    let writing = server.write(COUNT);
+    let growth = server.max_growth_within(Duration::from_secs(3));
+    assert!(growth < MAX_GROWTH, "{growth} bytes while nothing is read");
+    assert!(!writing.is_finished(), "all {COUNT} requests were read");
+    let growth = server.read_answers(COUNT);
+    assert!(growth < MAX_GROWTH, "{growth} bytes while all is read");
+    drop(writing.join().unwrap().expect("all requests were read in the end"));
+    server.ends_within(Duration::from_secs(4));
+}
+
+#[test]
+fn a_client_that_reads_does_not_make_the_server_hold_more() {
+    let mut server = Server::start();
+    let writing = server.write(10_000);
+    let growth = server.read_answers(10_000);
+    assert!(growth < MAX_GROWTH, "{growth} bytes");
     assert!(writing.join().unwrap().is_some());
 }
 
 #[test]
-fn a_client_that_reads_makes_it_hold_no_more() {
-    let mut server = Server::start();
-    let writing = server.write(requests());
-    let most = server.each_is_answered_once(requests());
-    println!("{} requests, all read: {} MiB more", requests(), most >> 20);
-    assert!(most < MOST, "{most} bytes");
-    assert!(writing.join().unwrap().is_some());
-}
-
-/// Whoever closes the input and reads on gets every answer.
-#[test]
-fn what_was_asked_before_the_end_is_answered() {
+fn requests_before_the_end_of_the_input_are_answered() {
     let mut server = Server::start();
     let writing = server.write(1_000);
-    let closed = thread::spawn(move || drop(writing.join().unwrap()));
-    server.each_is_answered_once(1_000);
-    closed.join().unwrap();
-    assert!(server.ends_within(Duration::from_secs(10)));
+    let closing = thread::spawn(move || drop(writing.join().unwrap()));
+    server.read_answers(1_000);
+    closing.join().unwrap();
+    server.ends_within(Duration::from_secs(4));
 }
 
 #[test]
-fn a_message_that_is_too_long_is_refused_and_the_next_one_served() {
+fn a_message_that_is_too_long_is_refused_and_not_held() {
     let mut client = Client::legacy("2025-06-18");
-    let text = "x".repeat(17 << 20);
-    client.ask(2, "tools/call", json!({"name": "write_file", "arguments": {"path": "a", "content": text}}));
+    client.call(2, "stat", json!({"path": "."}));
+    let base = resident(&client.child);
+    let part = vec![b'x'; 1 << 20];
+    client.stdin.as_mut().unwrap().write_all(br#"{"jsonrpc": "2.0", "id": 3, "method": ""#).unwrap();
+    for _ in 0..100 {
+        client.stdin.as_mut().unwrap().write_all(&part).unwrap();
+    }
     let answer = client.next();
     assert!(answer["error"]["message"].as_str().unwrap().contains("at most 16777216 bytes"), "{answer}");
     assert_eq!(answer["id"], Value::Null);
-    assert_eq!(client.call(3, "stat", json!({"path": "."}))["result"]["isError"], false);
-    // What is JSON and no message is answered by its id; what is no JSON is nobody's.
-    client.send(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": 5}));
-    let answer = client.next();
-    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32600)), "{answer}");
-    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/of-others", "params": 5}));
+    let growth = resident(&client.child).saturating_sub(base);
+    assert!(growth < MAX_GROWTH, "{growth} bytes");
+    client.stdin.as_mut().unwrap().write_all(b"\"}\n").unwrap();
     assert_eq!(client.call(4, "stat", json!({"path": "."}))["result"]["isError"], false);
     client.close();
 }
 
 #[test]
-fn calls_under_way_delay_neither_a_ping_nor_their_own_end() {
+fn a_message_with_too_many_values_is_refused_and_not_parsed() {
+    let mut client = Client::legacy("2025-06-18");
+    client.call(2, "stat", json!({"path": "."}));
+    let base = resident(&client.child);
+    let values = "[],".repeat(5 << 20);
+    let params = format!(r#"{{"name": "stat", "arguments": {{"path": [{values}0]}}}}"#);
+    let line = format!(r#"{{"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {params}}}"#);
+    writeln!(client.stdin.as_mut().unwrap(), "{line}").unwrap();
+    let mut max = 0;
+    let answer = loop {
+        max = max.max(resident(&client.child).saturating_sub(base));
+        if let Ok(answer) = client.messages.recv_timeout(Duration::from_millis(5)) {
+            break answer;
+        }
+    };
+    assert!(answer["error"]["message"].as_str().unwrap().contains("at most 65536 JSON values"), "{answer}");
+    assert_eq!(answer["id"], 3);
+    assert!(max < MAX_GROWTH, "{max} bytes");
+    assert_eq!(client.call(4, "stat", json!({"path": "."}))["result"]["isError"], false);
+    client.close();
+}
+
+#[test]
+fn lines_that_are_no_messages_are_refused_or_ignored() {
+    let mut client = Client::legacy("2025-06-18");
+    client.send(&json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": 5}));
+    let answer = client.next();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32600)), "{answer}");
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/others", "params": 5}));
+    writeln!(client.stdin.as_mut().unwrap(), "no JSON").unwrap();
+    assert_eq!(client.call(4, "stat", json!({"path": "."}))["result"]["isError"], false);
+    client.close();
+}
+
+#[test]
+fn ids_and_uris_have_a_maximum_length() {
+    let mut client = Client::legacy("2025-06-18");
+    client.send(&json!({"jsonrpc": "2.0", "id": "x".repeat(257), "method": "ping"}));
+    let answer = client.next();
+    assert!(answer["error"]["message"].as_str().unwrap().contains("at most 256 bytes"), "{answer}");
+    let id = "x".repeat(256);
+    client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "ping"}));
+    assert_eq!(client.next()["id"], id);
+    let uri = format!("file:///{}a.txt", "./".repeat(8_192));
+    fs::write(client.workspace.path().join("a.txt"), "a").unwrap();
+    let answer = client.request(2, "resources/subscribe", json!({"uri": uri}));
+    assert!(answer["error"]["message"].as_str().unwrap().contains("at most 16384 bytes"), "{answer}");
+    client.close();
+}
+
+#[test]
+fn every_request_of_a_repeated_id_is_answered() {
+    let mut client = Client::legacy("2025-06-18");
+    for _ in 0..200 {
+        client.ask(5, "tools/call", json!({"name": "stat", "arguments": {"path": "."}}));
+        client.ask(5, "ping", json!({}));
+    }
+    for _ in 0..400 {
+        let answer = client.next();
+        assert!(answer["id"] == 5 && answer["result"].is_object(), "{answer}");
+    }
+    assert_eq!(client.call(6, "stat", json!({"path": "."}))["result"]["isError"], false);
+    client.close();
+}
+
+#[test]
+fn running_calls_delay_neither_a_ping_nor_their_cancellation() {
     let mut client = Client::legacy("2025-06-18");
     let arguments = crate::slow(&client);
     for id in 100..300 {
         client.ask(id, "tools/call", json!({"name": "grep", "arguments": arguments}));
     }
     let asked = Instant::now();
-    client.ask(2, "ping", json!({}));
-    while client.next()["id"] != 2 {}
+    client.request(2, "ping", json!({}));
     assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
     for id in 100..300 {
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
     }
+    // No cancelled request is answered, so the next message is this answer.
     let asked = Instant::now();
-    client.ask(3, "tools/call", json!({"name": "stat", "arguments": {"path": "."}}));
-    while client.next()["id"] != 3 {}
+    client.call(3, "stat", json!({"path": "."}));
     assert!(asked.elapsed() < Duration::from_secs(20), "{:?}", asked.elapsed());
+    client.close();
 }
 
 #[test]
-fn it_ends_in_time_though_nobody_reads() {
-    let mut told = Server::start();
-    let writing = told.write(2_000);
+fn questions_to_the_client_are_bounded_and_end_with_their_calls() {
+    let (mut client, _home) = crate::asking(false, json!({"elicitation": {}}));
+    client.initialize("2025-06-18");
+    for id in 100..150 {
+        client.ask(id, "tools/call", json!({"name": "delete", "arguments": {"path": "a.txt"}}));
+    }
+    let mut questions = 0;
+    while let Ok(message) = client.messages.recv_timeout(Duration::from_secs(2)) {
+        assert_eq!(message["method"], "elicitation/create", "{message}");
+        questions += 1;
+    }
+    assert_eq!(questions, 32);
+    for id in (100..150).rev() {
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
+    }
+    client.ask(2, "tools/call", json!({"name": "stat", "arguments": {"path": "a.txt"}}));
+    let answer = std::iter::repeat_with(|| client.next()).find(|message| message.get("method").is_none()).unwrap();
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(2), &json!(false)), "{answer}");
+}
+
+#[test]
+fn listeners_are_bounded_and_take_no_room_from_other_requests() {
+    let mut client = Client::start(true);
+    for id in 100..=116 {
+        client.ask(id, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": []}}));
+        let message = client.next();
+        if id < 116 {
+            assert_eq!(message["method"], "notifications/subscriptions/acknowledged", "{message}");
+        } else {
+            assert!(message["error"]["message"].as_str().unwrap().contains("16 `subscriptions/listen`"), "{message}");
+        }
+    }
+    assert_eq!(client.call(2, "stat", json!({"path": "."}))["result"]["isError"], false);
+    client.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 100}}));
+    client.ask(117, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": []}}));
+    assert_eq!(client.next()["method"], "notifications/subscriptions/acknowledged");
+}
+
+#[test]
+fn a_signal_ends_the_server_although_the_client_reads_nothing() {
+    let mut server = Server::start();
+    let writing = server.write(10_000);
     thread::sleep(Duration::from_secs(1));
     assert!(!writing.is_finished());
-    let pid = rustix::process::Pid::from_child(&told.child);
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-    assert!(told.ends_within(Duration::from_secs(6)), "told to end");
+    server.terminate();
+    server.ends_within(Duration::from_secs(4));
+}
 
-    let mut left = Server::start();
-    let mut stdin = left.stdin.take().unwrap();
-    for id in 0..200 {
-        writeln!(stdin, "{}", read(json!(id))).unwrap();
-    }
-    drop(stdin);
-    assert!(left.ends_within(Duration::from_secs(20)), "its input was closed");
+#[test]
+fn the_end_of_the_input_ends_the_server_although_the_client_reads_nothing() {
+    let mut server = Server::start();
+    let writing = server.write(200);
+    drop(writing.join().unwrap());
+    server.ends_within(Duration::from_secs(5));
 }

@@ -21,7 +21,7 @@ use crate::plan;
 
 /// How long a person may think.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// Questions that wait for the call to be made again.
+/// Maximum number of questions that wait for their call to be repeated.
 const MAX_WAITING: usize = 100;
 /// What the one question of a result is called.
 const QUESTION: &str = "approval";
@@ -43,13 +43,19 @@ impl Questions {
             return None;
         }
         if !is_stateless(context) {
-            let (peer, runtime) = (context.peer.clone(), Handle::current());
+            let (peer, cancelled, runtime) = (context.peer.clone(), context.ct.clone(), Handle::current());
             return Some(Approver::new(move |plan| {
                 let Some(form) = form(plan) else { return Decision::Later };
-                match runtime.block_on(peer.create_elicitation_with_timeout(form, Some(PATIENCE))) {
-                    Ok(said) => decision(&said),
-                    Err(cause) => Decision::Refuse(cause.to_string()),
-                }
+                runtime.block_on(async {
+                    tokio::select! {
+                        said = peer.create_elicitation_with_timeout(form, Some(PATIENCE)) => match said {
+                            Ok(said) => decision(&said),
+                            Err(cause) => Decision::Refuse(cause.to_string()),
+                        },
+                        // A cancelled call would hold its permit for as long as nobody answers.
+                        () = cancelled.cancelled() => Decision::Refuse("the call was cancelled".to_owned()),
+                    }
+                })
             }));
         }
         let answered = request.request_state.as_ref().and_then(|state| self.take(state));
@@ -72,7 +78,7 @@ impl Questions {
         let now = Instant::now();
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|_, (_, until)| *until > now);
-        // Whose question goes has to be asked again.
+        // The call of a question that is removed leads to a new question.
         if waiting.len() >= MAX_WAITING
             && let Some(oldest) = waiting.iter().min_by_key(|(_, (_, until))| *until).map(|(state, _)| state.clone())
         {

@@ -24,7 +24,11 @@ pub(super) fn tool(tool: Tool) -> serde_json::Result<model::Tool> {
 }
 
 /// How a call ended. A failure has no structured content, since that would have to be what the output schema says.
-pub(super) fn result(outcome: Outcome, marks: &Marks) -> CallToolResult {
+pub(super) fn result(
+    outcome: Outcome,
+    marks: &Marks,
+    is_cancelled: impl Fn() -> bool + Send + 'static,
+) -> CallToolResult {
     let text = match blocks(&outcome) {
         Some(blocks) => blocks,
         None => vec![ContentBlock::text(outcome.text)],
@@ -32,7 +36,7 @@ pub(super) fn result(outcome: Outcome, marks: &Marks) -> CallToolResult {
     if outcome.ok {
         let mut result = CallToolResult::success(text);
         let json: Box<str> = outcome.result.into();
-        result.structured_content = Some(marks.put(json.into_string()));
+        result.structured_content = Some(marks.put(json.into_string(), is_cancelled));
         result
     } else {
         CallToolResult::error(text)

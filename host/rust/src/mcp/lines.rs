@@ -1,4 +1,4 @@
-//! Lines of a stream that nobody is to make as long as they like.
+//! Lines of a stream, with a maximum length.
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
@@ -14,25 +14,25 @@ pub(super) struct Lines<R> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The line is read so far.
+    /// A line is being read.
     Reads,
-    /// The line was taken by the caller, who has looked at it by the next call.
+    /// The caller has the line, and is done with it at its next call.
     Taken,
-    /// The rest of a line that is too long is passed over.
+    /// The rest of a line that is too long is being skipped.
     Skips,
 }
 
-/// What was read.
+/// The result of one read.
 pub(super) enum Line<'l> {
     /// A line that is not empty, without its end.
     Message(&'l [u8]),
-    /// A line that is longer than lines may be. It is not held.
+    /// A line that is longer than the maximum. Its bytes are discarded.
     TooLong,
-    /// The stream has ended, or cannot be read. What came since the last line is none.
+    /// The stream has ended or failed. Bytes after the last line end are discarded.
     End,
 }
 
-/// What a piece of the stream is.
+/// What one buffer of the stream held.
 enum Piece {
     Part,
     Last,
@@ -45,11 +45,11 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         Self { read, line: Vec::new(), max, state: State::Reads }
     }
 
-    /// The next line. Where this is dropped before it is done, nothing is lost.
+    /// Reads the next line. A call that is dropped before its end loses no bytes.
     pub(super) async fn next(&mut self) -> Line<'_> {
         if self.state == State::Taken {
             self.line.clear();
-            // One long line is no reason to hold so much from then on.
+            // A single long line must not keep its memory until the end of the session.
             self.line.shrink_to(KEPT);
             self.state = State::Reads;
         }
@@ -72,7 +72,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
         if available.is_empty() {
             return Piece::None;
         }
-        // From here on nothing waits, so that what is consumed is also kept.
+        // There is no await from here on, so all consumed bytes are in `line`.
         let end = available.iter().position(|byte| *byte == b'\n');
         let taken = end.map_or(available.len(), |end| end + 1);
         let piece = match (self.state, end) {
@@ -96,7 +96,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     }
 }
 
-/// Bytes that are held for the next line.
+/// Capacity in bytes that is kept for the next line.
 const KEPT: usize = 64 * 1024;
 
 fn trimmed(line: &[u8]) -> &[u8] {

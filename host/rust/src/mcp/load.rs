@@ -1,109 +1,205 @@
-//! What a client has asked for and not got yet, within bounds: how many requests, and how many bytes of requests and of
-//! messages to the client.
+//! Accounting of one connection: requests in flight, and messages queued for the client, with the bounds on both.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rmcp::model::RequestId;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
-/// Requests that may be under way at once.
-pub(super) const MAX_REQUESTS: usize = 128;
-/// Bytes of them all. One alone may have more.
-pub(super) const MAX_REQUEST_BYTES: usize = 16 << 20;
-/// Messages that wait to be written, and bytes of them all, beyond which nothing more is begun.
-pub(super) const MAX_WAITING: usize = 1024;
-pub(super) const MAX_WAITING_BYTES: usize = 16 << 20;
+/// Maximum number of requests in flight. A request is in flight from its start until its answer has been written, so
+/// this is also the maximum number of answers in memory.
+pub(super) const MAX_REQUESTS: usize = 32;
+/// Maximum total weight in bytes of the requests in flight. A request that is alone may exceed it.
+pub(super) const MAX_REQUESTS_WEIGHT: usize = 16 << 20;
+/// Maximum number of `subscriptions/listen` requests, which stay in flight until the client cancels them.
+pub(super) const MAX_LISTENERS: usize = 16;
+/// Maximum weight in bytes of one `subscriptions/listen` request.
+pub(super) const MAX_LISTENER_WEIGHT: usize = 256 << 10;
+/// Maximum number of `ping` requests that start before other requests that wait.
+pub(super) const MAX_PINGS: usize = 64;
+/// Number and total length in bytes of the messages queued for the client, from which on the server neither reads nor
+/// starts a request.
+pub(super) const MAX_QUEUED: usize = 1024;
+pub(super) const MAX_QUEUED_BYTES: usize = 16 << 20;
 
 #[derive(Default)]
 pub(super) struct Load {
-    now: Mutex<Now>,
-    /// Told where there may be room again.
+    state: Mutex<State>,
+    /// Notified whenever a request ends or a message has been written.
     pub(super) changed: Notify,
 }
 
 #[derive(Default)]
-struct Now {
-    /// Bytes of the requests under way, by their ids. A client may use one twice.
-    requests: HashMap<RequestId, Vec<usize>>,
-    request_count: usize,
-    request_bytes: usize,
-    waiting_count: usize,
-    waiting_bytes: usize,
-    /// Messages that were written.
-    written: u64,
+struct State {
+    /// Requests in flight.
+    requests: HashMap<RequestId, Request>,
+    listeners: usize,
+    pings: usize,
+    requests_weight: usize,
+    queued: usize,
+    queued_bytes: usize,
+    /// Number of requests that have ended.
+    ended: u64,
+    /// The last time at which the client was seen to read, or at which the queue began, while messages are queued.
+    stalled_since: Option<Instant>,
+}
+
+struct Request {
+    kind: Kind,
+    weight: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A `subscriptions/listen` request.
+    Listener,
+    Ping,
+    Other,
+}
+
+/// A message that is queued for the client until this is dropped.
+pub(super) struct Queued {
+    load: Arc<Load>,
+    bytes: usize,
 }
 
 impl Load {
-    /// Whether another request may begin.
-    pub(super) fn has_room(&self, bytes: usize) -> bool {
-        let now = self.lock();
-        let is_first = now.request_count == 0;
-        let fits = now.request_count < MAX_REQUESTS && now.request_bytes.saturating_add(bytes) <= MAX_REQUEST_BYTES;
-        (is_first || fits) && now.is_read()
+    /// Whether a request may start now. If the client uses an id again, the second request waits for the first.
+    pub(super) fn has_room(&self, id: &RequestId, weight: usize) -> bool {
+        let state = self.lock();
+        let running = state.running();
+        let fits = running < MAX_REQUESTS && state.requests_weight.saturating_add(weight) <= MAX_REQUESTS_WEIGHT;
+        (running == 0 || fits) && state.can_queue() && !state.requests.contains_key(id)
     }
 
-    /// Whether the client reads what it is told, as far as that is known.
-    pub(super) fn is_read(&self) -> bool {
-        self.lock().is_read()
+    pub(super) fn begin(&self, id: RequestId, weight: usize) {
+        self.lock().insert(id, Kind::Other, weight);
     }
 
-    /// Whether every request was answered.
-    pub(super) fn is_idle(&self) -> bool {
-        let now = self.lock();
-        now.request_count == 0 && now.waiting_count == 0
-    }
-
-    /// How many messages were written so far.
-    pub(super) fn written(&self) -> u64 {
-        self.lock().written
-    }
-
-    pub(super) fn begin(&self, id: RequestId, bytes: usize) {
-        let mut now = self.lock();
-        now.requests.entry(id).or_default().push(bytes);
-        now.request_count += 1;
-        now.request_bytes = now.request_bytes.saturating_add(bytes);
-    }
-
-    /// A request was answered, or its client wants no answer any more.
-    pub(super) fn end(&self, id: &RequestId) {
-        let mut now = self.lock();
-        let Some(all) = now.requests.get_mut(id) else { return };
-        let bytes = all.pop().unwrap_or_default();
-        if all.is_empty() {
-            now.requests.remove(id);
+    /// Starts a `ping` at once. Returns false if it has to wait like other requests.
+    pub(super) fn begin_ping(&self, id: &RequestId) -> bool {
+        let mut state = self.lock();
+        let may_begin = state.pings < MAX_PINGS && !state.requests.contains_key(id);
+        if may_begin {
+            state.insert(id.clone(), Kind::Ping, 0);
         }
-        now.request_count = now.request_count.saturating_sub(1);
-        now.request_bytes = now.request_bytes.saturating_sub(bytes);
-        drop(now);
+        may_begin
+    }
+
+    /// Starts a `subscriptions/listen` request at once. Fails with the reason why it cannot start.
+    pub(super) fn begin_listener(&self, id: RequestId, weight: usize) -> Result<(), String> {
+        let mut state = self.lock();
+        if weight > MAX_LISTENER_WEIGHT {
+            return Err(format!("the request is too large: its bytes and values may weigh {MAX_LISTENER_WEIGHT}"));
+        }
+        if state.listeners >= MAX_LISTENERS {
+            return Err(format!("there are {MAX_LISTENERS} `subscriptions/listen` requests already; cancel one first"));
+        }
+        if state.requests.contains_key(&id) {
+            return Err("the id is in use by another request".to_owned());
+        }
+        state.insert(id, Kind::Listener, 0);
+        Ok(())
+    }
+
+    /// Whether a `subscriptions/listen` request has this id, which lasts until the client cancels it.
+    pub(super) fn is_listener(&self, id: &RequestId) -> bool {
+        self.lock().requests.get(id).is_some_and(|request| request.kind == Kind::Listener)
+    }
+
+    /// Ends a request: its answer has been written, or the client has cancelled it.
+    pub(super) fn end(&self, id: &RequestId) {
+        let mut state = self.lock();
+        let Some(request) = state.requests.remove(id) else { return };
+        if let Some(count) = state.count(request.kind) {
+            *count = count.saturating_sub(1);
+        }
+        state.requests_weight = state.requests_weight.saturating_sub(request.weight);
+        state.ended += 1;
+        drop(state);
         self.changed.notify_one();
     }
 
-    pub(super) fn wait_to_write(&self, bytes: usize) {
-        let mut now = self.lock();
-        now.waiting_count += 1;
-        now.waiting_bytes = now.waiting_bytes.saturating_add(bytes);
+    /// Adds a message to the queue.
+    pub(super) fn queue(self: &Arc<Self>, bytes: usize) -> Queued {
+        let mut state = self.lock();
+        state.queued += 1;
+        state.queued_bytes = state.queued_bytes.saturating_add(bytes);
+        state.stalled_since.get_or_insert_with(Instant::now);
+        drop(state);
+        Queued { load: Arc::clone(self), bytes }
     }
 
-    /// A message was written, or cannot be.
-    pub(super) fn wrote(&self, bytes: usize) {
-        let mut now = self.lock();
-        now.waiting_count = now.waiting_count.saturating_sub(1);
-        now.waiting_bytes = now.waiting_bytes.saturating_sub(bytes);
-        now.written += 1;
-        drop(now);
-        self.changed.notify_one();
+    /// Whether the client reads fast enough for the server to read more from it.
+    pub(super) fn can_queue(&self) -> bool {
+        self.lock().can_queue()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Now> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether every request has its answer, apart from `subscriptions/listen` requests.
+    pub(super) fn is_idle(&self) -> bool {
+        let state = self.lock();
+        state.requests.len() == state.listeners && state.queued == 0
+    }
+
+    /// The number of requests that have ended so far.
+    pub(super) fn ended(&self) -> u64 {
+        self.lock().ended
+    }
+
+    /// Since when messages have been queued without any byte being written.
+    pub(super) fn stalled_since(&self) -> Option<Instant> {
+        self.lock().stalled_since
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Now {
-    fn is_read(&self) -> bool {
-        self.waiting_count < MAX_WAITING && self.waiting_bytes < MAX_WAITING_BYTES
+impl State {
+    fn can_queue(&self) -> bool {
+        self.queued < MAX_QUEUED && self.queued_bytes < MAX_QUEUED_BYTES
+    }
+
+    fn running(&self) -> usize {
+        self.requests.len().saturating_sub(self.listeners + self.pings)
+    }
+
+    fn insert(&mut self, id: RequestId, kind: Kind, weight: usize) {
+        if let Some(count) = self.count(kind) {
+            *count += 1;
+        }
+        self.requests_weight = self.requests_weight.saturating_add(weight);
+        self.requests.insert(id, Request { kind, weight });
+    }
+
+    fn count(&mut self, kind: Kind) -> Option<&mut usize> {
+        match kind {
+            Kind::Listener => Some(&mut self.listeners),
+            Kind::Ping => Some(&mut self.pings),
+            Kind::Other => None,
+        }
+    }
+}
+
+impl Queued {
+    /// Records that a part of the message has been written.
+    pub(super) fn progress(&self) {
+        self.load.lock().stalled_since = Some(Instant::now());
+    }
+}
+
+impl Drop for Queued {
+    fn drop(&mut self) {
+        let mut state = self.load.lock();
+        state.queued = state.queued.saturating_sub(1);
+        state.queued_bytes = state.queued_bytes.saturating_sub(self.bytes);
+        if state.queued == 0 {
+            state.stalled_since = None;
+        }
+        drop(state);
+        self.load.changed.notify_one();
     }
 }
 
@@ -111,41 +207,69 @@ impl Now {
 mod tests {
     use super::*;
 
-    fn id(number: i64) -> RequestId {
-        RequestId::Number(number)
+    fn id(number: usize) -> RequestId {
+        RequestId::Number(i64::try_from(number).unwrap())
     }
 
     #[test]
-    fn requests_and_their_bytes_are_bounded() {
+    fn requests_in_flight_and_their_weight_are_bounded() {
         let load = Load::default();
-        assert!(load.has_room(usize::MAX), "one alone may have more");
+        assert!(load.has_room(&id(0), usize::MAX), "a request that is alone");
         for number in 0..MAX_REQUESTS {
-            assert!(load.has_room(1));
-            load.begin(id(i64::try_from(number).unwrap()), 1);
+            assert!(load.has_room(&id(number), 1));
+            load.begin(id(number), 1);
         }
-        assert!(!load.has_room(1));
+        assert!(!load.has_room(&id(MAX_REQUESTS), 1));
         load.end(&id(0));
         load.end(&id(0));
-        assert!(load.has_room(1) && !load.has_room(MAX_REQUEST_BYTES));
+        assert!(load.has_room(&id(0), 1) && !load.has_room(&id(0), MAX_REQUESTS_WEIGHT));
     }
 
     #[test]
-    fn an_id_that_is_used_twice_counts_twice() {
+    fn the_second_request_of_an_id_waits_for_the_first() {
         let load = Load::default();
         load.begin(id(1), 5);
-        load.begin(id(1), 7);
+        assert!(!load.has_room(&id(1), 1) && load.has_room(&id(2), 1));
         load.end(&id(1));
-        assert!(!load.is_idle());
-        load.end(&id(1));
-        assert!(load.is_idle() && load.lock().request_bytes == 0);
+        assert!(load.has_room(&id(1), 1) && load.is_idle() && load.ended() == 1);
     }
 
     #[test]
-    fn nothing_begins_while_the_client_does_not_read() {
+    fn listeners_are_bounded_and_take_no_room_from_other_requests() {
         let load = Load::default();
-        load.wait_to_write(MAX_WAITING_BYTES);
-        assert!(!load.has_room(0) && !load.is_idle());
-        load.wrote(MAX_WAITING_BYTES);
-        assert!(load.has_room(0) && load.is_idle() && load.written() == 1);
+        for number in 0..MAX_LISTENERS {
+            load.begin_listener(id(number), 1).unwrap();
+        }
+        assert!(load.begin_listener(id(99), 1).unwrap_err().contains("16 `subscriptions/listen`"));
+        assert!(load.is_idle() && load.has_room(&id(99), MAX_REQUESTS_WEIGHT) && load.is_listener(&id(0)));
+        load.end(&id(0));
+        assert!(load.begin_listener(id(1), 1).is_err() && load.begin_listener(id(0), MAX_LISTENER_WEIGHT + 1).is_err());
+        load.begin_listener(id(0), MAX_LISTENER_WEIGHT).unwrap();
+    }
+
+    #[test]
+    fn pings_are_bounded_and_take_no_room_from_other_requests() {
+        let load = Load::default();
+        load.begin(id(0), 1);
+        assert!(!load.begin_ping(&id(0)), "the id is in use");
+        assert!((1..=MAX_PINGS).all(|number| load.begin_ping(&id(number))) && !load.begin_ping(&id(99)));
+        assert!(!load.has_room(&id(1), 1) && load.has_room(&id(99), 1));
+        load.end(&id(0));
+        assert!(!load.is_idle(), "the pings have no answer yet");
+        load.end(&id(1));
+        assert!(load.begin_ping(&id(1)));
+    }
+
+    #[test]
+    fn nothing_starts_while_too_much_is_queued() {
+        let load = Arc::new(Load::default());
+        let large = load.queue(MAX_QUEUED_BYTES);
+        assert!(!load.has_room(&id(0), 0) && !load.can_queue() && !load.is_idle() && load.stalled_since().is_some());
+        drop(large);
+        assert!(load.has_room(&id(0), 0) && load.is_idle() && load.stalled_since().is_none());
+        let all: Vec<Queued> = std::iter::repeat_with(|| load.queue(1)).take(MAX_QUEUED).collect();
+        assert!(!load.can_queue());
+        drop(all);
+        assert!(load.can_queue());
     }
 }

@@ -15,6 +15,7 @@ mod convert;
 mod lines;
 mod load;
 mod log;
+mod message;
 mod resources;
 mod roots;
 mod server;
@@ -74,8 +75,14 @@ async fn serve(place: roots::Place, dialect: String, log: log::Log) -> anyhow::R
     let marks = splice::Marks::default();
     let (input, output) = rmcp::transport::stdio();
     let server = server::Server::new(place, dialect, marks.clone(), log);
-    match server.serve(wire::Wire::new(marks, input, output)).await {
-        Ok(service) => service.waiting().await.map(|_| ()).map_err(Into::into),
+    let wire = wire::Wire::new(marks, input, output);
+    let finished = wire.finished();
+    match server.serve(wire).await {
+        Ok(service) => tokio::select! {
+            ended = service.waiting() => ended.map(|_| ()).map_err(Into::into),
+            // The protocol's library would wait for subscriptions, which only the client could have ended.
+            () = finished.notified() => Ok(()),
+        },
         // A client that goes before it has said anything wanted nothing.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(cause) => Err(cause.into()),

@@ -20,6 +20,9 @@ const TEMPLATE: &str = "file:///{path}";
 const PAGE: u32 = 200;
 /// Bytes of the largest file that is read as a resource: it cannot be read in part, as by `read_file`.
 const MAX_BYTES: usize = 1024 * 1024;
+/// Maximum length of a URI in bytes: a path of 4096 bytes, each percent-encoded, and room for the rest. The server keeps
+/// the URIs of subscriptions.
+const MAX_URI_BYTES: usize = 16 * 1024;
 /// Times that a file is read which changes while it is.
 const ATTEMPTS: usize = 3;
 
@@ -75,6 +78,9 @@ pub(super) async fn read(workspace: &Workspace, uri: &str) -> Result<ReadResourc
 
 /// What a URI names as tools know it: below the workspace, and as an absolute path, which has to be in a root.
 pub(super) fn paths(uri: &str) -> Result<[String; 2], ErrorData> {
+    if uri.len() > MAX_URI_BYTES {
+        return Err(ErrorData::invalid_params(format!("a URI may have at most {MAX_URI_BYTES} bytes"), None));
+    }
     let wrong = |cause: &str| {
         let message = format!("`{uri}` names no resource: {cause}; use `{TEMPLATE}` with a path in the workspace");
         ErrorData::invalid_params(message, Some(json!({"uri": uri})))

@@ -5,6 +5,7 @@
 #![expect(deprecated, reason = "deprecated in the newest revision, and what clients of older ones have")]
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use paddock::Workspace;
@@ -30,11 +31,13 @@ pub(super) struct Place {
     open: Open,
     /// Over the client's roots, once it was asked for them; the own one where it names none that is there.
     asked: Mutex<Option<Workspace>>,
+    /// The client has said that its roots changed.
+    is_stale: AtomicBool,
 }
 
 impl Place {
     pub(super) fn new(own: Workspace, open: Open) -> Self {
-        Self { own, open, asked: Mutex::default() }
+        Self { own, open, asked: Mutex::default(), is_stale: AtomicBool::new(false) }
     }
 
     /// The workspace for a call.
@@ -43,6 +46,9 @@ impl Place {
             return self.own.clone();
         }
         let mut asked = self.asked.lock().await;
+        if self.is_stale.swap(false, Ordering::AcqRel) {
+            *asked = None;
+        }
         if let Some(workspace) = &*asked {
             return workspace.clone();
         }
@@ -51,9 +57,9 @@ impl Place {
         asked.insert(workspace.unwrap_or_else(|| self.own.clone())).clone()
     }
 
-    /// Asks the client again, at the next call.
-    pub(super) async fn changed(&self) {
-        *self.asked.lock().await = None;
+    /// Asks the client again, at the next call. Never waits, since a client may send any number of notifications.
+    pub(super) fn changed(&self) {
+        self.is_stale.store(true, Ordering::Release);
     }
 }
 

@@ -1,6 +1,6 @@
 //! The server: a tool call is a call of the workspace on a thread of its own.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use paddock::{Approver, CallOptions, Outcome, Progress, Workspace};
@@ -13,10 +13,11 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer};
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
 use super::asking::Questions;
 use super::convert;
+use super::load::MAX_REQUESTS;
 use super::log::Log;
 use super::resources;
 use super::roots::Place;
@@ -43,48 +44,45 @@ const TOOLS_TTL_MS: u64 = 3_600_000;
 const PATIENCE: Duration = Duration::from_millis(500);
 const INTERVAL: Duration = Duration::from_millis(250);
 
-/// Calls that run at once; others wait.
-const MAX_RUNNING: usize = 64;
-
 pub(super) struct Server {
     place: Arc<Place>,
     dialect: String,
     marks: Marks,
     log: Log,
-    tools: OnceLock<Vec<Tool>>,
+    tools: OnceCell<Vec<Tool>>,
     questions: Questions,
     subscriptions: Subscriptions,
-    /// Room for calls that run: also of those whose client wants no answer any more.
-    room: Semaphore,
+    /// Permits of running calls. A cancelled call is no longer in flight, but holds its permit until it has ended.
+    running: Semaphore,
 }
 
 impl Server {
     pub(super) fn new(place: Place, dialect: String, marks: Marks, log: Log) -> Self {
-        let (tools, questions, place) = (OnceLock::new(), Questions::default(), Arc::new(place));
+        let (tools, questions, place) = (OnceCell::new(), Questions::default(), Arc::new(place));
         let subscriptions = Subscriptions::new(place.clone(), dialect.clone());
-        Self { place, dialect, marks, log, tools, questions, subscriptions, room: Semaphore::new(MAX_RUNNING) }
+        let running = Semaphore::new(MAX_REQUESTS);
+        Self { place, dialect, marks, log, tools, questions, subscriptions, running }
     }
 
-    /// Waits until the request may run, unless its client wants no answer any more.
-    async fn room(&self, context: &RequestContext<RoleServer>) -> Result<SemaphorePermit<'_>, ErrorData> {
+    /// Waits until the request may run. Fails if the client cancels it before.
+    async fn permit(&self, context: &RequestContext<RoleServer>) -> Result<SemaphorePermit<'_>, ErrorData> {
         let cancelled = || ErrorData::internal_error("the request was cancelled", None);
         tokio::select! {
-            room = self.room.acquire() => room.map_err(|_| cancelled()),
+            permit = self.running.acquire() => permit.map_err(|_| cancelled()),
             () = context.ct.cancelled() => Err(cancelled()),
         }
     }
 
     /// The tools, asked for once: compiling the component takes a while where no cache has it.
     async fn tools(&self) -> Result<&[Tool], ErrorData> {
-        if let Some(tools) = self.tools.get() {
-            return Ok(tools);
-        }
-        // By its own policy, which the roots of a client do not change.
-        let (workspace, dialect) = (self.place.own.clone(), self.dialect.clone());
-        let described = tokio::task::spawn_blocking(move || describe(&workspace, &dialect)).await;
-        let described = described.unwrap_or_else(|cause| Err(cause.to_string()));
-        let tools = described.map_err(|cause| ErrorData::internal_error(cause, None))?;
-        Ok(self.tools.get_or_init(|| tools))
+        let describe = async || {
+            // By its own policy, which the roots of a client do not change.
+            let (workspace, dialect) = (self.place.own.clone(), self.dialect.clone());
+            let described = tokio::task::spawn_blocking(move || describe(&workspace, &dialect)).await;
+            let described = described.unwrap_or_else(|cause| Err(cause.to_string()));
+            described.map_err(|cause| ErrorData::internal_error(cause, None))
+        };
+        self.tools.get_or_try_init(describe).await.map(Vec::as_slice)
     }
 }
 
@@ -135,7 +133,7 @@ impl ServerHandler for Server {
         page: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let _room = self.room(&context).await?;
+        let _permit = self.permit(&context).await?;
         let workspace = self.place.workspace(&self.dialect, &context).await;
         resources::list(&workspace, page.and_then(|page| page.cursor)).await
     }
@@ -153,7 +151,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let _room = self.room(&context).await?;
+        let _permit = self.permit(&context).await?;
         let workspace = self.place.workspace(&self.dialect, &context).await;
         tokio::select! {
             read = resources::read(&workspace, &request.uri) => read.map(ReadResourceResponse::Complete),
@@ -166,7 +164,7 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let _room = self.room(&context).await?;
+        let _permit = self.permit(&context).await?;
         self.subscriptions.add(request.uri, &context).await
     }
 
@@ -188,7 +186,7 @@ impl ServerHandler for Server {
     }
 
     async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {
-        self.place.changed().await;
+        self.place.changed();
     }
 
     async fn call_tool(
@@ -196,7 +194,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let _room = self.room(&context).await?;
+        let _permit = self.permit(&context).await?;
         if !self.tools().await?.iter().any(|tool| tool.name == request.name) {
             // Without arguments nothing is done, and those who keep a record are told of it.
             self.call(&request.name, "", None, &context).await;
@@ -208,7 +206,8 @@ impl ServerHandler for Server {
         if let Some(question) = outcome.plan.take().and_then(|plan| self.questions.ask(plan, &context)) {
             return Ok(CallToolResponse::InputRequired(question));
         }
-        Ok(CallToolResponse::Complete(convert::result(outcome, &self.marks)))
+        let cancelled = context.ct.clone();
+        Ok(CallToolResponse::Complete(convert::result(outcome, &self.marks, move || cancelled.is_cancelled())))
     }
 }
 

@@ -10,9 +10,14 @@ use memchr::memmem;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::load::MAX_REQUESTS;
+
 /// What a mark starts and ends with. No text can hold it: a quote in a string of JSON is escaped.
 const MARK: &str = r#"{"$paddock":""#;
 const MARK_END: &[u8] = br#""}"#;
+
+/// Number of marks from which on those of cancelled requests are removed: more than requests can be in flight.
+const MAX_WAITING: usize = 2 * MAX_REQUESTS;
 
 /// JSON that waits to be written, by the number of its mark.
 #[derive(Clone, Default)]
@@ -21,16 +26,26 @@ pub(super) struct Marks(Arc<Mutex<Waiting>>);
 #[derive(Default)]
 struct Waiting {
     next: u64,
-    json: HashMap<u64, String>,
+    json: HashMap<u64, Entry>,
+}
+
+struct Entry {
+    json: String,
+    /// Whether the client has cancelled the request.
+    is_cancelled: Box<dyn Fn() -> bool + Send>,
 }
 
 impl Marks {
-    /// A mark that will be written as `json`.
-    pub(super) fn put(&self, json: String) -> Value {
+    /// A mark that will be written as `json`, in the answer of a request that may be cancelled.
+    pub(super) fn put(&self, json: String, is_cancelled: impl Fn() -> bool + Send + 'static) -> Value {
         let mut waiting = self.lock();
+        // The protocol's library drops the answer of a cancelled request, whose mark is then never written.
+        if waiting.json.len() >= MAX_WAITING {
+            waiting.json.retain(|_, entry| !(entry.is_cancelled)());
+        }
         let number = waiting.next;
         waiting.next += 1;
-        waiting.json.insert(number, json);
+        waiting.json.insert(number, Entry { json, is_cancelled: Box::new(is_cancelled) });
         json!({ "$paddock": number.to_string() })
     }
 
@@ -56,7 +71,7 @@ impl Marks {
             out.extend_from_slice(before);
             let number = std::str::from_utf8(number).ok().and_then(|number| number.parse().ok());
             match number.and_then(|number: u64| waiting.json.remove(&number)) {
-                Some(json) => out.extend_from_slice(json.as_bytes()),
+                Some(entry) => out.extend_from_slice(entry.json.as_bytes()),
                 None => out.extend_from_slice(b"null"),
             }
             message = after.get(MARK_END.len()..).unwrap_or_default();
@@ -82,16 +97,27 @@ mod tests {
     #[test]
     fn a_mark_is_written_as_what_it_stands_for() {
         let marks = Marks::default();
-        let (first, second) = (marks.put(r#"{"b":1}"#.to_owned()), marks.put("[2]".to_owned()));
+        let (first, second) = (marks.put(r#"{"b":1}"#.to_owned(), || false), marks.put("[2]".to_owned(), || false));
         let message = json!({"result": {"one": first, "two": second, "text": "x"}});
         assert_eq!(written(&marks, &message), r#"{"result":{"one":{"b":1},"two":[2],"text":"x"}}"#);
         assert!(marks.lock().json.is_empty());
     }
 
     #[test]
+    fn marks_of_cancelled_requests_are_not_kept() {
+        let marks = Marks::default();
+        let kept = marks.put("1".to_owned(), || false);
+        for _ in 0..10 * MAX_WAITING {
+            marks.put("2".to_owned(), || true);
+            assert!(marks.lock().json.len() <= MAX_WAITING);
+        }
+        assert_eq!(written(&marks, &kept), "1");
+    }
+
+    #[test]
     fn a_text_that_looks_like_a_mark_stays_a_text() {
         let marks = Marks::default();
-        let mark = marks.put("true".to_owned());
+        let mark = marks.put("true".to_owned(), || false);
         let message = json!({"a": r#"{"$paddock":"0"}"#, "b": mark});
         let shown: Value = serde_json::from_str(&written(&marks, &message)).unwrap();
         assert_eq!(shown, json!({"a": r#"{"$paddock":"0"}"#, "b": true}));

@@ -1,8 +1,11 @@
-//! Messages over standard input and output, a line each, within bounds: when a client has asked for more than may be under
-//! way, or does not read what it is told, no more of its messages are read until there is room. Nothing is dropped.
+//! The transport over standard input and output, one message per line, with bounds on what one client can make the
+//! server hold.
 //!
-//! What answers a question of the server or cancels a request is passed on at once, past requests that wait for room, as
-//! long as no more than [`MAX_AHEAD`] of these do.
+//! A request starts while fewer than [`MAX_REQUESTS`](super::load::MAX_REQUESTS) are in flight. Requests beyond that are
+//! read ahead, up to [`MAX_AHEAD`], and start in their order. Everything else is handled as soon as it is read: a `ping`,
+//! `notifications/cancelled`, and the client's answers to the server's own requests. Two conditions stop the reading:
+//! [`MAX_AHEAD`] requests are read ahead, or too much is queued for the client. From then on the server sees nothing
+//! until a request ends or the client reads. The server drops no request.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,28 +14,29 @@ use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{ClientNotification, ClientRequest, ErrorData, JsonRpcMessage, RequestId};
-use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::service::TxJsonRpcMessage;
 use rmcp::transport::Transport;
-use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
+use tokio::time::{Instant, timeout_at};
 
 use super::lines::{Line, Lines};
-use super::load::Load;
+use super::load::{Load, Queued};
+use super::message::{MAX_LINE_BYTES, Parsed, Received, parse, too_long};
 use super::splice::Marks;
 
-/// Bytes of one message.
-pub(super) const MAX_LINE: usize = 16 << 20;
-
-/// Requests that are read and wait for room, and bytes of them all.
+/// Maximum number of requests that are read ahead, and the total weight in bytes from which on no more are.
 const MAX_AHEAD: usize = 256;
-const MAX_AHEAD_BYTES: usize = 16 << 20;
+const MAX_AHEAD_WEIGHT: usize = 16 << 20;
 
-/// How long nothing may be written, once the client has closed its end, before no more is begun. What is under way then
-/// still has the time that the protocol's library gives it, 5 seconds.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// After the end of the input: how long no request may end, and how long the client may read nothing, before the
+/// remaining answers are given up.
+const UNANSWERED: Duration = Duration::from_secs(5);
+const STALLED: Duration = Duration::from_secs(2);
 
-type Received = RxJsonRpcMessage<RoleServer>;
+/// Bytes that are written at once, so that a client that reads slowly is seen to read.
+const CHUNK: usize = 64 << 10;
+
 type Sent = TxJsonRpcMessage<RoleServer>;
 
 pub(super) struct Wire<R, W> {
@@ -40,22 +44,42 @@ pub(super) struct Wire<R, W> {
     write: Arc<Mutex<W>>,
     marks: Marks,
     load: Arc<Load>,
-    ahead: Ahead,
-    /// The client has closed its end.
-    is_closed: bool,
+    ahead: ReadAhead,
+    /// Set at the end of the input.
+    ending: Option<Ending>,
+    /// Notified when nothing is left to do after the end of the input.
+    finished: Arc<Notify>,
 }
 
-/// Requests that wait for room, each with its bytes.
+/// Requests that have been read and have not started.
 #[derive(Default)]
-struct Ahead {
-    requests: VecDeque<(RequestId, Received, usize)>,
-    bytes: usize,
+struct ReadAhead {
+    requests: VecDeque<Waiting>,
+    weight: usize,
+}
+
+struct Waiting {
+    id: RequestId,
+    request: Received,
+    weight: usize,
+}
+
+/// The number of requests that had ended when that number last grew.
+struct Ending {
+    ended: u64,
+    since: Instant,
 }
 
 impl<R: AsyncRead + Unpin, W> Wire<R, W> {
     pub(super) fn new(marks: Marks, read: R, write: W) -> Self {
-        let (lines, write) = (Lines::new(BufReader::new(read), MAX_LINE), Arc::new(Mutex::new(write)));
-        Self { lines, write, marks, load: Arc::default(), ahead: Ahead::default(), is_closed: false }
+        let (lines, write) = (Lines::new(BufReader::new(read), MAX_LINE_BYTES), Arc::new(Mutex::new(write)));
+        let (load, ahead, finished) = (Arc::default(), ReadAhead::default(), Arc::default());
+        Self { lines, write, marks, load, ahead, ending: None, finished }
+    }
+
+    /// Is notified when the input has ended and every answer has been written or given up.
+    pub(super) fn finished(&self) -> Arc<Notify> {
+        Arc::clone(&self.finished)
     }
 }
 
@@ -67,81 +91,101 @@ where
     type Error = io::Error;
 
     fn send(&mut self, message: Sent) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let written = self.marks.line(&message);
-        let (write, load, answered) = (Arc::clone(&self.write), Arc::clone(&self.load), answered(&message));
-        let bytes = written.as_ref().map_or(0, Vec::len);
-        load.wait_to_write(bytes);
+        let line = self.marks.line(&message);
+        let queued = self.load.queue(line.as_ref().map_or(0, Vec::len));
+        let (write, load, answered) = (Arc::clone(&self.write), Arc::clone(&self.load), answered_request(&message));
         async move {
-            let write = async {
-                let mut write = write.lock().await;
-                write.write_all(&written?).await?;
-                write.flush().await
+            let written = match line {
+                Ok(line) => write_line(&write, &line, &queued).await,
+                Err(cause) => Err(cause),
             };
-            let done = write.await;
-            load.wrote(bytes);
+            drop(queued);
             if let Some(id) = answered {
                 load.end(&id);
             }
-            done
+            written
         }
     }
 
+    /// The caller drops this future whenever the server has something to send: all state is in `self`.
     async fn receive(&mut self) -> Option<Received> {
         loop {
-            if let Some(request) = self.ahead.next(&self.load) {
+            if let Some(request) = self.ahead.start_next(&self.load) {
                 return Some(request);
             }
-            if self.is_closed {
-                return self.rest().await;
+            if self.ending.is_some() {
+                return self.remaining().await;
             }
-            let may_read = self.ahead.has_room() && self.load.is_read();
+            let may_read = self.ahead.has_room() && self.load.can_queue();
             let line = tokio::select! {
-                () = self.load.changed.notified(), if !(may_read && self.ahead.is_empty()) => continue,
+                () = self.load.changed.notified(), if !may_read || !self.ahead.is_empty() => continue,
                 line = self.lines.next(), if may_read => line,
             };
-            match line {
-                Line::Message(bytes) => {
-                    let length = bytes.len();
-                    let parsed = parse(bytes);
-                    match parsed {
-                        Parsed::Message(message) => {
-                            if let Some(message) = self.take(*message, length) {
-                                return Some(message);
-                            }
-                        }
-                        Parsed::Wrong(error, id) => drop(tokio::spawn(self.send(Sent::error(error, id)))),
-                        Parsed::Nothing => {}
+            let parsed = match line {
+                Line::Message(line) => parse(line),
+                Line::TooLong => Parsed::Invalid(too_long(), None),
+                Line::End => {
+                    self.ending = Some(Ending { ended: self.load.ended(), since: Instant::now() });
+                    continue;
+                }
+            };
+            match parsed {
+                Parsed::Message(message, weight) => {
+                    if let Some(message) = self.accept(*message, weight) {
+                        return Some(message);
                     }
                 }
-                Line::TooLong => drop(tokio::spawn(self.send(Sent::error(too_long(), None)))),
-                Line::End => self.is_closed = true,
+                Parsed::Invalid(error, id) => self.refuse(error, id),
+                Parsed::Ignored => {}
             }
         }
     }
 
-    /// What is being written goes on as long as the process does.
+    /// Writes that have begun continue until the process ends.
     async fn close(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-impl<R, W> Wire<R, W> {
-    /// A message that is passed on at once; none where it waits for room, or was about one that did.
-    fn take(&mut self, message: Received, bytes: usize) -> Option<Received> {
+impl<R, W> Wire<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    /// Returns a message that is handled at once. Any other is read ahead, refused, or cancels one that was read ahead.
+    fn accept(&mut self, message: Received, weight: usize) -> Option<Received> {
         match message {
-            JsonRpcMessage::Request(request) if !is_ping(&request.request) => {
-                let id = request.id.clone();
-                self.ahead.push(id, JsonRpcMessage::Request(request), bytes);
-                None
-            }
+            JsonRpcMessage::Request(request) => match &request.request {
+                // It needs no work and shows that the server is alive. Its answer counts in the queue.
+                ClientRequest::PingRequest(_) if self.load.begin_ping(&request.id) => {
+                    Some(JsonRpcMessage::Request(request))
+                }
+                ClientRequest::SubscriptionsListenRequest(_) => {
+                    match self.load.begin_listener(request.id.clone(), weight) {
+                        Ok(()) => return Some(JsonRpcMessage::Request(request)),
+                        Err(cause) => self.refuse(ErrorData::invalid_request(cause, None), Some(request.id)),
+                    }
+                    None
+                }
+                _ if self.load.is_listener(&request.id) => {
+                    let error = ErrorData::invalid_request("the id is in use by `subscriptions/listen`", None);
+                    self.refuse(error, Some(request.id));
+                    None
+                }
+                _ => {
+                    self.ahead.push(request.id.clone(), JsonRpcMessage::Request(request), weight);
+                    None
+                }
+            },
             JsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification {
-                    let id = &cancelled.params.request_id;
-                    // Nobody waits for its answer.
-                    if id.as_ref().is_some_and(|id| self.ahead.remove(id)) {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    // The protocol lets a cancelled request go without an answer.
+                    if self.ahead.remove(id) {
                         return None;
                     }
-                    id.iter().for_each(|id| self.load.end(id));
+                    self.load.end(id);
                 }
                 Some(JsonRpcMessage::Notification(notification))
             }
@@ -149,53 +193,74 @@ impl<R, W> Wire<R, W> {
         }
     }
 
-    /// After the client has closed its end: the requests that still wait, and the end once all are answered, or nobody
-    /// reads the answers.
-    async fn rest(&mut self) -> Option<Received> {
+    fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) {
+        // Written apart from `send`, since the request that this answers was never in flight.
+        let line = self.marks.line(&Sent::error(error, id));
+        let queued = self.load.queue(line.as_ref().map_or(0, Vec::len));
+        let write = Arc::clone(&self.write);
+        tokio::spawn(async move { write_line(&write, &line?, &queued).await });
+    }
+
+    /// After the end of the input: starts the requests that were read ahead. Ends when every request has its answer, or
+    /// when the answers no longer make progress.
+    async fn remaining(&mut self) -> Option<Received> {
         loop {
-            if let Some(request) = self.ahead.next(&self.load) {
+            if let Some(request) = self.ahead.start_next(&self.load) {
                 return Some(request);
             }
-            if self.ahead.is_empty() && self.load.is_idle() {
+            let (now, ended) = (Instant::now(), self.load.ended());
+            let ending = self.ending.get_or_insert(Ending { ended, since: now });
+            if ending.ended != ended {
+                *ending = Ending { ended, since: now };
+            }
+            let stalled = self.load.stalled_since().map(|since| since.max(ending.since) + STALLED);
+            let deadline = stalled.into_iter().fold(ending.since + UNANSWERED, Instant::min);
+            if (self.ahead.is_empty() && self.load.is_idle()) || now >= deadline {
+                self.finished.notify_one();
                 return None;
             }
-            let before = self.load.written();
-            let changed = tokio::time::timeout(PATIENCE, self.load.changed.notified()).await;
-            if changed.is_err() && self.load.written() == before {
-                return None;
-            }
+            // Whether it changed or the time is up, the next turn sees.
+            let _elapsed = timeout_at(deadline, self.load.changed.notified()).await;
         }
     }
 }
 
-impl Ahead {
-    /// The first request, where it may begin.
-    fn next(&mut self, load: &Load) -> Option<Received> {
-        let (_, _, bytes) = self.requests.front()?;
-        if !load.has_room(*bytes) {
+async fn write_line<W: AsyncWrite + Unpin>(write: &Mutex<W>, line: &[u8], queued: &Queued) -> io::Result<()> {
+    let mut write = write.lock().await;
+    for chunk in line.chunks(CHUNK) {
+        write.write_all(chunk).await?;
+        queued.progress();
+    }
+    write.flush().await
+}
+
+impl ReadAhead {
+    /// Starts the first request, if it has room.
+    fn start_next(&mut self, load: &Load) -> Option<Received> {
+        let first = self.requests.front()?;
+        if !load.has_room(&first.id, first.weight) {
             return None;
         }
-        let (id, request, bytes) = self.requests.pop_front()?;
-        self.bytes = self.bytes.saturating_sub(bytes);
-        load.begin(id, bytes);
+        let Waiting { id, request, weight } = self.requests.pop_front()?;
+        self.weight = self.weight.saturating_sub(weight);
+        load.begin(id, weight);
         Some(request)
     }
 
-    fn push(&mut self, id: RequestId, request: Received, bytes: usize) {
-        self.bytes = self.bytes.saturating_add(bytes);
-        self.requests.push_back((id, request, bytes));
+    fn push(&mut self, id: RequestId, request: Received, weight: usize) {
+        self.weight = self.weight.saturating_add(weight);
+        self.requests.push_back(Waiting { id, request, weight });
     }
 
     fn remove(&mut self, id: &RequestId) -> bool {
-        let Some(at) = self.requests.iter().position(|(waiting, _, _)| waiting == id) else { return false };
-        if let Some((_, _, bytes)) = self.requests.remove(at) {
-            self.bytes = self.bytes.saturating_sub(bytes);
-        }
+        let Some(at) = self.requests.iter().position(|waiting| waiting.id == *id) else { return false };
+        let removed = self.requests.remove(at);
+        self.weight = self.weight.saturating_sub(removed.map_or(0, |waiting| waiting.weight));
         true
     }
 
     fn has_room(&self) -> bool {
-        self.requests.len() < MAX_AHEAD && self.bytes < MAX_AHEAD_BYTES
+        self.requests.len() < MAX_AHEAD && self.weight < MAX_AHEAD_WEIGHT
     }
 
     fn is_empty(&self) -> bool {
@@ -203,45 +268,11 @@ impl Ahead {
     }
 }
 
-/// It costs nothing and tells that the server is there, so it waits for no room.
-fn is_ping(request: &ClientRequest) -> bool {
-    matches!(request, ClientRequest::PingRequest(_))
-}
-
 /// The request that a message answers.
-fn answered(message: &Sent) -> Option<RequestId> {
+fn answered_request(message: &Sent) -> Option<RequestId> {
     match message {
         JsonRpcMessage::Response(response) => Some(response.id.clone()),
         JsonRpcMessage::Error(error) => error.id.clone(),
         JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
     }
-}
-
-enum Parsed {
-    Message(Box<Received>),
-    /// What it is answered with.
-    Wrong(ErrorData, Option<RequestId>),
-    /// No answer is due.
-    Nothing,
-}
-
-fn parse(line: &[u8]) -> Parsed {
-    match serde_json::from_slice(line) {
-        Ok(message) => Parsed::Message(Box::new(message)),
-        // Nobody can tell what it was; an answer could be the other side's own noise come back.
-        Err(cause) if cause.is_syntax() || cause.is_eof() => Parsed::Nothing,
-        Err(cause) => {
-            let Ok(Value::Object(mut message)) = serde_json::from_slice(line) else { return Parsed::Nothing };
-            match message.remove("id").map(serde_json::from_value) {
-                // Notifications that are not known are for others.
-                None if message.contains_key("method") => Parsed::Nothing,
-                id => Parsed::Wrong(ErrorData::invalid_request(cause.to_string(), None), id.and_then(Result::ok)),
-            }
-        }
-    }
-}
-
-fn too_long() -> ErrorData {
-    let message = format!("a message may have at most {MAX_LINE} bytes; write a large file in parts, with `append`");
-    ErrorData::invalid_request(message, None)
 }
