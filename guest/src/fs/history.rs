@@ -169,7 +169,8 @@ impl<'w> Draft<'w> {
             fs.sync_file(&self.file)?;
             let now = fs.now();
             let now_ms = now.seconds * 1_000 + u64::from(now.nanoseconds / 1_000_000);
-            let names: Vec<_> = fs.list(&self.dir)?.entries.into_iter().map(|entry| entry.name).collect();
+            let names = fs.list(&self.dir)?.entries.into_iter().map(|entry| entry.name);
+            let names: Vec<_> = names.filter(|name| *name != self.name).collect();
             // After all others, whatever the clock says.
             let (ms, count) = match names.iter().filter_map(|name| parts(name)).map(|id| (id.ms, id.count)).max() {
                 Some((last, count)) if last >= now_ms => (last, count + 1),

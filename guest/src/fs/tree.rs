@@ -6,7 +6,7 @@ use crate::fs::ignore::Secrets;
 use crate::fs::place::Place;
 use crate::fs::protect::protected;
 use crate::fs::spot::{Site, copy_bytes, is_temporary, private_name, temporary_name};
-use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind, Open};
+use crate::fs::{Dir, DirEntry, Fault, Filesystem, FsResult, Kind, Open};
 use crate::workspace::Workspace;
 
 /// Bits by which the owner of a directory gets at what is in it.
@@ -244,25 +244,49 @@ pub fn remove(fs: &dyn Filesystem, site: &Site) -> FsResult<()> {
         Err(Fault::NotFound) => return Ok(()),
         Err(fault) => return Err(fault),
     }
-    let mut path = vec![site.clone()];
-    while let Some(top) = path.last().cloned() {
-        let dir = fs.open_dir(&top.dir, &top.name)?;
-        let mut deeper = None;
-        for entry in fs.list(&dir)?.entries {
-            let inner = Site { dir: dir.clone(), name: entry.name };
-            if entry.kind == Kind::Directory {
-                deeper = Some(inner);
-                break;
+    let mut path = vec![Emptied::open(fs, site.clone())?];
+    while let Some(top) = path.last_mut() {
+        match top.left.pop() {
+            Some(entry) if entry.kind == Kind::Directory => {
+                let inner = Site { dir: top.dir.clone(), name: entry.name };
+                path.push(Emptied::open(fs, inner)?);
             }
-            inner.discard(fs)?;
-        }
-        match deeper {
-            Some(inner) => path.push(inner),
-            None => {
-                fs.remove_dir(&top.dir, &top.name)?;
-                path.pop();
-            }
+            Some(entry) => Site { dir: top.dir.clone(), name: entry.name }.discard(fs)?,
+            None => match fs.remove_dir(&top.site.dir, &top.site.name) {
+                // Something came into it since it was listed.
+                Err(Fault::NotEmpty) if top.looks < MAX_LOOKS => top.look(fs)?,
+                removed => {
+                    removed?;
+                    path.pop();
+                }
+            },
         }
     }
     Ok(())
+}
+
+/// How often a directory is listed that others put something into while it is removed.
+const MAX_LOOKS: u32 = 8;
+
+/// A directory that is to be removed, with what is left in it.
+struct Emptied {
+    site: Site,
+    dir: Dir,
+    left: Vec<DirEntry>,
+    looks: u32,
+}
+
+impl Emptied {
+    fn open(fs: &dyn Filesystem, site: Site) -> FsResult<Self> {
+        let dir = fs.open_dir(&site.dir, &site.name)?;
+        let mut emptied = Self { site, dir, left: Vec::new(), looks: 0 };
+        emptied.look(fs)?;
+        Ok(emptied)
+    }
+
+    fn look(&mut self, fs: &dyn Filesystem) -> FsResult<()> {
+        self.looks += 1;
+        self.left = fs.list(&self.dir)?.entries;
+        Ok(())
+    }
 }

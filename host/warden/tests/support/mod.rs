@@ -330,7 +330,8 @@ impl Running {
                     ask.path = absolute(&self.roots, ask.root, &ask.path);
                     let verdict = Verdict { id: ask.id, ..judge(&ask) };
                     outcome.asked.push(ask);
-                    self.say(&ToWarden::Verdict(verdict));
+                    // After it was told to kill, it is gone once it has said how that ended.
+                    let _gone = wire::send(&self.socket, &ToWarden::Verdict(verdict), &[]);
                 }
                 FromWarden::Ended(mut ended) => {
                     for before in &mut ended.before {
