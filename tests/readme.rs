@@ -190,3 +190,17 @@ fn its_policy_is_one() {
     assert_eq!(shown["limits.max_file_bytes"]["value"], 1_000_000);
     assert_eq!(shown["allowed_directories"]["value"][1]["access"], "read-only");
 }
+
+/// The boundary is as small as it says.
+#[test]
+fn its_providers_have_no_more_lines_than_it_says() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for directory in ["host/rust/src/wasi", "host/node/src/wasi"] {
+        let (_, said) = README.split_once(&format!("`{directory}`, under ")).unwrap();
+        let said: usize = said.split_once(['.', ')', ';', ' ']).unwrap().0.replace(',', "").parse().unwrap();
+        let files = fs::read_dir(top.join(directory)).unwrap().map(|entry| entry.unwrap().path());
+        let files = files.filter(|path| path.is_file() && path.file_stem().unwrap() != "tests");
+        let lines: usize = files.map(|path| fs::read_to_string(path).unwrap().lines().count()).sum();
+        assert!(lines < said && lines * 3 > said * 2, "{directory}: {lines} lines, it says {said}");
+    }
+}
