@@ -156,7 +156,7 @@ fn prepare<'c>(
         let to = change.to.as_ref().map(|to| make_missing(fs, to, made)).transpose().map_err(blame)?;
         works.push((step.at(dir, to), change));
     }
-    // What is made in them is for those who may get there, and until all is done for this user too.
+    // The bits hold before a file is in such a directory. Its owner keeps access until all is done.
     give_modes(workspace, verb, journal, modes, OWNER)?;
     for (work, change) in &works {
         if let (Some(temporary), Some(new)) = (&work.temporary, &change.new) {

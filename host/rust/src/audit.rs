@@ -78,7 +78,7 @@ impl Audit {
     pub(crate) fn in_state(state: &StateDir, roots: &[Mount]) -> Result<Self, Error> {
         let refuse = |cause: io::Error| Error::Audit { path: state.path().join(IN_STATE), cause };
         let directory = state.create().map_err(refuse)?;
-        if roots.iter().any(|root| directory.is_in(root.directory.identity())) {
+        if mount::hold(roots, &directory) {
             return Err(refuse(io::Error::other("it would be inside a root, where tools could read and change it")));
         }
         Self::new(directory, IN_STATE.into(), roots).map_err(refuse)

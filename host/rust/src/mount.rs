@@ -114,10 +114,15 @@ pub(crate) fn open_outside(path: &Path, roots: &[Mount]) -> io::Result<(Walk, Os
         return Err(io::Error::other("it names no file"));
     };
     let walk = open_named(parent, roots.iter().map(|root| &root.directory))?;
-    if roots.iter().any(|root| walk.directory.is_in(root.directory.identity())) {
+    if hold(roots, &walk.directory) {
         return Err(io::Error::other("it would be inside a root, where tools could read and change it"));
     }
     Ok((walk, name.to_owned()))
+}
+
+/// Whether a directory is one of the roots, or was in one of them when it was opened.
+pub(crate) fn hold(roots: &[Mount], directory: &Directory) -> bool {
+    roots.iter().any(|root| directory.is_in(root.directory.identity()))
 }
 
 /// Of two roots that are one directory, neither may do more than the other; in a read-only workspace, none may change anything.

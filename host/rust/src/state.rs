@@ -21,6 +21,9 @@ const RETRY: Duration = Duration::from_millis(5);
 /// The directory in a state directory for what commands are about to change.
 pub(crate) const COMMANDS: &str = "commands";
 
+/// Where a call without a state directory keeps its journal, in the workspace.
+const JOURNAL_INSIDE: &str = ".paddock";
+
 /// Which state directory a workspace is to have.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum StateChoice {
@@ -123,6 +126,15 @@ impl StateDir {
                 None => {}
             }
         }
+    }
+}
+
+/// Whether a call left a journal in the workspace itself, where calls without a state directory keep it. What cannot be told
+/// counts as yes.
+pub(crate) fn has_journal_inside(root: &Directory) -> bool {
+    match root.subdirectory(JOURNAL_INSIDE) {
+        Ok(own) => StateDir::has_journal(&own),
+        Err(cause) => cause.kind() != io::ErrorKind::NotFound,
     }
 }
 

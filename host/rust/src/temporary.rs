@@ -46,7 +46,7 @@ impl Temporary {
     /// A new one outside every root, whatever the environment says. Only where a root holds every directory for
     /// temporary files, as `/` does, it lies inside.
     pub(crate) fn outside(roots: &[Mount]) -> io::Result<Self> {
-        let is_outside = |parent: &Directory| !roots.iter().any(|root| parent.is_in(root.directory.identity()));
+        let is_outside = |parent: &Directory| !mount::hold(roots, parent);
         let parents = || candidates().filter_map(|path| open(path, roots));
         let outside = parents().filter(is_outside).find_map(|parent| Self::below(parent).ok());
         match outside.or_else(|| parents().find_map(|parent| Self::below(parent).ok())) {

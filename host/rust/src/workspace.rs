@@ -26,12 +26,9 @@ use crate::overlay::OverlayDir;
 use crate::parallel;
 use crate::policy::{Limits, Policy};
 use crate::sandbox::{Control, Sandbox, State, Surroundings};
-use crate::state::StateDir;
+use crate::state::{self, StateDir};
 use crate::types::{ErrorCode, Plan, ToolError};
 use crate::watch::{Call, Listeners, Named, Watch};
-
-/// Where a call keeps its journal that has no state directory.
-const JOURNAL_INSIDE: &str = ".paddock";
 
 /// Times that somebody is asked about one call.
 const MAX_QUESTIONS: usize = 3;
@@ -332,7 +329,9 @@ impl Inner {
         let Some(overlay) = &self.overlay else {
             let mounts = self.mounts.iter().cloned().chain(state.map(StateDir::mount));
             // A journal that another call writes after the look for one is not for a call without the lock to follow.
-            let only_looks = !changing && lock.is_none() && (self.state.is_some() || !self.has_journal_inside());
+            let may_recover = self.state.is_none()
+                && self.mounts.first().is_some_and(|root| state::has_journal_inside(&root.directory));
+            let only_looks = !changing && lock.is_none() && !may_recover;
             return Ok((mounts.map(|mount| if only_looks { mount.read_only() } else { mount }).collect(), lock));
         };
         // Where nothing may be changed, the guest says so itself.
@@ -344,16 +343,6 @@ impl Inner {
         // Whoever does not hold the lock only looks, or it would finish what another is doing.
         let own = own.map(|mount| if lock.is_some() { mount } else { mount.read_only() });
         Ok((self.mounts.iter().cloned().chain(own).collect(), lock))
-    }
-
-    /// Whether a call left a journal in the workspace itself, where there is no state directory.
-    fn has_journal_inside(&self) -> bool {
-        let inside = self.mounts.first().map(|root| root.directory.subdirectory(JOURNAL_INSIDE));
-        match inside {
-            Some(Ok(own)) => StateDir::has_journal(&own),
-            Some(Err(cause)) => cause.kind() != io::ErrorKind::NotFound,
-            None => false,
-        }
     }
 
     /// Runs `body` with what is below the overlay to be changed, the overlay to look at, and the locks of both.

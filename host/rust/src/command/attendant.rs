@@ -18,6 +18,7 @@ use crate::bindings::exports::paddock::files::commands::{Access, Before, Refused
 use crate::container::Mark;
 use crate::temporary::Temporary;
 use crate::types::{EntryKind, ErrorCode, ToolError};
+use crate::wasi::mode::SET;
 
 /// How long a command has to end by itself when its time is up, and then its warden to end it.
 const GRACE: Duration = Duration::from_millis(300);
@@ -27,9 +28,6 @@ const LAST_GRACE: Duration = Duration::from_secs(10);
 const REMOVED_WITHIN: Duration = Duration::from_secs(1);
 
 const BUFFER: usize = 64 * 1024;
-
-/// Permission bits that the component is told: not those by which a program runs as its owner.
-const MODE: u32 = 0o1777;
 
 /// More than the descriptors of messages and output.
 const MAX_READY: usize = 3;
@@ -240,7 +238,7 @@ impl Attendant {
             Kind::Other => Some(EntryKind::Other),
         };
         let path = self.judge.shown(before.root, &before.path)?;
-        let mode = matches!(before.kind, Kind::File | Kind::Directory).then_some(before.mode & MODE);
+        let mode = matches!(before.kind, Kind::File | Kind::Directory).then_some(before.mode & SET);
         Ok(Before { path, kind, target: before.target, kept, mode })
     }
 }

@@ -11,7 +11,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cap_std::fs::OpenOptions;
 use object::Endianness;
 use object::elf::FileHeader64;
 use object::read::elf::{FileHeader, ProgramHeader};
@@ -121,9 +120,7 @@ impl Found<'_> {
     }
 
     fn beside(&self, path: &Path) -> Option<File> {
-        let walk = system::beside(path, self.roots)?;
-        let name = walk.file.as_deref().filter(|_| walk.missing.is_empty())?;
-        walk.directory.open_regular(name, OpenOptions::new().read(true)).ok()
+        system::open(path, self.roots)
     }
 }
 

@@ -5,8 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::directory::Directory;
-use crate::mount::Mount;
+use crate::mount::{self, Mount};
 use crate::temporary::Temporary;
 
 /// A directory that no tool opens, even where a root holds every directory for temporary files, as `/` does: the
@@ -32,12 +31,8 @@ impl Scratch {
         if let Some(held) = now.as_ref().filter(|held| !held.directory().is_deleted()) {
             return Temporary::inside(held);
         }
-        let made = Temporary::outside(roots).ok().filter(|made| is_outside(made.directory(), roots));
+        let made = Temporary::outside(roots).ok().filter(|made| !mount::hold(roots, made.directory()));
         let made = made.ok_or_else(|| io::Error::other("there is no directory for temporary files"))?;
         Temporary::inside(now.insert(Arc::new(made)))
     }
-}
-
-fn is_outside(directory: &Directory, roots: &[Mount]) -> bool {
-    !roots.iter().any(|root| directory.is_in(root.directory.identity()))
 }

@@ -112,12 +112,11 @@ fn named_directory(setting: &'static str, path: &Path, roots: &[Mount]) -> Resul
         return Ok(None);
     }
     let directory = walk.end().map_err(fail)?;
-    let is_in_root = roots.iter().any(|root| directory.is_in(root.directory.identity()));
-    Ok((!is_in_root).then_some(directory))
+    Ok((!mount::hold(roots, &directory)).then_some(directory))
 }
 
 /// Where a path leads, if no directory on it is in a root: else whoever changes the root would decide that.
-pub(super) fn beside(path: &Path, roots: &[Mount]) -> Option<Walk> {
+fn beside(path: &Path, roots: &[Mount]) -> Option<Walk> {
     let walk = Walk::new(path).ok()?;
     (!roots.iter().any(|root| walk.touches(&root.directory))).then_some(walk)
 }
@@ -142,7 +141,8 @@ impl Kept {
     }
 }
 
-fn open(path: &Path, roots: &[Mount]) -> Option<File> {
+/// Opens the regular file that a path leads to by directories that are in no root.
+pub(super) fn open(path: &Path, roots: &[Mount]) -> Option<File> {
     let walk = beside(path, roots)?;
     let name = walk.file.as_deref().filter(|_| walk.missing.is_empty())?;
     walk.directory.open_regular(name, OpenOptions::new().read(true)).ok()

@@ -36,7 +36,7 @@ pub(super) const PRIVATE: &str = ".private.tmp";
 const REQUEST: &str = ".paddock-mode-";
 /// Bits that are told; of these, set-ID ones are not set.
 const TOLD: u32 = 0o7777;
-const SET: u32 = 0o1777;
+pub(crate) const SET: u32 = 0o1777;
 
 /// Extended attributes that are carried over: what a user notes at a file, and who may use it. Others can grant rights
 /// to run with, which new content is not to have.

@@ -145,7 +145,7 @@ impl Changes {
 #[cfg(target_os = "linux")]
 fn mode(spot: &Spot<'_>) -> Option<u32> {
     let stat = rustix::fs::statat(&spot.dir.dir, spot.name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
-    stat.ok().map(|stat| stat.st_mode & 0o1777)
+    stat.ok().map(|stat| stat.st_mode & crate::wasi::mode::SET)
 }
 
 /// They are told and set on Linux alone.
