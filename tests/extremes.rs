@@ -15,6 +15,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ use std::time::{Duration, Instant};
 use paddock::types::ErrorCode;
 use paddock::{CallOptions, Outcome, Workspace};
 use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Time of a call, and how much later it may be over.
@@ -133,6 +134,28 @@ fn directories_4000_deep() {
     desk.call("move", r#"{"source": "d", "destination": "e"}"#);
     desk.call("delete", r#"{"path": "e", "recursive": true}"#);
     desk.call("delete", r#"{"path": "d", "recursive": true}"#);
+}
+
+#[test]
+fn a_tree_deeper_than_there_are_open_files() {
+    const PADDOCK: &str = env!("CARGO_BIN_EXE_paddock");
+    let desk = Desk::new();
+    let deep = desk.root().join("d/".repeat(300));
+    fs::create_dir_all(&deep).unwrap();
+    fs::write(deep.join("x.txt"), "x").unwrap();
+    let call = |tool: &str, arguments: &str| {
+        let limited = r#"ulimit -n 100; exec "$@""#;
+        let mut command = Command::new("sh");
+        command.args(["-c", limited, "sh", PADDOCK, "call", "--root"]).arg(desk.root());
+        command.arg("--state-dir").arg(desk.home.path().join("state")).args([tool, arguments]);
+        let output = command.output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+    };
+    let failed = call("delete", r#"{"path": "d", "recursive": true}"#);
+    assert_eq!(failed["error"]["code"], "limit-exceeded", "{failed}");
+    assert!(failed["error"]["message"].as_str().unwrap().contains("open files"), "{failed}");
+    assert!(deep.join("x.txt").exists());
+    assert_eq!(call("grep", r#"{"pattern": "x", "output": "files"}"#)["ok"], true);
 }
 
 #[test]

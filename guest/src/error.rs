@@ -108,6 +108,7 @@ impl Fault {
         let error = Error::at(code, verb, path, cause);
         match self {
             Self::NoSpace => error.hint("free some space, then call again; nothing was changed"),
+            Self::NoMemory => error.hint("call again when fewer calls are under way, or do it in smaller parts"),
             Self::ReadOnly => error.hint("read from it, or change something in a writable root"),
             _ => error,
         }
@@ -130,6 +131,7 @@ impl Fault {
             Self::Outside => (Code::OutsideWorkspace, "it leads outside the workspace"),
             Self::Access => (Code::PermissionDenied, "the file system refused access"),
             Self::NoSpace => (Code::NoSpace, "no space left on the file system"),
+            Self::NoMemory => (Code::LimitExceeded, "the host has too many open files or too little memory"),
             Self::ReadOnly => (Code::ReadOnly, "this root is read-only"),
             Self::TooLarge => (Code::TooLarge, "the file system allows no file of that size"),
             Self::Name => (Code::InvalidPath, "the file system takes no such name"),

@@ -58,6 +58,30 @@ fn a_session_is_talked_to_and_ends_in_the_container_too() {
 }
 
 #[test]
+fn a_process_that_clears_its_environment_ends_with_its_command() {
+    let Some(running) = Running::start() else { return };
+    let workspace = with_commands(&running, json!({"commands": {"enabled": true}}));
+    let hidden = |time: &str| format!("busybox env -i busybox setsid busybox sleep {time}");
+    let line = format!("{} & busybox sleep 304.7", hidden("303.7"));
+    let ran = call(&workspace, "shell", json!({"command": line, "timeout_ms": 1500}));
+    assert_eq!(ran["timed_out"], true, "{ran}");
+    assert!(!alive(&running, "303.7") && !alive(&running, "304.7"));
+    let begun = Instant::now();
+    let ran = call(&workspace, "shell", json!({"command": format!("({} &); exit 3", hidden("305.7"))}));
+    assert!(begun.elapsed() < Duration::from_secs(8), "it is not waited for");
+    assert_eq!(ran["exit_code"], 3, "{ran}");
+    assert!(!alive(&running, "305.7"));
+    let started = call(
+        &workspace,
+        "exec_command",
+        json!({"command": format!("{} & busybox sleep 307.7", hidden("306.7")), "yield_time_ms": 1500}),
+    );
+    assert!(alive(&running, "306.7"), "{started}");
+    call(&workspace, "kill_session", json!({"session_id": started["session_id"]}));
+    assert!(!alive(&running, "306.7") && !alive(&running, "307.7"));
+}
+
+#[test]
 fn what_cannot_be_held_to_the_policy_does_not_run() {
     let Some(running) = Running::start() else { return };
     for policy in [json!({"read_only": true}), json!({"blocked_directories": ["private"]})] {

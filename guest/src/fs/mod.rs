@@ -242,6 +242,8 @@ pub enum Fault {
     Access,
     /// No room is left.
     NoSpace,
+    /// The host has too little memory or too many open files.
+    NoMemory,
     /// The file system or the preopen is read-only.
     ReadOnly,
     /// Over the largest size or offset.

@@ -297,11 +297,11 @@ fn fault(code: ErrorCode) -> Fault {
         ErrorCode::CrossDevice => Fault::CrossDevice,
         ErrorCode::Unsupported => Fault::Unsupported,
         ErrorCode::Busy | ErrorCode::TextFileBusy | ErrorCode::WouldBlock | ErrorCode::Already => Fault::Busy,
+        ErrorCode::InsufficientMemory => Fault::NoMemory,
         ErrorCode::NoDevice | ErrorCode::NotRecoverable => Fault::Gone,
         ErrorCode::BadDescriptor
         | ErrorCode::Deadlock
         | ErrorCode::InProgress
-        | ErrorCode::InsufficientMemory
         | ErrorCode::Interrupted
         | ErrorCode::Invalid
         | ErrorCode::Io

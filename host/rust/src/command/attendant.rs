@@ -15,7 +15,7 @@ use super::running::{End, Now, State, left};
 use super::spool::{self, Spool};
 use super::warden::Warden;
 use crate::bindings::exports::paddock::files::commands::{Access, Before, Refused};
-use crate::container::Mark;
+use crate::container::Processes;
 use crate::temporary::Temporary;
 use crate::types::{EntryKind, ErrorCode, ToolError};
 use crate::wasi::mode::SET;
@@ -29,8 +29,9 @@ const REMOVED_WITHIN: Duration = Duration::from_secs(1);
 
 const BUFFER: usize = 64 * 1024;
 
-/// More than the descriptors of messages and output.
-const MAX_READY: usize = 3;
+/// Where the descriptors that tell of a kill and of the end in a container are, after those of messages and output.
+const KILL: usize = 3;
+const CONTAINED: usize = 4;
 
 pub(super) struct Attendant {
     pub(super) state: Arc<State>,
@@ -42,8 +43,8 @@ pub(super) struct Attendant {
     pub(super) home: Temporary,
     /// Only named programs can be executed.
     pub(super) names_programs: bool,
-    /// By which what runs in a container is found.
-    pub(super) mark: Option<Mark>,
+    /// Its processes in a container.
+    pub(super) contained: Option<Processes>,
     pub(super) started: Instant,
     pub(super) deadline: Instant,
 }
@@ -61,6 +62,7 @@ enum Stage {
 struct Ready {
     message: bool,
     output: [bool; 2],
+    contained: bool,
 }
 
 impl Attendant {
@@ -68,7 +70,8 @@ impl Attendant {
         Warden::spare();
         let (mut stage, mut due, mut timed_out) = (Stage::Runs, self.deadline, false);
         let end = loop {
-            let ready = self.wait(due, stage);
+            let look = self.contained.as_mut().and_then(Processes::admit);
+            let ready = self.wait(look.map_or(due, |look| look.min(due)), stage);
             // A command can always have a question or say something: neither comes before its end.
             let is_killed = self.state.killed.is_cancelled() && stage != Stage::Killed;
             if is_killed || Instant::now() >= due {
@@ -79,6 +82,12 @@ impl Attendant {
                     _ => (Stage::Killed, self.kill()),
                 };
             }
+            if ready.contained
+                && let Some(processes) = &mut self.contained
+            {
+                // The engine's own program waits for all that have its output open.
+                processes.end();
+            }
             for (stream, _) in ready.output.into_iter().enumerate().filter(|(_, is_ready)| *is_ready) {
                 self.take(stream);
             }
@@ -88,8 +97,8 @@ impl Attendant {
                 break end;
             }
         };
-        if let Some(mark) = &self.mark {
-            mark.end();
+        if let Some(processes) = &mut self.contained {
+            processes.end();
         }
         (0..self.output.len()).for_each(|stream| while self.take(stream) {});
         let after = self.started.elapsed();
@@ -106,10 +115,12 @@ impl Attendant {
         let message = (0, self.warden.control.as_fd());
         let streams =
             self.output.iter().enumerate().filter_map(|(at, stream)| Some((at + 1, stream.as_ref()?.as_fd())));
-        let kill = Some((MAX_READY, self.state.wake.as_fd())).filter(|_| stage != Stage::Killed);
+        let kill = Some((KILL, self.state.wake.as_fd())).filter(|_| stage != Stage::Killed);
+        let contained = self.contained.as_ref().and_then(|processes| Some((CONTAINED, processes.first()?)));
         let (at, mut fds): (Vec<_>, Vec<_>) = std::iter::once(message)
             .chain(streams)
             .chain(kill)
+            .chain(contained)
             .map(|(at, fd)| (at, PollFd::from_borrowed_fd(fd, PollFlags::IN)))
             .unzip();
         let mut ready = Ready::default();
@@ -118,7 +129,10 @@ impl Attendant {
             for at in at.into_iter().zip(&fds).filter(|(_, fd)| !fd.revents().is_empty()).map(|(at, _)| at) {
                 match at.checked_sub(1).and_then(|stream| ready.output.get_mut(stream)) {
                     Some(output) => *output = true,
-                    None => ready.message |= at == 0,
+                    None => {
+                        ready.message |= at == 0;
+                        ready.contained |= at == CONTAINED;
+                    }
                 }
             }
         }
@@ -182,16 +196,16 @@ impl Attendant {
     }
 
     fn ask_to_end(&mut self) -> Instant {
-        if let Some(mark) = &self.mark {
-            mark.end();
+        if let Some(processes) = &mut self.contained {
+            processes.end();
         }
         drop(self.warden.signal(Signal::TERM));
         Instant::now() + GRACE
     }
 
     fn kill(&mut self) -> Instant {
-        if let Some(mark) = &self.mark {
-            mark.end();
+        if let Some(processes) = &mut self.contained {
+            processes.end();
         }
         drop(self.warden.kill());
         Instant::now() + LAST_GRACE

@@ -127,7 +127,7 @@ impl Running {
     pub(super) fn start(commands: &Commands, workspace: &Arc<Inner>, asked: &Asked<'_>) -> Result<Self, ToolError> {
         let fail = |cause: std::io::Error| ToolError::new(ErrorCode::Io, format!("cannot start the command: {cause}"));
         let (streams, ends) = Streams::open(asked).map_err(fail)?;
-        let Prepared { launch, spool, home, mark } = Prepared::new(commands, workspace, asked)?;
+        let Prepared { launch, spool, home, contained } = Prepared::new(commands, workspace, asked)?;
         let warden = Warden::start(&launch, &ends).map_err(fail)?;
         let names_programs = launch.start.programs.is_some();
         drop((ends, launch));
@@ -143,7 +143,7 @@ impl Running {
             spool,
             home,
             names_programs,
-            mark,
+            contained,
             started,
             deadline: started + asked.time,
         };

@@ -13,7 +13,7 @@ use super::running::Asked;
 use super::spool::Spool;
 use super::warden::{self, Launch};
 use super::{Commands, environment, system};
-use crate::container::{Container, Mark};
+use crate::container::{Container, Processes};
 use crate::directory::{self, Directory};
 use crate::mount;
 use crate::policy::Access;
@@ -30,8 +30,8 @@ pub(super) struct Prepared {
     pub(super) spool: Spool,
     /// Its home, and where it has what is temporary.
     pub(super) home: Temporary,
-    /// What is run in a container is ended there.
-    pub(super) mark: Option<Mark>,
+    /// Its processes in a container.
+    pub(super) contained: Option<Processes>,
 }
 
 impl Prepared {
@@ -43,12 +43,12 @@ impl Prepared {
         let home = commands.scratch.make(&workspace.mounts).map_err(fail)?;
         let spool = Spool::new(&commands.scratch, workspace)?;
         let mut preparation = Preparation { commands, workspace, asked, given: Vec::new() };
-        let (start, mark) = match &workspace.container {
+        let (start, contained) = match &workspace.container {
             Some(container) => preparation.contained(container, &home, &spool)?,
             None => (preparation.confined(&home, &spool)?, None),
         };
         let launch = Launch { start, given: preparation.given };
-        Ok(Self { launch, spool, home, mark })
+        Ok(Self { launch, spool, home, contained })
     }
 }
 
@@ -96,7 +96,7 @@ impl Preparation<'_> {
         container: &Container,
         home: &Temporary,
         spool: &Spool,
-    ) -> Result<(Start, Option<Mark>), ToolError> {
+    ) -> Result<(Start, Option<Processes>), ToolError> {
         container.check()?;
         let (root, below) = self.workspace.place(self.asked.workdir)?;
         let root = self.workspace.mounts.get(root).map_or(Path::new("/"), |mount| mount.host());
@@ -112,7 +112,7 @@ impl Preparation<'_> {
         let env = env::vars_os().filter_map(is_text).collect();
         let own = self.own(home, spool);
         let start = Start { argv: contained.command, cwd: self.give(&Arc::new(top)), env, ..own };
-        Ok((start, Some(contained.mark)))
+        Ok((start, Some(contained.processes)))
     }
 
     /// What every command has.

@@ -21,11 +21,12 @@ use crate::mount::{self, CLOSED_IN_CONTAINER, Mount, STATE};
 use crate::policy::{self, Access, Policy};
 use crate::types::{ErrorCode, ToolError};
 use engine::Found;
-pub(crate) use exec::Mark;
+pub(crate) use processes::Processes;
 
 mod engine;
 mod exec;
 mod inside;
+mod processes;
 mod program;
 
 /// A running container, by its root directory.

@@ -183,10 +183,15 @@ fn is_read_only(dir: &Dir) -> bool {
     dir.perms.write_not_permitted()
 }
 
-/// What the system says, as `wasmtime-wasi` tells it.
+/// The error of WASI for what the system says, which is `wasmtime-wasi`'s but for what that has no word for.
 #[cfg(target_os = "linux")]
 fn code(errno: rustix::io::Errno) -> ErrorCode {
-    ErrorCode::from(std::io::Error::from(errno))
+    use rustix::io::Errno;
+    match errno {
+        // WASI has no error for too many open files.
+        Errno::MFILE | Errno::NFILE => ErrorCode::InsufficientMemory,
+        other => ErrorCode::from(std::io::Error::from(other)),
+    }
 }
 
 /// The answer as the linker takes it.

@@ -4,7 +4,8 @@
 //! swap in a FIFO between the two, whose plain open waits for ever. So an open of
 //! what exists never waits, and hands out nothing but regular files and directories.
 //! A link is `loop`, anything else `no-such-device`, as a FIFO without a
-//! reader and a socket are in POSIX.
+//! reader and a socket are in POSIX. A device that is swapped in is opened and closed unread:
+//! looking at it first by `O_PATH` would take three more system calls for each file, and only root can make one.
 
 use std::fs::File as OsFile;
 
@@ -72,6 +73,6 @@ fn reason(errno: rustix::io::Errno) -> ErrorCode {
     match errno {
         // What opening a FIFO for writing, or a socket, says.
         rustix::io::Errno::NXIO => ErrorCode::NoSuchDevice,
-        other => ErrorCode::from(std::io::Error::from(other)),
+        other => super::code(other),
     }
 }

@@ -1,0 +1,125 @@
+//! The processes of one command in a container, which end with it.
+//!
+//! The engine's own program ends without them, and they can leave their session and their parent. Where this process
+//! may make a control group (cgroup v2) below the container's, the command is stopped before its first instruction,
+//! moved to a group of its own, and continued: none of its processes leaves that. Elsewhere its processes are found by
+//! a variable in their environment, which a process that clears its environment does not have.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use super::Held;
+use crate::cgroup::Cgroup;
+use crate::hex::hex;
+
+/// The variable in the environment of the command's processes.
+const MARK: &str = "PADDOCK_COMMAND";
+
+/// How often the processes that have the mark are ended, and others looked for: a process can fork meanwhile.
+const ROUNDS: usize = 64;
+
+/// The shell that stops itself and becomes the command when it is continued.
+const SHELL: &str = "/bin/sh";
+const STOP: &str = r#"kill -STOP $$; exec "$@""#;
+
+/// The time between two looks for the stopped command.
+const PAUSE: Duration = Duration::from_millis(3);
+
+/// The processes of one command in a container.
+pub(crate) struct Processes {
+    /// The variable, as `NAME=VALUE`.
+    mark: String,
+    group: Option<Cgroup>,
+    /// The command is not in the group yet.
+    is_awaited: bool,
+    /// The process that was started, once it is in the group and until it ends.
+    first: Option<OwnedFd>,
+}
+
+impl Processes {
+    /// None yet, for a command that is about to be run in the container.
+    pub(super) fn new(container: &Held) -> Self {
+        let mut nonce = [0; 16];
+        // Without random numbers the mark is this process's id and an address in it, which is less certain.
+        let is_random = getrandom::fill(&mut nonce).is_ok();
+        let value = if is_random { hex(&nonce) } else { format!("{}-{:p}", std::process::id(), &nonce) };
+        let group = has_shell(container).then(|| Cgroup::below(&container.found.pid.to_string())).flatten();
+        Self { mark: format!("{MARK}={value}"), is_awaited: group.is_some(), group, first: None }
+    }
+
+    pub(super) fn mark(&self) -> &str {
+        &self.mark
+    }
+
+    /// The command, stopped until [`Processes::admit`] finds it where there is a group for it.
+    pub(super) fn held_back(&self, command: &[String]) -> Vec<String> {
+        let shell = [SHELL, "-c", STOP, "sh"].map(str::to_owned);
+        let stopped = shell.into_iter().filter(|_| self.group.is_some());
+        stopped.chain(command.iter().cloned()).collect()
+    }
+
+    /// Moves the command to its group and continues it, if it is there; else the time to look for it again.
+    pub(crate) fn admit(&mut self) -> Option<Instant> {
+        let group = self.group.as_ref().filter(|_| self.is_awaited)?;
+        let stopped = self.there().find(|(pid, _)| is_stopped(*pid));
+        let Some((pid, process)) = stopped else { return Some(Instant::now() + PAUSE) };
+        self.is_awaited = false;
+        // A command that cannot be moved is one that the environment tells from others.
+        drop(enter(group, pid));
+        let _ = pidfd_send_signal(&process, Signal::CONT);
+        self.first = Some(process);
+        None
+    }
+
+    /// The process that was started, which can be waited for.
+    pub(crate) fn first(&self) -> Option<BorrowedFd<'_>> {
+        self.first.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Ends every process of the command: those that the engine's own program does not end with itself.
+    pub(crate) fn end(&mut self) {
+        self.first = None;
+        // The mark finds the process that did not reach its group.
+        drop(self.group.as_ref().map(Cgroup::kill));
+        for _ in 0..ROUNDS {
+            let ended = self.there().filter(|(_, process)| pidfd_send_signal(process, Signal::KILL).is_ok());
+            if ended.count() == 0 {
+                return;
+            }
+        }
+    }
+
+    /// The processes with the mark.
+    fn there(&self) -> impl Iterator<Item = (Pid, OwnedFd)> {
+        let entries = fs::read_dir("/proc").into_iter().flatten();
+        let ids = entries.filter_map(|entry| Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?));
+        ids.filter_map(|pid| {
+            // Held before it is looked at, so that no other can be taken for it.
+            let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+            let variables = fs::read(format!("/proc/{pid}/environ")).ok()?;
+            let has_mark = variables.split(|byte| *byte == 0).any(|variable| variable == self.mark.as_bytes());
+            has_mark.then_some((pid, process))
+        })
+    }
+}
+
+/// Returns whether the container has the shell, by the links of the container.
+fn has_shell(container: &Held) -> bool {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    openat2(&container.root, SHELL, flags, Mode::empty(), ResolveFlags::IN_ROOT).is_ok()
+}
+
+fn is_stopped(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before the state can have parentheses and spaces in it.
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+}
+
+fn enter(group: &Cgroup, pid: Pid) -> io::Result<()> {
+    write!(group.entry()?, "{pid}")
+}
