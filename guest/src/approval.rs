@@ -69,7 +69,7 @@ fn can_delete(request: &Request) -> bool {
         Request::Delete(_) | Request::Restore(_) | Request::ApplyPatch(_) | Request::Command(_) => true,
         Request::Write(_) | Request::Edit(_) | Request::MakeDir(_) | Request::Copy(_) | Request::Move(_) => false,
         Request::Pack(_) | Request::Unpack(_) | Request::Replace(_) => false,
-        Request::Read(_) | Request::ReadMany(_) | Request::History(_) | Request::Stat(_) => false,
+        Request::Read(_) | Request::ReadMany(_) | Request::View(_) | Request::History(_) | Request::Stat(_) => false,
         Request::List(_) | Request::Tree(_) | Request::Glob(_) | Request::Grep(_) | Request::Changes(_) => false,
     }
 }
@@ -124,10 +124,9 @@ impl<'w> Draft<'w> {
                 self.add_command(command);
                 Ok(true)
             }
-            Request::Read(_) | Request::ReadMany(_) | Request::History(_) | Request::Stat(_) => Ok(false),
-            Request::List(_) | Request::Tree(_) | Request::Glob(_) | Request::Grep(_) | Request::Changes(_) => {
-                Ok(false)
-            }
+            Request::Read(_) | Request::ReadMany(_) | Request::View(_) | Request::History(_) => Ok(false),
+            Request::Stat(_) | Request::List(_) | Request::Tree(_) | Request::Glob(_) => Ok(false),
+            Request::Grep(_) | Request::Changes(_) => Ok(false),
         }
     }
 

@@ -1,8 +1,12 @@
 //! What a call asks for, with every default filled in: dialects and the typed
 //! interface make these, operations take them. Fields mean what
 //! `wit/files.wit`, `wit/search.wit` and `wit/commands.wit` say of them.
+//!
+//! Searches are serialized for the fingerprints of cursors, without what may differ from page to page.
 
 #![expect(missing_docs, reason = "each field is documented in wit/")]
+
+use serde::Serialize;
 
 mod archive;
 mod command;
@@ -17,6 +21,7 @@ pub use search::{Changes, Grep, GrepOutput, LetterCase, Replace};
 pub enum Request {
     Read(Read),
     ReadMany(ReadMany),
+    View(Box<View>),
     Write(Write),
     Edit(Edit),
     ApplyPatch(ApplyPatch),
@@ -51,7 +56,7 @@ impl Request {
     /// The permission that the request needs. No wildcard: a new operation has to say.
     pub fn access(&self) -> Access {
         match self {
-            Self::Read(_) | Self::ReadMany(_) | Self::Stat(_) | Self::History(_) => Access::Read,
+            Self::Read(_) | Self::ReadMany(_) | Self::View(_) | Self::Stat(_) | Self::History(_) => Access::Read,
             Self::List(_) | Self::Tree(_) | Self::Glob(_) | Self::Grep(_) | Self::Changes(_) => Access::Read,
             Self::Edit(edit) if edit.dry_run => Access::Read,
             Self::ApplyPatch(patch) if patch.dry_run => Access::Read,
@@ -145,17 +150,19 @@ impl Read {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct FileRange {
-    pub path: String,
-    pub offset: u64,
-    pub limit: Option<u64>,
-}
-
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReadMany {
-    pub files: Vec<FileRange>,
+    pub files: Vec<Read>,
     pub glob: Option<String>,
+}
+
+/// A file is read, a directory is listed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// The read, where the path is that of a file.
+    pub read: Read,
+    /// The listing, where it is that of a directory; of the same path.
+    pub list: List,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -194,6 +201,8 @@ pub struct Edit {
     pub is_loose: bool,
     /// Lines of context in the diff.
     pub context: Option<usize>,
+    /// Lines around the first change that the answer shows.
+    pub snippet: Option<u64>,
     pub if_match: Option<String>,
     pub dry_run: bool,
 }
@@ -257,9 +266,29 @@ pub struct Stat {
     pub checksum: bool,
     /// What the directory tells alone, without a look at the content.
     pub brief: bool,
+    /// Also the kind of what a link leads to.
+    pub follow: bool,
 }
 
+impl Stat {
+    /// A description of `path`, everything else by default.
+    pub fn of(path: String) -> Self {
+        Self { path, checksum: false, brief: false, follow: false }
+    }
+}
+
+/// What an answer tells of the entries that it shows, beyond what their directory tells. Each takes a look at the entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Details {
+    /// The files, first ones first, whose etag is told.
+    pub etags: usize,
+    /// The kind of what links lead to.
+    pub link_targets: bool,
+    /// The first bytes of each file of a size in this range.
+    pub heads: Option<(u64, u64)>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum ListSort {
     #[default]
     Name,
@@ -269,7 +298,7 @@ pub enum ListSort {
     Breadth,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct List {
     pub path: String,
     pub depth: u32,
@@ -277,8 +306,12 @@ pub struct List {
     pub include_hidden: bool,
     pub include_ignored: bool,
     pub sort: ListSort,
+    #[serde(skip)]
     pub limit: u32,
+    #[serde(skip)]
     pub cursor: Option<String>,
+    #[serde(skip)]
+    pub details: Details,
 }
 
 impl List {
@@ -293,6 +326,7 @@ impl List {
             sort: ListSort::Name,
             limit: 200,
             cursor: None,
+            details: Details::default(),
         }
     }
 }
@@ -315,14 +349,14 @@ impl Tree {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum PathSort {
     #[default]
     Path,
     Modified,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Glob {
     pub pattern: String,
     pub path: String,
@@ -333,8 +367,13 @@ pub struct Glob {
     pub include_hidden: bool,
     pub include_ignored: bool,
     pub sort: PathSort,
+    #[serde(skip)]
     pub limit: u32,
+    #[serde(skip)]
     pub cursor: Option<String>,
+    /// The answer describes each path.
+    #[serde(skip)]
+    pub details: Option<Details>,
 }
 
 impl Glob {
@@ -350,6 +389,7 @@ impl Glob {
             sort: PathSort::Path,
             limit: 100,
             cursor: None,
+            details: None,
         }
     }
 }

@@ -166,6 +166,18 @@ pub struct Edit {
     pub lines: Vec<LineRange>,
     pub backup: Option<String>,
     pub notes: Vec<String>,
+    /// Where the request asked for it, and lines are left.
+    #[serde(skip)]
+    pub snippet: Option<Snippet>,
+}
+
+/// Lines of a file after it was edited.
+#[derive(Clone, Debug)]
+pub struct Snippet {
+    /// The number of the first line, from 1.
+    pub start_line: u64,
+    /// The lines, the last one without its ending.
+    pub text: String,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -286,6 +298,9 @@ pub struct Stat {
     pub link_target: Option<String>,
     pub etag: Option<String>,
     pub sha256: Option<String>,
+    /// The kind of what a link leads to in the workspace, where the request asked for it.
+    #[serde(skip)]
+    pub target_kind: Option<Kind>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -294,6 +309,19 @@ pub struct Entry {
     pub kind: Kind,
     pub size: Option<u64>,
     pub modified: Option<String>,
+    /// What the request asked for beyond that.
+    #[serde(skip)]
+    pub details: Details,
+}
+
+/// What [`crate::request::Details`] asks for of one entry; empty where it could not be found out in time.
+#[derive(Clone, Debug, Default)]
+pub struct Details {
+    pub etag: Option<String>,
+    pub target_kind: Option<Kind>,
+    pub head: Vec<u8>,
+    /// Bytes of the file that were read for this.
+    pub read: u64,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -328,10 +356,13 @@ pub struct TreeNode {
     pub children: Option<Vec<TreeNode>>,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Glob {
     pub paths: Vec<String>,
     pub skipped: Skipped,
     pub truncated: bool,
     pub next_cursor: Option<String>,
+    /// The paths with what is known of them, where the request asked for it.
+    #[serde(skip)]
+    pub entries: Vec<Entry>,
 }

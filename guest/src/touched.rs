@@ -58,7 +58,11 @@ impl Touched {
         if !workspace.policy.host.records {
             return None;
         }
-        let mut touched = Self { operation: request.verb(), changes: workspace.changes(), ..Self::default() };
+        let operation = match (request, answer) {
+            (Request::View(_), Ok(Response::List(_))) => "list",
+            _ => request.verb(),
+        };
+        let mut touched = Self { operation, changes: workspace.changes(), ..Self::default() };
         touched.written = touched.changes.iter().filter_map(Written::by).collect();
         match answer {
             Ok(response) => {
@@ -156,6 +160,8 @@ impl Touched {
         let written = self.written.iter().map(|file| file.bytes).sum();
         (self.bytes, self.lines) = match response {
             Response::Read(read) => extent(read),
+            Response::List(list) => (list.entries.iter().map(|entry| entry.details.read).sum(), None),
+            Response::Glob(glob) => (glob.entries.iter().map(|entry| entry.details.read).sum(), None),
             Response::ReadMany(many) => {
                 let read = many.entries.iter().filter_map(|entry| match &entry.outcome {
                     ReadOutcome::Result(read) => Some(extent(read)),
@@ -178,7 +184,7 @@ impl Touched {
             Response::Sessions(_) => (0, None),
             Response::Grep(grep) => (grep.bytes_searched, Some(grep.matches.len() as u64)),
             Response::MakeDir(_) | Response::Delete(_) | Response::History(_) | Response::Stat(_) => (0, None),
-            Response::List(_) | Response::Tree(_) | Response::Glob(_) | Response::Changes(_) => (0, None),
+            Response::Tree(_) | Response::Changes(_) => (0, None),
         };
     }
 
@@ -231,7 +237,7 @@ impl Request {
     /// What it does, in a word. No wildcard, here and below: a new operation has to say.
     fn verb(&self) -> &'static str {
         match self {
-            Self::Read(_) | Self::ReadMany(_) => "read",
+            Self::Read(_) | Self::ReadMany(_) | Self::View(_) => "read",
             Self::Write(_) => "write",
             Self::Edit(_) => "edit",
             Self::ApplyPatch(_) => "patch",
@@ -259,6 +265,7 @@ impl Request {
         match self {
             Self::Read(args) => vec![args.path.clone()],
             Self::ReadMany(args) => args.files.iter().map(|file| file.path.clone()).collect(),
+            Self::View(args) => vec![args.read.path.clone()],
             Self::Write(args) => vec![args.path.clone()],
             Self::Edit(args) => vec![args.path.clone()],
             Self::ApplyPatch(args) => patched(&args.patch),
@@ -346,6 +353,29 @@ mod tests {
         assert_eq!((many.bytes, many.lines), (6, Some(3)));
         let found = touched("grep", json!({"pattern": "one", "path": "."}));
         assert_eq!((found.paths.as_slice(), found.lines), (["."].map(str::to_owned).as_slice(), Some(1)));
+    }
+
+    #[test]
+    fn what_other_dialects_read() {
+        let read =
+            |policy: &Policy, dialect: &str, tool: &str, arguments: Value| last(policy, &[(dialect, tool, arguments)]);
+        let many = || json!({"paths": ["a.txt", ".env", "old.txt"]});
+        let touched = read(&recording(), "mcp-filesystem", "read_multiple_files", many()).touched.unwrap();
+        assert_eq!((touched.operation, touched.bytes, touched.redacted), ("read", 8, 1));
+        assert_eq!(touched.paths, ["a.txt", "old.txt"]);
+        let mut one = recording();
+        one.limits.max_files = 1;
+        let outcome = read(&one, "mcp-filesystem", "read_multiple_files", many());
+        assert_eq!(outcome.touched.unwrap().paths, ["a.txt"]);
+        assert!(outcome.truncated && outcome.text.contains("old.txt: Error - not read"), "{}", outcome.text);
+        let view = |path: &str| {
+            let arguments = json!({"command": "view", "path": path});
+            read(&recording(), "anthropic", "str_replace_based_edit_tool", arguments).touched.unwrap()
+        };
+        assert_eq!((view("a.txt").operation, view("a.txt").bytes, view("a.txt").lines), ("read", 3, Some(1)));
+        assert_eq!((view(".").operation, view(".").paths), ("list", vec![".".to_owned()]));
+        let listed = read(&recording(), "weakincentives", "ls", json!({})).touched.unwrap();
+        assert_eq!((listed.operation, listed.bytes), ("list", 13));
     }
 
     #[test]

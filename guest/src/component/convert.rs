@@ -82,7 +82,7 @@ record!(response::Read => files::ReadResult {
     path, content, start_line, end_line, total_lines, next_offset, truncated, encoding, bom, line_ending, size,
     modified, etag, mime, unchanged, diff,
 });
-record!(files::FileRange => request::FileRange { path, offset, limit });
+record!(files::FileRange => request::Read { path, offset, limit; ..request::Read::lines("", 1, None) });
 record!(files::ReadManyArgs => request::ReadMany { files, glob });
 record!(response::ReadMany => files::ReadManyResult { entries, truncated, remaining });
 record!(response::ReadManyEntry => files::ReadManyEntry { path, outcome });
@@ -121,14 +121,14 @@ record!(files::PackArgs => request::Pack { sources, destination, overwrite });
 record!(response::Pack => files::PackResult { path, entries, files, bytes, size, etag, backup, notes });
 record!(files::UnpackArgs => request::Unpack { source, destination, overwrite });
 record!(response::Unpack => files::UnpackResult { destination, entries, files, bytes, backup, notes });
-record!(files::StatArgs => request::Stat { path, checksum, brief });
+record!(files::StatArgs => request::Stat { path, checksum, brief; ..request::Stat::of(String::new()) });
 record!(response::Stat => files::StatResult {
     path, kind, size, modified, accessed, changed, hard_links, lines, encoding, mime, link_target, etag, sha256,
 });
 
 variants!(search::ListSort => request::ListSort { Name, Size, Modified });
 record!(search::ListArgs => request::List {
-    path, depth, pattern, include_hidden, include_ignored, sort, limit, cursor,
+    path, depth, pattern, include_hidden, include_ignored, sort, limit, cursor; ..request::List::of(String::new())
 });
 record!(response::Entry => search::Entry { path, kind, size, modified });
 record!(response::List => search::ListResult {
@@ -139,19 +139,22 @@ record!(search::TreeArgs => request::Tree {
 });
 variants!(search::PathSort => request::PathSort { Path, Modified });
 record!(search::GlobArgs => request::Glob {
-    pattern, path, exclude, directories, include_hidden, include_ignored, sort, limit, cursor,
+    pattern, path, exclude, directories, include_hidden, include_ignored, sort, limit, cursor;
+    ..request::Glob::of(String::new())
 });
 record!(request::Glob => search::GlobArgs {
     pattern, path, exclude, directories, include_hidden, include_ignored, sort, limit, cursor,
 });
 variants!(request::PathSort => search::PathSort { Path, Modified });
 record!(response::Glob => search::GlobResult { paths, skipped, truncated, next_cursor });
-record!(search::GlobResult => response::Glob { paths, skipped, truncated, next_cursor });
+record!(search::GlobResult => response::Glob {
+    paths, skipped, truncated, next_cursor; ..response::Glob::default()
+});
 variants!(types::LetterCase => request::LetterCase { Sensitive, Insensitive, Smart });
 variants!(search::GrepOutput => request::GrepOutput { Content, Files, Count });
 record!(search::GrepArgs => request::Grep {
     pattern, path, glob, fixed, letter_case, multiline, before, after, output, limit, max_per_file, include_hidden,
-    include_ignored, cursor,
+    include_ignored, cursor; ..request::Grep::of(String::new())
 });
 record!(response::ContextLine => search::ContextLine { line, text });
 record!(response::GrepMatch => search::GrepMatch {

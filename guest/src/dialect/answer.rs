@@ -4,13 +4,8 @@ use serde_json::Value;
 
 use crate::dialect::args::Args;
 use crate::dialect::spec::ToolSpec;
-use crate::error::{Code, Error, Result};
-use crate::fs::Kind;
-use crate::ops;
-use crate::request::{self, Access, Request};
-use crate::response::Response;
-use crate::text::time::rfc3339_seconds;
-use crate::workspace::Workspace;
+use crate::error::{Code, Error};
+use crate::workspace::Root;
 
 /// The answer to a call, or its failure, as the dialect tells it.
 #[derive(Clone, Debug)]
@@ -46,45 +41,20 @@ impl Told {
     }
 }
 
-/// A call that is being answered.
+/// What an answer is made of beside the response. It has no way to the workspace: all that a call looks at or changes is
+/// in its request, where the policy, approval, limits and the audit log see it.
 pub struct Asked<'c> {
-    /// Its arguments.
+    /// The arguments of the call.
     pub args: &'c Args,
-    /// Where it was made; none where that could not be opened.
-    pub workspace: Option<&'c Workspace<'c>>,
+    /// The roots of the workspace; none where it could not be opened.
+    pub roots: &'c [Root],
+    /// The time of day, in RFC 3339.
+    pub now: Option<String>,
+    /// A random number.
+    pub random: u64,
 }
 
 impl Asked<'_> {
-    /// Looks at something more. What a call changes is all in its request, so that it can be approved.
-    pub fn look(&self, request: &Request) -> Result<Response> {
-        match self.workspace {
-            Some(workspace) if request.access() == Access::Read => ops::run(workspace, request),
-            _ => Err(Error::new(Code::Io, "a dialect asked for more than a look")),
-        }
-    }
-
-    /// When what is at `path` was last modified, in RFC 3339.
-    pub fn modified(&self, path: &str) -> Option<String> {
-        match self.look(&Request::Stat(request::Stat { path: path.to_owned(), checksum: false, brief: true })) {
-            Ok(Response::Stat(stat)) => stat.modified,
-            _ => None,
-        }
-    }
-
-    /// What the link at `path` leads to; none where that is nothing in the workspace.
-    pub fn behind(&self, path: &str) -> Option<Kind> {
-        match self.look(&Request::List(request::List { limit: 1, ..request::List::of(path.to_owned()) })) {
-            Ok(_) => Some(Kind::Directory),
-            Err(error) if error.code == Code::NotADirectory => Some(Kind::File),
-            Err(_) => None,
-        }
-    }
-
-    /// The time of day, in RFC 3339.
-    pub fn now(&self) -> Option<String> {
-        rfc3339_seconds(self.workspace?.fs.now())
-    }
-
     /// The failure of a tool that was answered by another operation than it asked for.
     pub fn mixed_up() -> Error {
         Error::new(Code::Io, "an operation gave another operation's answer")

@@ -3,7 +3,6 @@
 //! texts that the model knows.
 
 use crate::dialect::Dialect;
-use crate::dialect::answer::Asked;
 use crate::dialect::args::Args;
 use crate::dialect::param::{choice, optional, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Param, ParamKind, Shape, ToolSpec};
@@ -22,6 +21,12 @@ const EDITOR: &str = "str_replace_based_edit_tool";
 const MEMORY: &str = "memory";
 /// Where the memory tool's files are, as it names the place.
 const MEMORY_ROOT: &str = "/memories";
+
+/// Lines shown on both sides of a change.
+const SNIPPET_LINES: u64 = 4;
+/// Levels and entries of a directory that a view shows.
+const LEVELS: u32 = 2;
+const MAX_ENTRIES: u32 = 1_000;
 
 const RESULT: Output = Output::Shape(&Shape::Object(&[("output", Shape::Text)]));
 
@@ -100,7 +105,8 @@ fn request(args: &Args, tool: &str, path: &str) -> Result<Request> {
                 new_text: args.text("new_str"),
                 replace_all: false,
             };
-            Ok(Request::Edit(request::Edit { path, edits: vec![edit], ..request::Edit::default() }))
+            let snippet = Some(SNIPPET_LINES);
+            Ok(Request::Edit(request::Edit { path, edits: vec![edit], snippet, ..request::Edit::default() }))
         }
         "insert" => {
             let after_line = args.opt_whole("insert_line").ok_or_else(|| missing("insert_line", "insert"))?;
@@ -108,9 +114,10 @@ fn request(args: &Args, tool: &str, path: &str) -> Result<Request> {
             let text = args.opt_text("insert_text").or_else(|| args.opt_text("new_str"));
             let text = text.ok_or_else(|| missing(if tool == MEMORY { "insert_text" } else { "new_str" }, "insert"))?;
             let insert = Some(request::Insertion { after_line, text });
-            Ok(Request::Edit(request::Edit { path, insert, ..request::Edit::default() }))
+            let snippet = Some(SNIPPET_LINES);
+            Ok(Request::Edit(request::Edit { path, insert, snippet, ..request::Edit::default() }))
         }
-        _ => Ok(Request::Stat(request::Stat { path, checksum: false, brief: true })),
+        _ => Ok(view(args, path)),
     }
 }
 
@@ -122,35 +129,39 @@ fn missing(name: &str, command: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("Parameter `{name}` is required for command: {command}"))
 }
 
-/// The lines of a file that a `view` wants.
-fn viewed(asked: &Asked<'_>, path: &str) -> Result<crate::response::Read> {
-    let (first, last) = asked.args.opt_pair("view_range").unwrap_or((1, -1));
+/// What shows the file or directory at `path`. A range that makes no sense is the answer's to refuse: a path that leads
+/// nowhere, or to a directory, is told first.
+fn view(args: &Args, path: String) -> Request {
+    let (first, last) = range(args);
+    let start = u64::try_from(first).unwrap_or(1).max(1);
+    let limit = u64::try_from(last).ok().and_then(|end| (end + 1).checked_sub(start)).filter(|limit| *limit > 0);
+    let list = request::List { depth: LEVELS, limit: MAX_ENTRIES, ..request::List::of(path.clone()) };
+    Request::View(Box::new(request::View { read: request::Read::lines(path, start, limit), list }))
+}
+
+/// The first and last line that a `view` wants.
+fn range(args: &Args) -> (i64, i64) {
+    args.opt_pair("view_range").unwrap_or((1, -1))
+}
+
+/// The answer to a `view`, or why its range is none of the file.
+fn viewed(args: &Args, response: Result<Response>) -> Result<Response> {
+    let (first, last) = range(args);
     let invalid =
-        |why: String| Error::new(Code::InvalidArgument, format!("Invalid `view_range`: [{first}, {last}]. {why}"));
-    let start = u64::try_from(first).ok().filter(|start| *start > 0).ok_or_else(|| {
-        invalid(format!("Its first element `{first}` should be within the range of lines of the file"))
-    })?;
-    let limit = match u64::try_from(last) {
-        Err(_) => None,
-        Ok(end) if end < start => {
-            let why = format!("Its second element `{last}` should be larger or equal than its first `{first}`");
-            return Err(invalid(why));
+        |why: String| Err(Error::new(Code::InvalidArgument, format!("Invalid `view_range`: [{first}, {last}]. {why}")));
+    let outside = || invalid(format!("Its first element `{first}` should be within the range of lines of the file"));
+    match response {
+        Err(error) if error.code == Code::InvalidArgument && args.text("command") == "view" => outside(),
+        Ok(Response::Read(_)) if first < 1 => outside(),
+        Ok(Response::Read(_)) if (0..first).contains(&last) => {
+            invalid(format!("Its second element `{last}` should be larger or equal than its first `{first}`"))
         }
-        Ok(end) => Some(end - start + 1),
-    };
-    let read = match asked.look(&Request::Read(request::Read::lines(path, start, limit))) {
-        Ok(Response::Read(read)) => read,
-        Ok(_) => return Err(Asked::mixed_up()),
-        Err(error) if error.code == Code::InvalidArgument => {
-            let why = format!("Its first element `{first}` should be within the range of lines of the file");
-            return Err(invalid(why));
-        }
-        Err(error) => return Err(error),
-    };
-    match (u64::try_from(last), read.total_lines) {
-        (Ok(end), Some(total)) if end > total => Err(invalid(format!(
-            "Its second element `{last}` should be smaller than the number of lines in the file: `{total}`"
-        ))),
-        _ => Ok(read),
+        Ok(Response::Read(read)) => match (u64::try_from(last), read.total_lines) {
+            (Ok(end), Some(total)) if end > total => invalid(format!(
+                "Its second element `{last}` should be smaller than the number of lines in the file: `{total}`"
+            )),
+            _ => Ok(Response::Read(read)),
+        },
+        response => response,
     }
 }

@@ -8,6 +8,7 @@ use crate::engine::Outcome;
 use crate::error::{Error, Result};
 use crate::request::Request;
 use crate::response::Response;
+use crate::text::time::rfc3339_seconds;
 use crate::touched::Touched;
 use crate::workspace::Workspace;
 
@@ -38,7 +39,12 @@ impl Call {
     /// How the call ended. What it changed is the workspace's to say.
     pub fn outcome(&self, workspace: Option<&Workspace<'_>>, answer: Result<Response>) -> Outcome {
         let touched = workspace.and_then(|workspace| Touched::of(workspace, &self.request, &answer));
-        let asked = Asked { args: &self.args, workspace };
+        let asked = Asked {
+            args: &self.args,
+            roots: workspace.map(|workspace| workspace.roots.as_slice()).unwrap_or_default(),
+            now: workspace.and_then(|workspace| rfc3339_seconds(workspace.fs.now())),
+            random: workspace.map_or(0, |workspace| workspace.fs.random()),
+        };
         let answer = (self.tool.answer)(&asked, answer);
         let changes = workspace.map(Workspace::take_changes).unwrap_or_default();
         let outcome = match answer {

@@ -12,7 +12,7 @@ use crate::dialect::{Dialect, gutter};
 use crate::error::{Code, Error, Result};
 use crate::fs::Kind;
 use crate::patch::seek::Pass;
-use crate::request::{self, GrepOutput, ListSort, Matching, ReadMode, Request};
+use crate::request::{self, GrepOutput, ListSort, Matching, PathSort, ReadMode, Request};
 use crate::response::{self, PatchAction, Response};
 
 mod commands;
@@ -293,6 +293,7 @@ fn grep_files(args: &Args) -> Result<Request> {
         glob: args.opt_text("include").filter(|include| !include.trim().is_empty()),
         output: GrepOutput::Files,
         limit: u32::try_from(MAX_ENTRIES).unwrap_or(u32::MAX),
+        sort: PathSort::Modified,
         ..request::Grep::of(args.text("pattern"))
     }))
 }
@@ -302,11 +303,8 @@ fn grep_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     if grep.files.is_empty() {
         return Ok(told("No matches found.".to_owned()).truncated(grep.truncated));
     }
-    let modified = |path: &str| asked.modified(path).unwrap_or_default();
-    let mut files: Vec<_> = grep.files.iter().map(|file| (modified(&file.path), file.path.as_str())).collect();
-    files.sort_by(|(one, path), (other, its)| other.cmp(one).then_with(|| path.cmp(its)));
     let most = usize::try_from(asked.args.whole("limit").min(MAX_FILES)).unwrap_or(usize::MAX);
-    let truncated = grep.truncated || files.len() > most;
-    let paths: Vec<_> = files.iter().take(most).map(|(_, path)| *path).collect();
+    let truncated = grep.truncated || grep.files.len() > most;
+    let paths: Vec<_> = grep.files.iter().take(most).map(|file| file.path.as_str()).collect();
     Ok(told(paths.join("\n")).truncated(truncated))
 }

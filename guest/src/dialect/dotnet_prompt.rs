@@ -177,10 +177,16 @@ const TOOLS: &[ToolSpec] = &[
         description: "Size, times, type, encoding, lines and checksum of a file or directory.",
         params: &[FILE],
         effect: Effect::Reads,
-        request: |args| Ok(Request::Stat(request::Stat { path: args.text("file_path"), checksum: true, brief: false })),
-        answer: |asked, response| {
+        request: |args| {
+            Ok(Request::Stat(request::Stat {
+                checksum: true,
+                follow: true,
+                ..request::Stat::of(args.text("file_path"))
+            }))
+        },
+        answer: |_, response| {
             let stat = take!(Stat, response);
-            Ok(Told::new(&item::metadata(asked, &stat), render(&Response::Stat(stat))))
+            Ok(Told::new(&item::metadata(&stat), render(&Response::Stat(stat))))
         },
         output: Output::Shape(&Shape::Object(item::METADATA)),
     },
@@ -357,13 +363,14 @@ fn list(args: &Args) -> Result<Request> {
         include_hidden: args.flag("include_hidden"),
         include_ignored: true,
         limit: MAX_ITEMS,
+        details: request::Details { link_targets: true, ..request::Details::default() },
         ..request::List::of(args.text("directory_path"))
     }))
 }
 
-fn list_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     let list = take!(List, response);
-    let items: Vec<_> = list.entries.iter().filter_map(|entry| item::of_entry(asked, entry)).collect();
+    let items: Vec<_> = list.entries.iter().filter_map(item::of_entry).collect();
     let value = json!({
         "path": list.path,
         "items": items,

@@ -11,7 +11,7 @@ use crate::dialect::param::{MAX, choice, optional, required, text, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Shape, ToolSpec};
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::Kind;
-use crate::request::{self, Counting, ListSort, ReadMode, Request};
+use crate::request::{self, Counting, ListSort, Request};
 use crate::response::{self, PatchAction, Response};
 use crate::text::indent;
 use crate::text::page::CUT_MARK;
@@ -179,6 +179,7 @@ fn list_dir(args: &Args) -> Result<Request> {
         sort: ListSort::Breadth,
         // One more, to know whether there are more.
         limit: args.whole32("offset").saturating_add(args.whole32("limit")).saturating_add(1),
+        details: request::Details { heads: Some((2, PROGRAM_BYTES)), ..request::Details::default() },
         ..request::List::of(args.text("path"))
     }))
 }
@@ -192,28 +193,25 @@ fn list_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
         return Err(Error::argument("offset", cause).hint("use a smaller one, or a larger `depth`"));
     }
     let more = list.truncated || list.entries.len() > skip.saturating_add(most);
-    let line = |entry: &response::Entry| format!("{}{}", printable(&entry.path), marker(asked, entry));
+    let line = |entry: &response::Entry| format!("{}{}", printable(&entry.path), marker(entry));
     let lines: Vec<_> = list.entries.iter().skip(skip).take(most).map(line).collect();
     let (message, truncated) = capped(lines, more);
     Ok(told(message, truncated))
 }
 
 /// WASI tells no mode bits: a program is what starts as one.
-fn marker(asked: &Asked<'_>, entry: &response::Entry) -> &'static str {
+fn marker(entry: &response::Entry) -> &'static str {
     match entry.kind {
         Kind::Directory => "/",
         Kind::Link => "@",
-        Kind::File if entry.size.is_some_and(|size| (2..=PROGRAM_BYTES).contains(&size)) => {
-            let start =
-                request::Read { mode: ReadMode::Base64, ..request::Read::lines(entry.path.clone(), 1, Some(3)) };
-            match asked.look(&Request::Read(start)) {
-                // `#!` with anything after it, and the three bytes with which ELF begins.
-                Ok(Response::Read(read)) if read.content.starts_with("IyE") || read.content == "f0VM" => "*",
-                _ => "",
-            }
-        }
+        Kind::File if is_program(&entry.details.head) => "*",
         Kind::File | Kind::Other => "",
     }
+}
+
+/// Whether a file begins as a script or an ELF program does.
+fn is_program(head: &[u8]) -> bool {
+    head.starts_with(b"#!") || head == b"\x7fEL"
 }
 
 fn read_file(args: &Args) -> Result<Request> {

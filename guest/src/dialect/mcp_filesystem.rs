@@ -11,7 +11,7 @@ use crate::dialect::param::{choice, flag, objects, required, texts, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Shape, ToolSpec};
 use crate::error::{Code, Error, Result};
 use crate::request::{self, ReadMode, Request};
-use crate::response::{Response, TreeNode};
+use crate::response::{self, ReadOutcome, Response, TreeNode};
 
 mod show;
 
@@ -20,6 +20,8 @@ pub const DIALECT: Dialect = Dialect { name: "mcp-filesystem", tools: TOOLS, com
 
 /// The most entries of one result.
 const MAX_ENTRIES: u32 = 10_000;
+/// Why a file of several was not read.
+const NOT_READ: &str = "not read, since this call reached its limit of files, bytes or time; read it in another call";
 /// Lines of context in a diff.
 const DIFF_CONTEXT: usize = 4;
 
@@ -72,11 +74,11 @@ const TOOLS: &[ToolSpec] = &[
         params: &[texts("paths", Absent::Required, "The files, at least one")],
         effect: Effect::Reads,
         request: |args| {
-            let paths = args.texts("paths");
-            let Some(first) = paths.first() else {
+            let files: Vec<_> = args.texts("paths").into_iter().map(|path| whole_text(path, None, None)).collect();
+            if files.is_empty() {
                 return Err(Error::argument("paths", "at least one file path must be provided"));
-            };
-            Ok(Request::Stat(request::Stat { path: first.clone(), checksum: false, brief: false }))
+            }
+            Ok(Request::ReadMany(request::ReadMany { files, glob: None }))
         },
         answer: many_answer,
         output: CONTENT,
@@ -209,7 +211,7 @@ const TOOLS: &[ToolSpec] = &[
         description: "Size, times and kind of a file or directory.",
         params: &[required("path", "What to describe")],
         effect: Effect::Reads,
-        request: |args| Ok(Request::Stat(request::Stat { path: args.text("path"), checksum: false, brief: false })),
+        request: |args| Ok(Request::Stat(request::Stat::of(args.text("path")))),
         answer: |_, response| {
             let stat = take!(Stat, response);
             Ok(content(show::info(&stat)))
@@ -222,7 +224,7 @@ const TOOLS: &[ToolSpec] = &[
         description: "The directories that these tools may use.",
         params: &[],
         effect: Effect::Reads,
-        request: |_| Ok(Request::Stat(request::Stat { path: ".".to_owned(), checksum: false, brief: false })),
+        request: |_| Ok(Request::Stat(request::Stat::of(".".to_owned()))),
         answer: |asked, response| {
             response?;
             let names = show::roots(asked);
@@ -304,17 +306,19 @@ fn media_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     Ok(Told::new(&json!({ "content": [block] }), String::new()))
 }
 
-fn many_answer(asked: &Asked<'_>, _: Result<Response>) -> Result<Told> {
-    let part = |path: &String| match asked.look(&Request::Read(whole_text(path.clone(), None, None))) {
-        Ok(Response::Read(read)) => format!("{path}:\n{}\n", read.content),
-        Ok(_) => format!("{path}: Error - {}", Asked::mixed_up()),
-        Err(error) => {
-            let failed = Failed { tool: None, args: None, error: &error };
-            format!("{path}: Error - {}", words(&failed.in_words(WORDS)))
+fn many_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+    let many = take!(ReadMany, response);
+    let part = |entry: &response::ReadManyEntry| match &entry.outcome {
+        ReadOutcome::Result(read) => format!("{}:\n{}\n", entry.path, read.content),
+        ReadOutcome::Error(error) => {
+            let failed = Failed { tool: None, args: None, error };
+            format!("{}: Error - {}", entry.path, words(&failed.in_words(WORDS)))
         }
     };
-    let parts: Vec<_> = asked.args.texts("paths").iter().map(part).collect();
-    Ok(content(parts.join("\n---\n")))
+    // The reference knows no limit, and so no other place for what one left out.
+    let left = |path: &String| format!("{path}: Error - {NOT_READ}");
+    let parts: Vec<_> = many.entries.iter().map(part).chain(many.remaining.iter().map(left)).collect();
+    Ok(content(parts.join("\n---\n")).truncated(many.truncated))
 }
 
 fn edit(args: &Args) -> Result<Request> {

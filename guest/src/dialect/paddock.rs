@@ -279,7 +279,7 @@ const TOOLS: &[ToolSpec] = &[
         params: &[path("What to describe"), flag("checksum", false, "SHA-256 too")],
         effect: Effect::Reads,
         request: |args| {
-            Ok(Request::Stat(request::Stat { path: args.text("path"), checksum: args.flag("checksum"), brief: false }))
+            Ok(Request::Stat(request::Stat { checksum: args.flag("checksum"), ..request::Stat::of(args.text("path")) }))
         },
         answer,
         output: Output::Own(output::<response::Stat>),

@@ -22,8 +22,8 @@ pub const DIALECT: Dialect = Dialect { name: "weakincentives", tools: TOOLS, com
 
 /// The most entries of one listing.
 const MAX_ENTRIES: u32 = 1_000;
-/// Entries of a listing whose content is hashed: each takes a read.
-const MAX_HASHED: usize = 100;
+/// Files of a listing whose content is hashed: each takes a read.
+const DETAILS: request::Details = request::Details { etags: 100, link_targets: false, heads: None };
 /// Lines of a page.
 const PAGE_LINES: u64 = 2_000;
 
@@ -55,6 +55,7 @@ const TOOLS: &[ToolSpec] = &[
                 limit: MAX_ENTRIES,
                 include_hidden: true,
                 include_ignored: true,
+                details: DETAILS,
                 ..request::List::of(args.text("path"))
             }))
         },
@@ -136,7 +137,13 @@ const TOOLS: &[ToolSpec] = &[
         request: |args| {
             let glob = request::Glob::of(args.text("pattern"));
             let path = args.text("path");
-            Ok(Request::Glob(request::Glob { path, directories: true, limit: MAX_ENTRIES, ..glob }))
+            Ok(Request::Glob(request::Glob {
+                path,
+                directories: true,
+                limit: MAX_ENTRIES,
+                details: Some(DETAILS),
+                ..glob
+            }))
         },
         answer: glob,
         output: output!(Shape::Object(&[("pattern", Shape::Text), ("matches", Shape::List(&ENTRY))])),
@@ -276,11 +283,9 @@ fn failure(failed: &Failed<'_>) -> Told {
     Told::new(&value, message)
 }
 
-fn ls(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn ls(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     let list = take!(List, response);
-    let known = list.entries.iter().filter(|entry| kind(entry.kind).is_some());
-    let entries: Vec<_> =
-        known.enumerate().map(|(index, entry)| file_entry(asked, index, &entry.path, entry.kind, entry.size)).collect();
+    let entries: Vec<_> = list.entries.iter().filter_map(file_entry).collect();
     let truncated = list.truncated;
     Ok(told(entries.into(), render(&Response::List(list))).truncated(truncated))
 }
@@ -293,16 +298,9 @@ fn kind(kind: Kind) -> Option<&'static str> {
     }
 }
 
-fn file_entry(asked: &Asked<'_>, index: usize, path: &str, is: Kind, size: Option<u64>) -> Value {
-    let hash = (is == Kind::File && index < MAX_HASHED).then(|| described(asked, path)?.etag);
-    json!({ "path": path, "kind": kind(is), "size_bytes": size, "content_hash": hash.flatten() })
-}
-
-fn described(asked: &Asked<'_>, path: &str) -> Option<response::Stat> {
-    match asked.look(&Request::Stat(request::Stat { path: path.to_owned(), checksum: false, brief: false })) {
-        Ok(Response::Stat(stat)) => Some(stat),
-        _ => None,
-    }
+fn file_entry(entry: &response::Entry) -> Option<Value> {
+    let response::Entry { path, size, details, .. } = entry;
+    Some(json!({ "path": path, "kind": kind(entry.kind)?, "size_bytes": size, "content_hash": details.etag }))
 }
 
 fn read_file(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
@@ -336,11 +334,7 @@ fn edit_file(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
 
 fn glob(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     let glob = take!(Glob, response);
-    let entry = |(index, path): (usize, &String)| {
-        let stat = described(asked, path)?;
-        Some(file_entry(asked, index, path, stat.kind, stat.size))
-    };
-    let matches: Vec<_> = glob.paths.iter().enumerate().filter_map(entry).collect();
+    let matches: Vec<_> = glob.entries.iter().filter_map(file_entry).collect();
     let value = json!({ "pattern": asked.args.text("pattern"), "matches": matches });
     let truncated = glob.truncated;
     Ok(told(value, render(&Response::Glob(glob))).truncated(truncated))
@@ -369,14 +363,14 @@ fn grep(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
 }
 
 fn stat(args: &Args) -> Result<Request> {
-    Ok(Request::Stat(request::Stat { path: args.text("path"), checksum: false, brief: false }))
+    Ok(Request::Stat(request::Stat { follow: true, ..request::Stat::of(args.text("path")) }))
 }
 
 /// Whether what is there is of a kind; a path that leads nowhere is of none. A link is what it leads to.
 fn is(asked: &Asked<'_>, response: Result<Response>, wanted: fn(Kind) -> bool) -> Result<Told> {
     let path = asked.args.text("path");
     let found = match response {
-        Ok(Response::Stat(stat)) if stat.kind == Kind::Link => asked.behind(&path),
+        Ok(Response::Stat(stat)) if stat.kind == Kind::Link => stat.target_kind,
         Ok(Response::Stat(stat)) => Some(stat.kind),
         Ok(_) => return Err(Asked::mixed_up()),
         Err(Error { code: Code::NotFound | Code::NotADirectory, .. }) => None,

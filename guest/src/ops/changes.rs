@@ -33,8 +33,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Changes) -> Result<respons
         .hint("the person who runs this has to give it one; until then read files again to see what changed"));
     }
     let (place, dir) = search::directory(workspace, &args.path, VERB)?;
-    let unsearched = request::Changes { since: None, limit: 0, path: place.path.clone(), ..args.clone() };
-    let fingerprint = cursor::fingerprint(&unsearched);
+    let searched = request::Changes { path: place.path.clone(), ..args.clone() };
+    let fingerprint = cursor::fingerprint(&searched);
     let before = args.since.as_deref().map(|token| snapshot::open(workspace, token, &fingerprint)).transpose()?;
     let mut look = Look::new(workspace, before.as_ref());
     let skipped = look.all(args, &place, &dir)?;
@@ -304,7 +304,7 @@ mod tests {
         put(&fs, "b", "2");
         let workspace = Workspace::open(&fs, &policy).unwrap();
         let (place, dir) = workspace.resolve_dir(".", VERB).unwrap();
-        let fingerprint = cursor::fingerprint(&Changes { limit: 0, ..Changes::of(None) });
+        let fingerprint = cursor::fingerprint(&Changes::of(None));
         let mut before = snapshot::open(&workspace, &first, &fingerprint).unwrap();
         // An etag that no content has goes over where the file is taken as the same.
         before.entries.iter_mut().for_each(|entry| entry.etag = Some("0123456789abcdef".to_owned()));

@@ -13,6 +13,7 @@ use crate::text::{encoding, eol, find, nearest};
 use crate::workspace::{self, Workspace};
 
 mod loose;
+mod snippet;
 
 const VERB: &str = "edit";
 /// Occurrences that one replacement may have: each is held in memory.
@@ -51,6 +52,10 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
         args.context.unwrap_or(diff::CONTEXT),
         most,
     );
+    let first = lines.first().map(range);
+    let shown = args.snippet.zip(first.as_ref());
+    let limits = &workspace.policy.limits;
+    let snippet = shown.and_then(|(around, first)| snippet::of(&edited.document.text, first, around, limits));
     let (old, new) = (old.into_bytes(), edited.document.into_bytes());
     let mut result = response::Edit {
         path: place.path.clone(),
@@ -60,6 +65,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
         lines: lines.iter().take(MAX_RANGES).map(range).collect(),
         backup: None,
         notes: Vec::new(),
+        snippet,
     };
     if lines.len() > MAX_RANGES {
         result.notes.push(format!("`lines` has the first {MAX_RANGES} of {} ranges", lines.len()));

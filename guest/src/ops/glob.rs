@@ -8,6 +8,7 @@ use crate::error::{Code, Error, Result};
 use crate::fs::place::Place;
 use crate::fs::walk::{Entry, Options, Start, Walk};
 use crate::fs::{Dir, Kind};
+use crate::ops::details;
 use crate::request::{self, PathSort};
 use crate::response::{self, Skipped};
 use crate::search::glob::{self, Glob};
@@ -27,13 +28,21 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Glob) -> Result<response::
         position if args.sort == PathSort::Path => {
             let mut search = Search::new(&area, area.walk(start(position), None)?, args.limit);
             search.advance(u64::MAX);
-            return Ok(search.finish(&fingerprint));
+            return Ok(described(workspace, args, search.finish(&fingerprint)));
         }
         _ => None,
     };
     let page = Page::new(page::size(args.limit), after);
     let (paths, skipped, end) = by_time(&area, area.walk(None, None)?, page)?;
-    Ok(page_of(paths, skipped, end.map(Position::Ranked), &fingerprint))
+    Ok(described(workspace, args, page_of(paths, skipped, end.map(Position::Ranked), &fingerprint)))
+}
+
+/// An answer with what the request asks of each path.
+fn described(workspace: &Workspace<'_>, args: &request::Glob, mut result: response::Glob) -> response::Glob {
+    if let Some(wanted) = &args.details {
+        result.entries = details::entries(workspace, wanted, &result.paths);
+    }
+    result
 }
 
 fn begin<'w>(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<(Rc<Area<'w>>, String, Option<Position>)> {
@@ -41,7 +50,7 @@ fn begin<'w>(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<(Rc<A
         return Err(Error::argument("limit", "it has to be at least 1"));
     }
     let area = Area::new(workspace, args)?;
-    let fingerprint = cursor::fingerprint(&request::Glob { cursor: None, limit: 0, ..args.clone() });
+    let fingerprint = cursor::fingerprint(args);
     let position = cursor::open(args.cursor.as_deref(), &fingerprint)?;
     let by_path = args.sort == PathSort::Path;
     if position.as_ref().is_some_and(|position| matches!(position, Position::After(_)) != by_path) {
@@ -206,7 +215,7 @@ fn by_time(
 
 fn page_of(paths: Vec<String>, skipped: Skipped, end: Option<Position>, fingerprint: &str) -> response::Glob {
     let next_cursor = end.as_ref().and_then(|end| cursor::seal(fingerprint, end));
-    response::Glob { paths, skipped, truncated: end.is_some(), next_cursor }
+    response::Glob { paths, skipped, truncated: end.is_some(), next_cursor, entries: Vec::new() }
 }
 
 /// The failure of a call whose order needs more entries than one call can look at.

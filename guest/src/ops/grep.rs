@@ -8,11 +8,12 @@ use crate::error::{Error, Result};
 use crate::fs::place::Place;
 use crate::fs::walk::{Entry, Hidden, Options, Start, Walk};
 use crate::fs::{Dir, Kind};
-use crate::request;
+use crate::request::{self, PathSort};
 use crate::response::Grep;
 use crate::search::cursor;
 use crate::search::glob::Glob;
 use crate::search::matcher::Matcher;
+use crate::search::page::Rank;
 use crate::workspace::Workspace;
 
 mod file;
@@ -30,7 +31,19 @@ const MAX_CONTEXT: u32 = 1_000;
 pub fn run(workspace: &Workspace<'_>, args: &request::Grep) -> Result<Grep> {
     let mut search = Search::begin(workspace, args)?;
     search.advance(usize::MAX);
-    Ok(search.finish())
+    Ok(sorted(workspace, args, search.finish()))
+}
+
+/// An answer with its files in the order that the request asks for.
+fn sorted(workspace: &Workspace<'_>, args: &request::Grep, mut result: Grep) -> Grep {
+    if args.sort == PathSort::Modified {
+        let time = |path: &str| {
+            let place = workspace.resolve(path, VERB).ok()?;
+            place.existing(workspace, VERB).ok()?.modified
+        };
+        result.files.sort_by_cached_key(|file| Rank::by_time(time(&file.path), &file.path));
+    }
+    result
 }
 
 fn check(args: &request::Grep) -> Result<()> {
@@ -84,7 +97,7 @@ impl<'w> Search<'w> {
     fn begin(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
         check(args)?;
         let files = Files::new(workspace, args, Matcher::new(args)?);
-        let fingerprint = cursor::fingerprint(&request::Grep { cursor: None, limit: 0, ..args.clone() });
+        let fingerprint = cursor::fingerprint(args);
         let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
         let place = workspace.resolve(&args.path, VERB)?;
         let mut search = Self { workspace, fingerprint, files, hunt: None, is_over: false, end: None };

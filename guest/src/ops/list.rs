@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::fs::walk::{self, Options, Start, Walk};
 use crate::fs::{Kind, Stat};
+use crate::ops::details;
 use crate::request::{self, ListSort};
 use crate::response::{self, Entry};
 use crate::search::glob::Glob;
@@ -25,7 +26,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
         }
     }
     let glob = args.pattern.as_deref().map(|glob| Glob::parse(glob, "pattern", workspace)).transpose()?;
-    let fingerprint = cursor::fingerprint(&request::List { cursor: None, limit: 0, ..args.clone() });
+    let fingerprint = cursor::fingerprint(args);
     let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
     let (place, dir) = search::directory(workspace, &args.path, VERB)?;
     let start = position.as_ref().filter(|position| position.rank.is_none());
@@ -34,11 +35,12 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
     let walk = Walk::new(workspace, &place, &dir, options, VERB)?;
     let mut listing = Listing { workspace, glob, walk, totals: Totals::default() };
     let size = page::size(args.limit);
-    let (entries, end) = match args.sort {
+    let (mut entries, end) = match args.sort {
         ListSort::Name => listing.by_name(size, position.map(|position| position.totals)),
         sort => listing.by_rank(sort, Page::new(size, position.and_then(|position| position.rank)))?,
     };
     let totals = listing.totals.known;
+    details::add(workspace, &args.details, &mut entries);
     Ok(response::List {
         path: place.path,
         entries,
@@ -199,5 +201,6 @@ fn shown(entry: &walk::Entry<'_>, stat: Option<Stat>) -> Entry {
         kind: entry.kind,
         size: stat.filter(|_| entry.kind == Kind::File).map(|stat| stat.size),
         modified: stat.and_then(|stat| stat.modified).and_then(time::rfc3339_seconds),
+        details: response::Details::default(),
     }
 }

@@ -6,6 +6,7 @@ pub mod apply_patch;
 pub mod changes;
 pub mod copy;
 pub mod delete;
+mod details;
 pub mod edit;
 pub mod glob;
 pub mod grep;
@@ -22,6 +23,7 @@ pub mod shares;
 pub mod stat;
 pub mod tree;
 pub mod unpack;
+pub mod view;
 pub mod write;
 
 use crate::commands;
@@ -35,6 +37,7 @@ pub fn run(workspace: &Workspace<'_>, request: &Request) -> Result<Response> {
     Ok(match request {
         Request::Read(args) => Response::Read(read::run(workspace, args)?),
         Request::ReadMany(args) => Response::ReadMany(read_many::run(workspace, args)?),
+        Request::View(args) => view::run(workspace, args)?,
         Request::Write(args) => Response::Write(write::run(workspace, args)?),
         Request::Edit(args) => Response::Edit(edit::run(workspace, args)?),
         Request::ApplyPatch(args) => Response::ApplyPatch(apply_patch::run(workspace, args)?),

@@ -1,7 +1,7 @@
 //! Reads several files; one failure is an entry, not the end.
 
 use crate::error::{Error, Result};
-use crate::request::{self, FileRange};
+use crate::request::{self, Read};
 use crate::response::{self, ReadManyEntry, ReadOutcome};
 use crate::workspace::Workspace;
 
@@ -19,13 +19,16 @@ pub fn run(workspace: &Workspace<'_>, args: &request::ReadMany) -> Result<respon
         }
     };
     let mut entries = Vec::new();
-    let mut room = workspace.policy.limits.max_result_bytes;
+    let limits = &workspace.policy.limits;
+    // Whole files are as much as one whole file can be.
+    let is_unlimited = files.iter().all(|file| file.unlimited);
+    let mut room = if is_unlimited { bytes(limits.max_file_bytes) } else { limits.max_result_bytes };
     let mut left = files.as_slice();
     while let [file, rest @ ..] = left {
         if entries.len() >= max_files || workspace.out_of_time() {
             break;
         }
-        let outcome = read(workspace, file);
+        let outcome = super::read::run(workspace, file);
         let size = outcome.as_ref().map_or(0, |result| result.content.len());
         if size > room && !entries.is_empty() {
             break;
@@ -39,12 +42,12 @@ pub fn run(workspace: &Workspace<'_>, args: &request::ReadMany) -> Result<respon
     Ok(response::ReadMany { entries, truncated: more || !remaining.is_empty(), remaining })
 }
 
-fn read(workspace: &Workspace<'_>, file: &FileRange) -> Result<response::Read> {
-    super::read::run(workspace, &request::Read::lines(&file.path, file.offset, file.limit))
+fn bytes(limit: u64) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX)
 }
 
 /// The files that the pattern matches, and whether there are more.
-fn matching(workspace: &Workspace<'_>, pattern: &str) -> Result<(Vec<FileRange>, bool)> {
+fn matching(workspace: &Workspace<'_>, pattern: &str) -> Result<(Vec<Read>, bool)> {
     let found = super::glob::run(
         workspace,
         &request::Glob {
@@ -52,7 +55,7 @@ fn matching(workspace: &Workspace<'_>, pattern: &str) -> Result<(Vec<FileRange>,
             ..request::Glob::of(pattern.to_owned())
         },
     )?;
-    let files = found.paths.into_iter().map(|path| FileRange { path, offset: 1, limit: None }).collect();
+    let files = found.paths.into_iter().map(|path| Read::lines(path, 1, None)).collect();
     Ok((files, found.truncated))
 }
 
@@ -64,7 +67,7 @@ mod tests {
     use crate::policy::Policy;
 
     fn read_all(paths: &[&str], policy: &Policy) -> response::ReadMany {
-        let file = |path: &&str| FileRange { path: (*path).to_owned(), offset: 1, limit: None };
+        let file = |path: &&str| Read::lines(*path, 1, None);
         let args = request::ReadMany { files: paths.iter().map(file).collect(), glob: None };
         let files: &[(&str, &[u8])] = &[("a", b"aaaa\naaaa\n"), ("b", b"bbbb\n"), ("c", b"c")];
         fixture::with(files, policy, |workspace| run(workspace, &args)).unwrap()
@@ -97,7 +100,7 @@ mod tests {
     #[test]
     fn exactly_one_way_to_name_files() {
         let code = |args| fixture::with(&[], &Policy::default(), |workspace| run(workspace, &args)).unwrap_err().code;
-        let files = vec![FileRange { path: "a".to_owned(), offset: 1, limit: None }];
+        let files = vec![Read::lines("a", 1, None)];
         assert_eq!(code(request::ReadMany { files, glob: Some("*".to_owned()) }), Code::InvalidArgument);
         assert_eq!(code(request::ReadMany::default()), Code::InvalidArgument);
     }

@@ -4,6 +4,7 @@ use crate::error::{Code, Result};
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
 use crate::fs::{Kind, Time};
+use crate::ops::details;
 use crate::ops::read::content::Content;
 use crate::request;
 use crate::response;
@@ -32,6 +33,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Stat) -> Result<response::
         link_target: None,
         etag: None,
         sha256: None,
+        target_kind: None,
     };
     match stat.kind {
         Kind::File => {
@@ -40,7 +42,10 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Stat) -> Result<response::
                 describe_content(workspace, &place, args.checksum, &mut result)?;
             }
         }
-        Kind::Link => result.link_target = inner_target(workspace, &place),
+        Kind::Link => {
+            result.link_target = inner_target(workspace, &place);
+            result.target_kind = args.follow.then(|| details::target_kind(workspace, &args.path).ok()).flatten();
+        }
         Kind::Directory | Kind::Other => {}
     }
     Ok(result)
@@ -95,7 +100,7 @@ mod tests {
     ];
 
     fn stat(path: &str, policy: &Policy) -> Result<response::Stat> {
-        let args = request::Stat { path: path.to_owned(), checksum: path == "a.rs", brief: false };
+        let args = request::Stat { checksum: path == "a.rs", ..request::Stat::of(path.to_owned()) };
         fixture::with(FILES, policy, |workspace| run(workspace, &args))
     }
 

@@ -1,6 +1,10 @@
 //! Requests about what is in many files.
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+use serde::Serialize;
+
+use super::PathSort;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum LetterCase {
     #[default]
     Sensitive,
@@ -8,7 +12,7 @@ pub enum LetterCase {
     Smart,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum GrepOutput {
     #[default]
     Content,
@@ -16,7 +20,7 @@ pub enum GrepOutput {
     Count,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Grep {
     pub pattern: String,
     pub path: String,
@@ -27,11 +31,16 @@ pub struct Grep {
     pub before: u32,
     pub after: u32,
     pub output: GrepOutput,
+    #[serde(skip)]
     pub limit: u32,
     pub max_per_file: Option<u32>,
     pub include_hidden: bool,
     pub include_ignored: bool,
+    #[serde(skip)]
     pub cursor: Option<String>,
+    /// The order of the files of one answer.
+    #[serde(skip)]
+    pub sort: PathSort,
 }
 
 impl Grep {
@@ -52,6 +61,7 @@ impl Grep {
             include_hidden: false,
             include_ignored: false,
             cursor: None,
+            sort: PathSort::Path,
         }
     }
 }
@@ -102,12 +112,14 @@ impl Replace {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Changes {
+    #[serde(skip)]
     pub since: Option<String>,
     pub path: String,
     pub include_hidden: bool,
     pub include_ignored: bool,
+    #[serde(skip)]
     pub limit: u32,
 }
 

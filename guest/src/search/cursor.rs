@@ -15,9 +15,12 @@ const FINGERPRINT_DIGITS: usize = 16;
 /// Bytes of a cursor: the longest path and some numbers fit.
 const MAX_CURSOR_BYTES: usize = 16 * 1024;
 
-/// A fingerprint of the arguments for which a cursor is good: all but the cursor and the limit.
-pub fn fingerprint(arguments: &impl std::fmt::Debug) -> String {
-    let mut digits = crate::workspace::sha256(format!("{arguments:?}").as_bytes());
+/// A fingerprint of the request for which a cursor is good: of all that is serialized, which are neither the cursor nor
+/// the limit.
+pub fn fingerprint(request: &impl Serialize) -> String {
+    // A request has no map whose keys are not text, the one thing that JSON cannot hold.
+    let json = serde_json::to_vec(request).unwrap_or_default();
+    let mut digits = crate::workspace::sha256(&json);
     digits.truncate(FINGERPRINT_DIGITS);
     digits
 }

@@ -1,7 +1,7 @@
 //! The memory tool: the editor's commands and two more, below `/memories`, which
 //! is the directory `memories` of the workspace.
 
-use super::show::{listed, numbered, snippet, told};
+use super::show::{numbered, snippet, told};
 use super::{MEMORY, MEMORY_ROOT, missing, viewed};
 use crate::dialect::answer::{Asked, Told};
 use crate::dialect::args::Args;
@@ -47,16 +47,16 @@ pub fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
         Err(error) if error.code == Code::NotFound && is_view(asked) && path.trim_end_matches('/') == MEMORY_ROOT => {
             return Ok(told(head(&path) + "\n0\t/memories"));
         }
-        response => response?,
+        response => response,
     };
-    match response {
-        Response::Stat(stat) if stat.kind == Kind::Directory => directory(asked, &path),
-        Response::Stat(stat) => file(&path, &viewed(asked, &stat.path)?),
+    match viewed(asked.args, response)? {
+        Response::Read(read) => file(&path, &read),
+        Response::List(list) => Ok(directory(&path, &list)),
         Response::Write(_) => Ok(told(format!("File created successfully at: {path}"))),
         Response::Edit(_) if asked.args.text("command") == "insert" => {
             Ok(told(format!("The file {path} has been edited.")))
         }
-        Response::Edit(edit) => Ok(told(format!("The memory file has been edited.\n{}", snippet(asked, &edit)))),
+        Response::Edit(edit) => Ok(told(format!("The memory file has been edited.\n{}", snippet(&edit)))),
         Response::Delete(_) => Ok(told(format!("Successfully deleted {path}"))),
         Response::Move(_) => {
             let (old, new) = (asked.args.text("old_path"), asked.args.text("new_path"));
@@ -83,9 +83,8 @@ fn file(path: &str, read: &response::Read) -> Result<Told> {
     Ok(told(format!("Here's the content of {path} with line numbers:\n{lines}")).truncated(read.truncated))
 }
 
-fn directory(asked: &Asked<'_>, path: &str) -> Result<Told> {
+fn directory(path: &str, list: &response::List) -> Told {
     let top = path.trim_end_matches('/');
-    let list = listed(asked, &inside(asked.args, "path")?)?;
     let shown: Vec<_> =
         list.entries.iter().filter(|entry| !entry.path.split('/').any(|part| part == "node_modules")).collect();
     // A directory is as large as the files below it that are shown.
@@ -102,7 +101,7 @@ fn directory(asked: &Asked<'_>, path: &str) -> Result<Told> {
         let slash = if entry.kind == Kind::Directory { "/" } else { "" };
         lines.push(format!("{}\t/{}{slash}", human(size(entry)), printable(&entry.path)));
     }
-    Ok(told(lines.join("\n")).truncated(list.truncated))
+    told(lines.join("\n")).truncated(list.truncated)
 }
 
 /// `812`, `4.0K`, `1.5M`.

@@ -6,14 +6,8 @@ use super::viewed;
 use crate::dialect::answer::{Asked, Told};
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::Kind;
-use crate::request::{self, Request};
 use crate::response::{self, Response};
 
-/// Lines shown on both sides of a change.
-const SNIPPET_LINES: u64 = 4;
-/// Levels and entries of a directory that a view shows.
-const LEVELS: u32 = 2;
-const MAX_ENTRIES: u32 = 1_000;
 const REVIEW: &str = "Review the changes and make sure they are as expected (correct indentation, no duplicate lines, etc). Edit the file again if necessary.";
 
 pub fn told(output: String) -> Told {
@@ -22,15 +16,12 @@ pub fn told(output: String) -> Told {
 
 pub fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     let path = asked.args.text("path");
-    match response? {
-        Response::Stat(stat) if stat.kind == Kind::File || stat.kind == Kind::Link => match viewed(asked, &stat.path) {
-            Err(error) if error.code == Code::NotAFile => directory(asked, &path),
-            read => Ok(file(&path, &read?)),
-        },
-        Response::Stat(_) => directory(asked, &path),
+    match viewed(asked.args, response)? {
+        Response::Read(read) => Ok(file(&path, &read)),
+        Response::List(list) => directory(asked, &path, &list),
         Response::Write(write) => Ok(told(with_notes(format!("File created successfully at: {path}"), &write.notes))),
         Response::Edit(edit) => {
-            let snippet = snippet(asked, &edit);
+            let snippet = snippet(&edit);
             let done = format!(
                 "The file {path} has been edited. Here's the result of running `cat -n` on a snippet of {path}:\n{snippet}\n{REVIEW}"
             );
@@ -58,31 +49,26 @@ pub fn numbered(read: &response::Read) -> String {
     if read.end_line == 0 {
         return String::new();
     }
-    let lines = read.content.split('\n').zip(read.start_line..);
+    lines(&read.content, read.start_line)
+}
+
+fn lines(text: &str, first: u64) -> String {
+    let lines = text.split('\n').zip(first..);
     lines.map(|(line, number)| format!("{number:6}\t{line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// The lines around the first change. It is made, so that where they cannot be shown nothing has failed.
-pub fn snippet(asked: &Asked<'_>, edit: &response::Edit) -> String {
-    let Some(range) = edit.lines.first() else { return String::new() };
-    let start = range.start.saturating_sub(SNIPPET_LINES).max(1);
-    let count = range.end.max(range.start).saturating_sub(start) + 1 + SNIPPET_LINES;
-    match asked.look(&Request::Read(request::Read::lines(edit.path.clone(), start, Some(count)))) {
-        Ok(Response::Read(read)) => numbered(&read),
-        Err(error) if error.code != Code::InvalidArgument => format!("[not shown: {}]", error.message),
-        // The change took all lines away.
-        _ => String::new(),
-    }
+/// The lines around the first change; none where it took all lines away.
+pub fn snippet(edit: &response::Edit) -> String {
+    edit.snippet.as_ref().map(|snippet| lines(&snippet.text, snippet.start_line)).unwrap_or_default()
 }
 
-fn directory(asked: &Asked<'_>, path: &str) -> Result<Told> {
+fn directory(asked: &Asked<'_>, path: &str, list: &response::List) -> Result<Told> {
     if asked.args.has("view_range") {
         return Err(Error::new(
             Code::InvalidArgument,
             "The `view_range` parameter is not allowed when `path` points to a directory.",
         ));
     }
-    let list = listed(asked, path)?;
     let base = path.trim_end_matches('/');
     let top = if list.path == "." { 0 } else { list.path.len() + 1 };
     let below = |entry: &response::Entry| {
@@ -98,13 +84,4 @@ fn directory(asked: &Asked<'_>, path: &str) -> Result<Told> {
         lines.push("[there are more entries: view a directory below]".to_owned());
     }
     Ok(told(format!("{}\n", lines.join("\n"))).truncated(list.truncated))
-}
-
-/// Two levels of a directory.
-pub fn listed(asked: &Asked<'_>, path: &str) -> Result<response::List> {
-    let list = request::List { depth: LEVELS, limit: MAX_ENTRIES, ..request::List::of(path.to_owned()) };
-    match asked.look(&Request::List(list))? {
-        Response::List(list) => Ok(list),
-        _ => Err(Asked::mixed_up()),
-    }
 }

@@ -94,8 +94,7 @@ fn write_stdin(args: &Args) -> Result<Request> {
 
 fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     let ran = take!(Ran, response);
-    let random = asked.workspace.map_or(0, |workspace| workspace.fs.random());
-    let chunk_id = format!("{:06x}", random & 0x00ff_ffff);
+    let chunk_id = format!("{:06x}", asked.random & 0x00ff_ffff);
     let mut output = output(&ran);
     let remarks = remarks(&ran);
     if !remarks.is_empty() {

@@ -42,7 +42,7 @@ impl Done {
             ("path", Some(self.path.into())),
             ("sizeBytes", self.size.map(Value::from)),
             ("backupPath", self.backup.map(Value::from)),
-            ("timestamp", asked.now().map(Value::from)),
+            ("timestamp", asked.now.clone().map(Value::from)),
         ];
         let members = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
         Told::new(&Value::Object(members.collect()), render(response))

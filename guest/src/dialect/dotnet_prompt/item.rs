@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::dialect::answer::Asked;
 use crate::dialect::spec::Shape;
 use crate::fs::Kind;
 use crate::response;
@@ -29,23 +28,22 @@ pub const METADATA: &[(&str, Shape)] = &[
 pub const FIELDS: &[(&str, Shape)] = METADATA.split_at(8).0;
 
 /// An entry of a listing; a link is shown as what it leads to, and not at all where that is nothing in the workspace.
-pub fn of_entry(asked: &Asked<'_>, entry: &response::Entry) -> Option<Value> {
+pub fn of_entry(entry: &response::Entry) -> Option<Value> {
     let kind = match entry.kind {
-        Kind::Link => asked.behind(&entry.path)?,
-        Kind::File | Kind::Directory => entry.kind,
-        Kind::Other => return None,
+        Kind::Link => entry.details.target_kind?,
+        kind => kind,
     };
+    if kind == Kind::Other {
+        return None;
+    }
     let modified = entry.modified.as_deref();
     Some(Value::Object(members(&entry.path, kind, entry.size, modified, modified)))
 }
 
 /// What is known of a path.
-pub fn metadata(asked: &Asked<'_>, stat: &response::Stat) -> Value {
-    let kind = match stat.kind {
-        Kind::Directory => Kind::Directory,
-        Kind::Link => asked.behind(&stat.path).unwrap_or(Kind::File),
-        Kind::File | Kind::Other => Kind::File,
-    };
+pub fn metadata(stat: &response::Stat) -> Value {
+    let is_directory = Kind::Directory == stat.target_kind.unwrap_or(stat.kind);
+    let kind = if is_directory { Kind::Directory } else { Kind::File };
     // As .NET does where a file system tells no time of creation: the older of the times of its content and status.
     let created = [stat.modified.as_deref(), stat.changed.as_deref()].into_iter().flatten().min();
     let more = json!({

@@ -8,13 +8,12 @@ use crate::response::{Entry, List, Stat};
 
 /// The allowed directories by their names on the host.
 pub fn roots(asked: &Asked<'_>) -> Vec<String> {
-    let roots = asked.workspace.map(|workspace| workspace.roots.as_slice()).unwrap_or_default();
-    roots.iter().map(|root| root.names.last().cloned().unwrap_or_else(|| ".".to_owned())).collect()
+    asked.roots.iter().map(|root| root.names.last().cloned().unwrap_or_else(|| ".".to_owned())).collect()
 }
 
 /// A path of a result by its name on the host.
 pub fn absolute(asked: &Asked<'_>, path: &str) -> String {
-    let roots = asked.workspace.map(|workspace| workspace.roots.as_slice()).unwrap_or_default();
+    let roots = asked.roots;
     let labelled = roots.iter().skip(1).find_map(|root| Some((root, path.strip_prefix(root.label.as_str())?)));
     let (root, below) = match labelled {
         Some((root, below)) => (Some(root), below.trim_start_matches('/')),

@@ -28,12 +28,10 @@ pub fn read_many(args: &Args) -> Result<Request> {
     args.not_both("files", "paths", "give one of them")?;
     args.not_both("files", "glob", "give one of them")?;
     args.not_both("paths", "glob", "give one of them")?;
-    let ranges = args.objects("files").into_iter().map(|file| request::FileRange {
-        path: file.text("path"),
-        offset: file.whole("offset"),
-        limit: file.opt_whole("limit"),
-    });
-    let whole = args.texts("paths").into_iter().map(|path| request::FileRange { path, offset: 1, limit: None });
+    let ranges = args.objects("files").into_iter();
+    let ranges =
+        ranges.map(|file| request::Read::lines(file.text("path"), file.whole("offset"), file.opt_whole("limit")));
+    let whole = args.texts("paths").into_iter().map(|path| request::Read::lines(path, 1, None));
     Ok(Request::ReadMany(request::ReadMany { files: ranges.chain(whole).collect(), glob: args.opt_text("glob") }))
 }
 
@@ -49,7 +47,6 @@ pub fn edit(args: &Args) -> Result<Request> {
 
 pub fn list(args: &Args) -> Result<Request> {
     Ok(Request::List(request::List {
-        path: args.text("path"),
         depth: args.whole32("depth"),
         pattern: args.opt_text("pattern"),
         include_hidden: args.flag("include_hidden"),
@@ -61,6 +58,7 @@ pub fn list(args: &Args) -> Result<Request> {
         },
         limit: args.whole32("limit"),
         cursor: args.opt_text("cursor"),
+        ..request::List::of(args.text("path"))
     }))
 }
 
@@ -82,7 +80,6 @@ pub fn grep(args: &Args) -> Result<Request> {
     args.not_both("context", "after", hint)?;
     let context = args.whole32("context");
     Ok(Request::Grep(request::Grep {
-        pattern: args.text("pattern"),
         path: args.text("path"),
         glob: args.opt_text("glob"),
         fixed: args.flag("fixed"),
@@ -100,6 +97,7 @@ pub fn grep(args: &Args) -> Result<Request> {
         include_hidden: args.flag("include_hidden"),
         include_ignored: args.flag("include_ignored"),
         cursor: args.opt_text("cursor"),
+        ..request::Grep::of(args.text("pattern"))
     }))
 }
 

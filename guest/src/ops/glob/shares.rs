@@ -228,7 +228,8 @@ impl shares::Lead for Lead<'_> {
             Ahead::Cut { start: Some(start), .. } if !self.is_over => self.search_alone(start, None),
             Ahead::Cut { .. } => {}
         }
-        Response::Glob(self.search.finish(&self.fingerprint))
+        let workspace = self.search.area.workspace;
+        Response::Glob(super::described(workspace, self.args, self.search.finish(&self.fingerprint)))
     }
 }
 

@@ -122,7 +122,8 @@ impl shares::Lead for Lead<'_> {
 
     fn finish(mut self: Box<Self>) -> Response {
         self.search.advance(usize::MAX);
-        Response::Grep(self.search.finish())
+        let workspace = self.search.workspace;
+        Response::Grep(super::sorted(workspace, self.args, self.search.finish()))
     }
 }
 
