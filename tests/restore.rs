@@ -146,6 +146,15 @@ fn what_is_too_large_to_hold_can_be_undone_too() {
 }
 
 #[test]
+fn what_a_move_overwrites_and_no_backup_holds_is_told() {
+    let policy = Policy { backups: Backups { max_bytes: 1000, ..Backups::default() }, ..Policy::default() };
+    let desk = Desk::new(policy);
+    fs::write(desk.root().join("large"), vec![b'x'; 2000]).unwrap();
+    let moved = desk.ok("move", json!({"source": "x.txt", "destination": "large", "overwrite": true}));
+    assert!(moved["notes"][0].as_str().unwrap().starts_with("no backup: "), "{moved}");
+}
+
+#[test]
 fn a_path_alone_undoes_its_last_change() {
     let desk = Desk::new(Policy::default());
     let read = |path: &str| fs::read_to_string(desk.root().join(path)).unwrap();
@@ -267,6 +276,41 @@ fn damaged_and_forged_backups_change_nothing() {
 }
 
 /// A directory that is not empty is not removed, and nothing of it is copied either.
+/// One state directory can serve workspaces whose first root has the same path: what one of them changed in its other
+/// roots is not brought back in those of another.
+#[test]
+fn a_backup_is_of_the_directories_that_were_changed() {
+    let home = TempDir::new().unwrap();
+    let path = |name: &str| home.path().join(name);
+    for name in ["work", "A/lib", "B/lib"] {
+        fs::create_dir_all(path(name)).unwrap();
+        fs::write(path(name).join("cfg"), name).unwrap();
+    }
+    let open = |other: &str| {
+        let builder = Workspace::builder().root(path("work")).further_root(path(other), paddock::Access::ReadWrite);
+        builder.state_dir(path("state")).build().unwrap()
+    };
+    let call = |workspace: &Workspace, tool: &str, arguments: Value| workspace.call(tool, &arguments.to_string());
+    let first = open("A/lib");
+    let wrote = call(&first, "write_file", json!({"path": "/lib/cfg", "content": "x"})).value();
+    assert!(call(&first, "write_file", json!({"path": "cfg", "content": "x"})).ok);
+    let second = open("B/lib");
+    let refused = call(&second, "restore", json!({"path": "/lib/cfg", "overwrite": true}));
+    assert_eq!(refused.value()["code"], "not-found", "{}", refused.text);
+    let refused = call(&second, "restore", json!({"backup": wrote["backup"], "overwrite": true}));
+    assert_eq!(refused.value()["code"], "denied", "{}", refused.text);
+    assert_eq!(fs::read_to_string(path("B/lib/cfg")).unwrap(), "B/lib");
+    assert_eq!(second.history(&HistoryArgs { limit: 9 }).unwrap().entries.len(), 1);
+    assert!(call(&second, "restore", json!({"path": "cfg"})).ok);
+    // A new directory at the same path is another one too.
+    fs::rename(path("work"), path("old")).unwrap();
+    fs::create_dir(path("work")).unwrap();
+    let refused = call(&open("A/lib"), "restore", json!({"path": "cfg"}));
+    assert_eq!(refused.value()["code"], "not-found", "{}", refused.text);
+    assert!(call(&open("A/lib"), "restore", json!({"path": "/lib/cfg"})).ok);
+    assert_eq!(fs::read_to_string(path("A/lib/cfg")).unwrap(), "A/lib");
+}
+
 #[test]
 fn a_change_that_fails_leaves_no_backup() {
     let desk = Desk::new(Policy::default());

@@ -86,6 +86,9 @@ pub struct RootPolicy {
     /// The directory's own absolute path on the host: paths below it are mapped into the root.
     #[serde(default)]
     pub host: Option<String>,
+    /// What tells the directory from any other that has its guest path in another workspace, or is at its path later.
+    #[serde(default)]
+    pub id: Option<String>,
     /// Whether it may be changed.
     #[serde(default)]
     pub access: RootAccess,

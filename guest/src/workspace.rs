@@ -49,6 +49,8 @@ pub struct Root {
     pub names: Vec<String>,
     /// Its absolute path on the host, if that is known.
     pub host: Option<String>,
+    /// What tells it from other directories that have its label at another time, if the host says so.
+    pub id: Option<String>,
     /// The directory.
     pub dir: Dir,
     /// Whether it may be changed.
@@ -112,6 +114,7 @@ impl<'a> Workspace<'a> {
                     label: if index == 0 { String::new() } else { preopen.guest_path.clone() },
                     names,
                     host: host.map(str::to_owned),
+                    id: known.and_then(|root| root.id.clone()),
                     dir: preopen.dir,
                     writable: !policy.read_only && known.is_none_or(|root| root.access == RootAccess::ReadWrite),
                     within: None,

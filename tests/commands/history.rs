@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::process::Command;
 
 use paddock::types::HistoryArgs;
 use serde_json::json;
@@ -101,4 +102,56 @@ fn nothing_is_left_in_the_state_directory() {
     let kept = fs::read_dir(desk.home.path().join("state/commands")).unwrap();
     let names: Vec<_> = kept.map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["lock"], "what commands lock stays");
+}
+
+/// The process that keeps the record has fewer descriptors than the command changes paths.
+#[test]
+fn a_command_that_changes_more_paths_than_there_are_descriptors_is_recorded() {
+    let desk = Desk::new();
+    let line = "rm a.txt; mkdir many; cd many; for i in $(seq 400); do : > $i; done";
+    let call = |tool: &str, arguments: serde_json::Value| {
+        let mut command = Command::new("sh");
+        command.args(["-c", r#"ulimit -n 200; exec "$@""#, "sh", env!("CARGO_BIN_EXE_paddock"), "call", "--root"]);
+        command.arg(desk.root()).arg("--state-dir").arg(desk.home.path().join("state"));
+        command.args(["--set", "commands.enabled=true", tool, &arguments.to_string()]);
+        serde_json::from_slice::<serde_json::Value>(&command.output().unwrap().stdout).unwrap()
+    };
+    let ran = call("shell", json!({"command": line}));
+    assert!(ran["result"]["backup"].is_string(), "{ran}");
+    let restored = call("restore", json!({"path": "a.txt"}));
+    assert_eq!((&restored["ok"], desk.read("a.txt").unwrap()), (&json!(true), "one\n".to_owned()), "{restored}");
+}
+
+/// What a command moved is there once, and too large for the backup of the undoing.
+#[test]
+fn the_only_copy_of_a_large_file_is_not_taken_away() {
+    let small = json!({"limits": {"max_file_bytes": 1000}, "backups": {"max_bytes": 1000}});
+    let desk = Desk::under(small, json!({}));
+    fs::write(desk.root().join("large"), [b'x'; 3000]).unwrap();
+    let ran = desk.shell("mv large other; mkdir d; mv a.txt d");
+    let refused = desk.call("restore", json!({"backup": ran["backup"]}));
+    assert_eq!(refused.value()["code"], "limit-exceeded", "{}", refused.text);
+    assert_eq!(fs::read(desk.root().join("other")).unwrap().len(), 3000);
+    assert_eq!((desk.read("d/a.txt"), desk.read("a.txt")), (Some("one\n".to_owned()), None), "all or nothing");
+    desk.ok("restore", json!({"path": "a.txt"}));
+    desk.ok("restore", json!({"backup": ran["backup"], "overwrite": true}));
+}
+
+#[test]
+fn what_a_link_leads_to_is_not_restored_in_place_of_what_was_there() {
+    let desk = Desk::new();
+    fs::create_dir(desk.root().join("d")).unwrap();
+    for (name, text) in [("d/f", "one\n"), ("src/f", "theirs\n")] {
+        fs::write(desk.root().join(name), text).unwrap();
+    }
+    let ran = desk.shell("rm -r d; ln -s src d");
+    desk.ok("restore", json!({"backup": ran["backup"]}));
+    assert_eq!([desk.read("d/f"), desk.read("src/f")].map(Option::unwrap), ["one\n", "theirs\n"]);
+    assert!(desk.root().join("d").symlink_metadata().unwrap().is_dir());
+    // One that somebody else put there stays, and nothing is written through it.
+    let ran = desk.shell("rm -r d");
+    symlink("src", desk.root().join("d")).unwrap();
+    let refused = desk.call("restore", json!({"backup": ran["backup"], "overwrite": true}));
+    assert_eq!(refused.value()["code"], "changed-since-read", "{}", refused.text);
+    assert_eq!(desk.read("src/f").unwrap(), "theirs\n");
 }

@@ -409,3 +409,66 @@ fn a_directory_is_not_copied_into_itself_by_way_of_an_inner_root() {
     let outcome = workspace.call("copy", r#"{"source": "sub/inner", "destination": "copy", "recursive": true}"#);
     assert!(outcome.ok, "{}", outcome.text);
 }
+
+/// Rules hold for names that are not text as well, and nobody can be asked about those.
+#[test]
+fn a_directory_with_names_that_are_not_text_is_not_moved() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::new();
+    let root = place.top.join("work/a/b");
+    fs::create_dir(root.join("d")).unwrap();
+    fs::write(root.join(".agentignore"), "/d/*.key\n").unwrap();
+    fs::write(root.join("d").join(OsStr::from_bytes(b"\xff.key")), "secret").unwrap();
+    let refused = place.call("move", json!({"source": "d", "destination": "e"}));
+    assert!(!refused.ok && root.join("d").exists(), "{}", refused.text);
+}
+
+#[test]
+fn rules_in_utf_16_hold() {
+    let place = Place::new();
+    let root = place.top.join("work/a/b");
+    fs::write(root.join("secret.env"), "secret").unwrap();
+    for big in [false, true] {
+        let bytes = "\u{feff}*.env\r\n".encode_utf16();
+        let bytes = bytes.flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() });
+        fs::write(root.join(".agentignore"), bytes.collect::<Vec<_>>()).unwrap();
+        let refused = place.call("read_file", json!({"path": "secret.env"}));
+        assert_eq!(refused.error.unwrap().code, ErrorCode::Denied, "{}", refused.text);
+    }
+}
+
+/// The state directory is known by what it is, though it was made after the workspace was opened.
+#[test]
+fn a_state_directory_that_was_moved_stays_closed() {
+    let home = tempfile::tempdir().unwrap();
+    let root = home.path().canonicalize().unwrap();
+    let workspace = Workspace::builder().root(&root).state_dir(root.join("kept")).build().unwrap();
+    let call = |tool: &str, arguments: serde_json::Value| workspace.call(tool, &arguments.to_string());
+    assert!(call("write_file", json!({"path": "a.txt", "content": "a"})).ok);
+    fs::rename(root.join("kept"), root.join("moved")).unwrap();
+    for (tool, arguments) in [
+        ("list_dir", json!({"path": "moved"})),
+        ("write_file", json!({"path": "moved/history/x", "content": "x"})),
+        ("delete", json!({"path": "moved", "recursive": true})),
+        ("move", json!({"source": "moved", "destination": "again"})),
+    ] {
+        let refused = call(tool, arguments);
+        assert!(!refused.ok, "{tool}: {}", refused.text);
+    }
+    assert!(root.join("moved/history").is_dir());
+}
+
+/// Where somebody names a state directory, no change goes without.
+#[test]
+fn a_state_directory_that_cannot_be_made_ends_every_change() {
+    let home = tempfile::tempdir().unwrap();
+    let top = home.path().canonicalize().unwrap();
+    fs::create_dir_all(top.join("work")).unwrap();
+    fs::create_dir(top.join("full")).unwrap();
+    let workspace = Workspace::builder().root(top.join("work")).state_dir(top.join("full/state")).build().unwrap();
+    fs::remove_dir(top.join("full")).unwrap();
+    let refused = workspace.call("write_file", r#"{"path": "a.txt", "content": "a"}"#);
+    assert!(!refused.ok && !top.join("work/a.txt").exists(), "{}", refused.text);
+    assert!(workspace.call("list_dir", "{}").ok);
+}

@@ -10,7 +10,7 @@ use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::spot::{Site, Spot};
 use crate::fs::{Fault, Kind};
 use crate::response::{Change, ChangeKind};
-use crate::workspace::{Workspace, etag_of};
+use crate::workspace::{Root, Workspace, etag_of};
 
 /// Paths that a note names.
 const MAX_NAMED: usize = 10;
@@ -47,19 +47,39 @@ pub fn record_changes(workspace: &Workspace<'_>, verb: &str, before: &[Before]) 
     let mut report = Report::new(workspace);
     let mut known = BTreeMap::new();
     for was in before {
-        let seen = Seen::new(workspace, &verdicts, was)?;
-        match seen {
+        known.entry(Named::new(workspace, was)?.path()).or_insert(was);
+    }
+    // One at a time: each has a directory open, and a command can change more paths than a process may have open.
+    for was in known.values() {
+        match Seen::new(workspace, &verdicts, was)? {
             // Where rules keep it from every tool, no command has changed it either.
             None => report.withheld += 1,
-            Some(seen) => {
-                known.entry(seen.path.clone()).or_insert(seen);
-            }
+            Some(seen) => report.compare(&seen)?,
         }
     }
-    for seen in known.values() {
-        report.compare(seen)?;
-    }
     report.finish(verb)
+}
+
+/// A path in a root.
+#[derive(Clone, Copy)]
+struct Named<'w> {
+    index: usize,
+    root: &'w Root,
+    below: &'w str,
+}
+
+impl<'w> Named<'w> {
+    fn new(workspace: &'w Workspace<'_>, was: &'w Before) -> Result<Self> {
+        let outside = |cause| Error::at(Code::OutsideWorkspace, "record", &was.path, cause);
+        let (index, below) = locate(workspace, &was.path).map_err(outside)?;
+        let root = workspace.roots.get(index).filter(|_| !below.is_empty());
+        Ok(Self { index, root: root.ok_or_else(|| outside("it is a root itself"))?, below })
+    }
+
+    /// The path as results show it.
+    fn path(&self) -> String {
+        self.root.shown(self.below)
+    }
 }
 
 /// A path, as it was and as it is.
@@ -76,10 +96,8 @@ struct Seen<'b> {
 impl<'b> Seen<'b> {
     /// What is at a path now; none where rules keep it from every tool.
     fn new(workspace: &Workspace<'_>, verdicts: &Verdicts<'_>, was: &'b Before) -> Result<Option<Self>> {
-        let outside = |cause| Error::at(Code::OutsideWorkspace, "record", &was.path, cause);
-        let (index, below) = locate(workspace, &was.path).map_err(outside)?;
-        let root = workspace.roots.get(index).filter(|_| !below.is_empty());
-        let root = root.ok_or_else(|| outside("it is a root itself"))?;
+        let named = Named::new(workspace, was)?;
+        let Named { index, root, below } = named;
         let mut above: Vec<_> = below.split('/').map(str::to_owned).collect();
         let name = above.pop().unwrap_or_default();
         let spot = Spot { root: root.label.clone(), above, name };
@@ -98,7 +116,7 @@ impl<'b> Seen<'b> {
         };
         let mut kinds = [was.kind, now.map(|(kind, _)| kind)].into_iter().flatten();
         let is_kept_from_tools = kinds.any(|kind| verdicts.denies(index, below, kind));
-        Ok((!is_kept_from_tools).then(|| Self { path: root.shown(below), was, site, now }))
+        Ok((!is_kept_from_tools).then(|| Self { path: named.path(), was, site, now }))
     }
 
     /// Whether the permission bits of what is there now are others.

@@ -6,13 +6,15 @@
 //! that millisecond, and the size. A file that a crash left unfinished has
 //! another name, and goes when the next one is written.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
 use crate::fs::content::Content;
 use crate::fs::spot::{Site, Spot, each_part, open_or_make};
 use crate::fs::{Dir, Fault, File, FsResult, Kind, Open};
-use crate::workspace::{Workspace, etag_of};
+use crate::workspace::{Root, Workspace, etag_of};
 
 const DIRECTORY: &str = "history";
 const UNFINISHED: &str = "unfinished-";
@@ -30,8 +32,27 @@ pub struct Record {
     /// The record of what the same call did before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
+    /// The roots of the call by their labels, each with what tells it from others, where the host says so.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub roots: BTreeMap<String, String>,
     /// Its changes, in order.
     pub entries: Vec<Entry>,
+}
+
+impl Record {
+    /// Whether the paths of its changes name the same directories in this workspace: its state directory may have served
+    /// another whose first root had the same path.
+    pub fn is_of(&self, workspace: &Workspace<'_>) -> bool {
+        let paths = self.entries.iter().flat_map(|entry| entry.to.iter().chain([&entry.path]));
+        paths.into_iter().all(|path| {
+            let holds = |label: &&String| {
+                path.strip_prefix(label.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            let label = self.roots.keys().filter(|label| !label.is_empty()).find(holds).map_or("", String::as_str);
+            let now = workspace.roots.iter().find(|root| root.label == label).and_then(|root| root.id.as_ref());
+            self.roots.get(label).zip(now).is_none_or(|(then, now)| then == now)
+        })
+    }
 }
 
 /// One change of a record.
@@ -108,7 +129,9 @@ impl<'w> Draft<'w> {
             let dir = open_or_make(fs, state, DIRECTORY)?;
             let name = format!("{UNFINISHED}{:016x}", fs.random());
             let file = fs.open_file(&dir, &name, Open::CreateNew)?;
-            let record = Record { verb: verb.to_owned(), before: workspace.backup(), entries: Vec::new() };
+            let id = |root: &Root| Some((root.label.clone(), root.id.clone()?));
+            let roots = workspace.roots.iter().filter_map(id).collect();
+            let record = Record { verb: verb.to_owned(), before: workspace.backup(), roots, entries: Vec::new() };
             Ok(Self { workspace, dir, name, file, size: 0, record })
         };
         begin().map(Some).map_err(|fault| failed(&fault))
@@ -272,9 +295,14 @@ pub struct Saved<'w> {
 impl<'w> Saved<'w> {
     /// The record of that id.
     pub fn open(workspace: &'w Workspace<'w>, id: &str) -> Result<Self> {
-        Self::find(workspace, id)?.ok_or_else(|| {
+        let saved = Self::find(workspace, id)?.ok_or_else(|| {
             Error::new(Code::Io, format!("the backup `{id}` is damaged")).hint("another one may hold the file too")
-        })
+        })?;
+        if saved.record.is_of(workspace) {
+            return Ok(saved);
+        }
+        Err(Error::new(Code::Denied, format!("the backup `{id}` is of other directories that had the same names"))
+            .hint("only what was changed in the directories of this workspace can be restored"))
     }
 
     /// The same; none where it is damaged.

@@ -7,6 +7,7 @@
 
 use std::rc::Rc;
 
+use encoding_rs::{Encoding, UTF_8};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
@@ -276,7 +277,10 @@ fn read_rules(dir: &Dir, name: &str, fs: &dyn Filesystem, room: usize) -> FsResu
     }
     let file = fs.open_file(dir, name, Open::Read)?;
     let bytes = read_up_to(fs, &file, room as u64)?;
-    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    // Some shells write UTF-16: rules that nobody can read would hide nothing. A mark of UTF-8 goes as well.
+    let (encoding, mark) = Encoding::for_bom(&bytes).unwrap_or((UTF_8, 0));
+    let (text, _) = encoding.decode_without_bom_handling(bytes.get(mark..).unwrap_or_default());
+    Ok(Some(text.into_owned()))
 }
 
 /// What to do with a rule that does not parse, and with letter case.

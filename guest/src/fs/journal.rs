@@ -5,17 +5,28 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
 use crate::fs::protect::protected;
-use crate::fs::spot::{Site, Spot, read_up_to};
+use crate::fs::spot::{Site, Spot, is_temporary, read_up_to};
 use crate::fs::step::Step;
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Open, tree};
 use crate::transaction;
-use crate::workspace::{Workspace, sha256};
+use crate::workspace::{Root, Workspace, sha256};
 
 /// The state directory inside the workspace, for hosts that preopen none outside.
 const INSIDE: &str = ".paddock";
 const NAME: &str = "journal";
-const UNFINISHED: &str = "journal.new";
+/// What a journal that is being written has after its name.
+const UNFINISHED: &str = ".new";
+/// Digits that tell the roots of one journal from those of another.
+const ID_DIGITS: usize = 16;
 const REFUSED: &str = "journal.refused";
+
+/// Where a journal is kept.
+enum Home<'w> {
+    /// In the state directory, outside the roots.
+    State(&'w Dir),
+    /// In the root that it changes, for hosts that preopen no state directory.
+    Inside(&'w Root),
+}
 
 /// What a change is about to do.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -35,14 +46,16 @@ impl Journal {
         if !workspace.changes().is_empty() {
             recover_change(workspace)?;
         }
+        let home = self.home(workspace)?;
         let put = || {
-            let dir = state_dir(workspace, true)?.ok_or(Fault::NotFound)?;
+            let dir = home.open(workspace, true)?.ok_or(Fault::NotFound)?;
             let body = serde_json::to_string(self).map_err(|cause| Fault::Io(cause.to_string()))?;
-            let new = Site { dir: dir.clone(), name: UNFINISHED.to_owned() };
+            let name = name(workspace);
+            let new = Site { dir: dir.clone(), name: format!("{name}{UNFINISHED}") };
             new.discard(workspace.fs)?;
             let text = format!("{}\n{body}", sha256(body.as_bytes()));
             new.create(workspace.fs, &text.into_bytes().into())?;
-            new.rename(workspace.fs, &new.beside(NAME))?;
+            new.rename(workspace.fs, &new.beside(&name))?;
             workspace.fs.sync_dir(&dir)
         };
         put().map_err(|fault: Fault| {
@@ -54,10 +67,32 @@ impl Journal {
 
     /// Removes the journal: the change is done, or undone.
     pub fn clear(&self, workspace: &Workspace<'_>) -> FsResult<()> {
-        let Some(dir) = state_dir(workspace, false)? else { return Ok(()) };
-        Site { dir: dir.clone(), name: NAME.to_owned() }.discard(workspace.fs)?;
+        let Ok(home) = self.home(workspace) else { return Ok(()) };
+        let Some(dir) = home.open(workspace, false)? else { return Ok(()) };
+        Site { dir: dir.clone(), name: name(workspace) }.discard(workspace.fs)?;
         // What has steps can be seen to be done; directories without would be taken away if a crash brought this back.
         if self.steps.is_empty() && !self.directories.is_empty() { workspace.fs.sync_dir(&dir) } else { Ok(()) }
+    }
+
+    /// Every name that the change touches and a caller can know of.
+    fn spots(&self) -> impl Iterator<Item = &Spot> {
+        self.steps.iter().flat_map(Step::spots).chain(&self.directories).chain(&self.debris)
+    }
+
+    /// Where the journal is kept: without a state directory in the root that it changes.
+    fn home<'w>(&self, workspace: &'w Workspace<'_>) -> Result<Home<'w>> {
+        if let Some(dir) = &workspace.state {
+            return Ok(Home::State(dir));
+        }
+        let mut roots = workspace.roots.iter().filter(|root| self.spots().any(|spot| spot.root == root.label));
+        match (roots.next(), roots.next()) {
+            (Some(root), None) => Ok(Home::Inside(root)),
+            _ => Err(Error::new(
+                Code::Io,
+                "cannot change several roots in one call: the host keeps no state directory for this workspace",
+            )
+            .hint("change them one call after the other")),
+        }
     }
 
     /// Removes what is to go however the change ended, and then the journal.
@@ -67,11 +102,21 @@ impl Journal {
 
     /// Whether every name in it is one that a change could have had.
     fn is_sound(&self, workspace: &Workspace<'_>) -> bool {
-        let spots = self.steps.iter().flat_map(Step::spots).chain(&self.directories).chain(&self.debris);
-        let mut spots = spots.peekable();
+        let mut spots = self.spots().peekable();
+        let is_own = |spot: &Spot| is_temporary(&spot.name);
+        let may_change =
+            |spot: &Spot| spot.is_sound() && (workspace.policy.allow_protected || protected(&spot.path()).is_none());
         spots.peek().is_some()
-            && spots
-                .all(|spot| spot.is_sound() && (workspace.policy.allow_protected || protected(&spot.path()).is_none()))
+            && spots.all(may_change)
+            // A change leaves nothing to be removed but its own temporary files and directories.
+            && self.debris.iter().all(is_own)
+            && self.steps.iter().flat_map(Step::own_names).all(is_temporary)
+    }
+
+    /// Whether it can have been left by a change of the root in which it lies, of nothing that rules hide: whoever made
+    /// the workspace may have written it.
+    fn is_of(&self, workspace: &Workspace<'_>, root: &Root) -> bool {
+        self.spots().all(|spot| spot.root == root.label && !workspace.is_secret(&spot.path()))
     }
 }
 
@@ -85,13 +130,24 @@ pub fn recover(workspace: &Workspace<'_>) -> Result<()> {
 }
 
 fn recover_change(workspace: &Workspace<'_>) -> Result<()> {
-    let found = read(workspace).map_err(|fault| fault.at("read the journal in", "the state directory"))?;
+    match &workspace.state {
+        Some(dir) => recover_in(workspace, &Home::State(dir)),
+        None => workspace.roots.iter().try_for_each(|root| recover_in(workspace, &Home::Inside(root))),
+    }
+}
+
+fn recover_in(workspace: &Workspace<'_>, home: &Home<'_>) -> Result<()> {
+    let found = read(workspace, home).map_err(|fault| fault.at("read the journal in", "the state directory"))?;
     let Some((dir, text)) = found else { return Ok(()) };
-    let journal = parse(&text).filter(|journal| journal.is_sound(workspace));
+    let is_ours = |journal: &Journal| match home {
+        Home::State(_) => true,
+        Home::Inside(root) => journal.is_of(workspace, root),
+    };
+    let journal = parse(&text).filter(|journal| journal.is_sound(workspace) && is_ours(journal));
     let done = match journal {
         Some(journal) => settle(workspace, &journal).and_then(|()| journal.clear(workspace)),
         // Not one of ours, or damaged: never replayed, and kept for whoever wants to look.
-        None => workspace.fs.rename(&dir, NAME, &dir, REFUSED),
+        None => workspace.fs.rename(&dir, &name(workspace), &dir, REFUSED),
     };
     done.map_err(|fault| {
         let error = fault.at("recover the unfinished change in", "the journal");
@@ -167,9 +223,9 @@ fn remove_debris(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
 }
 
 /// The journal's text, if there is one.
-fn read(workspace: &Workspace<'_>) -> FsResult<Option<(Dir, Vec<u8>)>> {
-    let Some(dir) = state_dir(workspace, false)? else { return Ok(None) };
-    let file = match workspace.fs.open_file(&dir, NAME, Open::Read) {
+fn read(workspace: &Workspace<'_>, home: &Home<'_>) -> FsResult<Option<(Dir, Vec<u8>)>> {
+    let Some(dir) = home.open(workspace, false)? else { return Ok(None) };
+    let file = match workspace.fs.open_file(&dir, &name(workspace), Open::Read) {
         Ok(file) => file,
         Err(Fault::NotFound) => return Ok(None),
         Err(fault) => return Err(fault),
@@ -177,21 +233,34 @@ fn read(workspace: &Workspace<'_>) -> FsResult<Option<(Dir, Vec<u8>)>> {
     Ok(Some((dir, read_up_to(workspace.fs, &file, u64::MAX)?)))
 }
 
+/// The name of the journal: of changes of just these roots, since one state directory can serve workspaces whose first
+/// root alone is the same.
+fn name(workspace: &Workspace<'_>) -> String {
+    let ids: Vec<_> = workspace.roots.iter().map(|root| (&root.label, &root.id)).collect();
+    if ids.iter().all(|(_, id)| id.is_none()) {
+        return NAME.to_owned();
+    }
+    let digest = sha256(format!("{ids:?}").as_bytes());
+    format!("{NAME}-{}", digest.get(..ID_DIGITS).unwrap_or_default())
+}
+
 fn parse(text: &[u8]) -> Option<Journal> {
     let (sum, body) = std::str::from_utf8(text).ok()?.split_once('\n')?;
     (sum == sha256(body.as_bytes())).then(|| serde_json::from_str(body).ok())?
 }
 
-/// The state directory: outside the workspace if the host preopened it, else inside, where it ignores itself.
-fn state_dir(workspace: &Workspace<'_>, make: bool) -> FsResult<Option<Dir>> {
-    if let Some(dir) = &workspace.state {
-        return Ok(Some(dir.clone()));
-    }
-    let Some(root) = workspace.roots.first() else { return Ok(None) };
-    match workspace.fs.open_dir(&root.dir, INSIDE) {
-        Err(Fault::NotFound) if make => make_inside(workspace.fs, &root.dir).map(Some),
-        Err(Fault::NotFound) => Ok(None),
-        other => other.map(Some),
+impl Home<'_> {
+    /// The directory, made if need be; none where it is not there. In a root it ignores itself.
+    fn open(&self, workspace: &Workspace<'_>, make: bool) -> FsResult<Option<Dir>> {
+        let root = match self {
+            Self::State(dir) => return Ok(Some((*dir).clone())),
+            Self::Inside(root) => root,
+        };
+        match workspace.fs.open_dir(&root.dir, INSIDE) {
+            Err(Fault::NotFound) if make => make_inside(workspace.fs, &root.dir).map(Some),
+            Err(Fault::NotFound) => Ok(None),
+            other => other.map(Some),
+        }
     }
 }
 

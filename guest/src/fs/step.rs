@@ -34,6 +34,11 @@ impl Step {
         std::iter::once(&self.target).chain(&self.to)
     }
 
+    /// The names of the files that the change makes beside the target for itself.
+    pub fn own_names(&self) -> impl Iterator<Item = &str> {
+        self.temporary.as_deref().into_iter().chain([self.backup.as_str()])
+    }
+
     /// The step with its directories open.
     pub fn open(&self, workspace: &Workspace<'_>) -> FsResult<Work<'_>> {
         let dir = self.target.open(workspace)?.dir;

@@ -39,12 +39,15 @@ pub struct Survey {
 pub fn survey(workspace: &Workspace<'_>, place: &Place, verb: &str, most: u64, depth: usize) -> Result<Survey> {
     let fs = workspace.fs;
     let blame = |fault: Fault| fault.at(verb, &place.given);
-    let top = place.open_dir(workspace, verb)?;
-    let mut secrets = place.secrets.clone();
-    secrets.enter(&place.name, &top, fs)?;
     let mut survey = Survey { directories: 1, ..Survey::default() };
-    let mut ahead = vec![(top, secrets, depth)];
-    while let Some((dir, secrets, depth)) = ahead.pop() {
+    // Opened when their turn comes: a wide tree would have more open directories than a process may have.
+    let mut ahead = vec![(None, place.name.clone(), place.secrets.clone(), depth)];
+    while let Some((above, name, mut secrets, depth)) = ahead.pop() {
+        let dir = match &above {
+            None => place.open_dir(workspace, verb)?,
+            Some(above) => fs.open_dir(above, &name).map_err(blame)?,
+        };
+        secrets.enter(&name, &dir, fs)?;
         let listing = fs.list(&dir).map_err(blame)?;
         if listing.unreadable > 0 {
             return Err(Fault::Access.at(verb, &place.given));
@@ -58,10 +61,7 @@ pub fn survey(workspace: &Workspace<'_>, place: &Place, verb: &str, most: u64, d
             }
             match entry.kind {
                 Kind::Directory => {
-                    let dir = fs.open_dir(&dir, &entry.name).map_err(blame)?;
-                    let mut below = secrets.clone();
-                    below.enter(&entry.name, &dir, fs)?;
-                    ahead.push((dir, below, depth + 1));
+                    ahead.push((Some(dir.clone()), entry.name, secrets.clone(), depth + 1));
                     survey.directories += 1;
                 }
                 Kind::File => {
@@ -159,9 +159,15 @@ pub fn each(
 pub fn copy(workspace: &Workspace<'_>, from: &Site, secrets: &Secrets, to: &Site, depth: usize) -> FsResult<()> {
     let fs = workspace.fs;
     let (mut modes, mut count) = (Vec::new(), 0);
-    let (source, top) = (fs.open_dir(&from.dir, &from.name)?, copy_dir(fs, from, to, &mut modes)?);
-    let mut ahead = vec![(source, top, secrets.clone(), depth)];
-    while let Some((from, to, secrets, depth)) = ahead.pop() {
+    copy_dir(fs, from, to, &mut modes)?;
+    // Opened when their turn comes, as in a survey. The rules of the top are those that the caller has.
+    let mut ahead = vec![(from.clone(), to.clone(), secrets.clone(), depth)];
+    let mut is_top = true;
+    while let Some((source, target, mut secrets, depth)) = ahead.pop() {
+        let (from, to) = (fs.open_dir(&source.dir, &source.name)?, fs.open_dir(&target.dir, &target.name)?);
+        if !std::mem::take(&mut is_top) {
+            secrets.enter(&source.name, &from, fs).map_err(|error| Fault::Io(error.message))?;
+        }
         for entry in fs.list(&from)?.entries {
             if secrets.denies(&entry.name, entry.kind) {
                 continue;
@@ -174,11 +180,8 @@ pub fn copy(workspace: &Workspace<'_>, from: &Site, secrets: &Secrets, to: &Site
             let target = Site { dir: to.clone(), name: entry.name.clone() };
             match entry.kind {
                 Kind::Directory => {
-                    let to = copy_dir(fs, &source, &target, &mut modes)?;
-                    let from = fs.open_dir(&from, &entry.name)?;
-                    let mut below = secrets.clone();
-                    below.enter(&entry.name, &from, fs).map_err(|error| Fault::Io(error.message))?;
-                    ahead.push((from, to, below, depth + 1));
+                    copy_dir(fs, &source, &target, &mut modes)?;
+                    ahead.push((source, target, secrets.clone(), depth + 1));
                 }
                 Kind::File => {
                     let carries = workspace.policy.host.carries_modes;
@@ -197,13 +200,13 @@ pub fn copy(workspace: &Workspace<'_>, from: &Site, secrets: &Secrets, to: &Site
 
 /// Makes the directory `to` with the permission bits of `from`, and for its owner to write in; notes in `modes` what it is
 /// to have in the end where that is less.
-fn copy_dir(fs: &dyn Filesystem, from: &Site, to: &Site, modes: &mut Vec<(Site, u32)>) -> FsResult<Dir> {
+fn copy_dir(fs: &dyn Filesystem, from: &Site, to: &Site, modes: &mut Vec<(Site, u32)>) -> FsResult<()> {
     fs.make_dir(&to.dir, &to.name)?;
     if let Some(mode) = from.mode(fs) {
         fs.set_mode(&to.dir, &to.name, mode | OWNER)?;
         modes.extend(Some((to.clone(), mode)).filter(|_| mode & OWNER != OWNER));
     }
-    fs.open_dir(&to.dir, &to.name)
+    Ok(())
 }
 
 /// Copies the file `from` as the new file `to`, durably; how many bytes it has.

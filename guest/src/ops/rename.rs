@@ -27,7 +27,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
         Kind::File if target.stat.is_none() && stat.size <= workspace.policy.limits.max_file_bytes => {
             notes = move_file(workspace, &source, &target)?;
         }
-        _ => rename(workspace, &source, &target)?,
+        _ => notes.extend(rename(workspace, &source, &target)?),
     }
     let (source, destination) = (source.path, target.path);
     Ok(response::Transfer { source, destination, files, bytes, backup: workspace.backup(), notes })
@@ -44,28 +44,32 @@ fn move_dir(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result
     let survey = tree::survey(workspace, source, VERB, workspace.policy.limits.max_entries, target.depth())?;
     survey.refuse_denied(source, VERB)?;
     survey.refuse_protected(workspace, source, VERB)?;
+    // Rules hold for them too, and cannot be asked about a name that is not text.
+    survey.refuse_unnamed(source, VERB)?;
     rename(workspace, source, target)?;
     Ok((survey.files, survey.bytes))
 }
 
-/// Keeps what the move does, and what it overwrites.
-fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<()> {
-    let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
+/// Keeps what the move does, and what it overwrites; a note where that is more than backups may hold.
+fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Option<String>> {
+    let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(None) };
     draft.add_made(&directories_to_make(workspace, target))?;
-    if target.stat.is_some_and(|stat| stat.size <= workspace.policy.backups.max_bytes) {
+    let note = target.stat.and_then(|stat| history::too_large(workspace, stat.size));
+    if target.stat.is_some() && note.is_none() {
         let site = Site::of(target);
         draft.add_file(Action::Deleted, &target.path, &site)?;
     }
     let kind = source.stat.map_or(Kind::File, |stat| stat.kind);
     draft.add(Entry { to: Some(target.path.clone()), ..Entry::of(Action::Moved, &source.path, kind) }, None)?;
-    draft.finish()
+    draft.finish()?;
+    Ok(note)
 }
 
 /// Renames at once. A link, FIFO or very large file is linked and unlinked, so
 /// that nothing is replaced that appeared meanwhile; a crash in between leaves both names.
-fn rename(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<()> {
+fn rename(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Option<String>> {
     let fs = workspace.fs;
-    keep(workspace, source, target)?;
+    let note = keep(workspace, source, target)?;
     let aside = Spot::of(workspace, target).beside(&temporary_name(fs));
     let journal = Journal {
         directories: directories_to_make(workspace, target),
@@ -96,7 +100,7 @@ fn rename(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<(
     let (path, to) = (source.path.clone(), Some(target.path.clone()));
     let size = source.stat.filter(|stat| stat.kind == Kind::File).map(|stat| stat.size);
     workspace.changed(Change { kind: ChangeKind::Moved, path, to, size });
-    Ok(())
+    Ok(note)
 }
 
 /// Gives the source its new name, durably or not at all; `aside` keeps what it replaces, as long as that can be needed.

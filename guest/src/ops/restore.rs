@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, printable};
 use crate::fs::beside;
 use crate::fs::commit::{Changes, FileChange, commit_all, make_missing};
 use crate::fs::content::Content;
@@ -23,11 +23,35 @@ const MAX_RECORDS: usize = 8;
 pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<response::Restore> {
     let chosen = choose(workspace, args)?;
     let entries = chosen.entries();
+    if !args.overwrite {
+        check_can_be_kept(workspace, &entries)?;
+    }
     let mut undo = Undo { overwrite: args.overwrite, ..Undo::new(workspace) };
     entries.iter().try_for_each(|(saved, entry)| undo.entry(saved, entry))?;
     undo.carry_out()?;
     let restored = entries.iter().map(|(_, entry)| entry.path.clone()).collect();
     Ok(response::Restore { undone: chosen.id, restored, backup: workspace.backup(), notes: undo.notes })
+}
+
+/// Refuses to take away what the backup of the undoing could not hold: a command that moves a large file leaves no other
+/// copy of it.
+fn check_can_be_kept(workspace: &Workspace<'_>, entries: &[(&Saved<'_>, &Entry)]) -> Result<()> {
+    let size = |entry: &Entry| {
+        let is_replaced = matches!(entry.action, Action::Created | Action::Modified) && entry.kind == Kind::File;
+        let place = is_replaced.then(|| workspace.resolve_with(&entry.path, VERB, Last::Keep).ok())??;
+        let stat = place.stat.filter(|stat| stat.kind == Kind::File)?;
+        // Smaller files are held whole, and so kept.
+        Some(stat.size).filter(|size| *size > workspace.policy.limits.max_file_bytes)
+    };
+    let sizes: Vec<_> = entries.iter().filter_map(|(_, entry)| Some((&entry.path, size(entry)?))).collect();
+    let bytes = sizes.iter().map(|(_, size)| size).sum();
+    let Some((path, _)) = sizes.first().filter(|_| history::too_large(workspace, bytes).is_some()) else {
+        return Ok(());
+    };
+    let most = workspace.policy.backups.max_bytes;
+    let cause = format!("{bytes} bytes that are there now would be lost: backups keep at most {most}");
+    Err(Error::at(Code::LimitExceeded, VERB, path, cause)
+        .hint("copy what is worth keeping first; then `overwrite` restores it all the same"))
 }
 
 /// The backup that a call would undo, and the paths that it would change.
@@ -87,7 +111,7 @@ fn choose<'w>(workspace: &'w Workspace<'w>, args: &request::Restore) -> Result<C
 fn newest<'w>(workspace: &'w Workspace<'w>, path: &str) -> Result<(String, Saved<'w>)> {
     for (id, _) in history::ids(workspace)? {
         // One that is damaged hides none of the others.
-        let Some(saved) = Saved::find(workspace, &id)? else { continue };
+        let Some(saved) = Saved::find(workspace, &id)?.filter(|saved| saved.record.is_of(workspace)) else { continue };
         if saved.record.entries.iter().any(|entry| concerns(entry, path)) {
             return Ok((id, saved));
         }
@@ -180,19 +204,29 @@ impl<'w> Undo<'w> {
 
     /// The place of an entry. Where something of another kind is there or above it, what was done later is undone first.
     fn free_place(&mut self, entry: &Entry) -> Result<Place> {
-        let place = self.workspace.resolve_with(&entry.path, VERB, Last::Keep);
+        let place = self.place(entry);
         let is_emptied = |place: &Place| self.emptied.iter().any(|going| going.path == place.path);
         let is_other = |place: &Place| place.stat.is_some_and(|stat| stat.kind != entry.kind);
         let is_in_the_way = match &place {
             Ok(place) => is_emptied(place) || (is_other(place) && self.is_taken(&place.path)),
-            Err(error) => error.code == Code::NotADirectory,
+            Err(error) => matches!(error.code, Code::NotADirectory | Code::ChangedSinceRead),
         };
         let is_waiting = !(self.files.is_empty() && self.links.is_empty() && self.emptied.is_empty());
         if !(is_in_the_way && is_waiting) {
             return place;
         }
         self.carry_out()?;
-        self.workspace.resolve_with(&entry.path, VERB, Last::Keep)
+        self.place(entry)
+    }
+
+    /// The place of an entry, whose path had no link in it when it was recorded.
+    fn place(&self, entry: &Entry) -> Result<Place> {
+        let place = self.workspace.resolve_with(&entry.path, VERB, Last::Keep)?;
+        if place.path == entry.path {
+            return Ok(place);
+        }
+        let cause = format!("a link leads from there to `{}` now", printable(&place.path));
+        Err(Error::at(Code::ChangedSinceRead, VERB, &entry.path, cause).hint("move the link away, then restore"))
     }
 
     /// Whether what is at `path` is about to go.

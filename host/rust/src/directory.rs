@@ -188,6 +188,11 @@ impl Directory {
         if file.metadata()?.is_file() { Ok(file) } else { Err(Refused::NotRegular) }
     }
 
+    /// The names in it, as far as they can be told.
+    pub(crate) fn names(&self) -> impl Iterator<Item = OsString> {
+        self.0.dir.entries().into_iter().flatten().filter_map(|entry| Some(entry.ok()?.file_name()))
+    }
+
     /// What has that name in it, itself; none where nothing has.
     pub(crate) fn identity_of(&self, name: impl AsRef<OsStr>) -> Option<Identity> {
         self.0.dir.symlink_metadata(name.as_ref()).ok().map(|metadata| Identity::of(&metadata))

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::directory::{Directory, Identity, Walk};
 use crate::mount::{CLOSED_IN_CONTAINER, Mount};
@@ -49,6 +50,8 @@ struct Reserved {
 pub(crate) struct Guarded {
     /// Paddock's own: never opened, moved, removed or replaced.
     closed: HashSet<Identity>,
+    /// Directories of Paddock's own that were made since: what moves them does not open them.
+    made: Mutex<Vec<Identity>>,
     /// Roots, and directories that hold a root or something closed: never moved, removed or replaced.
     pinned: HashSet<Identity>,
     /// Where something of Paddock's own would be that is not there, or was not.
@@ -81,6 +84,19 @@ impl Guarded {
         }
     }
 
+    /// Closes a directory of Paddock's own that was made, or found in place of one that was deleted.
+    pub(crate) fn close_made(&self, directory: &Directory) {
+        let mut made = self.made();
+        let identity = directory.identity();
+        if !self.closed.contains(&identity) && !made.contains(&identity) {
+            made.push(identity);
+        }
+    }
+
+    fn made(&self) -> MutexGuard<'_, Vec<Identity>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn pin(&mut self, directory: &Directory) {
         self.pinned.extend(directory.ancestors());
         self.pinned.insert(directory.identity());
@@ -89,12 +105,13 @@ impl Guarded {
     /// Whether something of Paddock's own is in that directory.
     #[cfg(target_os = "linux")]
     pub(crate) fn is_below(&self, directory: Identity) -> bool {
-        self.closed.contains(&directory) || self.holders.iter().any(|holder| holder.is_in(directory))
+        self.is_closed(directory) || self.holders.iter().any(|holder| holder.is_in(directory))
     }
 
     #[cfg(target_os = "linux")]
     pub(crate) fn closed(&self) -> impl Iterator<Item = Identity> {
-        self.closed.iter().copied()
+        let made = self.made().clone();
+        self.closed.iter().copied().chain(made)
     }
 
     #[cfg(target_os = "linux")]
@@ -114,12 +131,12 @@ impl Guarded {
 
     /// Whether it must not be opened.
     pub(crate) fn is_closed(&self, identity: Identity) -> bool {
-        self.closed.contains(&identity)
+        self.closed.contains(&identity) || self.made().contains(&identity)
     }
 
     /// Whether it must keep its name.
     pub(crate) fn is_fixed(&self, identity: Identity) -> bool {
-        self.closed.contains(&identity) || self.pinned.contains(&identity)
+        self.is_closed(identity) || self.pinned.contains(&identity)
     }
 
     /// Whether that name, in the directory that `directory` tells, is reserved for what is Paddock's own.

@@ -1,6 +1,7 @@
 //! Where journals are kept, outside the workspace, and the lock beside them.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,20 +37,24 @@ pub(crate) enum StateChoice {
 
 /// The state directory of one workspace. It is made when something is first changed, and held from then on.
 #[derive(Clone, Debug)]
-pub(crate) struct StateDir(Deferred);
+pub(crate) struct StateDir {
+    directory: Deferred,
+    /// Somebody named it: without it no call changes anything.
+    is_required: bool,
+}
 
 impl StateChoice {
     /// The state directory of the workspace at `root`, if it has one. Fails where a link in one of the roots would
     /// decide which directory that is.
     pub(crate) fn resolve(self, root: &Path, roots: &[Mount]) -> io::Result<Option<StateDir>> {
-        let open = |path: PathBuf| {
+        let open = |path: PathBuf, is_required| {
             let walk = mount::open_named(&path, roots.iter().map(|root| &root.directory))?;
-            Deferred::new(walk).map(StateDir)
+            Deferred::new(walk).map(|directory| StateDir { directory, is_required })
         };
         match self {
             Self::None => Ok(None),
-            Self::At(path) => open(path).map(Some),
-            Self::User => match parent().map(|parent| open(parent.join(name(root)))).transpose() {
+            Self::At(path) => open(path, true).map(Some),
+            Self::User => match parent().map(|parent| open(parent.join(name(root)), false)).transpose() {
                 // Nobody asked for this one, which this user cannot get into.
                 Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => Ok(None),
                 opened => opened,
@@ -73,22 +78,35 @@ fn name(root: &Path) -> String {
 
 impl StateDir {
     pub(crate) fn new(directory: Deferred) -> Self {
-        Self(directory)
+        Self { directory, is_required: true }
     }
 
     /// The directory at these names in it, which it may have to be made for.
     pub(crate) fn below(&self, names: &[&str]) -> Deferred {
-        self.0.below(names)
+        self.directory.below(names)
     }
 
-    /// Makes it, for its owner alone. Where it cannot be made, calls go without.
+    /// Makes it, for its owner alone.
     pub(crate) fn create(&self) -> io::Result<Directory> {
-        self.0.create()
+        self.directory.create()
+    }
+
+    /// The same; none where nobody named it and this user may not make it: calls go without backups then.
+    pub(crate) fn create_if_allowed(&self) -> Result<Option<Directory>, ToolError> {
+        match self.create() {
+            Ok(directory) => Ok(Some(directory)),
+            Err(cause) if self.is_required => Err(ToolError::new(
+                ErrorCode::Io,
+                format!("cannot make the state directory `{}`: {cause}", self.path().display()),
+            )
+            .hint("nothing was changed; the person who runs this has to name a directory that can be written to")),
+            Err(_) => Ok(None),
+        }
     }
 
     /// The directory, if it is there.
     pub(crate) fn get(&self) -> Option<Directory> {
-        self.0.get()
+        self.directory.get()
     }
 
     /// Where commands put contents before they change them, made if need be.
@@ -98,12 +116,12 @@ impl StateDir {
 
     /// Its path, for people.
     pub(crate) fn path(&self) -> PathBuf {
-        self.0.path()
+        self.directory.path()
     }
 
     /// Whether a call left a journal, or a note of an overlay that it was taking over, which the next one finishes or undoes.
     pub(crate) fn has_journal(directory: &Directory) -> bool {
-        ["journal", "commit"].iter().any(|name| directory.identity_of(name).is_some())
+        directory.identity_of("commit").is_some() || directory.names().any(|name| is_journal(&name))
     }
 
     /// The directory as a guest gets it.
@@ -127,6 +145,11 @@ impl StateDir {
             }
         }
     }
+}
+
+/// Whether a name is that of the journal of a change, of whichever roots.
+fn is_journal(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"journal") && name != "journal.refused"
 }
 
 /// Whether a call left a journal in the workspace itself, where calls without a state directory keep it. What cannot be told

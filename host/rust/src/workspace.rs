@@ -316,14 +316,19 @@ impl Inner {
         }
     }
 
+    /// The state directory, made for a call that changes something.
+    fn state(&self, changing: bool) -> Result<Option<Directory>, ToolError> {
+        let Some(state) = &self.state else { return Ok(None) };
+        let directory = if changing { state.create_if_allowed()? } else { state.get() };
+        directory.iter().for_each(|directory| self.guarded.close_made(directory));
+        Ok(directory)
+    }
+
     /// What a guest gets, with the lock if it is to change something or to recover from a crash.
     fn mounts(&self, changing: bool, control: &Control) -> Result<(Vec<Mount>, Option<File>), ToolError> {
         #[cfg(target_os = "linux")]
         self.container.as_ref().map_or(Ok(()), Container::check)?;
-        let state = self.state.as_ref().and_then(|state| match changing {
-            true => state.create().ok(),
-            false => state.get(),
-        });
+        let state = self.state(changing)?;
         let is_to_lock = |state: &&Directory| changing || StateDir::has_journal(state);
         let lock = state.as_ref().filter(is_to_lock).map(|state| StateDir::lock(state, control)).transpose()?;
         let Some(overlay) = &self.overlay else {

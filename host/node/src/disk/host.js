@@ -8,7 +8,7 @@ import { OpenFiles } from '../wasi/open_files.js';
 import { directoryOf } from './held.js';
 import { lock } from './lock.js';
 import { Root } from './root.js';
-import { JOURNALS, STATE, hasJournal } from './state.js';
+import { STATE, hasJournal, isJournal } from './state.js';
 
 /**
  * What a thread is given to make calls in a workspace.
@@ -100,7 +100,7 @@ export class DiskHost {
       // A journal that another call writes after the look for one is not for a call without the lock to follow.
       const onlyLooks = this.#setup.hasState && !changing && !isLocked;
       this.#preopens = this.#roots.map((root) => [this.#preopen(root.directory(), !onlyLooks && root.access === 'read-write'), root.guest]);
-      if (state) this.#preopens.push([this.#preopen(state, !onlyLooks, onlyLooks ? JOURNALS : undefined), STATE]);
+      if (state) this.#preopens.push([this.#preopen(state, !onlyLooks, onlyLooks ? isJournal : undefined), STATE]);
       return body(this.guest);
     } finally {
       this.#files.closeAll();
@@ -108,7 +108,7 @@ export class DiskHost {
     }
   }
 
-  /** @param {import('../wasi/directory.js').Directory} directory @param {boolean} mutable @param {string[]} [hidden] */
+  /** @param {import('../wasi/directory.js').Directory} directory @param {boolean} mutable @param {(name: string) => boolean} [hidden] */
   #preopen(directory, mutable, hidden) {
     return Descriptor.preopen(this.#files, directory, mutable, hidden);
   }

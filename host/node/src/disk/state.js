@@ -9,8 +9,10 @@ import { stateParents } from './own.js';
 /** The guest path of the state directory. */
 export const STATE = '/paddock-state';
 
-/** What a call leaves that the next one has to finish. */
-export const JOURNALS = ['journal', 'commit'];
+/** Whether a name is that of what a call leaves for the next one to finish, be it for other roots. @param {string} name */
+export function isJournal(name) {
+  return name === 'commit' || (name.startsWith('journal') && name !== 'journal.refused');
+}
 
 /** @typedef {import('../wasi/directory.js').Directory} Directory */
 /** @typedef {import('./held.js').Held} Held */
@@ -137,5 +139,5 @@ function gone(cause) {
 
 /** Whether a call left a journal, which the next one finishes or undoes. @param {Directory} directory */
 export function hasJournal(directory) {
-  return JOURNALS.some((name) => lstatSync(directory.entry(name), { throwIfNoEntry: false }) !== undefined);
+  return directory.list().some(({ name }) => isJournal(name));
 }

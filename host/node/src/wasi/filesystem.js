@@ -46,7 +46,7 @@ export class Descriptor {
   #seen;
   /** Whether the guest may close it. */
   #isOwn = true;
-  /** @type {string[] | undefined} Names in it that are not told of. */
+  /** @type {((name: string) => boolean) | undefined} Names in it that are not told of. */
   #hidden;
 
   /**
@@ -67,7 +67,7 @@ export class Descriptor {
    * @param {OpenFiles} files
    * @param {Directory} directory
    * @param {boolean} mutable
-   * @param {string[]} [hidden] Names in it that are as if they were not there.
+   * @param {(name: string) => boolean} [hidden] Names in it that are as if they were not there.
    */
   static preopen(files, directory, mutable, hidden) {
     const descriptor = new Descriptor(files, directory, mutable);
@@ -323,7 +323,7 @@ export class Descriptor {
    */
   #in(name, act) {
     const dir = this.#dir();
-    if (this.#hidden?.includes(name)) throw 'no-entry';
+    if (this.#hidden?.(name)) throw 'no-entry';
     return attempt(() => act(dir));
   }
 }

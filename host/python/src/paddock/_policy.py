@@ -149,7 +149,15 @@ def environment(
     if more := [path for path in dict.fromkeys(blocked) if path not in known]:
         told["blocked_directories"] = [*known, *more]
     told["backend"] = backend
-    told["roots"] = [{"guest": root.guest, "host": root.host, "access": root.access} for root in roots]
+    told["roots"] = [
+        {
+            "guest": root.guest,
+            "host": root.host,
+            "id": f"{root.directory.identity[1]}:{root.host}",
+            "access": root.access,
+        }
+        for root in roots
+    ]
     told["host"] = host
     return compact(told)
 

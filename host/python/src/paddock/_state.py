@@ -103,7 +103,8 @@ class StateDir:
 
 def has_journal(directory: Directory) -> bool:
     """Whether a call left a journal, or an overlay was being taken over, which the next call finishes or undoes."""
-    return any(directory.has(name) for name in ("journal", "commit"))
+    names = os.listdir(directory.descriptor)
+    return "commit" in names or any(name.startswith("journal") and name != "journal.refused" for name in names)
 
 
 def lock(directory: Directory, control: Control) -> Lock:

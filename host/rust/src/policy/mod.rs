@@ -48,10 +48,21 @@ pub(crate) fn environment(
     mounts: &[Mount],
     host: Host,
 ) -> serde_json::Result<String> {
-    let roots =
-        mounts.iter().map(|mount| Root { guest: &mount.guest, host: mount.host().to_str(), access: mount.access });
+    let roots = mounts.iter().map(|mount| Root {
+        guest: &mount.guest,
+        host: mount.host().to_str(),
+        id: id(mount),
+        access: mount.access,
+    });
     let settings = &without_links(settings.clone());
     serde_json::to_string(&Environment { settings, backend, roots: roots.collect(), host })
+}
+
+/// What tells a root from another that is at its path later, or has its guest path in another workspace.
+fn id(mount: &Mount) -> String {
+    let inode = mount.directory.identity().inode();
+    // The path of a container's root is one of this process alone.
+    if mount.is_contained { inode.to_string() } else { format!("{inode}:{}", mount.host().to_string_lossy()) }
 }
 
 /// The settings with absolute blocked paths as they are without links too, since the guest compares them with the roots' own.
@@ -95,6 +106,7 @@ struct Root<'a> {
     guest: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<&'a str>,
+    id: String,
     access: Access,
 }
 
