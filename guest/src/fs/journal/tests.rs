@@ -71,7 +71,10 @@ fn is_there(workspace: &Workspace<'_>, path: &str) -> bool {
 fn is_refused(workspace: &Workspace<'_>) {
     recover(workspace).unwrap();
     assert_eq!(state_names(workspace), [REFUSED]);
-    assert!(is_there(workspace, ".paddock-00000000000000ff.tmp/file") && is_there(workspace, ".git/.paddock-00000000000000aa.tmp"));
+    assert!(
+        is_there(workspace, ".paddock-00000000000000ff.tmp/file")
+            && is_there(workspace, ".git/.paddock-00000000000000aa.tmp")
+    );
     workspace.fs.unlink(workspace.state.as_ref().unwrap(), REFUSED).unwrap();
 }
 
@@ -137,7 +140,11 @@ fn what_a_crash_left_of_another_journal_is_in_no_one_s_way() {
 #[test]
 fn what_was_not_made_or_is_gone_stops_no_recovery() {
     with_state("{}", |workspace| {
-        for path in [".paddock-00000000000000bb.tmp", "none/.paddock-00000000000000bb.tmp", ".paddock-00000000000000ff.tmp/.paddock-00000000000000bb.tmp"] {
+        for path in [
+            ".paddock-00000000000000bb.tmp",
+            "none/.paddock-00000000000000bb.tmp",
+            ".paddock-00000000000000ff.tmp/.paddock-00000000000000bb.tmp",
+        ] {
             leave_whole(workspace, &debris(path));
             recover(workspace).unwrap();
             leave_whole(workspace, &json!({"directories": [spot(path)], "steps": [], "debris": []}));
@@ -203,12 +210,12 @@ fn a_journal_that_no_change_could_have_left_is_not_carried_out() {
 #[test]
 fn a_journal_changes_nothing_that_is_protected() {
     let journals = || {
-        let .paddock-00000000000000aa.tmp = ".git/.paddock-00000000000000aa.tmp";
+        let hook = ".git/.paddock-00000000000000aa.tmp";
         [
-            debris(.paddock-00000000000000aa.tmp),
+            debris(hook),
             json!({"directories": [spot(".git/new")], "steps": [], "debris": [spot(".paddock-00000000000000ff.tmp")]}),
-            json!({"directories": [], "steps": [journal_step(.paddock-00000000000000aa.tmp, None)], "debris": []}),
-            json!({"directories": [], "steps": [journal_step(.paddock-00000000000000aa.tmp, Some(".paddock-00000000000000aa.tmp"))], "debris": []}),
+            json!({"directories": [], "steps": [journal_step(hook, None)], "debris": []}),
+            json!({"directories": [], "steps": [journal_step(hook, Some(".paddock-00000000000000aa.tmp"))], "debris": []}),
             json!({"directories": [], "steps": [journal_step(".paddock-00000000000000ff.tmp/file", Some(".git/file"))], "debris": []}),
         ]
     };
@@ -216,7 +223,10 @@ fn a_journal_changes_nothing_that_is_protected() {
         for journal in journals() {
             leave_whole(workspace, &journal);
             is_refused(workspace);
-            assert!(!is_there(workspace, ".git/file") && !is_there(workspace, ".paddock-00000000000000aa.tmp"), "{journal}");
+            assert!(
+                !is_there(workspace, ".git/file") && !is_there(workspace, ".paddock-00000000000000aa.tmp"),
+                "{journal}"
+            );
         }
     });
     for journal in journals() {
