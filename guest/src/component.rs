@@ -247,8 +247,8 @@ impl asking::Guest for Component {
     }
 }
 
-fn keep_pending(error: Option<&Error>) {
-    PENDING.set(error.and_then(|error| error.plan.as_deref().cloned()));
+fn keep_pending(plan: Option<&Plan>) {
+    PENDING.set(plan.cloned());
 }
 
 /// Does what a typed function asks; `take` takes the answer out of its variant.
@@ -256,7 +256,7 @@ fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::re
     let ran = with_fs(NO_DIALECT, |fs, policy| Ok(engine::run(fs, policy, &request)));
     let (answer, touched) = ran.unwrap_or_else(|error| (Err(error), None));
     TOUCHED.set(touched);
-    keep_pending(answer.as_ref().err());
+    keep_pending(answer.as_ref().err().and_then(|error| error.plan.as_deref()));
     let answer = answer.and_then(|response| {
         take(response).ok_or_else(|| Error::new(Code::Io, "an operation gave another operation's answer"))
     });
@@ -266,7 +266,7 @@ fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::re
 /// The outcome for the host, and for later what was touched and what would be.
 fn ended(mut outcome: engine::Outcome) -> tools::Outcome {
     TOUCHED.set(outcome.touched.take());
-    keep_pending(outcome.error.as_ref());
+    keep_pending(outcome.error.as_ref().and_then(|error| error.plan.as_deref()));
     outcome.lower()
 }
 

@@ -5,7 +5,7 @@ use crate::approval;
 use crate::dialect::answer::{Failed, Told};
 use crate::dialect::call::Call;
 use crate::dialect::paddock;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorText, Result};
 use crate::fs::{Filesystem, journal};
 use crate::ops;
 use crate::policy::Policy;
@@ -22,7 +22,7 @@ pub struct Outcome {
     /// The result as text for the model.
     pub text: String,
     /// Why the call failed.
-    pub error: Option<Error>,
+    pub error: Option<ErrorText>,
     /// What it changed, in order.
     pub changes: Vec<Change>,
     /// Whether a limit cut the result short.
@@ -86,12 +86,13 @@ pub fn open<'a>(fs: &'a dyn Filesystem, policy: &'a Policy, access: Access) -> R
 
 impl Outcome {
     /// What a dialect tells of a call.
-    pub fn told(told: Told, error: Option<Error>, changes: Vec<Change>) -> Self {
+    pub fn told(told: Told, error: Option<ErrorText>, changes: Vec<Change>) -> Self {
         Self { result: told.json, text: told.text, error, changes, truncated: told.truncated, touched: None }
     }
 
     /// The outcome of a call that failed before its dialect was known.
     pub fn failed(error: Error) -> Self {
+        let error = ErrorText::from(error);
         let told = (paddock::DIALECT.failure)(&Failed { tool: None, args: None, error: &error });
         Self::told(told, Some(error), Vec::new())
     }

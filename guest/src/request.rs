@@ -87,26 +87,12 @@ pub enum ReadMode {
     Base64,
 }
 
-/// How a caller counts lines, so that a failure speaks of them in its words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counting {
-    /// The argument that says where to begin.
-    pub argument: &'static str,
-    /// The number of the first line.
-    pub first: u64,
-}
-
-impl Default for Counting {
-    fn default() -> Self {
-        Self { argument: "offset", first: 1 }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
     pub path: String,
     pub offset: u64,
-    pub counting: Counting,
+    /// The number that the caller gives the first line, so that a failure counts as the caller does.
+    pub first_line: u64,
     /// Characters of one line before it is cut, at most the policy's.
     pub line_chars: Option<usize>,
     /// Bytes of a file above which it is refused, at most the policy's.
@@ -132,7 +118,7 @@ impl Read {
         Self {
             path: path.into(),
             offset,
-            counting: Counting::default(),
+            first_line: 1,
             line_chars: None,
             max_bytes: None,
             checksum: false,

@@ -6,13 +6,14 @@ use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
 
-use crate::error::{Code, Error, Result, printable};
+use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::barred::{Barred, Denial};
 use crate::fs::ignore::Secrets;
 use crate::fs::overlay::OVERLAY_GUEST_PATH;
 use crate::fs::place::Place;
 use crate::fs::resolve::{below, denied};
 use crate::fs::{Dir, Fault, File, Filesystem, Kind, Open, Stat};
+use crate::phrase;
 use crate::policy::{Policy, RootAccess};
 use crate::response::Change;
 
@@ -351,7 +352,8 @@ impl<'a> Workspace<'a> {
     pub fn larger_than(&self, place: &Place, verb: &str, size: u64, limit: u64) -> Error {
         let cause = format!("it has {size} bytes, and files are handled whole up to {limit}");
         Error::at(Code::TooLarge, verb, &place.given, cause)
-            .hint("`read_file` with `offset` and `limit`, and `grep`, work on files of any size")
+            .hint(phrase![Term::PartTool, ", and ", Term::SearchTool, ", work on files of any size"])
+            .or_hint("read a part of it, or search in it")
     }
 }
 

@@ -10,7 +10,7 @@ use paddock_guest::commands::record::{Before, Recorded, record_changes};
 use paddock_guest::commands::{answer, asked};
 use paddock_guest::dialect::{self, Dialect, schema};
 use paddock_guest::engine::{self, Outcome};
-use paddock_guest::error::{Code, Error};
+use paddock_guest::error::{Code, Error, ErrorText};
 use paddock_guest::fs::memory::MemoryFs;
 use paddock_guest::fs::spot::Site;
 use paddock_guest::fs::{Filesystem, Kind, Time};
@@ -625,7 +625,7 @@ mod calls {
         fs
     }
 
-    fn ask(policy: &Policy, dialect: &str, tool: &str, arguments: &str) -> Result<Command, Error> {
+    fn ask(policy: &Policy, dialect: &str, tool: &str, arguments: &str) -> Result<Command, ErrorText> {
         let asked = asked(&desk(), policy, dialect, tool, arguments).unwrap();
         asked.map_err(|outcome| outcome.error.unwrap())
     }
@@ -862,7 +862,7 @@ mod calls {
         let error = || Error::new(Code::Denied, "the rule `rm` forbids `rm -r src`");
         let call = ("lincona", "shell", r#"{"command": "rm -r src"}"#);
         let outcome = answer(&desk(), &enabled(), call, Err(error()), Vec::new());
-        assert_eq!(outcome.error, Some(error()));
+        assert_eq!(outcome.error, Some(error().into()));
         let told: Value = serde_json::from_str(&outcome.result).unwrap();
         assert_eq!(told["error"], "CommandFailedError");
     }

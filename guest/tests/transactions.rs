@@ -6,7 +6,7 @@
 use std::cell::Cell;
 
 use paddock_guest::engine;
-use paddock_guest::error::Code;
+use paddock_guest::error::{Code, Error};
 use paddock_guest::fs::memory::MemoryFs;
 use paddock_guest::fs::overlay::{OVERLAY_GUEST_PATH, OverlayFs};
 use paddock_guest::fs::spot::Site;
@@ -186,7 +186,7 @@ fn what_nothing_differs_at_and_what_goes_as_a_whole_cannot_be_chosen() {
     assert_eq!(commit(&over(&memory), &["d/c.txt"], false).unwrap_err().code, Code::NotFound);
     let error = commit(&over(&memory), &["k/other.txt"], false).unwrap_err();
     assert_eq!(error.code, Code::InvalidArgument);
-    assert!(error.hint.unwrap().contains("`k`"));
+    assert!(error.hint_text().unwrap().contains("`k`"));
 }
 
 /// What somebody else does to the base.
@@ -307,7 +307,7 @@ fn taking_over_is_all_or_nothing_wherever_it_stops() {
                 assert!(now == old || now == new, "{paths:?} {crash} {stop}: {:?}", now.keys().collect::<Vec<_>>());
                 // What is reported to have failed was not done, unless that could not be taken back either.
                 if is_reported && now == new && now != old {
-                    let message = result.as_ref().err().map(|error| error.message.clone()).unwrap_or_default();
+                    let message = result.as_ref().err().map(Error::message).unwrap_or_default();
                     assert!(["taking back", "end taking over"].iter().any(|part| message.contains(part)), "{message}");
                 }
                 // What was taken over and is not forgotten yet is no difference, and what was not can be.

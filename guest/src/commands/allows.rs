@@ -163,7 +163,7 @@ impl Level {
     fn top(workspace: &Workspace<'_>, root: usize) -> Self {
         let mut level = match workspace.secrets_of(root, ".", VERB) {
             Ok(secrets) => Self { secrets, ..Self::default() },
-            Err(error) => Self { denied: Some(error.message), ..Self::default() },
+            Err(error) => Self { denied: Some(error.message()), ..Self::default() },
         };
         if let Some(top) = workspace.roots.get(root) {
             level.rules.enter("", &top.dir, workspace.fs, None);
@@ -199,7 +199,7 @@ impl Level {
             // Nothing in it needs other rules.
             Ok(_) if self.denied.is_some() => {}
             Ok(dir) => {
-                self.denied = secrets.enter(name, dir, fs).err().map(|error| error.message);
+                self.denied = secrets.enter(name, dir, fs).err().map(|error| error.message());
                 self.rules.enter(name, dir, fs, None);
             }
             Err(fault) => {

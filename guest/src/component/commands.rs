@@ -63,7 +63,7 @@ impl commands::Guest for Component {
         let verdict = match verdicts() {
             Ok(Some(verdicts)) => verdicts.verdict(&path, access, is_directory),
             Ok(None) => Verdict::refused("the workspace is in memory"),
-            Err(error) => Verdict::refused(error.message),
+            Err(error) => Verdict::refused(error.message()),
         };
         commands::Verdict { refused: verdict.refused, ignored: verdict.ignored }
     }
@@ -158,7 +158,7 @@ impl Lower<commands::Recorded> for Recorded {
 
 impl Lower<Error> for types::Error {
     fn lower(self) -> Error {
-        let Self { code, message, path, hint } = self;
-        Error { code: code.lower(), message, path, hint, plan: None }
+        let error = Error { path: self.path, ..Error::new(self.code.lower(), self.message) };
+        self.hint.into_iter().fold(error, Error::hint)
     }
 }

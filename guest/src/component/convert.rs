@@ -3,7 +3,7 @@
 use super::bindings::exports::paddock::files::{commands, files, search, session, shares, tools, types};
 use crate::commands::record::Before;
 use crate::engine::Outcome;
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, ErrorText};
 use crate::fs::Kind;
 use crate::ops::shares::{Findings, Found, Names};
 use crate::touched::{Touched, WriteMode, Written};
@@ -59,7 +59,14 @@ impl<T: Lower<U>, U> Lower<Vec<U>> for Vec<T> {
     }
 }
 
-record!(Error => types::Error { code, message, path, hint });
+record!(ErrorText => types::Error { code, message, path, hint });
+
+impl Lower<types::Error> for Error {
+    fn lower(self) -> types::Error {
+        ErrorText::from(self).lower()
+    }
+}
+
 record!(response::Change => types::Change { kind, path, to, size });
 record!(response::Skipped => types::Skipped {
     ignored, hidden, denied, unreadable, unnamed, links, special, binary, too_large, long_lines,

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use crate::dialect::Names;
 use crate::dialect::args::Args;
 use crate::dialect::spec::ToolSpec;
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, ErrorText};
 use crate::workspace::Root;
 
 /// The answer to a call, or its failure, as the dialect tells it.
@@ -52,6 +53,8 @@ pub struct Asked<'c> {
     pub now: Option<String>,
     /// A random number.
     pub random: u64,
+    /// The names that the caller has for arguments and tools.
+    pub names: Names,
 }
 
 impl Asked<'_> {
@@ -61,59 +64,17 @@ impl Asked<'_> {
     }
 }
 
-/// What operations say of the `paddock` dialect's tools, as it can be said in any.
-const COMMON: &[(&str, &str)] = &[
-    ("`glob` and `list_dir` show what is there", "list the directory to see what is there"),
-    ("`list_dir` shows a directory", "list the directory instead"),
-    ("`stat` describes a file, and `read_file` reads it", "it is a file: read it"),
-    ("`read_file` with `mode: \"base64\"` gives its bytes", "only text can be read here"),
-    (
-        "`read_file` with `offset` and `limit`, and `grep`, work on files of any size",
-        "read a part of it, or search in it",
-    ),
-    ("ask for lines nearer to the start, or use `grep`", "ask for lines nearer to the start, or search in it"),
-    ("; `write_file` replaces a whole file", ""),
-    (", or set `replace_all`", ""),
-    (", or `tail` for the last lines", ""),
-    ("; `parents` makes it too", ": make it first"),
-    ("`recursive` deletes a directory with all it holds", "delete what is in it first"),
-    ("`recursive` takes a directory with all it holds", "name the files one by one"),
-    ("`overwrite` replaces a file that is there", "choose another name, or delete it first"),
-    ("leave `create_only` out to replace it, or choose another name", "choose another name, or edit what is there"),
-    ("pass the directory as `path`, and a glob relative to it", "give the directory and a glob relative to it"),
-];
-
 /// A call that failed.
 pub struct Failed<'c> {
     /// The tool; none where there is none of that name.
     pub tool: Option<&'static ToolSpec>,
     /// Its arguments; none where they do not fit.
     pub args: Option<&'c Args>,
-    /// Why.
-    pub error: &'c Error,
+    /// Why, in the caller's names.
+    pub error: &'c ErrorText,
 }
 
 impl Failed<'_> {
-    /// The failure with the operations' words for arguments and tools as the
-    /// dialect has them; what its table does not name, in words that suit any.
-    pub fn in_words(&self, table: &[(&str, &str)]) -> Error {
-        let others = COMMON.iter().filter(|(ours, _)| !table.iter().any(|(own, _)| own == ours));
-        let translate = |text: &str| {
-            table.iter().chain(others.clone()).fold(text.to_owned(), |text, (ours, theirs)| text.replace(ours, theirs))
-        };
-        let Error { code, message, path, hint, plan } = self.error;
-        // A path may be called like an argument, and keeps its name.
-        let cause = message.rfind("`: ").filter(|_| path.is_some()).map_or(0, |end| end + 3);
-        let (given, cause) = message.split_at_checked(cause).unwrap_or(("", message));
-        Error {
-            code: *code,
-            message: format!("{given}{}", translate(cause)),
-            path: path.clone(),
-            hint: hint.as_deref().map(translate),
-            plan: plan.clone(),
-        }
-    }
-
     /// The argument `name`, empty where there is none.
     pub fn text(&self, name: &str) -> String {
         self.args.map(|args| args.text(name)).unwrap_or_default()
@@ -121,7 +82,7 @@ impl Failed<'_> {
 }
 
 /// A failure in words: what failed, and what would work instead.
-pub fn words(error: &Error) -> String {
+pub fn words(error: &ErrorText) -> String {
     match &error.hint {
         Some(hint) => format!("{error}; {hint}"),
         None => error.to_string(),

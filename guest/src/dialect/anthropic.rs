@@ -6,7 +6,7 @@ use crate::dialect::Dialect;
 use crate::dialect::args::Args;
 use crate::dialect::param::{choice, optional, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Param, ParamKind, Shape, ToolSpec};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Term};
 use crate::request::{self, Request};
 use crate::response::Response;
 
@@ -15,7 +15,11 @@ mod memory;
 mod show;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "anthropic", tools: TOOLS, commands: &[], failure: fail::failure };
+pub const DIALECT: Dialect =
+    Dialect { name: "anthropic", tools: TOOLS, commands: &[], failure: fail::failure, names: NAMES };
+
+/// What its callers call arguments and tools.
+const NAMES: &[(Term, &str)] = &[(Term::NewText, "new_str"), (Term::OldText, "old_str")];
 
 const EDITOR: &str = "str_replace_based_edit_tool";
 const MEMORY: &str = "memory";

@@ -24,10 +24,8 @@ impl Args {
             let message = format!("the arguments of `{}` are {}, not a JSON object", tool.name, a_type(&value));
             return Err(Error::new(Code::InvalidArgument, message).hint(usage(tool)));
         };
-        let values = fit(tool.params, given, "").map_err(|error| match &error.hint {
-            Some(_) => error,
-            None => error.hint(usage(tool)),
-        })?;
+        let values = fit(tool.params, given, "")
+            .map_err(|error| if error.hint.is_empty() { error.hint(usage(tool)) } else { error })?;
         Ok(Self { values })
     }
 
@@ -181,7 +179,8 @@ fn absent(param: &Param, within: &str) -> Result<Option<Value>> {
 
 fn check(param: &Param, value: Value, within: &str) -> Result<Value> {
     let name = format!("{within}{}", param.name);
-    let wrong = |wanted: &str| Error::argument(&name, format!("it is {}, and has to be {wanted}", shown(&value)));
+    let wrong =
+        |wanted: &str| Error::argument(name.as_str(), format!("it is {}, and has to be {wanted}", shown(&value)));
     match &param.kind {
         ParamKind::Text if value.is_string() => Ok(value),
         ParamKind::Text => Err(wrong("a string")),

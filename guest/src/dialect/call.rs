@@ -1,9 +1,9 @@
 //! One call in a dialect: decoded, and later told.
 
-use crate::dialect::Dialect;
 use crate::dialect::answer::{Asked, Failed};
 use crate::dialect::args::Args;
 use crate::dialect::spec::ToolSpec;
+use crate::dialect::{Dialect, Names};
 use crate::engine::Outcome;
 use crate::error::{Error, Result};
 use crate::request::Request;
@@ -27,6 +27,7 @@ impl Call {
     pub fn decode(dialect: &str, name: &str, arguments: &str) -> std::result::Result<Self, Box<Outcome>> {
         let dialect = Dialect::find(dialect).map_err(|error| Box::new(Outcome::failed(error)))?;
         let failed = |tool, args: Option<&Args>, error: Error| {
+            let error = error.in_names(&dialect.names(tool));
             let told = (dialect.failure)(&Failed { tool, args, error: &error });
             Box::new(Outcome::told(told, Some(error), Vec::new()))
         };
@@ -34,6 +35,10 @@ impl Call {
         let args = Args::decode(tool, arguments).map_err(|error| failed(Some(tool), None, error))?;
         let request = (tool.request)(&args).map_err(|error| failed(Some(tool), Some(&args), error))?;
         Ok(Self { dialect, tool, args, request })
+    }
+
+    fn names(&self) -> Names {
+        self.dialect.names(Some(self.tool))
     }
 
     /// How the call ended. What it changed is the workspace's to say.
@@ -44,15 +49,17 @@ impl Call {
             roots: workspace.map(|workspace| workspace.roots.as_slice()).unwrap_or_default(),
             now: workspace.and_then(|workspace| rfc3339_seconds(workspace.fs.now())),
             random: workspace.map_or(0, |workspace| workspace.fs.random()),
+            names: self.names(),
         };
         let answer = (self.tool.answer)(&asked, answer);
         let changes = workspace.map(Workspace::take_changes).unwrap_or_default();
         let outcome = match answer {
             Ok(mut told) => {
-                let error = told.error.take();
+                let error = told.error.take().map(|error| error.in_names(&self.names()));
                 Outcome::told(told, error, changes)
             }
             Err(error) => {
+                let error = error.in_names(&self.names());
                 let failed = Failed { tool: Some(self.tool), args: Some(&self.args), error: &error };
                 Outcome::told((self.dialect.failure)(&failed), Some(error), changes)
             }

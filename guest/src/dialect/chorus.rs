@@ -10,13 +10,23 @@ use crate::dialect::param::{MAX, flag, objects, optional, required, text, whole}
 use crate::dialect::spec::{Absent, Effect, Output, Shape, ToolSpec};
 use crate::dialect::text::{left_out, with_notes};
 use crate::dialect::{Dialect, gutter};
-use crate::error::{Result, printable};
+use crate::error::{Result, Term, printable};
 use crate::fs::Kind;
-use crate::request::{self, Counting, LetterCase, Request};
+use crate::request::{self, LetterCase, Request};
 use crate::response::Response;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "chorus", tools: TOOLS, commands: &[], failure };
+pub const DIALECT: Dialect = Dialect { name: "chorus", tools: TOOLS, commands: &[], failure, names: NAMES };
+
+/// What its callers call arguments and tools.
+const NAMES: &[(Term, &str)] = &[
+    (Term::Edits, "patches"),
+    (Term::Limit, "max_results"),
+    (Term::NewText, "replace"),
+    (Term::OldText, "find"),
+    (Term::ReadTool, "file.read"),
+    (Term::WriteTool, "file.write"),
+];
 
 /// The most files of one listing.
 const MAX_FILES: u32 = 1_000;
@@ -130,18 +140,9 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
-/// The words of the operations, in the dialect's.
-const WORDS: &[(&str, &str)] = &[
-    ("`old_text`", "`find`"),
-    ("`new_text`", "`replace`"),
-    ("`edits`", "`patches`"),
-    ("`read_file`", "`file.read`"),
-    ("; `write_file` replaces a whole file", "; `file.write` replaces a whole file"),
-];
-
 /// `{"error": {"code", "message", "path", "suggestion"}}`.
 fn failure(failed: &Failed<'_>) -> Told {
-    let error = &failed.in_words(WORDS);
+    let error = failed.error;
     let value = json!({
         "success": false,
         "error": {
@@ -155,9 +156,8 @@ fn failure(failed: &Failed<'_>) -> Told {
 }
 
 fn read(args: &Args) -> Result<Request> {
-    let counting = Counting { argument: "offset", first: 0 };
     let read = request::Read::lines(args.text("path"), args.whole("offset") + 1, args.opt_whole("limit"));
-    Ok(Request::Read(request::Read { counting, ..read }))
+    Ok(Request::Read(request::Read { first_line: 0, ..read }))
 }
 
 fn read_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {

@@ -9,7 +9,7 @@ use crate::dialect::args::Args;
 use crate::dialect::param::{MAX, choice, flag, optional, required, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Param, ParamKind, Shape, ToolSpec};
 use crate::dialect::{Dialect, gutter};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Detail, EnvelopeFault, Error, ErrorText, Result, Term, Vocabulary};
 use crate::fs::Kind;
 use crate::patch::seek::Pass;
 use crate::request::{self, GrepOutput, ListSort, Matching, PathSort, ReadMode, Request};
@@ -18,7 +18,11 @@ use crate::response::{self, PatchAction, Response};
 mod commands;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "codex", tools: TOOLS, commands: commands::TOOLS, failure };
+pub const DIALECT: Dialect = Dialect { name: "codex", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES };
+
+/// What its callers call arguments and tools.
+const NAMES: &[(Term, &str)] =
+    &[(Term::Glob, "include"), (Term::Path, "file_path"), (Term::Path, "dir_path"), (Term::ListTool, "list_dir")];
 
 /// Characters of a line or an entry.
 const LINE_CHARS: usize = 500;
@@ -114,74 +118,51 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
-/// The words of the operations, in the dialect's.
-const WORDS: &[(&str, &str)] = &[
-    ("`glob` and `list_dir` show", "`list_dir` shows"),
-    ("`list_dir` shows a directory", "`list_dir` shows a directory"),
-];
-
 fn told(output: String) -> Told {
     Told::new(&json!({ "output": output }), output)
 }
 
 fn failure(failed: &Failed<'_>) -> Told {
-    let error = &failed.in_words(WORDS);
-    let message = match error.code {
-        Code::PatchInvalid => unreadable(&error.message).unwrap_or_else(|| words(error)),
-        Code::InvalidArgument => past(&error.message).unwrap_or_else(|| words(error)),
-        Code::PatchRejected => rejected(error).unwrap_or_else(|| words(error)),
+    let error = failed.error;
+    let message = match error.detail.as_deref() {
+        Some(Detail::PastEnd { argument, .. }) if error.code == Code::InvalidArgument => {
+            let names = DIALECT.names(failed.tool);
+            format!("{} exceeds file length", names.name(*argument).unwrap_or_else(|| argument.name()))
+        }
+        Some(Detail::Envelope { line, fault }) => unreadable(*line, fault),
+        Some(detail) if error.code == Code::PatchRejected => rejected(error, detail).unwrap_or_else(|| words(error)),
         _ => words(error),
     };
     Told::new(&json!({ "error": { "code": error.code, "message": message } }), message)
 }
 
-/// That a line is past the end, in Codex's words.
-fn past(message: &str) -> Option<String> {
-    let argument = between(message, "argument `", "`")?;
-    message.contains(" is past the end").then(|| format!("{argument} exceeds file length"))
-}
-
 /// Why Codex cannot read a patch, in its words.
-fn unreadable(message: &str) -> Option<String> {
+fn unreadable(line: usize, fault: &EnvelopeFault) -> String {
     const HEADERS: &str =
         "Valid hunk headers: '*** Add File: {path}', '*** Delete File: {path}', '*** Update File: {path}'";
-    let line = message.split_once("line ").and_then(|(_, rest)| rest.split(':').next()).unwrap_or_default();
-    if message.contains("`*** End Patch`") {
-        Some("invalid patch: The last line of the patch must be '*** End Patch'".to_owned())
-    } else if message.contains("the envelope has no section") {
-        Some("No files were modified.".to_owned())
-    } else if let Some(header) = between(message, ": `", "` is no section header") {
-        Some(format!("invalid hunk at line {line}, '{header}' is not a valid hunk header. {HEADERS}"))
-    } else if let Some(path) = between(message, "`*** Update File: ", "` has no chunk") {
-        Some(format!("invalid hunk at line {line}, Update file hunk for path '{path}' is empty"))
-    } else if message.contains("the chunk has no lines") {
-        Some(format!("invalid hunk at line {line}, Update hunk does not contain any lines"))
-    } else {
-        let row = between(message, ": `", "` does not start with")?;
-        Some(format!(
-            "invalid hunk at line {line}, Unexpected line found in update hunk: '{row}'. Every line should start with ' ' (context line), '+' (added line), or '-' (removed line)"
-        ))
+    let at = format!("invalid hunk at line {line},");
+    match fault {
+        EnvelopeFault::NoEnd => "invalid patch: The last line of the patch must be '*** End Patch'".to_owned(),
+        EnvelopeFault::NoSection => "No files were modified.".to_owned(),
+        EnvelopeFault::Header(header) => format!("{at} '{header}' is not a valid hunk header. {HEADERS}"),
+        EnvelopeFault::NoChunk(path) => format!("{at} Update file hunk for path '{path}' is empty"),
+        EnvelopeFault::NoLines => format!("{at} Update hunk does not contain any lines"),
+        EnvelopeFault::Line(row) => format!(
+            "{at} Unexpected line found in update hunk: '{row}'. Every line should start with ' ' (context line), '+' (added line), or '-' (removed line)"
+        ),
     }
 }
 
 /// Why a patch does not apply, in Codex's words; what would help stays.
-fn rejected(error: &Error) -> Option<String> {
+fn rejected(error: &ErrorText, detail: &Detail) -> Option<String> {
     let path = error.path.as_deref()?;
     let hint = error.hint.as_ref().map(|hint| format!("\n({hint})")).unwrap_or_default();
-    if let Some(context) = between(&error.message, "its context `", "` is not there") {
-        Some(format!("Failed to find context '{context}' in {path}{hint}"))
-    } else if let Some((_, lines)) = error.message.split_once("its old lines are not there:\n") {
-        Some(format!("Failed to find expected lines in {path}:\n{lines}{hint}"))
-    } else if error.message.contains("no such file") {
-        Some(format!("Failed to read file to update {path}{hint}"))
-    } else {
-        None
+    match detail {
+        Detail::NoContext(context) => Some(format!("Failed to find context '{context}' in {path}{hint}")),
+        Detail::NoOldLines(lines) => Some(format!("Failed to find expected lines in {path}:\n{lines}{hint}")),
+        Detail::NoFileToPatch => Some(format!("Failed to read file to update {path}{hint}")),
+        _ => None,
     }
-}
-
-fn between<'m>(message: &'m str, start: &str, end: &str) -> Option<&'m str> {
-    let (_, rest) = message.split_once(start)?;
-    rest.split_once(end).map(|(found, _)| found)
 }
 
 fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {

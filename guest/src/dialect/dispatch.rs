@@ -8,13 +8,17 @@ use crate::dialect::param::{flag, objects, optional, required, signed, text, who
 use crate::dialect::spec::{Absent, Effect, Output, Shape, ToolSpec};
 use crate::dialect::text::{left_out, with_notes};
 use crate::dialect::{Dialect, args::Args, gutter};
-use crate::error::{Code, Error, Result, printable};
+use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::{Kind, MAX_OFFSET};
-use crate::request::{self, Counting, Request};
+use crate::request::{self, Request};
 use crate::response::Response;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "dispatch", tools: TOOLS, commands: &[], failure };
+pub const DIALECT: Dialect = Dialect { name: "dispatch", tools: TOOLS, commands: &[], failure, names: NAMES };
+
+/// What its callers call arguments and tools.
+const NAMES: &[(Term, &str)] =
+    &[(Term::Offset, "start_line"), (Term::Pattern, "query"), (Term::WriteTool, "write_file")];
 
 /// The most matches of one search.
 const MAX_MATCHES: u32 = 100;
@@ -106,10 +110,6 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
-/// The words of the operations, in the dialect's.
-const WORDS: &[(&str, &str)] =
-    &[("leave `create_only` out to replace it, or choose another name", "`write_file` overwrites it")];
-
 fn success(output: String) -> Told {
     Told::new(&json!({ "success": true, "output": output }), output)
 }
@@ -122,7 +122,7 @@ fn failure(failed: &Failed<'_>) -> Told {
         Code::AlreadyExists => "FileExistsError",
         _ => "Error",
     };
-    let message = words(&failed.in_words(WORDS));
+    let message = words(failed.error);
     let value = json!({ "success": false, "error": class, "message": message, "path": failed.error.path });
     Told::new(&value, format!("{class}: {message}"))
 }
@@ -137,8 +137,7 @@ fn read(args: &Args) -> Result<Request> {
         }
         Some(Ok(end)) => Some(end - start + 1),
     };
-    let counting = Counting { argument: "start_line", first: 0 };
-    Ok(Request::Read(request::Read { counting, ..request::Read::lines(args.text("path"), start + 1, limit) }))
+    Ok(Request::Read(request::Read { first_line: 0, ..request::Read::lines(args.text("path"), start + 1, limit) }))
 }
 
 fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {

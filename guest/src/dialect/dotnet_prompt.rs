@@ -10,7 +10,7 @@ use crate::dialect::args::Args;
 use crate::dialect::param::{MAX, flag, optional, required, text, texts, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Param, Shape, ToolSpec};
 use crate::dialect::text::render;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Term};
 use crate::request::{self, ReadMode, Request};
 use crate::response::Response;
 
@@ -20,7 +20,21 @@ mod item;
 use done::Done;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "dotnet-prompt", tools: TOOLS, commands: &[], failure };
+pub const DIALECT: Dialect = Dialect { name: "dotnet-prompt", tools: TOOLS, commands: &[], failure, names: NAMES };
+
+/// What its callers call arguments and tools.
+const NAMES: &[(Term, &str)] = &[
+    (Term::Limit, "max_lines"),
+    (Term::Offset, "skip_lines"),
+    (Term::Parents, "recursive"),
+    (Term::Path, "file_path"),
+    (Term::Path, "directory_path"),
+    (Term::BytesTool, "read_file` with `encoding: \"base64\""),
+    (Term::DescribeTool, "get_file_metadata"),
+    (Term::ListTool, "list_directory"),
+    (Term::MakeDirectoryTool, "create_directory"),
+    (Term::ReadTool, "read_file"),
+];
 
 /// The most items of one listing: the policy's files of one operation, by default.
 const MAX_ITEMS: u32 = 1_000;
@@ -256,26 +270,6 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
-/// The words of the operations, in the dialect's.
-const WORDS: &[(&str, &str)] = &[
-    ("`overwrite` replaces a file that is there", "`overwrite` replaces a file that is there"),
-    (
-        "leave `create_only` out to replace it, or choose another name",
-        "set `overwrite` to replace it, or choose another name",
-    ),
-    ("`read_file` with `mode: \"base64\"` gives its bytes", "`read_file` with `encoding: \"base64\"` gives its bytes"),
-    ("; `parents` makes it too", "; `recursive` makes it too"),
-    ("or use `make_dir`", "or use `create_directory`"),
-    ("`recursive` takes a directory with all it holds", "name the files one by one"),
-    ("`stat` describes", "`get_file_metadata` describes"),
-    ("`glob` and `list_dir` show", "`list_directory` shows"),
-    ("`list_dir` shows", "`list_directory` shows"),
-    (
-        "`read_file` with `offset` and `limit`, and `grep`, work on files of any size",
-        "only a smaller file can be used here",
-    ),
-];
-
 /// What kind of failure a code is, and whether the same call can succeed later.
 fn category(code: Code) -> (&'static str, bool) {
     match code {
@@ -293,7 +287,7 @@ fn category(code: Code) -> (&'static str, bool) {
 }
 
 fn failure(failed: &Failed<'_>) -> Told {
-    let error = failed.in_words(WORDS);
+    let error = failed.error;
     let (category, retryable) = category(error.code);
     let value = json!({
         "success": false,
@@ -307,7 +301,7 @@ fn failure(failed: &Failed<'_>) -> Told {
             "retryable": retryable,
         },
     });
-    Told::new(&value, words(&error))
+    Told::new(&value, words(error))
 }
 
 fn read(args: &Args) -> Result<Request> {
@@ -320,7 +314,7 @@ fn read(args: &Args) -> Result<Request> {
     Ok(Request::Read(request::Read {
         mode: if is_bytes { ReadMode::Base64 } else { ReadMode::Raw },
         limit: lines.or(is_bytes.then_some(u64::MAX)),
-        counting: request::Counting { argument: "skip_lines", first: 0 },
+        first_line: 0,
         // What the bytes say goes before the default.
         encoding: Some(encoding).filter(|name| !is_bytes && !name.eq_ignore_ascii_case("utf-8")),
         max_bytes: Some(args.whole("max_size_mb").saturating_mul(MEGABYTE)),

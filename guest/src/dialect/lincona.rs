@@ -9,9 +9,9 @@ use crate::dialect::answer::{Asked, Failed, Told, take, words};
 use crate::dialect::args::Args;
 use crate::dialect::param::{MAX, choice, optional, required, text, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Shape, ToolSpec};
-use crate::error::{Code, Error, Result, printable};
+use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::Kind;
-use crate::request::{self, Counting, ListSort, Request};
+use crate::request::{self, ListSort, Request};
 use crate::response::{self, PatchAction, Response};
 use crate::text::indent;
 use crate::text::page::CUT_MARK;
@@ -19,7 +19,10 @@ use crate::text::page::CUT_MARK;
 mod commands;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "lincona", tools: TOOLS, commands: &[], failure };
+pub const DIALECT: Dialect = Dialect { name: "lincona", tools: TOOLS, commands: &[], failure, names: NAMES };
+
+/// What its callers call arguments and tools.
+const NAMES: &[(Term, &str)] = &[(Term::Glob, "include"), (Term::ListTool, "list_dir")];
 
 /// What one result shows at most, whichever is reached first.
 const MAX_BYTES: usize = 8 * 1024;
@@ -125,12 +128,6 @@ const TOOLS: &[ToolSpec] = &[
     commands::WRITE_STDIN,
 ];
 
-/// The words of the operations, in the dialect's.
-const WORDS: &[(&str, &str)] = &[
-    ("`glob` and `list_dir` show", "`list_dir` shows"),
-    ("`list_dir` shows a directory", "`list_dir` shows a directory"),
-];
-
 fn told(message: String, truncated: bool) -> Told {
     let value = json!({ "status": "success", "message": message, "truncated": truncated });
     Told::new(&value, message).truncated(truncated)
@@ -146,7 +143,7 @@ fn failure(failed: &Failed<'_>) -> Told {
         _ if tool.starts_with("apply_patch") => "PatchApplyError",
         _ => "ToolValidationError",
     };
-    let message = words(&failed.in_words(WORDS));
+    let message = words(failed.error);
     let value = json!({ "status": "error", "error": class, "message": message, "truncated": false });
     Told::new(&value, format!("{class}: {message}"))
 }
@@ -216,7 +213,7 @@ fn is_program(head: &[u8]) -> bool {
 
 fn read_file(args: &Args) -> Result<Request> {
     Ok(Request::Read(request::Read {
-        counting: Counting { argument: "offset", first: 0 },
+        first_line: 0,
         line_chars: Some(LINE_CHARS),
         ..request::Read::lines(args.text("path"), args.whole("offset") + 1, Some(args.whole("limit")))
     }))

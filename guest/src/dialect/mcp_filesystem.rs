@@ -9,14 +9,25 @@ use crate::dialect::answer::{Asked, Failed, Told, take, words};
 use crate::dialect::args::Args;
 use crate::dialect::param::{choice, flag, objects, required, texts, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Shape, ToolSpec};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Term};
 use crate::request::{self, ReadMode, Request};
 use crate::response::{self, ReadOutcome, Response, TreeNode};
 
 mod show;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "mcp-filesystem", tools: TOOLS, commands: &[], failure };
+pub const DIALECT: Dialect = Dialect { name: "mcp-filesystem", tools: TOOLS, commands: &[], failure, names: NAMES };
+
+/// What its callers call arguments and tools.
+const NAMES: &[(Term, &str)] = &[
+    (Term::Exclude, "excludePatterns"),
+    (Term::NewText, "newText"),
+    (Term::OldText, "oldText"),
+    (Term::BytesTool, "read_media_file"),
+    (Term::FindTool, "search_files"),
+    (Term::ListTool, "list_directory"),
+    (Term::WriteTool, "write_file"),
+];
 
 /// The most entries of one result.
 const MAX_ENTRIES: u32 = 10_000;
@@ -237,17 +248,6 @@ const TOOLS: &[ToolSpec] = &[
 const EXCLUDE: crate::dialect::spec::Param =
     texts("excludePatterns", Absent::None, "Globs of what is left out, directories with all that is in them");
 
-/// The words of the operations, in the dialect's.
-const WORDS: &[(&str, &str)] = &[
-    ("`old_text`", "`oldText`"),
-    ("`new_text`", "`newText`"),
-    ("`exclude`", "`excludePatterns`"),
-    ("`read_file` with `mode: \"base64\"` gives its bytes", "`read_media_file` gives its bytes"),
-    ("`glob` and `list_dir` show", "`search_files` and `list_directory` show"),
-    ("`list_dir` shows a directory", "`list_directory` shows a directory"),
-    ("; `write_file` replaces a whole file", "; `write_file` replaces a whole file"),
-];
-
 fn content(text: String) -> Told {
     Told::new(&json!({ "content": text }), text)
 }
@@ -255,10 +255,10 @@ fn content(text: String) -> Told {
 fn failure(failed: &Failed<'_>) -> Told {
     let message = match failed.error.code {
         Code::OutsideWorkspace => {
-            format!("Access denied - path outside allowed directories: {}", words(&failed.in_words(WORDS)))
+            format!("Access denied - path outside allowed directories: {}", words(failed.error))
         }
-        Code::NoMatch => format!("Could not find exact match for edit:\n{}", words(&failed.in_words(WORDS))),
-        _ => words(&failed.in_words(WORDS)),
+        Code::NoMatch => format!("Could not find exact match for edit:\n{}", words(failed.error)),
+        _ => words(failed.error),
     };
     Told::new(&json!({ "content": message }), message)
 }
@@ -306,13 +306,12 @@ fn media_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     Ok(Told::new(&json!({ "content": [block] }), String::new()))
 }
 
-fn many_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn many_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     let many = take!(ReadMany, response);
     let part = |entry: &response::ReadManyEntry| match &entry.outcome {
         ReadOutcome::Result(read) => format!("{}:\n{}\n", entry.path, read.content),
         ReadOutcome::Error(error) => {
-            let failed = Failed { tool: None, args: None, error };
-            format!("{}: Error - {}", entry.path, words(&failed.in_words(WORDS)))
+            format!("{}: Error - {}", entry.path, words(&error.clone().in_names(&asked.names)))
         }
     };
     // The reference knows no limit, and so no other place for what one left out.

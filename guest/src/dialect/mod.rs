@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Term, Vocabulary};
 
 pub mod answer;
 pub mod anthropic;
@@ -26,7 +26,7 @@ pub mod text;
 pub mod weakincentives;
 
 use answer::{Failed, Told};
-use spec::{ToolSpec, nearest};
+use spec::{Param, ParamKind, ToolSpec, nearest};
 
 /// Names, units and shapes for one set of tools.
 pub struct Dialect {
@@ -39,6 +39,37 @@ pub struct Dialect {
     pub commands: &'static [ToolSpec],
     /// A failure in the dialect's shape and words.
     pub failure: fn(&Failed<'_>) -> Told,
+    /// What it calls arguments, where not as the typed interface does, and tools. Of several names for an argument a call
+    /// has the one that its tool takes.
+    pub names: &'static [(Term, &'static str)],
+}
+
+/// The names that the caller of a tool has.
+pub struct Names {
+    dialect: &'static Dialect,
+    tool: Option<&'static ToolSpec>,
+}
+
+impl Vocabulary for Names {
+    fn name(&self, term: Term) -> Option<&str> {
+        let mut own = self.dialect.names.iter().filter(|(known, _)| *known == term).map(|(_, name)| *name);
+        if term.is_tool() {
+            return own.next();
+        }
+        let params = self.tool?.params;
+        own.chain([term.name()]).find(|name| takes(params, name))
+    }
+}
+
+/// Whether an argument of that name is among these, or in one of them.
+fn takes(params: &[Param], name: &str) -> bool {
+    params.iter().any(|param| {
+        param.name == name
+            || match param.kind {
+                ParamKind::Object(members) | ParamKind::Objects(members) => takes(members, name),
+                _ => false,
+            }
+    })
 }
 
 /// A value of ours as JSON. Nothing in one can fail to be written.
@@ -68,6 +99,11 @@ impl Dialect {
             Error::new(Code::UnknownDialect, format!("there is no dialect `{name}`"))
                 .hint(format!("use one of {}", names.join(", ")))
         })
+    }
+
+    /// The names that the caller of a tool has; of no tool, where there is none of the name that was called.
+    pub fn names(&'static self, tool: Option<&'static ToolSpec>) -> Names {
+        Names { dialect: self, tool }
     }
 
     /// All its tools, those that run commands last.

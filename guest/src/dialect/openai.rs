@@ -14,7 +14,7 @@ use crate::request::{self, Matching, Request};
 use crate::response::Response;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "openai", tools: TOOLS, commands: &[], failure };
+pub const DIALECT: Dialect = Dialect { name: "openai", tools: TOOLS, commands: &[], failure, names: &[] };
 
 const OPERATION: &[Param] = &[
     choice("type", &["create_file", "update_file", "delete_file"], "update_file", "What to do"),
@@ -47,7 +47,7 @@ fn told(status: &str, output: String) -> Told {
 }
 
 fn failure(failed: &Failed<'_>) -> Told {
-    told("failed", words(&failed.in_words(&[])))
+    told("failed", words(failed.error))
 }
 
 fn request(args: &Args) -> Result<Request> {

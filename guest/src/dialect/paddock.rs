@@ -6,7 +6,7 @@ use crate::dialect::param::{MAX, MAX_PAGE, choice, flag, objects, optional, requ
 use crate::dialect::schema::output;
 use crate::dialect::spec::{Absent, Effect, Output, Param, ToolSpec};
 use crate::dialect::{Dialect, text as words, to_json};
-use crate::error::Result;
+use crate::error::{Result, Term};
 use crate::request::{self, Request};
 use crate::response::{self, Response};
 
@@ -14,7 +14,26 @@ mod commands;
 mod requests;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "paddock", tools: TOOLS, commands: commands::TOOLS, failure };
+pub const DIALECT: Dialect =
+    Dialect { name: "paddock", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES };
+
+/// What its callers call arguments and tools.
+const NAMES: &[(Term, &str)] = &[
+    (Term::BytesTool, "read_file` with `mode: \"base64\""),
+    (Term::CopyTool, "copy"),
+    (Term::DeleteTool, "delete"),
+    (Term::DescribeTool, "stat"),
+    (Term::FindTool, "glob"),
+    (Term::ListTool, "list_dir"),
+    (Term::MakeDirectoryTool, "make_dir"),
+    (Term::MoveTool, "move"),
+    (Term::PartTool, "read_file` with `offset` and `limit"),
+    (Term::ReadTool, "read_file"),
+    (Term::RewriteTool, "write_file` with `encoding: \"utf-8\""),
+    (Term::SearchTool, "grep"),
+    (Term::UnpackTool, "unpack"),
+    (Term::WriteTool, "write_file"),
+];
 
 fn answer(_asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     let response = response?;

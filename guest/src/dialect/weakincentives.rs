@@ -10,15 +10,27 @@ use crate::dialect::param::{MAX, flag, optional, required, text, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Param, Shape, ToolSpec};
 use crate::dialect::text::render;
 use crate::dialect::{Dialect, gutter};
-use crate::error::{Code, Error, Result, printable};
+use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::Kind;
-use crate::request::{self, Counting, Request};
+use crate::request::{self, Request};
 use crate::response::{self, Response};
 
 mod commands;
 
 /// The dialect.
-pub const DIALECT: Dialect = Dialect { name: "weakincentives", tools: TOOLS, commands: commands::TOOLS, failure };
+pub const DIALECT: Dialect =
+    Dialect { name: "weakincentives", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES };
+
+/// What its callers call arguments and tools.
+const NAMES: &[(Term, &str)] = &[
+    (Term::Glob, "glob_filter"),
+    (Term::Limit, "max_matches"),
+    (Term::NewText, "new_string"),
+    (Term::OldText, "old_string"),
+    (Term::FindTool, "glob"),
+    (Term::ListTool, "ls"),
+    (Term::WriteTool, "write_file"),
+];
 
 /// The most entries of one listing.
 const MAX_ENTRIES: u32 = 1_000;
@@ -73,10 +85,9 @@ const TOOLS: &[ToolSpec] = &[
         ],
         effect: Effect::Reads,
         request: |args| {
-            let counting = Counting { argument: "offset", first: 0 };
             let limit = args.opt_whole("limit").unwrap_or(PAGE_LINES);
             let read = request::Read::lines(args.text("path"), args.whole("offset") + 1, Some(limit));
-            Ok(Request::Read(request::Read { counting, ..read }))
+            Ok(Request::Read(request::Read { first_line: 0, ..read }))
         },
         answer: read_file,
         output: output!(Shape::Object(&[
@@ -245,23 +256,6 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
-/// The words of the operations, in the dialect's.
-const WORDS: &[(&str, &str)] = &[
-    ("edit 1: ", ""),
-    ("`old_text`", "`old_string`"),
-    ("`new_text`", "`new_string`"),
-    (", or set `replace_all`", ", or set `replace_all`"),
-    ("; `parents` makes it too", "; `parents` makes it too"),
-    ("`recursive` deletes a directory with all it holds", "`recursive` deletes a directory with all it holds"),
-    ("; `write_file` replaces a whole file", "; `write_file` replaces a whole file"),
-    ("`glob` and `list_dir` show", "`glob` and `ls` show"),
-    ("`list_dir` shows a directory", "`ls` shows a directory"),
-    (
-        "leave `create_only` out to replace it, or choose another name",
-        "leave `create_only` out to replace it, or choose another name",
-    ),
-];
-
 fn told(value: Value, message: String) -> Told {
     Told::new(&json!({ "success": true, "message": message, "value": value }), message)
 }
@@ -278,7 +272,7 @@ fn failure(failed: &Failed<'_>) -> Told {
         Code::InvalidArgument | Code::NoMatch | Code::AmbiguousMatch => "ValueError",
         _ => "OSError",
     };
-    let message = words(&failed.in_words(WORDS));
+    let message = words(failed.error);
     let value = json!({ "success": false, "message": message, "value": null, "error": exception });
     Told::new(&value, message)
 }

@@ -100,7 +100,7 @@ fn unpack(memory: &MemoryFs, archive: &[u8], top: &str) -> Result<()> {
         let unpacked = unpack_entry(memory, &mut entry, (top, &path), &mut directories);
         unpacked.map_err(|fault| match fault {
             Fault::NoSpace => no_space(memory),
-            fault => bad(format!("member `{}`: {}", printable(&path), fault.at("make", &path).message)),
+            fault => bad(format!("member `{}`: {}", printable(&path), fault.at("make", &path).message())),
         })?;
     }
     // Every entry made in a directory changes its time.

@@ -5,9 +5,10 @@ use std::io;
 
 use globset::GlobSet;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Term};
 use crate::fs::walk::{Hidden, Options, Walk};
 use crate::fs::{Dir, Fault, Kind, Open, spot};
+use crate::phrase;
 use crate::response::Skipped;
 use crate::search::{self, glob};
 use crate::workspace::Workspace;
@@ -63,7 +64,9 @@ pub fn collect(workspace: &Workspace<'_>, choice: &Choice) -> Result<Collected> 
     }
     if walk.stopped || walk.skipped.unreadable > 0 {
         let cause = if walk.stopped { "it has more entries than can be looked at" } else { "a part cannot be read" };
-        return Err(Error::at(Code::LimitExceeded, VERB, ".", cause).hint("leave parts out by `exclude`"));
+        return Err(
+            Error::at(Code::LimitExceeded, VERB, ".", cause).hint(phrase!["leave parts out by ", Term::Exclude])
+        );
     }
     let Collecting { archive, files, bytes, absolute_links, .. } = collecting;
     let archive = archive.into_inner().map_err(|cause| Error::new(Code::Io, cause.to_string()))?;
@@ -113,9 +116,11 @@ impl Collecting<'_> {
         }
         if stat.size > room || bytes.len() as u64 > room {
             let cause = format!("the files together have more than {} bytes", self.max_bytes);
-            return Err(
-                Error::at(Code::LimitExceeded, VERB, path, cause).hint("leave some out by `exclude`, or raise the cap")
-            );
+            return Err(Error::at(Code::LimitExceeded, VERB, path, cause).hint(phrase![
+                "leave some out by ",
+                Term::Exclude,
+                ", or raise the cap"
+            ]));
         }
         self.files += 1;
         self.bytes += bytes.len() as u64;

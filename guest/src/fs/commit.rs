@@ -256,10 +256,9 @@ fn take_back(
             forget();
             error
         }
-        Err(_) => Error {
-            message: format!("{}; taking back what was done failed too", error.message),
-            ..error.hint("a later call finishes or undoes the change; read the files again before the next one")
-        },
+        Err(_) => error
+            .and_then("taking back what was done failed too")
+            .hint("a later call finishes or undoes the change; read the files again before the next one"),
     }
 }
 

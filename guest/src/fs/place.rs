@@ -1,8 +1,9 @@
 //! What a resolved path is: a name in an open directory, with what is there.
 
-use crate::error::{Code, Error, Result, printable};
+use crate::error::{Code, Detail, Error, Result, Term, printable};
 use crate::fs::ignore::Secrets;
 use crate::fs::{Dir, Kind, Stat};
+use crate::phrase;
 use crate::workspace::Workspace;
 
 /// Where a path leads: a name in a directory that exists.
@@ -34,7 +35,10 @@ impl Place {
         self.stat.ok_or_else(|| {
             let error = Error::at(Code::NotFound, verb, &self.given, "no such file or directory");
             match self.near_names(workspace) {
-                near if near.is_empty() => error.hint("`glob` and `list_dir` show what is there"),
+                near if near.is_empty() => error
+                    .hint(phrase![Term::FindTool, " and ", Term::ListTool, " show what is there"])
+                    .or_hint(phrase![Term::ListTool, " shows what is there"])
+                    .or_hint("list the directory to see what is there"),
                 near => error.hint(format!("did you mean {}?", near.join(", "))),
             }
         })
@@ -71,12 +75,15 @@ impl Place {
 
     /// The failure of a call that needs a file, for a place that is something else.
     pub fn not_a_file(&self, verb: &str, kind: Kind) -> Error {
-        let (cause, hint) = match kind {
-            Kind::Directory => ("it is a directory", "`list_dir` shows a directory"),
-            Kind::Link => ("it is a symbolic link", "name what the link names"),
-            Kind::File | Kind::Other => ("it is a FIFO, socket or device", "only regular files are opened"),
-        };
-        Error::at(Code::NotAFile, verb, &self.given, cause).hint(hint)
+        let fail = |cause: &str| Error::at(Code::NotAFile, verb, &self.given, cause);
+        match kind {
+            Kind::Directory => fail("it is a directory")
+                .hint(phrase![Term::ListTool, " shows a directory"])
+                .or_hint("list the directory instead")
+                .detail(Detail::IsDirectory),
+            Kind::Link => fail("it is a symbolic link").hint("name what the link names"),
+            Kind::File | Kind::Other => fail("it is a FIFO, socket or device").hint("only regular files are opened"),
+        }
     }
 
     /// Up to three names beside the missing one that look like it, as paths in backticks.

@@ -4,9 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Code, Error, Result, printable};
+use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::spot::{Site, open_or_make, read_up_to};
 use crate::fs::{Dir, Fault, FsResult, Kind, Open, Stat, Time};
+use crate::phrase;
 use crate::workspace::{Workspace, sha256};
 
 const DIRECTORY: &str = "changes";
@@ -94,7 +95,7 @@ pub fn open(workspace: &Workspace<'_>, token: &str, fingerprint: &str) -> Result
     let anew =
         "call without `since` for a new token; what changed before it is not known then, so read again what matters";
     if parts(token).is_none() {
-        return Err(Error::argument("since", "it is not a token").hint(anew));
+        return Err(Error::argument(Term::Since, "it is not a token").hint(anew));
     }
     let bytes = read(workspace, token).map_err(|fault| failed(&fault))?;
     let is_own = |bytes: &Vec<u8>| parts(token).is_some_and(|(_, digest)| sha256(bytes).starts_with(digest));
@@ -104,8 +105,17 @@ pub fn open(workspace: &Workspace<'_>, token: &str, fingerprint: &str) -> Result
         return Err(Error::new(Code::NotFound, cause).hint(anew));
     };
     if snapshot.fingerprint != fingerprint {
-        return Err(Error::argument("since", "it is the token of a call with other arguments")
-            .hint("repeat `path`, `include_hidden` and `include_ignored` as they were, or leave `since` out"));
+        return Err(Error::argument(Term::Since, "it is the token of a call with other arguments").hint(phrase![
+            "repeat ",
+            Term::Path,
+            ", ",
+            Term::IncludeHidden,
+            " and ",
+            Term::IncludeIgnored,
+            " as they were, or leave ",
+            Term::Since,
+            " out"
+        ]));
     }
     Ok(snapshot)
 }
@@ -115,7 +125,9 @@ pub fn keep(workspace: &Workspace<'_>, snapshot: &Snapshot) -> Result<String> {
     let json = serde_json::to_vec(snapshot).unwrap_or_default();
     if json.len() as u64 > MAX_BYTES {
         let cause = format!("cannot keep what is there: {} files are too many", snapshot.entries.len());
-        return Err(Error::new(Code::LimitExceeded, cause).hint("give a directory with less in it as `path`"));
+        return Err(
+            Error::new(Code::LimitExceeded, cause).hint(phrase!["give a directory with less in it as ", Term::Path])
+        );
     }
     let now = workspace.fs.now();
     let ms = now.seconds.saturating_mul(1_000).saturating_add(u64::from(now.nanoseconds / 1_000_000));

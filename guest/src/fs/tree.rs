@@ -166,7 +166,7 @@ pub fn copy(workspace: &Workspace<'_>, from: &Site, secrets: &Secrets, to: &Site
     while let Some((source, target, mut secrets, depth)) = ahead.pop() {
         let (from, to) = (fs.open_dir(&source.dir, &source.name)?, fs.open_dir(&target.dir, &target.name)?);
         if !std::mem::take(&mut is_top) {
-            secrets.enter(&source.name, &from, fs).map_err(|error| Fault::Io(error.message))?;
+            secrets.enter(&source.name, &from, fs).map_err(|error| Fault::Io(error.message()))?;
         }
         for entry in fs.list(&from)?.entries {
             if secrets.denies(&entry.name, entry.kind) {

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Detail, Error, Result};
 use crate::fs::commit::{FileChange, commit};
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
@@ -206,7 +206,7 @@ impl<'w> Plan<'w> {
         }
         // A patch that names no file does not apply.
         place.existing(self.workspace, VERB).map_err(|error| match error.code {
-            Code::NotFound => Error { code: Code::PatchRejected, ..error },
+            Code::NotFound => Error { code: Code::PatchRejected, ..error.detail(Detail::NoFileToPatch) },
             _ => error,
         })?;
         let (bytes, _) = self.workspace.read_whole(&place, VERB)?;
@@ -457,7 +457,7 @@ mod tests {
     #[track_caller]
     fn fails(files: &[(&str, &[u8])], patch: &str, code: Code, message: &str) -> Error {
         let error = plan(files, patch).unwrap_err();
-        assert_eq!((error.code, error.message.as_str()), (code, message));
+        assert_eq!((error.code, error.message().as_str()), (code, message));
         error
     }
 
@@ -528,7 +528,7 @@ mod tests {
         let missing = "cannot patch `src/man.rs`: no such file or directory";
         for patch in ["*** Update File: src/man.rs\n@@\n-a", "*** Delete File: src/man.rs"] {
             let error = fails(files, &envelope(patch), Code::PatchRejected, missing);
-            assert_eq!(error.hint.as_deref(), Some("did you mean `src/main.rs`?"));
+            assert_eq!(error.hint_text().as_deref(), Some("did you mean `src/main.rs`?"));
         }
         let gone = envelope("*** Delete File: src/main.rs\n*** Update File: src/main.rs\n@@\n-a");
         fails(
@@ -563,7 +563,7 @@ mod tests {
         let message = "cannot patch `f9`: hunk 1 (patch line 43) does not apply: line 1 is `zero`, not `one`";
         let error = fails(&files, &patch, Code::PatchRejected, message);
         assert_eq!(error.path.as_deref(), Some("f9"));
-        assert!(error.hint.unwrap().starts_with("the old lines occur at line 2;"));
+        assert!(error.hint_text().unwrap().starts_with("the old lines occur at line 2;"));
         let fs = filesystem(&files);
         let policy = Policy::default();
         let workspace = Workspace::open(&fs, &policy).unwrap();
@@ -604,7 +604,7 @@ mod tests {
         changes(files, &envelope("*** Delete File: bin"), &["bin: gone"]);
         changes(files, &envelope("*** Update File: bin\n*** Move to: b"), &["bin > b: \u{7f}ELF\0\0"]);
         let loss = plan_with(&policy, files, &envelope("*** Update File: latin\n@@\n-b\n+\u{4e16}")).unwrap_err();
-        assert_eq!(loss.code, Code::EncodingLoss, "{}", loss.message);
+        assert_eq!(loss.code, Code::EncodingLoss, "{}", loss.message());
     }
 
     #[test]
@@ -628,6 +628,6 @@ mod tests {
         let workspace = Workspace::open(&fs, &policy).unwrap();
         let patch = envelope("*** Update File: a\n@@\n-1\n*** Update File: b\n@@\n-2");
         let error = Plan::make(&workspace, &asked(&patch)).err().unwrap();
-        assert_eq!(error.message, "cannot patch `b`: it is the same file as `a`");
+        assert_eq!(error.message(), "cannot patch `b`: it is the same file as `a`");
     }
 }

@@ -4,13 +4,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Term};
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
 use crate::fs::snapshot::{self, Entry, Snapshot};
 use crate::fs::spot::Site;
 use crate::fs::walk::{self, Hidden, Options, Walk};
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind, Stat};
+use crate::phrase;
 use crate::request;
 use crate::response::{self, Skipped};
 use crate::search::{self, cursor, page};
@@ -23,7 +24,7 @@ const ENTRIES_PER_CLOCK: usize = 64;
 /// What changed since a token, with a new one.
 pub fn run(workspace: &Workspace<'_>, args: &request::Changes) -> Result<response::Changes> {
     if args.limit == 0 {
-        return Err(Error::argument("limit", "it has to be at least 1"));
+        return Err(Error::argument(Term::Limit, "it has to be at least 1"));
     }
     if workspace.state.is_none() {
         return Err(Error::new(
@@ -116,7 +117,7 @@ impl<'w> Look<'w> {
         }
         if walk.stopped {
             return Err(Error::at(Code::LimitExceeded, VERB, &place.given, "there is more than one call can look at")
-                .hint("give a directory with less in it as `path`"));
+                .hint(phrase!["give a directory with less in it as ", Term::Path]));
         }
         failed.add(&walk.skipped);
         Ok(failed)
@@ -175,7 +176,7 @@ fn gone(workspace: &Workspace<'_>, before: &Snapshot, now: &[Entry]) -> Result<V
                 Code::LimitExceeded,
                 "cannot look for changes: there are more than one call can tell",
             )
-            .hint("call without `since` for a new token, and list what is there"));
+            .hint(phrase!["call without ", Term::Since, " for a new token, and list what is there"]));
         }
         match workspace.resolve_with(&entry.path, VERB, Last::Keep) {
             Ok(place) if place.stat.is_some_and(|stat| matches!(stat.kind, Kind::File | Kind::Link)) => {}
@@ -360,7 +361,9 @@ mod tests {
         let first = token(&fs);
         let refused = |args: &Changes| {
             let error = call(&fs, args).unwrap_err();
-            assert!(error.hint.unwrap().contains("without `since`") || error.message.contains("other arguments"));
+            assert!(
+                error.hint_text().unwrap().contains("without `since`") || error.message().contains("other arguments")
+            );
             error.code
         };
         for forged in ["", "x", "../../workspace/a", "0000000001000-../../../../../", "1-0123456789abcdef"] {
@@ -397,6 +400,6 @@ mod tests {
         let fs = MemoryFs::new(&["/workspace"], || Time { seconds: 1, nanoseconds: 0 }, 1);
         let error = call(&fs, &Changes::of(None)).unwrap_err();
         assert_eq!(error.code, Code::Io);
-        assert!(error.message.contains("no state directory"));
+        assert!(error.message().contains("no state directory"));
     }
 }

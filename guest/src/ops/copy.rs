@@ -1,6 +1,6 @@
 //! Copies a file or directory.
 
-use crate::error::{Code, Error, Result, printable};
+use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::commit::{FileChange, commit, directories_to_make, make_missing};
 use crate::fs::content::Content;
 use crate::fs::history::{self, Action, Draft, Entry};
@@ -10,6 +10,7 @@ use crate::fs::resolve::Last;
 use crate::fs::spot::{Site, Spot, private_name, temporary_name};
 use crate::fs::tree::{self, Survey};
 use crate::fs::{Dir, Fault, FsResult, Kind};
+use crate::phrase;
 use crate::request;
 use crate::response::{self, Change, ChangeKind};
 use crate::workspace::Workspace;
@@ -86,7 +87,8 @@ pub fn ends(workspace: &Workspace<'_>, args: &request::Transfer, verb: &str) -> 
     }
     if stat.kind == Kind::Directory && !args.recursive {
         return Err(Error::at(Code::NotAFile, verb, &args.source, "it is a directory")
-            .hint("`recursive` takes a directory with all it holds"));
+            .hint(phrase![Term::Recursive, " takes a directory with all it holds"])
+            .or_hint("name the files one by one"));
     }
     match target.stat {
         None => {}
@@ -97,7 +99,10 @@ pub fn ends(workspace: &Workspace<'_>, args: &request::Transfer, verb: &str) -> 
                 .hint(format!("to put it in that directory, name `{}`", printable(&name))));
         }
         Some(_) if !args.overwrite => {
-            return Err(Fault::Exists.at(verb, &args.destination).hint("`overwrite` replaces a file that is there"));
+            return Err(Fault::Exists
+                .at(verb, &args.destination)
+                .hint(phrase![Term::Overwrite, " replaces a file that is there"])
+                .or_hint("choose another name, or delete it first"));
         }
         Some(there) if there.kind == Kind::File && stat.kind == Kind::File => {}
         Some(_) => {
@@ -217,7 +222,7 @@ fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) -
 fn copy_tree(workspace: &Workspace<'_>, source: &Place, target: &Place, copy: &Site) -> FsResult<()> {
     let from = workspace.fs.open_dir(&source.dir, &source.name)?;
     let mut secrets = source.secrets.clone();
-    secrets.enter(&source.name, &from, workspace.fs).map_err(|error| Fault::Io(error.message))?;
+    secrets.enter(&source.name, &from, workspace.fs).map_err(|error| Fault::Io(error.message()))?;
     tree::copy(workspace, &Site::of(source), &secrets, copy, target.depth())
 }
 

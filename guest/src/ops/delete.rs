@@ -1,6 +1,6 @@
 //! Deletes a file or directory.
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Term};
 use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;
@@ -8,6 +8,7 @@ use crate::fs::resolve::Last;
 use crate::fs::spot::{Site, Spot, temporary_name};
 use crate::fs::tree::{self, Survey};
 use crate::fs::{Fault, Kind};
+use crate::phrase;
 use crate::request;
 use crate::response::{self, Change, ChangeKind};
 use crate::workspace::Workspace;
@@ -31,7 +32,10 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response
     workspace.check_change(&place, VERB)?;
     workspace.check_movable(&place, VERB)?;
     let blame = |fault: Fault| match fault {
-        Fault::NotEmpty => fault.at(VERB, &args.path).hint("`recursive` deletes a directory with all it holds"),
+        Fault::NotEmpty => fault
+            .at(VERB, &args.path)
+            .hint(phrase![Term::Recursive, " deletes a directory with all it holds"])
+            .or_hint("delete what is in it first"),
         fault => fault.at(VERB, &args.path),
     };
     let mut notes = Vec::new();

@@ -1,10 +1,11 @@
 //! Replaces text in a file: each replacement is spliced into the bytes that the
 //! one before it gave, so that nothing else in the file changes.
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Detail, Error, Phrase, Result, Term, When};
 use crate::fs::commit::{FileChange, commit};
 use crate::fs::place::Place;
 use crate::ops::read::content;
+use crate::phrase;
 use crate::request::{self, Insertion, Replacement};
 use crate::response::{self, LineRange};
 use crate::text::diff::{self, Change, LineChange};
@@ -80,17 +81,29 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
 
 fn check(place: &Place, edits: &[Replacement]) -> Result<()> {
     if edits.is_empty() {
-        return Err(Error::argument("edits", "there is none").hint("give at least one `old_text` with its `new_text`"));
+        return Err(Error::argument(Term::Edits, "there is none").hint(phrase![
+            "give at least one ",
+            Term::OldText,
+            " with its ",
+            Term::NewText
+        ]));
     }
     for (index, edit) in edits.iter().enumerate() {
-        let invalid = |cause: &str| at_edit(Code::InvalidArgument, place, index, cause);
+        let invalid = |cause: Phrase| at_edit(Code::InvalidArgument, place, index, cause);
         if edit.old_text.is_empty() {
-            return Err(invalid("`old_text` is empty").hint(
-                "to insert, give the text beside the place as `old_text` and repeat it in `new_text`; `write_file` replaces a whole file",
-            ));
+            return Err(invalid(phrase![Term::OldText, " is empty"])
+                .hint(phrase![
+                    "to insert, give the text beside the place as ",
+                    Term::OldText,
+                    " and repeat it in ",
+                    Term::NewText
+                ])
+                .also_hint(phrase![Term::WriteTool, " replaces a whole file"]));
         }
         if edit.old_text == edit.new_text {
-            return Err(invalid("`old_text` and `new_text` are the same").hint("leave this edit out"));
+            return Err(
+                invalid(phrase![Term::OldText, " and ", Term::NewText, " are the same"]).hint("leave this edit out")
+            );
         }
     }
     Ok(())
@@ -109,7 +122,7 @@ fn apply(workspace: &Workspace<'_>, place: &Place, old: &Document, args: &reques
     let mut edited: Option<Edited> = None;
     for (index, edit) in args.edits.iter().enumerate() {
         if workspace.out_of_time() {
-            return Err(at_edit(Code::LimitExceeded, place, index, "the time of one call ran out")
+            return Err(at_edit(Code::LimitExceeded, place, index, "the time of one call ran out".into())
                 .hint("nothing was changed; make fewer edits in one call"));
         }
         let document = edited.as_ref().map_or(old, |edited| &edited.document);
@@ -120,7 +133,7 @@ fn apply(workspace: &Workspace<'_>, place: &Place, old: &Document, args: &reques
         };
         let bytes = document.splice(&splices).map_err(|loss| {
             let mut error = loss.at(VERB, &place.given);
-            error.message = format!("{} (edit {})", error.message, index + 1);
+            error.message = phrase![error.message, format!(" (edit {})", index + 1)];
             error
         })?;
         check_size(workspace, place, bytes.len())?;
@@ -128,7 +141,7 @@ fn apply(workspace: &Workspace<'_>, place: &Place, old: &Document, args: &reques
         let count = edited.as_ref().map_or(0, |edited| edited.count) + splices.len() as u64;
         edited = Some(Edited { document: document.decode_like(bytes), changes, count });
     }
-    edited.ok_or_else(|| Error::argument("edits", "there is none"))
+    edited.ok_or_else(|| Error::argument(Term::Edits, "there is none"))
 }
 
 /// The document with lines put in.
@@ -140,7 +153,10 @@ fn inserted(workspace: &Workspace<'_>, place: &Place, old: &Document, insert: &I
         None => 0,
         Some(index) => *index.ok().and_then(|index| ends.get(index)).ok_or_else(|| {
             let cause = format!("{} is past the end: the file has {} lines", insert.after_line, ends.len());
-            Error::argument("insert_line", cause).hint(format!("use a number from 0 to {}", ends.len()))
+            let detail = Detail::PastEnd { argument: Term::InsertLine, total: ends.len() as u64 };
+            Error::argument(Term::InsertLine, cause)
+                .hint(format!("use a number from 0 to {}", ends.len()))
+                .detail(detail)
         })?,
     };
     let near = eol::near(text, at);
@@ -172,8 +188,8 @@ fn splices(
         1 => {}
         _ if !edit.replace_all => return Err(ambiguous(place, text, index, &found)),
         count if count > MAX_OCCURRENCES => {
-            let cause = format!("`old_text` is there more than {MAX_OCCURRENCES} times");
-            return Err(at_edit(Code::LimitExceeded, place, index, &cause)
+            let cause = phrase![Term::OldText, format!(" is there more than {MAX_OCCURRENCES} times")];
+            return Err(at_edit(Code::LimitExceeded, place, index, cause)
                 .hint("give more of the text around it, so that it is rarer"));
         }
         _ => {}
@@ -203,9 +219,9 @@ fn no_match(place: &Place, text: &str, index: usize, edit: &Replacement) -> Erro
     let near = nearest::places(text, &edit.old_text);
     let cause = match near.first().and_then(|near| Some((near, near.difference?))) {
         Some((near, difference)) => {
-            format!("`old_text` is not there, but line {} differs only in {difference}", near.line)
+            phrase![Term::OldText, format!(" is not there, but line {} differs only in {difference}", near.line)]
         }
-        None => "`old_text` is not there".to_owned(),
+        None => phrase![Term::OldText, " is not there"],
     };
     // A shorter text is anywhere by chance.
     let made = if edit.new_text.trim().chars().count() < 4 {
@@ -214,18 +230,22 @@ fn no_match(place: &Place, text: &str, index: usize, edit: &Replacement) -> Erro
         find::occurrences(text, &edit.new_text, false, 1)
     };
     let made = find::line_numbers(text, made.iter().map(|range| range.start)).first().copied();
-    let mut hints = Vec::new();
+    let mut error = at_edit(Code::NoMatch, place, index, cause);
     if let Some(line) = made {
-        hints.push(format!("`new_text` is there already, at line {line}: the edit may have been made before"));
+        let already = format!(" is there already, at line {line}: the edit may have been made before");
+        error = error.also_hint(phrase![Term::NewText, already]);
     }
     if near.is_empty() {
-        hints.push("nothing there is like it: read the file and copy `old_text` from it".to_owned());
+        let from = " from it";
+        error.also_hint(phrase!["nothing there is like it: read the file and copy ", Term::OldText, from])
     } else {
         let shown: Vec<_> = near.iter().map(|near| format!("line {}: `{}`", near.line, near.shown)).collect();
-        hints.push(format!("nearest (`·` space, `→` tab, `⏎` line end): {}", shown.join("; ")));
-        hints.push("copy `old_text` from the file, character by character".to_owned());
+        error.also_hint(format!("nearest (`·` space, `→` tab, `⏎` line end): {}", shown.join("; "))).also_hint(phrase![
+            "copy ",
+            Term::OldText,
+            " from the file, character by character"
+        ])
     }
-    at_edit(Code::NoMatch, place, index, &cause).hint(hints.join("; "))
 }
 
 fn ambiguous(place: &Place, text: &str, index: usize, found: &[std::ops::Range<usize>]) -> Error {
@@ -236,13 +256,18 @@ fn ambiguous(place: &Place, text: &str, index: usize, found: &[std::ops::Range<u
         count => count.to_string(),
     };
     let more = if lines.len() > MAX_LISTED { " and more" } else { "" };
-    let cause = format!("`old_text` is there {count} times, at lines {}{more}", listed.join(", "));
-    at_edit(Code::AmbiguousMatch, place, index, &cause)
-        .hint("give more of the lines around the one that is meant, or set `replace_all`")
+    let lines = format!("{}{more}", listed.join(", "));
+    let cause = phrase![Term::OldText, format!(" is there {count} times, at lines {lines}")];
+    let around = "give more of the lines around the one that is meant";
+    at_edit(Code::AmbiguousMatch, place, index, cause)
+        .hint(phrase![around, ", or set ", Term::ReplaceAll])
+        .or_hint(around)
+        .detail(Detail::Occurrences(lines))
 }
 
-fn at_edit(code: Code, place: &Place, index: usize, cause: &str) -> Error {
-    Error::at(code, VERB, &place.given, format!("edit {}: {cause}", index + 1))
+/// The failure of one edit; its number says nothing to a caller who cannot make several.
+fn at_edit(code: Code, place: &Place, index: usize, cause: Phrase) -> Error {
+    Error::at(code, VERB, &place.given, phrase![When(Term::Edits, format!("edit {}: ", index + 1)), cause])
 }
 
 fn range(change: &LineChange) -> LineRange {
@@ -287,7 +312,7 @@ mod tests {
 
     fn failure(bytes: &[u8], edits: &[Replacement]) -> (Code, String, String) {
         let error = edit(bytes, edits).unwrap_err();
-        (error.code, error.message, error.hint.unwrap())
+        (error.code, error.message(), error.hint_text().unwrap())
     }
 
     #[test]

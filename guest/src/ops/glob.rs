@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Term};
 use crate::fs::place::Place;
 use crate::fs::walk::{Entry, Options, Start, Walk};
 use crate::fs::{Dir, Kind};
@@ -47,7 +47,7 @@ fn described(workspace: &Workspace<'_>, args: &request::Glob, mut result: respon
 
 fn begin<'w>(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<(Rc<Area<'w>>, String, Option<Position>)> {
     if args.limit == 0 {
-        return Err(Error::argument("limit", "it has to be at least 1"));
+        return Err(Error::argument(Term::Limit, "it has to be at least 1"));
     }
     let area = Area::new(workspace, args)?;
     let fingerprint = cursor::fingerprint(args);

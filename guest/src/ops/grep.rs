@@ -4,10 +4,11 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Argument, Error, Result, Term};
 use crate::fs::place::Place;
 use crate::fs::walk::{Entry, Hidden, Options, Start, Walk};
 use crate::fs::{Dir, Kind};
+use crate::phrase;
 use crate::request::{self, PathSort};
 use crate::response::Grep;
 use crate::search::cursor;
@@ -48,13 +49,13 @@ fn sorted(workspace: &Workspace<'_>, args: &request::Grep, mut result: Grep) -> 
 
 fn check(args: &request::Grep) -> Result<()> {
     if args.limit == 0 || args.max_per_file == Some(0) {
-        let name = if args.limit == 0 { "limit" } else { "max_per_file" };
-        return Err(Error::argument(name, "it has to be at least 1"));
+        let zero = |name: Argument| Err(Error::argument(name, "it has to be at least 1"));
+        return zero(if args.limit == 0 { Term::Limit.into() } else { "max_per_file".into() });
     }
     for (name, lines) in [("before", args.before), ("after", args.after)] {
         if lines > MAX_CONTEXT {
             return Err(Error::argument(name, format!("it has to be at most {MAX_CONTEXT}"))
-                .hint("`read_file` shows more of a file"));
+                .hint(phrase![Term::ReadTool, " shows more of a file"]));
         }
     }
     Ok(())

@@ -1,8 +1,9 @@
 //! Makes a directory.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Term};
 use crate::fs::commit::{Changes, commit_all};
 use crate::fs::{Fault, Kind};
+use crate::phrase;
 use crate::request;
 use crate::response;
 use crate::workspace::Workspace;
@@ -21,7 +22,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::MakeDir) -> Result<respons
     }
     if !args.parents && !place.missing.is_empty() {
         return Err(Error { path: Some(args.path.clone()), ..Fault::NotFound.at(VERB, &args.path) }
-            .hint("its parent does not exist; `parents` makes it too"));
+            .hint(phrase!["its parent does not exist; ", Term::Parents, " makes it too"])
+            .or_hint("its parent does not exist: make it first"));
     }
     let path = place.path.clone();
     commit_all(workspace, VERB, Changes { directories: vec![place], ..Changes::default() })?;

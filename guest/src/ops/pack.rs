@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Code, Error, Result, printable};
+use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::commit::{FileChange, commit};
 use crate::fs::place::Place;
 use crate::fs::protect::protected;
 use crate::fs::spot::Site;
 use crate::fs::walk::{Hidden, Options, Walk};
 use crate::fs::{Fault, Kind, Open, Time};
+use crate::phrase;
 use crate::request;
 use crate::response;
 use crate::workspace::{READ_SIZE, Workspace, etag};
@@ -55,7 +56,9 @@ fn target(workspace: &Workspace<'_>, args: &request::Pack) -> Result<Place> {
     match place.stat {
         Some(stat) if stat.kind != Kind::File => return Err(place.not_a_file(VERB, stat.kind)),
         Some(_) if !args.overwrite => {
-            return Err(Fault::Exists.at(VERB, &args.destination).hint("`overwrite` replaces a file that is there"));
+            return Err(Fault::Exists
+                .at(VERB, &args.destination)
+                .hint(phrase![Term::Overwrite, " replaces a file that is there"]));
         }
         None if place.given.ends_with('/') || place.given.ends_with("/.") => {
             return Err(Error::at(Code::NotAFile, VERB, &place.given, "a path that ends in `/` names a directory")
@@ -201,7 +204,7 @@ impl<'w> Plan<'w> {
     fn archive(&self) -> Result<(Vec<u8>, u64)> {
         let mut writer = Writer::new();
         let given = &self.target.given;
-        let failed = |cause: rawzip::Error| Error::at(Code::Io, VERB, given, cause);
+        let failed = |cause: rawzip::Error| Error::at(Code::Io, VERB, given, cause.to_string());
         let mut total = 0;
         for (name, item) in &self.items {
             let Some(site) = &item.file else {
@@ -469,7 +472,7 @@ mod tests {
         (0..7).for_each(|n| desk.put(&format!("d/{n}"), &zeros));
         let error = pack(&desk, &["d"], "a.zip", false).unwrap_err();
         assert_eq!(error.code, Code::LimitExceeded);
-        assert!(error.message.contains("more than 67108864 bytes together"), "{error}");
+        assert!(error.message().contains("more than 67108864 bytes together"), "{error}");
         desk.policy.limits.max_files = 7;
         assert!(pack(&desk, &["d/1", "d/2", "d/3", "d/4", "d/5", "d/6", "d/1", "d/2"], "a.zip", false).is_ok());
     }
@@ -483,7 +486,7 @@ mod tests {
         let notes = desk.memory.preopens()[1].dir.clone();
         desk.memory.write(&desk.memory.open_file(&notes, "x", Open::CreateNew).unwrap(), 0, b"two").unwrap();
         let error = pack(&desk, &["notes/x", "/notes/x"], "a.zip", false).unwrap_err();
-        assert!(error.message.contains("`notes/x` and `/notes/x` would have one name"), "{error}");
+        assert!(error.message().contains("`notes/x` and `/notes/x` would have one name"), "{error}");
         pack(&desk, &["/notes"], "a.zip", false).unwrap();
         assert_eq!(contents(&bytes(&desk, "a.zip")), ["notes/", "notes/x: two"]);
     }

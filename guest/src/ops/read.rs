@@ -6,7 +6,8 @@ mod delta;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::error::{Error, Result};
+use crate::error::{Detail, Error, Result, Term};
+use crate::phrase;
 use crate::request::{self, ReadMode};
 use crate::response;
 use crate::text::encoding;
@@ -82,18 +83,34 @@ fn shorten(result: &mut response::Read, diff: String) {
 
 /// Refuses arguments that make no sense together.
 fn check(args: &request::Read) -> Result<()> {
-    let positive =
-        [("offset", Some(args.offset)), ("limit", args.limit), ("tail", args.tail), ("anchor_line", args.anchor_line)];
+    let positive = [
+        (Term::Offset, Some(args.offset)),
+        (Term::Limit, args.limit),
+        (Term::Tail, args.tail),
+        (Term::AnchorLine, args.anchor_line),
+    ];
     if let Some((name, _)) = positive.iter().find(|(_, value)| *value == Some(0)) {
-        return Err(Error::argument(name, "0 is too small").hint("counting starts at 1"));
+        return Err(Error::argument(*name, "0 is too small").hint("counting starts at 1"));
     }
     if args.tail.is_some() && matches!(args.mode, ReadMode::Indentation | ReadMode::Base64) {
-        return Err(Error::argument("tail", "it is for the modes `lines` and `raw`")
-            .hint("leave `tail` or `mode` out, or use `offset` and `limit`"));
+        return Err(Error::argument(Term::Tail, "it is for the modes `lines` and `raw`").hint(phrase![
+            "leave ",
+            Term::Tail,
+            " or ",
+            Term::Mode,
+            " out, or use ",
+            Term::Offset,
+            " and ",
+            Term::Limit
+        ]));
     }
     if args.anchor_line.is_some() && args.mode != ReadMode::Indentation {
-        return Err(Error::argument("anchor_line", "it is for the mode `indentation`")
-            .hint("add `mode: \"indentation\"`, or use `offset`"));
+        return Err(Error::argument(Term::AnchorLine, "it is for the mode `indentation`").hint(phrase![
+            "set ",
+            Term::Mode,
+            " to `indentation`, or use ",
+            Term::Offset
+        ]));
     }
     Ok(())
 }
@@ -135,7 +152,7 @@ impl Reader<'_> {
         let mut lines = self.content.lines(format);
         let skipped = lines.skip(before)?;
         if skipped < before || (before > 0 && lines.is_at_end()?) {
-            return Err(self.past_the_end("offset", self.args.offset, skipped));
+            return Err(self.past_the_end(Term::Offset, self.args.offset, skipped));
         }
         let page = page(&mut lines, self.args.offset, &self.layout(format))?;
         let next = page.more.then(|| page.end.saturating_add(1));
@@ -159,7 +176,7 @@ impl Reader<'_> {
     fn block(&self, format: Format) -> Result<(Page, Option<u64>)> {
         let layout = self.layout(format);
         let anchor = self.args.anchor_line.unwrap_or(self.args.offset);
-        let argument = if self.args.anchor_line.is_some() { "anchor_line" } else { "offset" };
+        let argument = if self.args.anchor_line.is_some() { Term::AnchorLine } else { Term::Offset };
         let first = anchor.saturating_sub(layout.lines).max(1);
         let mut lines = self.content.lines(format);
         let mut total = lines.skip(first - 1)?;
@@ -191,15 +208,15 @@ impl Reader<'_> {
     }
 
     /// The failure of a call for a line that is not there, in the caller's own count.
-    fn past_the_end(&self, argument: &'static str, line: u64, total: u64) -> Error {
-        let counting = &self.args.counting;
-        let argument = if argument == "offset" { counting.argument } else { argument };
-        let shown = line.saturating_add(counting.first).saturating_sub(1);
+    fn past_the_end(&self, argument: Term, line: u64, total: u64) -> Error {
+        let first = self.args.first_line;
+        let shown = line.saturating_add(first).saturating_sub(1);
+        let most = (total + first).saturating_sub(1).max(first);
         let plural = if total == 1 { "" } else { "s" };
-        Error::argument(argument, format!("{shown} is past the end: the file has {total} line{plural}")).hint(format!(
-            "use a number up to {}, or `tail` for the last lines",
-            (total + counting.first).saturating_sub(1).max(counting.first)
-        ))
+        Error::argument(argument, format!("{shown} is past the end: the file has {total} line{plural}"))
+            .hint(phrase![format!("use a number up to {most}, or "), Term::Tail, " for the last lines"])
+            .or_hint(format!("use a number up to {most}"))
+            .detail(Detail::PastEnd { argument, total })
     }
 
     fn layout(&self, format: Format) -> Layout {
@@ -232,7 +249,7 @@ impl Reader<'_> {
         let (size, offset) = (self.content.size(), self.args.offset);
         if offset > size.max(1) {
             let cause = format!("{offset} is past the end: the file has {size} bytes");
-            return Err(Error::argument("offset", cause).hint(format!("use a number up to {}", size.max(1))));
+            return Err(Error::argument(Term::Offset, cause).hint(format!("use a number up to {}", size.max(1))));
         }
         // Three bytes are four characters.
         let most = match self.args.unlimited {
@@ -348,8 +365,8 @@ mod tests {
     fn binary_is_refused_with_the_way_to_get_it() {
         let error = read(b"\x89PNG\r\n\x1a\n\0\0", |_| ()).unwrap_err();
         assert_eq!(error.code, Code::BinaryFile);
-        assert_eq!(error.message, "cannot read `a.txt`: it is binary: 10 bytes of image/png");
-        assert!(error.hint.unwrap().contains("base64"));
+        assert_eq!(error.message(), "cannot read `a.txt`: it is binary: 10 bytes of image/png");
+        assert!(error.hint_text().unwrap().contains("base64"));
         let result = read(b"\0\x01\x02\x03", |args| {
             args.mode = ReadMode::Base64;
             args.offset = 2;
@@ -377,7 +394,7 @@ mod tests {
             assert_eq!(read(b"a\nb\n\n", change).unwrap_err().code, Code::InvalidArgument, "{index}");
         }
         let error = read(b"a\nb", |args| args.offset = 9).unwrap_err();
-        assert_eq!(error.message, "argument `offset`: 9 is past the end: the file has 2 lines");
+        assert_eq!(error.message(), "argument `offset`: 9 is past the end: the file has 2 lines");
     }
 
     #[test]
@@ -409,7 +426,7 @@ mod tests {
         let result = read_with(text.as_bytes(), &small(1000), |args| args.tail = Some(1)).unwrap();
         assert_eq!((result.content.as_str(), result.start_line), ("line 200000", 200_000));
         let error = read_with(text.as_bytes(), &small(1000), |args| args.offset = 200_001).unwrap_err();
-        assert!(error.message.ends_with("the file has 200000 lines"));
+        assert!(error.message().ends_with("the file has 200000 lines"));
         let middle = |args: &mut Read| {
             args.mode = ReadMode::Base64;
             args.offset = 100_000;

@@ -1,6 +1,7 @@
 //! Reads several files; one failure is an entry, not the end.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Term};
+use crate::phrase;
 use crate::request::{self, Read};
 use crate::response::{self, ReadManyEntry, ReadOutcome};
 use crate::workspace::Workspace;
@@ -12,10 +13,20 @@ pub fn run(workspace: &Workspace<'_>, args: &request::ReadMany) -> Result<respon
         (Some(pattern), []) => matching(workspace, pattern)?,
         (None, files @ [_, ..]) => (files.to_vec(), false),
         (Some(_), _) => {
-            return Err(Error::argument("glob", "files are named in two ways").hint("give either `files` or `glob`"));
+            return Err(Error::argument(Term::Glob, "files are named in two ways").hint(phrase![
+                "give either ",
+                Term::Files,
+                " or ",
+                Term::Glob
+            ]));
         }
         (None, _) => {
-            return Err(Error::argument("files", "no file is named").hint("give `files`, or a `glob`"));
+            return Err(Error::argument(Term::Files, "no file is named").hint(phrase![
+                "give ",
+                Term::Files,
+                ", or a ",
+                Term::Glob
+            ]));
         }
     };
     let mut entries = Vec::new();

@@ -2,13 +2,14 @@
 //! changed, and what would be is told with one; with it, all is found again, and
 //! done if it is just what the plan was made for.
 
-use crate::error::{Code, Error, Result, printable};
+use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::commit::{FileChange, commit};
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
 use crate::fs::{Dir, Fault, FsResult, Kind, Open};
 use crate::ops::grep::Hunt;
 use crate::ops::read::content;
+use crate::phrase;
 use crate::request;
 use crate::response::{self, ReplacedFile, Skipped};
 use crate::search::matcher::Matcher;
@@ -198,7 +199,8 @@ impl Found<'_> {
         match document {
             Ok(document) => self.add(file, document),
             Err(error) => {
-                let cause = error.message.split_once("`: ").map_or(error.message.as_str(), |(_, cause)| cause);
+                let message = error.message();
+                let cause = message.split_once("`: ").map_or(message.as_str(), |(_, cause)| cause);
                 self.unchangeable.push((file.place.path, cause.to_owned()));
                 Ok(())
             }
@@ -329,13 +331,22 @@ fn too_much(place: &Place, excess: Excess, limit: usize) -> Error {
             (Code::TooLarge, format!("it would have more than {limit} bytes, up to which files are handled whole"))
         }
     };
-    Error::at(code, VERB, &place.path, cause)
-        .hint("nothing was changed; make the pattern match less, or leave the file out by `glob` or `path`")
+    Error::at(code, VERB, &place.path, cause).hint(phrase![
+        "nothing was changed; make the pattern match less, or leave the file out by ",
+        Term::Glob,
+        " or ",
+        Term::Path
+    ])
 }
 
 fn narrower(cause: &str) -> Error {
-    Error::new(Code::LimitExceeded, cause)
-        .hint("nothing was changed; narrow it by `path` or `glob`, and replace part by part")
+    Error::new(Code::LimitExceeded, cause).hint(phrase![
+        "nothing was changed; narrow it by ",
+        Term::Path,
+        " or ",
+        Term::Glob,
+        ", and replace part by part"
+    ])
 }
 
 #[cfg(test)]
@@ -470,7 +481,7 @@ mod tests {
             change(&fs);
             let error = call(&fs, &policy, &Replace { plan: plan.clone(), ..asked("x", "y") }).unwrap_err();
             assert_eq!((error.code, bytes(&fs, "a")), (Code::ChangedSinceRead, b"x 1".to_vec()));
-            error.message
+            error.message()
         };
         let since = "cannot replace: changed since the plan was made: ";
         assert_eq!(refused(&|fs| put(fs, "b", b"x two")), format!("{since}`b`"));
@@ -503,12 +514,12 @@ mod tests {
         ];
         for other in others {
             let error = call(&fs, &policy, &Replace { plan: plan.clone(), ..other }).unwrap_err();
-            assert_eq!(error.message, "argument `plan`: it was made for other arguments");
+            assert_eq!(error.message(), "argument `plan`: it was made for other arguments");
         }
         for forged in ["", "x", "0123456789abcdef", "0123456789abcdef-", "0123456789abcdef-Aé", "0123456789abcdef-AAA"]
         {
             let error = call(&fs, &policy, &Replace { plan: Some(forged.to_owned()), ..asked("x", "y") }).unwrap_err();
-            assert_eq!(error.message, "argument `plan`: it is not a plan", "{forged}");
+            assert_eq!(error.message(), "argument `plan`: it is not a plan", "{forged}");
         }
         assert_eq!(bytes(&fs, "a"), b"x");
     }
@@ -524,7 +535,7 @@ mod tests {
         assert!(planned.plan.as_ref().unwrap().len() < 150 && planned.diff.len() <= 8 * 1024 + 100);
         put(&fs, "f199", b"x!");
         let error = call(&fs, &policy, &Replace { plan: planned.plan, ..asked("x", "y") }).unwrap_err();
-        assert_eq!(error.message, "cannot replace: changed since the plan was made: a file after the first 64");
+        assert_eq!(error.message(), "cannot replace: changed since the plan was made: a file after the first 64");
     }
 
     #[test]

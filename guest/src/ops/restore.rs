@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Code, Error, Result, printable};
+use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::beside;
 use crate::fs::commit::{Changes, FileChange, commit_all, make_missing};
 use crate::fs::content::Content;
@@ -11,6 +11,7 @@ use crate::fs::history::{self, Action, Entry, Saved};
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
 use crate::fs::{Fault, Kind};
+use crate::phrase;
 use crate::request;
 use crate::response::{self, Change, ChangeKind};
 use crate::workspace::{Workspace, etag_of};
@@ -50,8 +51,11 @@ fn check_can_be_kept(workspace: &Workspace<'_>, entries: &[(&Saved<'_>, &Entry)]
     };
     let most = workspace.policy.backups.max_bytes;
     let cause = format!("{bytes} bytes that are there now would be lost: backups keep at most {most}");
-    Err(Error::at(Code::LimitExceeded, VERB, path, cause)
-        .hint("copy what is worth keeping first; then `overwrite` restores it all the same"))
+    Err(Error::at(Code::LimitExceeded, VERB, path, cause).hint(phrase![
+        "copy what is worth keeping first; then ",
+        Term::Overwrite,
+        " restores it all the same"
+    ]))
 }
 
 /// The backup that a call would undo, and the paths that it would change.
@@ -87,8 +91,8 @@ fn choose<'w>(workspace: &'w Workspace<'w>, args: &request::Restore) -> Result<C
         (Some(id), _) => (id.clone(), Saved::open(workspace, id)?),
         (None, Some(path)) => newest(workspace, path)?,
         (None, None) => {
-            return Err(Error::argument("path", "neither it nor `backup` is given")
-                .hint("`path` undoes the last change there, `backup` that of a call"));
+            return Err(Error::argument(Term::Path, phrase!["neither it nor ", Term::Backup, " is given"])
+                .hint(phrase![Term::Path, " undoes the last change there, ", Term::Backup, " that of a call"]));
         }
     };
     // A call may have left several records; what it did last is undone first.
@@ -101,8 +105,15 @@ fn choose<'w>(workspace: &'w Workspace<'w>, args: &request::Restore) -> Result<C
     let chosen = Chosen { id, records, path };
     if chosen.entries().is_empty() {
         let id = chosen.id;
-        return Err(Error::new(Code::NotFound, format!("the backup `{id}` holds no change of that path"))
-            .hint("leave `path` out to undo the whole call, or `backup` for the last change of the path"));
+        return Err(Error::new(Code::NotFound, format!("the backup `{id}` holds no change of that path")).hint(
+            phrase![
+                "leave ",
+                Term::Path,
+                " out to undo the whole call, or ",
+                Term::Backup,
+                " for the last change of the path"
+            ],
+        ));
     }
     Ok(chosen)
 }
@@ -302,7 +313,7 @@ impl<'w> Undo<'w> {
             return Ok(());
         }
         Err(Error::at(Code::ChangedSinceRead, VERB, &place.given, "it was changed since")
-            .hint("`overwrite` restores it all the same; what is there now is kept in a backup"))
+            .hint(phrase![Term::Overwrite, " restores it all the same; what is there now is kept in a backup"]))
     }
 
     fn carry_out(&mut self) -> Result<()> {

@@ -3,11 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::error::{Code, Error, Result, printable};
+use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::Kind;
 use crate::fs::commit::{Changes, FileChange, commit_all};
 use crate::fs::place::Place;
 use crate::fs::{Fault, Time};
+use crate::phrase;
 use crate::policy::HardLinks;
 use crate::request;
 use crate::response;
@@ -132,7 +133,8 @@ impl<'w> Plan<'w> {
             Some(_) if !self.args.overwrite => {
                 return Err(Fault::Exists
                     .at(VERB, &place.given)
-                    .hint("nothing was unpacked; `overwrite` replaces files that are there"));
+                    .hint("nothing was unpacked")
+                    .also_hint(phrase![Term::Overwrite, " replaces files that are there"]));
             }
             Some(_) => {}
         }
@@ -236,7 +238,7 @@ mod tests {
         let before = desk.tree();
         let error = unpack(desk, entries, "out", overwrite).unwrap_err();
         assert_eq!(error.code, code, "{error}");
-        assert!(error.message.contains(cause), "{error}");
+        assert!(error.message().contains(cause), "{error}");
         assert_eq!(desk.tree(), before);
     }
 

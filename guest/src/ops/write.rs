@@ -2,11 +2,12 @@
 
 use encoding_rs::{Encoding, UTF_8};
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Term};
 use crate::fs::Kind;
 use crate::fs::commit::{FileChange, commit};
 use crate::fs::place::Place;
 use crate::ops::read::content;
+use crate::phrase;
 use crate::request;
 use crate::response;
 use crate::text::codec::is_utf16;
@@ -55,18 +56,25 @@ fn check(place: &Place, args: &request::Write) -> Result<()> {
         Some(stat) if stat.kind != Kind::File => return Err(place.not_a_file(VERB, stat.kind)),
         Some(_) if args.create_only => {
             return Err(Error::at(Code::AlreadyExists, VERB, &place.given, "something exists there already")
-                .hint("leave `create_only` out to replace it, or choose another name"));
+                .hint(phrase!["leave ", Term::CreateOnly, " out to replace it, or choose another name"])
+                .or_hint(phrase!["set ", Term::Overwrite, " to replace it, or choose another name"])
+                .or_hint(phrase![Term::WriteTool, " overwrites it"])
+                .or_hint("choose another name, or edit what is there"));
         }
         Some(_) => {}
         None if place.given.ends_with(['/']) || place.given.ends_with("/.") => {
             return Err(Error::at(Code::NotAFile, VERB, &place.given, "a path that ends in `/` names a directory")
-                .hint("leave the `/` at the end out, or use `make_dir`"));
+                .hint(phrase!["leave the `/` at the end out, or use ", Term::MakeDirectoryTool])
+                .or_hint("leave the `/` at the end out"));
         }
         None => {}
     }
     if args.append && args.create_only {
-        return Err(Error::argument("append", "`create_only` writes a new file, and there is nothing to append to")
-            .hint("leave one of them out"));
+        return Err(Error::argument(
+            Term::Append,
+            phrase![Term::CreateOnly, " writes a new file, and there is nothing to append to"],
+        )
+        .hint("leave one of them out"));
     }
     Ok(())
 }
@@ -100,14 +108,18 @@ fn written(place: &Place, old: Option<&[u8]>, given: Option<&'static Encoding>, 
 fn appended(place: &Place, old: &[u8], given: Option<&'static Encoding>, content: &str) -> Result<Vec<u8>> {
     if given.is_none() && encoding::is_binary(old) {
         return Err(content::binary(place, VERB, old.len() as u64, old)
-            .hint("text is appended to text; give `encoding` if it is text after all"));
+            .hint(phrase!["text is appended to text; give ", Term::Encoding, " if it is text after all"])
+            .or_hint("text is appended to text"));
     }
     let is = encoding::detect(old).encoding;
     if let Some(given) = given
         && is_utf16(given) != is_utf16(is)
     {
-        return Err(Error::argument("encoding", format!("the file that is there is {}", is.name()))
-            .hint("leave `encoding` out to append in the file's own"));
+        return Err(Error::argument(Term::Encoding, format!("the file that is there is {}", is.name())).hint(phrase![
+            "leave ",
+            Term::Encoding,
+            " out to append in the file's own"
+        ]));
     }
     let document = Document::decode(old.to_vec(), given);
     let end = document.text.len();

@@ -1,5 +1,6 @@
 //! Hunks on a text: what has to be spliced in, or why a hunk does not apply.
 
+use crate::error::Detail;
 use std::cell::OnceCell;
 
 use crate::request::Matching;
@@ -34,6 +35,8 @@ pub struct Reject {
     pub cause: String,
     /// What would work.
     pub hint: String,
+    /// What it is about.
+    pub detail: Option<Detail>,
 }
 
 /// What `hunks` change in `text`.
@@ -52,6 +55,7 @@ pub fn change(text: &str, hunks: &[Hunk<'_>], matching: Matching) -> Result<Chan
             line: hunk.line,
             cause: failure.cause,
             hint: failure.hint,
+            detail: failure.detail,
         })?;
     }
     Ok(applying.finish())
@@ -60,6 +64,13 @@ pub fn change(text: &str, hunks: &[Hunk<'_>], matching: Matching) -> Result<Chan
 pub(super) struct Failure {
     pub(super) cause: String,
     pub(super) hint: String,
+    pub(super) detail: Option<Detail>,
+}
+
+impl Failure {
+    fn new(cause: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { cause: cause.into(), hint: hint.into(), detail: None }
+    }
 }
 
 pub(super) struct Applying<'t> {
@@ -99,12 +110,12 @@ impl Applying<'_> {
     fn stated(&self, hunk: &Hunk<'_>, line: usize) -> Result<usize, Failure> {
         let old = hunk.old().count();
         let start = if old == 0 { line } else { line.saturating_sub(1) };
-        let reject = |cause: String| Err(Failure { cause, hint: self.hint(hunk, start) });
+        let reject = |cause: String| Err(Failure::new(cause, self.hint(hunk, start)));
         if start < self.cursor {
-            return Err(Failure {
-                cause: format!("it starts at line {line}, and the hunk before it goes on to line {}", self.cursor),
-                hint: "put the hunks in the order of the file, and join those that overlap".to_owned(),
-            });
+            return Err(Failure::new(
+                format!("it starts at line {line}, and the hunk before it goes on to line {}", self.cursor),
+                "put the hunks in the order of the file, and join those that overlap".to_owned(),
+            ));
         }
         for (index, row) in hunk.old().enumerate() {
             let number = start.saturating_add(index).saturating_add(1);
@@ -131,17 +142,17 @@ impl Applying<'_> {
         let end = start.saturating_add(old);
         if end > self.lines.count() {
             let cause = format!("it adds lines after line {start}, but the file has {} lines", self.lines.count());
-            return Err(Failure { cause, hint: self.hint(hunk, start) });
+            return Err(Failure::new(cause, self.hint(hunk, start)));
         }
         if old == 0 && end == self.lines.count() && self.lines.is_open() {
             return Err(final_newline(end, false));
         }
         if hunk.rows.iter().any(|row| row.open) && end < self.lines.count() {
-            return Err(Failure {
-                cause: format!("it says that the file ends with it, but line {} follows", end + 1),
-                hint: "leave `\\ No newline at end of file` out, or make the patch again from the file as it is now"
+            return Err(Failure::new(
+                format!("it says that the file ends with it, but line {} follows", end + 1),
+                "leave `\\ No newline at end of file` out, or make the patch again from the file as it is now"
                     .to_owned(),
-            });
+            ));
         }
         Ok(start)
     }
@@ -177,10 +188,10 @@ impl Applying<'_> {
                 Err(self.not_found(hunk, &old, "its old lines are not in the file"))
             }
             [] => Err(self.not_found(hunk, &old, &format!("its old lines are not in the file {}", self.after(&after)))),
-            places => Err(Failure {
-                cause: format!("its old lines occur at {}", numbers(places)),
-                hint: "add lines of context, or `@@ ` and a line that stands above only one of the places".to_owned(),
-            }),
+            places => Err(Failure::new(
+                format!("its old lines occur at {}", numbers(places)),
+                "add lines of context, or `@@ ` and a line that stands above only one of the places".to_owned(),
+            )),
         }
     }
 
@@ -204,7 +215,7 @@ impl Applying<'_> {
                 hint if missing.starts_with('-') => format!("`@@` takes a line of the file, no line numbers; {hint}"),
                 hint => hint,
             };
-            return Err(Failure { cause, hint });
+            return Err(Failure::new(cause, hint));
         }
         Ok(places)
     }
@@ -233,7 +244,7 @@ impl Applying<'_> {
         let elsewhere = self.cursor > 0 && !self.haystack().find(old.iter().copied(), 0, 1).is_empty();
         let hint = self.hint(hunk, self.cursor);
         let hint = if elsewhere { format!("chunks have to be in the order of the file; {hint}") } else { hint };
-        Failure { cause: cause.to_owned(), hint }
+        Failure::new(cause, hint)
     }
 
     fn hint(&self, hunk: &Hunk<'_>, meant: usize) -> String {
@@ -349,17 +360,17 @@ fn final_newline(number: usize, open: bool) -> Failure {
             "put `\\ No newline at end of file` after it",
         )
     };
-    Failure { cause: format!("line {number} {cause}"), hint: hint.to_owned() }
+    Failure::new(format!("line {number} {cause}"), hint)
 }
 
 fn ambiguous_anchor(anchors: &[&str], places: &[usize]) -> Failure {
     let above: Vec<_> = places.iter().map(|place| place.saturating_sub(1)).collect();
     let last = anchors.last().copied().unwrap_or_default();
-    Failure {
-        cause: format!("its anchor {} stands at {}", quoted(last), numbers(&above)),
-        hint: "put another `@@ ` line before it, that stands above only one of the places, or add lines of context"
+    Failure::new(
+        format!("its anchor {} stands at {}", quoted(last), numbers(&above)),
+        "put another `@@ ` line before it, that stands above only one of the places, or add lines of context"
             .to_owned(),
-    }
+    )
 }
 
 /// Makes the last splice of a text without final newline leave none behind.

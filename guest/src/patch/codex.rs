@@ -1,7 +1,8 @@
 //! The Codex envelope: `*** Begin Patch`, a section a file, `*** End Patch`.
 
 use super::{Action, Cursor, FilePatch, Hunk, PatchLine, Row, RowKind, Where, formats, invalid, quoted};
-use crate::error::Result;
+use crate::error::EnvelopeFault::{Header, Line, NoChunk, NoEnd, NoLines, NoSection};
+use crate::error::{Detail, EnvelopeFault, Result};
 
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
@@ -30,7 +31,9 @@ pub fn body(patch: &str) -> Result<Option<Cursor<'_>>> {
     let (sections, last) = text.rsplit_once('\n').unwrap_or(("", text));
     if last.trim() != END {
         let line = text.split('\n').count();
-        return Err(formats(invalid(line, format!("the last line of the envelope has to be `{END}`"))));
+        return Err(formats(
+            invalid(line, format!("the last line of the envelope has to be `{END}`")).detail(fault(line, NoEnd)),
+        ));
     }
     let before = patch.len() - cursor.rest.len();
     cursor.rest = sections.get(before..).unwrap_or("");
@@ -55,9 +58,21 @@ pub fn parse(mut cursor: Cursor<'_>) -> Result<Vec<FilePatch<'_>>> {
         files.push(section(&mut cursor, line)?);
     }
     if files.is_empty() {
-        return Err(formats(invalid(start, "the envelope has no section, so there is nothing to do")));
+        return Err(formats(
+            invalid(start, "the envelope has no section, so there is nothing to do").detail(fault(start, NoSection)),
+        ));
     }
     Ok(files)
+}
+
+fn fault(line: usize, fault: EnvelopeFault) -> Detail {
+    Detail::Envelope { line, fault }
+}
+
+/// A line as messages quote it, without the quotes.
+fn shown(line: &str) -> String {
+    let quoted = quoted(line);
+    quoted.strip_prefix('`').and_then(|line| line.strip_suffix('`')).map_or_else(|| quoted.clone(), str::to_owned)
 }
 
 fn section<'p>(cursor: &mut Cursor<'p>, line: PatchLine<'p>) -> Result<FilePatch<'p>> {
@@ -72,6 +87,7 @@ fn section<'p>(cursor: &mut Cursor<'p>, line: PatchLine<'p>) -> Result<FilePatch
         let cause =
             format!("{} is no section header: one of `{ADD} path`, `{DELETE} path`, `{UPDATE} path`", quoted(header));
         return Err(invalid(line.number, cause)
+            .detail(fault(line.number, Header(shown(header))))
             .hint("lines of an added file start with `+`, those of a chunk with ` `, `-` or `+`"));
     };
     Ok(FilePatch { path: named(path, line.number)?, line: line.number, action, mode: None })
@@ -112,6 +128,10 @@ fn update<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Action<'
     match to {
         Some(to) => Ok(Action::Move { to, hunks }),
         None if hunks.is_empty() => Err(invalid(header.number, format!("{} has no chunk", quoted(header.text.trim())))
+            .detail(fault(
+                header.number,
+                NoChunk(shown(header.text.trim().strip_prefix(UPDATE).unwrap_or_default().trim())),
+            ))
             .hint("put `@@` and lines that start with ` `, `-` or `+` below it")),
         None => Ok(Action::Update(hunks)),
     }
@@ -126,7 +146,8 @@ fn chunk<'p>(cursor: &mut Cursor<'p>, line: usize) -> Result<Hunk<'p>> {
     let (rows, at_end) = rows(cursor)?;
     if rows.iter().all(|row| row.kind == RowKind::Keep) {
         let cause = if rows.is_empty() { "the chunk has no lines" } else { "the chunk changes nothing" };
-        return Err(invalid(line, cause).hint("lines to remove start with `-`, lines to add with `+`"));
+        let error = invalid(line, cause).hint("lines to remove start with `-`, lines to add with `+`");
+        return Err(if rows.is_empty() { error.detail(fault(line, NoLines)) } else { error });
     }
     Ok(Hunk { place: Where::Search { anchors, at_end }, line, rows })
 }
@@ -145,6 +166,7 @@ fn rows<'p>(cursor: &mut Cursor<'p>) -> Result<(Vec<Row<'p>>, bool)> {
         rows.push(line.row().ok_or_else(|| {
             let cause = format!("{} does not start with ` `, `-` or `+`", quoted(line.text));
             invalid(line.number, cause)
+                .detail(fault(line.number, Line(shown(line.text))))
                 .hint("start a line that stays with a blank, one to remove with `-`, one to add with `+`")
         })?);
         cursor.next();
@@ -174,7 +196,7 @@ mod tests {
     fn fails(patch: &str, message: &str) -> Error {
         let error = parse(patch).unwrap_err();
         assert_eq!(error.code, Code::PatchInvalid);
-        assert!(error.message.contains(message), "{}", error.message);
+        assert!(error.message().contains(message), "{}", error.message());
         error
     }
 
@@ -225,7 +247,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_line() {
         let error = fails("", "the patch is empty");
-        assert!(error.hint.unwrap().contains("*** Begin Patch"));
+        assert!(error.hint_text().unwrap().contains("*** Begin Patch"));
         fails("*** Begin Patch\n*** End Patch\n", "line 2: the envelope has no section");
         fails(
             "*** Begin Patch\n*** Delete File: a\n",

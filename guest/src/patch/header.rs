@@ -1,7 +1,8 @@
 //! The lines above the hunks of a unified diff: which file, and what becomes of it.
 
 use super::{Action, Cursor, FilePatch, Hunk, PatchLine, RowKind, invalid, quoted};
-use crate::error::Result;
+use crate::error::{Result, Term};
+use crate::phrase;
 
 const NULL: &str = "/dev/null";
 const GIT: &str = "diff --git ";
@@ -58,9 +59,9 @@ impl Header {
         } else if let Some(path) = text.strip_prefix("rename to ") {
             self.rename_to = Some(unquoted(path, number)?);
         } else if text.starts_with("copy from ") || text.starts_with("copy to ") {
-            return Err(
-                invalid(number, "copies are not supported").hint("use the tool `copy`, then patch the new file")
-            );
+            return Err(invalid(number, "copies are not supported")
+                .hint(phrase!["use ", Term::CopyTool, ", then patch the new file"])
+                .or_hint("leave the copy out of the patch"));
         } else if let Some(index) = text.strip_prefix("index ") {
             index.rsplit_once(' ').map_or(Ok(()), |(_, mode)| check_mode(mode, number))?;
         } else {
@@ -166,7 +167,16 @@ pub fn refuse_binary(line: PatchLine<'_>) -> Result<()> {
     let differ = line.text.starts_with("Binary files ") && line.text.ends_with(" differ");
     if differ || line.text == "GIT binary patch" {
         return Err(invalid(line.number, "binary files cannot be patched")
-            .hint("leave them out of the patch, and use `copy`, `move` or `delete` on them"));
+            .hint(phrase![
+                "leave them out of the patch, and use ",
+                Term::CopyTool,
+                ", ",
+                Term::MoveTool,
+                " or ",
+                Term::DeleteTool,
+                " on them"
+            ])
+            .or_hint("leave them out of the patch"));
     }
     Ok(())
 }

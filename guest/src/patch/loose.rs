@@ -5,6 +5,7 @@
 use super::apply::{Applying, Failure};
 use super::seek::Pass;
 use super::{Hunk, quoted};
+use crate::error::Detail;
 use crate::request::Matching;
 
 impl Applying<'_> {
@@ -17,11 +18,9 @@ impl Applying<'_> {
                 Some((_, place)) => from = place + 1,
                 None if self.matching == Matching::V4a => {}
                 None => {
-                    return Err(self.not_found(
-                        hunk,
-                        &[anchor],
-                        &format!("its context {} is not there", quoted(anchor)),
-                    ));
+                    let cause = format!("its context {} is not there", quoted(anchor));
+                    let detail = Some(Detail::NoContext((*anchor).to_owned()));
+                    return Err(Failure { detail, ..self.not_found(hunk, &[anchor], &cause) });
                 }
             }
         }
@@ -31,8 +30,11 @@ impl Applying<'_> {
         }
         let last = count.checked_sub(old.len()).filter(|last| at_end && *last >= from);
         let found = last.and_then(|last| self.first(&old, last)).or_else(|| self.first(&old, from));
-        let (pass, place) = found
-            .ok_or_else(|| self.not_found(hunk, &old, &format!("its old lines are not there:\n{}", old.join("\n"))))?;
+        let (pass, place) = found.ok_or_else(|| {
+            let lines = old.join("\n");
+            let failure = self.not_found(hunk, &old, &format!("its old lines are not there:\n{lines}"));
+            Failure { detail: Some(Detail::NoOldLines(lines)), ..failure }
+        })?;
         self.change.pass = self.change.pass.max(pass);
         Ok(place)
     }

@@ -45,5 +45,6 @@ pub fn emptied(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>]) -> Result<u64> {
 
 fn rejected(path: &str, reject: &Reject) -> Error {
     let cause = format!("hunk {} (patch line {}) does not apply: {}", reject.hunk, reject.line, reject.cause);
-    Error::at(Code::PatchRejected, VERB, path, cause).hint(reject.hint.clone())
+    let error = Error::at(Code::PatchRejected, VERB, path, cause).hint(reject.hint.clone());
+    reject.detail.iter().cloned().fold(error, Error::detail)
 }

@@ -169,7 +169,7 @@ mod tests {
     fn fails(patch: &str, message: &str) -> Error {
         let error = parse(patch).unwrap_err();
         assert_eq!(error.code, Code::PatchInvalid);
-        assert!(error.message.contains(message), "{}", error.message);
+        assert!(error.message().contains(message), "{}", error.message());
         error
     }
 

@@ -6,7 +6,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Term};
+use crate::phrase;
 
 /// Raised when the meaning of a position changes.
 const VERSION: u32 = 1;
@@ -53,8 +54,11 @@ pub fn no_cursor() -> Error {
 }
 
 fn refuse(cause: &str) -> Error {
-    Error::argument("cursor", cause)
-        .hint("repeat the call without `cursor`, then pass on each `next_cursor` with the same arguments")
+    Error::argument(Term::Cursor, cause).hint(phrase![
+        "repeat the call without ",
+        Term::Cursor,
+        ", then pass on each `next_cursor` with the same arguments"
+    ])
 }
 
 #[cfg(test)]
@@ -70,7 +74,7 @@ mod tests {
         for (cursor, key) in [(cursor.as_str(), "abd"), ("", "abc"), ("!!", "abc"), ("bnVsbA", "abc")] {
             let error = open::<(String, u8)>(Some(cursor), key).unwrap_err();
             assert_eq!(error.code, Code::InvalidArgument);
-            assert!(error.hint.unwrap().contains("without `cursor`"));
+            assert!(error.hint_text().unwrap().contains("without `cursor`"));
         }
         assert!(open::<u8>(Some(&cursor), "abc").is_err());
     }

@@ -2,9 +2,10 @@
 
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Term};
 use crate::fs::ignore::split_class;
 use crate::fs::walk::Hidden;
+use crate::phrase;
 use crate::workspace::Workspace;
 
 /// Bytes of a glob, and levels of braces in it: beyond, compiling it would take the time.
@@ -91,12 +92,14 @@ fn check(pattern: &str, argument: &str, workspace: &Workspace<'_>) -> Result<()>
     }
     if pattern.split('/').any(|part| part == "..") {
         return Err(Error::at(Code::OutsideWorkspace, "match", pattern, "a glob does not go up by `..`")
-            .hint("pass the directory as `path`, and a glob relative to it"));
+            .hint(phrase!["pass the directory as ", Term::Path, ", and a glob relative to it"])
+            .or_hint("give the directory and a glob relative to it"));
     }
     let in_root = |name: &String| pattern.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('/'));
     if workspace.roots.iter().flat_map(|root| &root.names).any(in_root) {
         return Err(Error::argument(argument, "a glob is not an absolute path")
-            .hint("pass the directory as `path`, and a glob relative to it"));
+            .hint(phrase!["pass the directory as ", Term::Path, ", and a glob relative to it"])
+            .or_hint("give the directory and a glob relative to it"));
     }
     let levels = pattern.chars().scan(0_usize, |level, c| {
         *level = if c == '{' { *level + 1 } else { level.saturating_sub(usize::from(c == '}')) };

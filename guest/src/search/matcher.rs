@@ -11,7 +11,8 @@ use regex_automata::util::syntax;
 use regex_automata::{Input, Span};
 use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Look};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Term};
+use crate::phrase;
 use crate::request::{Grep, LetterCase};
 use crate::search::literals::Literals;
 use crate::search::scan::{line_end, line_start};
@@ -89,20 +90,21 @@ pub enum Groups {
 /// The pattern of a search as an expression: without `multiline`, one that matches no line ending.
 pub fn expression(args: &Grep, groups: Groups) -> Result<Hir> {
     if args.pattern.is_empty() {
-        return Err(
-            Error::argument("pattern", "it is empty").hint("`glob` finds files by name, `^` matches every line")
-        );
+        return Err(Error::argument(Term::Pattern, "it is empty")
+            .hint(phrase![Term::FindTool, " finds files by name, `^` matches every line"])
+            .or_hint("`^` matches every line"));
     }
     if args.pattern.len() > MAX_PATTERN_BYTES {
-        return Err(Error::argument("pattern", format!("it is longer than {MAX_PATTERN_BYTES} bytes")));
+        return Err(Error::argument(Term::Pattern, format!("it is longer than {MAX_PATTERN_BYTES} bytes")));
     }
     let hir = parse(args, groups == Groups::Kept)?;
     if args.multiline {
         return Ok(hir);
     }
     within_lines(hir, groups).ok_or_else(|| {
-        Error::argument("pattern", "it matches a line ending, and a search goes line by line")
-            .hint("pass `multiline: true` to match across lines")
+        Error::argument(Term::Pattern, "it matches a line ending, and a search goes line by line")
+            .hint(phrase!["set ", Term::Multiline, " to match across lines"])
+            .or_hint("search for one of the lines")
     })
 }
 
@@ -137,7 +139,7 @@ fn refuse_syntax(error: &regex_syntax::Error) -> Error {
         regex_syntax::Error::Translate(error) => (error.kind().to_string(), error.span().start.offset),
         _ => ("it does not parse".to_owned(), 0),
     };
-    let refused = Error::argument("pattern", format!("{cause}, at byte {at}"));
+    let refused = Error::argument(Term::Pattern, format!("{cause}, at byte {at}"));
     match error {
         regex_syntax::Error::Parse(error) => match error.kind() {
             ErrorKind::UnsupportedLookAround => refused.hint(
@@ -154,9 +156,9 @@ fn refuse_syntax(error: &regex_syntax::Error) -> Error {
 
 fn refuse_build(error: &BuildError) -> Error {
     match error.size_limit() {
-        Some(_) => Error::argument("pattern", format!("compiled, it is larger than {MAX_PROGRAM_BYTES} bytes"))
+        Some(_) => Error::argument(Term::Pattern, format!("compiled, it is larger than {MAX_PROGRAM_BYTES} bytes"))
             .hint("use smaller repetition counts, or ASCII classes such as `[0-9]` for `\\d`"),
-        None => Error::argument("pattern", "it cannot be compiled"),
+        None => Error::argument(Term::Pattern, "it cannot be compiled"),
     }
 }
 

@@ -162,7 +162,7 @@ mod tests {
         let refused = |pattern: &str, replacement: &str| {
             let error = Replacer::new(&Grep::of(pattern.to_owned()), replacement).err().unwrap();
             assert_eq!(error.code, Code::InvalidArgument);
-            (error.message, error.hint.unwrap())
+            (error.message(), error.hint_text().unwrap())
         };
         let (message, hint) = refused("(a)(?<word>b)", "$word $wrod");
         assert_eq!(message, "argument `replacement`: the pattern has no group `wrod`");

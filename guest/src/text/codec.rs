@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 use encoding_rs::{DecoderResult, EncoderResult, Encoding, ISO_2022_JP, UTF_8, UTF_16BE, UTF_16LE};
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, Term};
+use crate::phrase;
 
 /// Text that an encoding cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,9 +25,12 @@ impl Loss {
         match self.character {
             Some(c) => {
                 let cause = format!("its encoding {name} has no `{}` (U+{:04X})", c.escape_debug(), u32::from(c));
-                Error::at(Code::EncodingLoss, verb, path, cause).hint(
-                    "use characters that the encoding has, or rewrite the whole file in another one: `write_file` with `encoding: \"utf-8\"`",
-                )
+                Error::at(Code::EncodingLoss, verb, path, cause)
+                    .hint(phrase![
+                        "use characters that the encoding has, or rewrite the whole file in another one: ",
+                        Term::RewriteTool
+                    ])
+                    .or_hint("use characters that the encoding has")
             }
             None => {
                 let cause =
@@ -260,6 +264,6 @@ mod tests {
         assert_eq!(encode("é", encoding_rs::WINDOWS_1252).unwrap().as_ref(), b"\xe9");
         let error = Loss { character: Some('中'), encoding: "windows-1252" }.at("edit", "a.txt");
         assert_eq!(error.code, Code::EncodingLoss);
-        assert_eq!(error.message, "cannot edit `a.txt`: its encoding windows-1252 has no `中` (U+4E2D)");
+        assert_eq!(error.message(), "cannot edit `a.txt`: its encoding windows-1252 has no `中` (U+4E2D)");
     }
 }

@@ -3,7 +3,7 @@
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Term};
 
 /// Bytes at the start of a file that decide whether it is text.
 pub const HEAD_SIZE: usize = 8 * 1024;
@@ -45,7 +45,7 @@ pub fn given(encoding: &'static Encoding, head: &[u8]) -> Detected {
 /// The encoding with this WHATWG label, in any letter case.
 pub fn by_label(label: &str) -> Result<&'static Encoding> {
     Encoding::for_label(label.as_bytes()).filter(|encoding| *encoding != REPLACEMENT).ok_or_else(|| {
-        Error::argument("encoding", format!("`{}` is no WHATWG encoding label", crate::error::printable(label))).hint(
+        Error::argument(Term::Encoding, format!("`{}` is no WHATWG encoding label", crate::error::printable(label))).hint(
             "common ones: `utf-8`, `utf-16le`, `utf-16be`, `windows-1252` (`latin1`), `iso-8859-2`, `windows-1251`, \
              `koi8-r`, `shift_jis`, `euc-jp`, `gbk`, `gb18030`, `big5`, `euc-kr`",
         )
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(by_label(" Latin1 ").unwrap().name(), "windows-1252");
         assert_eq!(by_label("utf-16").unwrap().name(), "UTF-16LE");
         for label in ["utf8000", "", "replacement", "iso-2022-kr"] {
-            assert!(by_label(label).unwrap_err().hint.unwrap().contains("`utf-8`"), "{label}");
+            assert!(by_label(label).unwrap_err().hint_text().unwrap().contains("`utf-8`"), "{label}");
         }
     }
 

@@ -226,7 +226,8 @@ fn take_back(base: &Workspace<'_>, error: Error) -> Error {
             base.take_changes();
             error
         }
-        Err(_) => Error { message: format!("{}; taking back what was done failed too", error.message), ..error }
+        Err(_) => error
+            .and_then("taking back what was done failed too")
             .hint("a later call makes the rest of it, or `paddock restore` undoes it"),
     }
 }

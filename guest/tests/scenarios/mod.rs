@@ -1,7 +1,7 @@
 //! Every operation that changes something, each as one call on one tree.
 
 use paddock_guest::engine;
-use paddock_guest::error::Error;
+use paddock_guest::error::ErrorText;
 use paddock_guest::fs::memory::MemoryFs;
 use paddock_guest::fs::overlay::{OVERLAY_GUEST_PATH, OverlayFs};
 use paddock_guest::fs::{Filesystem, Open, Time};
@@ -146,7 +146,7 @@ pub fn run(fs: &dyn Filesystem, policy: &Policy, scenario: &Scenario) -> engine:
         Call::Tool(tool, arguments) => called(fs, policy, tool, &arguments.to_string()),
         Call::Typed(request) => with_backend(fs, policy, |fs| {
             let error = engine::run(fs, policy, request).0.err();
-            error.map_or_else(done, |error| engine::Outcome { error: Some(error), ..done() })
+            error.map_or_else(done, |error| engine::Outcome { error: Some(error.into()), ..done() })
         }),
     }
 }
@@ -165,7 +165,7 @@ pub fn with_backend(
     }
     match OverlayFs::open(fs, policy) {
         Ok(overlay) => call(&overlay),
-        Err(fault) => engine::Outcome { error: Some(fault.at("open", "the overlay")), ..done() },
+        Err(fault) => engine::Outcome { error: Some(fault.at("open", "the overlay").into()), ..done() },
     }
 }
 
@@ -173,7 +173,7 @@ fn done() -> engine::Outcome {
     engine::Outcome {
         result: String::new(),
         text: String::new(),
-        error: None::<Error>,
+        error: None::<ErrorText>,
         changes: Vec::new(),
         truncated: false,
         touched: None,

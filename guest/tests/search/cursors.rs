@@ -70,7 +70,7 @@ fn of_names_is_good_for_its_order_only() {
         let forged = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&(version, made_for, at)).unwrap());
         let request = Request::Glob(Glob { cursor: Some(forged), ..args.clone() });
         let error = run_with(&fs, &Policy::default(), request).unwrap_err();
-        assert!(error.code == Code::InvalidArgument && error.message.contains("not a cursor"), "{error:?}");
+        assert!(error.code == Code::InvalidArgument && error.message().contains("not a cursor"), "{error:?}");
     }
 }
 

@@ -174,7 +174,7 @@ fn what_a_pattern_may_be() {
     for (pattern, hint) in refused {
         let error = run(&fs, Request::Grep(search(pattern))).unwrap_err();
         assert_eq!(error.code, Code::InvalidArgument, "{pattern}");
-        assert!(error.hint.as_ref().unwrap().contains(hint), "{pattern}: {error:?}");
+        assert!(error.hint_text().as_ref().unwrap().contains(hint), "{pattern}: {error:?}");
     }
     let count = |pattern: &str, fixed, letter_case| {
         let mut args = search(pattern);

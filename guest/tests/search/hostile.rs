@@ -43,7 +43,7 @@ fn rules_that_cannot_be_used_deny_their_directory() {
         args.path = "sub/a".to_owned();
         let error = run(&fs, Request::Grep(args)).unwrap_err();
         assert_eq!(error.code, Code::Denied);
-        assert!(error.message.contains("sub/.agentignore"), "{error}");
+        assert!(error.message().contains("sub/.agentignore"), "{error}");
     }
     let fs = tree(&[("a", "s"), ("sub/a", "s"), ("dir/.agentignore/x", ""), ("dir/a", "s"), ("big/a", "s")]);
     let (dir, _) = parent(&fs, "sub/x");

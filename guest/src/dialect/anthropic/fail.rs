@@ -4,15 +4,7 @@ use serde_json::json;
 
 use super::MEMORY;
 use crate::dialect::answer::{Failed, Told, words};
-use crate::error::Code;
-
-/// The words of the operations, in the dialect's.
-const WORDS: &[(&str, &str)] = &[
-    ("edit 1: ", ""),
-    ("`old_text`", "`old_str`"),
-    ("`new_text`", "`new_str`"),
-    ("`read_file` with `mode: \"base64\"` gives its bytes", "only text can be viewed"),
-];
+use crate::error::{Code, Detail, Term};
 
 pub fn failure(failed: &Failed<'_>) -> Told {
     let message = message(failed);
@@ -26,7 +18,7 @@ pub fn failure(failed: &Failed<'_>) -> Told {
 }
 
 fn message(failed: &Failed<'_>) -> String {
-    let error = failed.in_words(WORDS);
+    let error = failed.error;
     let (command, path) = (failed.text("command"), failed.text("path"));
     let is_memory = failed.tool.is_some_and(|tool| tool.name == MEMORY);
     let old_str = failed.text("old_str");
@@ -42,28 +34,31 @@ fn message(failed: &Failed<'_>) -> String {
         Code::AlreadyExists => {
             format!("File already exists at: {path}. Cannot overwrite files using command `create`.")
         }
-        Code::NotAFile if command != "view" && error.message.contains("directory") => {
+        Code::NotAFile if command != "view" && error.detail.as_deref() == Some(&Detail::IsDirectory) => {
             format!("The path {path} is a directory and only the `view` command can be used on directories")
         }
         Code::NoMatch => {
-            let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+            let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
             format!("No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.{hint}")
         }
         Code::AmbiguousMatch => {
-            let lines = error.message.rsplit_once("at lines ").map_or("", |(_, lines)| lines);
+            let lines = match error.detail.as_deref() {
+                Some(Detail::Occurrences(lines)) => lines,
+                _ => "",
+            };
             let colon = if is_memory { ":" } else { "" };
             format!(
                 "No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines{colon} {lines}. Please ensure it is unique"
             )
         }
-        Code::InvalidArgument if error.message.starts_with("argument `insert_line`") => {
-            let last = error.message.rsplit_once("the file has ").map_or("", |(_, lines)| lines);
-            let last = last.split(' ').next().unwrap_or_default();
-            let line = failed.args.and_then(|args| args.opt_whole("insert_line")).unwrap_or_default();
-            format!(
-                "Invalid `insert_line` parameter: {line}. It should be within the range of lines of the file: [0, {last}]"
-            )
-        }
-        _ => words(&error),
+        _ => match error.detail.as_deref() {
+            Some(Detail::PastEnd { argument: Term::InsertLine, total }) => {
+                let line = failed.args.and_then(|args| args.opt_whole("insert_line")).unwrap_or_default();
+                format!(
+                    "Invalid `insert_line` parameter: {line}. It should be within the range of lines of the file: [0, {total}]"
+                )
+            }
+            _ => words(error),
+        },
     }
 }

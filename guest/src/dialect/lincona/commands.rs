@@ -8,7 +8,7 @@ use crate::dialect::answer::{Asked, Told, take};
 use crate::dialect::commands::{MOST_OUTPUT, YIELD, request, shell, start, text, word, write};
 use crate::dialect::param::{optional, required, text as text_or, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Shape, ToolSpec};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, ErrorText, Result};
 use crate::request::Command;
 use crate::response::{Change, Ran, Response};
 
@@ -85,7 +85,7 @@ pub const WRITE_STDIN: ToolSpec = ToolSpec {
 };
 
 /// The type of an error of these tools.
-pub fn error_type(error: &Error) -> &'static str {
+pub fn error_type(error: &ErrorText) -> &'static str {
     match error.code {
         Code::InvalidArgument => "ToolValidationError",
         // A directory that it may not run in.

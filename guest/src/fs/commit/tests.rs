@@ -89,7 +89,7 @@ fn what_somebody_changed_since_it_was_read_stops_the_whole_change() {
         let planned = files();
         put(workspace.fs, "b", "theirs\n");
         let error = refused(workspace, planned, Code::ChangedSinceRead);
-        assert!(error.hint.unwrap().contains("read it again"));
+        assert!(error.hint_text().unwrap().contains("read it again"));
         let planned = files();
         workspace.fs.unlink(&workspace.roots[0].dir, "b").unwrap();
         refused(workspace, planned, Code::ChangedSinceRead);
@@ -206,7 +206,7 @@ fn hard_links_are_broken_kept_or_refused() {
                 _ => {
                     let error = done.unwrap_err();
                     assert_eq!(error.code, Code::Denied);
-                    assert!(error.message.contains("it has 3 hard links"), "{error:?}");
+                    assert!(error.message().contains("it has 3 hard links"), "{error:?}");
                     assert_eq!(text(workspace, "a").unwrap(), "old\n");
                 }
             }
@@ -294,7 +294,7 @@ fn what_the_caller_does_right_after_is_recorded_and_needs_no_journal() {
         let files = vec![write(workspace, "a", "A\n")];
         let error =
             commit_all(workspace, "restore", Changes { files, others: others(), ..Changes::default() }).unwrap_err();
-        assert!(error.message.contains("the state directory"), "{error:?}");
+        assert!(error.message().contains("the state directory"), "{error:?}");
         assert_eq!((workspace.backup(), history::ids(workspace).unwrap().len()), (Some(id), 1));
         assert_eq!(text(workspace, "a").as_deref(), Some("a\n"));
     });

@@ -94,12 +94,12 @@ fn dot_dot_does_not_lead_out() {
     with_one(&["a/b.txt", "up -> ../..", "into -> a", "over -> a/../../workspace/a"], |workspace| {
         for path in ["..", "../x", "a/../..", "into/../..", "/workspace/.."] {
             let error = fails(workspace, path, Code::OutsideWorkspace);
-            assert!(error.message.contains("`..` leads out of the root"), "{error:?}");
-            assert_eq!(error.hint.unwrap(), "use a path relative to the workspace; `.` is its top");
+            assert!(error.message().contains("`..` leads out of the root"), "{error:?}");
+            assert_eq!(error.hint_text().unwrap(), "use a path relative to the workspace; `.` is its top");
         }
         for path in ["up", "up/x", "over"] {
             let error = fails(workspace, path, Code::OutsideWorkspace);
-            assert!(error.message.contains("a symbolic link on it leads outside"), "{error:?}");
+            assert!(error.message().contains("a symbolic link on it leads outside"), "{error:?}");
         }
         // The caller's own `..`, after a link that was fine.
         leads(workspace, "into/..", ".", Kind::Directory);
@@ -131,7 +131,7 @@ fn links_lead_where_they_say_and_only_inside() {
         leads(workspace, "dangling", "dir/new/er", None);
         for path in ["out", "out/x", "backslash"] {
             let error = fails(workspace, path, Code::OutsideWorkspace);
-            assert!(error.message.contains("a symbolic link on it leads outside"), "{error:?}");
+            assert!(error.message().contains("a symbolic link on it leads outside"), "{error:?}");
             assert_eq!(error.path.as_deref(), Some(path));
         }
         for path in ["far/x", "far/", "to_file", "dir/file/", "dir/file/.", "dir/file/x", "dir/near/"] {
@@ -153,8 +153,8 @@ fn the_last_link_is_kept_for_whoever_wants_the_link() {
         for path in ["to_dir/", "to_file/", "to_dir/."] {
             let error = kept(path).unwrap_err();
             assert_eq!(error.code, Code::NotADirectory);
-            assert!(error.message.contains("a `/` follows the name of a symbolic link"), "{error:?}");
-            assert!(error.hint.unwrap().contains("leave the `/` out"));
+            assert!(error.message().contains("a `/` follows the name of a symbolic link"), "{error:?}");
+            assert!(error.hint_text().unwrap().contains("leave the `/` out"));
         }
     });
 }
@@ -167,7 +167,7 @@ fn a_path_goes_through_forty_links() {
         leads(workspace, "link1", "link41", Kind::File);
         for path in ["link0", "loop"] {
             let error = fails(workspace, path, Code::InvalidPath);
-            assert!(error.message.contains("too many symbolic links"), "{error:?}");
+            assert!(error.message().contains("too many symbolic links"), "{error:?}");
         }
     });
 }
@@ -182,10 +182,10 @@ fn what_cannot_be_a_path_is_refused() {
         leads(workspace, &path, path.trim_end_matches('/'), None);
         for path in ["", "a\0b", "a\\b", &long_name, &long_path, "long"] {
             let error = fails(workspace, path, Code::InvalidPath);
-            assert!(error.message.len() < 600, "{error:?}");
+            assert!(error.message().len() < 600, "{error:?}");
         }
-        assert!(fails(workspace, &format!("{long_name}/.."), Code::InvalidPath).message.contains("longer than 255"));
-        assert_eq!(fails(workspace, "", Code::InvalidPath).hint.unwrap(), "`.` is the top of the workspace");
+        assert!(fails(workspace, &format!("{long_name}/.."), Code::InvalidPath).message().contains("longer than 255"));
+        assert_eq!(fails(workspace, "", Code::InvalidPath).hint_text().unwrap(), "`.` is the top of the workspace");
     });
 }
 
@@ -201,7 +201,7 @@ fn a_directory_is_needed_where_one_is_opened() {
         assert!(at == "." && workspace.fs.stat(&dir, "dir").is_ok());
         let error = opened("dir/file").err().unwrap();
         assert_eq!(
-            (error.code, error.message.as_str()),
+            (error.code, error.message().as_str()),
             (Code::NotADirectory, "cannot list `dir/file`: it is not a directory")
         );
         assert_eq!(opened("none").err().unwrap().code, Code::NotFound);
@@ -246,8 +246,8 @@ fn rules_hold_on_every_way() {
         ];
         for path in denied {
             let error = fails(workspace, path, Code::Denied);
-            assert!(error.message.contains("`.agentignore` keeps it from every tool"), "{error:?}");
-            assert!(error.hint.unwrap().contains("do without it"));
+            assert!(error.message().contains("`.agentignore` keeps it from every tool"), "{error:?}");
+            assert!(error.hint_text().unwrap().contains("do without it"));
         }
         for path in ["own", "dir/secret/in", "new/own", "new/secret", "dir/../own", "dir/secret/../../own"] {
             assert!(led(workspace, path).is_ok(), "{path}");
@@ -327,7 +327,7 @@ fn an_absolute_path_is_below_the_root_of_the_longest_name() {
             assert_eq!((place.root, place.path.as_str()), (root, to), "{path}");
         }
         for path in ["/workspaces/a", "/etc/passwd", "/", "/home/me", "/vendor/..", "/vendor/up"] {
-            let hint = fails(workspace, path, Code::OutsideWorkspace).hint.unwrap();
+            let hint = fails(workspace, path, Code::OutsideWorkspace).hint_text().unwrap();
             assert_eq!(
                 hint, "use a path relative to the workspace, or one below `/vendor`, `/workspace/sub`",
                 "{path}"

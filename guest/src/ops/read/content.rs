@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use encoding_rs::Encoding;
 use sha2::{Digest, Sha256};
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Term};
 use crate::fs::place::Place;
 use crate::fs::{File, Stat};
+use crate::phrase;
 use crate::text::encoding::{self, Detected};
 use crate::text::eol::{self, Eol};
 use crate::text::lines::{CHUNK, Ender, Lines, Source};
@@ -114,7 +115,9 @@ impl<'w> Content<'w> {
         loop {
             chunk.clear();
             self.read(offset, &mut chunk).map_err(|error| match error.code {
-                Code::LimitExceeded => error.hint("leave `checksum` out: the file is too large for it"),
+                Code::LimitExceeded => {
+                    error.hint(phrase!["leave ", Term::Checksum, " out: the file is too large for it"])
+                }
                 _ => error,
             })?;
             if chunk.is_empty() {
@@ -139,7 +142,9 @@ impl<'w> Content<'w> {
 /// The failure of a call that needs text, for a file of `size` bytes that starts with `head`.
 pub fn binary(place: &Place, verb: &str, size: u64, head: &[u8]) -> Error {
     let cause = format!("it is binary: {size} bytes of {}", mime::of(&place.name, head, false));
-    Error::at(Code::BinaryFile, verb, &place.given, cause).hint("`read_file` with `mode: \"base64\"` gives its bytes")
+    Error::at(Code::BinaryFile, verb, &place.given, cause)
+        .hint(phrase![Term::BytesTool, " gives its bytes"])
+        .or_hint("only text can be read here")
 }
 
 impl Source for Content<'_> {
@@ -152,7 +157,8 @@ impl Source for Content<'_> {
         }
         if self.workspace.out_of_time() {
             return Err(Error::at(Code::LimitExceeded, self.verb, &self.place.given, "the time of one call ran out")
-                .hint("ask for lines nearer to the start, or use `grep`"));
+                .hint(phrase!["ask for lines nearer to the start, or use ", Term::SearchTool])
+                .or_hint("ask for lines nearer to the start, or search in it"));
         }
         let mut read = 0;
         while read < CHUNK {

@@ -9,7 +9,8 @@ use sha2::{Digest, Sha256};
 use similar::DiffOp;
 
 use super::Planned;
-use crate::error::{Code, Error, Result, printable};
+use crate::error::{Code, Error, Result, Term, printable};
+use crate::phrase;
 use crate::request;
 use crate::text::compare;
 use crate::workspace::{etag, sha256};
@@ -39,15 +40,21 @@ pub fn check(plan: &str, args: &request::Replace, files: &[Planned]) -> Result<(
     if plan == now {
         return Ok(());
     }
-    let again =
-        "nothing was changed; call again without `plan`, look at what would be replaced now, and pass that plan on";
+    let again = phrase![
+        "nothing was changed; call again without ",
+        Term::Plan,
+        ", look at what would be replaced now, and pass that plan on"
+    ];
     let (then, now) = match (marks(plan), marks(&now)) {
         (Some(then), Some(now)) => (then, now),
-        _ => return Err(Error::argument("plan", "it is not a plan").hint(again)),
+        _ => return Err(Error::argument(Term::Plan, "it is not a plan").hint(again)),
     };
     if then.first() != now.first() {
-        return Err(Error::argument("plan", "it was made for other arguments")
-            .hint(format!("{again}; all arguments but `plan` have to be the same")));
+        return Err(Error::argument(Term::Plan, "it was made for other arguments").hint(again).also_hint(phrase![
+            "all arguments but ",
+            Term::Plan,
+            " have to be the same"
+        ]));
     }
     let then = then.get(1..).unwrap_or_default();
     let now = now.get(1..).unwrap_or_default();

@@ -1,0 +1,229 @@
+//! Texts that speak of a caller's arguments and tools, which every dialect calls something else.
+
+use std::borrow::Cow;
+
+/// Makes a [`Phrase`] of words, numbers and [`Term`]s, one after the other.
+#[macro_export]
+macro_rules! phrase {
+    ($($piece:expr),+ $(,)?) => { $crate::error::Phrase::of(&mut [$($crate::error::Phrase::from($piece)),+]) };
+}
+
+/// Lists the terms, each with its name in the typed interface, which the `paddock` dialect has too.
+macro_rules! terms {
+    ($($term:ident = $name:literal),+ $(,)?) => {
+        /// An argument or a tool, by what it is for.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "each says what it is the name of")]
+        pub enum Term { $($term),+ }
+
+        impl Term {
+            /// Every term.
+            pub const ALL: &[Self] = &[$(Self::$term),+];
+
+            /// The name where no dialect has another one.
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$term => $name),+ }
+            }
+        }
+    };
+}
+
+terms! {
+    AnchorLine = "anchor_line", Append = "append", Backup = "backup", Checksum = "checksum",
+    CreateOnly = "create_only", Cursor = "cursor", Depth = "depth", Destination = "destination", Edits = "edits",
+    Encoding = "encoding", Exclude = "exclude", Files = "files", Fixed = "fixed", Glob = "glob",
+    IncludeHidden = "include_hidden", IncludeIgnored = "include_ignored", InsertLine = "insert_line",
+    Limit = "limit", Mode = "mode", Multiline = "multiline", NewText = "new_text", Offset = "offset",
+    OldText = "old_text", Overwrite = "overwrite", Parents = "parents", Path = "path", Pattern = "pattern",
+    Plan = "plan", Recursive = "recursive", ReplaceAll = "replace_all", Since = "since", Sort = "sort", Tail = "tail",
+    BytesTool = "read_file` with `mode: \"base64\"", CopyTool = "copy", DeleteTool = "delete", DescribeTool = "stat", FindTool = "glob", ListTool = "list_dir",
+    MakeDirectoryTool = "make_dir", MoveTool = "move",
+    PartTool = "read_file` with `offset` and `limit", RewriteTool = "write_file` with `encoding: \"utf-8\"", ReadTool = "read_file", SearchTool = "grep",
+    UnpackTool = "unpack", WriteTool = "write_file",
+}
+
+impl Term {
+    /// Whether it is a tool.
+    pub fn is_tool(self) -> bool {
+        matches!(
+            self,
+            Self::BytesTool
+                | Self::CopyTool
+                | Self::DeleteTool
+                | Self::DescribeTool
+                | Self::FindTool
+                | Self::ListTool
+                | Self::MakeDirectoryTool
+                | Self::MoveTool
+                | Self::PartTool
+                | Self::ReadTool
+                | Self::RewriteTool
+                | Self::SearchTool
+                | Self::UnpackTool
+                | Self::WriteTool
+        )
+    }
+}
+
+/// The names that one caller has for terms.
+pub trait Vocabulary {
+    /// The name of a term; none where this caller has no such argument or tool.
+    fn name(&self, term: Term) -> Option<&str>;
+}
+
+/// The names of the typed interface.
+pub struct TypedNames;
+
+impl Vocabulary for TypedNames {
+    fn name(&self, term: Term) -> Option<&str> {
+        Some(term.name())
+    }
+}
+
+/// A text in which arguments and tools are [`Term`]s.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Phrase(Vec<Piece>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Words(Cow<'static, str>),
+    Term(Term),
+    When(Term, String),
+}
+
+/// Words for callers who have an argument or tool.
+pub struct When(pub Term, pub String);
+
+impl Phrase {
+    /// What these phrases say, one after the other; they are empty afterwards.
+    #[cold]
+    #[inline(never)]
+    pub fn of(phrases: &mut [Self]) -> Self {
+        Self(phrases.iter_mut().flat_map(|phrase| std::mem::take(&mut phrase.0)).collect())
+    }
+
+    /// The text in the names of a caller; none where the caller lacks one of them.
+    pub fn text(&self, names: &dyn Vocabulary) -> Option<String> {
+        self.render(names, |_| None)
+    }
+
+    /// The text in the names of a caller, or of the typed interface for what the caller has no name for.
+    pub fn full_text(&self, names: &dyn Vocabulary) -> String {
+        self.render(names, |term| Some(term.name())).unwrap_or_default()
+    }
+
+    fn render(&self, names: &dyn Vocabulary, other: impl Fn(Term) -> Option<&'static str>) -> Option<String> {
+        let mut text = String::new();
+        for piece in &self.0 {
+            match piece {
+                Piece::Words(words) => text.push_str(words),
+                Piece::When(term, words) if names.name(*term).is_some() => text.push_str(words),
+                Piece::When(..) => {}
+                Piece::Term(term) => {
+                    text.push('`');
+                    text.push_str(names.name(*term).or_else(|| other(*term))?);
+                    text.push('`');
+                }
+            }
+        }
+        Some(text)
+    }
+}
+
+impl From<Term> for Phrase {
+    #[inline(never)]
+    fn from(term: Term) -> Self {
+        Self(vec![Piece::Term(term)])
+    }
+}
+
+impl From<When> for Phrase {
+    fn from(When(term, words): When) -> Self {
+        Self(vec![Piece::When(term, words)])
+    }
+}
+
+impl From<&str> for Phrase {
+    #[inline(never)]
+    fn from(words: &str) -> Self {
+        words.to_owned().into()
+    }
+}
+
+impl From<String> for Phrase {
+    #[inline(never)]
+    fn from(words: String) -> Self {
+        Self(vec![Piece::Words(words.into())])
+    }
+}
+
+impl From<u64> for Phrase {
+    fn from(number: u64) -> Self {
+        number.to_string().into()
+    }
+}
+
+impl From<usize> for Phrase {
+    fn from(number: usize) -> Self {
+        number.to_string().into()
+    }
+}
+
+/// What would work instead: remarks, each in the first wording that the caller has all names for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hint(Vec<Vec<Phrase>>);
+
+impl Hint {
+    /// Whether nothing is said.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds a remark.
+    pub fn add(&mut self, remark: impl Into<Phrase>) {
+        self.0.push(vec![remark.into()]);
+    }
+
+    /// Adds another wording of the last remark, for callers who lack a name in those before.
+    pub fn or(&mut self, wording: impl Into<Phrase>) {
+        match self.0.last_mut() {
+            Some(wordings) => wordings.push(wording.into()),
+            None => self.add(wording),
+        }
+    }
+
+    /// The remarks that can be made in the names of a caller; none where there is none.
+    pub fn text(&self, names: &dyn Vocabulary) -> Option<String> {
+        let say = |wordings: &Vec<Phrase>| wordings.iter().find_map(|wording| wording.text(names));
+        let remarks: Vec<_> = self.0.iter().filter_map(say).collect();
+        (!remarks.is_empty()).then(|| remarks.join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Only(Term, &'static str);
+
+    impl Vocabulary for Only {
+        fn name(&self, term: Term) -> Option<&str> {
+            (term == self.0).then_some(self.1)
+        }
+    }
+
+    #[test]
+    fn a_remark_is_made_in_words_that_the_caller_has() {
+        let mut hint = Hint::default();
+        hint.add(phrase!["set ", Term::Multiline]);
+        hint.add(phrase![Term::SearchTool, " finds it"]);
+        hint.or("search for it");
+        let text = |names: &dyn Vocabulary| hint.text(names).unwrap();
+        assert_eq!(text(&TypedNames), "set `multiline`; `grep` finds it");
+        assert_eq!(text(&Only(Term::Multiline, "across_lines")), "set `across_lines`; search for it");
+        assert_eq!(text(&Only(Term::SearchTool, "Find")), "`Find` finds it");
+        assert_eq!(Hint::default().text(&TypedNames), None);
+        let message = phrase!["argument ", Term::Limit, ": ", 3_u64, " is too small"];
+        assert_eq!(message.full_text(&Only(Term::Tail, "x")), "argument `limit`: 3 is too small");
+    }
+}
