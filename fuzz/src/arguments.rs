@@ -1,6 +1,6 @@
 //! Arguments of every tool of every dialect: an answer, and one that reads changes nothing.
 
-use paddock_guest::dialect::DIALECTS;
+use paddock_guest::dialect::registry::DIALECTS;
 use paddock_guest::dialect::spec::Effect;
 
 use crate::desk::Desk;

@@ -1,8 +1,9 @@
 //! A workspace in memory, and what is in it.
 
-use paddock_guest::engine::{self, Outcome};
+use paddock_guest::engine;
 use paddock_guest::fs::memory::MemoryFs;
 use paddock_guest::fs::{Dir, Filesystem, Open, Time};
+use paddock_guest::outcome::Outcome;
 use paddock_guest::policy::Policy;
 use serde_json::{Value, json};
 

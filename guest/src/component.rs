@@ -19,21 +19,23 @@ use bindings::exports::paddock::files::{approval as asking, files, search, tools
 use convert::Lower;
 
 use crate::approval::{Decision, Plan};
-use crate::dialect::call::Call;
+use crate::dialect::call::{self, Call};
+use crate::dialect::registry::{self, DIALECTS};
+use crate::dialect::schema;
 use crate::dialect::spec::{Effect, ToolSpec};
-use crate::dialect::{DIALECTS, Dialect, schema};
 use crate::engine;
 use crate::error::{Code, Error, Result};
 use crate::fs::Filesystem;
+use crate::fs::STATE_GUEST_PATH;
 use crate::fs::memory::MemoryFs;
 use crate::fs::overlay::OverlayFs;
 use crate::fs::wasi::{WasiFs, wall_time};
+use crate::outcome::Outcome;
 use crate::policy::{Backend, Policy};
 use crate::request::Request;
 use crate::response::Response;
 use crate::touched::Touched;
 use crate::transaction;
-use crate::workspace::STATE_GUEST_PATH;
 
 struct Component;
 
@@ -56,19 +58,19 @@ impl tools::Guest for Component {
     }
 
     fn describe(dialect: String) -> std::result::Result<Vec<tools::Tool>, types::Error> {
-        let dialect = Dialect::find(&dialect).map_err(Lower::lower)?;
+        let dialect = registry::find(&dialect).map_err(Lower::lower)?;
         let policy = policy(dialect.name).map_err(Lower::lower)?;
         Ok(dialect.listed(policy.commands.enabled).map(describe).collect())
     }
 
     fn changes(dialect: String, name: String) -> Option<bool> {
-        let tool = Dialect::find(&dialect).ok()?.tool(&name)?;
+        let tool = registry::find(&dialect).ok()?.tool(&name)?;
         Some(tool.effect.changes())
     }
 
     fn call(dialect: String, name: String, arguments: String) -> tools::Outcome {
         let outcome = with_fs(&dialect, |fs, policy| Ok(engine::call(fs, policy, &dialect, &name, &arguments)));
-        ended(outcome.unwrap_or_else(engine::Outcome::failed))
+        ended(outcome.unwrap_or_else(call::failed))
     }
 
     fn begin(dialect: String, name: String, arguments: String) -> Option<tools::Outcome> {
@@ -264,7 +266,7 @@ fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::re
 }
 
 /// The outcome for the host, and for later what was touched and what would be.
-fn ended(mut outcome: engine::Outcome) -> tools::Outcome {
+fn ended(mut outcome: Outcome) -> tools::Outcome {
     TOUCHED.set(outcome.touched.take());
     keep_pending(outcome.error.as_ref().and_then(|error| error.plan.as_deref()));
     outcome.lower()

@@ -2,34 +2,17 @@
 //! Every failure is a value in the outcome.
 
 use crate::approval;
-use crate::dialect::answer::{Failed, Told};
 use crate::dialect::call::Call;
-use crate::dialect::paddock;
-use crate::error::{Error, ErrorText, Result};
+use crate::error::Result;
 use crate::fs::{Filesystem, journal};
 use crate::ops;
+use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::request::{Access, Request};
-use crate::response::{Change, Response};
+use crate::response::Response;
 use crate::touched::Touched;
+use crate::transaction;
 use crate::workspace::Workspace;
-
-/// How a call ended: the `outcome` of `wit/tools.wit`.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// The result as JSON in the dialect's shape; where there is an error, the error in it.
-    pub result: String,
-    /// The result as text for the model.
-    pub text: String,
-    /// Why the call failed.
-    pub error: Option<ErrorText>,
-    /// What it changed, in order.
-    pub changes: Vec<Change>,
-    /// Whether a limit cut the result short.
-    pub truncated: bool,
-    /// What it touched, where the host keeps a record and the arguments fit.
-    pub touched: Option<Touched>,
-}
 
 /// Calls the tool `name` of a dialect with `arguments`, a JSON object.
 pub fn call(fs: &dyn Filesystem, policy: &Policy, dialect: &str, name: &str, arguments: &str) -> Outcome {
@@ -80,22 +63,9 @@ pub fn open<'a>(fs: &'a dyn Filesystem, policy: &'a Policy, access: Access) -> R
         workspace.check_any_change()?;
     }
     // Where recovery is not possible, as in a read-only workspace, reading still is.
-    journal::recover(&workspace).or_else(|error| if changes { Err(error) } else { Ok(()) })?;
+    let recovered = journal::recover(&workspace).and_then(|()| transaction::recover(&workspace));
+    recovered.or_else(|error| if changes { Err(error) } else { Ok(()) })?;
     Ok(workspace)
-}
-
-impl Outcome {
-    /// What a dialect tells of a call.
-    pub fn told(told: Told, error: Option<ErrorText>, changes: Vec<Change>) -> Self {
-        Self { result: told.json, text: told.text, error, changes, truncated: told.truncated, touched: None }
-    }
-
-    /// The outcome of a call that failed before its dialect was known.
-    pub fn failed(error: Error) -> Self {
-        let error = ErrorText::from(error);
-        let told = (paddock::DIALECT.failure)(&Failed { tool: None, args: None, error: &error });
-        Self::told(told, Some(error), Vec::new())
-    }
 }
 
 impl Response {

@@ -7,7 +7,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::approval::Plan;
+use crate::approval::plan::Plan;
 use crate::fs::Fault;
 use crate::phrase;
 

@@ -5,6 +5,7 @@
 //!
 //! - `component`: WIT values to ours and back; the only room that sees the bindings.
 //! - [`engine`]: decode, policy, run, encode.
+//! - [`outcome`]: how a call ended.
 //! - [`dialect`]: names, units and JSON; makes a [`request::Request`], shows a [`response::Response`].
 //! - [`ops`]: one file an operation, over a [`workspace::Workspace`].
 //! - [`commands`]: what the host runs: asked for, allowed, recorded, told.
@@ -27,6 +28,7 @@ pub mod engine;
 pub mod error;
 pub mod fs;
 pub mod ops;
+pub mod outcome;
 pub mod patch;
 pub mod policy;
 pub mod request;

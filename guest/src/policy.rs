@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 pub use paddock_policy::{Access as RootAccess, Approval, Backups, Commands, HardLinks, Limits};
 
-use crate::approval::Decision;
+use crate::approval::plan::Decision;
 use crate::error::{Code, Error, Result};
 
 /// What the host allows, is and has; every part may be left out.

@@ -306,9 +306,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::engine::{self, Outcome};
+    use crate::engine;
     use crate::fs::memory::MemoryFs;
     use crate::fs::{Open, Time};
+    use crate::outcome::Outcome;
 
     const PATCH: &str = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-one\n+two\n*** Add File: c.txt\n+c\n*** Delete File: old.txt\n*** End Patch\n";
 

@@ -13,7 +13,7 @@ pub use commit::{Commit, CommitArgs, recover};
 pub use diff::{Diff, DiffArgs, Shown};
 pub use plan::Conflict;
 
-use paddock_policy::name::is_plain;
+use crate::fs::checkpoint::check_name;
 
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::overlay::marks::Was;
@@ -49,6 +49,11 @@ impl<'f> Transaction<'f> {
         let overlay = overlay.map_err(|fault| failed("open", &fault))?;
         let first = overlay.preopens().into_iter().map(|preopen| preopen.guest_path).next();
         Ok(Self { fs, policy, overlay, workspace: first.unwrap_or_default() })
+    }
+
+    /// The file system below the overlay.
+    pub fn base(&self) -> &dyn Filesystem {
+        self.fs
     }
 
     /// What the host allows.
@@ -138,15 +143,6 @@ impl<'f> Transaction<'f> {
 fn plain(path: &str) -> &str {
     let path = path.trim_start_matches("./").trim_end_matches('/');
     if path == "." { "" } else { path }
-}
-
-/// Refuses what is no name for a checkpoint.
-pub(crate) fn check_name(name: &str) -> Result<()> {
-    if !is_plain(name) {
-        return Err(Error::argument("name", format!("`{}` is no name for a checkpoint", printable(name)))
-            .hint("use 1 to 64 letters, digits, `-`, `_` and `.`, no `.` first"));
-    }
-    Ok(())
 }
 
 /// The failure of a call in an overlay that cannot be read or written.

@@ -9,20 +9,12 @@ use sha2::{Digest, Sha256};
 use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::barred::{Barred, Denial};
 use crate::fs::ignore::Secrets;
-use crate::fs::overlay::OVERLAY_GUEST_PATH;
 use crate::fs::place::Place;
 use crate::fs::resolve::{below, denied};
-use crate::fs::{Dir, Fault, File, Filesystem, Kind, Open, Stat};
+use crate::fs::{Dir, Fault, File, Filesystem, Kind, OVERLAY_GUEST_PATH, Open, READ_SIZE, STATE_GUEST_PATH, Stat};
 use crate::phrase;
 use crate::policy::{Policy, RootAccess};
 use crate::response::Change;
-
-/// The guest path at which a host preopens the state directory.
-pub const STATE_GUEST_PATH: &str = "/paddock-state";
-
-/// Bytes that one read asks a backend for. A larger one is no longer in the
-/// processor's cache when it is looked at; some hosts give less a call.
-pub const READ_SIZE: usize = 256 * 1024;
 
 /// The roots, the policy and the file system, for one call.
 pub struct Workspace<'a> {

@@ -8,12 +8,13 @@ use std::time::Instant;
 use paddock_guest::commands::allows::Verdicts;
 use paddock_guest::commands::record::{Before, Recorded, record_changes};
 use paddock_guest::commands::{answer, asked};
-use paddock_guest::dialect::{self, Dialect, schema};
-use paddock_guest::engine::{self, Outcome};
+use paddock_guest::dialect::{self, registry, schema};
+use paddock_guest::engine;
 use paddock_guest::error::{Code, Error, ErrorText};
 use paddock_guest::fs::memory::MemoryFs;
 use paddock_guest::fs::spot::Site;
 use paddock_guest::fs::{Filesystem, Kind, Time};
+use paddock_guest::outcome::Outcome;
 use paddock_guest::policy::Policy;
 use paddock_guest::request::{Access, Command, History, Script};
 use paddock_guest::response::{Captured, Change, ChangeKind, Ran, Response};
@@ -869,7 +870,7 @@ mod calls {
 
     #[test]
     fn names_are_unique_and_listed_where_commands_are_enabled() {
-        for dialect in dialect::DIALECTS {
+        for dialect in dialect::registry::DIALECTS {
             let mut names: Vec<_> = dialect.all().map(|tool| tool.name).collect();
             let (all, usual) = (names.len(), dialect.listed(false).count());
             assert_eq!((dialect.listed(true).count(), all - usual), (all, dialect.commands.len()));
@@ -878,7 +879,7 @@ mod calls {
             assert_eq!(names.len(), all, "{}", dialect.name);
             assert!(dialect.commands.iter().all(|tool| tool.effect.runs()), "{}", dialect.name);
         }
-        let listed = |name: &str| Dialect::find(name).unwrap().listed(false).any(|tool| tool.effect.runs());
+        let listed = |name: &str| registry::find(name).unwrap().listed(false).any(|tool| tool.effect.runs());
         assert!(listed("lincona"), "its specification lists them always");
         assert!(!listed("paddock") && !listed("codex") && !listed("weakincentives"));
     }
@@ -894,7 +895,7 @@ mod calls {
                 Ran { signal: Some("SIGKILL".to_owned()), exit_code: None, ..failed() },
             ] {
                 let (_, value) = tell(dialect, tool, arguments.clone(), ran);
-                let spec = Dialect::find(dialect).unwrap().tool(tool).unwrap();
+                let spec = registry::find(dialect).unwrap().tool(tool).unwrap();
                 fits(&schema::result(&spec.output), &value, tool);
             }
         }

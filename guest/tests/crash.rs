@@ -5,9 +5,9 @@
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use paddock_guest::outcome::Outcome;
 use std::cell::Cell;
 
-use paddock_guest::engine;
 use paddock_guest::error::Code;
 use paddock_guest::fs::memory::MemoryFs;
 use paddock_guest::policy::{Backend, Policy};
@@ -25,7 +25,7 @@ fn names(tree: &Tree) -> Vec<&String> {
 }
 
 /// Runs `check` with a file system that stops at call 1, 2, 3 and so on, until the scenario gets through.
-fn for_every_stop(crash: bool, mut check: impl FnMut(&Scenario, &Policy, &MemoryFs, &engine::Outcome, &Tree, &Tree)) {
+fn for_every_stop(crash: bool, mut check: impl FnMut(&Scenario, &Policy, &MemoryFs, &Outcome, &Tree, &Tree)) {
     for policy in policies() {
         for scenario in scenarios() {
             let start = fresh();

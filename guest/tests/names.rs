@@ -2,8 +2,9 @@
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use paddock_guest::dialect::Dialect;
+use paddock_guest::dialect::registry::DIALECTS;
 use paddock_guest::dialect::spec::{Param, ParamKind, ToolSpec};
-use paddock_guest::dialect::{DIALECTS, Dialect};
 use paddock_guest::engine;
 use paddock_guest::error::Term;
 use paddock_guest::fs::memory::MemoryFs;

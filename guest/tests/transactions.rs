@@ -8,10 +8,11 @@ use std::cell::Cell;
 use paddock_guest::engine;
 use paddock_guest::error::{Code, Error};
 use paddock_guest::fs::memory::MemoryFs;
-use paddock_guest::fs::overlay::{OVERLAY_GUEST_PATH, OverlayFs};
+use paddock_guest::fs::overlay::OverlayFs;
 use paddock_guest::fs::spot::Site;
-use paddock_guest::fs::{Filesystem, Preopen, Time};
+use paddock_guest::fs::{Filesystem, OVERLAY_GUEST_PATH, Preopen, Time};
 use paddock_guest::policy::Policy;
+use paddock_guest::request::Access;
 use paddock_guest::transaction::{Commit, CommitArgs, DiffArgs, Transaction};
 use serde_json::{Value, json};
 use stopping::Stopping;
@@ -108,7 +109,8 @@ fn commit(fs: &dyn Filesystem, paths: &[&str], merge: bool) -> paddock_guest::er
 fn take_over(fs: &dyn Filesystem, paths: &[&str], merge: bool) -> paddock_guest::error::Result<Commit> {
     let paths = paths.iter().map(|path| (*path).to_owned()).collect();
     let args = CommitArgs { overlay: "o".to_owned(), paths, merge };
-    Transaction::open(fs, &policy())?.commit(&args)
+    let policy = policy();
+    Transaction::open(fs, &policy)?.commit(&engine::open(fs, &policy, Access::Change)?, &args)
 }
 
 fn differences(memory: &MemoryFs) -> Vec<String> {

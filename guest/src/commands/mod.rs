@@ -1,11 +1,13 @@
 //! Commands, which the host runs: what a call asks of it, what a command may do
 //! at a path, what it changed, and how a dialect tells all that.
 
-use crate::dialect::Dialect;
 use crate::dialect::call::Call;
-use crate::engine::{self, Outcome};
-use crate::error::{Code, Error, Result};
+use crate::dialect::registry;
+use crate::engine;
+use crate::error::Result;
 use crate::fs::Filesystem;
+use crate::ops::command;
+use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::request::{Access, Command, Request};
 use crate::response::{Change, Ran, Response};
@@ -27,7 +29,7 @@ pub fn asked(
     name: &str,
     arguments: &str,
 ) -> Option<std::result::Result<Command, Box<Outcome>>> {
-    Dialect::find(dialect).ok()?.tool(name).filter(|tool| tool.effect.runs())?;
+    registry::find(dialect).ok()?.tool(name).filter(|tool| tool.effect.runs())?;
     let call = match Call::decode(dialect, name, arguments) {
         Ok(call) => call,
         Err(outcome) => return Some(Err(outcome)),
@@ -76,25 +78,12 @@ fn listed(mut ran: Ran, changes: &[Change]) -> Ran {
     ran
 }
 
-/// The failure of a call that would run something here.
-pub fn not_here(policy: &Policy) -> Error {
-    match policy.commands.enabled {
-        false => not_enabled(),
-        true => Error::new(Code::Denied, "this host runs no commands").hint("use the file tools"),
-    }
-}
-
-fn not_enabled() -> Error {
-    Error::new(Code::Denied, "commands are not enabled")
-        .hint("use the file tools, or ask the person who runs this to enable commands")
-}
-
 /// What the host is to do, if it may: in a directory that is there, within the limits, approved.
 fn settle(workspace: &Workspace<'_>, request: &Request) -> Result<Command> {
     let Request::Command(command) = request else { return Err(crate::dialect::answer::Asked::mixed_up()) };
     let limits = &workspace.policy.commands;
     if !limits.enabled {
-        return Err(not_enabled());
+        return Err(command::not_enabled());
     }
     let mut command = command.clone();
     match &mut command {

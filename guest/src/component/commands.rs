@@ -9,7 +9,8 @@ use super::{Component, NO_DIALECT, TOUCHED, ended, keep_pending, with_fs};
 use crate::commands::allows::{Verdict, Verdicts};
 use crate::commands::record::{Before, Recorded, record_changes};
 use crate::commands::{answer, asked};
-use crate::engine::{self, Outcome};
+use crate::dialect::call;
+use crate::engine;
 use crate::error::{Error, Result};
 use crate::request::{Access, Command, Script};
 use crate::response::{self, Response};
@@ -30,7 +31,7 @@ impl commands::Guest for Component {
         keep_pending(None);
         match asked {
             Ok(asked) => Some(asked?.map(Lower::lower).map_err(|outcome| ended(*outcome))),
-            Err(error) => Some(Err(ended(Outcome::failed(error)))),
+            Err(error) => Some(Err(ended(call::failed(error)))),
         }
     }
 
@@ -52,7 +53,7 @@ impl commands::Guest for Component {
         };
         let call = (dialect.as_str(), name.as_str(), arguments.as_str());
         let outcome = with_fs(&dialect, |fs, policy| Ok(answer(fs, policy, call, done, changes)));
-        ended(outcome.unwrap_or_else(Outcome::failed))
+        ended(outcome.unwrap_or_else(call::failed))
     }
 
     fn allows(path: String, access: commands::Access, is_directory: bool) -> commands::Verdict {

@@ -2,10 +2,10 @@
 
 use super::bindings::exports::paddock::files::{commands, files, search, session, shares, tools, types};
 use crate::commands::record::Before;
-use crate::engine::Outcome;
 use crate::error::{Code, Error, ErrorText};
 use crate::fs::Kind;
 use crate::ops::shares::{Findings, Found, Names};
+use crate::outcome::Outcome;
 use crate::touched::{Touched, WriteMode, Written};
 use crate::{request, response, transaction};
 

@@ -58,7 +58,7 @@ impl session::Guest for Component {
         let session::CommitArgs { overlay, paths, merge } = args;
         let args = CommitArgs { overlay, paths, merge };
         let done = with_overlay(|overlay| {
-            let done = overlay.commit(&args)?;
+            let done = overlay.commit(&engine::open(overlay.base(), overlay.policy(), Access::Change)?, &args)?;
             TOUCHED.set(Touched::changed(overlay.policy(), "commit", &done.changes));
             Ok(done)
         });

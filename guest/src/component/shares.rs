@@ -5,12 +5,13 @@ use std::cell::RefCell;
 use super::bindings::exports::paddock::files::{search, shares, types};
 use super::convert::Lower;
 use super::{Component, DECISION, NO_DIALECT, TOUCHED, policy};
-use crate::dialect::call::Call;
-use crate::engine::{self, Outcome};
+use crate::dialect::call::{self, Call};
+use crate::engine;
 use crate::error::{Code, Error, Result};
 use crate::fs::Filesystem;
 use crate::fs::wasi::WasiFs;
 use crate::ops::shares::{self as parts, Findings, Help, Lead};
+use crate::outcome::Outcome;
 use crate::policy::Backend;
 use crate::request::{Access, Request};
 use crate::response::Response;
@@ -112,7 +113,7 @@ pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
         Ok(Some(workspace)) => workspace,
         Ok(None) => {
             let outcome = super::with_fs(dialect, |fs, policy| Ok(engine::made(fs, policy, &call)));
-            return Some(outcome.unwrap_or_else(Outcome::failed));
+            return Some(outcome.unwrap_or_else(call::failed));
         }
         Err(error) => return Some(call.outcome(None, Err(error))),
     };
@@ -125,7 +126,7 @@ pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
 pub fn finish() -> Outcome {
     match PART.replace(Part::None) {
         Part::Lead(lead, Asked { by: By::Call(call), workspace }) => call.outcome(Some(workspace), Ok(lead.finish())),
-        _ => Outcome::failed(no_part()),
+        _ => call::failed(no_part()),
     }
 }
 

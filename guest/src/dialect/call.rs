@@ -3,9 +3,9 @@
 use crate::dialect::answer::{Asked, Failed};
 use crate::dialect::args::Args;
 use crate::dialect::spec::ToolSpec;
-use crate::dialect::{Dialect, Names};
-use crate::engine::Outcome;
-use crate::error::{Error, Result};
+use crate::dialect::{Dialect, Names, paddock, registry};
+use crate::error::{Error, ErrorText, Result};
+use crate::outcome::Outcome;
 use crate::request::Request;
 use crate::response::Response;
 use crate::text::time::rfc3339_seconds;
@@ -25,7 +25,7 @@ pub struct Call {
 impl Call {
     /// The call of the tool `name` with `arguments`, a JSON object; the outcome where it does not fit.
     pub fn decode(dialect: &str, name: &str, arguments: &str) -> std::result::Result<Self, Box<Outcome>> {
-        let dialect = Dialect::find(dialect).map_err(|error| Box::new(Outcome::failed(error)))?;
+        let dialect = registry::find(dialect).map_err(|error| Box::new(self::failed(error)))?;
         let failed = |tool, args: Option<&Args>, error: Error| {
             let error = error.in_names(&dialect.names(tool));
             let told = (dialect.failure)(&Failed { tool, args, error: &error });
@@ -66,4 +66,11 @@ impl Call {
         };
         Outcome { touched, ..outcome }
     }
+}
+
+/// The outcome of a call that failed before its dialect was known.
+pub fn failed(error: Error) -> Outcome {
+    let error = ErrorText::from(error);
+    let told = (paddock::DIALECT.failure)(&Failed { tool: None, args: None, error: &error });
+    Outcome::told(told, Some(error), Vec::new())
 }

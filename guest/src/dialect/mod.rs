@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::error::{Code, Error, Result, Term, Vocabulary};
+use crate::error::{Code, Error, Term, Vocabulary};
 
 pub mod answer;
 pub mod anthropic;
@@ -20,6 +20,7 @@ pub mod mcp_filesystem;
 pub mod openai;
 pub mod paddock;
 pub mod param;
+pub mod registry;
 pub mod schema;
 pub mod spec;
 pub mod text;
@@ -77,30 +78,7 @@ fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// Every dialect.
-pub const DIALECTS: &[Dialect] = &[
-    paddock::DIALECT,
-    dispatch::DIALECT,
-    dotnet_prompt::DIALECT,
-    chorus::DIALECT,
-    weakincentives::DIALECT,
-    lincona::DIALECT,
-    mcp_filesystem::DIALECT,
-    anthropic::DIALECT,
-    codex::DIALECT,
-    openai::DIALECT,
-];
-
 impl Dialect {
-    /// The dialect of that name.
-    pub fn find(name: &str) -> Result<&'static Self> {
-        DIALECTS.iter().find(|dialect| dialect.name == name).ok_or_else(|| {
-            let names: Vec<_> = DIALECTS.iter().map(|dialect| format!("`{}`", dialect.name)).collect();
-            Error::new(Code::UnknownDialect, format!("there is no dialect `{name}`"))
-                .hint(format!("use one of {}", names.join(", ")))
-        })
-    }
-
     /// The names that the caller of a tool has; of no tool, where there is none of the name that was called.
     pub fn names(&'static self, tool: Option<&'static ToolSpec>) -> Names {
         Names { dialect: self, tool }

@@ -3,9 +3,9 @@
 use std::io::Read;
 
 use crate::error::{Code, Error, Result, printable};
+use crate::fs::READ_SIZE;
 use crate::fs::memory::MemoryFs;
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind, Open, Stat, Time};
-use crate::workspace::READ_SIZE;
 
 /// Bytes of a member's path, and of one name in it, as elsewhere.
 const MAX_PATH_BYTES: usize = 4_096;

@@ -7,7 +7,7 @@ use globset::GlobSet;
 
 use crate::error::{Code, Error, Result, Term};
 use crate::fs::walk::{Hidden, Options, Walk};
-use crate::fs::{Dir, Fault, Kind, Open, spot};
+use crate::fs::{Dir, Fault, Kind, Open, bytes};
 use crate::phrase;
 use crate::response::Skipped;
 use crate::search::{self, glob};
@@ -108,7 +108,7 @@ impl Collecting<'_> {
         if stat.size <= room {
             // One more than fits: a file may grow while it is read.
             let most = room.saturating_add(1);
-            spot::each_part(fs, &file, 0, most, |_, part| {
+            bytes::each_part(fs, &file, 0, most, |_, part| {
                 bytes.extend_from_slice(part);
                 Ok(())
             })

@@ -13,7 +13,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::error::{Code, Error, Result};
 use crate::fs::barred::{Barred, Denial};
-use crate::fs::spot::read_up_to;
+use crate::fs::bytes::read_up_to;
 use crate::fs::{Dir, DirEntry, Fault, Filesystem, FsResult, Kind, Open, protect};
 
 /// The rules that keep a path from every tool.

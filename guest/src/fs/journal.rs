@@ -4,11 +4,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
+use crate::fs::bytes::read_up_to;
 use crate::fs::protect::protected;
-use crate::fs::spot::{Site, Spot, is_temporary, read_up_to};
+use crate::fs::spot::{Site, Spot, is_temporary};
 use crate::fs::step::Step;
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Open, tree};
-use crate::transaction;
 use crate::workspace::{Root, Workspace, sha256};
 
 /// The state directory inside the workspace, for hosts that preopen none outside.
@@ -44,7 +44,7 @@ impl Journal {
     pub fn write(&self, workspace: &Workspace<'_>) -> Result<()> {
         // An earlier change of the same call may have left one, to be cleaned up after.
         if !workspace.changes().is_empty() {
-            recover_change(workspace)?;
+            recover(workspace)?;
         }
         let home = self.home(workspace)?;
         let put = || {
@@ -125,11 +125,6 @@ impl Journal {
 /// The host makes sure that the journal is not that of a change under way: it
 /// holds a lock around each changing call, or makes one call at a time.
 pub fn recover(workspace: &Workspace<'_>) -> Result<()> {
-    recover_change(workspace)?;
-    transaction::recover(workspace)
-}
-
-fn recover_change(workspace: &Workspace<'_>) -> Result<()> {
     match &workspace.state {
         Some(dir) => recover_in(workspace, &Home::State(dir)),
         None => workspace.roots.iter().try_for_each(|root| recover_in(workspace, &Home::Inside(root))),

@@ -13,6 +13,8 @@ use std::rc::Rc;
 pub mod archive;
 pub mod barred;
 pub mod beside;
+pub mod bytes;
+pub mod checkpoint;
 pub mod collect;
 pub mod commit;
 pub mod content;
@@ -261,6 +263,16 @@ pub enum Fault {
     /// Anything else.
     Io(String),
 }
+
+/// The guest path at which a host preopens the state directory.
+pub const STATE_GUEST_PATH: &str = "/paddock-state";
+
+/// The guest path at which a host preopens the directory of an overlay.
+pub const OVERLAY_GUEST_PATH: &str = "/paddock-overlay";
+
+/// Bytes that one read asks a backend for. A larger one is no longer in the
+/// processor's cache when it is looked at; some hosts give less a call.
+pub const READ_SIZE: usize = 256 * 1024;
 
 /// The largest offset that every host handles: JavaScript ones lose precision above 2^53.
 pub const MAX_OFFSET: u64 = 1 << 53;

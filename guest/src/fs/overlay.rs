@@ -31,9 +31,9 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use crate::fs::{Dir, Fault, File, Filesystem, FsResult, Kind, Listing, Open, Preopen, Stat, Time};
+use crate::fs::STATE_GUEST_PATH;
+use crate::fs::{Dir, Fault, File, Filesystem, FsResult, Kind, Listing, OVERLAY_GUEST_PATH, Open, Preopen, Stat, Time};
 use crate::policy::{Policy, RootAccess};
-use crate::workspace::STATE_GUEST_PATH;
 
 mod changes;
 mod copy_up;
@@ -49,9 +49,6 @@ mod tests;
 
 pub use changes::{Difference, Is};
 use node::Node;
-
-/// The guest path at which a host preopens the directory of an overlay.
-pub const OVERLAY_GUEST_PATH: &str = "/paddock-overlay";
 
 /// Names in the directory of an overlay.
 const UPPER: &str = "upper";

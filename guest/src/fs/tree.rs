@@ -2,10 +2,11 @@
 //! and no depth of the tree is a depth of the stack.
 
 use crate::error::{Code, Error, Result};
+use crate::fs::bytes::copy_bytes;
 use crate::fs::ignore::Secrets;
 use crate::fs::place::Place;
 use crate::fs::protect::protected;
-use crate::fs::spot::{Site, copy_bytes, is_temporary, private_name, temporary_name};
+use crate::fs::spot::{Site, is_temporary, private_name, temporary_name};
 use crate::fs::{Dir, DirEntry, Fault, Filesystem, FsResult, Kind, Open};
 use crate::workspace::Workspace;
 

@@ -4,6 +4,7 @@
 
 pub mod apply_patch;
 pub mod changes;
+pub mod command;
 pub mod copy;
 pub mod delete;
 mod details;
@@ -26,7 +27,6 @@ pub mod unpack;
 pub mod view;
 pub mod write;
 
-use crate::commands;
 use crate::error::Result;
 use crate::request::Request;
 use crate::response::Response;
@@ -56,6 +56,6 @@ pub fn run(workspace: &Workspace<'_>, request: &Request) -> Result<Response> {
         Request::Grep(args) => Response::Grep(grep::run(workspace, args)?),
         Request::Replace(args) => Response::Replace(replace::run(workspace, args)?),
         Request::Changes(args) => Response::Changes(changes::run(workspace, args)?),
-        Request::Command(_) => return Err(commands::not_here(workspace.policy)),
+        Request::Command(_) => return Err(command::not_here(workspace.policy)),
     })
 }

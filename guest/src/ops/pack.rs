@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::error::{Code, Error, Result, Term, printable};
+use crate::fs::READ_SIZE;
 use crate::fs::commit::{FileChange, commit};
 use crate::fs::place::Place;
 use crate::fs::protect::protected;
@@ -12,7 +13,7 @@ use crate::fs::{Fault, Kind, Open, Time};
 use crate::phrase;
 use crate::request;
 use crate::response;
-use crate::workspace::{READ_SIZE, Workspace, etag};
+use crate::workspace::{Workspace, etag};
 use crate::zip::MAX_TOTAL_BYTES;
 use crate::zip::write::{Writer, can_hold};
 

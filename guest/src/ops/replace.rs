@@ -3,6 +3,7 @@
 //! done if it is just what the plan was made for.
 
 use crate::error::{Code, Error, Result, Term, printable};
+use crate::fs::READ_SIZE;
 use crate::fs::commit::{FileChange, commit};
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
@@ -17,7 +18,7 @@ use crate::search::replacer::{Excess, Replacer};
 use crate::text::diff;
 use crate::text::document::{Document, Loss, Splice};
 use crate::text::encoding;
-use crate::workspace::{READ_SIZE, Workspace, etag};
+use crate::workspace::{Workspace, etag};
 
 mod plan;
 

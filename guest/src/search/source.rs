@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use encoding_rs::{Encoding, UTF_16BE, UTF_16LE};
 
+use crate::fs::READ_SIZE;
 use crate::fs::{File, Filesystem, FsResult};
 use crate::search::matcher::Matcher;
 use crate::text::encoding;
-use crate::workspace::READ_SIZE;
 
 /// Bytes of a window. A larger one reads no faster, and is no longer in the processor's cache.
 const WINDOW: usize = READ_SIZE;

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::{Act, Conflict, Make, Plan, moved};
 use super::{Transaction, failed};
-use crate::engine;
 use crate::error::{Code, Error, Result};
 use crate::fs::beside;
+use crate::fs::bytes::read_up_to;
 use crate::fs::commit::{Changes, FileChange, commit_all};
 use crate::fs::content::Content;
 use crate::fs::history::{Action, Entry};
@@ -19,10 +19,10 @@ use crate::fs::overlay::Difference;
 use crate::fs::overlay::marks::Was;
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
-use crate::fs::spot::{Site, read_up_to};
+use crate::fs::spot::Site;
 use crate::fs::{Dir, Fault, FsResult, Kind, Open};
 use crate::ops::restore;
-use crate::request::{Access, Restore};
+use crate::request::Restore;
 use crate::response::Change;
 use crate::workspace::Workspace;
 
@@ -61,9 +61,9 @@ pub struct Commit {
 }
 
 impl Transaction<'_> {
-    /// Makes the base have what was chosen. The overlay still has it; [`Self::settle`] takes it out.
-    pub fn commit(&self, args: &CommitArgs) -> Result<Commit> {
-        let base = engine::open(self.fs, self.policy, Access::Change)?;
+    /// Makes the base have what was chosen. The overlay still has it; [`Self::settle`] takes it out. The base was opened to
+    /// be changed, and has recovered.
+    pub fn commit(&self, base: &Workspace<'_>, args: &CommitArgs) -> Result<Commit> {
         let Plan { acts, conflicts } = self.plan(&self.choose(&args.paths)?, args.merge)?;
         if !conflicts.is_empty() {
             return Ok(Commit { conflicts, ..Commit::default() });
@@ -71,15 +71,15 @@ impl Transaction<'_> {
         let merged = acts.iter().filter(|act| act.is_merged).map(|act| act.path.clone()).collect();
         let takes_several = acts.iter().any(Act::is_no_file_change);
         if takes_several {
-            note(&base, args).map_err(|fault| {
+            note(base, args).map_err(|fault| {
                 // One that may not be durable must not be followed either.
-                drop(forget(&base));
+                drop(forget(base));
                 failed("keep a note of taking over", &fault)
             })?;
         }
-        let made = make(&base, acts).map_err(|error| take_back(&base, error));
+        let made = make(base, acts).map_err(|error| take_back(base, error));
         if takes_several && (made.is_ok() || base.changes().is_empty()) {
-            forget(&base).map_err(|fault| failed("end taking over", &fault))?;
+            forget(base).map_err(|fault| failed("end taking over", &fault))?;
         }
         Ok(Commit { changes: base.take_changes(), merged, conflicts, backup: base.backup(), notes: made? })
     }

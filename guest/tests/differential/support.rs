@@ -1,8 +1,9 @@
 use std::process::Command;
 
-use paddock_guest::engine::{self, Outcome};
+use paddock_guest::engine;
 use paddock_guest::fs::Time;
 use paddock_guest::fs::memory::MemoryFs;
+use paddock_guest::outcome::Outcome;
 use paddock_guest::policy::Policy;
 use serde_json::{Value, json};
 

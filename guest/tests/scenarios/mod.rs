@@ -2,9 +2,11 @@
 
 use paddock_guest::engine;
 use paddock_guest::error::ErrorText;
+use paddock_guest::fs::OVERLAY_GUEST_PATH;
 use paddock_guest::fs::memory::MemoryFs;
-use paddock_guest::fs::overlay::{OVERLAY_GUEST_PATH, OverlayFs};
+use paddock_guest::fs::overlay::OverlayFs;
 use paddock_guest::fs::{Filesystem, Open, Time};
+use paddock_guest::outcome::Outcome;
 use paddock_guest::policy::{Backend, Policy};
 use paddock_guest::request::{Pack, Request, Unpack};
 use paddock_guest::zip::write::Writer;
@@ -141,36 +143,32 @@ fn archives() -> [(&'static str, Vec<u8>); 2] {
     [("tree.zip", tree), ("directories.zip", archive(&["inner/", "n/", "n/m/", "o/p/q/"], &[]))]
 }
 
-pub fn run(fs: &dyn Filesystem, policy: &Policy, scenario: &Scenario) -> engine::Outcome {
+pub fn run(fs: &dyn Filesystem, policy: &Policy, scenario: &Scenario) -> Outcome {
     match &scenario.call {
         Call::Tool(tool, arguments) => called(fs, policy, tool, &arguments.to_string()),
         Call::Typed(request) => with_backend(fs, policy, |fs| {
             let error = engine::run(fs, policy, request).0.err();
-            error.map_or_else(done, |error| engine::Outcome { error: Some(error.into()), ..done() })
+            error.map_or_else(done, |error| Outcome { error: Some(error.into()), ..done() })
         }),
     }
 }
 
-pub fn called(fs: &dyn Filesystem, policy: &Policy, tool: &str, arguments: &str) -> engine::Outcome {
+pub fn called(fs: &dyn Filesystem, policy: &Policy, tool: &str, arguments: &str) -> Outcome {
     with_backend(fs, policy, |fs| engine::call(fs, policy, "paddock", tool, arguments))
 }
 
-pub fn with_backend(
-    fs: &dyn Filesystem,
-    policy: &Policy,
-    call: impl FnOnce(&dyn Filesystem) -> engine::Outcome,
-) -> engine::Outcome {
+pub fn with_backend(fs: &dyn Filesystem, policy: &Policy, call: impl FnOnce(&dyn Filesystem) -> Outcome) -> Outcome {
     if policy.backend != Backend::Overlay {
         return call(fs);
     }
     match OverlayFs::open(fs, policy) {
         Ok(overlay) => call(&overlay),
-        Err(fault) => engine::Outcome { error: Some(fault.at("open", "the overlay").into()), ..done() },
+        Err(fault) => Outcome { error: Some(fault.at("open", "the overlay").into()), ..done() },
     }
 }
 
-fn done() -> engine::Outcome {
-    engine::Outcome {
+fn done() -> Outcome {
+    Outcome {
         result: String::new(),
         text: String::new(),
         error: None::<ErrorText>,

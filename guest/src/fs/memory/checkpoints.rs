@@ -3,7 +3,7 @@
 
 use super::{Inode, MemoryFs};
 use crate::error::{Code, Error, Result};
-use crate::transaction::check_name;
+use crate::fs::checkpoint::check_name;
 
 /// Checkpoints that there may be.
 const MAX_CHECKPOINTS: usize = 100;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::OverlayFs;
 use super::marks::{Marks, Was};
-use crate::fs::spot::digest;
+use crate::fs::bytes::digest;
 use crate::fs::{Dir, Fault, FsResult, Kind, Open};
 
 /// A name that is not as it is in the base.

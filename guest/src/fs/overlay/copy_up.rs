@@ -7,7 +7,8 @@ use super::look::Found;
 use super::marks::Was;
 use super::node::Node;
 use super::{ORIGIN, OverlayFs, UPPER, WORK};
-use crate::fs::spot::{Site, copy_bytes, digest, temporary_name};
+use crate::fs::bytes::{copy_bytes, digest};
+use crate::fs::spot::{Site, temporary_name};
 use crate::fs::{Dir, Fault, FsResult, Kind, Open, tree};
 
 impl OverlayFs<'_> {

@@ -3,7 +3,8 @@
 //! them is prepared as the next one, and then counts by one rename.
 
 use super::OverlayFs;
-use crate::fs::spot::{Site, read_up_to, temporary_name};
+use crate::fs::bytes::read_up_to;
+use crate::fs::spot::{Site, temporary_name};
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind, Open, tree};
 
 const CURRENT: &str = "current";

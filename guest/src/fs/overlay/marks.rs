@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 
 use super::node::Node;
 use super::{GONE, OverlayFs};
-use crate::fs::spot::{Site, digest, read_up_to};
+use crate::fs::bytes::{digest, read_up_to};
+use crate::fs::spot::Site;
 use crate::fs::{Dir, Fault, FsResult, Kind, Open};
 use crate::workspace::hex;
 

@@ -1,6 +1,6 @@
 use super::*;
+use crate::fs::bytes::read_up_to;
 use crate::fs::memory::MemoryFs;
-use crate::fs::spot::read_up_to;
 use crate::fs::{Open, Time};
 use crate::workspace::sha256;
 use Progress::{Applied, Lost, Ready};

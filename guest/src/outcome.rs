@@ -1,0 +1,30 @@
+//! How a call ended, as a host is told.
+
+use crate::dialect::answer::Told;
+use crate::error::ErrorText;
+use crate::response::Change;
+use crate::touched::Touched;
+
+/// How a call ended: the `outcome` of `wit/tools.wit`.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The result as JSON in the dialect's shape; where there is an error, the error in it.
+    pub result: String,
+    /// The result as text for the model.
+    pub text: String,
+    /// Why the call failed.
+    pub error: Option<ErrorText>,
+    /// What it changed, in order.
+    pub changes: Vec<Change>,
+    /// Whether a limit cut the result short.
+    pub truncated: bool,
+    /// What it touched, where the host keeps a record and the arguments fit.
+    pub touched: Option<Touched>,
+}
+
+impl Outcome {
+    /// What a dialect tells of a call.
+    pub fn told(told: Told, error: Option<ErrorText>, changes: Vec<Change>) -> Self {
+        Self { result: told.json, text: told.text, error, changes, truncated: told.truncated, touched: None }
+    }
+}
