@@ -8,9 +8,8 @@ use anyhow::{Context, Result, anyhow, ensure};
 use paddock::{Builder, CallOptions, Workspace};
 use paddock_guest::engine;
 use paddock_guest::fs::memory::MemoryFs;
-use paddock_guest::fs::{Time, archive};
+use paddock_guest::fs::{STATE_GUEST_PATH, Time, archive};
 use paddock_guest::policy::Policy;
-use paddock_guest::workspace::STATE_GUEST_PATH;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
