@@ -132,3 +132,21 @@ fn no_network_and_no_sockets_unless_the_policy_gives_it() {
     let told = desk.shell(&line).to_string();
     assert!(!told.contains("reached"), "{told}");
 }
+
+#[test]
+fn a_program_that_rules_hide_is_not_run() {
+    let desk = Desk::new();
+    fs::write(desk.root().join(".agentignore"), "hidden*\n").unwrap();
+    for name in ["hidden", "shown"] {
+        fs::copy("/usr/bin/id", desk.root().join(name)).unwrap();
+    }
+    fs::write(desk.root().join("hidden.sh"), "#!/bin/sh\necho uid=1\n").unwrap();
+    fs::set_permissions(desk.root().join("hidden.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    for line in ["./hidden", "./hidden.sh", "sh ./hidden.sh", "ln -s hidden link; ./link", "exec ./hidden"] {
+        let ran = desk.shell(line);
+        assert!(!stdout(&ran).contains("uid=") && ran["exit_code"] != 0, "{line}: {ran}");
+        assert!(ran["refused"].to_string().contains("hidden"), "{line}: {ran}");
+    }
+    assert!(desk.printed("./shown").contains("uid="));
+}
+

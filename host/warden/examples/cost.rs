@@ -89,6 +89,7 @@ mod linux {
             temporary: 1,
             spool: 2,
             programs: None,
+            loaders: Vec::new(),
             closed: Vec::new(),
             pinned: Vec::new(),
             reserved: Vec::new(),

@@ -78,6 +78,8 @@ pub(crate) struct Guard {
     closed: HashSet<Identity>,
     pinned: HashSet<Identity>,
     reserved: Vec<Reserved>,
+    /// Only these programs are run: others that are there to load them are not.
+    loaders: Option<HashSet<Identity>>,
     readable: Answers,
     refused: Vec<Refused>,
     /// By a hash of each: paths can be long.
@@ -113,6 +115,7 @@ impl Guard {
             closed: start.closed.iter().copied().collect(),
             pinned: start.pinned.iter().copied().collect(),
             reserved: start.reserved.clone(),
+            loaders: start.programs.as_ref().map(|_| start.loaders.iter().copied().collect()),
             readable: Answers::default(),
             refused: Vec::new(),
             remembered: HashSet::new(),
@@ -129,6 +132,14 @@ impl Guard {
         self.rules
     }
 
+    /// Whether only named programs are run.
+    pub(crate) fn names_programs(&self) -> bool {
+        self.loaders.is_some()
+    }
+    /// Whether a file is there only to load programs.
+    pub(crate) fn is_loader(&self, file: Identity) -> bool {
+        self.loaders.as_ref().is_some_and(|loaders| loaders.contains(&file))
+    }
     /// May it be read? Not for files of processes, of which only those of its own are: see `Area::Process`.
     pub(crate) fn read(&mut self, known: &Known, path: &Path, is_directory: bool) -> Result<(), Stop> {
         match self.areas.of(path) {

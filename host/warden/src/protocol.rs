@@ -76,6 +76,9 @@ pub struct Start {
     pub spool: usize,
     /// The only files, and directories with all below, that may be executed. None: what is readable may be.
     pub programs: Option<Vec<usize>>,
+    /// Of [`Start::programs`], the files that are there only as the ELF interpreter of another one. The kernel opens them
+    /// to load that one; run by their own name, they would load any file.
+    pub loaders: Vec<Identity>,
     /// The host's own files and directories, which the command may neither open nor move, where it could reach them.
     pub closed: Vec<Identity>,
     /// Directories that keep their names: those that hold a root, or something closed.

@@ -22,6 +22,7 @@ const MODE: u32 = 0o1777;
 
 impl Desk {
     pub(crate) fn open(&mut self, this: Try<'_>, place: &Place, flags: OFlags, mode: u32) -> Result<Reply, Stop> {
+        self.may_open_files(this)?;
         if matches!(place, Place::Terminal) {
             return self.open_terminal(this, flags);
         }

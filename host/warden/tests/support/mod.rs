@@ -44,6 +44,8 @@ pub struct Start {
     pub temporary: String,
     pub spool: String,
     pub programs: Option<Vec<String>>,
+    /// Of those, the ones that only load others.
+    pub loaders: Vec<String>,
     pub closed: Vec<String>,
     pub pinned: Vec<String>,
     /// Directories and names in them.
@@ -87,6 +89,7 @@ impl Start {
             temporary: open(&self.temporary),
             spool: open(&self.spool),
             programs,
+            loaders: self.loaders.iter().map(|path| identity(path)).collect(),
             closed: self.closed.iter().map(|path| identity(path)).collect(),
             pinned: self.pinned.iter().map(|path| identity(path)).collect(),
             reserved: self
@@ -156,6 +159,7 @@ impl Yard {
             temporary: text(&self.temporary),
             spool: text(&self.spool),
             programs: None,
+            loaders: Vec::new(),
             closed: Vec::new(),
             pinned: Vec::new(),
             reserved: Vec::new(),
