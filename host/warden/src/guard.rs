@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use paddock_warden::protocol::{Access, Identity, Refused, Reserved, Start};
 use rustix::fs::Stat;
@@ -18,6 +19,8 @@ const TOLD_REFUSALS: usize = 20;
 const REMEMBERED_REFUSALS: usize = 10_000;
 /// Bytes of answers about reading that are remembered; when there are more, the host is asked again.
 const REMEMBERED_ANSWERS: usize = 4 << 20;
+/// How long an answer about reading holds: rules may come to be while the command runs.
+const ANSWERS_HOLD: Duration = Duration::from_millis(700);
 /// What a question takes beside its path.
 const EACH: usize = 128;
 
@@ -88,19 +91,29 @@ pub(crate) struct Guard {
     refused_count: u64,
 }
 
-/// Answers about reading, which hold until the end.
+/// Answers about reading.
 #[derive(Default)]
 struct Answers {
     known: Known,
     bytes: usize,
+    /// When the oldest of them was given.
+    since: Option<Instant>,
 }
 
 impl Answers {
+    fn get(&mut self, question: &Question) -> Option<Answer> {
+        if self.since.is_some_and(|since| since.elapsed() >= ANSWERS_HOLD) {
+            *self = Self::default();
+        }
+        self.known.get(question).cloned()
+    }
+
     fn remember(&mut self, question: Question, answer: Answer) {
         let bytes = question.size() + answer.refused.as_ref().map_or(0, String::len);
         if self.bytes + bytes > REMEMBERED_ANSWERS {
             *self = Self::default();
         }
+        self.since.get_or_insert_with(Instant::now);
         if self.known.insert(question, answer).is_none() {
             self.bytes += bytes;
         }
@@ -136,10 +149,12 @@ impl Guard {
     pub(crate) fn names_programs(&self) -> bool {
         self.loaders.is_some()
     }
+
     /// Whether a file is there only to load programs.
     pub(crate) fn is_loader(&self, file: Identity) -> bool {
         self.loaders.as_ref().is_some_and(|loaders| loaders.contains(&file))
     }
+
     /// May it be read? Not for files of processes, of which only those of its own are: see `Area::Process`.
     pub(crate) fn read(&mut self, known: &Known, path: &Path, is_directory: bool) -> Result<(), Stop> {
         match self.areas.of(path) {
@@ -153,8 +168,8 @@ impl Guard {
                 self.readable.remember(question, answer.clone());
                 answer.clone()
             }
-            None => match self.readable.known.get(&question) {
-                Some(answer) => answer.clone(),
+            None => match self.readable.get(&question) {
+                Some(answer) => answer,
                 None => return Err(Stop::Ask(vec![question])),
             },
         };

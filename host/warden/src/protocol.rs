@@ -171,7 +171,7 @@ pub struct Ask {
     pub root: usize,
     /// A path without links from the top of that root; empty for the top.
     pub path: String,
-    /// What is wanted. A verdict on reading holds for as long as the command runs.
+    /// What is wanted. A verdict on reading holds for 0.7 seconds.
     pub access: Access,
     /// The path is a directory, or becomes one.
     pub is_directory: bool,

@@ -157,3 +157,16 @@ fn a_hidden_program_that_is_run_by_a_race_opens_nothing() {
     assert!(outcome.stdout.contains("begun") && !outcome.stdout.contains("hidden"), "{outcome:#?}");
 }
 
+#[test]
+fn a_verdict_on_reading_is_asked_again_after_a_while() {
+    let yard = Yard::new();
+    yard.write("open.txt", "open\n");
+    let mut asked = 0;
+    let script = "cat open.txt open.txt; sleep 1; cat open.txt";
+    let outcome = run_with(Start { rules: true, ..yard.shell(script) }, |ask| {
+        asked += usize::from(ask.path.ends_with("open.txt"));
+        Verdict { refused: (asked > 1).then(|| "a rule came to be".to_owned()), ..Verdict::default() }
+    });
+    assert_eq!(outcome.stdout, "open\nopen\n", "{outcome:#?}");
+    assert_eq!(asked, 2);
+}
