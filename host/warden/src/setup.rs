@@ -116,6 +116,7 @@ fn confined(start: &Start, given: &Given, streams: Streams, control: &mut Contro
         waiting: Arc::new(AtomicUsize::new(0)),
         most_file_bytes: start.limits.max_file_bytes,
         lock,
+        opened: KnownFiles::default(),
         run: KnownFiles::default(),
         run_freely: KnownFiles::default(),
     };

@@ -158,6 +158,42 @@ fn a_hidden_program_that_is_run_by_a_race_opens_nothing() {
 }
 
 #[test]
+fn a_removed_file_is_not_opened_by_a_descriptor_from_before() {
+    let yard = Yard::new();
+    yard.write("conf/secret", "hidden\n");
+    yard.write("conf/open", "shown\n");
+    let go = yard.inside("go");
+    for (name, expected) in [("secret", false), ("open", false)] {
+        let _none = fs::remove_file(&go);
+        let _none = fs::rename(yard.root.join("moved"), yard.root.join("conf"));
+        let path = yard.inside(&format!("conf/{name}"));
+        let moved = (yard.inside("conf"), yard.inside("moved"));
+        let mut start = yard.command(&[attack(), "removed-moved", &path, &moved.0, &moved.1, &go]);
+        start.system.push(attack().to_owned());
+        let running = begin(Start { rules: true, ..start });
+        let signal = go.clone();
+        let waiting = std::thread::spawn(move || {
+            // By then the command holds it.
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            fs::remove_file(path).unwrap();
+            fs::write(signal, "").unwrap();
+        });
+        let outcome = running.finish(hides);
+        waiting.join().unwrap();
+        assert!(outcome.stdout.starts_with("begun"), "{outcome:#?}");
+        assert_eq!(outcome.stdout.contains("hidden") || outcome.stdout.contains("shown"), expected, "{outcome:#?}");
+        assert!(is_refused(&outcome, name), "{outcome:#?}");
+    }
+    // What the command has opened or made it may open again.
+    let script = "echo mine > made; exec 3< made; rm made; cat /proc/self/fd/3
+        exec 4< conf/kept; rm conf/kept; mv conf other; cat /proc/self/fd/4";
+    let _none = fs::rename(yard.root.join("moved"), yard.root.join("conf"));
+    yard.write("conf/kept", "kept\n");
+    assert_eq!(run_with(Start { rules: true, ..yard.shell(script) }, hides).succeeded().stdout, "mine\nkept\n");
+    assert!(within_a_second(|| !yard.root.join("made").exists()));
+}
+
+#[test]
 fn a_verdict_on_reading_is_asked_again_after_a_while() {
     let yard = Yard::new();
     yard.write("open.txt", "open\n");

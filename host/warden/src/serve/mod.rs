@@ -41,6 +41,8 @@ pub(crate) struct Desk {
     pub(crate) most_file_bytes: u64,
     /// What commands of one workspace change by name, they change one after the other.
     pub(crate) lock: Option<Arc<OwnedFd>>,
+    /// Files in roots that it has opened or made.
+    pub(crate) opened: KnownFiles,
     /// Programs in roots that it was let run.
     pub(crate) run: KnownFiles,
     /// Programs elsewhere, about which no rule is asked.

@@ -60,7 +60,10 @@ impl Desk {
                 self.changes.note(&self.guard.areas, &found.path, Some(found.opened.as_fd()), told);
             }
         } else {
-            self.may_read(this, found)?;
+            self.may_read(this, &found)?;
+        }
+        if !found.is_directory() {
+            self.note_opened(&found.opened, &found.path);
         }
         let flags = flags & !OVER;
         if found.kind == FileType::Fifo && !flags.contains(OFlags::NONBLOCK) {
@@ -83,6 +86,7 @@ impl Desk {
         let mode = Mode::from_raw_mode(mode & MODE);
         let made =
             with_umask(this, || rustix::fs::openat(&entry.directory, &entry.name, (flags & !OVER) | making, mode))?;
+        self.note_opened(&made, &entry.path);
         Ok(Reply::Give(made, flags.contains(OFlags::CLOEXEC)))
     }
 
@@ -96,6 +100,7 @@ impl Desk {
         let asked = (flags & !(OVER & !OFlags::EXCL)) | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode & MODE);
         let made = with_umask(this, || rustix::fs::openat(&found.opened, c".", asked, mode))?;
+        self.note_opened(&made, &found.path);
         Ok(Reply::Give(made, flags.contains(OFlags::CLOEXEC)))
     }
 
