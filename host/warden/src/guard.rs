@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use paddock_warden::protocol::{Access, Identity, Refused, Reserved, Start};
+use paddock_warden::protocol::{Access, HardLinks, Identity, Refused, Reserved, Start};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
@@ -83,6 +83,7 @@ pub(crate) struct Guard {
     reserved: Vec<Reserved>,
     /// Only these programs are run: others that are there to load them are not.
     loaders: Option<HashSet<Identity>>,
+    pub(crate) hard_links: HardLinks,
     readable: Answers,
     refused: Vec<Refused>,
     /// By a hash of each: paths can be long.
@@ -129,6 +130,7 @@ impl Guard {
             pinned: start.pinned.iter().copied().collect(),
             reserved: start.reserved.clone(),
             loaders: start.programs.as_ref().map(|_| start.loaders.iter().copied().collect()),
+            hard_links: start.hard_links,
             readable: Answers::default(),
             refused: Vec::new(),
             remembered: HashSet::new(),

@@ -94,6 +94,8 @@ pub struct Start {
     pub confine: bool,
     /// The host is asked about paths in the roots.
     pub rules: bool,
+    /// What a change does to a file in a root that has other hard links.
+    pub hard_links: HardLinks,
     /// What it may use up.
     pub limits: Limits,
 }
@@ -105,6 +107,20 @@ pub struct Root {
     pub directory: usize,
     /// Whether anything below may be changed.
     pub writable: bool,
+}
+
+/// What a change does to a file that has other hard links, which may lie outside of the roots. Names that the command
+/// itself gave to a file that had one are no others.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HardLinks {
+    /// The change is made to the file, under all its names.
+    #[default]
+    Keep,
+    /// A copy takes the place of the file under the name that is used; the other names keep the old content.
+    Break,
+    /// The change is refused.
+    Refuse,
 }
 
 /// What a file or directory is, whatever it is called.
@@ -209,6 +225,11 @@ pub struct Ended {
     pub not_kept: Vec<String>,
     /// How many changes came after so many that no more were remembered (16 MiB of names). A path can be in it twice.
     pub untold: u64,
+    /// Absolute paths of files that had other hard links and were replaced by a copy before they were changed; the first
+    /// 20.
+    pub broken_links: Vec<String>,
+    /// How many they were.
+    pub broken_links_count: u64,
     /// The largest resident size of the command and what it waited for, in bytes.
     pub max_rss: Option<u64>,
 }

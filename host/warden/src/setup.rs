@@ -18,7 +18,7 @@ use crate::control::Control;
 use crate::files::{KnownFiles, KnownLinks};
 use crate::guard::Guard;
 use crate::place::real_path;
-use crate::serve::Desk;
+use crate::serve::{BrokenLinks, Desk};
 use crate::start::{self, NotStarted, Started, Streams};
 use crate::supervise::Supervisor;
 use crate::sys;
@@ -119,6 +119,8 @@ fn confined(start: &Start, given: &Given, streams: Streams, control: &mut Contro
         opened: KnownFiles::default(),
         run: KnownFiles::default(),
         run_freely: KnownFiles::default(),
+        links: KnownLinks::default(),
+        broken_links: BrokenLinks::default(),
     };
     Ok((started, tree, Some(desk)))
 }

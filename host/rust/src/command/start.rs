@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paddock_warden::protocol::{Identity, Limits, Reserved, Root, Start};
+use paddock_warden::protocol::{HardLinks, Identity, Limits, Reserved, Root, Start};
 
 use super::running::Asked;
 use super::spool::Spool;
@@ -16,7 +16,7 @@ use super::{Commands, environment, system};
 use crate::container::{Container, Processes};
 use crate::directory::{self, Directory};
 use crate::mount;
-use crate::policy::Access;
+use crate::policy::{self, Access};
 use crate::temporary::Temporary;
 use crate::types::{ErrorCode, ToolError};
 use crate::workspace::Inner;
@@ -139,6 +139,11 @@ impl Preparation<'_> {
             network: policy.network,
             confine: false,
             rules: false,
+            hard_links: match self.commands.hard_links {
+                policy::HardLinks::Keep => HardLinks::Keep,
+                policy::HardLinks::Break => HardLinks::Break,
+                policy::HardLinks::Refuse => HardLinks::Refuse,
+            },
             limits: Limits {
                 max_processes: policy.max_processes.into(),
                 max_memory_bytes: policy.max_memory_bytes,

@@ -32,6 +32,7 @@ impl Desk {
         }
         let told = self.may_change(this, &found)?;
         self.changes.note(&self.guard.areas, &found.path, Some(found.opened.as_fd()), told);
+        let found = self.unshare(found, true)?;
         apply(&found, change)?;
         Ok(Reply::Done)
     }

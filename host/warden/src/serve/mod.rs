@@ -11,6 +11,7 @@ mod processes;
 mod remove;
 mod rename;
 mod truncate;
+mod unshare;
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use crate::guard::{Guard, Known, Stop};
 use crate::request::Request;
 use crate::tree::Tree;
 
+pub(crate) use unshare::BrokenLinks;
 
 /// What all calls share.
 pub(crate) struct Desk {
@@ -47,6 +49,9 @@ pub(crate) struct Desk {
     pub(crate) run: KnownFiles,
     /// Programs elsewhere, about which no rule is asked.
     pub(crate) run_freely: KnownFiles,
+    /// Files in roots whose names are all its own.
+    pub(crate) links: KnownLinks,
+    pub(crate) broken_links: BrokenLinks,
 }
 
 /// One try of a call: it is tried again when the host has answered what had to be asked. Nothing is changed before all

@@ -34,7 +34,7 @@ impl Desk {
         for _ in 0..MOST_RACES {
             match Found::at(place, !exclusive && !flags.contains(OFlags::NOFOLLOW)) {
                 Ok(_) if exclusive => return Err(Errno::EXIST.into()),
-                Ok(found) => return self.open_found(this, &found, flags),
+                Ok(found) => return self.open_found(this, found, flags),
                 Err(Errno::NOENT) if making => match self.make(this, place, flags, mode) {
                     Err(Stop::Errno(Errno::EXIST)) if !exclusive => {}
                     made => return made,
@@ -45,7 +45,7 @@ impl Desk {
         Err(Errno::AGAIN.into())
     }
 
-    fn open_found(&mut self, this: Try<'_>, found: &Found, flags: OFlags) -> Result<Reply, Stop> {
+    fn open_found(&mut self, this: Try<'_>, mut found: Found, flags: OFlags) -> Result<Reply, Stop> {
         let writing = flags.intersects(OFlags::RWMODE | OFlags::TRUNC);
         match found.kind {
             FileType::Symlink => return Err(Errno::LOOP.into()),
@@ -55,9 +55,10 @@ impl Desk {
             _ => {}
         }
         if writing {
-            let told = self.may_write(this, found)?;
+            let told = self.may_write(this, &found)?;
             if found.kind == FileType::RegularFile {
                 self.changes.note(&self.guard.areas, &found.path, Some(found.opened.as_fd()), told);
+                found = self.unshare(found, !flags.contains(OFlags::TRUNC))?;
             }
         } else {
             self.may_read(this, &found)?;
@@ -67,7 +68,7 @@ impl Desk {
         }
         let flags = flags & !OVER;
         if found.kind == FileType::Fifo && !flags.contains(OFlags::NONBLOCK) {
-            return self.open_pipe(this, found, flags);
+            return self.open_pipe(this, &found, flags);
         }
         give(found.opened.as_fd(), flags)
     }

@@ -13,7 +13,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::thread::{self, JoinHandle};
 
-use paddock_warden::protocol::{self, Ask, Before, Ended, FromWarden, Identity, Kind, Limits, ToWarden, Verdict};
+use paddock_warden::protocol::{
+    self, Ask, Before, Ended, FromWarden, HardLinks, Identity, Kind, Limits, ToWarden, Verdict,
+};
 use paddock_warden::wire;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use tempfile::TempDir;
@@ -53,6 +55,7 @@ pub struct Start {
     pub network: bool,
     pub confine: bool,
     pub rules: bool,
+    pub hard_links: HardLinks,
     pub limits: Limits,
 }
 
@@ -101,6 +104,7 @@ impl Start {
             network: self.network,
             confine: self.confine,
             rules: self.rules,
+            hard_links: self.hard_links,
             limits: self.limits,
         };
         (start, opened)
@@ -166,6 +170,7 @@ impl Yard {
             network: false,
             confine: true,
             rules: false,
+            hard_links: HardLinks::Keep,
             limits: Limits::default(),
         }
     }
