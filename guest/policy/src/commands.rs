@@ -45,7 +45,8 @@ pub struct Commands {
     pub max_output_lines: u64,
     /// Processes of one command at once.
     pub max_processes: u32,
-    /// Bytes of memory of each process.
+    /// Bytes of private memory of each process; of all processes of a command together, with what they share, where the
+    /// host may make a control group with the memory controller (cgroup v2).
     pub max_memory_bytes: u64,
     /// Bytes of each file that a command writes.
     pub max_file_bytes: u64,
