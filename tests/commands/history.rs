@@ -102,3 +102,14 @@ fn nothing_is_left_in_the_state_directory() {
     let names: Vec<_> = kept.map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["lock"], "what commands lock stays");
 }
+
+#[test]
+fn recording_large_files_ends() {
+    let desk = Desk::new();
+    let started = std::time::Instant::now();
+    let ran = desk.shell("for i in $(seq 1 60); do truncate -s 1000000000 f$i; done; rm a.txt");
+    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    assert_eq!(changes(&ran).len(), 61, "{ran}");
+    desk.ok("restore", json!({"path": "a.txt"}));
+    assert_eq!(desk.read("a.txt").unwrap(), "one\n");
+}

@@ -76,7 +76,9 @@ impl Judge {
     pub(crate) fn record(&self, before: &[Before]) -> Result<Recorded, ToolError> {
         let workspace = self.workspace.upgrade().ok_or_else(gone)?;
         let call = Call::untold(true);
-        workspace.run_fresh(&call, async |guest, store| {
+        let deadline = Instant::now() + RECORDED_WITHIN;
+        let control = Control { deadline, cancel: CancelToken::default(), progress: Progress::default() };
+        workspace.run_fresh_under(control, &call, async |guest, store| {
             guest.commands(&mut *store)?.call_record_changes(store, VERB, before).await
         })?
     }
