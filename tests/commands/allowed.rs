@@ -101,3 +101,50 @@ fn a_program_of_that_name_in_a_root_is_not_the_one_that_is_allowed() {
     assert!(desk.read("ran").is_none(), "{}", outcome.text);
     assert!(outcome.text.contains("commands.executables"), "it says what would work: {}", outcome.text);
 }
+
+#[test]
+fn a_loader_is_no_way_around_the_list() {
+    let loader = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
+    let Some(loader) = loader.into_iter().find(|path| std::path::Path::new(path).exists()) else { return };
+    let line = format!("{loader} /usr/bin/touch ran");
+    let desk = Desk::with(json!({"allow": ["sh"]}));
+    std::fs::copy("/usr/bin/touch", desk.root().join("mine")).unwrap();
+    for script in [
+        line.clone(),
+        format!("{loader} ./mine ran"),
+        format!("cd / && .{loader} /usr/bin/touch {}/ran", desk.root().display()),
+    ] {
+        std::fs::write(desk.root().join("run.sh"), script).unwrap();
+        let ran = desk.shell("sh run.sh");
+        assert!(desk.read("ran").is_none(), "{ran}");
+        assert!(ran["refused"].to_string().contains("ld-linux"), "{ran}");
+    }
+    // Git and `make` run what a setting or a file says.
+    let desk = Desk::with(json!({"allow": ["git"]}));
+    let outcome = desk
+        .call("shell", json!({"command": format!("git -c diff.external={loader} diff --no-index /dev/null a.txt")}));
+    assert!(!outcome.text.contains("uid="), "{}", outcome.text);
+    // The same script where the person names the loader, or no program.
+    for policy in [json!({"allow": ["sh"], "executables": [loader]}), json!({})] {
+        let desk = Desk::with(policy);
+        std::fs::write(desk.root().join("run.sh"), &line).unwrap();
+        let ran = desk.shell("sh run.sh");
+        assert!(desk.read("ran").is_some(), "{ran}");
+    }
+}
+
+#[test]
+fn no_program_is_run_from_memory() {
+    if !std::path::Path::new("/usr/bin/perl").exists() || !cfg!(target_arch = "x86_64") {
+        return;
+    }
+    let script = "my $x = 'm'; my $fd = syscall(319, $x, 0); open(my $o, '>&=', $fd); binmode $o; \
+        open(my $i, '<', '/usr/bin/id'); local $/; my $d = <$i>; print $o $d; select($o); $| = 1; \
+        chmod 0777, \"/proc/self/fd/$fd\"; exec(\"/proc/self/fd/$fd\") or print STDOUT \"no $!\n\";";
+    for (policy, expected) in [(json!({"allow": ["perl"]}), "no Permission denied"), (json!({}), "uid=")] {
+        let desk = Desk::with(policy);
+        std::fs::write(desk.root().join("m.pl"), script).unwrap();
+        let ran = desk.shell("perl m.pl");
+        assert!(super::desk::stdout(&ran).contains(expected), "{ran}");
+    }
+}

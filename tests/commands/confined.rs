@@ -132,3 +132,44 @@ fn no_network_and_no_sockets_unless_the_policy_gives_it() {
     let told = desk.shell(&line).to_string();
     assert!(!told.contains("reached"), "{told}");
 }
+
+#[test]
+fn a_program_that_rules_hide_is_not_run() {
+    let desk = Desk::new();
+    fs::write(desk.root().join(".agentignore"), "hidden*\n").unwrap();
+    for name in ["hidden", "shown"] {
+        fs::copy("/usr/bin/id", desk.root().join(name)).unwrap();
+    }
+    fs::write(desk.root().join("hidden.sh"), "#!/bin/sh\necho uid=1\n").unwrap();
+    fs::set_permissions(desk.root().join("hidden.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    for line in ["./hidden", "./hidden.sh", "sh ./hidden.sh", "ln -s hidden link; ./link", "exec ./hidden"] {
+        let ran = desk.shell(line);
+        assert!(!stdout(&ran).contains("uid=") && ran["exit_code"] != 0, "{line}: {ran}");
+        assert!(ran["refused"].to_string().contains("hidden"), "{line}: {ran}");
+    }
+    assert!(desk.printed("./shown").contains("uid="));
+}
+
+#[test]
+fn other_names_of_a_file_are_left_alone() {
+    for (policy, inside, outside, is_done) in [
+        (json!({"hard_links": "refuse"}), "old\n", "old\n", false),
+        (json!({"hard_links": "break"}), "old\nnew\n", "old\n", true),
+        (json!({}), "old\nnew\n", "old\n", true),
+        (json!({"hard_links": "keep"}), "old\nnew\n", "old\nnew\n", true),
+    ] {
+        let desk = Desk::under(policy.clone(), json!({}));
+        let other = desk.home.path().join("outside/other");
+        fs::write(&other, "old\n").unwrap();
+        fs::hard_link(&other, desk.root().join("f")).unwrap();
+        let ran = desk.shell("echo new >> f");
+        assert_eq!(ran["exit_code"] == 0, is_done, "{policy}: {ran}");
+        assert_eq!(ran["refused"].to_string().contains("hard links"), !is_done, "{policy}: {ran}");
+        assert_eq!(ran["notes"].to_string().contains("hard links"), is_done && outside == "old\n", "{policy}: {ran}");
+        assert_eq!((desk.read("f").unwrap().as_str(), fs::read_to_string(&other).unwrap().as_str()), (inside, outside));
+        if is_done {
+            desk.ok("restore", json!({"path": "f", "overwrite": true}));
+            assert_eq!(desk.read("f").unwrap(), "old\n", "{policy}");
+        }
+    }
+}

@@ -155,3 +155,14 @@ fn what_a_link_leads_to_is_not_restored_in_place_of_what_was_there() {
     assert_eq!(refused.value()["code"], "changed-since-read", "{}", refused.text);
     assert_eq!(desk.read("src/f").unwrap(), "theirs\n");
 }
+
+#[test]
+fn recording_large_files_ends() {
+    let desk = Desk::new();
+    let started = std::time::Instant::now();
+    let ran = desk.shell("for i in $(seq 1 60); do truncate -s 1000000000 f$i; done; rm a.txt");
+    assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    assert_eq!(changes(&ran).len(), 61, "{ran}");
+    desk.ok("restore", json!({"path": "a.txt"}));
+    assert_eq!(desk.read("a.txt").unwrap(), "one\n");
+}

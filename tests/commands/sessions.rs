@@ -122,3 +122,42 @@ fn a_hundred_sessions_at_once() {
     }
     eprintln!("a hundred sessions: {:?}", started.elapsed());
 }
+
+#[test]
+fn rules_that_come_to_be_hold_for_a_session_that_runs() {
+    let desk = Desk::new();
+    for (path, text) in [("cfg/prod.env", "nothing yet\n"), ("never/x", "x\n")] {
+        std::fs::create_dir_all(desk.root().join(path).parent().unwrap()).unwrap();
+        std::fs::write(desk.root().join(path), text).unwrap();
+    }
+    let line = "while read l; do eval \"$l\"; echo done-$?; done";
+    let ran = desk.ok("exec_command", json!({"command": line, "terminal": false}));
+    let session = ran["session_id"].clone();
+    let say = |line: &str| talk(&desk, &session, &format!("{line}\n"), "done-").0;
+    assert!(say("cat cfg/prod.env; ls never").starts_with("nothing yet\n"));
+    std::fs::write(desk.root().join(".agentignore"), "*.env\n").unwrap();
+    std::fs::create_dir(desk.root().join("new")).unwrap();
+    std::fs::write(desk.root().join("new/.agentignore"), "*.key\n").unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    for path in ["cfg/prod.env", "never/prod.env", "new/x.key"] {
+        std::fs::write(desk.root().join(path), "TOPSECRET\n").unwrap();
+    }
+    for line in [
+        "cat cfg/prod.env",
+        "cat never/prod.env",
+        "cat new/x.key",
+        "cp cfg/prod.env copy",
+        "mv never other",
+        "echo x >> cfg/prod.env",
+        "rm -f .agentignore new/.agentignore",
+    ] {
+        let printed = say(line);
+        assert!(!printed.contains("TOPSECRET") && !printed.contains("done-0"), "{line}: {printed}");
+    }
+    assert_eq!(desk.read("cfg/prod.env").unwrap(), "TOPSECRET\n");
+    assert!(desk.read("copy").is_none_or(|copy| copy.is_empty()));
+    // And rules that are taken back hold no more.
+    std::fs::remove_file(desk.root().join(".agentignore")).unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(say("cat cfg/prod.env").contains("TOPSECRET"));
+}

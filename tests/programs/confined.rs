@@ -293,3 +293,28 @@ fn a_race_with_a_link_shows_no_secret() {
         assert!(seen.contains("open") && !seen.contains(CANARY), "{seen}");
     });
 }
+
+#[test]
+fn other_names_of_a_file_are_left_alone() {
+    for program in tools() {
+        for step in ["write f x", "append f x", "cut f 1", "touch f"] {
+            for policy in ["refuse", "break", "keep"] {
+                let desk = desk_under(program, json!({"hard_links": policy}), json!({}));
+                let other = desk.home.path().join("outside/other");
+                fs::write(&other, "old\n").unwrap();
+                fs::hard_link(&other, desk.root().join("f")).unwrap();
+                let before = outside(&desk);
+                let ran = tool(&desk, &[step]);
+                let stays = policy != "keep";
+                assert_eq!(outside(&desk) == before, stays, "{policy} {step}: {ran}");
+                // Times that are set by a descriptor for reading have no copy to go to.
+                let is_refused = policy == "refuse" || (policy == "break" && step == "touch f");
+                assert_eq!(ran["exit_code"] != 0, is_refused, "{policy} {step}: {ran}");
+                assert_eq!(ran["refused"].to_string().contains("hard links"), is_refused, "{policy} {step}: {ran}");
+                let is_broken = policy == "break" && !is_refused;
+                assert_eq!(ran["notes"].to_string().contains("hard links"), is_broken, "{policy} {step}: {ran}");
+                assert_eq!(fs::read_dir(desk.root()).unwrap().count(), 3, "{policy} {step}: no other file is left");
+            }
+        }
+    }
+}

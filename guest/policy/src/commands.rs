@@ -24,11 +24,12 @@ pub struct Commands {
     /// Environment variables that commands get as they are where this runs, by name. They get no others.
     pub pass_environment: Vec<String>,
     /// If not empty, commands that match none of these rules are refused. A rule is what a command begins with, such as
-    /// `git status`. No shell reads the line then, unless a rule is a shell's name alone, and only the programs that rules
-    /// name can be executed.
+    /// `git status`. No shell reads the line then, unless a rule is a shell's name alone, and the kernel executes only
+    /// the programs that rules name. One of those that can load code, as shells and interpreters can, runs what it likes in
+    /// the same confinement.
     pub allow: Vec<String>,
     /// Files, and directories with all below, that commands may execute beside the programs that `allow` names, such as
-    /// `/usr/lib/git-core`. Paths are as in `allowed_directories`.
+    /// `/usr/lib/git-core`; a program loader (`ld-linux`) only as a file. Paths are as in `allowed_directories`.
     pub executables: Vec<String>,
     /// Commands that match one of these rules are refused.
     pub deny: Vec<String>,
@@ -44,7 +45,8 @@ pub struct Commands {
     pub max_output_lines: u64,
     /// Processes of one command at once.
     pub max_processes: u32,
-    /// Bytes of memory of each process.
+    /// Bytes of private memory of each process; of all processes of a command together, with what they share, where the
+    /// host may make a control group with the memory controller (cgroup v2).
     pub max_memory_bytes: u64,
     /// Bytes of each file that a command writes.
     pub max_file_bytes: u64,

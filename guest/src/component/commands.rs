@@ -16,6 +16,9 @@ use crate::request::{Access, Command, Script};
 use crate::response::{self, Response};
 use crate::touched::Touched;
 
+/// Milliseconds for digests of what a command changed: many large files take long, sparse ones as long as others.
+const RECORDING_MS: u64 = 5_000;
+
 thread_local! {
     /// The rules of this instance, once it was asked for some.
     static VERDICTS: Cell<Option<&'static Verdicts<'static>>> = const { Cell::new(None) };
@@ -75,7 +78,8 @@ impl commands::Guest for Component {
     ) -> std::result::Result<commands::Recorded, types::Error> {
         let before: Vec<Before> = before.lower();
         let recorded = with_fs(NO_DIALECT, |fs, policy| {
-            let workspace = engine::open(fs, policy, Access::Read)?;
+            let mut workspace = engine::open(fs, policy, Access::Read)?;
+            workspace.set_time_left_ms(RECORDING_MS);
             let recorded = record_changes(&workspace, &verb, &before)?;
             TOUCHED.set(Touched::changed(policy, "run", &recorded.changes));
             Ok(recorded)

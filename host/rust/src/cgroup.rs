@@ -37,9 +37,22 @@ impl Cgroup {
 
     /// Limits the tasks of the group, where its parent hands that out.
     pub(crate) fn limit_tasks(&self, tasks: u64) {
-        let limit = OpenOptions::new().write(true).open(self.0.join("pids.max"));
         // The supervisor counts as well.
-        drop(limit.and_then(|mut limit| write!(limit, "{tasks}")));
+        self.limit("pids.max", tasks);
+    }
+
+    /// Limits the memory of all its processes together, where its parent hands that out: what they share is counted too,
+    /// which no limit of a process does.
+    pub(crate) fn limit_memory(&self, bytes: u64) {
+        self.limit("memory.max", bytes);
+        // Else what is over the limit would go there.
+        self.limit("memory.swap.max", 0);
+    }
+
+    /// Sets a limit. Without the controller there is no such file.
+    fn limit(&self, name: &str, limit: u64) {
+        let file = OpenOptions::new().write(true).open(self.0.join(name));
+        drop(file.and_then(|mut file| write!(file, "{limit}")));
     }
 
     /// Ends every process in the group.
@@ -93,6 +106,22 @@ mod tests {
         let line = "36 25 0:31 /docker/ab /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate";
         assert_eq!(unified(line), Some(("/docker/ab".into(), "/sys/fs/cgroup".into())));
         assert_eq!(unified("30 25 0:27 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids"), None);
+    }
+
+    #[test]
+    fn limits_are_set_where_there_are_controllers() {
+        let directory = tempfile::tempdir().unwrap();
+        let group = Cgroup(directory.path().join("group"));
+        fs::create_dir(&group.0).unwrap();
+        group.limit_memory(1 << 20);
+        assert_eq!(fs::read_dir(&group.0).unwrap().count(), 0, "no controller, no file");
+        for name in ["memory.max", "memory.swap.max", "pids.max"] {
+            fs::write(group.0.join(name), "").unwrap();
+        }
+        group.limit_memory(1 << 20);
+        group.limit_tasks(7);
+        let limit = |name| fs::read_to_string(group.0.join(name)).unwrap();
+        assert_eq!([limit("memory.max"), limit("memory.swap.max"), limit("pids.max")], ["1048576", "0", "7"]);
     }
 
     #[test]

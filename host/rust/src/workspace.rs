@@ -255,7 +255,16 @@ impl Inner {
         call: &Call<'_>,
         body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
-        let control = self.control(call.options);
+        self.run_fresh_under(self.control(call.options), call, body)
+    }
+
+    /// The same with a time of its own.
+    pub(crate) fn run_fresh_under<R>(
+        &self,
+        control: Control,
+        call: &Call<'_>,
+        body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
+    ) -> Result<R, ToolError> {
         let (mounts, _lock) = self.mounts(call.changing, &control)?;
         let mut sandbox = self.sandbox(&mounts, control.clone())?;
         let answer = sandbox.run(control, body)?;

@@ -16,7 +16,7 @@ mod linux {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
-    use paddock_warden::protocol::{FromWarden, Limits, Root, Start, ToWarden};
+    use paddock_warden::protocol::{FromWarden, HardLinks, Limits, Root, Start, ToWarden};
     use paddock_warden::wire;
 
     const OPENS: &str = "i=0; while [ $i -lt 20000 ]; do : < file; i=$((i+1)); done";
@@ -89,6 +89,7 @@ mod linux {
             temporary: 1,
             spool: 2,
             programs: None,
+            loaders: Vec::new(),
             closed: Vec::new(),
             pinned: Vec::new(),
             reserved: Vec::new(),
@@ -96,6 +97,7 @@ mod linux {
             network: false,
             confine,
             rules: false,
+            hard_links: HardLinks::Keep,
             limits: Limits::default(),
         };
         (start, given)

@@ -201,11 +201,13 @@ fn remembered(path: &Path) -> usize {
     3 * path.as_os_str().len() + EACH
 }
 
-fn copy(file: BorrowedFd<'_>, spool: &OwnedFd, name: &str, most: u64) -> io::Result<u64> {
+/// Copies the content of a file to a new one in a directory, sharing its blocks where the file system can; how many bytes
+/// that were. Fails where they are more than `most`.
+pub(crate) fn copy(file: BorrowedFd<'_>, directory: &OwnedFd, name: &str, most: u64) -> io::Result<u64> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let from = File::from(rustix::fs::openat(CWD, own_link(file), flags, Mode::empty())?);
     let making = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut to = File::from(rustix::fs::openat(spool, name, making, Mode::RUSR | Mode::WUSR)?);
+    let mut to = File::from(rustix::fs::openat(directory, name, making, Mode::RUSR | Mode::WUSR)?);
     if rustix::fs::ioctl_ficlone(to.as_fd(), from.as_fd()).is_ok() {
         return Ok(to.metadata()?.len());
     }

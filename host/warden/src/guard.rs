@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use paddock_warden::protocol::{Access, Identity, Refused, Reserved, Start};
+use paddock_warden::protocol::{Access, HardLinks, Identity, Refused, Reserved, Start};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
@@ -18,6 +19,8 @@ const TOLD_REFUSALS: usize = 20;
 const REMEMBERED_REFUSALS: usize = 10_000;
 /// Bytes of answers about reading that are remembered; when there are more, the host is asked again.
 const REMEMBERED_ANSWERS: usize = 4 << 20;
+/// How long an answer about reading holds: rules may come to be while the command runs.
+const ANSWERS_HOLD: Duration = Duration::from_millis(700);
 /// What a question takes beside its path.
 const EACH: usize = 128;
 
@@ -78,6 +81,9 @@ pub(crate) struct Guard {
     closed: HashSet<Identity>,
     pinned: HashSet<Identity>,
     reserved: Vec<Reserved>,
+    /// Only these programs are run: others that are there to load them are not.
+    loaders: Option<HashSet<Identity>>,
+    pub(crate) hard_links: HardLinks,
     readable: Answers,
     refused: Vec<Refused>,
     /// By a hash of each: paths can be long.
@@ -86,19 +92,29 @@ pub(crate) struct Guard {
     refused_count: u64,
 }
 
-/// Answers about reading, which hold until the end.
+/// Answers about reading.
 #[derive(Default)]
 struct Answers {
     known: Known,
     bytes: usize,
+    /// When the oldest of them was given.
+    since: Option<Instant>,
 }
 
 impl Answers {
+    fn get(&mut self, question: &Question) -> Option<Answer> {
+        if self.since.is_some_and(|since| since.elapsed() >= ANSWERS_HOLD) {
+            *self = Self::default();
+        }
+        self.known.get(question).cloned()
+    }
+
     fn remember(&mut self, question: Question, answer: Answer) {
         let bytes = question.size() + answer.refused.as_ref().map_or(0, String::len);
         if self.bytes + bytes > REMEMBERED_ANSWERS {
             *self = Self::default();
         }
+        self.since.get_or_insert_with(Instant::now);
         if self.known.insert(question, answer).is_none() {
             self.bytes += bytes;
         }
@@ -113,6 +129,8 @@ impl Guard {
             closed: start.closed.iter().copied().collect(),
             pinned: start.pinned.iter().copied().collect(),
             reserved: start.reserved.clone(),
+            loaders: start.programs.as_ref().map(|_| start.loaders.iter().copied().collect()),
+            hard_links: start.hard_links,
             readable: Answers::default(),
             refused: Vec::new(),
             remembered: HashSet::new(),
@@ -129,6 +147,16 @@ impl Guard {
         self.rules
     }
 
+    /// Whether only named programs are run.
+    pub(crate) fn names_programs(&self) -> bool {
+        self.loaders.is_some()
+    }
+
+    /// Whether a file is there only to load programs.
+    pub(crate) fn is_loader(&self, file: Identity) -> bool {
+        self.loaders.as_ref().is_some_and(|loaders| loaders.contains(&file))
+    }
+
     /// May it be read? Not for files of processes, of which only those of its own are: see `Area::Process`.
     pub(crate) fn read(&mut self, known: &Known, path: &Path, is_directory: bool) -> Result<(), Stop> {
         match self.areas.of(path) {
@@ -142,8 +170,8 @@ impl Guard {
                 self.readable.remember(question, answer.clone());
                 answer.clone()
             }
-            None => match self.readable.known.get(&question) {
-                Some(answer) => answer.clone(),
+            None => match self.readable.get(&question) {
+                Some(answer) => answer,
                 None => return Err(Stop::Ask(vec![question])),
             },
         };

@@ -76,6 +76,9 @@ pub struct Start {
     pub spool: usize,
     /// The only files, and directories with all below, that may be executed. None: what is readable may be.
     pub programs: Option<Vec<usize>>,
+    /// Of [`Start::programs`], the files that are there only as the ELF interpreter of another one. The kernel opens them
+    /// to load that one; run by their own name, they would load any file.
+    pub loaders: Vec<Identity>,
     /// The host's own files and directories, which the command may neither open nor move, where it could reach them.
     pub closed: Vec<Identity>,
     /// Directories that keep their names: those that hold a root, or something closed.
@@ -91,6 +94,8 @@ pub struct Start {
     pub confine: bool,
     /// The host is asked about paths in the roots.
     pub rules: bool,
+    /// What a change does to a file in a root that has other hard links.
+    pub hard_links: HardLinks,
     /// What it may use up.
     pub limits: Limits,
 }
@@ -102,6 +107,20 @@ pub struct Root {
     pub directory: usize,
     /// Whether anything below may be changed.
     pub writable: bool,
+}
+
+/// What a change does to a file that has other hard links, which may lie outside of the roots. Names that the command
+/// itself gave to a file that had one are no others.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HardLinks {
+    /// The change is made to the file, under all its names.
+    #[default]
+    Keep,
+    /// A copy takes the place of the file under the name that is used; the other names keep the old content.
+    Break,
+    /// The change is refused.
+    Refuse,
 }
 
 /// What a file or directory is, whatever it is called.
@@ -168,7 +187,7 @@ pub struct Ask {
     pub root: usize,
     /// A path without links from the top of that root; empty for the top.
     pub path: String,
-    /// What is wanted. A verdict on reading holds for as long as the command runs.
+    /// What is wanted. A verdict on reading holds for 0.7 seconds.
     pub access: Access,
     /// The path is a directory, or becomes one.
     pub is_directory: bool,
@@ -206,6 +225,11 @@ pub struct Ended {
     pub not_kept: Vec<String>,
     /// How many changes came after so many that no more were remembered (16 MiB of names). A path can be in it twice.
     pub untold: u64,
+    /// Absolute paths of files that had other hard links and were replaced by a copy before they were changed; the first
+    /// 20.
+    pub broken_links: Vec<String>,
+    /// How many they were.
+    pub broken_links_count: u64,
     /// The largest resident size of the command and what it waited for, in bytes.
     pub max_rss: Option<u64>,
 }

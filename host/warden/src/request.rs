@@ -52,6 +52,16 @@ pub(crate) enum Request {
         place: Place,
         length: u64,
     },
+    /// To run a program.
+    Execute {
+        place: Place,
+        follow: bool,
+    },
+    /// A file in memory, without a path.
+    MemoryFile {
+        name: CString,
+        flags: u32,
+    },
     /// To do something to a process or thread.
     Process(i32),
     Group(i32),
@@ -103,6 +113,13 @@ impl Request {
                 let length = u64::try_from(call.word(1).cast_signed()).map_err(|_| Errno::INVAL)?;
                 Ok(Self::Truncate { place: Place::read(call, None, 0)?, length })
             }
+            libc::SYS_execve => Ok(Self::Execute { place: Place::read(call, None, 0)?, follow: true }),
+            libc::SYS_execveat => {
+                let flags = known(call.bits(4), AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH)?;
+                let place = Place::read_or_descriptor(call, 0, 1, flags.contains(AtFlags::EMPTY_PATH))?;
+                Ok(Self::Execute { place, follow: !flags.contains(AtFlags::SYMLINK_NOFOLLOW) })
+            }
+            libc::SYS_memfd_create => Ok(Self::MemoryFile { name: call.path(0)?, flags: call.bits(1) }),
             libc::SYS_fchmod => of_descriptor(call, Metadata::Mode(call.bits(1))),
             libc::SYS_fchmodat => Self::metadata(call, 0, Metadata::Mode(call.bits(2)), 0),
             FCHMODAT2 => Self::metadata(call, 0, Metadata::Mode(call.bits(2)), call.bits(3)),

@@ -13,11 +13,12 @@ use rustix::io::Errno;
 use crate::area::Areas;
 use crate::changes::Changes;
 use crate::confine::domain::{self, For};
-use crate::confine::{self, filter, limits};
+use crate::confine::{self, Variant, filter, limits};
 use crate::control::Control;
+use crate::files::{KnownFiles, KnownLinks};
 use crate::guard::Guard;
 use crate::place::real_path;
-use crate::serve::Desk;
+use crate::serve::{BrokenLinks, Desk};
 use crate::start::{self, NotStarted, Started, Streams};
 use crate::supervise::Supervisor;
 use crate::sys;
@@ -96,7 +97,10 @@ fn confined(start: &Start, given: &Given, streams: Streams, control: &mut Contro
     let own = |number: usize| given.get(number).map_err(failed)?.try_clone().map_err(NotStarted::Failed);
     let (spool, lock) = (own(start.spool)?, start.lock.map(own).transpose()?.map(Arc::new));
     domain::enter(start, given, For::Warden { terminal: name.as_deref() }).map_err(NotStarted::Unsupported)?;
-    let mut started = start::start(start, given, streams, Some(filter::program(start.network)))?;
+    let programs_are_named = start.programs.is_some();
+    let programs_are_checked = start.rules || programs_are_named;
+    let variant = Variant { network: start.network, programs_are_checked, programs_are_named };
+    let mut started = start::start(start, given, streams, Some(filter::program(variant)))?;
     let listener = started.listener.take();
     let listener = listener.ok_or_else(|| NotStarted::Unsupported("a listener for seccomp".to_owned()))?;
     sys::wake_synchronously(listener.as_fd());
@@ -112,6 +116,11 @@ fn confined(start: &Start, given: &Given, streams: Streams, control: &mut Contro
         waiting: Arc::new(AtomicUsize::new(0)),
         most_file_bytes: start.limits.max_file_bytes,
         lock,
+        opened: KnownFiles::default(),
+        run: KnownFiles::default(),
+        run_freely: KnownFiles::default(),
+        links: KnownLinks::default(),
+        broken_links: BrokenLinks::default(),
     };
     Ok((started, tree, Some(desk)))
 }

@@ -190,6 +190,7 @@ impl Supervisor {
         if let Served::Confined(desk, _) = self.served {
             (ended.refused, ended.refused_count) = desk.guard.refusals();
             let mut desk = *desk;
+            (ended.broken_links, ended.broken_links_count) = (desk.broken_links.told, desk.broken_links.count);
             desk.guard.areas.refresh();
             let found = desk.changes.tell(&desk.guard.areas);
             (ended.before, ended.ignored) = (found.before, found.ignored);

@@ -70,6 +70,13 @@ pub(crate) fn fork() -> Result<Forked, Errno> {
     }
 }
 
+/// Ends a process that [`fork`] made, without anything that the parent has yet to do.
+#[expect(unsafe_code, reason = "rustix has no _exit")]
+pub(crate) fn exit_child() -> ! {
+    // SAFETY: it takes no pointer and never returns.
+    unsafe { libc::_exit(1) }
+}
+
 /// A child that ended.
 #[derive(Clone, Copy)]
 pub(crate) struct Reaped {

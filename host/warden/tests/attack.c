@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -235,6 +236,77 @@ static int open_unlinked(const char *path, const char *signal) {
     return file < 0 ? told("open", -1) : show(file);
 }
 
+// Holds a file without access until it is removed, renames the directory that it was in, and opens the file then.
+static int open_removed(const char *path, const char *directory, const char *other, const char *signal) {
+    int held = open(path, O_PATH);
+    if (held < 0) return told("open", -1);
+    puts("begun");
+    fflush(stdout);
+    struct stat is;
+    while (stat(signal, &is) < 0) usleep(1000);
+    rename(directory, other);
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", held);
+    int file = open(link, O_RDONLY);
+    if (file < 0) file = open(link, O_RDWR);
+    return file < 0 ? told("open", -1) : show(file);
+}
+
+// Runs a copy of a program that is in memory.
+static int run_memory(const char *path, int with_mode) {
+    int memory = syscall(SYS_memfd_create, "program", 0), program = open(path, O_RDONLY);
+    if (memory < 0 || program < 0) return told("open", -1);
+    char block[65536];
+    for (ssize_t length; (length = read(program, block, sizeof block)) > 0;)
+        if (write(memory, block, length) != length) return told("write", -1);
+    puts("written");
+    fflush(stdout);
+    if (with_mode) fchmod(memory, 0777);
+    char link[64], *arguments[] = {"program", NULL}, *none[] = {NULL};
+    snprintf(link, sizeof link, "/proc/self/fd/%d", memory);
+    execve(link, arguments, none);
+    syscall(SYS_execveat, memory, "", arguments, none, AT_EMPTY_PATH);
+    return told("execve", -1);
+}
+
+struct swap { volatile char *path; const char *one, *other; volatile int over; };
+
+static void *swap_paths(void *argument) {
+    struct swap *swap = argument;
+    while (!swap->over) {
+        strcpy((char *)swap->path, swap->one);
+        for (int i = 0; i < 2000; i++) __asm__ volatile("" ::: "memory");
+        strcpy((char *)swap->path, swap->other);
+        for (int i = 0; i < 2000; i++) __asm__ volatile("" ::: "memory");
+    }
+    return NULL;
+}
+
+// Runs a program by a path that another thread swaps with that of another program.
+static int run_swapped(const char *one, const char *other, char *what) {
+    char *path = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (path == MAP_FAILED) return told("mmap", -1);
+    struct swap swap = {path, one, other, 0};
+    strcpy(path, one);
+    puts("begun");
+    fflush(stdout);
+    pthread_t thread;
+    pthread_create(&thread, NULL, swap_paths, &swap);
+    for (int i = 0; i < 300; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            char *arguments[] = {"program", what, NULL};
+            if (strncmp(what, "LD_PRELOAD=", 11) == 0) putenv(what);
+            execve(path, arguments, environ);
+            _exit(1);
+        }
+        waitpid(child, NULL, 0);
+    }
+    swap.over = 1;
+    pthread_join(thread, NULL);
+    return 0;
+}
+
 int main(int count, char **argument) {
     const char *name = count > 1 ? argument[1] : "", *a = count > 2 ? argument[2] : "", *b = count > 3 ? argument[3] : "";
     const char *c = count > 4 ? argument[4] : "";
@@ -346,6 +418,10 @@ int main(int count, char **argument) {
     if (is(name, "groups")) return make_groups(atoi(a));
     if (is(name, "outlive")) return outlive(a);
     if (is(name, "unlinked")) return open_unlinked(a, b);
+    if (is(name, "removed-moved")) return open_removed(a, b, c, argument[5]);
+    if (is(name, "memory-program")) return run_memory(a, 0);
+    if (is(name, "memory-program-mode")) return run_memory(a, 1);
+    if (is(name, "run-swapped")) return run_swapped(a, b, (char *)c);
     if (is(name, "ioctl")) return told(name, ioctl(socketpair_end(), strtoul(a, NULL, 0), (char[4096]){0}));
     if (is(name, "socket")) return told(name, socket(atoi(a), atoi(b), atoi(c)));
     if (is(name, "core")) {

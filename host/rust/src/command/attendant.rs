@@ -222,6 +222,7 @@ impl Attendant {
             }
         }
         notes.extend(spool::not_kept(&ended.not_kept));
+        notes.extend(spool::broken(&ended.broken_links, ended.broken_links_count));
         let more = ended.refused_count.saturating_sub(ended.refused.len() as u64);
         if more > 0 {
             notes.push(format!("{more} more paths were refused"));

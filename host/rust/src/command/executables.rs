@@ -1,7 +1,9 @@
 //! The files that a command may execute where the policy lists what is allowed.
 //!
 //! A rule of that list is words, and words are no wall: programs run others. So the right to execute, which the kernel
-//! checks, is for the programs that the rules name, for what those need to be loaded, and for nothing else.
+//! checks, is for the programs that the rules name, for what those need to be loaded, and for nothing else. The kernel
+//! needs that right on the loader of a program too: the supervisor keeps commands from running one by its own name, since
+//! it would run any file that can be read.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -53,21 +55,35 @@ impl Executables {
         Ok(Some(own))
     }
 
-    /// The files and directories that a command may execute, of those that are there now.
-    pub(super) fn now(&self, policy: &Commands, roots: &[Mount]) -> Vec<Arc<File>> {
-        let mut found = Found { policy, roots, known: HashSet::new(), files: Vec::new() };
+    /// What a command may execute, of that which is there now.
+    pub(super) fn now(&self, policy: &Commands, roots: &[Mount]) -> Allowed {
+        let mut found = Found { policy, roots, known: HashSet::new(), loaders: HashSet::new(), files: Vec::new() };
         self.files.iter().filter_map(|file| file.open().ok()).for_each(|file| found.add(file, 0));
         let names = policy.allow.iter().filter_map(|rule| rule.split_whitespace().next());
         names.for_each(|name| found.add_named(name, 0));
         let directories = self.directories.iter().map(|directory| Arc::clone(directory.file()));
-        directories.chain(found.files).collect()
+        Allowed {
+            files: directories.chain(found.files).collect(),
+            loaders: found.loaders.difference(&found.known).copied().collect(),
+        }
     }
+}
+
+/// What a command may execute.
+pub(super) struct Allowed {
+    /// Files, and directories with all below.
+    pub(super) files: Vec<Arc<File>>,
+    /// Of those, the ones that no setting names: they are the loaders of others.
+    pub(super) loaders: Vec<Identity>,
 }
 
 struct Found<'f> {
     policy: &'f Commands,
     roots: &'f [Mount],
+    /// Programs, and interpreters of scripts.
     known: HashSet<Identity>,
+    /// ELF interpreters.
+    loaders: HashSet<Identity>,
     files: Vec<Arc<File>>,
 }
 
@@ -98,8 +114,15 @@ impl Found<'_> {
             Some(rest) => self.add_interpreter(rest, depth),
             None => {
                 let loader = loader(&head).and_then(|path| self.beside(&path));
-                loader.into_iter().for_each(|loader| self.add(loader, depth + 1));
+                loader.into_iter().for_each(|loader| self.add_loader(loader));
             }
+        }
+    }
+
+    /// The ELF interpreter of a program. It names none itself.
+    fn add_loader(&mut self, loader: File) {
+        if Identity::of_file(&loader).is_ok_and(|identity| self.loaders.insert(identity)) {
+            self.files.push(Arc::new(loader));
         }
     }
 
@@ -141,6 +164,9 @@ fn loader(head: &[u8]) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
+    const LOADER: &str =
+        if cfg!(target_arch = "x86_64") { "/lib64/ld-linux-x86-64.so.2" } else { "/lib/ld-linux-aarch64.so.1" };
+
     #[test]
     fn a_program_names_its_loader() {
         let program = std::fs::read("/bin/sh").unwrap();
@@ -167,7 +193,7 @@ mod tests {
         let path = [bin, root.join("bin")].map(|path| path.to_str().unwrap().to_owned());
         let policy =
             Commands { allow: vec!["tool -x".to_owned(), "own".to_owned()], path: path.into(), ..Commands::default() };
-        let files = Executables::open(&policy, &roots).unwrap().unwrap().now(&policy, &roots);
+        let Allowed { files, loaders } = Executables::open(&policy, &roots).unwrap().unwrap().now(&policy, &roots);
         let is_there = |path: &Path| {
             let wanted = Identity::of_file(&File::open(path).unwrap()).unwrap();
             files.iter().any(|file| Identity::of_file(file).unwrap() == wanted)
@@ -175,5 +201,10 @@ mod tests {
         assert!(is_there(&top.path().join("bin/tool")) && is_there(Path::new("/usr/bin/env")));
         assert!(is_there(Path::new("/bin/sh")) && !is_there(&root.join("bin/own")));
         assert!(files.len() <= 4, "the tool, env, sh and their loader: {files:?}");
+        assert_eq!(loaders.len(), 1, "env and sh have the same");
+        let executables = vec![LOADER.to_owned()];
+        let policy = Commands { executables, ..policy };
+        let named = Executables::open(&policy, &roots).unwrap().unwrap().now(&policy, &roots);
+        assert!(named.loaders.is_empty() || !Path::new(LOADER).exists(), "it is named: {:?}", named.loaders);
     }
 }

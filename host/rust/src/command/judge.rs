@@ -16,10 +16,20 @@ const VERB: &str = "run";
 /// How long a judgement may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Judges one command, by one guest for as long as it runs.
+/// How long recording may take, whatever calls may. The guest makes digests for five seconds; a record that does not come
+/// to its end is lost, and with it the way back.
+const RECORDED_WITHIN: Duration = Duration::from_secs(120);
+
+/// How long one guest judges, which reads each rule once: rules that come to be while a command runs hold for it. With
+/// the time that the supervisor of a command remembers answers (`ANSWERS_HOLD` of `host/warden/src/guard.rs`), less than
+/// a second.
+const RULES_HOLD: Duration = Duration::from_millis(250);
+
+/// Judges one command.
 pub(crate) struct Judge {
     workspace: Weak<Inner>,
-    guest: Option<Sandbox>,
+    /// A guest, and when it was made.
+    guest: Option<(Sandbox, Instant)>,
     cancel: CancelToken,
 }
 
@@ -50,14 +60,15 @@ impl Judge {
     fn ask(&mut self, path: &str, access: Access, is_directory: bool, until: Instant) -> Result<Verdict, ToolError> {
         let deadline = until.min(Instant::now() + PATIENCE);
         let control = Control { deadline, cancel: self.cancel.clone(), progress: Progress::default() };
-        let mut guest = match self.guest.take() {
-            Some(guest) => guest,
-            None => self.workspace.upgrade().ok_or_else(gone)?.looking(control.clone())?,
+        let known = self.guest.take().filter(|(_, made)| made.elapsed() < RULES_HOLD);
+        let (mut guest, made) = match known {
+            Some(known) => known,
+            None => (self.workspace.upgrade().ok_or_else(gone)?.looking(control.clone())?, Instant::now()),
         };
         let said = guest.run(control, async |guest, store| {
             guest.commands(&mut *store)?.call_allows(store, path, access, is_directory).await
         })?;
-        self.guest = Some(guest);
+        self.guest = Some((guest, made));
         Ok(said)
     }
 
@@ -65,7 +76,9 @@ impl Judge {
     pub(crate) fn record(&self, before: &[Before]) -> Result<Recorded, ToolError> {
         let workspace = self.workspace.upgrade().ok_or_else(gone)?;
         let call = Call::untold(true);
-        workspace.run_fresh(&call, async |guest, store| {
+        let deadline = Instant::now() + RECORDED_WITHIN;
+        let control = Control { deadline, cancel: CancelToken::default(), progress: Progress::default() };
+        workspace.run_fresh_under(control, &call, async |guest, store| {
             guest.commands(&mut *store)?.call_record_changes(store, VERB, before).await
         })?
     }

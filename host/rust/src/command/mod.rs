@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::mount::Mount;
 use crate::named_file::NamedFile;
 use crate::options::CancelToken;
-use crate::policy::Commands as Policy;
+use crate::policy::{Commands as Policy, HardLinks};
 use crate::types::{ErrorCode, ToolError};
 use crate::workspace::Inner;
 
@@ -65,6 +65,8 @@ pub(crate) struct Commands {
     /// Bytes that are kept of what one of them changes.
     kept_bytes: u64,
     rules: Rules,
+    /// What a change does to a file that has other hard links.
+    hard_links: HardLinks,
     /// Why none can run here, where that is so.
     unfit: Option<&'static str>,
     /// WASI programs by their names.
@@ -94,6 +96,7 @@ impl Commands {
         }
         Ok(Some(Self {
             rules: Rules::new(&own.allow, &own.deny),
+            hard_links: policy.hard_links,
             kept_bytes: if policy.backups.enabled { policy.backups.max_bytes } else { 0 },
             unfit,
             programs: programs(&own, roots)?,

@@ -84,6 +84,15 @@ pub(super) fn not_kept(paths: &[String]) -> Option<String> {
     (!paths.is_empty()).then(|| format!("no backup of {}: too large or too many", listed(paths)))
 }
 
+/// That these paths had other hard links, of so many.
+pub(super) fn broken(paths: &[String], count: u64) -> Option<String> {
+    let more = count.saturating_sub(paths.len() as u64);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let files = listed(paths);
+    (!paths.is_empty())
+        .then(|| format!("replaced by a copy, since other hard links keep the old content: {files}{more}"))
+}
+
 /// The first paths of a list.
 fn listed(paths: &[String]) -> String {
     const SHOWN: usize = 5;

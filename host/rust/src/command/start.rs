@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paddock_warden::protocol::{Identity, Limits, Reserved, Root, Start};
+use paddock_warden::protocol::{HardLinks, Identity, Limits, Reserved, Root, Start};
 
 use super::running::Asked;
 use super::spool::Spool;
@@ -16,7 +16,7 @@ use super::{Commands, environment, system};
 use crate::container::{Container, Processes};
 use crate::directory::{self, Directory};
 use crate::mount;
-use crate::policy::Access;
+use crate::policy::{self, Access};
 use crate::temporary::Temporary;
 use crate::types::{ErrorCode, ToolError};
 use crate::workspace::Inner;
@@ -75,7 +75,9 @@ impl Preparation<'_> {
         let own = self.own(home, spool);
         let start = Start { argv: self.asked.command.clone(), cwd: self.give(workdir.file()), env, ..own };
         let start = Start { roots: self.roots(), confine: true, rules: true, ..start };
-        let start = Start { system: self.system(), files: self.files(), programs: self.programs(), ..start };
+        let (programs, loaders) = self.programs().unzip();
+        let start = Start { programs, loaders: loaders.unwrap_or_default(), ..start };
+        let start = Start { system: self.system(), files: self.files(), ..start };
         let start = self.guarded(start);
         let lock = spool.lock().map(Arc::new).ok().map(|lock| self.give(&lock));
         let start = Start { lock, ..start };
@@ -129,6 +131,7 @@ impl Preparation<'_> {
             temporary: self.give(home.directory().file()),
             spool: self.give(spool.directory().file()),
             programs: None,
+            loaders: Vec::new(),
             closed: Vec::new(),
             pinned: Vec::new(),
             reserved: Vec::new(),
@@ -136,6 +139,11 @@ impl Preparation<'_> {
             network: policy.network,
             confine: false,
             rules: false,
+            hard_links: match self.commands.hard_links {
+                policy::HardLinks::Keep => HardLinks::Keep,
+                policy::HardLinks::Break => HardLinks::Break,
+                policy::HardLinks::Refuse => HardLinks::Refuse,
+            },
             limits: Limits {
                 max_processes: policy.max_processes.into(),
                 max_memory_bytes: policy.max_memory_bytes,
@@ -163,10 +171,12 @@ impl Preparation<'_> {
         self.commands.system.files(&self.workspace.mounts).map(|file| self.give(&file)).collect()
     }
 
-    fn programs(&mut self) -> Option<Vec<usize>> {
+    /// What may be executed, where that is named; and what of it only loads the rest.
+    fn programs(&mut self) -> Option<(Vec<usize>, Vec<Identity>)> {
         let (policy, roots) = (&self.commands.policy, &self.workspace.mounts);
-        let programs = self.commands.executables.as_ref()?.now(policy, roots);
-        Some(programs.iter().map(|program| self.give(program)).collect())
+        let allowed = self.commands.executables.as_ref()?.now(policy, roots);
+        let programs = allowed.files.iter().map(|program| self.give(program)).collect();
+        Some((programs, allowed.loaders.into_iter().map(identity).collect()))
     }
 
     /// With what is kept from commands. Each file that they open is looked for in what is closed, which takes time: so

@@ -61,7 +61,9 @@ impl Warden {
 
     fn send(&self, launch: &Launch, ends: &[OwnedFd; 3]) -> io::Result<()> {
         if let Some(group) = &self.group {
-            group.limit_tasks(launch.start.limits.max_processes.saturating_mul(THREADS_EACH));
+            let limits = &launch.start.limits;
+            group.limit_tasks(limits.max_processes.saturating_mul(THREADS_EACH));
+            group.limit_memory(limits.max_memory_bytes);
         }
         for some in launch.given.chunks(wire::MAX_DESCRIPTORS) {
             let some: Vec<_> = some.iter().map(AsFd::as_fd).collect();

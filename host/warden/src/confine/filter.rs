@@ -2,6 +2,7 @@
 
 use libc::sock_filter;
 
+use super::Variant;
 use super::bpf::{self, Action, Rule, Test};
 
 /// The newest system call that was looked at. What comes later may well change files by path.
@@ -93,7 +94,8 @@ const NETWORK_IOCTLS: [u32; 10] = [0x8905, 0x8910, 0x8912, 0x8913, 0x8915, 0x891
 const FCNTLS: [u32; 6] = [8, 15, 1024, 1026, 1036, 1038];
 
 /// The filter of a command.
-pub(crate) fn program(network: bool) -> Vec<sock_filter> {
+pub(crate) fn program(variant: Variant) -> Vec<sock_filter> {
+    let Variant { network, programs_are_checked, programs_are_named } = variant;
     let mut rules = vec![
         ioctl(network),
         rule(libc::SYS_fcntl, FCNTLS.map(|it| (vec![Test::Is(1, it)], Action::Errno(libc::EPERM))), Action::Allow),
@@ -126,6 +128,10 @@ pub(crate) fn program(network: bool) -> Vec<sock_filter> {
     rules.extend(opening());
     rules.extend(of_processes());
     rules.extend(NOTIFIED.iter().map(|call| rule(*call, [], Action::Notify)));
+    let executing: &[libc::c_long] = &[libc::SYS_execve, libc::SYS_execveat];
+    for (is_notified, calls) in [(programs_are_checked, executing), (programs_are_named, &[libc::SYS_memfd_create])] {
+        rules.extend(calls.iter().filter(|_| is_notified).map(|call| rule(*call, [], Action::Notify)));
+    }
     for (error, calls) in [
         (libc::EPERM, DENIED),
         (libc::ENOSYS, MISSING),

@@ -7,6 +7,16 @@ pub(crate) mod limits;
 
 use crate::sys;
 
+/// What of the filter is not the same for every command.
+#[derive(Clone, Copy)]
+pub(crate) struct Variant {
+    pub(crate) network: bool,
+    /// The warden looks at each program that is run.
+    pub(crate) programs_are_checked: bool,
+    /// Only named programs are run.
+    pub(crate) programs_are_named: bool,
+}
+
 /// The first kernel in which a descriptor can be given and its number returned in one step.
 const GIVES_AND_SENDS: (u32, u32) = (5, 14);
 

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use super::{Desk, Try};
 use crate::area::Area;
 use crate::climb;
+use crate::files::FileKey;
 use crate::guard::{Stop, Told};
 use crate::place::{Place, real_path};
 
@@ -67,6 +68,23 @@ const REMOVED: &[u8] = b" (deleted)";
 const MEMORY: &[u8] = b"/memfd:";
 
 impl Desk {
+    /// Refuses a file of a root that has no name any more, unless the command has opened or made it: what rules said of
+    /// it cannot be found by the path that it had, since the directories on that may have others by now.
+    fn known_if_removed(&mut self, found: &Found, area: Area) -> Result<(), Stop> {
+        let is_open = !found.removed || found.is_directory() || !matches!(area, Area::Root { .. });
+        if is_open || FileKey::new(&found.opened).is_ok_and(|file| self.opened.has(file)) {
+            return Ok(());
+        }
+        Err(self.guard.refuse(&found.path, "it was removed before the command opened it", Errno::ACCESS))
+    }
+
+    /// Remembers that the command has a file of a root.
+    pub(super) fn note_opened(&mut self, opened: impl AsFd, path: &Path) {
+        if let (Area::Root { .. }, Ok(file)) = (self.guard.area(path), FileKey::new(opened)) {
+            self.opened.add(file);
+        }
+    }
+
     /// May it be read?
     pub(crate) fn may_read(&mut self, this: Try<'_>, found: &Found) -> Result<(), Stop> {
         if found.own {
@@ -76,6 +94,7 @@ impl Desk {
             Area::Process(process) if self.tree.has(process) => Ok(()),
             area => {
                 self.no_stray_device(found, area)?;
+                self.known_if_removed(found, area)?;
                 self.guard.open_to_all(&found.opened, &found.stat, &found.path)?;
                 self.guard.read(this.known, &found.path, found.is_directory())
             }
@@ -95,6 +114,7 @@ impl Desk {
         }
         let area = self.guard.area(&found.path);
         self.no_stray_device(found, area)?;
+        self.known_if_removed(found, area)?;
         self.guard.open_to_all(&found.opened, &found.stat, &found.path)?;
         let told = self.guard.change(this.known, &found.path, found.is_directory())?;
         Ok(if found.removed { Told::No } else { told })

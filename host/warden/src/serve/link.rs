@@ -27,6 +27,10 @@ impl Desk {
         } else {
             let link = own_link(found.opened.as_fd());
             rustix::fs::linkat(CWD, link, &entry.directory, &entry.name, AtFlags::SYMLINK_FOLLOW)?;
+            if found.kind.is_file() {
+                // One that has no name yet has none that is not the command's.
+                self.links.add(&found.opened, found.stat.st_nlink);
+            }
         }
         Ok(Reply::Done)
     }

@@ -28,9 +28,11 @@ impl Desk {
             if as_owner {
                 return Err(self.guard.refuse(&found.path, "it would run with its owner's rights", Errno::PERM));
             }
+            self.stays_unrunnable(&found, *mode)?;
         }
         let told = self.may_change(this, &found)?;
         self.changes.note(&self.guard.areas, &found.path, Some(found.opened.as_fd()), told);
+        let found = self.unshare(found, true)?;
         apply(&found, change)?;
         Ok(Reply::Done)
     }

@@ -1,5 +1,6 @@
 //! Calls done for the command, one file for each kind.
 
+mod execute;
 mod found;
 mod link;
 mod make;
@@ -10,6 +11,7 @@ mod processes;
 mod remove;
 mod rename;
 mod truncate;
+mod unshare;
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -20,9 +22,12 @@ use rustix::io::Errno;
 
 use crate::caller::Call;
 use crate::changes::Changes;
+use crate::files::{KnownFiles, KnownLinks};
 use crate::guard::{Guard, Known, Stop};
 use crate::request::Request;
 use crate::tree::Tree;
+
+pub(crate) use unshare::BrokenLinks;
 
 /// What all calls share.
 pub(crate) struct Desk {
@@ -38,6 +43,15 @@ pub(crate) struct Desk {
     pub(crate) most_file_bytes: u64,
     /// What commands of one workspace change by name, they change one after the other.
     pub(crate) lock: Option<Arc<OwnedFd>>,
+    /// Files in roots that it has opened or made.
+    pub(crate) opened: KnownFiles,
+    /// Programs in roots that it was let run.
+    pub(crate) run: KnownFiles,
+    /// Programs elsewhere, about which no rule is asked.
+    pub(crate) run_freely: KnownFiles,
+    /// Files in roots whose names are all its own.
+    pub(crate) links: KnownLinks,
+    pub(crate) broken_links: BrokenLinks,
 }
 
 /// One try of a call: it is tried again when the host has answered what had to be asked. Nothing is changed before all
@@ -54,7 +68,8 @@ pub(crate) enum Reply {
     Done,
     /// It returns a descriptor, which is closed when the caller runs another program where this says so.
     Give(OwnedFd, bool),
-    /// The kernel does it. Only for calls that have no pointer in what was decided by.
+    /// The kernel does it. Only for calls that have no pointer in what was decided by, but for `execve`: there the kernel
+    /// reads the path again, and what it found is looked at when the new program makes its first call.
     Continue,
     /// A thread answers.
     Later,
@@ -93,6 +108,8 @@ impl Desk {
             Request::Link { from, to, follow } => self.link(this, from, to, *follow),
             Request::Metadata { place, follow, change } => self.change_metadata(this, place, *follow, change),
             Request::Truncate { place, length } => self.truncate(this, place, *length),
+            Request::Execute { place, follow } => self.execute(this, place, *follow),
+            Request::MemoryFile { name, flags } => Self::make_memory_file(name, *flags),
             Request::Process(process) => self.to_process(*process),
             Request::Group(group) => self.to_group(*group),
             Request::Enter { process, group } => self.enter_group(*process, *group),

@@ -22,6 +22,7 @@ const MODE: u32 = 0o1777;
 
 impl Desk {
     pub(crate) fn open(&mut self, this: Try<'_>, place: &Place, flags: OFlags, mode: u32) -> Result<Reply, Stop> {
+        self.may_open_files(this)?;
         if matches!(place, Place::Terminal) {
             return self.open_terminal(this, flags);
         }
@@ -33,7 +34,7 @@ impl Desk {
         for _ in 0..MOST_RACES {
             match Found::at(place, !exclusive && !flags.contains(OFlags::NOFOLLOW)) {
                 Ok(_) if exclusive => return Err(Errno::EXIST.into()),
-                Ok(found) => return self.open_found(this, &found, flags),
+                Ok(found) => return self.open_found(this, found, flags),
                 Err(Errno::NOENT) if making => match self.make(this, place, flags, mode) {
                     Err(Stop::Errno(Errno::EXIST)) if !exclusive => {}
                     made => return made,
@@ -44,7 +45,7 @@ impl Desk {
         Err(Errno::AGAIN.into())
     }
 
-    fn open_found(&mut self, this: Try<'_>, found: &Found, flags: OFlags) -> Result<Reply, Stop> {
+    fn open_found(&mut self, this: Try<'_>, mut found: Found, flags: OFlags) -> Result<Reply, Stop> {
         let writing = flags.intersects(OFlags::RWMODE | OFlags::TRUNC);
         match found.kind {
             FileType::Symlink => return Err(Errno::LOOP.into()),
@@ -54,16 +55,20 @@ impl Desk {
             _ => {}
         }
         if writing {
-            let told = self.may_write(this, found)?;
+            let told = self.may_write(this, &found)?;
             if found.kind == FileType::RegularFile {
                 self.changes.note(&self.guard.areas, &found.path, Some(found.opened.as_fd()), told);
+                found = self.unshare(found, !flags.contains(OFlags::TRUNC))?;
             }
         } else {
-            self.may_read(this, found)?;
+            self.may_read(this, &found)?;
+        }
+        if !found.is_directory() {
+            self.note_opened(&found.opened, &found.path);
         }
         let flags = flags & !OVER;
         if found.kind == FileType::Fifo && !flags.contains(OFlags::NONBLOCK) {
-            return self.open_pipe(this, found, flags);
+            return self.open_pipe(this, &found, flags);
         }
         give(found.opened.as_fd(), flags)
     }
@@ -82,6 +87,7 @@ impl Desk {
         let mode = Mode::from_raw_mode(mode & MODE);
         let made =
             with_umask(this, || rustix::fs::openat(&entry.directory, &entry.name, (flags & !OVER) | making, mode))?;
+        self.note_opened(&made, &entry.path);
         Ok(Reply::Give(made, flags.contains(OFlags::CLOEXEC)))
     }
 
@@ -95,6 +101,7 @@ impl Desk {
         let asked = (flags & !(OVER & !OFlags::EXCL)) | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode & MODE);
         let made = with_umask(this, || rustix::fs::openat(&found.opened, c".", asked, mode))?;
+        self.note_opened(&made, &found.path);
         Ok(Reply::Give(made, flags.contains(OFlags::CLOEXEC)))
     }
 

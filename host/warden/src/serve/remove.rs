@@ -21,6 +21,7 @@ impl Desk {
         }
         let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
         rustix::fs::unlinkat(&entry.directory, &entry.name, flags)?;
+        self.links.remove(&found.opened);
         Ok(Reply::Done)
     }
 }

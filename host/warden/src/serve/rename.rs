@@ -69,6 +69,9 @@ impl Desk {
             self.note_below(this, side, told, below);
         }
         rustix::fs::renameat_with(&from.directory, &from.name, &to.directory, &to.name, flags)?;
+        if let Some(over) = over.filter(|_| !flags.contains(RenameFlags::EXCHANGE)) {
+            self.links.remove(&over.opened);
+        }
         Ok(Reply::Done)
     }
 

@@ -25,6 +25,7 @@ impl Desk {
             return Err(Errno::FBIG.into());
         }
         self.changes.note(&self.guard.areas, &found.path, Some(found.opened.as_fd()), told);
+        let found = self.unshare(found, length > 0)?;
         rustix::fs::ftruncate(reopen(found.opened.as_fd(), OFlags::WRONLY)?, length)?;
         Ok(Reply::Done)
     }

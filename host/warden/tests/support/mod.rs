@@ -13,7 +13,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::thread::{self, JoinHandle};
 
-use paddock_warden::protocol::{self, Ask, Before, Ended, FromWarden, Identity, Kind, Limits, ToWarden, Verdict};
+use paddock_warden::protocol::{
+    self, Ask, Before, Ended, FromWarden, HardLinks, Identity, Kind, Limits, ToWarden, Verdict,
+};
 use paddock_warden::wire;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use tempfile::TempDir;
@@ -44,6 +46,8 @@ pub struct Start {
     pub temporary: String,
     pub spool: String,
     pub programs: Option<Vec<String>>,
+    /// Of those, the ones that only load others.
+    pub loaders: Vec<String>,
     pub closed: Vec<String>,
     pub pinned: Vec<String>,
     /// Directories and names in them.
@@ -51,6 +55,7 @@ pub struct Start {
     pub network: bool,
     pub confine: bool,
     pub rules: bool,
+    pub hard_links: HardLinks,
     pub limits: Limits,
 }
 
@@ -87,6 +92,7 @@ impl Start {
             temporary: open(&self.temporary),
             spool: open(&self.spool),
             programs,
+            loaders: self.loaders.iter().map(|path| identity(path)).collect(),
             closed: self.closed.iter().map(|path| identity(path)).collect(),
             pinned: self.pinned.iter().map(|path| identity(path)).collect(),
             reserved: self
@@ -98,6 +104,7 @@ impl Start {
             network: self.network,
             confine: self.confine,
             rules: self.rules,
+            hard_links: self.hard_links,
             limits: self.limits,
         };
         (start, opened)
@@ -156,12 +163,14 @@ impl Yard {
             temporary: text(&self.temporary),
             spool: text(&self.spool),
             programs: None,
+            loaders: Vec::new(),
             closed: Vec::new(),
             pinned: Vec::new(),
             reserved: Vec::new(),
             network: false,
             confine: true,
             rules: false,
+            hard_links: HardLinks::Keep,
             limits: Limits::default(),
         }
     }

@@ -35,6 +35,8 @@ pub(super) struct Changes {
     /// Changed paths beyond those that can be noted.
     unnoted: u64,
     pub(super) refused: Vec<Refused>,
+    /// Paths of the host where a copy took the place of a file that had other hard links.
+    pub(super) broken: Vec<String>,
     /// Refusals beyond those.
     more_refused: u64,
     /// Names in listings that programs are not told.
@@ -62,6 +64,7 @@ impl Changes {
             not_kept: Vec::new(),
             unnoted: 0,
             refused: Vec::new(),
+            broken: Vec::new(),
             more_refused: 0,
             unreadable_names: 0,
         }
@@ -137,7 +140,8 @@ impl Changes {
         ];
         let counted =
             counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-        spool::not_kept(&self.not_kept).into_iter().chain(counted).collect()
+        let broken = spool::broken(&self.broken, self.broken.len() as u64);
+        spool::not_kept(&self.not_kept).into_iter().chain(broken).chain(counted).collect()
     }
 }
 
@@ -155,7 +159,7 @@ fn mode(_: &Spot<'_>) -> Option<u32> {
 }
 
 /// Copies all of a file, if it is not larger than that; how large it is.
-fn copy(from: &File, to: &mut File, most: u64) -> io::Result<u64> {
+pub(super) fn copy(from: &File, to: &mut File, most: u64) -> io::Result<u64> {
     match io::copy(&mut from.take(most.saturating_add(1)), to)? {
         bytes if bytes > most => Err(io::ErrorKind::FileTooLarge.into()),
         bytes => Ok(bytes),

@@ -49,6 +49,10 @@ fn set_times(mut store: Store<'_>, (fd, access, modification): (Fd, NewTimestamp
     let state = store.data_mut();
     let (place, is_directory) = (state.place(&fd)?, state.open_file(&fd).is_err());
     state.rights.check(&place, Access::Change, is_directory)?;
+    if !is_directory {
+        let links = at_once(state.view().stat(Fd::new_borrow(fd.rep())))?.link_count;
+        state.rights.check_sole(&place, links)?;
+    }
     at_once(state.view().set_times(fd, access, modification))
 }
 

@@ -33,6 +33,7 @@ mod paths;
 mod place;
 mod rights;
 mod state;
+mod unshare;
 
 use changes::Changes;
 use output::Output;
@@ -202,6 +203,8 @@ fn state(
         judge: Judge::new(Arc::downgrade(how.workspace), control.cancel.clone()),
         changes: Changes::new(Spool::new(&commands.scratch, how.workspace)?, commands.kept_bytes),
         control: control.clone(),
+        hard_links: commands.hard_links,
+        max_file_bytes: policy.max_file_bytes,
     };
     let access_control = AccessControl::new(&how.workspace.guarded);
     let limiter = limiter(policy.max_memory_bytes);

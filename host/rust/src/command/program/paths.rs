@@ -49,7 +49,12 @@ fn open_at(mut store: Store<'_>, (dir, follow, path, how, flags): OpenAt) -> FsR
     let changes = how.intersects(OpenFlags::CREATE | OpenFlags::TRUNCATE) || flags.contains(DescriptorFlags::WRITE);
     let (mut view, rights) = state.parts();
     match changes {
-        true => rights.check_change(&mut view, &found, false)?,
+        true => {
+            rights.check_change(&mut view, &found, false)?;
+            if !how.contains(OpenFlags::EXCLUSIVE) {
+                rights.unshare(&mut view, &found, !how.contains(OpenFlags::TRUNCATE))?;
+            }
+        }
         false => rights.check_read(&found)?,
     }
     let opened = open(&mut view, &found, how, flags)?;
@@ -113,6 +118,8 @@ fn set_times_at(
     let state = store.data_mut();
     let found = state.find(&dir, &path, follow)?;
     state.rights.check(&found.place, Access::Change, found.is_directory())?;
+    let (mut view, rights) = state.parts();
+    rights.unshare(&mut view, &found, true)?;
     at(&mut state.view(), found, |view, dir, name| {
         at_once(view.set_times_at(dir, PathFlags::empty(), name, access, modification))
     })

@@ -8,6 +8,7 @@ use super::names::{Below, View};
 use super::place::{Found, Place};
 use crate::bindings::exports::paddock::files::commands::Access;
 use crate::command::judge::Judge;
+use crate::policy::HardLinks;
 use crate::sandbox::Control;
 
 pub(super) struct Rights {
@@ -17,6 +18,10 @@ pub(super) struct Rights {
     pub(super) changes: Changes,
     /// When it has to end: a walk asks for each of many paths.
     pub(super) control: Control,
+    /// What a change does to a file that has other hard links.
+    pub(super) hard_links: HardLinks,
+    /// Bytes of each file that it writes.
+    pub(super) max_file_bytes: u64,
 }
 
 impl Rights {
@@ -85,7 +90,7 @@ impl Rights {
         ErrorCode::Access.into()
     }
 
-    fn on_host(&self, place: &Place) -> String {
+    pub(super) fn on_host(&self, place: &Place) -> String {
         let root = self.roots.get(place.root).map_or("", String::as_str);
         match place.path.as_str() {
             "" => root.to_owned(),
