@@ -21,6 +21,8 @@ use crate::workspace::Inner;
 #[cfg(target_os = "linux")]
 mod attendant;
 mod capture;
+#[cfg(target_os = "linux")]
+mod deadline;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 mod environment;
@@ -35,9 +37,13 @@ mod running;
 mod scratch;
 #[cfg(target_os = "linux")]
 mod sessions;
+#[cfg(target_os = "linux")]
+mod spec;
 mod spool;
 #[cfg(target_os = "linux")]
 mod start;
+#[cfg(target_os = "linux")]
+mod status;
 #[cfg(target_os = "linux")]
 mod system;
 #[cfg(target_os = "linux")]
@@ -202,7 +208,7 @@ impl Commands {
 #[cfg(target_os = "linux")]
 impl Commands {
     fn run_process(&self, how: &How<'_>, run: &RunArgs, command: Vec<String>) -> Result<Ran, ToolError> {
-        let asked = running::Asked {
+        let asked = spec::Asked {
             command,
             workdir: &run.workdir,
             terminal: None,
@@ -220,7 +226,7 @@ impl Commands {
     }
 
     fn start(&self, how: &How<'_>, start: &StartArgs) -> Result<Ran, ToolError> {
-        let asked = running::Asked {
+        let asked = spec::Asked {
             command: self.words(how.workspace, &start.command)?,
             workdir: &start.workdir,
             terminal: start.terminal.then_some(start.size),

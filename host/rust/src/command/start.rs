@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use paddock_warden::protocol::{Identity, Limits, Reserved, Root, Start};
 
-use super::running::Asked;
+use super::spec::Asked;
 use super::spool::Spool;
 use super::warden::{self, Launch};
 use super::{Commands, environment, system};
