@@ -13,10 +13,10 @@ use std::sync::Arc;
 use cap_fs_ext::{DirExt, FollowSymlinks, MetadataExt, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, File, Metadata, OpenOptions};
+use paddock_policy::Access;
 use wasmtime_wasi::filesystem::Dir as GuestDir;
 use wasmtime_wasi::{FsPerms, OpenMode};
 
-use crate::policy::Access;
 use crate::regular::Refused;
 
 mod deferred;

@@ -6,11 +6,11 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use paddock_policy::{Access, Mode, Policy};
 use wasmtime_wasi::filesystem::Dir;
 
 use crate::directory::{Directory, Walk};
 use crate::error::Error;
-use crate::policy::{Access, Mode, Policy};
 
 /// The guest path of the first root, the workspace itself.
 pub(crate) const WORKSPACE: &str = "/workspace";
