@@ -48,6 +48,7 @@
 mod approval;
 pub mod audit;
 mod bindings;
+mod budget;
 mod builder;
 mod cache;
 mod catalog;
@@ -90,6 +91,7 @@ pub mod selftest;
 mod sequences;
 mod settings;
 mod state;
+mod store;
 mod temporary;
 mod transaction;
 pub mod types;

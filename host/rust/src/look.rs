@@ -4,7 +4,7 @@ use wasmtime::Store;
 
 use crate::guest::Guest;
 use crate::options::{CallOptions, CancelToken};
-use crate::sandbox::State;
+use crate::store::State;
 use crate::types::{EntryKind, ErrorCode, ListArgs, ListSort, StatArgs, StatResult, ToolError};
 use crate::watch::Call;
 use crate::workspace::Workspace;

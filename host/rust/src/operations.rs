@@ -3,7 +3,7 @@
 use wasmtime::Store;
 
 use crate::guest::Guest;
-use crate::sandbox::State;
+use crate::store::State;
 use crate::types::*;
 use crate::watch::{Call, Named};
 use crate::workspace::Workspace;

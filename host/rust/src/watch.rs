@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::audit::Audit;
 use crate::bindings::exports::paddock::files::commands::Ran;
+use crate::budget::Control;
 use crate::builder::Builder;
 use crate::error::Error;
 use crate::event_file;
@@ -18,7 +19,7 @@ use crate::events::{Ended, Event, FileWritten, Listener, Output, Started, now};
 use crate::mount::Mount;
 use crate::options::CallOptions;
 use crate::outcome::Outcome;
-use crate::sandbox::{Control, Sandbox};
+use crate::sandbox::Sandbox;
 use crate::state::StateDir;
 use crate::types::{ErrorCode, ToolError, Touched};
 use crate::workspace::Workspace;

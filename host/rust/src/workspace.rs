@@ -10,6 +10,7 @@ use wasmtime::Store;
 
 use crate::approval::{Approver, Desk, Grant};
 use crate::bindings::exports::paddock::files::approval;
+use crate::budget::Control;
 use crate::builder::Builder;
 use crate::command::Commands;
 #[cfg(target_os = "linux")]
@@ -25,8 +26,9 @@ use crate::outcome::Outcome;
 use crate::overlay::OverlayDir;
 use crate::parallel;
 use crate::policy::{Limits, Policy};
-use crate::sandbox::{Control, Sandbox, State, Surroundings};
+use crate::sandbox::Sandbox;
 use crate::state::{self, StateDir};
+use crate::store::{State, Surroundings};
 use crate::types::{ErrorCode, Plan, ToolError};
 use crate::watch::{Call, Listeners, Named, Watch};
 

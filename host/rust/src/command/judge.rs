@@ -4,8 +4,9 @@ use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use crate::bindings::exports::paddock::files::commands::{Access, Before, Recorded, Verdict};
+use crate::budget::Control;
 use crate::options::{CancelToken, Progress};
-use crate::sandbox::{Control, Sandbox};
+use crate::sandbox::Sandbox;
 use crate::types::{ErrorCode, ToolError};
 use crate::watch::Call;
 use crate::workspace::Inner;

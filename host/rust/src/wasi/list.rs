@@ -13,7 +13,7 @@ use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DirectoryEntry, ErrorCode};
 
 use super::{Fd, answer, code, directory, stat};
-use crate::sandbox::State;
+use crate::store::State;
 
 /// Bytes of entries asked of the system at a time.
 const BATCH: usize = 32 * 1024;

@@ -21,7 +21,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::HostDescriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
 
 use crate::directory::Identity;
-use crate::sandbox::State;
+use crate::store::State;
 
 pub(crate) mod access_control;
 #[cfg(target_os = "linux")]

@@ -26,7 +26,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, MetadataHashValu
 use super::access_control::file;
 use super::{Fd, answer, code, directory, is_name};
 use crate::directory::Identity;
-use crate::sandbox::State;
+use crate::store::State;
 
 /// What the names of a guest's own files begin with.
 const OWN: &str = ".paddock-";

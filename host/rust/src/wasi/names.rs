@@ -10,7 +10,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 };
 
 use super::{Fd, RenameAt, answer, at_once, directory, is_name};
-use crate::sandbox::State;
+use crate::store::State;
 
 type Store<'s> = StoreContextMut<'s, State>;
 

@@ -9,7 +9,7 @@ use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 use super::{Fd, answer, code};
-use crate::sandbox::State;
+use crate::store::State;
 
 /// Most bytes of one read: more would leave the processor's cache before the guest sees them.
 const MAX_READ: usize = 256 * 1024;

@@ -9,7 +9,7 @@ use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorStat, DescriptorType, ErrorCode, PathFlags};
 
 use super::{Fd, answer, code, directory, is_name};
-use crate::sandbox::State;
+use crate::store::State;
 
 pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     types.func_wrap("[method]descriptor.stat-at", |store, arguments| Ok((answer(stat_at(store, arguments))?,)))

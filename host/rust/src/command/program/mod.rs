@@ -15,12 +15,12 @@ use super::judge::Judge;
 use super::spool::Spool;
 use super::{Commands, How, environment};
 use crate::bindings::exports::paddock::files::commands::{Captured, Ran, Recorded};
+use crate::budget::{Control, Stop};
 use crate::clock::TICK;
 use crate::limits::limiter;
 use crate::mount::Mount;
 use crate::options::Progress;
 use crate::policy::Commands as Policy;
-use crate::sandbox::{Control, Stop};
 use crate::types::{ErrorCode, ToolError};
 use crate::wasi::access_control::AccessControl;
 
