@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use wasmtime::component::ResourceTable;
 use wasmtime::{Engine, PoolConcurrencyLimitError, Store};
-use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
@@ -12,11 +11,10 @@ use crate::budget::{Control, Stop};
 use crate::guarded::Guarded;
 use crate::limits::{GUESTS, Limiter, limiter};
 use crate::mount::Mount;
+use crate::options::Progress;
 use crate::policy::Limits;
 use crate::types::{ErrorCode, ToolError};
-use crate::wasi::access_control::AccessControl;
-#[cfg(target_os = "linux")]
-use crate::wasi::mode::OwnLinks;
+use crate::wasi::{Files, FilesView};
 
 /// Open files, streams and directories that a guest may have at once.
 const RESOURCES: usize = 100_000;
@@ -39,22 +37,22 @@ pub(crate) struct State {
     limiter: Limiter,
     stderr: MemoryOutputPipe,
     pub(crate) control: Control,
-    /// What the guest finds open, each by its guest path.
-    pub(crate) preopens: Vec<(Dir, String)>,
-    /// The directories are a container's, whose links can well be absolute.
-    pub(crate) is_contained: bool,
-    pub(crate) access_control: AccessControl,
-    /// Second names that the guest gave to files.
-    #[cfg(target_os = "linux")]
-    pub(crate) own_links: OwnLinks,
-    /// Listings of directories that are open.
-    #[cfg(target_os = "linux")]
-    pub(crate) listings: usize,
+    files: Files,
 }
 
 impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl FilesView for State {
+    fn files(&mut self) -> &mut Files {
+        &mut self.files
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.control.progress
     }
 }
 
@@ -75,13 +73,7 @@ impl State {
             limiter: limiter(around.limits.max_memory_bytes),
             stderr,
             control,
-            preopens,
-            is_contained,
-            access_control: AccessControl::new(around.guarded),
-            #[cfg(target_os = "linux")]
-            own_links: OwnLinks::default(),
-            #[cfg(target_os = "linux")]
-            listings: 0,
+            files: Files::new(preopens, is_contained, around.guarded),
         })
     }
 

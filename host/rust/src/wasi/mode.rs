@@ -24,9 +24,8 @@ use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, MetadataHashValue, PathFlags};
 
 use super::access_control::file;
-use super::{Fd, answer, code, directory, is_name};
+use super::{Fd, FilesView, answer, code, directory, is_name};
 use crate::directory::Identity;
-use crate::store::State;
 
 /// What the names of a guest's own files begin with.
 const OWN: &str = ".paddock-";
@@ -43,20 +42,20 @@ pub(crate) const SET: u32 = 0o1777;
 const CARRIED_PREFIX: &[u8] = b"user.";
 const CARRIED: [&[u8]; 2] = [b"system.posix_acl_access", b"system.posix_acl_default"];
 
-pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker<T: FilesView>(types: &mut LinkerInstance<'_, T>) -> wasmtime::Result<()> {
     types.func_wrap("[method]descriptor.metadata-hash", |store, (fd,)| Ok((answer(metadata_hash(store, &fd))?,)))?;
     types.func_wrap("[method]descriptor.metadata-hash-at", |store, arguments| {
         Ok((answer(metadata_hash_at(store, arguments))?,))
     })
 }
 
-fn metadata_hash(mut store: StoreContextMut<'_, State>, fd: &Fd) -> FsResult<MetadataHashValue> {
+fn metadata_hash(mut store: StoreContextMut<'_, impl FilesView>, fd: &Fd) -> FsResult<MetadataHashValue> {
     let view = store.data_mut().filesystem();
     Ok(hash(&fstat(file(view.table.get(fd)?)).map_err(code)?))
 }
 
 fn metadata_hash_at(
-    mut store: StoreContextMut<'_, State>,
+    mut store: StoreContextMut<'_, impl FilesView>,
     (dir, follow, name): (Fd, PathFlags, String),
 ) -> FsResult<MetadataHashValue> {
     if follow.contains(PathFlags::SYMLINK_FOLLOW) || !is_name(&name) {
