@@ -7,7 +7,7 @@ use wasmtime_wasi::filesystem::Dir;
 
 use super::access_control::AccessControl;
 #[cfg(target_os = "linux")]
-use super::mode::OwnLinks;
+use super::own_links::OwnLinks;
 use crate::guarded::Guarded;
 use crate::options::Progress;
 

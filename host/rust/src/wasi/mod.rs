@@ -32,6 +32,8 @@ mod names;
 #[cfg(target_os = "linux")]
 pub(crate) mod open;
 #[cfg(target_os = "linux")]
+mod own_links;
+#[cfg(target_os = "linux")]
 mod read;
 #[cfg(target_os = "linux")]
 mod stat;

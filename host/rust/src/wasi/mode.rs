@@ -7,7 +7,6 @@
 //! Everything goes through descriptors that were opened without following a link. Set-ID bits are never given: a write
 //! in place would clear them too.
 
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::fd::OwnedFd;
 
@@ -24,8 +23,8 @@ use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, MetadataHashValue, PathFlags};
 
 use super::access_control::file;
+use super::own_links::OwnLinks;
 use super::{Fd, FilesView, answer, code, directory, is_name};
-use crate::directory::Identity;
 
 /// What the names of a guest's own files begin with.
 const OWN: &str = ".paddock-";
@@ -98,33 +97,6 @@ pub(super) fn set(dir: &Dir, name: &str, mode: Mode) -> Result<(), ErrorCode> {
     }
     // By the descriptor, though it gives no access: bits may forbid opening what they are of.
     chmod(crate::mount::way_to(&opened.into()), mode).map_err(code)
-}
-
-/// Second names that a guest gave to files for as long as it replaces them, by what each file is.
-#[derive(Default)]
-pub(crate) struct OwnLinks(HashMap<Identity, Vec<(Dir, String)>>);
-
-impl OwnLinks {
-    pub(super) fn add(&mut self, dir: &Dir, name: &str) {
-        if let Ok(stat) = statat(&dir.dir, name, AtFlags::SYMLINK_NOFOLLOW) {
-            self.0.entry(identity(&stat)).or_default().push((dir.clone(), name.to_owned()));
-        }
-    }
-
-    /// Names that a file has, without those.
-    fn others(&self, stat: &Stat) -> u64 {
-        let is_still = |(dir, name): &&(Dir, String)| {
-            let there = statat(&dir.dir, name, AtFlags::SYMLINK_NOFOLLOW);
-            there.is_ok_and(|there| identity(&there) == identity(stat))
-        };
-        let own = self.0.get(&identity(stat)).into_iter().flatten().filter(is_still).count();
-        #[allow(clippy::useless_conversion, reason = "the type is narrower on some processors")]
-        u64::from(stat.st_nlink).saturating_sub(own as u64)
-    }
-}
-
-fn identity(stat: &Stat) -> Identity {
-    Identity::new(stat.st_dev, stat.st_ino)
 }
 
 /// Whether a name is that of a guest's temporary file.
