@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use crate::bindings::exports::paddock::files::commands::{Access, Before, Recorded, Verdict};
 use crate::budget::Control;
+use crate::call::Call;
+use crate::guests::Guests;
 use crate::options::{CancelToken, Progress};
 use crate::sandbox::Sandbox;
 use crate::types::{ErrorCode, ToolError};
-use crate::watch::Call;
-use crate::workspace::Inner;
 
 /// What a command did, as the history has it.
 const VERB: &str = "run";
@@ -19,15 +19,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Judges one command, by one guest for as long as it runs.
 pub(crate) struct Judge {
-    workspace: Weak<Inner>,
+    guests: Weak<Guests>,
     guest: Option<Sandbox>,
     cancel: CancelToken,
 }
 
 impl Judge {
     /// The token ends judgements that are under way, and those that would come.
-    pub(crate) fn new(workspace: Weak<Inner>, cancel: CancelToken) -> Self {
-        Self { workspace, guest: None, cancel }
+    pub(crate) fn new(guests: Weak<Guests>, cancel: CancelToken) -> Self {
+        Self { guests, guest: None, cancel }
     }
 
     /// Whether a command may do that at a path from the top of a root, said in time. Where the component cannot say, it
@@ -45,7 +45,7 @@ impl Judge {
 
     /// The path as results show it.
     pub(crate) fn shown(&self, root: usize, below: &str) -> Result<String, ToolError> {
-        Ok(self.workspace.upgrade().ok_or_else(gone)?.shown(root, below))
+        Ok(self.guests.upgrade().ok_or_else(gone)?.roots.shown(root, below))
     }
 
     fn ask(&mut self, path: &str, access: Access, is_directory: bool, until: Instant) -> Result<Verdict, ToolError> {
@@ -53,7 +53,7 @@ impl Judge {
         let control = Control { deadline, cancel: self.cancel.clone(), progress: Progress::default() };
         let mut guest = match self.guest.take() {
             Some(guest) => guest,
-            None => self.workspace.upgrade().ok_or_else(gone)?.looking(control.clone())?,
+            None => self.guests.upgrade().ok_or_else(gone)?.looking(control.clone())?,
         };
         let said = guest.run(control, async |guest, store| {
             guest.commands(&mut *store)?.call_allows(store, path, access, is_directory).await
@@ -64,9 +64,9 @@ impl Judge {
 
     /// Compares what was with what is, and keeps a backup.
     pub(crate) fn record(&self, before: &[Before]) -> Result<Recorded, ToolError> {
-        let workspace = self.workspace.upgrade().ok_or_else(gone)?;
+        let guests = self.guests.upgrade().ok_or_else(gone)?;
         let call = Call::untold(true);
-        workspace.run_fresh(&call, async |guest, store| {
+        guests.run_fresh(&call, async |guest, store| {
             guest.commands(&mut *store)?.call_record_changes(store, VERB, before).await
         })?
     }

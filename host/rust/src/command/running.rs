@@ -18,9 +18,9 @@ use super::status::State;
 use super::warden::Warden;
 use super::{Commands, terminal};
 use crate::bindings::exports::paddock::files::commands::{Captured, Ran, Recorded};
+use crate::guests::Guests;
 use crate::options::CancelToken;
 use crate::types::{ErrorCode, ToolError};
-use crate::workspace::Inner;
 
 /// How long a write may wait for a command to read what was written before.
 const READS_WITHIN: Duration = Duration::from_secs(2);
@@ -41,16 +41,16 @@ pub(super) struct Running {
 
 impl Running {
     /// Starts a command.
-    pub(super) fn start(commands: &Commands, workspace: &Arc<Inner>, asked: &Asked<'_>) -> Result<Self, ToolError> {
+    pub(super) fn start(commands: &Commands, guests: &Arc<Guests>, asked: &Asked<'_>) -> Result<Self, ToolError> {
         let fail = |cause: std::io::Error| ToolError::new(ErrorCode::Io, format!("cannot start the command: {cause}"));
         let (streams, ends) = Streams::open(asked).map_err(fail)?;
-        let Prepared { launch, spool, home, contained } = Prepared::new(commands, workspace, asked)?;
+        let Prepared { launch, spool, home, contained } = Prepared::new(commands, &guests.roots, asked)?;
         let warden = Warden::start(&launch, &ends).map_err(fail)?;
         let names_programs = launch.start.programs.is_some();
         drop((ends, launch));
         let input = streams.input.as_ref().map(OwnedFd::try_clone).transpose().map_err(fail)?;
-        let state = Arc::new(State::new(workspace, asked.room).map_err(fail)?);
-        let judge = Judge::new(Arc::downgrade(workspace), state.killed.clone());
+        let state = Arc::new(State::new(&guests.roots, asked.room).map_err(fail)?);
+        let judge = Judge::new(Arc::downgrade(guests), state.killed.clone());
         let started = Instant::now();
         let attendant = Attendant {
             state: Arc::clone(&state),

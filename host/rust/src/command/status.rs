@@ -9,8 +9,8 @@ use rustix::event::{EventfdFlags, eventfd};
 use super::capture::Capture;
 use crate::bindings::exports::paddock::files::commands::{Recorded, Refused};
 use crate::options::CancelToken;
+use crate::roots::Roots;
 use crate::types::ToolError;
-use crate::workspace::Inner;
 
 /// What its attendant and those who wait for it share.
 pub(super) struct State {
@@ -48,12 +48,12 @@ pub(super) struct End {
 }
 
 impl State {
-    pub(super) fn new(workspace: &Inner, room: usize) -> std::io::Result<Self> {
+    pub(super) fn new(roots: &Roots, room: usize) -> std::io::Result<Self> {
         let now = Now {
             stdout: Capture::new(room),
             stderr: Capture::new(room),
             spoke: Instant::now(),
-            confinement: match &workspace.container {
+            confinement: match &roots.container {
                 Some(container) => format!("container {}", container.name()),
                 // Until the warden says otherwise.
                 None => "none: unconfined".to_owned(),

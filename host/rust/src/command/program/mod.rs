@@ -185,8 +185,8 @@ fn state(
     asked: &Asked<'_>,
     (control, [stdout, stderr]): (&Control, [&Output; 2]),
 ) -> Result<State, ToolError> {
-    let mounts = &how.workspace.mounts;
-    let (root, below) = how.workspace.place(asked.workdir)?;
+    let mounts = &how.guests.roots.mounts;
+    let (root, below) = how.guests.roots.place(asked.workdir)?;
     let workdir = Place { root, path: below.to_owned() };
     let policy = &commands.policy;
     let mut wasi = WasiCtxBuilder::new();
@@ -199,11 +199,11 @@ fn state(
     let tops = tops.map_err(|cause| failed(&cause))?;
     let rights = Rights {
         roots: mounts.iter().map(host_path).collect::<Result<_, _>>()?,
-        judge: Judge::new(Arc::downgrade(how.workspace), control.cancel.clone()),
-        changes: Changes::new(Spool::new(&commands.scratch, how.workspace)?, commands.kept_bytes),
+        judge: Judge::new(Arc::downgrade(how.guests), control.cancel.clone()),
+        changes: Changes::new(Spool::new(&commands.scratch, &how.guests.roots)?, commands.kept_bytes),
         control: control.clone(),
     };
-    let access_control = AccessControl::new(&how.workspace.guarded);
+    let access_control = AccessControl::new(&how.guests.roots.guarded);
     let limiter = limiter(policy.max_memory_bytes);
     Ok(State::new(
         wasi.build(),
