@@ -9,6 +9,7 @@ use crate::types::Skipped;
 /// Copied are files, directories and relative links, hidden and git-ignored ones too; what the directory's
 /// `.agentignore` files name is not. No link is followed. Mode bits are not copied: the component cannot see them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HostMount {
     /// The directory.
     pub host_path: PathBuf,
@@ -26,6 +27,30 @@ impl HostMount {
     /// The whole directory, at the top of the workspace.
     pub fn new(host_path: impl AsRef<Path>) -> Self {
         Self { host_path: host_path.as_ref().to_owned(), ..Self::default() }
+    }
+
+    /// Puts the copy at this path, relative to the workspace.
+    #[must_use]
+    pub fn with_mount_path(self, path: impl Into<String>) -> Self {
+        Self { mount_path: Some(path.into()), ..self }
+    }
+
+    /// Copies only what these globs match.
+    #[must_use]
+    pub fn with_include_glob<G: Into<String>>(self, globs: impl IntoIterator<Item = G>) -> Self {
+        Self { include_glob: globs.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Leaves out what these globs match.
+    #[must_use]
+    pub fn with_exclude_glob<G: Into<String>>(self, globs: impl IntoIterator<Item = G>) -> Self {
+        Self { exclude_glob: globs.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// Copies nothing where the files have more bytes than this.
+    #[must_use]
+    pub fn with_max_bytes(self, max_bytes: u64) -> Self {
+        Self { max_bytes: Some(max_bytes), ..self }
     }
 }
 
