@@ -239,7 +239,10 @@ fn a_sparse_file_of_100_gigabytes() {
 fn a_directory_of_the_kernel_s_own_files_is_no_root() {
     for root in ["/proc/self", "/proc", "/sys/kernel"] {
         let opened = Workspace::builder().root(root).no_state_dir().build();
-        assert!(opened.err().unwrap().to_string().contains("the kernel's own state"), "{root}");
+        assert!(
+            format!("{:#}", anyhow::Error::from(opened.err().unwrap())).contains("the kernel's own state"),
+            "{root}"
+        );
     }
 }
 

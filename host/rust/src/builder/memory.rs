@@ -59,7 +59,7 @@ impl Workspace {
     pub fn copy_in(&self, mount: &HostMount) -> Result<Mounted, ToolError> {
         let directory = Self::builder().root_with(&mount.host_path, Access::ReadOnly).no_state_dir();
         let directory = directory.limits(*self.limits()).build();
-        let directory = directory.map_err(|cause| ToolError::new(ErrorCode::NotFound, cause.to_string()))?;
+        let directory = directory.map_err(|cause| ToolError::new(ErrorCode::NotFound, cause.with_sources()))?;
         let choice = session::Choice {
             include_glob: mount.include_glob.clone(),
             exclude_glob: mount.exclude_glob.clone(),
