@@ -1,6 +1,8 @@
 //! Says what a workspace is to be.
 
 use std::io;
+#[cfg(target_os = "linux")]
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -74,21 +76,30 @@ impl Builder {
     #[must_use]
     pub fn root_with(mut self, directory: impl Into<PathBuf>, access: Access) -> Self {
         self.roots.retain(|root| root.guest.as_deref() != Some(WORKSPACE));
-        self.roots.insert(0, Wanted { host: directory.into(), guest: Some(WORKSPACE.to_owned()), access });
+        self.roots.insert(0, Wanted::at(directory.into(), Some(WORKSPACE.to_owned()), access));
+        self
+    }
+
+    /// The workspace itself, as a directory that is open: whatever has its path later, or had it before, is not it.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn root_fd(mut self, directory: OwnedFd) -> Self {
+        self.roots.retain(|root| root.guest.as_deref() != Some(WORKSPACE));
+        self.roots.insert(0, Wanted::open(directory.into(), WORKSPACE.to_owned()));
         self
     }
 
     /// A further directory. Tools see it at `guest`, `/` and one name, and by its own absolute path.
     #[must_use]
     pub fn mount(mut self, directory: impl Into<PathBuf>, guest: impl Into<String>, access: Access) -> Self {
-        self.roots.push(Wanted { host: directory.into(), guest: Some(guest.into()), access });
+        self.roots.push(Wanted::at(directory.into(), Some(guest.into()), access));
         self
     }
 
     /// A further directory, at `/` and its own name, numbered where that is taken.
     #[must_use]
     pub fn further_root(mut self, directory: impl Into<PathBuf>, access: Access) -> Self {
-        self.roots.push(Wanted { host: directory.into(), guest: None, access });
+        self.roots.push(Wanted::at(directory.into(), None, access));
         self
     }
 

@@ -138,7 +138,7 @@ mod tests {
         #[cfg(unix)]
         std::os::unix::fs::symlink("/etc", home.path().join("link")).unwrap();
         let host = home.path().to_owned();
-        let wanted = Wanted { host, guest: Some(WORKSPACE.to_owned()), access: Access::ReadWrite };
+        let wanted = Wanted::at(host, Some(WORKSPACE.to_owned()), Access::ReadWrite);
         let mounts = crate::mount::all(&[wanted], &Policy::default()).unwrap();
         let roots = Roots { mounts, ..Roots::default() };
         assert_eq!(roots.place(".").unwrap(), (0, ""));
