@@ -50,7 +50,7 @@ impl Desk {
     }
 
     fn granted(&self, tool: &str, arguments: &str, grant: &Grant) -> Outcome {
-        self.workspace.call_with(tool, arguments, &CallOptions { grant: Some(grant.clone()), ..CallOptions::default() })
+        self.workspace.call_with(tool, arguments, &CallOptions::default().with_grant(grant.clone()))
     }
 
     /// What a call that needs approval would do.

@@ -80,7 +80,7 @@ impl Told {
 fn a_call_has_a_start_and_an_end() {
     let told = Told::plain();
     let arguments = json!({"path": "./a.txt", "limit": 1}).to_string();
-    let options = CallOptions { id: Some("mine".to_owned()), ..CallOptions::default() };
+    let options = CallOptions::default().with_id("mine");
     assert!(told.workspace.call_with("read_file", &arguments, &options).ok);
     let shown: Vec<Value> = told.take().iter().map(|event| serde_json::to_value(event).unwrap()).collect();
     let [start, end] = shown.as_slice() else { panic!("{shown:?}") };
@@ -270,7 +270,7 @@ fn slow(directory: &Path) -> &'static str {
 fn a_call_that_the_host_ends_has_an_end() {
     let told = Told::plain();
     let search = slow(told.directory.path());
-    let options = CallOptions { time: Some(Duration::from_millis(300)), ..CallOptions::default() };
+    let options = CallOptions::default().with_time(Duration::from_millis(300));
     told.workspace.call_with("grep", search, &options);
     let (_, late) = told.one();
     assert_eq!((late.error, late.operation.as_deref()), (Some(ErrorCode::LimitExceeded), Some("grep")));

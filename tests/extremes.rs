@@ -67,7 +67,7 @@ impl Desk {
 
     /// An answer or a clear error, in time; and then the next call works.
     fn call(&self, tool: &str, arguments: &str) -> Outcome {
-        let options = CallOptions { time: Some(TIME), ..CallOptions::default() };
+        let options = CallOptions::default().with_time(TIME);
         let started = Instant::now();
         let outcome = self.workspace.call_with(tool, arguments, &options);
         let took = started.elapsed();
@@ -239,7 +239,10 @@ fn a_sparse_file_of_100_gigabytes() {
 fn a_directory_of_the_kernel_s_own_files_is_no_root() {
     for root in ["/proc/self", "/proc", "/sys/kernel"] {
         let opened = Workspace::builder().root(root).no_state_dir().build();
-        assert!(opened.err().unwrap().to_string().contains("the kernel's own state"), "{root}");
+        assert!(
+            format!("{:#}", anyhow::Error::from(opened.err().unwrap())).contains("the kernel's own state"),
+            "{root}"
+        );
     }
 }
 
@@ -251,7 +254,7 @@ fn a_directory_of_many_directories_is_deleted_in_time() {
         let top = desk.root().join("many");
         (0..count).for_each(|number| fs::create_dir_all(top.join(number.to_string())).unwrap());
         let started = Instant::now();
-        let options = CallOptions { time: Some(TIME), ..CallOptions::default() };
+        let options = CallOptions::default().with_time(TIME);
         let outcome = desk.workspace.call_with("delete", r#"{"path": "many", "recursive": true}"#, &options);
         assert!(outcome.ok, "{}", outcome.text);
         started.elapsed()

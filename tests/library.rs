@@ -156,3 +156,32 @@ fn tools_are_described_in_a_fixed_order() {
     assert!(paddock::dialects().unwrap().contains(&"paddock".to_owned()));
     assert_eq!(paddock::tools("latin").unwrap_err().code, ErrorCode::UnknownDialect);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_root_can_be_a_directory_that_is_open() {
+    let home = TempDir::new().unwrap();
+    let (named, moved) = (home.path().join("named"), home.path().join("moved"));
+    for (directory, text) in [(&named, "opened"), (&home.path().join("other"), "other")] {
+        std::fs::create_dir(directory).unwrap();
+        std::fs::write(directory.join("a.txt"), text).unwrap();
+    }
+    let open = || std::fs::File::open(&named).unwrap();
+    let (opened, file) = (open(), std::fs::File::open(named.join("a.txt")).unwrap());
+    // Another directory has its path by the time that the workspace opens.
+    std::fs::rename(&named, &moved).unwrap();
+    std::fs::rename(home.path().join("other"), &named).unwrap();
+    let workspace = Workspace::builder().root_fd(opened.into()).no_state_dir().build().unwrap();
+    assert_eq!(workspace.read(&ReadArgs::new("a.txt")).unwrap().content, "opened");
+    let absolute = moved.canonicalize().unwrap().join("a.txt");
+    assert_eq!(workspace.read(&ReadArgs::new(absolute.to_str().unwrap())).unwrap().content, "opened");
+    workspace.write(&WriteArgs::new("b.txt", "b")).unwrap();
+    assert!(moved.join("b.txt").exists() && !named.join("b.txt").exists());
+
+    let deleted = open();
+    std::fs::remove_dir_all(&named).unwrap();
+    for none in [file, deleted] {
+        let built = Workspace::builder().root_fd(none.into()).no_state_dir().build();
+        assert!(matches!(built, Err(Error::Root { .. })));
+    }
+}

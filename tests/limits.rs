@@ -43,7 +43,7 @@ fn workspace(directory: &TempDir) -> Workspace {
 #[test]
 fn the_deadline_ends_what_does_not_end_itself() {
     let (directory, search) = slow();
-    let options = CallOptions { time: Some(Duration::from_millis(300)), ..CallOptions::default() };
+    let options = CallOptions::default().with_time(Duration::from_millis(300));
     let started = Instant::now();
     let outcome = workspace(&directory).call_with("grep", search, &options);
     assert_code(&outcome, ErrorCode::LimitExceeded);
@@ -99,7 +99,7 @@ fn a_held_lock_is_a_limit_too() {
     assert!(workspace.call("write_file", r#"{"path": "a", "content": "a"}"#).ok);
     let lock = fs::File::open(state.path().join("lock")).unwrap();
     lock.lock().unwrap();
-    let options = CallOptions { time: Some(Duration::from_millis(100)), ..CallOptions::default() };
+    let options = CallOptions::default().with_time(Duration::from_millis(100));
     let outcome = workspace.call_with("write_file", r#"{"path": "a", "content": "b"}"#, &options);
     assert_code(&outcome, ErrorCode::LimitExceeded);
     assert!(outcome.text.contains("another process"), "{}", outcome.text);

@@ -158,7 +158,7 @@ fn a_hostile_base_leads_nowhere_and_hangs_nothing() {
     mkfifoat(CWD, place.base("pipe"), Mode::from_raw_mode(0o644)).unwrap();
     let before = status(&place.base(""));
     let overlay = place.overlay("one");
-    let options = CallOptions { time: Some(Duration::from_secs(5)), ..CallOptions::default() };
+    let options = CallOptions::default().with_time(Duration::from_secs(5));
     for path in ["out", "up", "dir/away/secret", "pipe"] {
         for (tool, arguments) in [
             ("read_file", json!({"path": path})),
@@ -273,7 +273,7 @@ fn overlays_do_not_wait_for_each_other() {
     done(&one, "write_file", json!({"path": "a.txt", "content": "ONE\n"}));
     let lock = fs::File::options().write(true).open(place.of("one", "state/lock")).unwrap();
     lock.lock().unwrap();
-    let options = CallOptions { time: Some(Duration::from_millis(200)), ..CallOptions::default() };
+    let options = CallOptions::default().with_time(Duration::from_millis(200));
     let write =
         |workspace: &Workspace| workspace.call_with("write_file", r#"{"path": "a.txt", "content": "x"}"#, &options);
     assert_eq!(write(&one).error.unwrap().code, ErrorCode::LimitExceeded);

@@ -69,11 +69,11 @@ fn a_person_is_asked_first() {
     assert!(plan.summary.contains("echo x > a.txt"), "{}", plan.summary);
     assert_eq!(desk.read("a.txt").unwrap(), "one\n");
     let grant = desk.workspace.grant(&plan, std::time::Duration::from_secs(60));
-    let options = CallOptions { grant: Some(grant.clone()), ..CallOptions::default() };
+    let options = CallOptions::default().with_grant(grant.clone());
     let other = desk.workspace.call_with("shell", r#"{"command": "rm a.txt"}"#, &options);
     assert!(!other.ok && desk.read("a.txt").is_some(), "leave is for one command");
     let grant = desk.workspace.grant(&plan, std::time::Duration::from_secs(60));
-    let options = CallOptions { grant: Some(grant), ..CallOptions::default() };
+    let options = CallOptions::default().with_grant(grant);
     let outcome = desk.workspace.call_with("shell", r#"{"command": "echo x > a.txt"}"#, &options);
     assert!(outcome.ok, "{}", outcome.text);
     assert_eq!(desk.read("a.txt").unwrap(), "x\n");

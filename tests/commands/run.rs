@@ -92,7 +92,7 @@ fn a_gigabyte_of_output_and_a_call_that_is_cancelled() {
     let desk = Desk::new();
     let ran = desk.ok("shell", json!({"command": "yes | head -c 1000000000", "timeout_ms": 60_000}));
     assert_eq!((&ran["stdout"]["bytes"], &ran["exit_code"]), (&json!(1_000_000_000), &json!(0)));
-    let options = CallOptions { cancel: CancelToken::default(), ..CallOptions::default() };
+    let options = CallOptions::default().with_cancel(CancelToken::default());
     let (cancel, started) = (options.cancel.clone(), Instant::now());
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(200));

@@ -360,10 +360,15 @@ fn settings_that_name_a_directory_through_a_link_in_a_root_are_refused() {
         ("commands.programs", policy(enabled("programs", json!({"tool": out.join("tool.wasm")})))),
     ];
     for (setting, opened) in refused {
-        let error = opened.err().unwrap_or_else(|| panic!("{setting}")).to_string();
+        let error = said(opened.err().unwrap_or_else(|| panic!("{setting}")));
         assert!(error.contains("leads out of it"), "{setting}: {error}");
     }
     assert_eq!(tree(&place.top.join("outside")), before);
+}
+
+/// An error with its sources.
+fn said(error: paddock::Error) -> String {
+    format!("{:#}", anyhow::Error::from(error))
 }
 
 #[test]
@@ -373,8 +378,8 @@ fn an_audit_or_event_file_in_a_root_is_refused_and_nothing_is_made() {
     for file in ["audit.jsonl", "sub/deep/audit.jsonl"] {
         let builder =
             || Workspace::builder().root(&root).policy(Policy::default()).state_dir(place.top.join("state/ws"));
-        assert!(builder().audit(root.join(file)).build().err().unwrap().to_string().contains("inside a root"));
-        assert!(builder().event_file(root.join(file)).build().err().unwrap().to_string().contains("inside a root"));
+        assert!(said(builder().audit(root.join(file)).build().err().unwrap()).contains("inside a root"));
+        assert!(said(builder().event_file(root.join(file)).build().err().unwrap()).contains("inside a root"));
     }
     assert_eq!(tree(&root).len(), 1);
 }

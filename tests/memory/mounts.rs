@@ -73,31 +73,20 @@ fn no_link_is_followed() {
 fn globs_and_caps_say_what_is_copied() {
     let source = Source::new();
     let workspace = Workspace::memory(Policy::default()).unwrap();
-    let rust = HostMount {
-        mount_path: Some("/code/rust/".to_owned()),
-        include_glob: vec!["*.rs".to_owned(), "src/*.md".to_owned()],
-        ..source.mount()
-    };
+    let rust = source.mount().with_mount_path("/code/rust/").with_include_glob(["*.rs", "src/*.md"]);
     assert_eq!(workspace.copy_in(&rust).unwrap().files, 2);
     assert_eq!(read(&workspace, "code/rust/src/main.rs"), "fn main() {}\n");
     assert_eq!(read(&workspace, "code/rust/target/main.o"), "not-found");
-    let without = HostMount {
-        mount_path: Some("rest".to_owned()),
-        exclude_glob: vec!["target".to_owned(), "*.md".to_owned()],
-        ..source.mount()
-    };
+    let without = source.mount().with_mount_path("rest").with_exclude_glob(["target", "*.md"]);
     let mounted = workspace.copy_in(&without).unwrap();
     assert_eq!((mounted.files, mounted.bytes), (3, 26));
-    let exact = HostMount { mount_path: Some("exact".to_owned()), max_bytes: Some(26), ..without.clone() };
+    let exact = without.clone().with_mount_path("exact").with_max_bytes(26);
     assert_eq!(workspace.copy_in(&exact).unwrap().bytes, 26);
     let before = workspace.snapshot().unwrap();
     for (mount, code) in [
-        (
-            HostMount { mount_path: Some("over".to_owned()), max_bytes: Some(25), ..without.clone() },
-            ErrorCode::LimitExceeded,
-        ),
-        (HostMount { mount_path: Some("../out".to_owned()), ..without.clone() }, ErrorCode::OutsideWorkspace),
-        (HostMount { include_glob: vec!["[".to_owned()], ..source.mount() }, ErrorCode::InvalidArgument),
+        (without.clone().with_mount_path("over").with_max_bytes(25), ErrorCode::LimitExceeded),
+        (without.clone().with_mount_path("../out"), ErrorCode::OutsideWorkspace),
+        (source.mount().with_include_glob(["["]), ErrorCode::InvalidArgument),
         (HostMount::new("/none/such"), ErrorCode::NotFound),
         (exact, ErrorCode::InvalidArgument),
     ] {

@@ -33,7 +33,7 @@ fn time_ends_a_loop_and_a_sleep() {
 #[test]
 fn a_call_that_is_cancelled_ends() {
     let desk = desk(tools().next().unwrap());
-    let options = CallOptions { cancel: CancelToken::default(), ..CallOptions::default() };
+    let options = CallOptions::default().with_cancel(CancelToken::default());
     let (cancel, started) = (options.cancel.clone(), Instant::now());
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(200));

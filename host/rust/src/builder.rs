@@ -1,7 +1,9 @@
 //! Says what a workspace is to be.
 
 use std::io;
-use std::path::PathBuf;
+#[cfg(target_os = "linux")]
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -15,16 +17,21 @@ use crate::directory::Walk;
 use crate::error::Error;
 use crate::events::Listener;
 use crate::guarded::{Guarded, OwnPaths};
-use crate::memory::HostMount;
+use crate::guests::Guests;
+use crate::host_mount::HostMount;
 use crate::mount::{self, Mount, WORKSPACE, Wanted};
 use crate::options::DIALECT;
 use crate::overlay::OverlayDir;
 use crate::policy::{self, Access, Backend, Host, Levels, Limits, Policy};
+use crate::roots::Roots;
 use crate::settings::Settings;
 use crate::state::{self, StateChoice, StateDir};
 use crate::types::Plan;
 use crate::watch::{AuditChoice, Listeners};
 use crate::workspace::{Inner, Workspace};
+
+mod events;
+mod memory;
 
 /// Says what a workspace is to be.
 #[derive(Clone, Default)]
@@ -41,9 +48,21 @@ pub struct Builder {
     #[cfg(target_os = "linux")]
     container: Option<Container>,
     host_mounts: Vec<HostMount>,
-    pub(crate) listeners: Vec<Listener>,
-    pub(crate) event_file: Option<PathBuf>,
-    pub(crate) audit: Option<AuditChoice>,
+    listeners: Vec<Listener>,
+    event_file: Option<PathBuf>,
+    audit: Option<AuditChoice>,
+}
+
+impl Workspace {
+    /// Says what a workspace is to be.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// The workspace at `root`, with everything else by default.
+    pub fn open(root: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::builder().root(root.as_ref()).build()
+    }
 }
 
 impl Builder {
@@ -57,21 +76,30 @@ impl Builder {
     #[must_use]
     pub fn root_with(mut self, directory: impl Into<PathBuf>, access: Access) -> Self {
         self.roots.retain(|root| root.guest.as_deref() != Some(WORKSPACE));
-        self.roots.insert(0, Wanted { host: directory.into(), guest: Some(WORKSPACE.to_owned()), access });
+        self.roots.insert(0, Wanted::at(directory.into(), Some(WORKSPACE.to_owned()), access));
+        self
+    }
+
+    /// The workspace itself, as a directory that is open: whatever has its path later, or had it before, is not it.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn root_fd(mut self, directory: OwnedFd) -> Self {
+        self.roots.retain(|root| root.guest.as_deref() != Some(WORKSPACE));
+        self.roots.insert(0, Wanted::open(directory.into(), WORKSPACE.to_owned()));
         self
     }
 
     /// A further directory. Tools see it at `guest`, `/` and one name, and by its own absolute path.
     #[must_use]
     pub fn mount(mut self, directory: impl Into<PathBuf>, guest: impl Into<String>, access: Access) -> Self {
-        self.roots.push(Wanted { host: directory.into(), guest: Some(guest.into()), access });
+        self.roots.push(Wanted::at(directory.into(), Some(guest.into()), access));
         self
     }
 
     /// A further directory, at `/` and its own name, numbered where that is taken.
     #[must_use]
     pub fn further_root(mut self, directory: impl Into<PathBuf>, access: Access) -> Self {
-        self.roots.push(Wanted { host: directory.into(), guest: None, access });
+        self.roots.push(Wanted::at(directory.into(), None, access));
         self
     }
 
@@ -204,11 +232,11 @@ impl Builder {
         // With an overlay above them they cannot be changed, whatever a guest does.
         let mounts = if overlay.is_some() { mounts.iter().map(Mount::read_only).collect() } else { mounts };
         let (limits, threads, approver) = (policy.limits, self.threads, self.approver);
-        let inner = Inner { mounts, state, overlay, environment, limits, threads, approver, desk, ..Inner::default() };
-        let inner = Inner { commands, guarded, ..inner };
+        let roots = Roots { mounts, state, overlay, guarded, ..Roots::default() };
         #[cfg(target_os = "linux")]
-        let inner = Inner { container: self.container, ..inner };
-        Ok(Workspace::new(Inner { listeners, ..inner }))
+        let roots = Roots { container: self.container, ..roots };
+        let guests = Arc::new(Guests::new(roots, environment, limits, threads));
+        Ok(Workspace::new(Inner { approver, desk, listeners, guests, commands }))
     }
 
     /// The ways to what is Paddock's own, whatever it is called and whether it is there: its state, the code that it
@@ -264,35 +292,6 @@ impl Builder {
             return Some(container.identity());
         }
         mounts.first().map(|workspace| workspace.host().to_owned())
-    }
-
-    /// A directory of which a workspace in memory begins with a copy.
-    #[must_use]
-    pub fn host_mount(mut self, mount: HostMount) -> Self {
-        self.host_mounts.push(mount);
-        self
-    }
-
-    /// A workspace in memory, as [`Workspace::memory`] makes it, with copies of what [`Builder::host_mount`] named;
-    /// roots, an overlay and a state directory are nothing to it.
-    pub fn build_memory(self) -> Result<Workspace, Error> {
-        let policy = self.policy_of()?;
-        let listeners =
-            Listeners::of(self.listeners.clone(), (self.event_file.as_deref(), self.audit.clone()), None, &[])?;
-        let desk = Desk::new();
-        let host = Host::new(Backend::Memory, OwnPaths::default(), &desk, listeners.is_some());
-        let told = policy::environment(self.settings.all()?, Backend::Memory, &[], host)?;
-        let environment = told_in(self.environment, told);
-        let approver = self.approver;
-        let commands = Commands::open(&policy, Some("a workspace in memory is seen by the file tools alone"), &[])?;
-        let inner =
-            Inner { environment, limits: policy.limits, approver, desk, listeners, commands, ..Inner::default() };
-        let workspace = Workspace::kept(inner)?;
-        for mount in &self.host_mounts {
-            let refuse = |cause| Error::HostMount { path: mount.host_path.clone(), cause };
-            workspace.copy_in(mount).map_err(|error| refuse(error.message))?;
-        }
-        Ok(workspace)
     }
 
     fn policy_of(&self) -> Result<Policy, Error> {

@@ -1,9 +1,9 @@
 //! What tools there are, and the component that has them.
 
+use crate::call::Call;
 use crate::engine;
+use crate::guests::Guests;
 use crate::types::{Tool, ToolError};
-use crate::watch::Call;
-use crate::workspace::{Inner, Workspace};
 
 /// The names of all dialects.
 pub fn dialects() -> Result<Vec<String>, ToolError> {
@@ -11,19 +11,10 @@ pub fn dialects() -> Result<Vec<String>, ToolError> {
 }
 
 /// The tools of a dialect, always in the same order; those that run commands are among them where its specification
-/// says so. [`Workspace::tools`] has those of one workspace.
+/// says so. [`Workspace::tools`](crate::Workspace::tools) has those of one workspace.
 pub fn tools(dialect: &str) -> Result<Vec<Tool>, ToolError> {
-    bare().tools(dialect)
-}
-
-impl Workspace {
-    /// The tools of a dialect in this workspace, always in the same order: those that run commands are among them where its
-    /// policy enables commands.
-    pub fn tools(&self, dialect: &str) -> Result<Vec<Tool>, ToolError> {
-        self.run(&Call::untold(false), async |guest, store| {
-            guest.tools(&mut *store)?.call_describe(store, dialect).await
-        })?
-    }
+    bare()
+        .run(&Call::untold(false), async |guest, store| guest.tools(&mut *store)?.call_describe(store, dialect).await)?
 }
 
 /// The component itself, for another host.
@@ -31,7 +22,7 @@ pub fn component() -> &'static [u8] {
     engine::COMPONENT
 }
 
-/// A guest without a directory is enough to tell what tools there are.
-pub(crate) fn bare() -> Workspace {
-    Workspace::new(Inner::default())
+/// Guests without a directory, which is enough to tell what tools there are.
+pub(crate) fn bare() -> Guests {
+    Guests::default()
 }

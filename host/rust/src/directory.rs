@@ -13,10 +13,10 @@ use std::sync::Arc;
 use cap_fs_ext::{DirExt, FollowSymlinks, MetadataExt, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, File, Metadata, OpenOptions};
+use paddock_policy::Access;
 use wasmtime_wasi::filesystem::Dir as GuestDir;
 use wasmtime_wasi::{FsPerms, OpenMode};
 
-use crate::policy::Access;
 use crate::regular::Refused;
 
 mod deferred;
@@ -89,6 +89,24 @@ impl Directory {
         let dir = Dir::from_std_file(file);
         let ancestors = climb(&dir)?;
         Self::new(dir, ancestors, path)
+    }
+
+    /// A directory that a caller has open, by a descriptor of its own: another one's position is not moved. Fails where it
+    /// is not where its path says, as one is that was deleted or is outside of what this process sees.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn reopen(file: &std::fs::File) -> io::Result<Self> {
+        use rustix::fs::{Mode, OFlags, openat};
+
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = std::fs::File::from(openat(file, ".", flags, Mode::empty())?);
+        let number = std::os::fd::AsRawFd::as_raw_fd(&opened);
+        let path = std::fs::read_link(format!("/proc/self/fd/{number}"))?;
+        let named = Walk::new(&path)?.end()?;
+        let directory = Self::from_file(opened, path)?;
+        match named.identity() == directory.identity() && named.ancestors() == directory.ancestors() {
+            true => Ok(directory),
+            false => Err(io::Error::other("its path is another directory's")),
+        }
     }
 
     fn new(dir: Dir, ancestors: Vec<Identity>, path: PathBuf) -> io::Result<Self> {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::call::Call;
 use crate::catalog::bare;
-use crate::watch::Call;
 
 /// What calling a tool can do. Nothing, of one that is not known.
 #[derive(Clone, Copy, Default)]

@@ -9,16 +9,14 @@ use crate::cache;
 use crate::clock::{Clock, Ticking};
 use crate::error::Error;
 use crate::guest::Exports;
-use crate::sandbox::State;
+use crate::limits::GUESTS;
+use crate::store::State;
 
 /// The start of the component's SHA-256, by which what was compiled of it is found again.
 const COMPONENT_NAME: &str = env!("PADDOCK_COMPONENT_NAME");
 
 /// The component itself, as the build made it.
 pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/paddock.wasm"));
-
-/// Guests that can be at once: calls under way, and workspaces in memory.
-pub(crate) const GUESTS: u32 = 512;
 
 /// What every call of the process shares.
 pub(crate) struct Runtime {
@@ -31,8 +29,8 @@ pub(crate) struct Runtime {
 /// The process's runtime, made at the first call.
 pub(crate) fn runtime() -> Result<&'static Runtime, Error> {
     #[cfg(test)]
-    if let Some(twin) = crate::sandbox::twin::runtime() {
-        return Ok(twin);
+    if let Some(other) = substitute::runtime() {
+        return Ok(other);
     }
     static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
     let runtime = RUNTIME.get_or_init(|| Runtime::new().map_err(|cause| format!("{cause:#}")));
@@ -97,3 +95,6 @@ fn pool(scanned: bool) -> PoolingAllocationConfig {
     }
     pool
 }
+
+#[cfg(test)]
+pub(crate) mod substitute;

@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 /// Why a workspace could not be opened.
+///
+/// What the system or a parser says is the error's [`source`](std::error::Error::source) and no part of its own message.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -11,11 +13,12 @@ pub enum Error {
     #[error("a workspace needs a root directory")]
     NoRoot,
     /// A root is not there, or is no directory.
-    #[error("cannot open the root `{}`: {cause}", path.display())]
+    #[error("cannot open the root `{}`", path.display())]
     Root {
         /// As given to the builder.
         path: PathBuf,
         /// What the file system says.
+        #[source]
         cause: io::Error,
     },
     /// A container that is not there, does not run, or cannot be looked into.
@@ -43,7 +46,7 @@ pub enum Error {
         cause: &'static str,
     },
     /// The policy's JSON does not parse, or has an unknown field.
-    #[error("cannot read the policy: {0}")]
+    #[error("cannot read the policy")]
     Policy(#[from] serde_json::Error),
     /// A setting of the policy that contradicts another or can mean nothing.
     #[error("wrong policy: `{setting}`: {cause}")]
@@ -76,33 +79,60 @@ pub enum Error {
         cause: String,
     },
     /// The state directory cannot be where it was asked for.
-    #[error("cannot use the state directory: {0}")]
-    State(io::Error),
+    #[error("cannot use the state directory")]
+    State(#[source] io::Error),
     /// A file or directory of Paddock's own that could not be told from what tools may reach.
-    #[error("cannot keep `{}` from tools: {cause}", path.display())]
+    #[error("cannot keep `{}` from tools", path.display())]
     Private {
         /// Its path.
         path: PathBuf,
         /// What the file system says.
+        #[source]
         cause: io::Error,
     },
     /// The audit file cannot be there.
-    #[error("cannot keep the audit in `{}`: {cause}", path.display())]
+    #[error("cannot keep the audit in `{}`", path.display())]
     Audit {
         /// As given to the builder.
         path: PathBuf,
         /// What is wrong with it.
+        #[source]
         cause: io::Error,
     },
     /// The file for events cannot be there.
-    #[error("cannot append events to `{}`: {cause}", path.display())]
+    #[error("cannot append events to `{}`", path.display())]
     Events {
         /// As given to the builder.
         path: PathBuf,
         /// What is wrong with it.
+        #[source]
         cause: io::Error,
     },
     /// The component does not load.
     #[error("cannot load the component: {0}")]
     Component(String),
+}
+
+impl Error {
+    /// The message with those of its sources.
+    pub(crate) fn with_sources(&self) -> String {
+        let sources = std::iter::successors(std::error::Error::source(self), |cause| cause.source());
+        sources.fold(self.to_string(), |message, cause| format!("{message}: {cause}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error as _;
+
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_is_the_source_and_said_once() {
+        let cause = io::Error::from(io::ErrorKind::NotFound);
+        let error = Error::Root { path: "/none".into(), cause };
+        assert_eq!(error.to_string(), "cannot open the root `/none`");
+        assert_eq!(error.source().unwrap().to_string(), "entity not found");
+        assert_eq!(error.with_sources(), "cannot open the root `/none`: entity not found");
+    }
 }

@@ -5,7 +5,7 @@ use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Result, Store};
 
 use crate::bindings::exports::paddock::files::{approval, commands, files, search, session, shares, tools};
-use crate::sandbox::State;
+use crate::store::State;
 
 /// Where the component has its interfaces.
 pub(crate) struct Exports {

@@ -48,8 +48,10 @@
 mod approval;
 pub mod audit;
 mod bindings;
+mod budget;
 mod builder;
 mod cache;
+mod call;
 mod catalog;
 #[cfg(target_os = "linux")]
 mod cgroup;
@@ -65,7 +67,9 @@ mod event_file;
 mod events;
 mod guarded;
 mod guest;
+mod guests;
 mod hex;
+mod host_mount;
 #[cfg(target_os = "linux")]
 mod kernel_files;
 mod limits;
@@ -82,6 +86,7 @@ mod policy;
 mod registry;
 mod regular;
 mod remove;
+mod roots;
 mod sandbox;
 #[cfg(target_os = "linux")]
 pub mod selftest;
@@ -90,6 +95,7 @@ pub mod selftest;
 mod sequences;
 mod settings;
 mod state;
+mod store;
 mod temporary;
 mod transaction;
 pub mod types;
@@ -106,8 +112,8 @@ pub use catalog::{component, dialects, tools};
 pub use container::Container;
 pub use error::Error;
 pub use events::{Ended, Event, FileWritten, Output, Started};
+pub use host_mount::{HostMount, Mounted};
 pub use look::Look;
-pub use memory::{HostMount, Mounted};
 pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;
 pub use policy::{Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Limits, Mode, Policy};

@@ -2,6 +2,9 @@
 
 use wasmtime::ResourceLimiter;
 
+/// Guests that can be at once: calls under way, and workspaces in memory.
+pub(crate) const GUESTS: u32 = 512;
+
 /// What holds a guest to that many bytes of memory.
 pub(crate) fn limiter(max_memory_bytes: u64) -> Limiter {
     Limiter { left: usize::try_from(max_memory_bytes).unwrap_or(usize::MAX), exceeded: false }

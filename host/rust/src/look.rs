@@ -2,11 +2,11 @@
 
 use wasmtime::Store;
 
+use crate::call::Call;
 use crate::guest::Guest;
 use crate::options::{CallOptions, CancelToken};
-use crate::sandbox::State;
+use crate::store::State;
 use crate::types::{EntryKind, ErrorCode, ListArgs, ListSort, StatArgs, StatResult, ToolError};
-use crate::watch::Call;
 use crate::workspace::Workspace;
 
 /// Entries of a directory that are held against each other, the newest ones; the totals are of all.
@@ -56,7 +56,7 @@ impl Workspace {
     pub fn look(&self, path: &str, before: Option<&Look>, cancel: &CancelToken) -> Result<Look, ToolError> {
         let options = CallOptions { cancel: cancel.clone(), ..CallOptions::default() };
         let call = Call { options: Some(&options), ..Call::untold(false) };
-        let seen = self.run(&call, async |guest, store| Looking { guest, store, before }.at(path).await)?;
+        let seen = self.guests().run(&call, async |guest, store| Looking { guest, store, before }.at(path).await)?;
         seen.or_else(|error| match error.code {
             ErrorCode::Cancelled | ErrorCode::LimitExceeded | ErrorCode::BackendGone | ErrorCode::Io => Err(error),
             _ => Ok(Look {

@@ -5,12 +5,14 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::sync::Arc;
 
+use paddock_policy::{Access, Mode, Policy};
 use wasmtime_wasi::filesystem::Dir;
 
 use crate::directory::{Directory, Walk};
 use crate::error::Error;
-use crate::policy::{Access, Mode, Policy};
 
 /// The guest path of the first root, the workspace itself.
 pub(crate) const WORKSPACE: &str = "/workspace";
@@ -30,6 +32,39 @@ pub(crate) struct Wanted {
     pub(crate) host: PathBuf,
     pub(crate) guest: Option<String>,
     pub(crate) access: Access,
+    /// The directory itself, where the caller had it open: then `host` is for messages alone.
+    #[cfg(target_os = "linux")]
+    pub(crate) opened: Option<Arc<File>>,
+}
+
+impl Wanted {
+    /// The directory that a path leads to.
+    pub(crate) fn at(host: PathBuf, guest: Option<String>, access: Access) -> Self {
+        Self {
+            host,
+            guest,
+            access,
+            #[cfg(target_os = "linux")]
+            opened: None,
+        }
+    }
+
+    /// A directory that is open.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn open(directory: File, guest: String) -> Self {
+        let opened = Some(Arc::new(directory));
+        let host = opened.as_deref().map(way_to).unwrap_or_default();
+        Self { host, guest: Some(guest), access: Access::ReadWrite, opened }
+    }
+
+    /// Opens it, beside roots that are open already.
+    fn directory(&self, mounts: &[Mount]) -> Result<Directory, Error> {
+        #[cfg(target_os = "linux")]
+        if let Some(opened) = &self.opened {
+            return check(&self.host, Directory::reopen(opened));
+        }
+        open_root(mounts, &self.host)
+    }
 }
 
 /// The directories that a guest gets by these roots and the policy: the workspace first.
@@ -37,12 +72,13 @@ pub(crate) fn all(roots: &[Wanted], policy: &Policy) -> Result<Vec<Mount>, Error
     let mut mounts: Vec<Mount> = Vec::with_capacity(roots.len());
     let named = roots.iter().filter_map(|root| root.guest.clone());
     let mut taken: HashSet<String> = named.chain([WORKSPACE, STATE, OVERLAY].map(str::to_owned)).collect();
-    for Wanted { host, guest, access } in roots {
+    for root in roots {
+        let Wanted { guest, access, .. } = root;
         if guest.is_some() && mounts.iter().any(|mount| Some(&mount.guest) == guest.as_ref()) {
             let guest = guest.clone().unwrap_or_default();
             return Err(Error::Mount { guest, cause: "two roots have that guest path" });
         }
-        let directory = open_root(&mounts, host)?;
+        let directory = root.directory(&mounts)?;
         let guest = guest.clone().unwrap_or_else(|| free_name(&name_of(&directory), &mut taken));
         mounts.push(Mount::new(directory, &guest, *access)?);
     }
@@ -80,9 +116,14 @@ fn add(
 
 /// Opens the directory of a root.
 fn open_root(mounts: &[Mount], host: &Path) -> Result<Directory, Error> {
-    let root = |cause| Error::Root { path: host.to_owned(), cause };
     let walk = open_named(host, mounts.iter().map(|mount| &mount.directory));
-    let directory = walk.and_then(Walk::end).map_err(root)?;
+    check(host, walk.and_then(Walk::end))
+}
+
+/// The directory of a root, where it was opened and tools may see its files.
+fn check(host: &Path, directory: io::Result<Directory>) -> Result<Directory, Error> {
+    let root = |cause| Error::Root { path: host.to_owned(), cause };
+    let directory = directory.map_err(root)?;
     #[cfg(target_os = "linux")]
     if crate::kernel_files::check(&**directory.file()).is_err() {
         return Err(root(io::Error::other("its files are the kernel's own state")));

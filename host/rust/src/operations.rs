@@ -2,10 +2,11 @@
 
 use wasmtime::Store;
 
+use crate::call::Call;
 use crate::guest::Guest;
-use crate::sandbox::State;
+use crate::store::State;
 use crate::types::*;
-use crate::watch::{Call, Named};
+use crate::watch::Named;
 use crate::workspace::Workspace;
 
 /// A method of the workspace for a function of the component.
@@ -118,7 +119,7 @@ impl Workspace {
     /// Finds files by a glob.
     pub fn glob(&self, arguments: &GlobArgs) -> Result<GlobResult, ToolError> {
         self.watched(&named("glob", LOOKS), |watch| {
-            self.run_shared(
+            self.guests().run_shared(
                 &Call { watch, ..Call::untold(LOOKS) },
                 async |guest, store| guest.shares(&mut *store)?.call_begin_glob(store, arguments).await,
                 async |guest, store| guest.shares(&mut *store)?.call_finish_glob(store).await,
@@ -129,7 +130,7 @@ impl Workspace {
     /// Finds text in files.
     pub fn grep(&self, arguments: &GrepArgs) -> Result<GrepResult, ToolError> {
         self.watched(&named("grep", LOOKS), |watch| {
-            self.run_shared(
+            self.guests().run_shared(
                 &Call { watch, ..Call::untold(LOOKS) },
                 async |guest, store| guest.shares(&mut *store)?.call_begin_grep(store, arguments).await,
                 async |guest, store| guest.shares(&mut *store)?.call_finish_grep(store).await,

@@ -11,6 +11,7 @@ pub(crate) const DIALECT: &str = "paddock";
 
 /// How to make one call. The default is the `paddock` dialect under the workspace's own limits.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct CallOptions {
     /// Whose names and shapes the tool and its arguments have.
     pub dialect: String,
@@ -46,6 +47,42 @@ impl CallOptions {
     /// The default in another dialect.
     pub fn dialect(name: impl Into<String>) -> Self {
         Self { dialect: name.into(), ..Self::default() }
+    }
+
+    /// Cancels the call with this token.
+    #[must_use]
+    pub fn with_cancel(self, cancel: CancelToken) -> Self {
+        Self { cancel, ..self }
+    }
+
+    /// Counts the progress of the call here.
+    #[must_use]
+    pub fn with_progress(self, progress: Progress) -> Self {
+        Self { progress, ..self }
+    }
+
+    /// Limits the time of the call.
+    #[must_use]
+    pub fn with_time(self, time: Duration) -> Self {
+        Self { time: Some(time), ..self }
+    }
+
+    /// Gives the call leave to do what an earlier one would have done.
+    #[must_use]
+    pub fn with_grant(self, grant: Grant) -> Self {
+        Self { grant: Some(grant), ..self }
+    }
+
+    /// Asks this approver about the call.
+    #[must_use]
+    pub fn with_approver(self, approver: Approver) -> Self {
+        Self { approver: Some(approver), ..self }
+    }
+
+    /// Names the call in events and in an audit.
+    #[must_use]
+    pub fn with_id(self, id: impl Into<String>) -> Self {
+        Self { id: Some(id.into()), ..self }
     }
 }
 

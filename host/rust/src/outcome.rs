@@ -11,6 +11,7 @@ use crate::types::{Change, ChangeKind, ErrorCode, Plan, ToolError};
 ///
 /// Serialises to the one JSON object that the command line prints.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Outcome {
     /// Whether the tool did what was asked.
     pub ok: bool,

@@ -10,8 +10,9 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::bindings::exports::paddock::files::shares::{Findings, Found, Order};
+use crate::budget::Control;
 use crate::options::CancelToken;
-use crate::sandbox::{Control, Sandbox};
+use crate::sandbox::Sandbox;
 use crate::types::ToolError;
 
 /// Threads of one search, where nothing else is said: with more, giving out shares is what takes the time.

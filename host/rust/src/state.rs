@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
+use crate::budget::{Control, Stop};
 use crate::directory::{Deferred, Directory, private_file};
 use crate::hex::hex;
 use crate::mount::{self, Mount, STATE};
-use crate::sandbox::{Control, Stop};
 use crate::types::{ErrorCode, ToolError};
 
 /// How often a held lock is tried again.

@@ -1,6 +1,7 @@
 //! What an overlay changed, as a whole: shown, taken over by its base, thrown away.
 
 use crate::bindings::exports::paddock::files::session;
+use crate::call::Call;
 use crate::directory::Directory;
 use crate::mount::Mount;
 use crate::operations::named;
@@ -8,7 +9,6 @@ use crate::overlay::OverlayDir;
 use crate::types::{CommitResult, DiffResult, Difference, EntryKind, ErrorCode, ToolError};
 #[cfg(unix)]
 use crate::wasi::is_name;
-use crate::watch::Call;
 use crate::workspace::Workspace;
 
 /// A workspace in an overlay ([`Builder::overlay`](crate::Builder::overlay)), as a transaction. Over any other, these calls
@@ -32,7 +32,8 @@ impl Workspace {
         executable_after: Vec<String>,
     ) -> Result<DiffResult, ToolError> {
         let args = session::DiffArgs { paths: paths.to_vec(), patch, executable_before, executable_after };
-        self.run(&Call::untold(false), async |guest, store| guest.session(&mut *store)?.call_diff(store, &args).await)?
+        self.guests()
+            .run(&Call::untold(false), async |guest, store| guest.session(&mut *store)?.call_diff(store, &args).await)?
     }
 
     /// Makes the base have what the overlay has, all of it or, where somebody changed any of it in the base meanwhile,
@@ -43,13 +44,15 @@ impl Workspace {
         let args = session::CommitArgs { overlay: overlay.name(), paths: paths.to_vec(), merge };
         let done = self.watched(&named("commit", true), |watch| {
             let call = Call { watch, ..Call::untold(true) };
-            self.run_over_base(overlay, &call, async |guest, store| {
+            self.guests().run_over_base(overlay, &call, async |guest, store| {
                 guest.session(&mut *store)?.call_commit(store, &args).await
             })?
         })?;
         if done.conflicts.is_empty() {
             let call = Call::untold(true);
-            self.run(&call, async |guest, store| guest.session(&mut *store)?.call_settle(store, &done.merged).await)??;
+            self.guests().run(&call, async |guest, store| {
+                guest.session(&mut *store)?.call_settle(store, &done.merged).await
+            })??;
         }
         Ok(done)
     }
@@ -57,7 +60,7 @@ impl Workspace {
     /// Throws away what was changed in the overlay; the paths that were.
     pub fn discard(&self, paths: &[String]) -> Result<Vec<String>, ToolError> {
         let call = Call::untold(true);
-        self.run(&call, async |guest, store| guest.session(&mut *store)?.call_discard(store, paths).await)?
+        self.guests().run(&call, async |guest, store| guest.session(&mut *store)?.call_discard(store, paths).await)?
     }
 }
 

@@ -11,17 +11,15 @@ use std::time::{Duration, Instant};
 
 use crate::audit::Audit;
 use crate::bindings::exports::paddock::files::commands::Ran;
-use crate::builder::Builder;
+use crate::budget::Control;
 use crate::error::Error;
 use crate::event_file;
 use crate::events::{Ended, Event, FileWritten, Listener, Output, Started, now};
 use crate::mount::Mount;
-use crate::options::CallOptions;
 use crate::outcome::Outcome;
-use crate::sandbox::{Control, Sandbox};
+use crate::sandbox::Sandbox;
 use crate::state::StateDir;
 use crate::types::{ErrorCode, ToolError, Touched};
-use crate::workspace::Workspace;
 
 /// Characters of a name that a caller made up.
 const NAME_CHARS: usize = 64;
@@ -34,47 +32,6 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub(crate) enum AuditChoice {
     At(PathBuf),
     InState,
-}
-
-/// Telling of calls.
-impl Builder {
-    /// Tells `listener` of every call of this workspace, of typed functions too: when it starts, and when it has
-    /// ended of each file that it wrote and how it ended. Several can be given, and are told one after the other.
-    ///
-    /// It is told on the thread of the call, which goes on when it returns: what takes long is handed on. It may
-    /// make calls of its own. A panic in it ends there, and says what a panic says on standard error; the call and
-    /// other listeners do not notice. Without a listener and an audit, nothing of all this is computed.
-    #[must_use]
-    pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
-        self.listeners.push(Listener(std::sync::Arc::new(listener)));
-        self
-    }
-
-    /// Appends every event to the file `path`, a JSON object a line; `-` stands for standard error. The file has to lie
-    /// outside every root, and is for its owner alone where it is new.
-    #[must_use]
-    pub fn event_file(mut self, path: impl Into<PathBuf>) -> Self {
-        self.event_file = Some(path.into());
-        self
-    }
-
-    /// Keeps an audit of every call in the file `path`, which [`crate::audit`] describes. It has to lie outside every root.
-    ///
-    /// A missing record is worse than a refused call: where the record of its start cannot be written, a call that
-    /// would change something is refused before it runs, and where the record of its end cannot be, no call has a
-    /// result.
-    #[must_use]
-    pub fn audit(mut self, path: impl Into<PathBuf>) -> Self {
-        self.audit = Some(AuditChoice::At(path.into()));
-        self
-    }
-
-    /// Keeps the audit in `audit.jsonl` of the state directory. Where there is none, the workspace cannot be opened.
-    #[must_use]
-    pub fn audit_in_state(mut self) -> Self {
-        self.audit = Some(AuditChoice::InState);
-        self
-    }
 }
 
 /// Those who are told of a workspace's calls.
@@ -92,28 +49,6 @@ pub(crate) struct Named<'n> {
     pub(crate) dialect: &'n str,
     pub(crate) tool: &'n str,
     pub(crate) changing: bool,
-}
-
-/// How a call is to be run.
-pub(crate) struct Call<'c> {
-    /// It can change something.
-    pub(crate) changing: bool,
-    /// None are the default ones.
-    pub(crate) options: Option<&'c CallOptions>,
-    /// Somebody is told of it.
-    pub(crate) watch: Option<&'c Watch<'c>>,
-}
-
-impl Call<'_> {
-    /// One that nobody is told of, unless `watch` is put in.
-    pub(crate) fn untold(changing: bool) -> Self {
-        Self { changing, options: None, watch: None }
-    }
-
-    /// Has the guest that made the call say what it touched. False where that guest cannot be called again.
-    pub(crate) fn account(&self, guest: &mut Sandbox) -> bool {
-        self.watch.is_none_or(|watch| watch.ask(guest))
-    }
 }
 
 /// A call under way that is told of.
@@ -138,20 +73,8 @@ pub(crate) trait Answer {
     fn withheld(self, error: ToolError) -> Self;
 }
 
-impl Workspace {
-    /// Makes a call, and tells those who listen of it.
-    pub(crate) fn watched<A: Answer>(&self, name: &Named<'_>, call: impl FnOnce(Option<&Watch<'_>>) -> A) -> A {
-        let Some(to) = self.listeners() else { return call(None) };
-        let watch = Watch::begin(to, name);
-        match watch.start(name.changing) {
-            Ok(()) => watch.end(call(Some(&watch)), to.audit.as_ref()),
-            Err(error) => watch.end(A::failed(error), None),
-        }
-    }
-}
-
 impl<'w> Watch<'w> {
-    fn begin(to: &'w Listeners, name: &Named<'_>) -> Self {
+    pub(crate) fn begin(to: &'w Listeners, name: &Named<'_>) -> Self {
         let shown = |name: &str| name.chars().take(NAME_CHARS).collect();
         Self {
             to,
@@ -164,7 +87,7 @@ impl<'w> Watch<'w> {
     }
 
     /// Fails where the call must not be made, since there would be no record of it.
-    fn start(&self, changing: bool) -> Result<(), ToolError> {
+    pub(crate) fn start(&self, changing: bool) -> Result<(), ToolError> {
         let event = Event::Start(Started {
             call: self.call.clone(),
             time: now(),
@@ -180,7 +103,7 @@ impl<'w> Watch<'w> {
         })
     }
 
-    fn ask(&self, guest: &mut Sandbox) -> bool {
+    pub(crate) fn ask(&self, guest: &mut Sandbox) -> bool {
         let told = guest
             .run(Control::within(PATIENCE), async |guest, store| guest.tools(&mut *store)?.call_account(store).await);
         let is_well = told.is_ok();
@@ -209,7 +132,7 @@ impl<'w> Watch<'w> {
         }));
     }
 
-    fn end<A: Answer>(&self, answer: A, audit: Option<&Audit>) -> A {
+    pub(crate) fn end<A: Answer>(&self, answer: A, audit: Option<&Audit>) -> A {
         let (error, truncated) = answer.told();
         let mut touched = self.touched.take();
         let written = touched.as_mut().map(|touched| std::mem::take(&mut touched.written)).unwrap_or_default();

@@ -69,13 +69,11 @@ impl Memory {
             workspace.load(&archive).map_err(|error| anyhow::anyhow!(error.message)).with_context(named)?;
         }
         for Mount { host_path, mount_path } in &self.mount {
-            let mount = HostMount {
-                host_path: host_path.clone(),
-                mount_path: mount_path.clone(),
-                include_glob: self.mount_include.clone(),
-                exclude_glob: self.mount_exclude.clone(),
-                max_bytes: self.mount_max_bytes,
-            };
+            let mut mount = HostMount::new(host_path)
+                .with_include_glob(self.mount_include.iter().cloned())
+                .with_exclude_glob(self.mount_exclude.iter().cloned());
+            mount.mount_path.clone_from(mount_path);
+            mount.max_bytes = self.mount_max_bytes;
             let named = || format!("cannot mount `{}`", host_path.display());
             workspace.copy_in(&mount).map_err(|error| anyhow::anyhow!(error.message)).with_context(named)?;
         }

@@ -15,6 +15,7 @@ mod call;
 mod completions;
 mod component;
 mod history;
+mod mcp;
 mod memory;
 mod overlay;
 mod policy;
@@ -23,7 +24,7 @@ mod restore;
 #[cfg(target_os = "linux")]
 mod selftest;
 mod tools;
-pub(crate) mod workspace;
+mod workspace;
 
 /// The exit status where a tool failed.
 pub(crate) const TOOL_FAILED: u8 = 1;
@@ -54,12 +55,7 @@ enum Command {
     Call(call::Args),
     Batch(batch::Args),
     Tools(tools::Args),
-    /// Serve the tools to an MCP client over standard input and output
-    #[command(after_help = "\
-Examples:
-  paddock mcp --root ~/project
-  paddock mcp --root ~/project --root ~/notes:ro")]
-    Mcp(workspace::Options),
+    Mcp(mcp::Args),
     History(history::Args),
     Restore(restore::Args),
     Overlay(overlay::Args),
@@ -77,7 +73,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         Command::Call(args) => call::run(args),
         Command::Batch(args) => batch::run(&args),
         Command::Tools(args) => tools::run(&args),
-        Command::Mcp(args) => crate::mcp::run(args),
+        Command::Mcp(args) => mcp::run(args),
         Command::History(args) => history::run(&args),
         Command::Restore(args) => restore::run(&args),
         Command::Overlay(args) => overlay::run(args),

@@ -10,9 +10,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::Signal;
 
+use super::deadline::left;
 use super::judge::Judge;
-use super::running::{End, Now, State, left};
 use super::spool::{self, Spool};
+use super::status::{End, Now, State};
 use super::warden::Warden;
 use crate::bindings::exports::paddock::files::commands::{Access, Before, Refused};
 use crate::container::Processes;

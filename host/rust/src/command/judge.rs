@@ -4,11 +4,12 @@ use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use crate::bindings::exports::paddock::files::commands::{Access, Before, Recorded, Verdict};
+use crate::budget::Control;
+use crate::call::Call;
+use crate::guests::Guests;
 use crate::options::{CancelToken, Progress};
-use crate::sandbox::{Control, Sandbox};
+use crate::sandbox::Sandbox;
 use crate::types::{ErrorCode, ToolError};
-use crate::watch::Call;
-use crate::workspace::Inner;
 
 /// What a command did, as the history has it.
 const VERB: &str = "run";
@@ -27,7 +28,7 @@ const RULES_HOLD: Duration = Duration::from_millis(250);
 
 /// Judges one command.
 pub(crate) struct Judge {
-    workspace: Weak<Inner>,
+    guests: Weak<Guests>,
     /// A guest, and when it was made.
     guest: Option<(Sandbox, Instant)>,
     cancel: CancelToken,
@@ -35,8 +36,8 @@ pub(crate) struct Judge {
 
 impl Judge {
     /// The token ends judgements that are under way, and those that would come.
-    pub(crate) fn new(workspace: Weak<Inner>, cancel: CancelToken) -> Self {
-        Self { workspace, guest: None, cancel }
+    pub(crate) fn new(guests: Weak<Guests>, cancel: CancelToken) -> Self {
+        Self { guests, guest: None, cancel }
     }
 
     /// Whether a command may do that at a path from the top of a root, said in time. Where the component cannot say, it
@@ -54,7 +55,7 @@ impl Judge {
 
     /// The path as results show it.
     pub(crate) fn shown(&self, root: usize, below: &str) -> Result<String, ToolError> {
-        Ok(self.workspace.upgrade().ok_or_else(gone)?.shown(root, below))
+        Ok(self.guests.upgrade().ok_or_else(gone)?.roots.shown(root, below))
     }
 
     fn ask(&mut self, path: &str, access: Access, is_directory: bool, until: Instant) -> Result<Verdict, ToolError> {
@@ -63,7 +64,7 @@ impl Judge {
         let known = self.guest.take().filter(|(_, made)| made.elapsed() < RULES_HOLD);
         let (mut guest, made) = match known {
             Some(known) => known,
-            None => (self.workspace.upgrade().ok_or_else(gone)?.looking(control.clone())?, Instant::now()),
+            None => (self.guests.upgrade().ok_or_else(gone)?.looking(control.clone())?, Instant::now()),
         };
         let said = guest.run(control, async |guest, store| {
             guest.commands(&mut *store)?.call_allows(store, path, access, is_directory).await
@@ -74,11 +75,11 @@ impl Judge {
 
     /// Compares what was with what is, and keeps a backup.
     pub(crate) fn record(&self, before: &[Before]) -> Result<Recorded, ToolError> {
-        let workspace = self.workspace.upgrade().ok_or_else(gone)?;
+        let guests = self.guests.upgrade().ok_or_else(gone)?;
         let call = Call::untold(true);
         let deadline = Instant::now() + RECORDED_WITHIN;
         let control = Control { deadline, cancel: CancelToken::default(), progress: Progress::default() };
-        workspace.run_fresh_under(control, &call, async |guest, store| {
+        guests.run_fresh_under(control, &call, async |guest, store| {
             guest.commands(&mut *store)?.call_record_changes(store, VERB, before).await
         })?
     }

@@ -11,16 +11,19 @@ use std::time::{Duration, Instant};
 
 use crate::bindings::exports::paddock::files::commands::{Done, Ran, Request, RunArgs, Script, StartArgs, WriteArgs};
 use crate::error::Error;
+use crate::guests::Guests;
 use crate::mount::Mount;
 use crate::named_file::NamedFile;
 use crate::options::CancelToken;
 use crate::policy::{Commands as Policy, HardLinks};
+use crate::roots::Roots;
 use crate::types::{ErrorCode, ToolError};
-use crate::workspace::Inner;
 
 #[cfg(target_os = "linux")]
 mod attendant;
 mod capture;
+#[cfg(target_os = "linux")]
+mod deadline;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 mod environment;
@@ -35,14 +38,17 @@ mod running;
 mod scratch;
 #[cfg(target_os = "linux")]
 mod sessions;
+#[cfg(target_os = "linux")]
+mod spec;
 mod spool;
 #[cfg(target_os = "linux")]
 mod start;
 #[cfg(target_os = "linux")]
+mod status;
+#[cfg(target_os = "linux")]
 mod system;
 #[cfg(target_os = "linux")]
 mod terminal;
-mod tool;
 #[cfg(target_os = "linux")]
 mod warden;
 
@@ -127,14 +133,14 @@ fn programs(policy: &Policy, roots: &[Mount]) -> Result<BTreeMap<String, NamedFi
 
 /// How a call is to be made, beside what it asks for.
 pub(crate) struct How<'h> {
-    pub(crate) workspace: &'h Arc<Inner>,
+    pub(crate) guests: &'h Arc<Guests>,
     pub(crate) cancel: &'h CancelToken,
 }
 
 impl How<'_> {
     /// Whether the workspace is a container, whose own commands are run.
     fn is_contained(&self) -> bool {
-        self.workspace.mounts.iter().any(|mount| mount.is_contained)
+        self.guests.roots.mounts.iter().any(|mount| mount.is_contained)
     }
 }
 
@@ -162,7 +168,7 @@ impl Commands {
                     self.rules.check_program(&words)?;
                     self.run_program(how, run, &words)
                 }
-                None => self.run_process(how, run, self.words(how.workspace, line)?),
+                None => self.run_process(how, run, self.words(&how.guests.roots, line)?),
             },
             Script::Python(code) => {
                 let words = ["python3", "-c", code].map(str::to_owned);
@@ -205,7 +211,7 @@ impl Commands {
 #[cfg(target_os = "linux")]
 impl Commands {
     fn run_process(&self, how: &How<'_>, run: &RunArgs, command: Vec<String>) -> Result<Ran, ToolError> {
-        let asked = running::Asked {
+        let asked = spec::Asked {
             command,
             workdir: &run.workdir,
             terminal: None,
@@ -213,7 +219,7 @@ impl Commands {
             time: self.time(run.timeout_ms),
             room: self.caps().bytes,
         };
-        let running = running::Running::start(self, how.workspace, &asked)?;
+        let running = running::Running::start(self, how.guests, &asked)?;
         if !run.stdin.is_empty() {
             // What it does not read is not missed.
             drop(running.write(run.stdin.as_bytes(), true));
@@ -223,15 +229,15 @@ impl Commands {
     }
 
     fn start(&self, how: &How<'_>, start: &StartArgs) -> Result<Ran, ToolError> {
-        let asked = running::Asked {
-            command: self.words(how.workspace, &start.command)?,
+        let asked = spec::Asked {
+            command: self.words(&how.guests.roots, &start.command)?,
             workdir: &start.workdir,
             terminal: start.terminal.then_some(start.size),
             input: true,
             time: self.time(u64::MAX),
             room: WAITING,
         };
-        let running = Arc::new(running::Running::start(self, how.workspace, &asked)?);
+        let running = Arc::new(running::Running::start(self, how.guests, &asked)?);
         let most = usize::try_from(self.policy.max_sessions).unwrap_or(usize::MAX);
         let id = self.sessions.add(Arc::clone(&running), &start.command, most);
         self.poll(how, &running, id, start.yield_ms, start.max_output_tokens)
@@ -239,8 +245,8 @@ impl Commands {
 
     /// What is executed for a line, if rules let it be: a shell that reads it; or, where the policy lists what is allowed
     /// and no shell is in that list, the one program that it names.
-    fn words(&self, workspace: &Inner, line: &str) -> Result<Vec<String>, ToolError> {
-        let Some(shell) = self.shell(workspace) else {
+    fn words(&self, roots: &Roots, line: &str) -> Result<Vec<String>, ToolError> {
+        let Some(shell) = self.shell(roots) else {
             let words = parse::plain_words(line).ok_or_else(|| self.rules.needs_shell(line))?;
             self.rules.check_program(&words)?;
             return Ok(words);
@@ -250,8 +256,8 @@ impl Commands {
     }
 
     /// The shell that reads lines. None where the policy lists what is allowed, and no shell by its name alone.
-    fn shell(&self, workspace: &Inner) -> Option<String> {
-        match (self.policy.allow.is_empty(), &workspace.container) {
+    fn shell(&self, roots: &Roots) -> Option<String> {
+        match (self.policy.allow.is_empty(), &roots.container) {
             (true, Some(_)) => Some("/bin/sh".to_owned()),
             (true, None) => Some(system::shell().to_string_lossy().into_owned()),
             (false, _) => system::SHELLS.iter().find(|shell| self.rules.allows(shell)).map(|shell| (*shell).to_owned()),

@@ -8,6 +8,10 @@ use brush_parser::ast::{
 use brush_parser::word::{self, WordPiece, WordPieceWithSource};
 use brush_parser::{Parser, ParserOptions, SourceInfo};
 
+mod plain;
+
+use plain::plain;
+
 /// Substitutions in substitutions, and shells in shells, that are looked into.
 const MAX_DEPTH: usize = 16;
 
@@ -369,38 +373,6 @@ pub(super) fn is_special(path: &str) -> bool {
 
 fn is_prefix(command: &SimpleCommand, item: &Item) -> bool {
     command.prefix.iter().flat_map(|prefix| &prefix.0).any(|other| std::ptr::eq(other, item))
-}
-
-/// What a word stands for, where that is just its own text.
-fn plain(word: &Word) -> Option<String> {
-    // By itself it is a command.
-    if word.value == "[" {
-        return Some(word.value.clone());
-    }
-    let pieces = word::parse(&word.value, &ParserOptions::default()).ok()?;
-    let mut text = String::new();
-    for piece in &pieces {
-        match &piece.piece {
-            // Unquoted, these stand for other names.
-            WordPiece::Text(part) if part.contains(['*', '?', '[', '{']) => return None,
-            part => push_plain(&mut text, part)?,
-        }
-    }
-    Some(text)
-}
-
-fn push_plain(text: &mut String, piece: &WordPiece) -> Option<()> {
-    match piece {
-        WordPiece::Text(part) | WordPiece::SingleQuotedText(part) => text.push_str(part),
-        WordPiece::EscapeSequence(part) => text.push_str(part.strip_prefix('\\').unwrap_or(part)),
-        WordPiece::DoubleQuotedSequence(inner) => {
-            for piece in inner {
-                push_plain(text, &piece.piece)?;
-            }
-        }
-        _ => return None,
-    }
-    Some(())
 }
 
 #[cfg(test)]

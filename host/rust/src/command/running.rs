@@ -1,23 +1,26 @@
 //! A command under way: its warden, its output, and how it ended.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use super::attendant::Attendant;
-use super::capture::{Caps, Capture};
+use super::capture::Caps;
+use super::deadline::left;
 use super::judge::Judge;
+use super::spec::Asked;
 use super::start::Prepared;
+use super::status::State;
 use super::warden::Warden;
 use super::{Commands, terminal};
-use crate::bindings::exports::paddock::files::commands::{Captured, Ran, Recorded, Refused};
+use crate::bindings::exports::paddock::files::commands::{Captured, Ran, Recorded};
+use crate::guests::Guests;
 use crate::options::CancelToken;
 use crate::types::{ErrorCode, ToolError};
-use crate::workspace::Inner;
 
 /// How long a write may wait for a command to read what was written before.
 const READS_WITHIN: Duration = Duration::from_secs(2);
@@ -28,22 +31,6 @@ const TICK: Duration = Duration::from_millis(10);
 /// End of file, on a terminal.
 const END_OF_FILE: &[u8] = b"\x04";
 
-/// What is to be run.
-pub(super) struct Asked<'a> {
-    /// The program and its arguments.
-    pub(super) command: Vec<String>,
-    /// The directory, as results show it.
-    pub(super) workdir: &'a str,
-    /// On a terminal of these columns and rows.
-    pub(super) terminal: Option<(u16, u16)>,
-    /// Whether something can be written to it.
-    pub(super) input: bool,
-    /// Time until it is ended.
-    pub(super) time: Duration,
-    /// Bytes of each stream that are held at its head, and at its tail.
-    pub(super) room: usize,
-}
-
 /// A command under way, or one that has ended. It is ended where this is dropped.
 pub(super) struct Running {
     state: Arc<State>,
@@ -52,88 +39,18 @@ pub(super) struct Running {
     started: Instant,
 }
 
-/// What its attendant and those who wait for it share.
-pub(super) struct State {
-    now: Mutex<Now>,
-    changed: Condvar,
-    /// Set when it is to be killed.
-    pub(super) killed: CancelToken,
-    /// What its attendant waits for beside the command: readable once it is to be killed.
-    pub(super) wake: OwnedFd,
-}
-
-/// How it stands.
-pub(super) struct Now {
-    pub(super) stdout: Capture,
-    pub(super) stderr: Capture,
-    /// When it last said something.
-    pub(super) spoke: Instant,
-    pub(super) confinement: String,
-    pub(super) end: Option<End>,
-}
-
-/// How it ended.
-#[derive(Default)]
-pub(super) struct End {
-    pub(super) after: Duration,
-    pub(super) exit_code: Option<i32>,
-    pub(super) signal: Option<String>,
-    pub(super) timed_out: bool,
-    pub(super) recorded: Option<Recorded>,
-    pub(super) ignored: u64,
-    pub(super) refused: Vec<Refused>,
-    pub(super) notes: Vec<String>,
-    /// It could not be run, or its warden was lost.
-    pub(super) failed: Option<ToolError>,
-}
-
-impl State {
-    fn new(workspace: &Inner, room: usize) -> std::io::Result<Self> {
-        let now = Now {
-            stdout: Capture::new(room),
-            stderr: Capture::new(room),
-            spoke: Instant::now(),
-            confinement: match &workspace.container {
-                Some(container) => format!("container {}", container.name()),
-                // Until the warden says otherwise.
-                None => "none: unconfined".to_owned(),
-            },
-            end: None,
-        };
-        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Self { now: Mutex::new(now), changed: Condvar::new(), killed: CancelToken::default(), wake })
-    }
-
-    pub(super) fn now(&self) -> MutexGuard<'_, Now> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Changes how it stands, and wakes those who wait for that.
-    pub(super) fn change(&self, change: impl FnOnce(&mut Now)) {
-        change(&mut self.now());
-        self.changed.notify_all();
-    }
-
-    /// Has the attendant kill it, whatever else there is to do.
-    fn kill(&self) {
-        self.killed.cancel();
-        // A counter that is full wakes as well.
-        let _full = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
-    }
-}
-
 impl Running {
     /// Starts a command.
-    pub(super) fn start(commands: &Commands, workspace: &Arc<Inner>, asked: &Asked<'_>) -> Result<Self, ToolError> {
+    pub(super) fn start(commands: &Commands, guests: &Arc<Guests>, asked: &Asked<'_>) -> Result<Self, ToolError> {
         let fail = |cause: std::io::Error| ToolError::new(ErrorCode::Io, format!("cannot start the command: {cause}"));
         let (streams, ends) = Streams::open(asked).map_err(fail)?;
-        let Prepared { launch, spool, home, contained } = Prepared::new(commands, workspace, asked)?;
+        let Prepared { launch, spool, home, contained } = Prepared::new(commands, &guests.roots, asked)?;
         let warden = Warden::start(&launch, &ends).map_err(fail)?;
         let names_programs = launch.start.programs.is_some();
         drop((ends, launch));
         let input = streams.input.as_ref().map(OwnedFd::try_clone).transpose().map_err(fail)?;
-        let state = Arc::new(State::new(workspace, asked.room).map_err(fail)?);
-        let judge = Judge::new(Arc::downgrade(workspace), state.killed.clone());
+        let state = Arc::new(State::new(&guests.roots, asked.room).map_err(fail)?);
+        let judge = Judge::new(Arc::downgrade(guests), state.killed.clone());
         let started = Instant::now();
         let attendant = Attendant {
             state: Arc::clone(&state),
@@ -295,12 +212,6 @@ fn write_within(to: &OwnedFd, bytes: &[u8]) -> usize {
         }
     }
     written
-}
-
-/// The time until then, as a wait takes it.
-pub(super) fn left(until: Instant) -> Timespec {
-    let left = until.saturating_duration_since(Instant::now());
-    Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() }
 }
 
 /// This process's ends of a command's streams.

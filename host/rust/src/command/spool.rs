@@ -11,10 +11,10 @@ use super::scratch::Scratch;
 use crate::directory::Directory;
 #[cfg(target_os = "linux")]
 use crate::directory::private_file;
+use crate::roots::Roots;
 use crate::state::COMMANDS;
 use crate::temporary::Temporary;
 use crate::types::{ErrorCode, ToolError};
-use crate::workspace::Inner;
 
 /// How long one may be left over from a process that was killed: longer than any command lasts.
 const LEFT_OVER: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -27,16 +27,16 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    pub(super) fn new(scratch: &Scratch, workspace: &Inner) -> Result<Self, ToolError> {
-        Self::make(scratch, workspace).map_err(|cause| {
+    pub(super) fn new(scratch: &Scratch, roots: &Roots) -> Result<Self, ToolError> {
+        Self::make(scratch, roots).map_err(|cause| {
             let message = format!("cannot make a directory for what the command changes: {cause}");
             ToolError::new(ErrorCode::Io, message)
         })
     }
 
-    fn make(scratch: &Scratch, workspace: &Inner) -> io::Result<Self> {
-        let Some(state) = workspace.state.as_ref().filter(|state| state.create().is_ok()) else {
-            return Ok(Self { directory: scratch.make(&workspace.mounts)?, is_lasting: false });
+    fn make(scratch: &Scratch, roots: &Roots) -> io::Result<Self> {
+        let Some(state) = roots.state.as_ref().filter(|state| state.create().is_ok()) else {
+            return Ok(Self { directory: scratch.make(&roots.mounts)?, is_lasting: false });
         };
         let parent = state.commands()?;
         sweep(&parent);

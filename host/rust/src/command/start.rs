@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use paddock_warden::protocol::{HardLinks, Identity, Limits, Reserved, Root, Start};
 
-use super::running::Asked;
+use super::spec::Asked;
 use super::spool::Spool;
 use super::warden::{self, Launch};
 use super::{Commands, environment, system};
@@ -17,9 +17,9 @@ use crate::container::{Container, Processes};
 use crate::directory::{self, Directory};
 use crate::mount;
 use crate::policy::{self, Access};
+use crate::roots::Roots;
 use crate::temporary::Temporary;
 use crate::types::{ErrorCode, ToolError};
-use crate::workspace::Inner;
 
 /// Descriptors that each process of a command may have open.
 const MAX_OPEN_FILES: u64 = 4096;
@@ -36,14 +36,14 @@ pub(super) struct Prepared {
 
 impl Prepared {
     /// Prepares a command, with directories of its own.
-    pub(super) fn new(commands: &Commands, workspace: &Arc<Inner>, asked: &Asked<'_>) -> Result<Self, ToolError> {
+    pub(super) fn new(commands: &Commands, roots: &Roots, asked: &Asked<'_>) -> Result<Self, ToolError> {
         let fail = |cause: io::Error| {
             ToolError::new(ErrorCode::Io, format!("cannot make a temporary directory for the command: {cause}"))
         };
-        let home = commands.scratch.make(&workspace.mounts).map_err(fail)?;
-        let spool = Spool::new(&commands.scratch, workspace)?;
-        let mut preparation = Preparation { commands, workspace, asked, given: Vec::new() };
-        let (start, contained) = match &workspace.container {
+        let home = commands.scratch.make(&roots.mounts).map_err(fail)?;
+        let spool = Spool::new(&commands.scratch, roots)?;
+        let mut preparation = Preparation { commands, roots, asked, given: Vec::new() };
+        let (start, contained) = match &roots.container {
             Some(container) => preparation.contained(container, &home, &spool)?,
             None => (preparation.confined(&home, &spool)?, None),
         };
@@ -54,7 +54,7 @@ impl Prepared {
 
 struct Preparation<'p> {
     commands: &'p Commands,
-    workspace: &'p Inner,
+    roots: &'p Roots,
     asked: &'p Asked<'p>,
     given: Vec<Arc<File>>,
 }
@@ -62,8 +62,8 @@ struct Preparation<'p> {
 impl Preparation<'_> {
     /// A command of this machine, confined to the roots.
     fn confined(&mut self, home: &Temporary, spool: &Spool) -> Result<Start, ToolError> {
-        let (commands, workspace) = (self.commands, self.workspace);
-        let workdir = workspace.directory(self.asked.workdir)?;
+        let (commands, roots) = (self.commands, self.roots);
+        let workdir = roots.directory(self.asked.workdir)?;
         let paths = [home.directory(), &workdir].map(path_now);
         let [home_path, workdir_path] = &paths;
         let env = system::environment(
@@ -100,8 +100,8 @@ impl Preparation<'_> {
         spool: &Spool,
     ) -> Result<(Start, Option<Processes>), ToolError> {
         container.check()?;
-        let (root, below) = self.workspace.place(self.asked.workdir)?;
-        let root = self.workspace.mounts.get(root).map_or(Path::new("/"), |mount| mount.host());
+        let (root, below) = self.roots.place(self.asked.workdir)?;
+        let root = self.roots.mounts.get(root).map_or(Path::new("/"), |mount| mount.host());
         let workdir = if below.is_empty() { root.to_owned() } else { root.join(below) };
         let passed = environment::passed(&self.commands.policy);
         let contained = container.command(&self.asked.command, &workdir, self.asked.terminal.is_some(), &passed);
@@ -155,7 +155,7 @@ impl Preparation<'_> {
     }
 
     fn roots(&mut self) -> Vec<Root> {
-        let mounts = &self.workspace.mounts;
+        let mounts = &self.roots.mounts;
         let root = |mount: &mount::Mount| {
             let writable = mount.access == Access::ReadWrite;
             Root { directory: self.give(mount.directory.file()), writable }
@@ -168,12 +168,12 @@ impl Preparation<'_> {
     }
 
     fn files(&mut self) -> Vec<usize> {
-        self.commands.system.files(&self.workspace.mounts).map(|file| self.give(&file)).collect()
+        self.commands.system.files(&self.roots.mounts).map(|file| self.give(&file)).collect()
     }
 
     /// What may be executed, where that is named; and what of it only loads the rest.
     fn programs(&mut self) -> Option<(Vec<usize>, Vec<Identity>)> {
-        let (policy, roots) = (&self.commands.policy, &self.workspace.mounts);
+        let (policy, roots) = (&self.commands.policy, &self.roots.mounts);
         let allowed = self.commands.executables.as_ref()?.now(policy, roots);
         let programs = allowed.files.iter().map(|program| self.give(program)).collect();
         Some((programs, allowed.loaders.into_iter().map(identity).collect()))
@@ -182,8 +182,8 @@ impl Preparation<'_> {
     /// With what is kept from commands. Each file that they open is looked for in what is closed, which takes time: so
     /// that is told where they could get there at all.
     fn guarded(&self, start: Start) -> Start {
-        let guarded = &self.workspace.guarded;
-        let roots = self.workspace.mounts.iter().map(|mount| &mount.directory);
+        let guarded = &self.roots.guarded;
+        let roots = self.roots.mounts.iter().map(|mount| &mount.directory);
         let open: Vec<_> = roots.chain(self.commands.system.directories()).collect();
         let is_reachable =
             open.iter().any(|directory| guarded.is_below(directory.identity())) || has_mounts_below(&open);

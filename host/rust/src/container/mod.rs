@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use paddock_policy::{Access, Policy};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -18,7 +19,6 @@ use crate::directory::Directory;
 use crate::error::Error;
 use crate::kernel_files;
 use crate::mount::{self, CLOSED_IN_CONTAINER, Mount, STATE};
-use crate::policy::{self, Access, Policy};
 use crate::types::{ErrorCode, ToolError};
 use engine::Found;
 pub(crate) use processes::Processes;
@@ -127,7 +127,7 @@ impl Container {
         if !policy.allowed_directories.is_empty() {
             return refuse("`allowed_directories` of the policy are this machine's; `--set allowed_directories=[]`");
         }
-        if policy.mode == policy::Mode::Unrestricted {
+        if policy.mode == paddock_policy::Mode::Unrestricted {
             return refuse("`mode: unrestricted` is of this machine's files; `--set mode=restricted`");
         }
         let Some(path) = self.path.to_str() else { return refuse("the path of its working directory is not UTF-8") };

@@ -1,14 +1,12 @@
 //! The Model Context Protocol over standard input and output: both the revisions
 //! that start with `initialize` and the stateless one of 2026-07-28.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
+use paddock::Workspace;
 use rmcp::model::ProtocolVersion;
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServiceExt};
-
-use crate::cli::workspace;
 
 mod asking;
 mod convert;
@@ -23,6 +21,8 @@ mod splice;
 mod subscriptions;
 mod wire;
 
+pub(crate) use log::Log;
+
 /// How long a call may go on after the client has gone.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -31,18 +31,10 @@ fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-/// Serves until standard input closes.
-pub(crate) fn run(options: workspace::Options) -> anyhow::Result<ExitCode> {
-    let log = log::Log::default();
-    let listener = log.listener();
-    let workspace = options.build(options.builder()?.on_event(listener.clone()))?;
-    let (own, dialect, memory) = (workspace.clone(), options.dialect.clone(), options.memory.clone());
-    let open = move |roots| match options.is_elsewhere() {
-        // The roots that a client names are directories of this machine.
-        true => Ok(own.clone()),
-        false => Ok(options.with_roots(roots).builder()?.on_event(listener.clone()).build()?),
-    };
-    let place = roots::Place::new(workspace.clone(), Box::new(open));
+/// Serves a workspace in a dialect until standard input closes or a signal ends the process. `log` has to listen to the
+/// events of every workspace that is served.
+pub(crate) fn run(workspace: Workspace, open: roots::Open, dialect: String, log: Log) -> anyhow::Result<()> {
+    let place = roots::Place::new(workspace, open);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(async {
         tokio::select! {
@@ -52,9 +44,7 @@ pub(crate) fn run(options: workspace::Options) -> anyhow::Result<ExitCode> {
     });
     // Standard input is read on a thread that nothing can stop.
     runtime.shutdown_timeout(GRACE);
-    workspace.end_sessions();
-    memory.save(&workspace)?;
-    result.map(|()| ExitCode::SUCCESS)
+    result
 }
 
 /// Waits for a signal to end, so that sessions are ended and recorded first.
@@ -71,7 +61,7 @@ async fn told_to_end() {
     }
 }
 
-async fn serve(place: roots::Place, dialect: String, log: log::Log) -> anyhow::Result<()> {
+async fn serve(place: roots::Place, dialect: String, log: Log) -> anyhow::Result<()> {
     let marks = splice::Marks::default();
     let (input, output) = rmcp::transport::stdio();
     let server = server::Server::new(place, dialect, marks.clone(), log);

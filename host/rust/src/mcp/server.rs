@@ -222,7 +222,8 @@ impl Server {
     ) -> Outcome {
         let told = self.log.expect(context);
         let id = told.as_ref().map(|told| told.id.clone());
-        let options = CallOptions { id, approver, ..CallOptions::dialect(self.dialect.clone()) };
+        let mut options = CallOptions::dialect(self.dialect.clone());
+        (options.id, options.approver) = (id, approver);
         let (cancel, progress) = (options.cancel.clone(), options.progress.clone());
         let workspace = self.place.workspace(&self.dialect, context).await;
         let mut call = std::pin::pin!(workspace.call_async(tool, arguments, options));

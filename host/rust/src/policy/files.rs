@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::document::{Fault, MAX_BYTES, too_large};
+use super::document::{MAX_BYTES, too_large};
+use super::node::Fault;
 use super::source::Source;
 use crate::error::Error;
 use crate::regular::{self, Refused};

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::document::{Content, Fault, Lines, Member, Node, check_depth};
+use super::node::{Content, Fault, Lines, Member, Node, check_depth};
 
 /// Whether the whole text is JSON.
 pub(super) fn is_json(text: &str) -> bool {

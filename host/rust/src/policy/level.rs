@@ -7,8 +7,9 @@ use paddock_policy::{Approval, Policy};
 use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
-use super::document::{Content, Fault, Format, Member, Node};
+use super::document::Format;
 use super::names::{self, Meaning};
+use super::node::{Content, Fault, Member, Node};
 use super::paths;
 use super::source::Source;
 use crate::error::Error;

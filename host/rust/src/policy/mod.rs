@@ -22,6 +22,7 @@ mod json;
 mod level;
 mod levels;
 mod names;
+mod node;
 mod paths;
 mod source;
 mod table;

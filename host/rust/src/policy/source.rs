@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::document::Fault;
+use super::node::Fault;
 use crate::error::Error;
 
 /// Who says something of the policy.

@@ -4,7 +4,7 @@ use serde_json::{Number, Value};
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-use super::document::{Content, Fault, Lines, Member, Node, check_depth};
+use super::node::{Content, Fault, Lines, Member, Node, check_depth};
 
 /// What `text` says.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, Fault> {

@@ -3,7 +3,7 @@
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Number, Value};
 
-use super::document::{Content, Fault, Member, Node, check_depth};
+use super::node::{Content, Fault, Member, Node, check_depth};
 
 /// What the one document of `text` says; nothing where there is none.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, Fault> {

@@ -8,9 +8,9 @@ use proptest::sample::select;
 use super::twin::{self, DATA};
 use crate::bindings::exports::paddock::files::commands::{Request, Script};
 use crate::bindings::exports::paddock::files::tools;
+use crate::call::Call;
 use crate::outcome::Outcome;
 use crate::types::*;
-use crate::watch::Call;
 
 mod calls;
 mod prepared;
@@ -66,7 +66,7 @@ fn what_is_prepared_is_understood() {
         let workspace = place.workspace(Where::Directory);
         let asked = |length: usize| {
             let arguments = " ".repeat(length);
-            let asked = workspace.run(&Call::untold(false), async |guest, store| {
+            let asked = workspace.guests().run(&Call::untold(false), async |guest, store| {
                 guest.commands(&mut *store)?.call_asked(store, "", "", &arguments).await
             });
             asked.unwrap().unwrap().unwrap()

@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 
 use wasmtime::{Instance, Module};
 
-use super::{Control, State, Surroundings, block_on};
+use super::block_on;
+use crate::budget::Control;
 use crate::engine::runtime;
 use crate::policy::Limits;
+use crate::store::{State, Surroundings};
 use crate::types::{ErrorCode, ToolError};
 
 const TIME: Duration = Duration::from_millis(200);
@@ -19,7 +21,7 @@ fn end(module: &str) -> (ToolError, Duration) {
     let around = Surroundings { mounts: &[], environment: &[], limits: &limits, guarded: &Arc::default() };
     let module = Module::new(&runtime.engine, wat::parse_str(module).unwrap()).unwrap();
     let started = Instant::now();
-    let mut store = State::new(&around, Control::within(TIME)).unwrap().store(runtime);
+    let mut store = State::new(&around, Control::within(TIME)).unwrap().store(&runtime.engine);
     let _ticking = runtime.tick();
     let ended = block_on(async {
         let instance = Instance::new_async(&mut store, &module, &[]).await?;

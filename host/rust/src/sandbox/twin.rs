@@ -2,7 +2,6 @@
 //!
 //! What takes over the component can do no more: call what it imports with any arguments, and answer anything.
 
-use std::cell::Cell;
 use std::env;
 use std::fmt::Write;
 use std::ops::Range;
@@ -11,7 +10,8 @@ use std::sync::OnceLock;
 use proptest::test_runner::Config;
 use wasmparser::{ExternalKind, FuncType, Parser, Payload, TypeRef, ValType};
 
-use crate::engine::{COMPONENT, Runtime, runtime as genuine};
+use crate::engine::substitute::instead;
+use crate::engine::{COMPONENT, runtime as genuine};
 
 /// Where the twin's data is, and where what the host hands it is put, in its memory.
 pub(crate) const DATA: usize = 64 * 1024;
@@ -43,31 +43,6 @@ pub(crate) fn with<R>(
     let twin = wat::parse_str(text(own, data, fields, body)).unwrap();
     let twin = genuine().unwrap().with(&replaced(&own.place, &twin)).unwrap();
     instead(twin, work)
-}
-
-/// Does `work` with another runtime on this thread.
-pub(crate) fn instead<R>(runtime: Runtime, work: impl FnOnce() -> R) -> R {
-    // What guests refer to has to outlast them all.
-    TWIN.set(Some(Box::leak(Box::new(runtime))));
-    let _genuine = Genuine;
-    work()
-}
-
-thread_local! {
-    static TWIN: Cell<Option<&'static Runtime>> = const { Cell::new(None) };
-}
-
-/// The twin's runtime, where this thread has one.
-pub(crate) fn runtime() -> Option<&'static Runtime> {
-    TWIN.get()
-}
-
-struct Genuine;
-
-impl Drop for Genuine {
-    fn drop(&mut self) {
-        TWIN.set(None);
-    }
 }
 
 /// The core module that a component is, beside small ones that join it to its imports.

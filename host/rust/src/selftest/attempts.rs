@@ -199,7 +199,8 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
     }
 
     fn make_anew(&mut self, tree: &[Step]) -> io::Result<()> {
-        self.place.reset(tree)?;
+        self.place.reset()?;
+        tree.iter().try_for_each(|step| step.plant(&self.place))?;
         (self.outside, self.inside) = (self.place.look_outside()?, self.place.look_inside()?);
         self.used = false;
         self.subject.open(&self.place).map_err(io::Error::other)

@@ -16,6 +16,7 @@
 
 mod attempts;
 mod canary;
+mod files;
 mod lines;
 mod own;
 mod place;

@@ -29,7 +29,7 @@ impl Subject for Own {
         if let Some(overlay) = self.overlay {
             builder = builder.overlay(overlay);
         }
-        self.workspace = Some(builder.build().map_err(|cause| cause.to_string())?);
+        self.workspace = Some(builder.build().map_err(|cause| cause.with_sources())?);
         Ok(())
     }
 

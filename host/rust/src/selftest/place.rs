@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::canary::Canary;
-use super::plant::{self, Step};
+use super::files;
 use super::witness::Witness;
 
 /// Where the suite is run. It is removed with everything in it.
@@ -81,16 +81,15 @@ impl Place {
     }
 
     /// Makes the workspace anew, with an empty state directory.
-    pub(super) fn reset(&self, steps: &[Step]) -> io::Result<()> {
+    pub(super) fn reset(&self) -> io::Result<()> {
         for directory in [&self.root, &self.state] {
             clear(directory)?;
             fs::create_dir_all(directory)?;
         }
-        plant::file(&self.state.join("secret.txt"), self.canary.content.as_bytes())?;
-        plant::file(&self.root.join("inside.txt"), b"inside\n")?;
-        plant::file(&self.root.join("src/lib.txt"), b"inside\n")?;
-        plant::good_archive(&self.root.join("good.zip"))?;
-        steps.iter().try_for_each(|step| step.plant(self))
+        files::file(&self.state.join("secret.txt"), self.canary.content.as_bytes())?;
+        files::file(&self.root.join("inside.txt"), b"inside\n")?;
+        files::file(&self.root.join("src/lib.txt"), b"inside\n")?;
+        files::good_archive(&self.root.join("good.zip"))
     }
 
     /// Makes everything anew, where something outside was changed.
@@ -99,14 +98,14 @@ impl Place {
         let top = self.root.parent().unwrap_or(&self.root);
         let canary = self.canary.content.as_bytes();
         for name in ["outside", "ws-evil", "ws "] {
-            plant::file(&top.join(name).join("secret.txt"), canary)?;
+            files::file(&top.join(name).join("secret.txt"), canary)?;
         }
-        plant::file(&self.outside.join(&self.canary.name), canary)?;
-        plant::file(&self.outside.join("dir/deep.txt"), canary)?;
+        files::file(&self.outside.join(&self.canary.name), canary)?;
+        files::file(&self.outside.join("dir/deep.txt"), canary)?;
         for (name, text) in [("shared.txt", "inside\n"), ("dir/shared.txt", "inside\n"), ("only/gitignore", "src\n")] {
-            plant::file(&self.outside.join(name), text.as_bytes())?;
+            files::file(&self.outside.join(name), text.as_bytes())?;
         }
-        plant::file(&self.outside.join("agentignore"), b"inside.txt\n")?;
+        files::file(&self.outside.join("agentignore"), b"inside.txt\n")?;
         fs::create_dir_all(&self.root)?;
         fs::create_dir_all(&self.state)
     }

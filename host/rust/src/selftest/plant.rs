@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
-use std::path::Path;
 
-use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+use rustix::fs::{FileType, makedev};
 use serde::Deserialize;
 
+use super::files::{above, file, link, special};
 use super::place::Place;
 use super::zip::{self, Member};
 
@@ -65,30 +64,4 @@ impl Step {
             Self::Archive { zip, members } => file(&at(zip), &zip::archive(members, |text| place.fill(text))),
         }
     }
-}
-
-/// Writes a file, in directories that are made where they are missing.
-pub(super) fn file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    above(path)?;
-    fs::write(path, bytes)
-}
-
-/// An archive that nothing is wrong with.
-pub(super) fn good_archive(path: &Path) -> io::Result<()> {
-    let member = Member { name: "unpacked.txt".to_owned(), text: "x\n".to_owned(), link: None };
-    file(path, &zip::archive(&[member], str::to_owned))
-}
-
-fn link(path: &Path, target: &str) -> io::Result<()> {
-    above(path)?;
-    symlink(target, path)
-}
-
-fn special(path: &Path, kind: FileType, device: u64) -> io::Result<()> {
-    above(path)?;
-    Ok(mknodat(CWD, path, kind, Mode::RUSR | Mode::WUSR, device)?)
-}
-
-fn above(path: &Path) -> io::Result<()> {
-    path.parent().map_or(Ok(()), fs::create_dir_all)
 }

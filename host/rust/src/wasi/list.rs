@@ -12,8 +12,7 @@ use wasmtime_wasi::filesystem::WasiFilesystemView;
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DirectoryEntry, ErrorCode};
 
-use super::{Fd, answer, code, directory, stat};
-use crate::sandbox::State;
+use super::{Fd, FilesView, answer, code, directory, stat};
 
 /// Bytes of entries asked of the system at a time.
 const BATCH: usize = 32 * 1024;
@@ -33,10 +32,10 @@ pub(super) struct Entries {
 type Entry = Result<DirectoryEntry, ErrorCode>;
 type Stream = Resource<Entries>;
 
-pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker<T: FilesView>(types: &mut LinkerInstance<'_, T>) -> wasmtime::Result<()> {
     types.resource("directory-entry-stream", ResourceType::host::<Entries>(), |mut store, rep| {
         store.data_mut().filesystem().table.delete(Stream::new_own(rep))?;
-        store.data_mut().listings -= 1;
+        store.data_mut().files().listings -= 1;
         Ok(())
     })?;
     types
@@ -46,18 +45,18 @@ pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::
     })
 }
 
-fn read_directory(mut store: StoreContextMut<'_, State>, dir: &Fd) -> FsResult<Stream> {
-    if store.data().listings >= MAX_LISTINGS {
+fn read_directory(mut store: StoreContextMut<'_, impl FilesView>, dir: &Fd) -> FsResult<Stream> {
+    if store.data_mut().files().listings >= MAX_LISTINGS {
         return Err(ErrorCode::InsufficientMemory.into());
     }
     let view = store.data_mut().filesystem();
     let dir = Arc::clone(&directory(view.table.get(dir)?)?.dir);
     let stream = view.table.push(Entries::of(&dir)?)?;
-    store.data_mut().listings += 1;
+    store.data_mut().files().listings += 1;
     Ok(stream)
 }
 
-fn next(mut store: StoreContextMut<'_, State>, entries: &Stream) -> FsResult<Option<DirectoryEntry>> {
+fn next(mut store: StoreContextMut<'_, impl FilesView>, entries: &Stream) -> FsResult<Option<DirectoryEntry>> {
     let view = store.data_mut().filesystem();
     Ok(view.table.get_mut(entries)?.next()?)
 }

@@ -21,9 +21,9 @@ use wasmtime_wasi::p2::bindings::filesystem::types::HostDescriptor;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode, OpenFlags, PathFlags};
 
 use crate::directory::Identity;
-use crate::sandbox::State;
 
 pub(crate) mod access_control;
+mod files;
 #[cfg(target_os = "linux")]
 mod list;
 #[cfg(target_os = "linux")]
@@ -32,12 +32,16 @@ mod names;
 #[cfg(target_os = "linux")]
 pub(crate) mod open;
 #[cfg(target_os = "linux")]
+mod own_links;
+#[cfg(target_os = "linux")]
 mod read;
 #[cfg(target_os = "linux")]
 mod stat;
 #[cfg(test)]
 #[cfg(target_os = "linux")]
 mod tests;
+
+pub(crate) use files::{Files, FilesView};
 
 /// The interface as `wasmtime-wasi` defines it; the linker matches a component's own patch version with it.
 pub(crate) const TYPES: &str = "wasi:filesystem/types@0.2.12";
@@ -61,7 +65,7 @@ pub(crate) fn check_names<T: 'static>(linker: &mut Linker<T>) -> wasmtime::Resul
 }
 
 /// Puts these functions in the place of those that `wasmtime-wasi` has put there.
-pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+pub(crate) fn add_to_linker<T: FilesView>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     check_names(linker)?;
     linker.allow_shadowing(true);
     linker.instance(PREOPENS)?.func_wrap("get-directories", |store, ()| Ok((get_directories(store)?,)))?;
@@ -79,33 +83,33 @@ pub(crate) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> 
 }
 
 /// The directories that the workspace holds: nothing is opened for a call.
-fn get_directories(mut store: StoreContextMut<'_, State>) -> wasmtime::Result<Vec<(Fd, String)>> {
-    let preopens = store.data().preopens.clone();
+fn get_directories(mut store: StoreContextMut<'_, impl FilesView>) -> wasmtime::Result<Vec<(Fd, String)>> {
+    let preopens = store.data_mut().files().preopens.clone();
     let view = store.data_mut().filesystem();
     let push = |(dir, guest)| Ok((view.table.push(Descriptor::Dir(dir))?, guest));
     preopens.into_iter().map(push).collect()
 }
 
-fn open_at(mut store: StoreContextMut<'_, State>, arguments: OpenAt) -> FsResult<Fd> {
+fn open_at(mut store: StoreContextMut<'_, impl FilesView>, arguments: OpenAt) -> FsResult<Fd> {
     let (dir, follow, path, how, flags) = arguments;
-    store.data().control.progress.advance();
+    store.data().progress().advance();
     if !is_asked_for(follow, &path, how) {
         return Err(ErrorCode::NotPermitted.into());
     }
     let state = store.data_mut();
     let dir = directory(state.filesystem().table.get(&dir)?)?.clone();
     match how.contains(OpenFlags::CREATE) {
-        true => state.access_control.check_new(&dir, &path)?,
-        false => state.access_control.check_name(&dir, &path)?,
+        true => state.files().access_control.check_new(&dir, &path)?,
+        false => state.files().access_control.check_name(&dir, &path)?,
     }
     let (opened, identity) = open(state, dir, path, how, flags)?;
-    state.access_control.check_opened(&opened, identity)?;
+    state.files().access_control.check_opened(&opened, identity)?;
     Ok(state.filesystem().table.push(opened)?)
 }
 
 #[cfg(target_os = "linux")]
 fn open(
-    _state: &mut State,
+    _state: &mut impl FilesView,
     dir: Dir,
     path: String,
     how: OpenFlags,
@@ -116,7 +120,7 @@ fn open(
 
 #[cfg(not(target_os = "linux"))]
 fn open(
-    state: &mut State,
+    state: &mut impl FilesView,
     dir: Dir,
     path: String,
     how: OpenFlags,

@@ -7,7 +7,6 @@
 //! Everything goes through descriptors that were opened without following a link. Set-ID bits are never given: a write
 //! in place would clear them too.
 
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::fd::OwnedFd;
 
@@ -24,9 +23,8 @@ use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::{ErrorCode, MetadataHashValue, PathFlags};
 
 use super::access_control::file;
-use super::{Fd, answer, code, directory, is_name};
-use crate::directory::Identity;
-use crate::sandbox::State;
+use super::own_links::OwnLinks;
+use super::{Fd, FilesView, answer, code, directory, is_name};
 
 /// What the names of a guest's own files begin with.
 const OWN: &str = ".paddock-";
@@ -43,20 +41,20 @@ pub(crate) const SET: u32 = 0o1777;
 const CARRIED_PREFIX: &[u8] = b"user.";
 const CARRIED: [&[u8]; 2] = [b"system.posix_acl_access", b"system.posix_acl_default"];
 
-pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker<T: FilesView>(types: &mut LinkerInstance<'_, T>) -> wasmtime::Result<()> {
     types.func_wrap("[method]descriptor.metadata-hash", |store, (fd,)| Ok((answer(metadata_hash(store, &fd))?,)))?;
     types.func_wrap("[method]descriptor.metadata-hash-at", |store, arguments| {
         Ok((answer(metadata_hash_at(store, arguments))?,))
     })
 }
 
-fn metadata_hash(mut store: StoreContextMut<'_, State>, fd: &Fd) -> FsResult<MetadataHashValue> {
+fn metadata_hash(mut store: StoreContextMut<'_, impl FilesView>, fd: &Fd) -> FsResult<MetadataHashValue> {
     let view = store.data_mut().filesystem();
     Ok(hash(&fstat(file(view.table.get(fd)?)).map_err(code)?))
 }
 
 fn metadata_hash_at(
-    mut store: StoreContextMut<'_, State>,
+    mut store: StoreContextMut<'_, impl FilesView>,
     (dir, follow, name): (Fd, PathFlags, String),
 ) -> FsResult<MetadataHashValue> {
     if follow.contains(PathFlags::SYMLINK_FOLLOW) || !is_name(&name) {
@@ -99,33 +97,6 @@ pub(super) fn set(dir: &Dir, name: &str, mode: Mode) -> Result<(), ErrorCode> {
     }
     // By the descriptor, though it gives no access: bits may forbid opening what they are of.
     chmod(crate::mount::way_to(&opened.into()), mode).map_err(code)
-}
-
-/// Second names that a guest gave to files for as long as it replaces them, by what each file is.
-#[derive(Default)]
-pub(crate) struct OwnLinks(HashMap<Identity, Vec<(Dir, String)>>);
-
-impl OwnLinks {
-    pub(super) fn add(&mut self, dir: &Dir, name: &str) {
-        if let Ok(stat) = statat(&dir.dir, name, AtFlags::SYMLINK_NOFOLLOW) {
-            self.0.entry(identity(&stat)).or_default().push((dir.clone(), name.to_owned()));
-        }
-    }
-
-    /// Names that a file has, without those.
-    fn others(&self, stat: &Stat) -> u64 {
-        let is_still = |(dir, name): &&(Dir, String)| {
-            let there = statat(&dir.dir, name, AtFlags::SYMLINK_NOFOLLOW);
-            there.is_ok_and(|there| identity(&there) == identity(stat))
-        };
-        let own = self.0.get(&identity(stat)).into_iter().flatten().filter(is_still).count();
-        #[allow(clippy::useless_conversion, reason = "the type is narrower on some processors")]
-        u64::from(stat.st_nlink).saturating_sub(own as u64)
-    }
-}
-
-fn identity(stat: &Stat) -> Identity {
-    Identity::new(stat.st_dev, stat.st_ino)
 }
 
 /// Whether a name is that of a guest's temporary file.

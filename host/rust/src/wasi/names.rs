@@ -9,16 +9,15 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
     DescriptorStat, ErrorCode, HostDescriptor, MetadataHashValue, NewTimestamp, PathFlags,
 };
 
-use super::{Fd, RenameAt, answer, at_once, directory, is_name};
-use crate::sandbox::State;
+use super::{Fd, FilesView, RenameAt, answer, at_once, directory, is_name};
 
-type Store<'s> = StoreContextMut<'s, State>;
+type Store<'s, T> = StoreContextMut<'s, T>;
 
 /// Puts these functions in the place of those that `wasmtime-wasi` has put there.
-pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker<T: FilesView>(types: &mut LinkerInstance<'_, T>) -> wasmtime::Result<()> {
     macro_rules! functions {
         ($($name:literal: $function:ident),*) => {
-            $(types.func_wrap(concat!("[method]descriptor.", $name), |store: Store<'_>, arguments| {
+            $(types.func_wrap(concat!("[method]descriptor.", $name), |store: Store<'_, T>, arguments| {
                 Ok((answer($function(store, arguments))?,))
             })?;)*
         };
@@ -38,15 +37,15 @@ pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::
     Ok(())
 }
 
-fn create_directory_at(mut store: Store<'_>, (dir, name): (Fd, String)) -> FsResult<()> {
+fn create_directory_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, String)) -> FsResult<()> {
     check_name(&name)?;
     let state = store.data_mut();
     let holder = directory(state.filesystem().table.get(&dir)?)?.clone();
-    state.access_control.check_name(&holder, &name)?;
+    state.files().access_control.check_name(&holder, &name)?;
     at_once(state.filesystem().create_directory_at(dir, name))
 }
 
-fn link_at(mut store: Store<'_>, arguments: (Fd, PathFlags, String, Fd, String)) -> FsResult<()> {
+fn link_at(mut store: Store<'_, impl FilesView>, arguments: (Fd, PathFlags, String, Fd, String)) -> FsResult<()> {
     let (dir, follow, name, new_dir, new_name) = arguments;
     check_follow(follow)?;
     // By a second name, a file that is closed could be changed.
@@ -56,13 +55,16 @@ fn link_at(mut store: Store<'_>, arguments: (Fd, PathFlags, String, Fd, String))
     if super::mode::is_temporary(&new_name) {
         let holder = directory(store.data_mut().filesystem().table.get(&new_dir)?)?.clone();
         at_once(store.data_mut().filesystem().link_at(dir, follow, name, new_dir, new_name.clone()))?;
-        store.data_mut().own_links.add(&holder, &new_name);
+        store.data_mut().files().own_links.add(&holder, &new_name);
         return Ok(());
     }
     at_once(store.data_mut().filesystem().link_at(dir, follow, name, new_dir, new_name))
 }
 
-fn metadata_hash_at(mut store: Store<'_>, (dir, follow, name): (Fd, PathFlags, String)) -> FsResult<MetadataHashValue> {
+fn metadata_hash_at(
+    mut store: Store<'_, impl FilesView>,
+    (dir, follow, name): (Fd, PathFlags, String),
+) -> FsResult<MetadataHashValue> {
     check_follow(follow)?;
     check_name(&name)?;
     at_once(store.data_mut().filesystem().metadata_hash_at(dir, follow, name))
@@ -70,10 +72,10 @@ fn metadata_hash_at(mut store: Store<'_>, (dir, follow, name): (Fd, PathFlags, S
 
 /// Links of a container can well be absolute, since there is a whole tree that they are of. The stock function does not
 /// tell them, since elsewhere such a link says something of the machine's own files. Nobody follows one but the guest.
-fn readlink_at(mut store: Store<'_>, (dir, name): (Fd, String)) -> FsResult<String> {
+fn readlink_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, String)) -> FsResult<String> {
     check_name(&name)?;
     #[cfg(target_os = "linux")]
-    if store.data().is_contained {
+    if store.data_mut().files().is_contained {
         let view = store.data_mut().filesystem();
         let dir = directory(view.table.get(&dir)?)?;
         let target = rustix::fs::readlinkat(&dir.dir, &name, Vec::new()).map_err(super::code)?;
@@ -82,12 +84,12 @@ fn readlink_at(mut store: Store<'_>, (dir, name): (Fd, String)) -> FsResult<Stri
     at_once(store.data_mut().filesystem().readlink_at(dir, name))
 }
 
-fn remove_directory_at(mut store: Store<'_>, (dir, name): (Fd, String)) -> FsResult<()> {
+fn remove_directory_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, String)) -> FsResult<()> {
     check_movable(&mut store, &dir, &name)?;
     at_once(store.data_mut().filesystem().remove_directory_at(dir, name))
 }
 
-fn rename_at(mut store: Store<'_>, (dir, from, to_dir, to): RenameAt) -> FsResult<()> {
+fn rename_at(mut store: Store<'_, impl FilesView>, (dir, from, to_dir, to): RenameAt) -> FsResult<()> {
     check_movable(&mut store, &dir, &from)?;
     check_movable(&mut store, &to_dir, &to)?;
     #[cfg(target_os = "linux")]
@@ -104,34 +106,40 @@ fn rename_at(mut store: Store<'_>, (dir, from, to_dir, to): RenameAt) -> FsResul
 
 /// Gives a guest's temporary file what it replaces has.
 #[cfg(target_os = "linux")]
-fn carry(store: &mut Store<'_>, (dir, from): (&Fd, &str), (to_dir, to): (&Fd, &str)) -> FsResult<()> {
+fn carry(store: &mut Store<'_, impl FilesView>, (dir, from): (&Fd, &str), (to_dir, to): (&Fd, &str)) -> FsResult<()> {
     if super::mode::requested(to).is_some() {
         return Ok(());
     }
     let state = store.data_mut();
     let view = state.filesystem();
     let (dir, to_dir) = (directory(view.table.get(dir)?)?.clone(), directory(view.table.get(to_dir)?)?.clone());
-    Ok(super::mode::carry(&state.own_links, (&dir, from), (&to_dir, to))?)
+    Ok(super::mode::carry(&state.files().own_links, (&dir, from), (&to_dir, to))?)
 }
 
-fn set_times_at(mut store: Store<'_>, arguments: (Fd, PathFlags, String, NewTimestamp, NewTimestamp)) -> FsResult<()> {
+fn set_times_at(
+    mut store: Store<'_, impl FilesView>,
+    arguments: (Fd, PathFlags, String, NewTimestamp, NewTimestamp),
+) -> FsResult<()> {
     let (dir, follow, name, access, modification) = arguments;
     check_follow(follow)?;
     check_movable(&mut store, &dir, &name)?;
     at_once(store.data_mut().filesystem().set_times_at(dir, follow, name, access, modification))
 }
 
-fn stat_at(mut store: Store<'_>, (dir, follow, name): (Fd, PathFlags, String)) -> FsResult<DescriptorStat> {
+fn stat_at(
+    mut store: Store<'_, impl FilesView>,
+    (dir, follow, name): (Fd, PathFlags, String),
+) -> FsResult<DescriptorStat> {
     check_follow(follow)?;
     check_name(&name)?;
     at_once(store.data_mut().filesystem().stat_at(dir, follow, name))
 }
 
 /// In a container a link may be absolute, as [`readlink_at`] tells it.
-fn symlink_at(mut store: Store<'_>, (dir, target, name): (Fd, String, String)) -> FsResult<()> {
+fn symlink_at(mut store: Store<'_, impl FilesView>, (dir, target, name): (Fd, String, String)) -> FsResult<()> {
     check_new(&mut store, &dir, &name)?;
     #[cfg(target_os = "linux")]
-    if store.data().is_contained {
+    if store.data_mut().files().is_contained {
         let view = store.data_mut().filesystem();
         let dir = directory(view.table.get(&dir)?)?;
         if super::is_read_only(dir) {
@@ -142,7 +150,7 @@ fn symlink_at(mut store: Store<'_>, (dir, target, name): (Fd, String, String)) -
     at_once(store.data_mut().filesystem().symlink_at(dir, target, name))
 }
 
-fn unlink_file_at(mut store: Store<'_>, (dir, name): (Fd, String)) -> FsResult<()> {
+fn unlink_file_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, String)) -> FsResult<()> {
     check_movable(&mut store, &dir, &name)?;
     at_once(store.data_mut().filesystem().unlink_file_at(dir, name))
 }
@@ -156,17 +164,17 @@ fn check_follow(follow: PathFlags) -> FsResult<()> {
 }
 
 /// Refuses what is no name, or one of what has to stay where it is.
-fn check_movable(store: &mut Store<'_>, dir: &Fd, name: &str) -> FsResult<()> {
+fn check_movable(store: &mut Store<'_, impl FilesView>, dir: &Fd, name: &str) -> FsResult<()> {
     check_name(name)?;
     let state = store.data_mut();
     let dir = directory(state.filesystem().table.get(dir)?)?.clone();
-    Ok(state.access_control.check_movable(&dir, name)?)
+    Ok(state.files().access_control.check_movable(&dir, name)?)
 }
 
 /// Refuses what is no name, or one that is Paddock's own.
-fn check_new(store: &mut Store<'_>, dir: &Fd, name: &str) -> FsResult<()> {
+fn check_new(store: &mut Store<'_, impl FilesView>, dir: &Fd, name: &str) -> FsResult<()> {
     check_name(name)?;
     let state = store.data_mut();
     let dir = directory(state.filesystem().table.get(dir)?)?.clone();
-    Ok(state.access_control.check_new(&dir, name)?)
+    Ok(state.files().access_control.check_new(&dir, name)?)
 }

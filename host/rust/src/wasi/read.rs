@@ -8,17 +8,19 @@ use wasmtime_wasi::filesystem::{Descriptor, WasiFilesystemView};
 use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
-use super::{Fd, answer, code};
-use crate::sandbox::State;
+use super::{Fd, FilesView, answer, code};
 
 /// Most bytes of one read: more would leave the processor's cache before the guest sees them.
 const MAX_READ: usize = 256 * 1024;
 
-pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker<T: FilesView>(types: &mut LinkerInstance<'_, T>) -> wasmtime::Result<()> {
     types.func_wrap("[method]descriptor.read", |store, arguments| Ok((answer(read(store, arguments))?,)))
 }
 
-fn read(mut store: StoreContextMut<'_, State>, (fd, length, offset): (Fd, u64, u64)) -> FsResult<(Vec<u8>, bool)> {
+fn read(
+    mut store: StoreContextMut<'_, impl FilesView>,
+    (fd, length, offset): (Fd, u64, u64),
+) -> FsResult<(Vec<u8>, bool)> {
     let view = store.data_mut().filesystem();
     let Descriptor::File(file) = view.table.get(&fd)? else { return Err(ErrorCode::BadDescriptor.into()) };
     let length = usize::try_from(length).unwrap_or(usize::MAX).min(MAX_READ);

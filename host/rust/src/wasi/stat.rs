@@ -8,15 +8,14 @@ use wasmtime_wasi::p2::FsResult;
 use wasmtime_wasi::p2::bindings::clocks::wall_clock::Datetime;
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorStat, DescriptorType, ErrorCode, PathFlags};
 
-use super::{Fd, answer, code, directory, is_name};
-use crate::sandbox::State;
+use super::{Fd, FilesView, answer, code, directory, is_name};
 
-pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker<T: FilesView>(types: &mut LinkerInstance<'_, T>) -> wasmtime::Result<()> {
     types.func_wrap("[method]descriptor.stat-at", |store, arguments| Ok((answer(stat_at(store, arguments))?,)))
 }
 
 fn stat_at(
-    mut store: StoreContextMut<'_, State>,
+    mut store: StoreContextMut<'_, impl FilesView>,
     (dir, follow, path): (Fd, PathFlags, String),
 ) -> FsResult<DescriptorStat> {
     if follow.contains(PathFlags::SYMLINK_FOLLOW) || !is_name(&path) {

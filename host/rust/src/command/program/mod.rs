@@ -15,12 +15,12 @@ use super::judge::Judge;
 use super::spool::Spool;
 use super::{Commands, How, environment};
 use crate::bindings::exports::paddock::files::commands::{Captured, Ran, Recorded};
+use crate::budget::{Control, Stop};
 use crate::clock::TICK;
 use crate::limits::limiter;
 use crate::mount::Mount;
 use crate::options::Progress;
 use crate::policy::Commands as Policy;
-use crate::sandbox::{Control, Stop};
 use crate::types::{ErrorCode, ToolError};
 use crate::wasi::access_control::AccessControl;
 
@@ -186,8 +186,8 @@ fn state(
     asked: &Asked<'_>,
     (control, [stdout, stderr]): (&Control, [&Output; 2]),
 ) -> Result<State, ToolError> {
-    let mounts = &how.workspace.mounts;
-    let (root, below) = how.workspace.place(asked.workdir)?;
+    let mounts = &how.guests.roots.mounts;
+    let (root, below) = how.guests.roots.place(asked.workdir)?;
     let workdir = Place { root, path: below.to_owned() };
     let policy = &commands.policy;
     let mut wasi = WasiCtxBuilder::new();
@@ -200,13 +200,13 @@ fn state(
     let tops = tops.map_err(|cause| failed(&cause))?;
     let rights = Rights {
         roots: mounts.iter().map(host_path).collect::<Result<_, _>>()?,
-        judge: Judge::new(Arc::downgrade(how.workspace), control.cancel.clone()),
-        changes: Changes::new(Spool::new(&commands.scratch, how.workspace)?, commands.kept_bytes),
+        judge: Judge::new(Arc::downgrade(how.guests), control.cancel.clone()),
+        changes: Changes::new(Spool::new(&commands.scratch, &how.guests.roots)?, commands.kept_bytes),
         control: control.clone(),
         hard_links: commands.hard_links,
         max_file_bytes: policy.max_file_bytes,
     };
-    let access_control = AccessControl::new(&how.workspace.guarded);
+    let access_control = AccessControl::new(&how.guests.roots.guarded);
     let limiter = limiter(policy.max_memory_bytes);
     Ok(State::new(
         wasi.build(),

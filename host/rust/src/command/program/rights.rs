@@ -7,9 +7,9 @@ use super::changes::{Changes, Spot};
 use super::names::{Below, View};
 use super::place::{Found, Place};
 use crate::bindings::exports::paddock::files::commands::Access;
+use crate::budget::Control;
 use crate::command::judge::Judge;
 use crate::policy::HardLinks;
-use crate::sandbox::Control;
 
 pub(super) struct Rights {
     /// The paths of the roots on the host.

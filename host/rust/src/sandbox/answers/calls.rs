@@ -14,7 +14,7 @@ use crate::approval::Decision;
 use crate::bindings::exports::paddock::files::commands::{Access, Before};
 use crate::command::judge::Judge;
 use crate::events::Event;
-use crate::memory::HostMount;
+use crate::host_mount::HostMount;
 use crate::options::CancelToken;
 use crate::types::*;
 use crate::{CallOptions, Workspace};
@@ -143,7 +143,7 @@ fn whole_tree(workspace: &Workspace, directory: &Path) {
 
 /// As the thread of a command does, on which there is no twin.
 fn judge(workspace: &Workspace) {
-    let mut judge = Judge::new(Arc::downgrade(workspace.inner()), CancelToken::default());
+    let mut judge = Judge::new(Arc::downgrade(workspace.guests()), CancelToken::default());
     drop(judge.allows((0, "a"), Access::Change, false, Instant::now() + Duration::from_secs(10)));
     drop(judge.record(&[Before { path: "a".to_owned(), kind: None, target: None, kept: None, mode: None }]));
 }

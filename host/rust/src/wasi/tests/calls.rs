@@ -6,8 +6,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::place::{CANARY, Place, SIZE};
+use crate::budget::Control;
 use crate::policy::Limits;
-use crate::sandbox::{Control, Sandbox, Surroundings, twin};
+use crate::sandbox::{Sandbox, twin};
+use crate::store::Surroundings;
 use crate::types::ErrorCode;
 
 /// What a function takes, a letter each: a directory or file, a listing, a stream, what waits for one, a name, bytes, a

@@ -1,0 +1,78 @@
+//! Building workspaces in memory, with copies of directories.
+
+use std::sync::Arc;
+
+use super::{Builder, told_in};
+use crate::approval::Desk;
+use crate::bindings::exports::paddock::files::session;
+use crate::call::Call;
+use crate::command::Commands;
+use crate::error::Error;
+use crate::guarded::OwnPaths;
+use crate::guests::Guests;
+use crate::host_mount::{HostMount, Mounted};
+use crate::policy::{self, Access, Backend, Host, Policy};
+use crate::roots::Roots;
+use crate::types::{ErrorCode, ToolError};
+use crate::watch::Listeners;
+use crate::workspace::{Inner, Workspace};
+
+impl Builder {
+    /// A directory of which a workspace in memory begins with a copy.
+    #[must_use]
+    pub fn host_mount(mut self, mount: HostMount) -> Self {
+        self.host_mounts.push(mount);
+        self
+    }
+
+    /// A workspace in memory, as [`Workspace::memory`] makes it, with copies of what [`Builder::host_mount`] named;
+    /// roots, an overlay and a state directory are nothing to it.
+    pub fn build_memory(self) -> Result<Workspace, Error> {
+        let policy = self.policy_of()?;
+        let listeners =
+            Listeners::of(self.listeners.clone(), (self.event_file.as_deref(), self.audit.clone()), None, &[])?;
+        let desk = Desk::new();
+        let host = Host::new(Backend::Memory, OwnPaths::default(), &desk, listeners.is_some());
+        let told = policy::environment(self.settings.all()?, Backend::Memory, &[], host)?;
+        let environment = told_in(self.environment, told);
+        let approver = self.approver;
+        let commands = Commands::open(&policy, Some("a workspace in memory is seen by the file tools alone"), &[])?;
+        let guests = Arc::new(Guests::new(Roots::default(), environment, policy.limits, None).keep()?);
+        let workspace = Workspace::new(Inner { approver, desk, listeners, guests, commands });
+        for mount in &self.host_mounts {
+            let refuse = |cause| Error::HostMount { path: mount.host_path.clone(), cause };
+            workspace.copy_in(mount).map_err(|error| refuse(error.message))?;
+        }
+        Ok(workspace)
+    }
+}
+
+impl Workspace {
+    /// An empty workspace in memory, which touches no disk and lasts as long as this value and its clones.
+    ///
+    /// Its calls are made one after the other. [`Workspace::load`] fills it, [`Workspace::snapshot`] takes it out.
+    pub fn memory(policy: Policy) -> Result<Self, Error> {
+        Self::builder().policy(policy).build_memory()
+    }
+
+    /// Copies a directory of this machine into the tree; the tree stays as it was where that fails.
+    pub fn copy_in(&self, mount: &HostMount) -> Result<Mounted, ToolError> {
+        let directory = Self::builder().root_with(&mount.host_path, Access::ReadOnly).no_state_dir();
+        let directory = directory.limits(*self.limits()).build();
+        let directory = directory.map_err(|cause| ToolError::new(ErrorCode::NotFound, cause.with_sources()))?;
+        let choice = session::Choice {
+            include_glob: mount.include_glob.clone(),
+            exclude_glob: mount.exclude_glob.clone(),
+            max_bytes: Some(mount.max_bytes.unwrap_or(u64::MAX).min(self.limits().max_tree_bytes)),
+        };
+        let call = Call::untold(false);
+        let session::Collected { archive, files, bytes, absolute_links, skipped } = directory
+            .guests()
+            .run(&call, async |guest, store| guest.session(&mut *store)?.call_collect(store, &choice).await)??;
+        let path = mount.mount_path.as_deref().unwrap_or_default().trim_matches('/');
+        let call = Call::untold(true);
+        self.guests()
+            .run(&call, async |guest, store| guest.session(&mut *store)?.call_add(store, &archive, path).await)??;
+        Ok(Mounted { files, bytes, absolute_links, skipped })
+    }
+}

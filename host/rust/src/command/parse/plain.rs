@@ -1,0 +1,37 @@
+//! Words that stand for their own text.
+
+use brush_parser::ParserOptions;
+use brush_parser::ast::Word;
+use brush_parser::word::{self, WordPiece};
+
+/// What a word stands for, where that is just its own text.
+pub(super) fn plain(word: &Word) -> Option<String> {
+    // By itself it is a command.
+    if word.value == "[" {
+        return Some(word.value.clone());
+    }
+    let pieces = word::parse(&word.value, &ParserOptions::default()).ok()?;
+    let mut text = String::new();
+    for piece in &pieces {
+        match &piece.piece {
+            // Unquoted, these stand for other names.
+            WordPiece::Text(part) if part.contains(['*', '?', '[', '{']) => return None,
+            part => push_plain(&mut text, part)?,
+        }
+    }
+    Some(text)
+}
+
+fn push_plain(text: &mut String, piece: &WordPiece) -> Option<()> {
+    match piece {
+        WordPiece::Text(part) | WordPiece::SingleQuotedText(part) => text.push_str(part),
+        WordPiece::EscapeSequence(part) => text.push_str(part.strip_prefix('\\').unwrap_or(part)),
+        WordPiece::DoubleQuotedSequence(inner) => {
+            for piece in inner {
+                push_plain(text, &piece.piece)?;
+            }
+        }
+        _ => return None,
+    }
+    Some(())
+}

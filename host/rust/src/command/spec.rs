@@ -1,0 +1,19 @@
+//! The description of a command to be run.
+
+use std::time::Duration;
+
+/// What is to be run.
+pub(super) struct Asked<'a> {
+    /// The program and its arguments.
+    pub(super) command: Vec<String>,
+    /// The directory, as results show it.
+    pub(super) workdir: &'a str,
+    /// On a terminal of these columns and rows.
+    pub(super) terminal: Option<(u16, u16)>,
+    /// Whether something can be written to it.
+    pub(super) input: bool,
+    /// Time until it is ended.
+    pub(super) time: Duration,
+    /// Bytes of each stream that are held at its head, and at its tail.
+    pub(super) room: usize,
+}

@@ -1,0 +1,83 @@
+//! The state of a command, shared by the thread that attends it and those that wait for it.
+
+use std::os::fd::OwnedFd;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{EventfdFlags, eventfd};
+
+use super::capture::Capture;
+use crate::bindings::exports::paddock::files::commands::{Recorded, Refused};
+use crate::options::CancelToken;
+use crate::roots::Roots;
+use crate::types::ToolError;
+
+/// What its attendant and those who wait for it share.
+pub(super) struct State {
+    now: Mutex<Now>,
+    pub(super) changed: Condvar,
+    /// Set when it is to be killed.
+    pub(super) killed: CancelToken,
+    /// What its attendant waits for beside the command: readable once it is to be killed.
+    pub(super) wake: OwnedFd,
+}
+
+/// How it stands.
+pub(super) struct Now {
+    pub(super) stdout: Capture,
+    pub(super) stderr: Capture,
+    /// When it last said something.
+    pub(super) spoke: Instant,
+    pub(super) confinement: String,
+    pub(super) end: Option<End>,
+}
+
+/// How it ended.
+#[derive(Default)]
+pub(super) struct End {
+    pub(super) after: Duration,
+    pub(super) exit_code: Option<i32>,
+    pub(super) signal: Option<String>,
+    pub(super) timed_out: bool,
+    pub(super) recorded: Option<Recorded>,
+    pub(super) ignored: u64,
+    pub(super) refused: Vec<Refused>,
+    pub(super) notes: Vec<String>,
+    /// It could not be run, or its warden was lost.
+    pub(super) failed: Option<ToolError>,
+}
+
+impl State {
+    pub(super) fn new(roots: &Roots, room: usize) -> std::io::Result<Self> {
+        let now = Now {
+            stdout: Capture::new(room),
+            stderr: Capture::new(room),
+            spoke: Instant::now(),
+            confinement: match &roots.container {
+                Some(container) => format!("container {}", container.name()),
+                // Until the warden says otherwise.
+                None => "none: unconfined".to_owned(),
+            },
+            end: None,
+        };
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Self { now: Mutex::new(now), changed: Condvar::new(), killed: CancelToken::default(), wake })
+    }
+
+    pub(super) fn now(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes how it stands, and wakes those who wait for that.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Now)) {
+        change(&mut self.now());
+        self.changed.notify_all();
+    }
+
+    /// Has the attendant kill it, whatever else there is to do.
+    pub(super) fn kill(&self) {
+        self.killed.cancel();
+        // A counter that is full wakes as well.
+        let _full = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
+    }
+}

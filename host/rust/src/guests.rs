@@ -1,0 +1,181 @@
+//! The guests of a workspace: each call gets a fresh one, and over memory the one that has the tree.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use wasmtime::Store;
+
+use crate::budget::Control;
+use crate::call::Call;
+use crate::error::Error;
+use crate::guest::Guest;
+use crate::mount::Mount;
+use crate::options::CallOptions;
+use crate::overlay::OverlayDir;
+use crate::parallel;
+use crate::policy::Limits;
+use crate::roots::Roots;
+use crate::sandbox::Sandbox;
+use crate::store::{State, Surroundings};
+use crate::types::{ErrorCode, ToolError};
+use crate::watch::Watch;
+
+/// What guests get, and the limits that they run under.
+#[derive(Default)]
+pub(crate) struct Guests {
+    pub(crate) roots: Roots,
+    environment: Vec<(String, String)>,
+    pub(crate) limits: Limits,
+    threads: Option<usize>,
+    /// The guest that has the tree, over the memory backend. It is none after a trap, since the tree went with it.
+    kept: Option<Mutex<Option<Sandbox>>>,
+}
+
+impl Guests {
+    pub(crate) fn new(
+        roots: Roots,
+        environment: Vec<(String, String)>,
+        limits: Limits,
+        threads: Option<usize>,
+    ) -> Self {
+        Self { roots, environment, limits, threads, kept: None }
+    }
+
+    /// The same with a guest that is kept, in whose memory the tree is.
+    pub(crate) fn keep(self) -> Result<Self, Error> {
+        let sandbox = self.sandbox(&[], self.control(None)).map_err(|error| Error::Component(error.message))?;
+        Ok(Self { kept: Some(Mutex::new(Some(sandbox))), ..self })
+    }
+
+    /// Runs a call that reads: in a fresh guest, or several where it is a search; over memory in the one that is kept.
+    pub(crate) fn run_shared<R>(
+        &self,
+        call: &Call<'_>,
+        begin: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<Option<R>>,
+        finish: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
+    ) -> Result<R, ToolError> {
+        if self.kept.is_none() {
+            return self.run_several(call, begin, finish);
+        }
+        self.run(call, async |guest, store| match begin(guest, store).await? {
+            Some(answer) => Ok(answer),
+            None => finish(guest, store).await,
+        })
+    }
+
+    /// Runs `body` in a guest: a fresh one, or over memory the one that is kept.
+    pub(crate) fn run<R>(
+        &self,
+        call: &Call<'_>,
+        body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
+    ) -> Result<R, ToolError> {
+        match &self.kept {
+            None => self.run_fresh(call, body),
+            Some(kept) => self.run_kept(&mut kept.lock().unwrap_or_else(PoisonError::into_inner), call, body),
+        }
+    }
+
+    /// Runs `body` in a fresh guest.
+    pub(crate) fn run_fresh<R>(
+        &self,
+        call: &Call<'_>,
+        body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
+    ) -> Result<R, ToolError> {
+        self.run_fresh_under(self.control(call.options), call, body)
+    }
+
+    /// The same with a time of its own.
+    pub(crate) fn run_fresh_under<R>(
+        &self,
+        control: Control,
+        call: &Call<'_>,
+        body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
+    ) -> Result<R, ToolError> {
+        let (mounts, _lock) = self.roots.mounts(call.changing, &control)?;
+        let mut sandbox = self.sandbox(&mounts, control.clone())?;
+        let answer = sandbox.run(control, body)?;
+        call.account(&mut sandbox);
+        Ok(answer)
+    }
+
+    /// A guest that can only look.
+    pub(crate) fn looking(&self, control: Control) -> Result<Sandbox, ToolError> {
+        self.sandbox(&self.roots.read_only(), control)
+    }
+
+    /// Runs a call that `begin` makes, and where it leaves a search to be gone on with, that by several guests.
+    fn run_several<R>(
+        &self,
+        call: &Call<'_>,
+        begin: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<Option<R>>,
+        finish: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
+    ) -> Result<R, ToolError> {
+        let control = self.control(call.options);
+        let (mounts, _lock) = self.roots.mounts(false, &control)?;
+        let mut leader = self.sandbox(&mounts, control.clone())?;
+        let answer = match leader.run(control.clone(), begin)? {
+            Some(answer) => answer,
+            None => {
+                let threads = self.threads.unwrap_or_else(parallel::default_threads);
+                leader = parallel::search(leader, &control, threads, |control| self.sandbox(&mounts, control))?;
+                leader.run(control, finish)?
+            }
+        };
+        call.account(&mut leader);
+        Ok(answer)
+    }
+
+    fn run_kept<R>(
+        &self,
+        kept: &mut Option<Sandbox>,
+        call: &Call<'_>,
+        body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
+    ) -> Result<R, ToolError> {
+        let mut sandbox = kept.take().ok_or_else(|| {
+            ToolError::new(ErrorCode::BackendGone, "the workspace in memory went with a call that was ended")
+                .hint("the person who runs this has to make a new one from its last snapshot")
+        })?;
+        let answer = sandbox.run(self.control(call.options), body)?;
+        *kept = call.account(&mut sandbox).then_some(sandbox);
+        Ok(answer)
+    }
+
+    /// Says in `watch` what a call was to touch whose own guest cannot say it any more. A tree in memory went with that.
+    pub(crate) fn ask(&self, watch: &Watch<'_>, call: (&str, &str, &str)) {
+        if self.kept.is_none()
+            && let Ok(mut sandbox) = self.sandbox(&self.roots.mounts, self.control(None))
+        {
+            watch.ask_another(&mut sandbox, call);
+        }
+    }
+
+    /// Runs `body` with what is below the overlay to be changed, the overlay to look at, and the locks of both.
+    pub(crate) fn run_over_base<R>(
+        &self,
+        overlay: &OverlayDir,
+        call: &Call<'_>,
+        body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
+    ) -> Result<R, ToolError> {
+        let control = self.control(None);
+        let (mounts, _locks) = Roots::over_base(overlay, &control)?;
+        let mut sandbox = self.sandbox(&mounts, control.clone())?;
+        let answer = sandbox.run(control, body)?;
+        call.account(&mut sandbox);
+        Ok(answer)
+    }
+
+    fn sandbox(&self, mounts: &[Mount], control: Control) -> Result<Sandbox, ToolError> {
+        let Self { roots, environment, limits, .. } = self;
+        Sandbox::new(&Surroundings { mounts, environment, limits, guarded: &roots.guarded }, control)
+    }
+
+    fn control(&self, options: Option<&CallOptions>) -> Control {
+        let (ours, own) = (CallOptions::default(), Duration::from_millis(self.limits.max_time_ms));
+        let options = options.unwrap_or(&ours);
+        let time = options.time.map_or(own, |time| time.min(own));
+        let now = Instant::now();
+        // A time that no clock can hold is as good as a century.
+        let deadline = now.checked_add(time).unwrap_or(now + Duration::from_secs(3_000_000_000));
+        Control { deadline, cancel: options.cancel.clone(), progress: options.progress.clone() }
+    }
+}

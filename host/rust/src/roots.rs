@@ -1,0 +1,164 @@
+//! The directories of a workspace: those that its calls get, and where a path of a result is in them.
+
+#[cfg(target_os = "linux")]
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+
+use crate::budget::Control;
+#[cfg(target_os = "linux")]
+use crate::container::Container;
+use crate::directory::Directory;
+use crate::guarded::Guarded;
+use crate::mount::Mount;
+use crate::overlay::OverlayDir;
+use crate::state::{self, StateDir};
+use crate::types::{ErrorCode, ToolError};
+
+/// The directories of a workspace, opened with it and held.
+#[derive(Default)]
+pub(crate) struct Roots {
+    pub(crate) mounts: Vec<Mount>,
+    /// Whose directories they are, which have to be those of a living process.
+    #[cfg(target_os = "linux")]
+    pub(crate) container: Option<Container>,
+    pub(crate) state: Option<StateDir>,
+    /// Where what calls change is put, in place of the mounts; the state directory is then in it.
+    pub(crate) overlay: Option<OverlayDir>,
+    /// What no guest may open or move.
+    pub(crate) guarded: Arc<Guarded>,
+}
+
+impl Roots {
+    /// The state directory, made for a call that changes something.
+    fn state(&self, changing: bool) -> Result<Option<Directory>, ToolError> {
+        let Some(state) = &self.state else { return Ok(None) };
+        let directory = if changing { state.create_if_allowed()? } else { state.get() };
+        directory.iter().for_each(|directory| self.guarded.close_made(directory));
+        Ok(directory)
+    }
+
+    /// What a guest gets, with the lock if it is to change something or to recover from a crash.
+    pub(crate) fn mounts(&self, changing: bool, control: &Control) -> Result<(Vec<Mount>, Option<File>), ToolError> {
+        #[cfg(target_os = "linux")]
+        self.container.as_ref().map_or(Ok(()), Container::check)?;
+        let state = self.state(changing)?;
+        let is_to_lock = |state: &&Directory| changing || StateDir::has_journal(state);
+        let lock = state.as_ref().filter(is_to_lock).map(|state| StateDir::lock(state, control)).transpose()?;
+        let Some(overlay) = &self.overlay else {
+            let mounts = self.mounts.iter().cloned().chain(state.map(StateDir::mount));
+            // A journal that another call writes after the look for one is not for a call without the lock to follow.
+            let may_recover = self.state.is_none()
+                && self.mounts.first().is_some_and(|root| state::has_journal_inside(&root.directory));
+            let only_looks = !changing && lock.is_none() && !may_recover;
+            return Ok((mounts.map(|mount| if only_looks { mount.read_only() } else { mount }).collect(), lock));
+        };
+        // Where nothing may be changed, the guest says so itself.
+        if changing && self.state.is_some() {
+            let kept = if state.is_some() { overlay.keep_roots() } else { Err(io::ErrorKind::NotADirectory.into()) };
+            kept.map_err(|cause| overlay.failed(&cause))?;
+        }
+        let own = state.into_iter().flat_map(|state| overlay.mount().into_iter().chain([StateDir::mount(state)]));
+        // Whoever does not hold the lock only looks, or it would finish what another is doing.
+        let own = own.map(|mount| if lock.is_some() { mount } else { mount.read_only() });
+        Ok((self.mounts.iter().cloned().chain(own).collect(), lock))
+    }
+
+    /// What a guest gets that can only look.
+    pub(crate) fn read_only(&self) -> Vec<Mount> {
+        let state = self.state.as_ref().and_then(StateDir::get).map(StateDir::mount);
+        self.mounts.iter().cloned().chain(state).map(|mount| mount.read_only()).collect()
+    }
+
+    /// What a guest gets that changes what is below the overlay: that, and the overlay to look at. With the locks of both.
+    pub(crate) fn over_base(overlay: &OverlayDir, control: &Control) -> Result<(Vec<Mount>, [File; 2]), ToolError> {
+        let own = overlay.state();
+        let lock = |state: &StateDir| {
+            let state = state.create().map_err(|cause| overlay.failed(&cause))?;
+            let lock = StateDir::lock(&state, control)?;
+            Ok::<_, ToolError>((state, lock))
+        };
+        let ((_, own_lock), (base_state, base_lock)) = (lock(&own)?, lock(overlay.base_state())?);
+        let mounts = overlay.base().iter().cloned().chain(overlay.mount().map(|mount| mount.read_only()));
+        let mounts = mounts.chain([StateDir::mount(base_state)]).collect();
+        Ok((mounts, [own_lock, base_lock]))
+    }
+
+    /// The directory that results show as `path`, opened.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn directory(&self, path: &str) -> Result<Directory, ToolError> {
+        let (root, below) = self.place(path)?;
+        let root = self.mounts.get(root).map(|mount| &mount.directory);
+        let names = below.split('/').filter(|name| !name.is_empty()).map(OsStr::new);
+        root.ok_or(io::ErrorKind::NotFound.into()).and_then(|root| root.descend(names)).map_err(|cause: io::Error| {
+            ToolError::new(ErrorCode::NotFound, format!("cannot run in `{path}`: {cause}"))
+                .hint("use a directory of the workspace that is there, by its path without links")
+        })
+    }
+
+    /// What results show of a path from the top of a root.
+    pub(crate) fn shown(&self, root: usize, below: &str) -> String {
+        let guest = self.mounts.get(root).map_or("", |mount| mount.guest.trim_end_matches('/'));
+        match (root, below) {
+            (0, "") => ".".to_owned(),
+            (0, below) => below.to_owned(),
+            (_, "") => guest.to_owned(),
+            (_, below) => format!("{guest}/{below}"),
+        }
+    }
+
+    /// The root of a directory that results show as `path`, and its path from the top of that; nothing for the top.
+    pub(crate) fn place<'p>(&self, path: &'p str) -> Result<(usize, &'p str), ToolError> {
+        let inside = |guest: &str| match path.strip_prefix(guest.trim_end_matches('/')) {
+            Some("") => Some(""),
+            Some(rest) => rest.strip_prefix('/'),
+            None => None,
+        };
+        let found = match path.starts_with('/') {
+            true => self.mounts.iter().enumerate().find_map(|(root, mount)| Some((root, inside(&mount.guest)?))),
+            false => Some((0, if path == "." { "" } else { path })).filter(|_| !self.mounts.is_empty()),
+        };
+        // The component resolved it; one that was taken over may say anything.
+        // From a `/` at its start, a path would begin at the top of the file system.
+        let is_plain =
+            |below: &str| !below.starts_with('/') && below.split('/').all(|name| name != ".." && !name.contains('\0'));
+        found.filter(|(_, below)| is_plain(below)).ok_or_else(|| {
+            ToolError::new(ErrorCode::OutsideWorkspace, format!("cannot run in `{path}`: it is in no root"))
+                .hint("use a directory of the workspace")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mount::{WORKSPACE, Wanted};
+    use crate::policy::{Access, Policy};
+
+    #[test]
+    fn no_directory_that_the_component_names_is_outside() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(home.path().join("a/b..")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/etc", home.path().join("link")).unwrap();
+        let host = home.path().to_owned();
+        let wanted = Wanted::at(host, Some(WORKSPACE.to_owned()), Access::ReadWrite);
+        let mounts = crate::mount::all(&[wanted], &Policy::default()).unwrap();
+        let roots = Roots { mounts, ..Roots::default() };
+        assert_eq!(roots.place(".").unwrap(), (0, ""));
+        assert_eq!(roots.place("a/b..").unwrap(), (0, "a/b.."));
+        assert_eq!(roots.place("/workspace/a").unwrap(), (0, "a"));
+        assert_eq!((roots.shown(0, ""), roots.shown(0, "a/b")), (".".to_owned(), "a/b".to_owned()));
+        for path in
+            ["..", "a/../..", "/etc", "/workspace/../x", "../workspace", "a/\0", "/workspace//etc", "/workspace//"]
+        {
+            assert!(roots.place(path).is_err(), "{path:?}: {:?}", roots.place(path));
+        }
+        #[cfg(target_os = "linux")]
+        {
+            assert_eq!(roots.directory("a/b..").unwrap().path(), home.path().join("a/b..").canonicalize().unwrap());
+            assert!(roots.directory("link").is_err() && roots.directory("link/ssl").is_err());
+        }
+    }
+}

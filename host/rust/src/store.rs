@@ -1,0 +1,112 @@
+//! The data of a guest's store: what the guest may use, and why it was ended.
+
+use std::sync::Arc;
+
+use wasmtime::component::ResourceTable;
+use wasmtime::{Engine, PoolConcurrencyLimitError, Store};
+use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
+use crate::budget::{Control, Stop};
+use crate::guarded::Guarded;
+use crate::limits::{GUESTS, Limiter, limiter};
+use crate::mount::Mount;
+use crate::options::Progress;
+use crate::policy::Limits;
+use crate::types::{ErrorCode, ToolError};
+use crate::wasi::{Files, FilesView};
+
+/// Open files, streams and directories that a guest may have at once.
+const RESOURCES: usize = 100_000;
+
+/// What a guest may write to standard error: the message of a panic, in practice.
+const STDERR_BYTES: usize = 64 * 1024;
+
+/// What a guest finds: directories and environment variables, and nothing else.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) mounts: &'a [Mount],
+    pub(crate) environment: &'a [(String, String)],
+    pub(crate) limits: &'a Limits,
+    pub(crate) guarded: &'a Arc<Guarded>,
+}
+
+/// The store's data.
+pub(crate) struct State {
+    wasi: WasiCtx,
+    table: ResourceTable,
+    limiter: Limiter,
+    stderr: MemoryOutputPipe,
+    pub(crate) control: Control,
+    files: Files,
+}
+
+impl WasiView for State {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl FilesView for State {
+    fn files(&mut self) -> &mut Files {
+        &mut self.files
+    }
+
+    fn progress(&self) -> &Progress {
+        &self.control.progress
+    }
+}
+
+impl State {
+    pub(crate) fn new(around: &Surroundings<'_>, control: Control) -> Result<Self, ToolError> {
+        let stderr = MemoryOutputPipe::new(STDERR_BYTES);
+        let mut wasi = WasiCtxBuilder::new();
+        // The thread is the caller's to block.
+        wasi.allow_blocking_current_thread(true).stderr(stderr.clone()).envs(around.environment);
+        let preopen = |mount: &Mount| mount.preopen().map_err(|cause| gone(mount, &cause));
+        let preopens = around.mounts.iter().map(preopen).collect::<Result<_, _>>()?;
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(RESOURCES);
+        let is_contained = around.mounts.iter().any(|mount| mount.is_contained);
+        Ok(Self {
+            wasi: wasi.build(),
+            table,
+            limiter: limiter(around.limits.max_memory_bytes),
+            stderr,
+            control,
+            files: Files::new(preopens, is_contained, around.guarded),
+        })
+    }
+
+    /// A store that ends what runs in it, when its time is up or it wants more memory than it may have.
+    pub(crate) fn store(self, engine: &Engine) -> Store<Self> {
+        let mut store = Store::new(engine, self);
+        store.limiter(|state| &mut state.limiter);
+        store.epoch_deadline_callback(|store| store.data().control.check());
+        store.set_epoch_deadline(1);
+        store
+    }
+
+    /// Why a guest was ended.
+    pub(crate) fn explain(&self, trap: &wasmtime::Error) -> ToolError {
+        if let Some(stop) = trap.downcast_ref::<Stop>() {
+            return stop.explain();
+        }
+        if self.limiter.exceeded {
+            return ToolError::new(ErrorCode::LimitExceeded, "the call needs more memory than it may have")
+                .hint("ask for less at once: a part of the file, a narrower path or glob, a smaller limit");
+        }
+        if trap.is::<PoolConcurrencyLimitError>() {
+            let message = format!("{GUESTS} calls are under way in this process, which is the most");
+            return ToolError::new(ErrorCode::LimitExceeded, message).hint("call again when others have ended");
+        }
+        let said = String::from_utf8_lossy(&self.stderr.contents()).trim().to_owned();
+        let said = if said.is_empty() { format!("{:#}", trap.root_cause()) } else { said };
+        ToolError::new(ErrorCode::Io, format!("the component failed: {said}"))
+            .hint("this is a defect of the tool, not of the call; report it with the arguments")
+    }
+}
+
+fn gone(mount: &Mount, cause: &std::io::Error) -> ToolError {
+    ToolError::new(ErrorCode::BackendGone, format!("cannot open the root `{}`: {cause}", mount.guest))
+        .hint("no call can work in it any more; the person who runs this has to open the workspace again")
+}

@@ -1,0 +1,53 @@
+//! The part of a store's data that the functions of `wasi:filesystem` work on.
+
+use std::sync::Arc;
+
+use wasmtime_wasi::WasiView;
+use wasmtime_wasi::filesystem::Dir;
+
+use super::access_control::AccessControl;
+#[cfg(target_os = "linux")]
+use super::own_links::OwnLinks;
+use crate::guarded::Guarded;
+use crate::options::Progress;
+
+/// The directories of one guest, and what it may do in them.
+pub(crate) struct Files {
+    /// What the guest finds open, each by its guest path.
+    pub(super) preopens: Vec<(Dir, String)>,
+    /// The directories are a container's, whose links can well be absolute.
+    #[cfg(target_os = "linux")]
+    pub(super) is_contained: bool,
+    pub(super) access_control: AccessControl,
+    /// Second names that the guest gave to files.
+    #[cfg(target_os = "linux")]
+    pub(super) own_links: OwnLinks,
+    /// Listings of directories that are open.
+    #[cfg(target_os = "linux")]
+    pub(super) listings: usize,
+}
+
+impl Files {
+    pub(crate) fn new(preopens: Vec<(Dir, String)>, is_contained: bool, guarded: &Arc<Guarded>) -> Self {
+        #[cfg(not(target_os = "linux"))]
+        let _ = is_contained;
+        Self {
+            preopens,
+            #[cfg(target_os = "linux")]
+            is_contained,
+            access_control: AccessControl::new(guarded),
+            #[cfg(target_os = "linux")]
+            own_links: OwnLinks::default(),
+            #[cfg(target_os = "linux")]
+            listings: 0,
+        }
+    }
+}
+
+/// A store's data that has this part.
+pub(crate) trait FilesView: WasiView + 'static {
+    fn files(&mut self) -> &mut Files;
+
+    /// Counts the files and directories that the call opened.
+    fn progress(&self) -> &Progress;
+}

@@ -1,0 +1,50 @@
+//! Calls of tools that run commands: the component says what to do before and how to tell it after.
+
+use super::Workspace;
+use crate::bindings::exports::paddock::files::commands::Done;
+use crate::call::Call;
+use crate::command::{Commands, How};
+use crate::options::CancelToken;
+use crate::outcome::Outcome;
+use crate::types::{ErrorCode, ToolError};
+
+impl Workspace {
+    /// Ends every session of commands with all its processes, and waits until what they changed is recorded. A
+    /// workspace that goes ends them too, without the record.
+    pub fn end_sessions(&self) {
+        if let Some(commands) = &self.0.commands {
+            commands.end();
+        }
+    }
+
+    /// Calls such a tool.
+    pub(super) fn command(
+        &self,
+        commands: &Commands,
+        call: &Call<'_>,
+        (dialect, tool, arguments): (&str, &str, &str),
+    ) -> Result<Outcome, ToolError> {
+        // The guest changes nothing, and need not wait for those that do.
+        let looks = Call { changing: false, options: call.options, watch: call.watch };
+        let (asked, plan) = self.run_asking(
+            &looks,
+            async |guest, store| guest.commands(&mut *store)?.call_asked(store, dialect, tool, arguments).await,
+            |asked| asked.as_ref().and_then(|asked| asked.as_ref().err()).and_then(|outcome| outcome.error.as_ref()),
+        )?;
+        let request = match asked {
+            Some(Ok(request)) => request,
+            Some(Err(outcome)) => return Ok(Outcome { plan, ..Outcome::from(outcome) }),
+            None => return Err(ToolError::new(ErrorCode::UnknownTool, format!("there is no tool `{tool}`"))),
+        };
+        let cancel = call.options.map_or_else(CancelToken::default, |options| options.cancel.clone());
+        let done = commands.perform(&How { guests: &self.0.guests, cancel: &cancel }, &request);
+        if let (Some(watch), Ok(Done::Ran(ran))) = (call.watch, &done) {
+            watch.output(ran);
+        }
+        // What was done is told, cancelled or not.
+        let told = self.0.guests.run(&Call { options: None, ..looks }, async |guest, store| {
+            guest.commands(&mut *store)?.call_answer(store, dialect, tool, arguments, done.as_ref()).await
+        })?;
+        Ok(Outcome::from(told))
+    }
+}

@@ -1,0 +1,222 @@
+//! The import graph of the source files: modules depend on each other in one direction.
+//!
+//! A module and its own descendants may refer to each other. Between files, the graph has no other cycle; nor has it one
+//! between siblings, each taken with everything below it but its tests, which may use whatever is above what they test.
+//! The graph is read from the text: `use` declarations and paths that begin with `crate`, `self` or `super`. A name that a
+//! module re-exports counts as an import of the re-exporting module and of the defining one.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[path = "import_graph/source.rs"]
+mod source;
+
+use source::{Import, Source};
+
+/// Module path, `["wasi", "open"]` for `src/wasi/open.rs`; the crate's root is empty.
+type Module = Vec<String>;
+
+/// The modules of one source directory, and their imports.
+struct Graph {
+    modules: BTreeMap<Module, Source>,
+}
+
+/// Whether imports of tests count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tests {
+    Counted,
+    LeftOut,
+}
+
+impl Graph {
+    fn read(directory: &str) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(directory);
+        let mut files = Vec::new();
+        collect(&root, &mut files);
+        let mut modules: BTreeMap<Module, Source> = BTreeMap::new();
+        for file in files {
+            let found = Source::read(&fs::read_to_string(&file).unwrap());
+            // A library and a binary are two roots.
+            let module = modules.entry(module_of(file.strip_prefix(&root).unwrap())).or_default();
+            module.imports.extend(found.imports);
+            module.test_modules.extend(found.test_modules);
+        }
+        Self { modules }
+    }
+
+    /// For each module, the modules that it imports from.
+    fn edges(&self, tests: Tests) -> BTreeMap<Module, BTreeSet<Module>> {
+        let targets = |(module, source): (&Module, &Source)| {
+            let mut found = BTreeSet::new();
+            for import in source.imports.iter().filter(|import| tests == Tests::Counted || !import.is_of_tests) {
+                self.resolve(module, import, &mut found, 8);
+            }
+            found.remove(module);
+            (module.clone(), found)
+        };
+        let modules = self.modules.iter();
+        modules.filter(|(module, _)| tests == Tests::Counted || !self.is_of_tests(module)).map(targets).collect()
+    }
+
+    /// Whether a module, or one that holds it, is compiled for tests alone.
+    fn is_of_tests(&self, module: &[String]) -> bool {
+        module.split_last().is_some_and(|(name, parent)| {
+            self.modules.get(parent).is_some_and(|parent| parent.test_modules.contains(name))
+                || self.is_of_tests(parent)
+        })
+    }
+
+    /// Adds the module that `import` names, and where that re-exports the name, the module it comes from.
+    fn resolve(&self, from: &Module, import: &Import, found: &mut BTreeSet<Module>, depth: usize) {
+        let Some(path) = self.absolute(from, import) else { return };
+        let known = (0..=path.len()).rev().find(|&length| self.modules.contains_key(&path[..length])).unwrap();
+        let module = path[..known].to_vec();
+        if let (Some(name), Some(depth)) = (path.get(known), depth.checked_sub(1))
+            && module != *from
+        {
+            for next in self.modules[&module].imports.iter().filter(|next| next.name() == Some(name)) {
+                self.resolve(&module, next, found, depth);
+            }
+        }
+        found.insert(module);
+    }
+
+    /// The path from the crate's root; none for another crate's.
+    fn absolute(&self, from: &Module, import: &Import) -> Option<Vec<String>> {
+        let mut base: Vec<String> = from.iter().chain(&import.inside).cloned().collect();
+        let mut rest = import.path.iter();
+        match import.path.first()?.as_str() {
+            "crate" => base = Vec::new(),
+            "self" | "super" => {}
+            first => {
+                base.push(first.to_owned());
+                // A path without a prefix names a child module or another crate.
+                return self.modules.contains_key(&base).then(|| {
+                    base.extend(import.path.iter().skip(1).cloned());
+                    base
+                });
+            }
+        }
+        if matches!(import.path[0].as_str(), "crate" | "self") {
+            rest.next();
+        }
+        for segment in rest {
+            match segment.as_str() {
+                "super" => drop(base.pop()),
+                name => base.push(name.to_owned()),
+            }
+        }
+        Some(base)
+    }
+
+    /// Cycles between files, without the edges between a module and its descendants.
+    fn cycles_of_files(&self) -> Vec<Vec<String>> {
+        let mut edges = self.edges(Tests::Counted);
+        for (module, targets) in &mut edges {
+            targets.retain(|target| !module.starts_with(target) && !target.starts_with(module));
+        }
+        cycles(&edges)
+    }
+
+    /// Cycles between siblings, each taken with everything below it.
+    fn cycles_of_siblings(&self) -> Vec<Vec<String>> {
+        let mut siblings: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+        for (module, targets) in self.edges(Tests::LeftOut) {
+            for target in targets {
+                let common = module.iter().zip(&target).take_while(|(a, b)| a == b).count();
+                if common < module.len() && common < target.len() {
+                    let from = siblings.entry(module[..=common].to_vec()).or_default();
+                    from.insert(target[..=common].to_vec());
+                }
+            }
+        }
+        cycles(&siblings)
+    }
+}
+
+/// Strongly connected components of more than one module, the largest first.
+fn cycles(edges: &BTreeMap<Module, BTreeSet<Module>>) -> Vec<Vec<String>> {
+    let reachable = |start: &Module| {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![start]);
+        while let Some(module) = open.pop() {
+            for next in edges.get(module).into_iter().flatten() {
+                if seen.insert(next) {
+                    open.push(next);
+                }
+            }
+        }
+        seen
+    };
+    let reach: BTreeMap<&Module, BTreeSet<&Module>> = edges.keys().map(|module| (module, reachable(module))).collect();
+    let mut found: BTreeSet<Vec<String>> = BTreeSet::new();
+    for (module, seen) in &reach {
+        let members = seen.iter().filter(|other| reach.get(**other).is_some_and(|back| back.contains(module)));
+        let names: Vec<String> = members.map(|member| member.join("::")).collect();
+        if names.len() > 1 {
+            found.insert(names);
+        }
+    }
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_by_key(|members| std::cmp::Reverse(members.len()));
+    found
+}
+
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+fn module_of(file: &Path) -> Module {
+    let path = file.with_extension("");
+    let mut module: Module = path.iter().map(|name| name.to_str().unwrap().to_owned()).collect();
+    let is_root = module.len() == 1 && matches!(module[0].as_str(), "lib" | "main");
+    if is_root || module.last().is_some_and(|name| name == "mod") {
+        module.pop();
+    }
+    module
+}
+
+#[test]
+fn the_files_of_the_host_import_each_other_in_one_direction() {
+    let graph = Graph::read("host/rust/src");
+    let none = Vec::<Vec<String>>::new();
+    assert_eq!((graph.cycles_of_files(), graph.cycles_of_siblings()), (none.clone(), none));
+}
+
+/// The number only ever falls.
+#[test]
+fn the_cycle_of_the_guest_does_not_grow() {
+    let cycles = Graph::read("guest/src").cycles_of_files();
+    let largest = cycles.first().map_or(0, Vec::len);
+    assert!(largest <= 36, "a cycle of {largest} files: {:?}", cycles.first());
+}
+
+/// For who removes a cycle: `cargo test --test import_graph edges -- --ignored --nocapture`.
+#[test]
+#[ignore = "prints"]
+fn edges_within_cycles() {
+    let graph = Graph::read("host/rust/src");
+    let files = graph.cycles_of_files();
+    println!("files: {files:#?}\nsiblings: {:#?}", graph.cycles_of_siblings());
+    for (module, targets) in graph.edges(Tests::LeftOut) {
+        let module = module.join("::");
+        for target in targets.iter().map(|target| target.join("::")) {
+            println!("{module} -> {target}");
+        }
+    }
+}
