@@ -1,4 +1,4 @@
-/** What the package holds, what the component imports, and what the READMEs show. */
+/** What the package holds, what the component imports, and what the README and the guide show. */
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -63,10 +63,10 @@ test('without the component, it is said what to do', async () => {
   assert.notEqual(shown.status, 0);
 });
 
-for (const readme of ['README.md', '../../README.md']) {
-  test(`the program in ${readme} runs as it is written`, () => {
+for (const page of ['README.md', '../guide/src/node.md']) {
+  test(`the program in ${page} runs as it is written`, () => {
     const here = place({ 'README.md': 'The colour is TODO.\n' });
-    const blocks = readFileSync(join(top, readme), 'utf8').split('```js\n').slice(1).map((block) => block.split('```')[0]);
+    const blocks = readFileSync(join(top, page), 'utf8').split('```js\n').slice(1).map((block) => block.split('```')[0]);
     const program = blocks.find((block) => block.includes('Workspace.open'));
     const library = new URL('../src/index.js', import.meta.url).href;
     const ended = 'console.log(text, content);';

@@ -1,4 +1,4 @@
-"""What the README says of Python, tried as it is written there."""
+"""The guide's page on Python, tried as it is written there."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-README = (Path(__file__).parent / "../../../README.md").read_text()
-SECTION = README.split("\n## In Python\n")[1].split("\n## ")[0]
+PAGE = (Path(__file__).parent / "../../guide/src/python.md").read_text()
 
 
 def test_its_program_runs(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("The colour is red.\n")
-    program = SECTION.split("```python\n")[1].split("```")[0]
+    program = PAGE.split("```python\n")[1].split("```")[0]
     program += "print(len(definitions), definitions[0]['type'])\n"
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -25,9 +24,9 @@ def test_what_it_names_is_there() -> None:
     import paddock
 
     for name in ("Outcome", "ToolError", "MemoryWorkspace", "Replacement", "Workspace"):
-        assert name in SECTION and hasattr(paddock, name), name
+        assert name in PAGE and hasattr(paddock, name), name
     assert {"approver", "mounts", "read_only"} <= set(paddock.Workspace.__init__.__annotations__)
     project = (Path(__file__).parent / "../pyproject.toml").read_text()
     for extra, module in (("pydantic-ai", "pydantic_ai"), ("openai-agents", "openai_agents")):
-        assert f"`paddock[{extra}]`" in SECTION and f"{extra} = [" in project
+        assert f"`paddock[{extra}]`" in PAGE and f"{extra} = [" in project
         assert os.path.exists(Path(paddock.__file__).with_name(f"{module}.py"))

@@ -121,7 +121,21 @@ pub use policy::{Levels, Setting, schema as policy_schema, table as policy_table
 pub use registry::{RegisteredTool, Registry, register};
 pub use workspace::Workspace;
 
-/// The README's program is compiled with the documentation's.
+/// The programs of the guide are compiled, and run, with those of the documentation.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
+mod guide {
+    #[doc = include_str!("../../../host/guide/src/approval.md")]
+    struct Approval;
+
+    #[doc = include_str!("../../../host/guide/src/memory.md")]
+    struct Memory;
+
+    #[doc = include_str!("../../../host/guide/src/overlays.md")]
+    struct Overlays;
+
+    #[doc = include_str!("../../../host/guide/src/policy.md")]
+    struct Policy;
+
+    #[doc = include_str!("../../../host/guide/src/rust.md")]
+    struct Rust;
+}

@@ -1,0 +1,94 @@
+//! Links, paths, the guide's summary, and the README's length.
+
+use std::fs;
+use std::path::Path;
+
+use super::pages::{self, GUIDE, Page};
+use super::repository;
+
+/// The targets of the links and pictures in the prose.
+fn targets(page: &Page) -> Vec<String> {
+    let prose = page.prose();
+    let targets = prose.split("](").skip(1).map(|rest| rest.split_once(')').unwrap().0.to_owned());
+    targets.filter(|target| !target.starts_with("https://")).collect()
+}
+
+/// The anchor of a heading, as GitHub and mdbook make it.
+fn anchor(heading: &str) -> String {
+    let kept = |c: char| match c {
+        ' ' => Some('-'),
+        '-' | '_' => Some(c),
+        c => c.is_alphanumeric().then(|| c.to_ascii_lowercase()),
+    };
+    heading.chars().filter_map(kept).collect()
+}
+
+/// Fails where no file, or no heading in it, is at `target`.
+fn check(page: &Page, target: &str) {
+    let (file, fragment) = target.split_once('#').map_or((target, None), |(file, name)| (file, Some(name)));
+    let directory = Path::new(&page.path).parent().unwrap();
+    let path = if file.is_empty() { page.path.clone().into() } else { directory.join(file) };
+    assert!(repository().join(&path).exists(), "{}: `{target}` leads to no file", page.path);
+    let Some(fragment) = fragment else { return };
+    let text = fs::read_to_string(repository().join(&path)).unwrap();
+    let linked = Page { path: path.display().to_string(), text };
+    let anchors: Vec<_> = linked.headings().iter().map(|heading| anchor(heading)).collect();
+    assert!(anchors.iter().any(|anchor| anchor == fragment), "{}: `{target}` leads to no heading", page.path);
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let mut links = 0;
+    for page in pages::all() {
+        for target in targets(&page) {
+            check(&page, &target);
+            links += 1;
+        }
+    }
+    assert!(links >= 60, "{links} links");
+}
+
+/// The guide is built from its own directory: a link out of it would be broken there.
+#[test]
+fn the_guide_links_to_its_own_pages() {
+    for name in pages::names() {
+        for target in targets(&pages::guide(&name)) {
+            assert!(!target.contains('/'), "{name}.md: `{target}` is outside of the guide");
+        }
+    }
+}
+
+#[test]
+fn the_summary_has_every_page_once() {
+    let mut listed: Vec<_> = targets(&pages::guide("SUMMARY"));
+    listed.sort();
+    let pages: Vec<_> = pages::names().iter().map(|name| format!("{name}.md")).collect();
+    assert_eq!(listed, pages);
+}
+
+#[test]
+fn the_readme_links_to_every_page() {
+    let readme = targets(&pages::readme());
+    for name in pages::names().iter().filter(|name| *name != "introduction") {
+        assert!(readme.contains(&format!("{GUIDE}/{name}.md")), "{name}.md");
+    }
+}
+
+#[test]
+fn the_readme_is_short() {
+    let lines = pages::readme().text.lines().count();
+    assert!(lines <= 250, "{lines} lines");
+}
+
+#[test]
+fn every_path_that_is_named_exists() {
+    let tops = ["wit/", "guest/", "host/", "tests/", "benches/", ".ci/"];
+    let mut paths = 0;
+    for page in pages::all() {
+        for path in page.code_spans().iter().filter(|code| tops.iter().any(|top| code.starts_with(top))) {
+            assert!(repository().join(path).exists(), "{}: {path}", page.path);
+            paths += 1;
+        }
+    }
+    assert!(paths >= 20, "{paths} paths");
+}

@@ -1,0 +1,100 @@
+//! The pages: the README and the guide's, and what is in them.
+
+use std::fs;
+
+use super::repository;
+
+/// The directory of the guide's pages, from the top of the repository.
+pub(super) const GUIDE: &str = "host/guide/src";
+
+/// A page of Markdown.
+pub(super) struct Page {
+    /// Its path from the top of the repository.
+    pub path: String,
+    pub text: String,
+}
+
+/// A fenced block of code.
+pub(super) struct Block<'page> {
+    /// The words after the opening fence, such as `rust,no_run`.
+    pub language: &'page str,
+    pub text: String,
+}
+
+impl Page {
+    fn read(path: &str) -> Self {
+        Self { path: path.to_owned(), text: fs::read_to_string(repository().join(path)).expect(path) }
+    }
+
+    /// The fenced blocks, in order.
+    pub(super) fn blocks(&self) -> Vec<Block<'_>> {
+        let mut blocks = Vec::new();
+        let mut open: Option<Block<'_>> = None;
+        for line in self.text.lines() {
+            match (line.strip_prefix("```"), &mut open) {
+                (Some(language), None) => open = Some(Block { language, text: String::new() }),
+                (Some(_), Some(_)) => blocks.extend(open.take()),
+                (None, Some(block)) => block.text += &format!("{line}\n"),
+                (None, None) => {}
+            }
+        }
+        assert!(open.is_none(), "{}: a fence is not closed", self.path);
+        blocks
+    }
+
+    /// The blocks in `language`.
+    pub(super) fn blocks_in(&self, language: &str) -> Vec<String> {
+        self.blocks().into_iter().filter(|block| block.language == language).map(|block| block.text).collect()
+    }
+
+    /// The text without fenced blocks.
+    pub(super) fn prose(&self) -> String {
+        let mut fenced = false;
+        let mut prose = String::new();
+        for line in self.text.lines() {
+            let is_fence = line.starts_with("```");
+            if !is_fence && !fenced {
+                prose += &format!("{line}\n");
+            }
+            fenced ^= is_fence;
+        }
+        prose
+    }
+
+    /// The code spans of the prose.
+    pub(super) fn code_spans(&self) -> Vec<String> {
+        let odd = |line: &str| line.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+        self.prose().lines().flat_map(odd).collect()
+    }
+
+    /// The headings, without their marks.
+    pub(super) fn headings(&self) -> Vec<String> {
+        let heading = |line: &str| line.starts_with('#').then(|| line.trim_start_matches('#').trim().to_owned());
+        self.prose().lines().filter_map(heading).collect()
+    }
+}
+
+pub(super) fn readme() -> Page {
+    Page::read("README.md")
+}
+
+/// A page of the guide, by its name without `.md`.
+pub(super) fn guide(name: &str) -> Page {
+    Page::read(&format!("{GUIDE}/{name}.md"))
+}
+
+/// The names of the guide's pages without `.md`, the summary excepted.
+pub(super) fn names() -> Vec<String> {
+    let files = fs::read_dir(repository().join(GUIDE)).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> =
+        files.filter_map(|name| name.to_str().unwrap().strip_suffix(".md").map(str::to_owned)).collect();
+    names.retain(|name| name != "SUMMARY");
+    names.sort();
+    names
+}
+
+/// The README and all pages of the guide.
+pub(super) fn all() -> Vec<Page> {
+    let pages = names();
+    std::iter::once(readme()).chain(pages.iter().map(|name| guide(name))).collect()
+}

@@ -1,0 +1,95 @@
+//! The commands that a person types (`$ paddock …`), each with the output that the page shows below it.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{pages, project, run};
+
+/// A command, without `paddock`, and the lines of output that the page shows.
+struct Step {
+    command: String,
+    shown: Vec<String>,
+}
+
+fn steps(page: &pages::Page) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for line in page.blocks_in("console").iter().flat_map(|block| block.lines()) {
+        if let Some(command) = line.strip_prefix("$ paddock ") {
+            steps.push(Step { command: command.to_owned(), shown: Vec::new() });
+        } else {
+            steps.last_mut().expect(line).shown.push(line.to_owned());
+        }
+    }
+    steps
+}
+
+/// Whether `shown` is `printed`, in which each `…` of `shown` stands for any text.
+fn is_shown(shown: &str, printed: &str) -> bool {
+    let mut parts = shown.split('…');
+    let Some(rest) = printed.strip_prefix(parts.next().unwrap()) else { return false };
+    parts.try_fold(rest, |rest, part| Some(rest.split_once(part)?.1)) == Some("")
+}
+
+/// Whether the lines are those printed, in which a line `…` stands for all further lines.
+fn are_shown(shown: &[String], printed: &str) -> bool {
+    match shown.split_last() {
+        Some((last, before)) if last == "…" => {
+            let lines: Vec<_> = printed.lines().take(before.len()).collect();
+            lines == before
+        }
+        _ => printed.lines().collect::<Vec<_>>() == shown,
+    }
+}
+
+fn check(Step { command, shown }: &Step, directory: &Path) {
+    let output = run(command, directory);
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let is_call = command.starts_with("call ") || command.starts_with("restore ");
+    match shown.first() {
+        Some(first) if first.starts_with(r#"{"ok":false"#) => {
+            assert_eq!((stdout.trim_end(), output.status.code()), (first.as_str(), Some(1)), "{command}");
+        }
+        Some(first) if first.starts_with('{') => {
+            let lines: String = shown.iter().map(|line| line.trim_start()).collect();
+            assert!(is_shown(&lines, stdout.trim_end()), "{command}: {stdout}");
+        }
+        Some(_) => assert!(output.status.success() && are_shown(shown, &stdout), "{command}: {stdout}"),
+        None if is_call => {
+            let outcome: Value = serde_json::from_str(&stdout).expect(command);
+            assert_eq!(outcome["ok"], true, "{command}: {stdout}");
+        }
+        None => assert!(output.status.success() && !stdout.is_empty(), "{command}: {stdout}"),
+    }
+    assert!(command != "history" || stdout.contains("notes.txt"), "{stdout}");
+}
+
+/// What the tour of a page leaves in `notes.txt`, where it is not what the project began with.
+fn notes_after(page: &str) -> &'static str {
+    if page.ends_with("overlays.md") { "The color is red.\n" } else { "The colour is TODO.\n" }
+}
+
+#[test]
+fn each_page_goes_as_it_says() {
+    let mut tried = 0;
+    for page in pages::all() {
+        let temporary = tempfile::tempdir().unwrap();
+        let directory = temporary.path().join("project");
+        project(&directory);
+        for step in steps(&page) {
+            check(&step, &directory);
+            tried += 1;
+        }
+        assert_eq!(fs::read_to_string(directory.join("notes.txt")).unwrap(), notes_after(&page.path), "{}", page.path);
+        assert!(!directory.join("plan.txt").exists());
+    }
+    assert!(tried >= 30, "{tried} commands");
+}
+
+#[test]
+fn the_readme_has_a_tour() {
+    let tour = steps(&pages::readme());
+    assert!(tour.len() >= 10, "{} commands", tour.len());
+    assert!(tour.iter().filter(|step| !step.shown.is_empty()).count() >= 5);
+}
