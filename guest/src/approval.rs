@@ -6,6 +6,7 @@
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
+use crate::digest::hex;
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
@@ -15,7 +16,7 @@ use crate::ops;
 use crate::policy::Approval;
 use crate::request::{self, Command, Request, Script};
 use crate::response::{PatchAction, Response};
-use crate::workspace::{Workspace, hex};
+use crate::workspace::Workspace;
 
 pub mod plan;
 

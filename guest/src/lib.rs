@@ -24,6 +24,7 @@ pub mod commands;
 #[cfg(target_family = "wasm")]
 mod component;
 pub mod dialect;
+pub mod digest;
 pub mod engine;
 pub mod error;
 pub mod fs;

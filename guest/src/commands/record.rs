@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 
 use crate::commands::allows::{Verdicts, locate};
+use crate::digest::etag_of;
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::content::Content;
 use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::spot::{Site, Spot};
 use crate::fs::{Fault, Kind};
 use crate::response::{Change, ChangeKind};
-use crate::workspace::{Root, Workspace, etag_of};
+use crate::workspace::{Root, Workspace};
 
 /// Paths that a note names.
 const MAX_NAMED: usize = 10;

@@ -2,8 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::digest::hex;
 use crate::fs::{Fault, File, Filesystem, FsResult, READ_SIZE};
-use crate::workspace::hex;
 
 /// SHA-256 of an open file in hexadecimal, in constant memory.
 pub fn digest(fs: &dyn Filesystem, file: &File) -> FsResult<String> {

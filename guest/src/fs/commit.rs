@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::error::{Code, Error, Result};
 use crate::fs::content::Content;
+use crate::fs::file_change::FileChange;
 use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;
@@ -22,25 +23,6 @@ use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind};
 use crate::policy::HardLinks;
 use crate::response::{Change, ChangeKind};
 use crate::workspace::Workspace;
-
-/// One file's change, planned whole in memory.
-pub struct FileChange {
-    /// Where the file is, or is to be. Missing parent directories are made.
-    pub place: Place,
-    /// What it holds now; none where nothing may be there.
-    pub old: Option<Content>,
-    /// What it is to hold; none to remove it.
-    pub new: Option<Content>,
-    /// Where it is to be moved; nothing may be there.
-    pub to: Option<Place>,
-}
-
-impl FileChange {
-    /// What it replaces or removes.
-    fn replaced(&self) -> Option<&Content> {
-        self.old.as_ref().filter(|_| self.old != self.new)
-    }
-}
 
 /// Changes that are made together.
 #[derive(Default)]

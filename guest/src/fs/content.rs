@@ -3,12 +3,13 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::digest::{hex, sha256};
 use crate::error::Result;
 use crate::fs::bytes::each_part;
 use crate::fs::place::Place;
 use crate::fs::spot::Site;
 use crate::fs::{Fault, File, Filesystem, FsResult, Kind, Open};
-use crate::workspace::{Workspace, hex, sha256};
+use crate::workspace::Workspace;
 
 /// What a file holds, or is to hold.
 #[derive(Clone)]

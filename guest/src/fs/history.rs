@@ -10,12 +10,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::digest::etag_of;
 use crate::error::{Code, Error, Result};
 use crate::fs::bytes::each_part;
 use crate::fs::content::Content;
 use crate::fs::spot::{Site, Spot, open_or_make};
 use crate::fs::{Dir, Fault, File, FsResult, Kind, Open};
-use crate::workspace::{Root, Workspace, etag_of};
+use crate::workspace::{Root, Workspace};
 
 const DIRECTORY: &str = "history";
 const UNFINISHED: &str = "unfinished-";

@@ -3,13 +3,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::digest::sha256;
 use crate::error::{Code, Error, Result};
 use crate::fs::bytes::read_up_to;
 use crate::fs::protect::protected;
 use crate::fs::spot::{Site, Spot, is_temporary};
 use crate::fs::step::Step;
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Open, tree};
-use crate::workspace::{Root, Workspace, sha256};
+use crate::workspace::{Root, Workspace};
 
 /// The state directory inside the workspace, for hosts that preopen none outside.
 const INSIDE: &str = ".paddock";

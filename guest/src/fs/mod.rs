@@ -18,6 +18,7 @@ pub mod checkpoint;
 pub mod collect;
 pub mod commit;
 pub mod content;
+pub mod file_change;
 pub mod history;
 pub mod ignore;
 pub mod journal;

@@ -3,8 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::digest::etag;
 use crate::error::{Code, Detail, Error, Result};
-use crate::fs::commit::{FileChange, commit};
+use crate::fs::commit::commit;
+use crate::fs::file_change::FileChange;
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
 use crate::fs::{Kind, Stat};
@@ -14,7 +16,7 @@ use crate::policy::HardLinks;
 use crate::request::{self, Matching};
 use crate::response::{self, PatchAction, PatchedFile};
 use crate::text::encoding::is_binary;
-use crate::workspace::{Workspace, etag};
+use crate::workspace::Workspace;
 
 const VERB: &str = "patch";
 /// Bytes of all files of a patch together, before and after it: they are in memory at the same time.

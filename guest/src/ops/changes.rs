@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::digest::etag;
 use crate::error::{Code, Error, Result, Term};
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
@@ -15,7 +16,7 @@ use crate::phrase;
 use crate::request;
 use crate::response::{self, Skipped};
 use crate::search::{self, cursor, page};
-use crate::workspace::{Workspace, etag};
+use crate::workspace::Workspace;
 
 const VERB: &str = "look for changes in";
 /// Entries between two looks at the clock.
@@ -156,7 +157,7 @@ impl<'w> Look<'w> {
             _ => {
                 let site = Site { dir: entry.dir.clone(), name: entry.name.to_owned() };
                 let digest = site.digest(self.workspace.fs)?;
-                Ok(digest.map(|digest| crate::workspace::etag_of(&digest)))
+                Ok(digest.map(|digest| crate::digest::etag_of(&digest)))
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Copies a file or directory.
 
 use crate::error::{Code, Error, Result, Term, printable};
-use crate::fs::commit::{FileChange, commit, directories_to_make, make_missing};
+use crate::fs::commit::{commit, directories_to_make, make_missing};
 use crate::fs::content::Content;
+use crate::fs::file_change::FileChange;
 use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;

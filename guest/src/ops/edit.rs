@@ -1,8 +1,10 @@
 //! Replaces text in a file: each replacement is spliced into the bytes that the
 //! one before it gave, so that nothing else in the file changes.
 
+use crate::digest;
 use crate::error::{Code, Detail, Error, Phrase, Result, Term, When};
-use crate::fs::commit::{FileChange, commit};
+use crate::fs::commit::commit;
+use crate::fs::file_change::FileChange;
 use crate::fs::place::Place;
 use crate::ops::read::content;
 use crate::phrase;
@@ -62,7 +64,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
         path: place.path.clone(),
         edits_applied: edited.count,
         diff,
-        etag: workspace::etag(&new),
+        etag: digest::etag(&new),
         lines: lines.iter().take(MAX_RANGES).map(range).collect(),
         backup: None,
         notes: Vec::new(),
@@ -293,7 +295,7 @@ mod tests {
         let args = request::Edit {
             path: "a.txt".to_owned(),
             edits: edits.to_vec(),
-            if_match: Some(workspace::etag(bytes)),
+            if_match: Some(digest::etag(bytes)),
             dry_run: true,
             ..request::Edit::default()
         };
@@ -334,7 +336,7 @@ mod tests {
         assert_eq!(result.edits_applied, 5);
         assert_eq!(result.diff, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,6 @@\n-a b\n+y\n+\n+z\n+\n c\n+\n");
         assert_eq!(result.lines, [LineRange { start: 1, end: 4 }, LineRange { start: 6, end: 6 }]);
-        assert_eq!(result.etag, workspace::etag(b"y\n\nz\n\nc\n\n"));
+        assert_eq!(result.etag, digest::etag(b"y\n\nz\n\nc\n\n"));
     }
 
     #[test]

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::digest::etag;
 use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::READ_SIZE;
-use crate::fs::commit::{FileChange, commit};
+use crate::fs::commit::commit;
+use crate::fs::file_change::FileChange;
 use crate::fs::place::Place;
 use crate::fs::protect::protected;
 use crate::fs::spot::Site;
@@ -13,7 +15,7 @@ use crate::fs::{Fault, Kind, Open, Time};
 use crate::phrase;
 use crate::request;
 use crate::response;
-use crate::workspace::{Workspace, etag};
+use crate::workspace::Workspace;
 use crate::zip::MAX_TOTAL_BYTES;
 use crate::zip::write::{Writer, can_hold};
 

@@ -6,6 +6,7 @@ mod delta;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::digest;
 use crate::error::{Detail, Error, Result, Term};
 use crate::phrase;
 use crate::request::{self, ReadMode};
@@ -15,7 +16,7 @@ use crate::text::indent::{self, Shape};
 use crate::text::lines::{CHUNK, Lines, Source, start_of_last};
 use crate::text::page::{Layout, Page, page};
 use crate::text::{codec, time};
-use crate::workspace::{self, Workspace};
+use crate::workspace::Workspace;
 
 use content::{Content, Format};
 
@@ -37,7 +38,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Read) -> Result<response::
     }
     let sha256 = if args.checksum { Some(content.sha256()?) } else { None };
     let etag = match &sha256 {
-        Some(sha256) if content.whole.is_some() => Some(workspace::etag_of(sha256)),
+        Some(sha256) if content.whole.is_some() => Some(digest::etag_of(sha256)),
         _ => content.etag(),
     };
     let mut result = response::Read {
@@ -334,7 +335,7 @@ mod tests {
         assert_eq!((result.encoding.as_str(), result.line_ending, result.bom), ("UTF-8", "crlf", false));
         assert_eq!((result.size, result.mime.as_str()), (15, "text/plain"));
         assert_eq!(result.modified.as_deref(), Some("2023-11-14T22:13:20Z"));
-        assert_eq!(result.etag, Some(crate::workspace::etag(b"one\r\ntwo\r\nthree")));
+        assert_eq!(result.etag, Some(crate::digest::etag(b"one\r\ntwo\r\nthree")));
         let last = read(b"one\r\ntwo\r\nthree", |args| args.offset = 3).unwrap();
         assert_eq!((last.content.as_str(), last.next_offset, last.truncated), ("three", None, false));
     }
@@ -451,7 +452,7 @@ mod tests {
 
     #[test]
     fn an_etag_that_still_fits() {
-        let etag = crate::workspace::etag(b"a\n");
+        let etag = crate::digest::etag(b"a\n");
         let result = read(b"a\n", |args| args.if_none_match = Some(etag.clone())).unwrap();
         assert_eq!((result.content.as_str(), result.unchanged, result.total_lines), ("", true, Some(1)));
         assert!(!read(b"b\n", |args| args.if_none_match = Some(etag)).unwrap().unchanged);

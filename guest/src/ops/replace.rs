@@ -2,9 +2,11 @@
 //! changed, and what would be is told with one; with it, all is found again, and
 //! done if it is just what the plan was made for.
 
+use crate::digest::etag;
 use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::READ_SIZE;
-use crate::fs::commit::{FileChange, commit};
+use crate::fs::commit::commit;
+use crate::fs::file_change::FileChange;
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
 use crate::fs::{Dir, Fault, FsResult, Kind, Open};
@@ -18,7 +20,7 @@ use crate::search::replacer::{Excess, Replacer};
 use crate::text::diff;
 use crate::text::document::{Document, Loss, Splice};
 use crate::text::encoding;
-use crate::workspace::{Workspace, etag};
+use crate::workspace::Workspace;
 
 mod plan;
 

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::digest::etag_of;
 use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::beside;
-use crate::fs::commit::{Changes, FileChange, commit_all, make_missing};
+use crate::fs::commit::{Changes, commit_all, make_missing};
 use crate::fs::content::Content;
+use crate::fs::file_change::FileChange;
 use crate::fs::history::{self, Action, Entry, Saved};
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
@@ -14,7 +16,7 @@ use crate::fs::{Fault, Kind};
 use crate::phrase;
 use crate::request;
 use crate::response::{self, Change, ChangeKind};
-use crate::workspace::{Workspace, etag_of};
+use crate::workspace::Workspace;
 
 const VERB: &str = "restore";
 /// Records that one call leaves at most: a move, and what comes back with it.

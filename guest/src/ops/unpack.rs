@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::Kind;
-use crate::fs::commit::{Changes, FileChange, commit_all};
+use crate::fs::commit::{Changes, commit_all};
+use crate::fs::file_change::FileChange;
 use crate::fs::place::Place;
 use crate::fs::{Fault, Time};
 use crate::phrase;

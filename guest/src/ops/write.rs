@@ -2,9 +2,11 @@
 
 use encoding_rs::{Encoding, UTF_8};
 
+use crate::digest;
 use crate::error::{Code, Error, Result, Term};
 use crate::fs::Kind;
-use crate::fs::commit::{FileChange, commit};
+use crate::fs::commit::commit;
+use crate::fs::file_change::FileChange;
 use crate::fs::place::Place;
 use crate::ops::read::content;
 use crate::phrase;
@@ -36,7 +38,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response:
         path: place.path.clone(),
         bytes_written: new.len().saturating_sub(kept) as u64,
         created: old.is_none(),
-        etag: Some(workspace::etag(&new)),
+        etag: Some(digest::etag(&new)),
         backup: None,
         notes: Vec::new(),
     };
@@ -155,7 +157,7 @@ mod tests {
     /// The etag that the result has to have is that of these bytes.
     fn check(args: &request::Write, bytes: &[u8], written: u64, created: bool) {
         let result = write(args).unwrap();
-        assert_eq!(result.etag, Some(workspace::etag(bytes)), "{args:?}");
+        assert_eq!(result.etag, Some(digest::etag(bytes)), "{args:?}");
         assert_eq!((result.bytes_written, result.created), (written, created), "{args:?}");
     }
 

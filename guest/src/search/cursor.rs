@@ -21,7 +21,7 @@ const MAX_CURSOR_BYTES: usize = 16 * 1024;
 pub fn fingerprint(request: &impl Serialize) -> String {
     // A request has no map whose keys are not text, the one thing that JSON cannot hold.
     let json = serde_json::to_vec(request).unwrap_or_default();
-    let mut digits = crate::workspace::sha256(&json);
+    let mut digits = crate::digest::sha256(&json);
     digits.truncate(FINGERPRINT_DIGITS);
     digits
 }

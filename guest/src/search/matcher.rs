@@ -15,8 +15,8 @@ use crate::error::{Error, Result, Term};
 use crate::phrase;
 use crate::request::{Grep, LetterCase};
 use crate::search::literals::Literals;
-use crate::search::scan::{line_end, line_start};
 use crate::search::smart_case;
+use crate::text::lines::{line_end, line_start};
 
 /// Bytes of a pattern.
 const MAX_PATTERN_BYTES: usize = 64 * 1024;

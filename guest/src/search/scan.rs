@@ -4,13 +4,14 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use memchr::{memchr, memchr_iter, memrchr};
+use memchr::{memchr, memchr_iter};
 
 use crate::request::Grep;
 use crate::response::{ContextLine, GrepMatch};
 use crate::search::matcher::Matcher;
 use crate::search::render::Renderer;
 use crate::search::source::Window;
+use crate::text::lines::{line_end, line_start};
 
 /// A match: with lines, the first in its line.
 pub struct Hit {
@@ -228,14 +229,4 @@ impl Counter {
 
 fn count(text: &[u8], range: Range<usize>) -> u64 {
     memchr_iter(b'\n', text.get(range).unwrap_or_default()).count() as u64
-}
-
-/// Where the line begins that has the position `at`.
-pub fn line_start(text: &[u8], at: usize) -> usize {
-    memrchr(b'\n', text.get(..at).unwrap_or_default()).map_or(0, |ending| ending + 1)
-}
-
-/// Where the line ends, before its line feed, that has the position `at`.
-pub fn line_end(text: &[u8], at: usize) -> usize {
-    memchr(b'\n', text.get(at..).unwrap_or_default()).map_or(text.len(), |length| at + length)
 }

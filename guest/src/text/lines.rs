@@ -277,6 +277,16 @@ pub fn start_of_last<S: Source + ?Sized>(
     Ok(start)
 }
 
+/// Where the line begins that has the position `at`.
+pub fn line_start(text: &[u8], at: usize) -> usize {
+    memchr::memrchr(b'\n', text.get(..at).unwrap_or_default()).map_or(0, |ending| ending + 1)
+}
+
+/// Where the line ends, before its line feed, that has the position `at`.
+pub fn line_end(text: &[u8], at: usize) -> usize {
+    memchr::memchr(b'\n', text.get(at..).unwrap_or_default()).map_or(text.len(), |length| at + length)
+}
+
 #[cfg(test)]
 mod tests {
     use encoding_rs::{UTF_8, UTF_16BE, UTF_16LE};

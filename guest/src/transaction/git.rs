@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use sha1::{Digest, Sha1};
 
+use crate::digest::hex;
 use crate::text::diff::{self, Change, LineChange};
-use crate::workspace::hex;
 
 /// Level of compression of binary content.
 const LEVEL: u8 = 6;

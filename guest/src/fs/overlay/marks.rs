@@ -10,10 +10,10 @@ use sha2::{Digest, Sha256};
 
 use super::node::Node;
 use super::{GONE, OverlayFs};
+use crate::digest::hex;
 use crate::fs::bytes::{digest, read_up_to};
 use crate::fs::spot::Site;
 use crate::fs::{Dir, Fault, FsResult, Kind, Open};
-use crate::workspace::hex;
 
 pub(super) const AT: &str = "at";
 pub(super) const IN: &str = "in";

@@ -287,7 +287,7 @@ fn a_mark_tells_what_it_hides_and_the_origin_keeps_it() {
     write(&overlay, "d/b", "TWO");
     write(&overlay, "d/b", "TWO!");
     let was = overlay.changes().unwrap().remove(0).was.unwrap();
-    assert_eq!(was, marks::Was::File { size: 3, sha256: Some(crate::workspace::sha256(b"two")) });
+    assert_eq!(was, marks::Was::File { size: 3, sha256: Some(crate::digest::sha256(b"two")) });
     let top = memory.preopens().remove(1).dir;
     let at = overlay.make_way(&top, [&generation::name(0), ORIGIN, "workspace", "d"]).unwrap();
     assert_eq!(read(&memory, &Site { dir: at, name: "b".to_owned() }).unwrap(), "two");
@@ -301,7 +301,7 @@ fn a_file_over_the_limit_is_kept_by_its_digest_alone() {
     let overlay = OverlayFs::open(&memory, &policy).unwrap();
     write(&overlay, "a", "ONE");
     let was = overlay.changes().unwrap().remove(0).was.unwrap();
-    assert_eq!(was, marks::Was::File { size: 3, sha256: Some(crate::workspace::sha256(b"one")) });
+    assert_eq!(was, marks::Was::File { size: 3, sha256: Some(crate::digest::sha256(b"one")) });
     assert_eq!(overlay.tree(ORIGIN).unwrap().map(drop), None);
 }
 

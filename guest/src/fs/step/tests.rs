@@ -1,8 +1,8 @@
 use super::*;
+use crate::digest::sha256;
 use crate::fs::bytes::read_up_to;
 use crate::fs::memory::MemoryFs;
 use crate::fs::{Open, Time};
-use crate::workspace::sha256;
 use Progress::{Applied, Lost, Ready};
 
 /// What is in the directory of a step: each name with its content.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use encoding_rs::Encoding;
 use sha2::{Digest, Sha256};
 
+use crate::digest;
 use crate::error::{Code, Error, Result, Term};
 use crate::fs::place::Place;
 use crate::fs::{File, Stat};
@@ -13,7 +14,7 @@ use crate::text::encoding::{self, Detected};
 use crate::text::eol::{self, Eol};
 use crate::text::lines::{CHUNK, Ender, Lines, Source};
 use crate::text::{codec, mime};
-use crate::workspace::{self, Workspace};
+use crate::workspace::Workspace;
 
 /// An open file's content.
 pub struct Content<'w> {
@@ -101,13 +102,13 @@ impl<'w> Content<'w> {
 
     /// The etag; none over the whole-file limit.
     pub fn etag(&self) -> Option<String> {
-        self.whole.as_deref().map(workspace::etag)
+        self.whole.as_deref().map(digest::etag)
     }
 
     /// SHA-256 of the content, of any size, in hexadecimal.
     pub fn sha256(&self) -> Result<String> {
         if let Some(bytes) = &self.whole {
-            return Ok(workspace::sha256(bytes));
+            return Ok(digest::sha256(bytes));
         }
         let mut hash = Sha256::new();
         let mut chunk = Vec::with_capacity(CHUNK);
@@ -121,7 +122,7 @@ impl<'w> Content<'w> {
                 _ => error,
             })?;
             if chunk.is_empty() {
-                return Ok(workspace::hex(&hash.finalize()));
+                return Ok(digest::hex(&hash.finalize()));
             }
             hash.update(&chunk);
             offset += chunk.len() as u64;

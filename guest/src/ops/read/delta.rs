@@ -2,6 +2,7 @@
 //! that has that version already.
 
 use super::content::{Content, Format};
+use crate::digest::etag_of;
 use crate::error::Result;
 use crate::fs::content::Content as Kept;
 use crate::fs::history::{self, Saved};
@@ -10,7 +11,6 @@ use crate::response;
 use crate::text::diff;
 use crate::text::document::Document;
 use crate::text::encoding;
-use crate::workspace::etag_of;
 
 /// The hunks since the version that the caller has; none where they are no shorter than the page that
 /// was read, where no backup holds that version, or where lines do not tell all of the difference.

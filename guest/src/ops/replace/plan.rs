@@ -9,11 +9,11 @@ use sha2::{Digest, Sha256};
 use similar::DiffOp;
 
 use super::Planned;
+use crate::digest::{etag, sha256};
 use crate::error::{Code, Error, Result, Term, printable};
 use crate::phrase;
 use crate::request;
 use crate::text::compare;
-use crate::workspace::{etag, sha256};
 
 /// Hexadecimal digits of the digest.
 const DIGEST_DIGITS: usize = 16;
