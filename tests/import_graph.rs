@@ -42,11 +42,18 @@ impl Graph {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(directory);
         let mut files = Vec::new();
         collect(&root, &mut files);
+        Self::of(files.iter().map(|file| {
+            let text = fs::read_to_string(file).unwrap();
+            (module_of(file.strip_prefix(&root).unwrap()), text)
+        }))
+    }
+
+    fn of(files: impl Iterator<Item = (Module, String)>) -> Self {
         let mut modules: BTreeMap<Module, Source> = BTreeMap::new();
-        for file in files {
-            let found = Source::read(&fs::read_to_string(&file).unwrap());
+        for (module, text) in files {
+            let found = Source::read(&text);
             // A library and a binary are two roots.
-            let module = modules.entry(module_of(file.strip_prefix(&root).unwrap())).or_default();
+            let module = modules.entry(module).or_default();
             module.imports.extend(found.imports);
             module.test_modules.extend(found.test_modules);
         }
@@ -204,6 +211,32 @@ fn the_cycle_of_the_guest_does_not_grow() {
     let cycles = Graph::read("guest/src").cycles_of_files();
     let largest = cycles.first().map_or(0, Vec::len);
     assert!(largest <= 36, "a cycle of {largest} files: {:?}", cycles.first());
+}
+
+/// The control of the two above: a cycle is found, through a name that a parent re-exports too, and a parent that uses its
+/// own children is none.
+#[test]
+fn a_cycle_is_found() {
+    let graph = |sources: &[(&str, &str)]| {
+        let module = |path: &str| path.split("::").filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        Graph::of(sources.iter().map(|(path, text)| (module(path), (*text).to_owned())))
+    };
+    let found = graph(&[
+        ("", "mod a; mod b; mod c;"),
+        ("a", "use crate::b::B;"),
+        ("b", "use crate::c::D;"),
+        ("c", "mod d; pub use d::D;"),
+        ("c::d", "use super::super::a::A; use super::C;"),
+    ]);
+    assert_eq!(found.cycles_of_files(), [["a", "b", "c::d"]]);
+    assert_eq!(found.cycles_of_siblings(), [["a", "b", "c"]]);
+    let none = graph(&[
+        ("", "mod a; mod b;"),
+        ("a", "mod e; use e::E; #[cfg(test)] mod tests { use crate::b::B; }"),
+        ("a::e", "use super::A;"),
+        ("b", "use crate::a::A;"),
+    ]);
+    assert_eq!(none.cycles_of_siblings(), Vec::<Vec<String>>::new());
 }
 
 /// For who removes a cycle: `cargo test --test import_graph edges -- --ignored --nocapture`.

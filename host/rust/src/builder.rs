@@ -80,7 +80,9 @@ impl Builder {
         self
     }
 
-    /// The workspace itself, as a directory that is open: whatever has its path later, or had it before, is not it.
+    /// The workspace itself, as a directory that the caller has open. The directory's path is asked of the kernel and shown
+    /// to tools, and nothing is opened by it. Building fails where the directory was deleted, or has no path that this
+    /// process can reach.
     #[cfg(target_os = "linux")]
     #[must_use]
     pub fn root_fd(mut self, directory: OwnedFd) -> Self {

@@ -91,8 +91,9 @@ impl Directory {
         Self::new(dir, ancestors, path)
     }
 
-    /// A directory that a caller has open, by a descriptor of its own: another one's position is not moved. Fails where it
-    /// is not where its path says, as one is that was deleted or is outside of what this process sees.
+    /// Opens a directory again that a caller has open: listing it must not move the position of the caller's descriptor.
+    /// Fails where the kernel's path of it leads elsewhere, as that of a deleted directory or of one outside of this
+    /// process's root does.
     #[cfg(target_os = "linux")]
     pub(crate) fn reopen(file: &std::fs::File) -> io::Result<Self> {
         use rustix::fs::{Mode, OFlags, openat};
