@@ -46,6 +46,17 @@ fn check_options(arguments: &str) {
     assert!(output.status.success() && help.contains("Usage: "), "{arguments}: {cause}");
 }
 
+/// The settings of an MCP client start a server with options that exist.
+#[test]
+fn the_settings_of_a_client_are_a_command() {
+    let block = pages::guide("mcp").blocks_in("json").concat();
+    let settings: Value = serde_json::from_str(&block).unwrap();
+    let server = &settings["mcpServers"]["paddock"];
+    let arguments: Vec<_> = server["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()).collect();
+    assert_eq!((&server["command"], arguments.first()), (&Value::from("paddock"), Some(&"mcp")));
+    check_options(&arguments.join(" "));
+}
+
 #[test]
 fn the_first_command_finds_something() {
     let blocks = pages::readme().blocks_in("sh").concat();

@@ -91,6 +91,33 @@ fn all_dialects_and_tools_are_listed() {
     }
 }
 
+/// The table of limits has the defaults of the policy.
+#[test]
+fn the_limits_are_the_defaults() {
+    let page = pages::guide("limits").text;
+    let limits = paddock::Limits::default();
+    let of_1024 = |bytes: u64| match bytes.trailing_zeros() {
+        30.. => format!("{} GiB", bytes >> 30),
+        20.. => format!("{} MiB", bytes >> 20),
+        _ => format!("{} KiB", bytes >> 10),
+    };
+    let of_1000 = |count: u64| format!("{},{:03}", count / 1000, count % 1000);
+    let rows = [
+        ("lines of a result", of_1000(limits.max_lines)),
+        ("characters of a line", of_1000(limits.max_line_chars as u64)),
+        ("text of a result", of_1024(limits.max_result_bytes as u64)),
+        ("size of a file that is held in memory (edits, patches, etags)", of_1024(limits.max_file_bytes)),
+        ("entries of one copy or delete", of_1000(limits.max_files)),
+        ("bytes of one copy", of_1024(limits.max_copy_bytes)),
+        ("time of a call", format!("{} s", limits.max_time_ms / 1000)),
+        ("memory of a call", of_1024(limits.max_memory_bytes)),
+        ("bytes of a [tree in memory](memory.md)", of_1024(limits.max_tree_bytes)),
+    ];
+    for (limit, default) in rows {
+        assert!(page.contains(&format!("\n| {limit} | {default} |")), "{limit}: {default}");
+    }
+}
+
 /// The code that confines the component is as small as the page says.
 #[test]
 fn the_providers_have_no_more_lines_than_it_says() {

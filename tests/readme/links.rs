@@ -74,6 +74,24 @@ fn the_readme_links_to_every_page() {
     }
 }
 
+/// A reader who sees no pictures has a text for each.
+#[test]
+fn every_picture_has_a_text() {
+    let mut pictures = 0;
+    for page in pages::all() {
+        for picture in page.prose().split("![").skip(1) {
+            let (text, rest) = picture.split_once("](").unwrap();
+            assert!(text.len() > 20, "{}: `{text}`", page.path);
+            let (target, _) = rest.split_once(')').unwrap();
+            let file = repository().join(Path::new(&page.path).parent().unwrap()).join(target);
+            let is_described = || fs::read_to_string(&file).unwrap().contains("<desc id=\"text\">");
+            assert!(!target.ends_with(".svg") || is_described(), "{}: {target}", page.path);
+            pictures += 1;
+        }
+    }
+    assert!(pictures >= 4, "{pictures} pictures");
+}
+
 #[test]
 fn the_readme_is_short() {
     let lines = pages::readme().text.lines().count();
