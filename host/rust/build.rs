@@ -36,8 +36,34 @@ fn embed_component() -> Result<()> {
         .map_err(|cause| format!("cannot read the component `{}`: {cause}", component.display()))?;
     let name: String = Sha256::digest(&bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     println!("cargo::rustc-env=PADDOCK_COMPONENT_NAME={name}");
-    std::fs::write(Path::new(&env::var("OUT_DIR")?).join("paddock.wasm"), bytes)?;
+    std::fs::write(Path::new(&env::var("OUT_DIR")?).join("paddock.wasm"), without_names(&bytes)?)?;
     Ok(())
+}
+
+/// The component without its section of names for debuggers, which no runtime reads and no setting of the linker leaves out.
+fn without_names(component: &[u8]) -> Result<Vec<u8>> {
+    const HEADER: usize = 8;
+    const NAME: &[u8] = b"\x0ecomponent-name";
+    let (header, mut rest) = component.split_at_checked(HEADER).ok_or("the component has no header")?;
+    let mut out = header.to_vec();
+    while let Some((&kind, after)) = rest.split_first() {
+        let (size, body) = number(after).ok_or("the component ends in a section")?;
+        let (body, next) = body.split_at_checked(size).ok_or("the component ends in a section")?;
+        let is_names = kind == 0 && body.starts_with(NAME);
+        if !is_names {
+            out.extend_from_slice(&rest[..rest.len() - next.len()]);
+        }
+        rest = next;
+    }
+    Ok(out)
+}
+
+/// An unsigned LEB128 number, and what follows it.
+fn number(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    let length = bytes.iter().position(|byte| byte & 0x80 == 0)? + 1;
+    let (number, rest) = bytes.split_at_checked(length)?;
+    let add = |value: usize, byte: &u8| Some((value << 7) | usize::from(byte & 0x7f));
+    Some((number.iter().rev().try_fold(0, add)?, rest))
 }
 
 /// Commands are for Linux alone.

@@ -1,6 +1,6 @@
 //! The `mcp-filesystem` dialect: the tools of the Model Context Protocol's
 //! reference file system server, so that a client can swap it for this one.
-//! Where the reference is unsafe, this is not; the README lists each difference.
+//! Where the reference is unsafe, this is not; `host/guide/src/dialects.md` lists each difference.
 
 use serde_json::{Value, json};
 
