@@ -51,7 +51,7 @@ fn without_names(component: &[u8]) -> Result<Vec<u8>> {
         let (body, next) = body.split_at_checked(size).ok_or("the component ends in a section")?;
         let is_names = kind == 0 && body.starts_with(NAME);
         if !is_names {
-            out.extend_from_slice(&rest[..rest.len() - next.len()]);
+            out.extend(rest.iter().take(rest.len() - next.len()));
         }
         rest = next;
     }
