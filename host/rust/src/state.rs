@@ -96,7 +96,7 @@ impl StateDir {
         match self.create() {
             Ok(directory) => Ok(Some(directory)),
             Err(cause) if self.is_required => Err(ToolError::new(
-                ErrorCode::Io,
+                code(&cause),
                 format!("cannot make the state directory `{}`: {cause}", self.path().display()),
             )
             .hint("nothing was changed; the person who runs this has to name a directory that can be written to")),
@@ -165,12 +165,15 @@ fn open_lock(directory: &Directory) -> io::Result<File> {
     directory.open_file("lock", private_file().read(true).create(true).truncate(false))
 }
 
-fn failed(cause: &io::Error) -> ToolError {
-    let code = match cause.kind() {
+fn code(cause: &io::Error) -> ErrorCode {
+    match cause.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorCode::NoSpace,
         _ => ErrorCode::Io,
-    };
-    ToolError::new(code, format!("cannot lock the workspace: {cause}"))
+    }
+}
+
+fn failed(cause: &io::Error) -> ToolError {
+    ToolError::new(code(cause), format!("cannot lock the workspace: {cause}"))
         .hint("the person who runs this has to see to the state directory")
 }
 
