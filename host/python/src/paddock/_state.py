@@ -103,7 +103,12 @@ class StateDir:
 
 def has_journal(directory: Directory) -> bool:
     """Whether a call left a journal, or an overlay was being taken over, which the next call finishes or undoes."""
-    names = os.listdir(directory.descriptor)
+    # The one that is held is only for reaching names, not for listing them.
+    listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=directory.descriptor)
+    try:
+        names = os.listdir(listed)
+    finally:
+        os.close(listed)
     return "commit" in names or any(name.startswith("journal") and name != "journal.refused" for name in names)
 
 
