@@ -239,9 +239,9 @@ fn a_cycle_is_found() {
     assert_eq!(none.cycles_of_siblings(), Vec::<Vec<String>>::new());
 }
 
-/// For who removes a cycle: `cargo test --test import_graph edges -- --ignored --nocapture`.
+/// The edges within cycles are printed by `cargo test --test import_graph edges -- --ignored --nocapture`.
 #[test]
-#[ignore = "prints"]
+#[ignore = "it checks nothing: it prints the edges, for whoever removes a cycle"]
 fn edges_within_cycles() {
     let graph = Graph::read("host/rust/src");
     let files = graph.cycles_of_files();

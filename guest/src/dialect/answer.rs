@@ -42,7 +42,7 @@ impl Told {
     }
 }
 
-/// What an answer is made of beside the response. It has no way to the workspace: all that a call looks at or changes is
+/// The context from which an answer is made, beside the response. It gives no access to the workspace: all that a call looks at or changes is
 /// in its request, where the policy, approval, limits and the audit log see it.
 pub struct Asked<'c> {
     /// The arguments of the call.

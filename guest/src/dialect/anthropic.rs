@@ -18,7 +18,7 @@ mod show;
 pub const DIALECT: Dialect =
     Dialect { name: "anthropic", tools: TOOLS, commands: &[], failure: fail::failure, names: NAMES };
 
-/// What its callers call arguments and tools.
+/// The names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[(Term::NewText, "new_str"), (Term::OldText, "old_str")];
 
 const EDITOR: &str = "str_replace_based_edit_tool";

@@ -18,7 +18,7 @@ use crate::response::Response;
 /// The dialect.
 pub const DIALECT: Dialect = Dialect { name: "chorus", tools: TOOLS, commands: &[], failure, names: NAMES };
 
-/// What its callers call arguments and tools.
+/// The names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[
     (Term::Edits, "patches"),
     (Term::Limit, "max_results"),

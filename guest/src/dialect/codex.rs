@@ -20,7 +20,7 @@ mod commands;
 /// The dialect.
 pub const DIALECT: Dialect = Dialect { name: "codex", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES };
 
-/// What its callers call arguments and tools.
+/// The names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] =
     &[(Term::Glob, "include"), (Term::Path, "file_path"), (Term::Path, "dir_path"), (Term::ListTool, "list_dir")];
 

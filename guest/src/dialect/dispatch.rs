@@ -16,7 +16,7 @@ use crate::response::Response;
 /// The dialect.
 pub const DIALECT: Dialect = Dialect { name: "dispatch", tools: TOOLS, commands: &[], failure, names: NAMES };
 
-/// What its callers call arguments and tools.
+/// The names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] =
     &[(Term::Offset, "start_line"), (Term::Pattern, "query"), (Term::WriteTool, "write_file")];
 

@@ -22,7 +22,7 @@ use done::Done;
 /// The dialect.
 pub const DIALECT: Dialect = Dialect { name: "dotnet-prompt", tools: TOOLS, commands: &[], failure, names: NAMES };
 
-/// What its callers call arguments and tools.
+/// The names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[
     (Term::Limit, "max_lines"),
     (Term::Offset, "skip_lines"),

@@ -21,7 +21,7 @@ mod commands;
 /// The dialect.
 pub const DIALECT: Dialect = Dialect { name: "lincona", tools: TOOLS, commands: &[], failure, names: NAMES };
 
-/// What its callers call arguments and tools.
+/// The names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[(Term::Glob, "include"), (Term::ListTool, "list_dir")];
 
 /// What one result shows at most, whichever is reached first.

@@ -18,7 +18,7 @@ mod show;
 /// The dialect.
 pub const DIALECT: Dialect = Dialect { name: "mcp-filesystem", tools: TOOLS, commands: &[], failure, names: NAMES };
 
-/// What its callers call arguments and tools.
+/// The names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[
     (Term::Exclude, "excludePatterns"),
     (Term::NewText, "newText"),

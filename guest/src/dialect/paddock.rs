@@ -17,7 +17,7 @@ mod requests;
 pub const DIALECT: Dialect =
     Dialect { name: "paddock", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES };
 
-/// What its callers call arguments and tools.
+/// The names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[
     (Term::BytesTool, "read_file` with `mode: \"base64\""),
     (Term::CopyTool, "copy"),

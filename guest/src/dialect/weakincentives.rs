@@ -21,7 +21,7 @@ mod commands;
 pub const DIALECT: Dialect =
     Dialect { name: "weakincentives", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES };
 
-/// What its callers call arguments and tools.
+/// The names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[
     (Term::Glob, "glob_filter"),
     (Term::Limit, "max_matches"),

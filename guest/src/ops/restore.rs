@@ -18,6 +18,8 @@ use crate::request;
 use crate::response::{self, Change, ChangeKind};
 use crate::workspace::Workspace;
 
+mod kept;
+
 const VERB: &str = "restore";
 /// Records that one call leaves at most: a move, and what comes back with it.
 const MAX_RECORDS: usize = 8;
@@ -27,37 +29,13 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<respons
     let chosen = choose(workspace, args)?;
     let entries = chosen.entries();
     if !args.overwrite {
-        check_can_be_kept(workspace, &entries)?;
+        kept::check(workspace, &entries)?;
     }
     let mut undo = Undo { overwrite: args.overwrite, ..Undo::new(workspace) };
     entries.iter().try_for_each(|(saved, entry)| undo.entry(saved, entry))?;
     undo.carry_out()?;
     let restored = entries.iter().map(|(_, entry)| entry.path.clone()).collect();
     Ok(response::Restore { undone: chosen.id, restored, backup: workspace.backup(), notes: undo.notes })
-}
-
-/// Refuses to take away what the backup of the undoing could not hold: a command that moves a large file leaves no other
-/// copy of it.
-fn check_can_be_kept(workspace: &Workspace<'_>, entries: &[(&Saved<'_>, &Entry)]) -> Result<()> {
-    let size = |entry: &Entry| {
-        let is_replaced = matches!(entry.action, Action::Created | Action::Modified) && entry.kind == Kind::File;
-        let place = is_replaced.then(|| workspace.resolve_with(&entry.path, VERB, Last::Keep).ok())??;
-        let stat = place.stat.filter(|stat| stat.kind == Kind::File)?;
-        // Smaller files are held whole, and so kept.
-        Some(stat.size).filter(|size| *size > workspace.policy.limits.max_file_bytes)
-    };
-    let sizes: Vec<_> = entries.iter().filter_map(|(_, entry)| Some((&entry.path, size(entry)?))).collect();
-    let bytes = sizes.iter().map(|(_, size)| size).sum();
-    let Some((path, _)) = sizes.first().filter(|_| history::too_large(workspace, bytes).is_some()) else {
-        return Ok(());
-    };
-    let most = workspace.policy.backups.max_bytes;
-    let cause = format!("{bytes} bytes that are there now would be lost: backups keep at most {most}");
-    Err(Error::at(Code::LimitExceeded, VERB, path, cause).hint(phrase![
-        "copy what is worth keeping first; then ",
-        Term::Overwrite,
-        " restores it all the same"
-    ]))
 }
 
 /// The backup that a call would undo, and the paths that it would change.
