@@ -10,7 +10,7 @@ use crate::digest::hex;
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
-use crate::fs::spot::Site;
+use crate::fs::site::Site;
 use crate::fs::{Kind, tree};
 use crate::ops;
 use crate::policy::Approval;

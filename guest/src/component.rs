@@ -13,11 +13,13 @@ mod convert;
 mod session;
 mod shares;
 
+use crate::ops::audit;
 use std::cell::Cell;
 
 use bindings::exports::paddock::files::{approval as asking, files, search, tools, types};
 use convert::Lower;
 
+use crate::accessed_paths::AccessedPaths;
 use crate::approval::{Decision, Plan};
 use crate::dialect::call::{self, Call};
 use crate::dialect::registry::{self, DIALECTS};
@@ -34,7 +36,6 @@ use crate::outcome::Outcome;
 use crate::policy::{Backend, Policy};
 use crate::request::Request;
 use crate::response::Response;
-use crate::touched::Touched;
 use crate::transaction;
 
 struct Component;
@@ -49,7 +50,7 @@ thread_local! {
     /// What the last call would do, where somebody has to be asked about it, until the host has asked.
     static PENDING: Cell<Option<Plan>> = const { Cell::new(None) };
     /// What the last call touched, until the host has asked.
-    static TOUCHED: Cell<Option<Touched>> = const { Cell::new(None) };
+    static TOUCHED: Cell<Option<AccessedPaths>> = const { Cell::new(None) };
 }
 
 impl tools::Guest for Component {
@@ -87,7 +88,7 @@ impl tools::Guest for Component {
 
     fn asked(dialect: String, name: String, arguments: String) -> Option<tools::Touched> {
         let call = Call::decode(&dialect, &name, &arguments).ok()?;
-        with_fs(&dialect, |fs, policy| Ok(Touched::asked(fs, policy, &call.request, None))).ok()?.lower()
+        with_fs(&dialect, |fs, policy| Ok(audit::requested_paths(fs, policy, &call.request, None))).ok()?.lower()
     }
 }
 

@@ -19,6 +19,7 @@
 //!
 //! `guest/BACKENDS.md` says how to add a backend.
 
+pub mod accessed_paths;
 pub mod approval;
 pub mod commands;
 #[cfg(target_family = "wasm")]
@@ -26,17 +27,21 @@ mod component;
 pub mod dialect;
 pub mod digest;
 pub mod engine;
+pub mod entry;
 pub mod error;
 pub mod fs;
+pub mod match_pass;
 pub mod ops;
 pub mod outcome;
 pub mod patch;
+pub mod path_order;
 pub mod policy;
+pub mod rendered;
 pub mod request;
 pub mod response;
 pub mod search;
 pub mod text;
-pub mod touched;
+pub mod time;
 pub mod transaction;
 pub mod workspace;
 pub mod zip;

@@ -1,9 +1,9 @@
 //! How a call ended, as a host is told.
 
-use crate::dialect::answer::Told;
+use crate::accessed_paths::AccessedPaths;
 use crate::error::ErrorText;
+use crate::rendered::Rendered;
 use crate::response::Change;
-use crate::touched::Touched;
 
 /// How a call ended: the `outcome` of `wit/tools.wit`.
 #[derive(Clone, Debug)]
@@ -19,12 +19,12 @@ pub struct Outcome {
     /// Whether a limit cut the result short.
     pub truncated: bool,
     /// What it touched, where the host keeps a record and the arguments fit.
-    pub touched: Option<Touched>,
+    pub touched: Option<AccessedPaths>,
 }
 
 impl Outcome {
     /// What a dialect tells of a call.
-    pub fn told(told: Told, error: Option<ErrorText>, changes: Vec<Change>) -> Self {
+    pub fn told(told: Rendered, error: Option<ErrorText>, changes: Vec<Change>) -> Self {
         Self { result: told.json, text: told.text, error, changes, truncated: told.truncated, touched: None }
     }
 }

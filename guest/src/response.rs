@@ -261,7 +261,7 @@ pub struct HistoryEntry {
     pub size: u64,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Pack {
     pub path: String,
     pub entries: u64,
@@ -273,7 +273,7 @@ pub struct Pack {
     pub notes: Vec<String>,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Unpack {
     pub destination: String,
     pub entries: u64,
@@ -365,4 +365,25 @@ pub struct Glob {
     /// The paths with what is known of them, where the request asked for it.
     #[serde(skip)]
     pub entries: Vec<Entry>,
+}
+
+impl Response {
+    /// Returns whether a limit cut the answer short.
+    pub fn truncated(&self) -> bool {
+        match self {
+            Self::Read(read) => read.truncated,
+            Self::ReadMany(many) => many.truncated,
+            Self::List(list) => list.truncated,
+            Self::Tree(tree) => tree.truncated,
+            Self::History(history) => history.truncated,
+            Self::Glob(glob) => glob.truncated,
+            Self::Grep(grep) => grep.truncated,
+            Self::Replace(replace) => replace.truncated,
+            Self::Changes(changes) => changes.truncated,
+            Self::Ran(ran) => ran.is_cut(),
+            Self::Write(_) | Self::Edit(_) | Self::ApplyPatch(_) | Self::MakeDir(_) => false,
+            Self::Copy(_) | Self::Move(_) | Self::Delete(_) | Self::Restore(_) | Self::Stat(_) => false,
+            Self::Pack(_) | Self::Unpack(_) | Self::Sessions(_) => false,
+        }
+    }
 }

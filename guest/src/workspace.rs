@@ -132,6 +132,11 @@ impl<'a> Workspace<'a> {
         })
     }
 
+    /// Returns the absolute paths of the roots.
+    pub fn root_names(&self) -> Vec<&str> {
+        self.roots.iter().flat_map(|root| root.names.iter().map(String::as_str)).collect()
+    }
+
     /// Records a change that was made.
     pub fn changed(&self, change: Change) {
         self.changes.borrow_mut().push(change);

@@ -12,7 +12,7 @@ use paddock_guest::dialect::{self, registry, schema};
 use paddock_guest::engine;
 use paddock_guest::error::{Code, Error, ErrorText};
 use paddock_guest::fs::memory::MemoryFs;
-use paddock_guest::fs::spot::Site;
+use paddock_guest::fs::site::Site;
 use paddock_guest::fs::{Filesystem, Kind, Time};
 use paddock_guest::outcome::Outcome;
 use paddock_guest::policy::Policy;
@@ -334,7 +334,7 @@ mod record {
 
         fn remove(&self, path: &str) {
             let site = site(&self.fs, path);
-            paddock_guest::fs::tree::remove(&self.fs, &site).unwrap();
+            paddock_guest::fs::copy_remove::remove(&self.fs, &site).unwrap();
         }
 
         fn tree(&self) -> Tree {

@@ -5,15 +5,15 @@
 
 use std::cell::Cell;
 
-use paddock_guest::engine;
 use paddock_guest::error::{Code, Error};
 use paddock_guest::fs::memory::MemoryFs;
 use paddock_guest::fs::overlay::OverlayFs;
-use paddock_guest::fs::spot::Site;
+use paddock_guest::fs::site::Site;
 use paddock_guest::fs::{Filesystem, OVERLAY_GUEST_PATH, Preopen, Time};
 use paddock_guest::policy::Policy;
 use paddock_guest::request::Access;
 use paddock_guest::transaction::{Commit, CommitArgs, DiffArgs, Transaction};
+use paddock_guest::{engine, ops};
 use serde_json::{Value, json};
 use stopping::Stopping;
 use tree::{Tree, tree_of};
@@ -110,7 +110,7 @@ fn take_over(fs: &dyn Filesystem, paths: &[&str], merge: bool) -> paddock_guest:
     let paths = paths.iter().map(|path| (*path).to_owned()).collect();
     let args = CommitArgs { overlay: "o".to_owned(), paths, merge };
     let policy = policy();
-    Transaction::open(fs, &policy)?.commit(&engine::open(fs, &policy, Access::Change)?, &args)
+    Transaction::open(fs, &policy)?.commit(&ops::open(fs, &policy, Access::Change)?, &args)
 }
 
 fn differences(memory: &MemoryFs) -> Vec<String> {

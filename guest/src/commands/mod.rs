@@ -1,18 +1,19 @@
 //! Commands, which the host runs: what a call asks of it, what a command may do
 //! at a path, what it changed, and how a dialect tells all that.
 
+use crate::approval;
 use crate::dialect::call::Call;
 use crate::dialect::registry;
-use crate::engine;
 use crate::error::Result;
 use crate::fs::Filesystem;
+use crate::ops;
+use crate::ops::audit;
 use crate::ops::command;
 use crate::outcome::Outcome;
 use crate::policy::Policy;
 use crate::request::{Access, Command, Request};
 use crate::response::{Change, Ran, Response};
 use crate::workspace::Workspace;
-use crate::{approval, touched::Touched};
 
 pub mod allows;
 pub mod record;
@@ -35,12 +36,12 @@ pub fn asked(
         Err(outcome) => return Some(Err(outcome)),
     };
     // A command may run where nothing may be changed.
-    Some(match engine::open(fs, policy, Access::Read) {
+    Some(match ops::open(fs, policy, Access::Read) {
         Ok(workspace) => {
             settle(&workspace, &call.request).map_err(|error| Box::new(call.outcome(Some(&workspace), Err(error))))
         }
         Err(error) => {
-            let touched = Touched::asked(fs, policy, &call.request, Some(error.code));
+            let touched = audit::requested_paths(fs, policy, &call.request, Some(error.code));
             Err(Box::new(Outcome { touched, ..call.outcome(None, Err(error)) }))
         }
     })
@@ -62,7 +63,7 @@ pub fn answer(
         Response::Ran(ran) => Response::Ran(Ran { total_changes: changes.len() as u64, ..listed(ran, &changes) }),
         response => response,
     });
-    match engine::open(fs, policy, Access::Read) {
+    match ops::open(fs, policy, Access::Read) {
         Ok(workspace) => {
             changes.into_iter().for_each(|change| workspace.changed(change));
             call.outcome(Some(&workspace), done)

@@ -1,5 +1,6 @@
 //! `interface commands`: what the host runs, and the rules of an instance.
 
+use crate::ops::audit;
 use std::cell::Cell;
 
 use super::bindings::exports::paddock::files::{commands, tools, types};
@@ -10,11 +11,9 @@ use crate::commands::allows::{Verdict, Verdicts};
 use crate::commands::record::{Before, Recorded, record_changes};
 use crate::commands::{answer, asked};
 use crate::dialect::call;
-use crate::engine;
 use crate::error::{Error, Result};
 use crate::request::{Access, Command, Script};
 use crate::response::{self, Response};
-use crate::touched::Touched;
 
 /// Milliseconds for digests of what a command changed: many large files take long, sparse ones as long as others.
 const RECORDING_MS: u64 = 5_000;
@@ -78,10 +77,10 @@ impl commands::Guest for Component {
     ) -> std::result::Result<commands::Recorded, types::Error> {
         let before: Vec<Before> = before.lower();
         let recorded = with_fs(NO_DIALECT, |fs, policy| {
-            let mut workspace = engine::open(fs, policy, Access::Read)?;
+            let mut workspace = crate::ops::open(fs, policy, Access::Read)?;
             workspace.set_time_left_ms(RECORDING_MS);
             let recorded = record_changes(&workspace, &verb, &before)?;
-            TOUCHED.set(Touched::changed(policy, "run", &recorded.changes));
+            TOUCHED.set(audit::changed_paths(policy, "run", &recorded.changes));
             Ok(recorded)
         });
         recorded.map(Lower::lower).map_err(Lower::lower)

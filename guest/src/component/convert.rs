@@ -1,12 +1,12 @@
 //! Conversions between the bindings' types and ours, field by field under the same names.
 
 use super::bindings::exports::paddock::files::{commands, files, search, session, shares, tools, types};
+use crate::accessed_paths::{AccessedPaths, WriteMode, Written};
 use crate::commands::record::Before;
 use crate::error::{Code, Error, ErrorText};
 use crate::fs::Kind;
 use crate::ops::shares::{Findings, Found, Names};
 use crate::outcome::Outcome;
-use crate::touched::{Touched, WriteMode, Written};
 use crate::{request, response, transaction};
 
 /// Turns a value of one side into the same value of the other.
@@ -176,7 +176,7 @@ record!(response::Changes => search::ChangesResult {
     token, created, modified, deleted, total, watched, skipped, truncated,
 });
 
-record!(Touched => tools::Touched { operation, paths, redacted, bytes, lines, truncated, changes, written });
+record!(AccessedPaths => tools::Touched { operation, paths, redacted, bytes, lines, truncated, changes, written });
 record!(Written => tools::Written { path, bytes, mode });
 variants!(WriteMode => tools::WriteMode { Create, Overwrite, Append });
 

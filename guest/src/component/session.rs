@@ -3,15 +3,14 @@
 use super::bindings::exports::paddock::files::{session, types};
 use super::convert::Lower;
 use super::{Component, MEMORY, NO_DIALECT, TOUCHED, first_growth, policy, with_fs};
-use crate::engine;
 use crate::error::{Code, Error, Result};
 use crate::fs::archive;
 use crate::fs::collect::{self, Choice, Collected};
 use crate::fs::memory::MemoryFs;
 use crate::fs::wasi::WasiFs;
+use crate::ops::audit;
 use crate::policy::{Backend, Policy};
 use crate::request::Access;
-use crate::touched::Touched;
 use crate::transaction::{CommitArgs, DiffArgs, Transaction};
 
 impl session::Guest for Component {
@@ -27,7 +26,7 @@ impl session::Guest for Component {
         let session::Choice { include_glob, exclude_glob, max_bytes } = choice;
         let choice = Choice { include: include_glob, exclude: exclude_glob, max_bytes };
         let collected =
-            with_fs(NO_DIALECT, |fs, policy| collect::collect(&engine::open(fs, policy, Access::Read)?, &choice));
+            with_fs(NO_DIALECT, |fs, policy| collect::collect(&crate::ops::open(fs, policy, Access::Read)?, &choice));
         let Collected { archive, files, bytes, absolute_links, skipped } = collected.map_err(Lower::lower)?;
         Ok(session::Collected { archive, files, bytes, absolute_links, skipped: skipped.lower() })
     }
@@ -58,8 +57,8 @@ impl session::Guest for Component {
         let session::CommitArgs { overlay, paths, merge } = args;
         let args = CommitArgs { overlay, paths, merge };
         let done = with_overlay(|overlay| {
-            let done = overlay.commit(&engine::open(overlay.base(), overlay.policy(), Access::Change)?, &args)?;
-            TOUCHED.set(Touched::changed(overlay.policy(), "commit", &done.changes));
+            let done = overlay.commit(&crate::ops::open(overlay.base(), overlay.policy(), Access::Change)?, &args)?;
+            TOUCHED.set(audit::changed_paths(overlay.policy(), "commit", &done.changes));
             Ok(done)
         });
         done.map(Lower::lower).map_err(Lower::lower)

@@ -1,5 +1,6 @@
 //! `interface shares`: what an instance keeps between the calls of one search.
 
+use crate::ops::audit;
 use std::cell::RefCell;
 
 use super::bindings::exports::paddock::files::{search, shares, types};
@@ -15,7 +16,6 @@ use crate::outcome::Outcome;
 use crate::policy::Backend;
 use crate::request::{Access, Request};
 use crate::response::Response;
-use crate::touched::Touched;
 use crate::workspace::Workspace;
 
 thread_local! {
@@ -156,7 +156,7 @@ fn typed(
     workspace: &Workspace<'_>,
     answer: Result<Response>,
 ) -> std::result::Result<Response, types::Error> {
-    TOUCHED.set(Touched::of(workspace, request, &answer));
+    TOUCHED.set(audit::accessed_paths(workspace, request, &answer));
     answer.map_err(Lower::lower)
 }
 
@@ -214,7 +214,7 @@ pub fn surroundings(dialect: &str, time_ms: Option<u64>) -> Result<Option<&'stat
         Backend::Overlay => forever(super::overlay(&policy)?),
         Backend::Wasi | Backend::Memory => WasiFs::of(&policy),
     };
-    let mut workspace = engine::open(fs, forever(policy), Access::Read)?;
+    let mut workspace = crate::ops::open(fs, forever(policy), Access::Read)?;
     if let Some(time_ms) = time_ms {
         workspace.set_time_left_ms(time_ms);
     }

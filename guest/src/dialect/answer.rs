@@ -1,46 +1,10 @@
 //! What a dialect tells: answers and failures, in its own shape and words.
 
-use serde_json::Value;
-
 use crate::dialect::Names;
 use crate::dialect::args::Args;
 use crate::dialect::spec::ToolSpec;
 use crate::error::{Code, Error, ErrorText};
 use crate::workspace::Root;
-
-/// The answer to a call, or its failure, as the dialect tells it.
-#[derive(Clone, Debug)]
-pub struct Told {
-    /// JSON in the dialect's shape.
-    pub json: String,
-    /// Text for the model.
-    pub text: String,
-    /// Whether a limit cut it short.
-    pub truncated: bool,
-    /// Why the call failed, where the dialect tells that with what came of it.
-    pub error: Option<Error>,
-}
-
-impl Told {
-    /// An answer of which nothing is left out.
-    pub fn new(value: &Value, text: impl Into<String>) -> Self {
-        Self { json: value.to_string(), text: text.into(), truncated: false, error: None }
-    }
-
-    /// Says whether a limit cut it short.
-    #[must_use]
-    pub fn truncated(mut self, truncated: bool) -> Self {
-        self.truncated = truncated;
-        self
-    }
-
-    /// Says that the call failed all the same.
-    #[must_use]
-    pub fn failed(mut self, error: Error) -> Self {
-        self.error = Some(error);
-        self
-    }
-}
 
 /// The context from which an answer is made, beside the response. It gives no access to the workspace: all that a call looks at or changes is
 /// in its request, where the policy, approval, limits and the audit log see it.

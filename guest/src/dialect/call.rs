@@ -5,11 +5,11 @@ use crate::dialect::args::Args;
 use crate::dialect::spec::ToolSpec;
 use crate::dialect::{Dialect, Names, paddock, registry};
 use crate::error::{Error, ErrorText, Result};
+use crate::ops::audit;
 use crate::outcome::Outcome;
 use crate::request::Request;
 use crate::response::Response;
-use crate::text::time::rfc3339_seconds;
-use crate::touched::Touched;
+use crate::time::rfc3339_seconds;
 use crate::workspace::Workspace;
 
 /// A call that fits its tool.
@@ -43,7 +43,7 @@ impl Call {
 
     /// How the call ended. What it changed is the workspace's to say.
     pub fn outcome(&self, workspace: Option<&Workspace<'_>>, answer: Result<Response>) -> Outcome {
-        let touched = workspace.and_then(|workspace| Touched::of(workspace, &self.request, &answer));
+        let touched = workspace.and_then(|workspace| audit::accessed_paths(workspace, &self.request, &answer));
         let asked = Asked {
             args: &self.args,
             roots: workspace.map(|workspace| workspace.roots.as_slice()).unwrap_or_default(),

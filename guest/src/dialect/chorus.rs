@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::dialect::answer::{Asked, Failed, Told, take, words};
+use crate::dialect::answer::{Asked, Failed, take, words};
 use crate::dialect::args::Args;
 use crate::dialect::param::{MAX, flag, objects, optional, required, text, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Shape, ToolSpec};
@@ -12,6 +12,7 @@ use crate::dialect::text::{left_out, with_notes};
 use crate::dialect::{Dialect, gutter};
 use crate::error::{Result, Term, printable};
 use crate::fs::Kind;
+use crate::rendered::Rendered;
 use crate::request::{self, LetterCase, Request};
 use crate::response::Response;
 
@@ -91,7 +92,7 @@ const TOOLS: &[ToolSpec] = &[
         },
         answer: |_, response| {
             let delete = take!(Delete, response);
-            Ok(Told::new(&json!({ "success": true }), format!("Deleted {}", printable(&delete.path))))
+            Ok(Rendered::new(&json!({ "success": true }), format!("Deleted {}", printable(&delete.path))))
         },
         output: Output::Shape(&Shape::Object(&[("success", Shape::Flag)])),
     },
@@ -141,7 +142,7 @@ const TOOLS: &[ToolSpec] = &[
 ];
 
 /// `{"error": {"code", "message", "path", "suggestion"}}`.
-fn failure(failed: &Failed<'_>) -> Told {
+fn failure(failed: &Failed<'_>) -> Rendered {
     let error = failed.error;
     let value = json!({
         "success": false,
@@ -152,7 +153,7 @@ fn failure(failed: &Failed<'_>) -> Told {
             "suggestion": error.hint,
         },
     });
-    Told::new(&value, words(error))
+    Rendered::new(&value, words(error))
 }
 
 fn read(args: &Args) -> Result<Request> {
@@ -160,7 +161,7 @@ fn read(args: &Args) -> Result<Request> {
     Ok(Request::Read(request::Read { first_line: 0, ..read }))
 }
 
-fn read_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn read_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let content = gutter::numbered(&read.content, read.end_line, read.start_line, "|");
     let value = json!({ "content": content, "total_lines": read.total_lines, "truncated": read.truncated });
@@ -168,14 +169,14 @@ fn read_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     if let Some(next) = read.next_offset {
         text.push_str(&format!("\n[there are more lines: offset={} continues]", next - 1));
     }
-    Ok(Told::new(&value, text).truncated(read.truncated))
+    Ok(Rendered::new(&value, text).truncated(read.truncated))
 }
 
-fn write_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn write_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let write = take!(Write, response);
     let done = format!("Wrote {} ({} bytes)", printable(&write.path), write.bytes_written);
     let value = json!({ "success": true, "bytes_written": write.bytes_written });
-    Ok(Told::new(&value, with_notes(done, &write.notes)))
+    Ok(Rendered::new(&value, with_notes(done, &write.notes)))
 }
 
 fn patch(args: &Args) -> Result<Request> {
@@ -186,10 +187,10 @@ fn patch(args: &Args) -> Result<Request> {
     }))
 }
 
-fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let edit = take!(Edit, response);
     let value = json!({ "success": true, "patches_applied": edit.edits_applied });
-    Ok(Told::new(&value, with_notes(format!("Patched {}\n{}", printable(&edit.path), edit.diff), &edit.notes)))
+    Ok(Rendered::new(&value, with_notes(format!("Patched {}\n{}", printable(&edit.path), edit.diff), &edit.notes)))
 }
 
 fn list(args: &Args) -> Result<Request> {
@@ -201,7 +202,7 @@ fn list(args: &Args) -> Result<Request> {
     }))
 }
 
-fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
     let files: Vec<_> = list.entries.iter().filter(|entry| entry.kind == Kind::File).collect();
     let shown: Vec<Value> =
@@ -212,7 +213,7 @@ fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     if list.truncated {
         lines.push("[there are more: narrow `path` or `pattern`]".to_owned());
     }
-    Ok(Told::new(&json!({ "files": shown }), lines.join("\n")).truncated(list.truncated))
+    Ok(Rendered::new(&json!({ "files": shown }), lines.join("\n")).truncated(list.truncated))
 }
 
 fn search(args: &Args) -> Result<Request> {
@@ -228,7 +229,7 @@ fn search(args: &Args) -> Result<Request> {
     }))
 }
 
-fn search_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn search_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     let content = |found: &crate::response::GrepMatch| {
         let before = found.before.iter().map(|line| line.text.as_str());
@@ -241,5 +242,5 @@ fn search_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
         .map(|found| json!({ "path": found.path, "line": found.line, "content": content(found) }))
         .collect();
     let value = json!({ "matches": shown, "truncated": grep.truncated });
-    Ok(Told::new(&value, crate::dialect::text::render(&Response::Grep(grep.clone()))).truncated(grep.truncated))
+    Ok(Rendered::new(&value, crate::dialect::text::render(&Response::Grep(grep.clone()))).truncated(grep.truncated))
 }

@@ -4,7 +4,7 @@
 
 use serde_json::json;
 
-use crate::dialect::answer::{Asked, Failed, Told, take, words};
+use crate::dialect::answer::{Asked, Failed, take, words};
 use crate::dialect::args::Args;
 use crate::dialect::param::{MAX, choice, flag, optional, required, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Param, ParamKind, Shape, ToolSpec};
@@ -12,6 +12,7 @@ use crate::dialect::{Dialect, gutter};
 use crate::error::{Code, Detail, EnvelopeFault, Error, ErrorText, Result, Term, Vocabulary};
 use crate::fs::Kind;
 use crate::patch::seek::Pass;
+use crate::rendered::Rendered;
 use crate::request::{self, GrepOutput, ListSort, Matching, PathSort, ReadMode, Request};
 use crate::response::{self, PatchAction, Response};
 
@@ -118,11 +119,11 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
-fn told(output: String) -> Told {
-    Told::new(&json!({ "output": output }), output)
+fn told(output: String) -> Rendered {
+    Rendered::new(&json!({ "output": output }), output)
 }
 
-fn failure(failed: &Failed<'_>) -> Told {
+fn failure(failed: &Failed<'_>) -> Rendered {
     let error = failed.error;
     let message = match error.detail.as_deref() {
         Some(Detail::PastEnd { argument, .. }) if error.code == Code::InvalidArgument => {
@@ -133,7 +134,7 @@ fn failure(failed: &Failed<'_>) -> Told {
         Some(detail) if error.code == Code::PatchRejected => rejected(error, detail).unwrap_or_else(|| words(error)),
         _ => words(error),
     };
-    Told::new(&json!({ "error": { "code": error.code, "message": message } }), message)
+    Rendered::new(&json!({ "error": { "code": error.code, "message": message } }), message)
 }
 
 /// Why Codex cannot read a patch, in its words.
@@ -165,7 +166,7 @@ fn rejected(error: &ErrorText, detail: &Detail) -> Option<String> {
     }
 }
 
-fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let patch = take!(ApplyPatch, response);
     let mut lines = vec!["Success. Updated the following files:".to_owned()];
     let of = |letter: char, wanted: fn(PatchAction) -> bool| {
@@ -207,7 +208,7 @@ fn list_dir(args: &Args) -> Result<Request> {
     }))
 }
 
-fn list_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn list_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
     let (first, limit) = (asked.args.whole("offset"), asked.args.whole("limit"));
     let skip = usize::try_from(first - 1).unwrap_or(usize::MAX);
@@ -279,7 +280,7 @@ fn grep_files(args: &Args) -> Result<Request> {
     }))
 }
 
-fn grep_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn grep_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     if grep.files.is_empty() {
         return Ok(told("No matches found.".to_owned()).truncated(grep.truncated));

@@ -3,13 +3,14 @@
 
 use serde_json::json;
 
-use crate::dialect::answer::{Asked, Failed, Told, take, words};
+use crate::dialect::answer::{Asked, Failed, take, words};
 use crate::dialect::param::{flag, objects, optional, required, signed, text, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Shape, ToolSpec};
 use crate::dialect::text::{left_out, with_notes};
 use crate::dialect::{Dialect, args::Args, gutter};
 use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::{Kind, MAX_OFFSET};
+use crate::rendered::Rendered;
 use crate::request::{self, Request};
 use crate::response::Response;
 
@@ -110,12 +111,12 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
-fn success(output: String) -> Told {
-    Told::new(&json!({ "success": true, "output": output }), output)
+fn success(output: String) -> Rendered {
+    Rendered::new(&json!({ "success": true, "output": output }), output)
 }
 
 /// `{"success": false}` with the class of the failure, as the seed names it.
-fn failure(failed: &Failed<'_>) -> Told {
+fn failure(failed: &Failed<'_>) -> Rendered {
     let class = match failed.error.code {
         Code::OutsideWorkspace | Code::InvalidPath | Code::Denied => "SandboxError",
         Code::NotFound => "FileNotFoundError",
@@ -124,7 +125,7 @@ fn failure(failed: &Failed<'_>) -> Told {
     };
     let message = words(failed.error);
     let value = json!({ "success": false, "error": class, "message": message, "path": failed.error.path });
-    Told::new(&value, format!("{class}: {message}"))
+    Rendered::new(&value, format!("{class}: {message}"))
 }
 
 fn read(args: &Args) -> Result<Request> {
@@ -140,7 +141,7 @@ fn read(args: &Args) -> Result<Request> {
     Ok(Request::Read(request::Read { first_line: 0, ..request::Read::lines(args.text("path"), start + 1, limit) }))
 }
 
-fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let (first, last) = (read.start_line.saturating_sub(1), read.end_line.saturating_sub(1));
     let mut output = gutter::numbered(&read.content, read.end_line, first, ": ");
@@ -163,7 +164,7 @@ fn write(args: &Args, create_only: bool) -> Request {
     })
 }
 
-fn write_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn write_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let write = take!(Write, response);
     let verb = if write.created { "Created" } else { "Wrote" };
     let done = format!("{verb} {} ({} bytes)", printable(&write.path), write.bytes_written);
@@ -178,7 +179,7 @@ fn edit(args: &Args) -> Result<Request> {
     }))
 }
 
-fn edit_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn edit_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let edit = take!(Edit, response);
     let edits = if edit.edits_applied == 1 { "edit" } else { "edits" };
     let done = format!("Applied {} {edits} to {}", edit.edits_applied, printable(&edit.path));
@@ -194,7 +195,7 @@ fn list(args: &Args) -> Result<Request> {
     Ok(Request::Glob(request::Glob { path, limit: MAX_PATHS, ..request::Glob::of(pattern) }))
 }
 
-fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let (paths, skipped, truncated) = match response? {
         Response::Glob(glob) => (glob.paths, glob.skipped, glob.truncated),
         Response::List(list) => {
@@ -221,7 +222,7 @@ fn search(args: &Args) -> Result<Request> {
     }))
 }
 
-fn search_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn search_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     let line = |found: &crate::response::GrepMatch| {
         format!("{}:{}:{}", printable(&found.path), found.line.saturating_sub(1), found.text)

@@ -5,12 +5,13 @@
 use serde_json::{Value, json};
 
 use crate::dialect::Dialect;
-use crate::dialect::answer::{Asked, Failed, Told, take, words};
+use crate::dialect::answer::{Asked, Failed, take, words};
 use crate::dialect::args::Args;
 use crate::dialect::param::{MAX, flag, optional, required, text, texts, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Param, Shape, ToolSpec};
 use crate::dialect::text::render;
 use crate::error::{Code, Error, Result, Term};
+use crate::rendered::Rendered;
 use crate::request::{self, ReadMode, Request};
 use crate::response::Response;
 
@@ -200,7 +201,7 @@ const TOOLS: &[ToolSpec] = &[
         },
         answer: |_, response| {
             let stat = take!(Stat, response);
-            Ok(Told::new(&item::metadata(&stat), render(&Response::Stat(stat))))
+            Ok(Rendered::new(&item::metadata(&stat), render(&Response::Stat(stat))))
         },
         output: Output::Shape(&Shape::Object(item::METADATA)),
     },
@@ -286,7 +287,7 @@ fn category(code: Code) -> (&'static str, bool) {
     }
 }
 
-fn failure(failed: &Failed<'_>) -> Told {
+fn failure(failed: &Failed<'_>) -> Rendered {
     let error = failed.error;
     let (category, retryable) = category(error.code);
     let value = json!({
@@ -301,7 +302,7 @@ fn failure(failed: &Failed<'_>) -> Told {
             "retryable": retryable,
         },
     });
-    Told::new(&value, words(error))
+    Rendered::new(&value, words(error))
 }
 
 fn read(args: &Args) -> Result<Request> {
@@ -324,7 +325,7 @@ fn read(args: &Args) -> Result<Request> {
     }))
 }
 
-fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let is_bytes = asked.args.text("encoding") == BASE64;
     let value = json!({
@@ -336,10 +337,10 @@ fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
         "checksum": read.sha256,
         "mimeType": read.mime,
     });
-    Ok(Told::new(&value, read.content).truncated(read.truncated))
+    Ok(Rendered::new(&value, read.content).truncated(read.truncated))
 }
 
-fn write_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn write_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let write = take!(Write, response);
     let backup = write.backup.clone().filter(|_| asked.args.flag("create_backup") && !write.created);
     let done = Done::new("write_file", &write.path).size(write.bytes_written).backup(backup);
@@ -362,7 +363,7 @@ fn list(args: &Args) -> Result<Request> {
     }))
 }
 
-fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
     let items: Vec<_> = list.entries.iter().filter_map(item::of_entry).collect();
     let value = json!({
@@ -374,7 +375,7 @@ fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
         "truncated": list.truncated,
     });
     let truncated = list.truncated;
-    Ok(Told::new(&value, render(&Response::List(list))).truncated(truncated))
+    Ok(Rendered::new(&value, render(&Response::List(list))).truncated(truncated))
 }
 
 fn transfer(args: &Args) -> request::Transfer {
@@ -386,9 +387,9 @@ fn transfer(args: &Args) -> request::Transfer {
     }
 }
 
-fn transferred(operation: &'static str, asked: &Asked<'_>, response: Response) -> Told {
+fn transferred(operation: &'static str, asked: &Asked<'_>, response: Response) -> Rendered {
     let (Response::Copy(transfer) | Response::Move(transfer)) = &response else {
-        return Told::new(&Value::Null, String::new());
+        return Rendered::new(&Value::Null, String::new());
     };
     let done = Done::new(operation, &transfer.destination).size(transfer.bytes);
     done.backup(transfer.backup.clone()).told(asked, &response)

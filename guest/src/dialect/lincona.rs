@@ -5,12 +5,13 @@
 use serde_json::{Value, json};
 
 use crate::dialect::Dialect;
-use crate::dialect::answer::{Asked, Failed, Told, take, words};
+use crate::dialect::answer::{Asked, Failed, take, words};
 use crate::dialect::args::Args;
 use crate::dialect::param::{MAX, choice, optional, required, text, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Shape, ToolSpec};
 use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::Kind;
+use crate::rendered::Rendered;
 use crate::request::{self, ListSort, Request};
 use crate::response::{self, PatchAction, Response};
 use crate::text::indent;
@@ -128,12 +129,12 @@ const TOOLS: &[ToolSpec] = &[
     commands::WRITE_STDIN,
 ];
 
-fn told(message: String, truncated: bool) -> Told {
+fn told(message: String, truncated: bool) -> Rendered {
     let value = json!({ "status": "success", "message": message, "truncated": truncated });
-    Told::new(&value, message).truncated(truncated)
+    Rendered::new(&value, message).truncated(truncated)
 }
 
-fn failure(failed: &Failed<'_>) -> Told {
+fn failure(failed: &Failed<'_>) -> Rendered {
     let tool = failed.tool.map_or("", |tool| tool.name);
     let class = match failed.error.code {
         _ if failed.tool.is_some_and(|tool| tool.effect.runs()) => commands::error_type(failed.error),
@@ -145,7 +146,7 @@ fn failure(failed: &Failed<'_>) -> Told {
     };
     let message = words(failed.error);
     let value = json!({ "status": "error", "error": class, "message": message, "truncated": false });
-    Told::new(&value, format!("{class}: {message}"))
+    Rendered::new(&value, format!("{class}: {message}"))
 }
 
 /// The lines up to the limit of one result, and whether that is all.
@@ -181,7 +182,7 @@ fn list_dir(args: &Args) -> Result<Request> {
     }))
 }
 
-fn list_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn list_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
     let (offset, limit) = (asked.args.whole("offset"), asked.args.whole("limit"));
     let (skip, most) = (usize::try_from(offset).unwrap_or(usize::MAX), usize::try_from(limit).unwrap_or(usize::MAX));
@@ -219,7 +220,7 @@ fn read_file(args: &Args) -> Result<Request> {
     }))
 }
 
-fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let mut message = read.content;
     if asked.args.text("mode") == "indentation" && read.end_line > 0 {
@@ -244,7 +245,7 @@ fn grep_files(args: &Args) -> Result<Request> {
     }))
 }
 
-fn grep_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn grep_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     let line = |found: &response::GrepMatch| {
         let text = match found.text.char_indices().nth(LINE_CHARS) {
@@ -273,7 +274,7 @@ fn patch(args: &Args, is_envelope: bool) -> Result<Request> {
     Ok(Request::ApplyPatch(request::ApplyPatch { patch, ..request::ApplyPatch::default() }))
 }
 
-fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let patch = take!(ApplyPatch, response);
     let change = |file: &response::PatchedFile| {
         json!({
@@ -297,7 +298,7 @@ fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
         "bytes_written": bytes_written,
         "changes": changes,
     });
-    Ok(Told::new(&value, message).truncated(truncated))
+    Ok(Rendered::new(&value, message).truncated(truncated))
 }
 
 fn action(action: PatchAction) -> &'static str {

@@ -5,11 +5,12 @@
 use serde_json::{Value, json};
 
 use crate::dialect::Dialect;
-use crate::dialect::answer::{Asked, Failed, Told, take, words};
+use crate::dialect::answer::{Asked, Failed, take, words};
 use crate::dialect::args::Args;
 use crate::dialect::param::{choice, flag, objects, required, texts, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Shape, ToolSpec};
 use crate::error::{Code, Error, Result, Term};
+use crate::rendered::Rendered;
 use crate::request::{self, ReadMode, Request};
 use crate::response::{self, ReadOutcome, Response, TreeNode};
 
@@ -248,11 +249,11 @@ const TOOLS: &[ToolSpec] = &[
 const EXCLUDE: crate::dialect::spec::Param =
     texts("excludePatterns", Absent::None, "Globs of what is left out, directories with all that is in them");
 
-fn content(text: String) -> Told {
-    Told::new(&json!({ "content": text }), text)
+fn content(text: String) -> Rendered {
+    Rendered::new(&json!({ "content": text }), text)
 }
 
-fn failure(failed: &Failed<'_>) -> Told {
+fn failure(failed: &Failed<'_>) -> Rendered {
     let message = match failed.error.code {
         Code::OutsideWorkspace => {
             format!("Access denied - path outside allowed directories: {}", words(failed.error))
@@ -260,7 +261,7 @@ fn failure(failed: &Failed<'_>) -> Told {
         Code::NoMatch => format!("Could not find exact match for edit:\n{}", words(failed.error)),
         _ => words(failed.error),
     };
-    Told::new(&json!({ "content": message }), message)
+    Rendered::new(&json!({ "content": message }), message)
 }
 
 /// Zero counts as absent, as in the reference.
@@ -278,7 +279,7 @@ fn whole_text(path: String, head: Option<u64>, tail: Option<u64>) -> request::Re
     request::Read { tail, mode: ReadMode::Raw, unlimited: true, ..read }
 }
 
-fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let is_part = ["head", "tail"].iter().any(|name| asked.args.whole(name) > 0);
     let mut text = read.content;
@@ -292,7 +293,7 @@ fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     Ok(content(text))
 }
 
-fn media_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn media_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let mime = show::media_type(&read.path);
     let block = match mime.split_once('/') {
@@ -303,10 +304,10 @@ fn media_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
         }
     };
     // Without a text of its own, so that a host shows the block as what it is.
-    Ok(Told::new(&json!({ "content": [block] }), String::new()))
+    Ok(Rendered::new(&json!({ "content": [block] }), String::new()))
 }
 
-fn many_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn many_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let many = take!(ReadMany, response);
     let part = |entry: &response::ReadManyEntry| match &entry.outcome {
         ReadOutcome::Result(read) => format!("{}:\n{}\n", entry.path, read.content),
@@ -331,7 +332,7 @@ fn edit(args: &Args) -> Result<Request> {
     }))
 }
 
-fn edit_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn edit_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let edit = take!(Edit, response);
     Ok(content(show::diff(&show::absolute(asked, &edit.path), &edit.diff)))
 }
@@ -345,7 +346,7 @@ fn list(path: String) -> Request {
     })
 }
 
-fn tree_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn tree_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let tree = take!(Tree, response);
     let children: Vec<Value> = tree.tree.children.iter().flatten().map(node).collect();
     let text = serde_json::to_string_pretty(&children).unwrap_or_default();
@@ -377,7 +378,7 @@ fn search(args: &Args) -> Result<Request> {
     }))
 }
 
-fn search_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn search_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let glob = take!(Glob, response);
     if glob.paths.is_empty() {
         return Ok(content("No matches found".to_owned()));

@@ -26,7 +26,8 @@ pub mod spec;
 pub mod text;
 pub mod weakincentives;
 
-use answer::{Failed, Told};
+use crate::rendered::Rendered;
+use answer::Failed;
 use spec::{Param, ParamKind, ToolSpec, nearest};
 
 /// Names, units and shapes for one set of tools.
@@ -39,7 +40,7 @@ pub struct Dialect {
     /// specification always lists them has them among the others.
     pub commands: &'static [ToolSpec],
     /// A failure in the dialect's shape and words.
-    pub failure: fn(&Failed<'_>) -> Told,
+    pub failure: fn(&Failed<'_>) -> Rendered,
     /// What it calls arguments, where not as the typed interface does, and tools. Of several names for an argument a call
     /// has the one that its tool takes.
     pub names: &'static [(Term, &'static str)],

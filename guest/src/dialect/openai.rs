@@ -4,12 +4,13 @@
 use serde_json::json;
 
 use crate::dialect::Dialect;
-use crate::dialect::answer::{Asked, Failed, Told, words};
+use crate::dialect::answer::{Asked, Failed, words};
 use crate::dialect::args::Args;
 use crate::dialect::param::{choice, optional, required};
 use crate::dialect::spec::{Absent, Effect, Output, Param, ParamKind, Shape, ToolSpec};
 use crate::error::{Code, Error, Result};
 use crate::patch::seek::Pass;
+use crate::rendered::Rendered;
 use crate::request::{self, Matching, Request};
 use crate::response::Response;
 
@@ -42,11 +43,11 @@ const TOOLS: &[ToolSpec] = &[ToolSpec {
     ])),
 }];
 
-fn told(status: &str, output: String) -> Told {
-    Told::new(&json!({ "status": status, "output": output }), output)
+fn told(status: &str, output: String) -> Rendered {
+    Rendered::new(&json!({ "status": status, "output": output }), output)
 }
 
-fn failure(failed: &Failed<'_>) -> Told {
+fn failure(failed: &Failed<'_>) -> Rendered {
     told("failed", words(failed.error))
 }
 
@@ -89,7 +90,7 @@ fn created(diff: &str) -> Result<String> {
     Ok(diff.split('\n').map(line).collect::<Result<Vec<_>>>()?.join("\n"))
 }
 
-fn answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let output = match response? {
         Response::Write(write) => format!("Created {}", write.path),
         Response::Delete(delete) => format!("Deleted {}", delete.path),

@@ -1,12 +1,13 @@
 //! The `paddock` dialect: the operations under their own names, 1-based lines,
 //! results as they are.
 
-use crate::dialect::answer::{self, Asked, Failed, Told};
+use crate::dialect::answer::{self, Asked, Failed};
 use crate::dialect::param::{MAX, MAX_PAGE, choice, flag, objects, optional, required, text, texts, whole};
 use crate::dialect::schema::output;
 use crate::dialect::spec::{Absent, Effect, Output, Param, ToolSpec};
 use crate::dialect::{Dialect, text as words, to_json};
 use crate::error::{Result, Term};
+use crate::rendered::Rendered;
 use crate::request::{self, Request};
 use crate::response::{self, Response};
 
@@ -35,15 +36,15 @@ const NAMES: &[(Term, &str)] = &[
     (Term::WriteTool, "write_file"),
 ];
 
-fn answer(_asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn answer(_asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let response = response?;
     let truncated = response.truncated();
-    Ok(Told { json: to_json(&response), text: words::render(&response), truncated, error: None })
+    Ok(Rendered { json: to_json(&response), text: words::render(&response), truncated, error: None })
 }
 
 /// The failure as it is.
-pub(super) fn failure(failed: &Failed<'_>) -> Told {
-    Told { json: to_json(failed.error), text: answer::words(failed.error), truncated: false, error: None }
+pub(super) fn failure(failed: &Failed<'_>) -> Rendered {
+    Rendered { json: to_json(failed.error), text: answer::words(failed.error), truncated: false, error: None }
 }
 
 const TOOLS: &[ToolSpec] = &[

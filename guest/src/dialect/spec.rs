@@ -1,9 +1,10 @@
 //! What a row of a dialect's table says: decoding, JSON Schema and help are all
 //! made from it.
 
-use crate::dialect::answer::{Asked, Told};
+use crate::dialect::answer::Asked;
 use crate::dialect::args::Args;
 use crate::error::Result;
+use crate::rendered::Rendered;
 use crate::request::Request;
 use crate::response::Response;
 
@@ -22,7 +23,7 @@ pub struct ToolSpec {
     /// What a call asks for.
     pub request: fn(&Args) -> Result<Request>,
     /// How what was found or done, or why it failed, is told. An `Err` is told by the dialect's `failure`.
-    pub answer: fn(&Asked<'_>, Result<Response>) -> Result<Told>,
+    pub answer: fn(&Asked<'_>, Result<Response>) -> Result<Rendered>,
     /// What its result looks like.
     pub output: Output,
 }

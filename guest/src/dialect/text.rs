@@ -372,3 +372,17 @@ fn kind_name(kind: Kind) -> &'static str {
         Kind::Other => "FIFO, socket or device",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn archives_are_summarised() {
+        let pack = Pack { path: "new/a.zip".to_owned(), entries: 7, files: 5, bytes: 11, size: 900, ..Pack::default() };
+        assert_eq!(render(&Response::Pack(pack)), "packed 5 files, 11 bytes into new/a.zip (900 bytes)");
+        let notes = vec!["1 new files can be executed".to_owned()];
+        let unpack = Unpack { destination: "out".to_owned(), files: 4, bytes: 13, notes, ..Unpack::default() };
+        assert!(render(&Response::Unpack(unpack)).starts_with("unpacked 4 files, 13 bytes into out\n"));
+    }
+}

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::dialect::answer::{Asked, Failed, Told, take, words};
+use crate::dialect::answer::{Asked, Failed, take, words};
 use crate::dialect::args::Args;
 use crate::dialect::param::{MAX, flag, optional, required, text, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Param, Shape, ToolSpec};
@@ -12,6 +12,7 @@ use crate::dialect::text::render;
 use crate::dialect::{Dialect, gutter};
 use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::Kind;
+use crate::rendered::Rendered;
 use crate::request::{self, Request};
 use crate::response::{self, Response};
 
@@ -256,12 +257,12 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
-fn told(value: Value, message: String) -> Told {
-    Told::new(&json!({ "success": true, "message": message, "value": value }), message)
+fn told(value: Value, message: String) -> Rendered {
+    Rendered::new(&json!({ "success": true, "message": message, "value": value }), message)
 }
 
 /// `{"success": false, "value": null}` with the exception that the protocol raises.
-fn failure(failed: &Failed<'_>) -> Told {
+fn failure(failed: &Failed<'_>) -> Rendered {
     let exception = match failed.error.code {
         Code::NotFound => "FileNotFoundError",
         Code::AlreadyExists => "FileExistsError",
@@ -274,10 +275,10 @@ fn failure(failed: &Failed<'_>) -> Told {
     };
     let message = words(failed.error);
     let value = json!({ "success": false, "message": message, "value": null, "error": exception });
-    Told::new(&value, message)
+    Rendered::new(&value, message)
 }
 
-fn ls(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn ls(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
     let entries: Vec<_> = list.entries.iter().filter_map(file_entry).collect();
     let truncated = list.truncated;
@@ -297,7 +298,7 @@ fn file_entry(entry: &response::Entry) -> Option<Value> {
     Some(json!({ "path": path, "kind": kind(entry.kind)?, "size_bytes": size, "content_hash": details.etag }))
 }
 
-fn read_file(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn read_file(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let offset = asked.args.whole("offset");
     let value = json!({
@@ -314,19 +315,19 @@ fn read_file(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     Ok(told(value, message).truncated(read.truncated))
 }
 
-fn write_file(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn write_file(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let write = take!(Write, response);
     let value = json!({ "path": write.path, "bytes_written": write.bytes_written, "created": write.created });
     Ok(told(value, render(&Response::Write(write))))
 }
 
-fn edit_file(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn edit_file(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let edit = take!(Edit, response);
     let value = json!({ "path": edit.path, "replacements": edit.edits_applied });
     Ok(told(value, render(&Response::Edit(edit))))
 }
 
-fn glob(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn glob(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let glob = take!(Glob, response);
     let matches: Vec<_> = glob.entries.iter().filter_map(file_entry).collect();
     let value = json!({ "pattern": asked.args.text("pattern"), "matches": matches });
@@ -335,7 +336,7 @@ fn glob(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
 }
 
 /// Places in a line are counted in characters, as Python does.
-fn grep(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn grep(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     let shown = |found: &response::GrepMatch| {
         let characters = |at: u64| {
@@ -361,7 +362,7 @@ fn stat(args: &Args) -> Result<Request> {
 }
 
 /// Whether what is there is of a kind; a path that leads nowhere is of none. A link is what it leads to.
-fn is(asked: &Asked<'_>, response: Result<Response>, wanted: fn(Kind) -> bool) -> Result<Told> {
+fn is(asked: &Asked<'_>, response: Result<Response>, wanted: fn(Kind) -> bool) -> Result<Rendered> {
     let path = asked.args.text("path");
     let found = match response {
         Ok(Response::Stat(stat)) if stat.kind == Kind::Link => stat.target_kind,

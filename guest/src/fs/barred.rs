@@ -1,8 +1,9 @@
 //! What the policy keeps from every tool: directories by name or path, files by
 //! extension, and the host's own files where a root holds them.
 
-use crate::fs::{Kind, protect};
+use crate::fs::Kind;
 use crate::policy::{Policy, RootAccess};
+use crate::text::name_folding;
 
 /// What is kept from every tool in one root. Names count under any spelling
 /// that some file system folds to them.
@@ -74,8 +75,8 @@ impl Barred {
         barred.read_only = inner.into_iter().filter_map(read_only).chain(fixed).collect();
         let private = policy.host.private.iter().filter_map(|path| within(&plain(path), root));
         barred.private = private.filter(|path| !path.is_empty()).collect();
-        barred.allowed = policy.allowed_extensions.iter().map(|extension| protect::fold(extension)).collect();
-        barred.blocked = policy.blocked_extensions.iter().map(|extension| protect::fold(extension)).collect();
+        barred.allowed = policy.allowed_extensions.iter().map(|extension| name_folding::fold(extension)).collect();
+        barred.blocked = policy.blocked_extensions.iter().map(|extension| name_folding::fold(extension)).collect();
         (!barred.is_empty()).then_some(barred)
     }
 
@@ -86,7 +87,7 @@ impl Barred {
 
     /// Why `name` is barred, in the directory `above` from the top of the root, which ends in `/` unless it is empty.
     pub fn bars(&self, above: &str, name: &str, kind: Kind) -> Option<Denial> {
-        let folded = protect::fold(name);
+        let folded = name_folding::fold(name);
         if kind == Kind::Directory && self.names.contains(&folded) {
             return Some(Denial::Directory);
         }
@@ -119,7 +120,7 @@ impl Barred {
 
     /// Whether no file may have that name, in any spelling, for its extension.
     pub fn bars_file(&self, name: &str) -> bool {
-        let name = protect::fold(name);
+        let name = name_folding::fold(name);
         let has = |extension: &String| match extension.as_str() {
             "" => !name.trim_start_matches('.').contains('.'),
             extension => name.len() > extension.len() && name.ends_with(extension),
@@ -158,7 +159,7 @@ fn roots_around(policy: &Policy, host: Option<&str>) -> Vec<String> {
 /// A path's names, folded, with one `/` between them.
 fn plain(path: &str) -> String {
     let names = path.split('/').filter(|name| !name.is_empty() && *name != ".");
-    names.map(protect::fold).collect::<Vec<_>>().join("/")
+    names.map(name_folding::fold).collect::<Vec<_>>().join("/")
 }
 
 /// A plain absolute path from the top of a root that has one of these names; empty where it is or holds the root.

@@ -6,11 +6,12 @@ use std::io;
 use globset::GlobSet;
 
 use crate::error::{Code, Error, Result, Term};
-use crate::fs::walk::{Hidden, Options, Walk};
+use crate::fs::walk::{Options, Walk};
 use crate::fs::{Dir, Fault, Kind, Open, bytes};
 use crate::phrase;
 use crate::response::Skipped;
-use crate::search::{self, glob};
+use crate::search::glob;
+use crate::search::hidden::Hidden;
 use crate::workspace::Workspace;
 
 const VERB: &str = "copy";
@@ -41,14 +42,14 @@ pub struct Collected {
 
 /// The workspace's tree.
 pub fn collect(workspace: &Workspace<'_>, choice: &Choice) -> Result<Collected> {
-    let include = glob::exclusion(&choice.include, "include", workspace)?;
+    let include = glob::exclusion(&choice.include, "include", &workspace.root_names())?;
     let options = Options {
         hidden: Hidden::Show,
         include_ignored: true,
-        exclude: glob::exclusion(&choice.exclude, "exclude", workspace)?,
+        exclude: glob::exclusion(&choice.exclude, "exclude", &workspace.root_names())?,
         ..Options::default()
     };
-    let (place, dir) = search::directory(workspace, ".", VERB)?;
+    let (place, dir) = workspace.directory_to_search(".", VERB)?;
     let mut walk = Walk::new(workspace, &place, &dir, options, VERB)?;
     let mut collecting = Collecting {
         workspace,

@@ -4,12 +4,9 @@
 use sha2::{Digest, Sha256};
 
 use crate::digest::{hex, sha256};
-use crate::error::Result;
 use crate::fs::bytes::each_part;
-use crate::fs::place::Place;
-use crate::fs::spot::Site;
-use crate::fs::{Fault, File, Filesystem, FsResult, Kind, Open};
-use crate::workspace::Workspace;
+use crate::fs::site::Site;
+use crate::fs::{Fault, File, Filesystem, FsResult, Open};
 
 /// What a file holds, or is to hold.
 #[derive(Clone)]
@@ -48,16 +45,6 @@ impl PartialEq for Content {
 }
 
 impl Content {
-    /// All of the regular file at `place`.
-    pub fn of(workspace: &Workspace<'_>, place: &Place, verb: &str) -> Result<Self> {
-        match place.existing(workspace, verb)?.kind {
-            Kind::File => {
-                Self::stored(workspace.fs, Site::of(place), 0, u64::MAX).map_err(|fault| fault.at(verb, &place.given))
-            }
-            kind => Err(place.not_a_file(verb, kind)),
-        }
-    }
-
     /// `size` bytes from `start` of the regular file at `site`; fewer where it ends before.
     pub fn stored(fs: &dyn Filesystem, site: Site, start: u64, size: u64) -> FsResult<Self> {
         let file = fs.open_file(&site.dir, &site.name, Open::Read)?;

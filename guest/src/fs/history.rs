@@ -14,7 +14,8 @@ use crate::digest::etag_of;
 use crate::error::{Code, Error, Result};
 use crate::fs::bytes::each_part;
 use crate::fs::content::Content;
-use crate::fs::spot::{Site, Spot, open_or_make};
+use crate::fs::site::{Site, open_or_make};
+use crate::fs::spot::Spot;
 use crate::fs::{Dir, Fault, File, FsResult, Kind, Open};
 use crate::workspace::{Root, Workspace};
 

@@ -5,6 +5,8 @@
 //! are read through the handle of their directory, never through a link, up to
 //! a limit, and matched by an automaton in time linear in the path.
 
+use crate::text::glob_class::split_class;
+use crate::text::name_folding;
 use std::rc::Rc;
 
 use encoding_rs::{Encoding, UTF_8};
@@ -14,7 +16,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::error::{Code, Error, Result};
 use crate::fs::barred::{Barred, Denial};
 use crate::fs::bytes::read_up_to;
-use crate::fs::{Dir, DirEntry, Fault, Filesystem, FsResult, Kind, Open, protect};
+use crate::fs::{Dir, DirEntry, Fault, Filesystem, FsResult, Kind, Open};
 
 /// The rules that keep a path from every tool.
 pub const SECRETS_FILE: &str = ".agentignore";
@@ -106,7 +108,7 @@ impl Secrets {
         if self.rules.is_empty() {
             return false;
         }
-        let plain = protect::visible(name);
+        let plain = name_folding::visible(name);
         self.rules.verdict(name, is_dir) == Some(Verdict::Out)
             || (plain != name && self.rules.verdict(&plain, is_dir) == Some(Verdict::Out))
     }
@@ -351,34 +353,6 @@ fn trim_spaces(line: &str) -> &str {
     let escaped = trimmed.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
     let keep = trimmed.len() + usize::from(escaped && trimmed.len() < line.len());
     line.get(..keep).unwrap_or(line)
-}
-
-/// What follows a `[`, up to and with its `]`, and the rest. A negated class,
-/// which globset lets match a `/`, is given one not to match.
-pub(crate) fn split_class(rest: &str) -> (String, &str) {
-    let (class, after) = rest.split_at(class_length(rest));
-    let front = match class.strip_prefix(['!', '^']) {
-        None => return (class.to_owned(), after),
-        Some(members) => 1 + usize::from(members.starts_with(']')),
-    };
-    let (front, members) = class.split_at(front);
-    (format!("{front}/{members}"), after)
-}
-
-/// Bytes of what follows a `[` up to and with its `]`; 0 where it is not closed.
-fn class_length(rest: &str) -> usize {
-    let negated = usize::from(rest.starts_with(['!', '^']));
-    let mut at = negated;
-    loop {
-        let Some(tail) = rest.get(at..) else { return 0 };
-        let posix = tail.strip_prefix("[:").and_then(|name| name.find(":]"));
-        match (tail.chars().next(), posix) {
-            (None, _) => return 0,
-            (Some('['), Some(end)) => at += end + 4,
-            (Some(']'), _) if at > negated => return at + 1,
-            (Some(c), _) => at += c.len_utf8(),
-        }
-    }
 }
 
 fn posix_classes(class: &str) -> String {

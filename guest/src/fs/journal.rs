@@ -1,15 +1,17 @@
 //! The journal: what a change is about to do, written durably before its first
 //! step, so that after a crash a later call finishes it or undoes it.
 
+use crate::fs::copy_remove;
 use serde::{Deserialize, Serialize};
 
 use crate::digest::sha256;
 use crate::error::{Code, Error, Result};
 use crate::fs::bytes::read_up_to;
 use crate::fs::protect::protected;
-use crate::fs::spot::{Site, Spot, is_temporary};
+use crate::fs::site::{Site, is_temporary};
+use crate::fs::spot::Spot;
 use crate::fs::step::Step;
-use crate::fs::{Dir, Fault, Filesystem, FsResult, Open, tree};
+use crate::fs::{Dir, Fault, Filesystem, FsResult, Open};
 use crate::workspace::{Root, Workspace};
 
 /// The state directory inside the workspace, for hosts that preopen none outside.
@@ -206,7 +208,7 @@ fn remove_debris(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
     for spot in &journal.debris {
         match spot.open(workspace) {
             // What cannot be removed stays out of sight; it must not stop every later change.
-            Ok(site) => match tree::remove(workspace.fs, &site) {
+            Ok(site) => match copy_remove::remove(workspace.fs, &site) {
                 Ok(()) => workspace.fs.sync_dir(&site.dir)?,
                 Err(Fault::Access | Fault::NotEmpty) => {}
                 Err(fault) => return Err(fault),

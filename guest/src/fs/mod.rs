@@ -10,6 +10,9 @@
 use std::any::Any;
 use std::rc::Rc;
 
+pub use crate::entry::{Kind, Time};
+pub use fault::{Fault, FsResult};
+
 pub mod archive;
 pub mod barred;
 pub mod beside;
@@ -18,7 +21,11 @@ pub mod checkpoint;
 pub mod collect;
 pub mod commit;
 pub mod content;
+pub mod copy_remove;
+pub mod fault;
 pub mod file_change;
+#[cfg(test)]
+pub mod fixture;
 pub mod history;
 pub mod ignore;
 pub mod journal;
@@ -28,6 +35,7 @@ pub mod place;
 pub mod protect;
 pub mod resolve;
 pub mod secret;
+pub mod site;
 pub mod snapshot;
 pub mod spot;
 pub mod step;
@@ -179,20 +187,6 @@ pub struct DirEntry {
     pub kind: Kind,
 }
 
-/// What a name stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Kind {
-    /// A regular file.
-    File,
-    /// A directory.
-    Directory,
-    /// A symbolic link.
-    Link,
-    /// A FIFO, socket or device.
-    Other,
-}
-
 /// What the file system keeps about a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
@@ -208,61 +202,6 @@ pub struct Stat {
     pub accessed: Option<Time>,
     /// When its status last changed.
     pub changed: Option<Time>,
-}
-
-/// A point in time since 1970-01-01T00:00:00Z.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Time {
-    /// Whole seconds.
-    pub seconds: u64,
-    /// Nanoseconds beyond them.
-    pub nanoseconds: u32,
-}
-
-/// Result of a backend's operation.
-pub type FsResult<T> = Result<T, Fault>;
-
-/// What a backend reports; `Fault::at` makes an error of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// Nothing has that name.
-    NotFound,
-    /// Something has that name already.
-    Exists,
-    /// It is no directory.
-    NotDirectory,
-    /// It is a directory.
-    IsDirectory,
-    /// The directory has entries.
-    NotEmpty,
-    /// It is a symbolic link.
-    Link,
-    /// It is a FIFO, socket or device.
-    NotRegular,
-    /// The backend keeps it outside.
-    Outside,
-    /// Access was refused.
-    Access,
-    /// No room is left.
-    NoSpace,
-    /// The host has too little memory or too many open files.
-    NoMemory,
-    /// The file system or the preopen is read-only.
-    ReadOnly,
-    /// Over the largest size or offset.
-    TooLarge,
-    /// Not a name for this file system.
-    Name,
-    /// Two names that are not on one file system.
-    CrossDevice,
-    /// The backend has no such operation.
-    Unsupported,
-    /// In use by another.
-    Busy,
-    /// The file system is no longer there.
-    Gone,
-    /// Anything else.
-    Io(String),
 }
 
 /// The guest path at which a host preopens the state directory.

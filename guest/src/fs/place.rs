@@ -1,7 +1,9 @@
 //! What a resolved path is: a name in an open directory, with what is there.
 
 use crate::error::{Code, Detail, Error, Result, Term, printable};
+use crate::fs::content::Content;
 use crate::fs::ignore::Secrets;
+use crate::fs::site::Site;
 use crate::fs::{Dir, Kind, Stat};
 use crate::phrase;
 use crate::workspace::Workspace;
@@ -71,6 +73,21 @@ impl Place {
             return Ok(self.dir.clone());
         }
         workspace.fs.open_dir(&self.dir, &self.name).map_err(|fault| fault.at(verb, &self.given))
+    }
+
+    /// The entry in its open directory.
+    pub fn site(&self) -> Site {
+        Site { dir: self.dir.clone(), name: self.name.clone() }
+    }
+
+    /// The content of the regular file that is there.
+    pub fn content(&self, workspace: &Workspace<'_>, verb: &str) -> Result<Content> {
+        match self.existing(workspace, verb)?.kind {
+            Kind::File => {
+                Content::stored(workspace.fs, self.site(), 0, u64::MAX).map_err(|fault| fault.at(verb, &self.given))
+            }
+            kind => Err(self.not_a_file(verb, kind)),
+        }
     }
 
     /// The failure of a call that needs a file, for a place that is something else.

@@ -1,6 +1,8 @@
 //! Paths that tools may read and not change, because a program that runs later
 //! takes orders from them.
 
+use crate::text::name_folding::fold;
+
 /// Names that are protected at any depth, with all below them, there or not.
 const PROTECTED: &[&str] = &[
     ".agentignore",
@@ -39,52 +41,6 @@ pub fn protected(path: &str) -> Option<&str> {
     })
 }
 
-/// Case folded, and without what file systems ignore in names.
-pub fn fold(name: &str) -> String {
-    // Nearly all names are, and every path that is looked at is folded.
-    if name.is_ascii() {
-        let name = name.split_once(':').map_or(name, |(file, _stream)| file);
-        return name.trim_end_matches(['.', ' ']).to_ascii_lowercase();
-    }
-    // Through upper case, so that `ſ` and the Kelvin sign become ASCII too.
-    visible(name).chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
-}
-
-/// Without what file systems ignore in names: invisible characters, trailing dots and
-/// spaces, and the name of a stream.
-pub fn visible(name: &str) -> String {
-    let name = name.split_once(':').map_or(name, |(file, _stream)| file);
-    let visible: String = name.chars().filter(|c| !is_ignorable(*c)).collect();
-    visible.trim_end_matches(['.', ' ']).to_owned()
-}
-
-/// Unicode's `Default_Ignorable_Code_Point`, which the kernel's case folding on ext4, f2fs and tmpfs leaves out, and
-/// U+200B to U+200F, U+202A to U+202E and U+206A to U+206F, which HFS+ does; each is among the former.
-fn is_ignorable(c: char) -> bool {
-    IGNORABLE.iter().any(|(first, last)| (*first..=*last).contains(&c))
-}
-
-/// `DerivedCoreProperties.txt` of Unicode 16.0.
-const IGNORABLE: [(char, char); 17] = [
-    ('\u{ad}', '\u{ad}'),
-    ('\u{34f}', '\u{34f}'),
-    ('\u{61c}', '\u{61c}'),
-    ('\u{115f}', '\u{1160}'),
-    ('\u{17b4}', '\u{17b5}'),
-    ('\u{180b}', '\u{180f}'),
-    ('\u{200b}', '\u{200f}'),
-    ('\u{202a}', '\u{202e}'),
-    ('\u{2060}', '\u{206f}'),
-    ('\u{3164}', '\u{3164}'),
-    ('\u{fe00}', '\u{fe0f}'),
-    ('\u{feff}', '\u{feff}'),
-    ('\u{ffa0}', '\u{ffa0}'),
-    ('\u{fff0}', '\u{fff8}'),
-    ('\u{1bca0}', '\u{1bca3}'),
-    ('\u{1d173}', '\u{1d17a}'),
-    ('\u{e0000}', '\u{e0fff}'),
-];
-
 /// NTFS gives `.git` the short name `GIT~1`, or `GI` with four digits of a hash.
 fn is_short_git(folded: &str) -> bool {
     folded.strip_prefix("gi").is_some_and(|rest| {
@@ -98,6 +54,7 @@ fn is_short_git(folded: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::name_folding::IGNORABLE;
 
     #[test]
     fn every_spelling_of_a_protected_name_is_protected() {

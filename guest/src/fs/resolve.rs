@@ -1,9 +1,10 @@
 //! From a path to a place: component by component against directory handles.
 //! Links are read here and must stay inside; no backend ever follows one.
 
+use crate::phrase;
 use std::collections::VecDeque;
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Term};
 use crate::fs::barred::Denial;
 use crate::fs::ignore::Secrets;
 use crate::fs::place::Place;
@@ -37,6 +38,16 @@ impl Workspace<'_> {
         let mut walk = Resolution::new(self, path, verb, root)?;
         walk.push_back(rest)?;
         walk.run(last)
+    }
+
+    /// Resolves the directory that a call searches.
+    pub fn directory_to_search(&self, path: &str, verb: &str) -> Result<(Place, Dir)> {
+        self.resolve_dir(path, verb).map_err(|error| match error.code {
+            Code::NotADirectory => error
+                .hint(phrase![Term::DescribeTool, " describes a file, and ", Term::ReadTool, " reads it"])
+                .or_hint("it is a file: read it"),
+            _ => error,
+        })
     }
 
     /// The directory that `path` leads to.

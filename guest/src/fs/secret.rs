@@ -72,7 +72,7 @@ fn collapsed(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::ops::read::fixture;
+    use crate::fs::fixture;
     use crate::policy::Policy;
 
     #[test]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::digest::sha256;
 use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::bytes::read_up_to;
-use crate::fs::spot::{Site, open_or_make};
+use crate::fs::site::{Site, open_or_make};
 use crate::fs::{Dir, Fault, FsResult, Kind, Open, Stat, Time};
 use crate::phrase;
 use crate::workspace::Workspace;

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Code, Error, Result};
 use crate::fs::content::Content;
 use crate::fs::file_change::FileChange;
-use crate::fs::spot::{Site, Spot};
+use crate::fs::site::Site;
+use crate::fs::spot::Spot;
 use crate::fs::{Dir, Fault, Filesystem, FsResult};
 use crate::workspace::Workspace;
 

@@ -7,14 +7,14 @@
 
 use std::rc::Rc;
 
-pub use options::{Hidden, Options, Start};
+pub use options::{Options, Start};
 
 use globset::Candidate;
 
 use crate::error::Result;
 use crate::fs::ignore::{Rules, Secrets};
 use crate::fs::place::Place;
-use crate::fs::spot::is_temporary;
+use crate::fs::site::is_temporary;
 use crate::fs::{Dir, DirEntry, Kind, Listing};
 use crate::response::Skipped;
 use crate::workspace::Workspace;
@@ -43,11 +43,6 @@ pub struct Entry<'a> {
     pub below: &'a str,
     /// Levels below the top of the walk: 1 for an entry of the top itself.
     pub depth: u32,
-}
-
-/// The order of a walk, for two paths relative to its top.
-pub fn order(a: &str, b: &str) -> std::cmp::Ordering {
-    a.split('/').cmp(b.split('/'))
 }
 
 /// A walk under way. A clone goes on from the same place, and costs little.

@@ -8,14 +8,15 @@ use crate::digest::etag;
 use crate::error::{Code, Error, Result, Term};
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
+use crate::fs::site::Site;
 use crate::fs::snapshot::{self, Entry, Snapshot};
-use crate::fs::spot::Site;
-use crate::fs::walk::{self, Hidden, Options, Walk};
+use crate::fs::walk::{self, Options, Walk};
 use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind, Stat};
 use crate::phrase;
 use crate::request;
 use crate::response::{self, Skipped};
-use crate::search::{self, cursor, page};
+use crate::search::hidden::Hidden;
+use crate::search::{cursor, page};
 use crate::workspace::Workspace;
 
 const VERB: &str = "look for changes in";
@@ -34,7 +35,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Changes) -> Result<respons
         )
         .hint("the person who runs this has to give it one; until then read files again to see what changed"));
     }
-    let (place, dir) = search::directory(workspace, &args.path, VERB)?;
+    let (place, dir) = workspace.directory_to_search(&args.path, VERB)?;
     let searched = request::Changes { path: place.path.clone(), ..args.clone() };
     let fingerprint = cursor::fingerprint(&searched);
     let before = args.since.as_deref().map(|token| snapshot::open(workspace, token, &fingerprint)).transpose()?;

@@ -2,13 +2,14 @@
 
 use crate::error::{Code, Error, Result, Term, printable};
 use crate::fs::commit::{commit, directories_to_make, make_missing};
-use crate::fs::content::Content;
+use crate::fs::copy_remove;
 use crate::fs::file_change::FileChange;
 use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
-use crate::fs::spot::{Site, Spot, private_name, temporary_name};
+use crate::fs::site::{Site, private_name, temporary_name};
+use crate::fs::spot::Spot;
 use crate::fs::tree::{self, Survey};
 use crate::fs::{Dir, Fault, FsResult, Kind};
 use crate::phrase;
@@ -63,7 +64,7 @@ fn check_size(workspace: &Workspace<'_>, source: &Place, bytes: u64) -> Result<(
 
 /// Replaces the content of a file that is there; it keeps its mode, as with `cp`.
 fn overwrite(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Vec<String>> {
-    let (old, new) = (Some(Content::of(workspace, target, VERB)?), Some(Content::of(workspace, source, VERB)?));
+    let (old, new) = (Some(target.content(workspace, VERB)?), Some(source.content(workspace, VERB)?));
     commit(workspace, VERB, vec![FileChange { place: target.clone(), old, new, to: None }])
 }
 
@@ -184,19 +185,19 @@ fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) ->
         let dir = make_missing(fs, target, &mut made)?;
         let site = Site { dir, name: target.name.clone() };
         let copy = site.beside(&temporary);
-        let from = Site::of(source);
+        let from = source.site();
         let put = match kind {
             Kind::Directory => {
                 copy_tree(workspace, source, target, &copy).and_then(|()| put_dir(workspace, &copy, &site))
             }
             Kind::Link => fs.symlink(&site.dir, &site.name, &fs.read_link(&from.dir, &from.name)?),
             Kind::File | Kind::Other => {
-                tree::copy_file(fs, workspace.policy.host.carries_modes, &from, &copy, &site.beside(&model))
+                copy_remove::copy_file(fs, workspace.policy.host.carries_modes, &from, &copy, &site.beside(&model))
                     .and_then(|_| copy.move_to_free(fs, &site))
             }
         };
-        put.inspect_err(|_| drop(tree::remove(fs, &copy)))?;
-        fs.sync_dir(&site.dir).inspect_err(|_| drop(tree::remove(fs, &site)))
+        put.inspect_err(|_| drop(copy_remove::remove(fs, &copy)))?;
+        fs.sync_dir(&site.dir).inspect_err(|_| drop(copy_remove::remove(fs, &site)))
     };
     let done: FsResult<()> = carry_out();
     if done.is_err() {
@@ -214,7 +215,7 @@ fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) ->
 fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) -> Result<()> {
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
     draft.add_made(&directories_to_make(workspace, target))?;
-    let top = Site::of(source);
+    let top = source.site();
     let add = |path: &str, _: &Site, kind: Kind| draft.add(Entry::of(Action::Created, path, kind), None);
     tree::each(workspace.fs, &target.path, top, kind, add, |fault| fault.at(VERB, &source.given))?;
     draft.finish()
@@ -224,7 +225,7 @@ fn copy_tree(workspace: &Workspace<'_>, source: &Place, target: &Place, copy: &S
     let from = workspace.fs.open_dir(&source.dir, &source.name)?;
     let mut secrets = source.secrets.clone();
     secrets.enter(&source.name, &from, workspace.fs).map_err(|error| Fault::Io(error.message()))?;
-    tree::copy(workspace, &Site::of(source), &secrets, copy, target.depth())
+    tree::copy(workspace, &source.site(), &secrets, copy, target.depth())
 }
 
 /// A rename of a directory replaces nothing but an empty directory that appeared just now.

@@ -1,11 +1,13 @@
 //! Deletes a file or directory.
 
 use crate::error::{Code, Error, Result, Term};
+use crate::fs::copy_remove;
 use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
-use crate::fs::spot::{Site, Spot, temporary_name};
+use crate::fs::site::{Site, temporary_name};
+use crate::fs::spot::Spot;
 use crate::fs::tree::{self, Survey};
 use crate::fs::{Fault, Kind};
 use crate::phrase;
@@ -84,7 +86,7 @@ fn keep(workspace: &Workspace<'_>, place: &Place, bytes: u64) -> Result<Option<S
         return Ok(Some(note));
     }
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(None) };
-    let top = Site::of(place);
+    let top = place.site();
     let kind = place.stat.map_or(Kind::File, |stat| stat.kind);
     let add = |path: &str, site: &Site, kind: Kind| match kind {
         Kind::File => draft.add_file(Action::Deleted, path, site),
@@ -101,7 +103,7 @@ fn keep(workspace: &Workspace<'_>, place: &Place, bytes: u64) -> Result<Option<S
 /// Takes what is at the place out of sight at once, then removes it; after a crash a later call removes the rest.
 fn take_away(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
     let fs = workspace.fs;
-    let site = Site::of(place);
+    let site = place.site();
     if place.stat.is_some_and(|stat| stat.kind == Kind::Directory) {
         match fs.remove_tree(&site.dir, &site.name) {
             Err(Fault::Unsupported) => {}
@@ -122,7 +124,7 @@ fn take_away(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
         other => other,
     };
     let moved = moved.and_then(|()| fs.sync_dir(&site.dir));
-    let removed = moved.and_then(|()| tree::remove(fs, &aside));
+    let removed = moved.and_then(|()| copy_remove::remove(fs, &aside));
     // What is left is put back, if anything moved at all.
     let kept = removed.is_err() && aside.rename(fs, &site).is_ok();
     if kept {

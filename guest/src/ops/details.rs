@@ -5,7 +5,7 @@ use crate::fs::{Kind, Stat};
 use crate::ops::read::content::Content;
 use crate::request::Details;
 use crate::response::{self, Entry};
-use crate::text::time;
+use crate::time;
 use crate::workspace::Workspace;
 
 const VERB: &str = "describe";

@@ -280,7 +280,7 @@ fn range(change: &LineChange) -> LineRange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::read::fixture;
+    use crate::fs::fixture;
     use crate::policy::Policy;
 
     fn replacement(old: &str, new: &str) -> Replacement {

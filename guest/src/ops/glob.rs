@@ -11,9 +11,9 @@ use crate::fs::{Dir, Kind};
 use crate::ops::details;
 use crate::request::{self, PathSort};
 use crate::response::{self, Skipped};
+use crate::search::cursor;
 use crate::search::glob::{self, Glob};
 use crate::search::page::{self, Page, Rank};
-use crate::search::{self, cursor};
 use crate::workspace::Workspace;
 
 pub mod shares;
@@ -87,16 +87,16 @@ struct Area<'w> {
 
 impl<'w> Area<'w> {
     fn new(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<Self> {
-        let glob = Glob::parse(&args.pattern, "pattern", workspace)?;
+        let glob = Glob::parse(&args.pattern, "pattern", &workspace.root_names())?;
         let options = Options {
             hidden: glob.hidden(args.include_hidden),
             include_ignored: args.include_ignored,
             max_depth: glob.max_depth,
-            exclude: glob::exclusion(&args.exclude, "exclude", workspace)?,
+            exclude: glob::exclusion(&args.exclude, "exclude", &workspace.root_names())?,
             prefix: glob.prefix.clone(),
             ..Options::default()
         };
-        let (place, dir) = search::directory(workspace, &args.path, VERB)?;
+        let (place, dir) = workspace.directory_to_search(&args.path, VERB)?;
         Ok(Self { workspace, glob, directories: args.directories, place, dir, options })
     }
 

@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Argument, Error, Result, Term};
 use crate::fs::place::Place;
-use crate::fs::walk::{Entry, Hidden, Options, Start, Walk};
+use crate::fs::walk::{Entry, Options, Start, Walk};
 use crate::fs::{Dir, Kind};
 use crate::phrase;
 use crate::request::{self, PathSort};
 use crate::response::Grep;
 use crate::search::cursor;
 use crate::search::glob::Glob;
+use crate::search::hidden::Hidden;
 use crate::search::matcher::Matcher;
 use crate::search::page::Rank;
 use crate::workspace::Workspace;
@@ -168,7 +169,7 @@ impl<'w> Hunt<'w> {
         dir: &Dir,
         position: Option<Position>,
     ) -> Result<Self> {
-        let glob = args.glob.as_deref().map(|glob| Glob::parse(glob, "glob", workspace)).transpose()?;
+        let glob = args.glob.as_deref().map(|glob| Glob::parse(glob, "glob", &workspace.root_names())).transpose()?;
         let within = position.as_ref().and_then(|position| Some((position.path.clone(), position.within?)));
         let start = position.map(|position| Start { inclusive: position.within.is_some(), path: position.path });
         let include_hidden = args.include_hidden;

@@ -5,7 +5,7 @@ use crate::fs::Time;
 use crate::fs::history::{self, Saved};
 use crate::request;
 use crate::response;
-use crate::text::time;
+use crate::time;
 use crate::workspace::Workspace;
 
 /// Lists the backups that changes left.

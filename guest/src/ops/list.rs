@@ -1,5 +1,6 @@
 //! Lists a directory.
 
+use crate::search::hidden::Hidden;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -8,10 +9,10 @@ use crate::fs::{Kind, Stat};
 use crate::ops::details;
 use crate::request::{self, ListSort};
 use crate::response::{self, Entry};
+use crate::search::cursor;
 use crate::search::glob::Glob;
 use crate::search::page::{self, Page, Rank};
-use crate::search::{self, cursor};
-use crate::text::time;
+use crate::time;
 use crate::workspace::Workspace;
 
 const VERB: &str = "list";
@@ -25,10 +26,10 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
             return Err(Error::argument(name, "it has to be at least 1"));
         }
     }
-    let glob = args.pattern.as_deref().map(|glob| Glob::parse(glob, "pattern", workspace)).transpose()?;
+    let glob = args.pattern.as_deref().map(|glob| Glob::parse(glob, "pattern", &workspace.root_names())).transpose()?;
     let fingerprint = cursor::fingerprint(args);
     let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
-    let (place, dir) = search::directory(workspace, &args.path, VERB)?;
+    let (place, dir) = workspace.directory_to_search(&args.path, VERB)?;
     let start = position.as_ref().filter(|position| position.rank.is_none());
     let start = start.map(|position| Start { path: position.path.clone(), inclusive: false });
     let options = options(args, glob.as_ref(), start);
@@ -56,7 +57,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
 fn options(args: &request::List, glob: Option<&Glob>, start: Option<Start>) -> Options {
     let hidden = args.include_hidden;
     Options {
-        hidden: glob.map_or_else(|| walk::Hidden::from_flag(hidden), |glob| glob.hidden(hidden)),
+        hidden: glob.map_or_else(|| Hidden::from_flag(hidden), |glob| glob.hidden(hidden)),
         include_ignored: args.include_ignored,
         max_depth: Some(args.depth),
         prefix: glob.map(|glob| glob.prefix.clone()).unwrap_or_default(),

@@ -3,17 +3,21 @@
 //! dialect's business.
 
 pub mod apply_patch;
+pub mod audit;
 pub mod changes;
 pub mod command;
 pub mod copy;
 pub mod delete;
 mod details;
 pub mod edit;
+#[cfg(test)]
+mod fixture;
 pub mod glob;
 pub mod grep;
 pub mod history;
 pub mod list;
 pub mod make_dir;
+mod open;
 pub mod pack;
 pub mod read;
 pub mod read_many;
@@ -26,6 +30,8 @@ pub mod tree;
 pub mod unpack;
 pub mod view;
 pub mod write;
+
+pub use open::open;
 
 use crate::error::Result;
 use crate::request::Request;

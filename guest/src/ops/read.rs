@@ -11,11 +11,12 @@ use crate::error::{Detail, Error, Result, Term};
 use crate::phrase;
 use crate::request::{self, ReadMode};
 use crate::response;
+use crate::text::codec;
 use crate::text::encoding;
 use crate::text::indent::{self, Shape};
 use crate::text::lines::{CHUNK, Lines, Source, start_of_last};
 use crate::text::page::{Layout, Page, page};
-use crate::text::{codec, time};
+use crate::time;
 use crate::workspace::Workspace;
 
 use content::{Content, Format};
@@ -278,36 +279,11 @@ impl Reader<'_> {
     }
 }
 
-/// Workspaces in memory for the tests of operations.
-#[cfg(test)]
-pub(crate) mod fixture {
-    use crate::fs::memory::MemoryFs;
-    use crate::fs::{Filesystem, Open, Time};
-    use crate::policy::Policy;
-    use crate::workspace::Workspace;
-
-    /// Runs `test` on a workspace with these files; `a/` is a directory, `a -> b` a link.
-    pub fn with<T>(files: &[(&str, &[u8])], policy: &Policy, test: impl FnOnce(&Workspace<'_>) -> T) -> T {
-        let fs = MemoryFs::new(&["/workspace"], || Time { seconds: 1_700_000_000, nanoseconds: 0 }, 7);
-        let top = fs.preopens()[0].dir.clone();
-        for (name, bytes) in files {
-            if let Some((name, target)) = name.split_once(" -> ") {
-                fs.symlink(&top, name, target).unwrap();
-            } else if let Some(name) = name.strip_suffix('/') {
-                fs.make_dir(&top, name).unwrap();
-            } else {
-                let file = fs.open_file(&top, name, Open::CreateNew).unwrap();
-                fs.write(&file, 0, bytes).unwrap();
-            }
-        }
-        test(&Workspace::open(&fs, policy).unwrap())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::error::Code;
+    use crate::fs::fixture;
     use crate::policy::Policy;
     use crate::request::Read;
 

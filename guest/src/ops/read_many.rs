@@ -74,7 +74,7 @@ fn matching(workspace: &Workspace<'_>, pattern: &str) -> Result<(Vec<Read>, bool
 mod tests {
     use super::*;
     use crate::error::Code;
-    use crate::ops::read::fixture;
+    use crate::fs::fixture;
     use crate::policy::Policy;
 
     fn read_all(paths: &[&str], policy: &Policy) -> response::ReadMany {

@@ -2,12 +2,12 @@
 
 use crate::error::Result;
 use crate::fs::commit::{commit, directories_to_make, make_missing};
-use crate::fs::content::Content;
 use crate::fs::file_change::FileChange;
 use crate::fs::history::{self, Action, Draft, Entry};
 use crate::fs::journal::Journal;
 use crate::fs::place::Place;
-use crate::fs::spot::{Site, Spot, temporary_name};
+use crate::fs::site::{Site, temporary_name};
+use crate::fs::spot::Spot;
 use crate::fs::{Fault, Filesystem, FsResult, Kind, tree};
 use crate::ops::copy::ends;
 use crate::request;
@@ -36,7 +36,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
 
 /// Moves a file so that a crash leaves it at one name or the other.
 fn move_file(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Vec<String>> {
-    let content = Content::of(workspace, source, VERB)?;
+    let content = source.content(workspace, VERB)?;
     let (old, new) = (Some(content.clone()), Some(content));
     commit(workspace, VERB, vec![FileChange { place: source.clone(), old, new, to: Some(target.clone()) }])
 }
@@ -57,7 +57,7 @@ fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Opt
     draft.add_made(&directories_to_make(workspace, target))?;
     let note = target.stat.and_then(|stat| history::too_large(workspace, stat.size));
     if target.stat.is_some() && note.is_none() {
-        let site = Site::of(target);
+        let site = target.site();
         draft.add_file(Action::Deleted, &target.path, &site)?;
     }
     let kind = source.stat.map_or(Kind::File, |stat| stat.kind);
@@ -106,7 +106,7 @@ fn rename(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<O
 
 /// Gives the source its new name, durably or not at all; `aside` keeps what it replaces, as long as that can be needed.
 fn put(fs: &dyn Filesystem, source: &Place, to: &Site, aside: Option<&Site>) -> FsResult<()> {
-    let from = Site::of(source);
+    let from = source.site();
     let is_dir = source.stat.is_some_and(|stat| stat.kind == Kind::Directory);
     if let Some(aside) = aside {
         // Where it can have no second name, nothing brings it back but its backup.

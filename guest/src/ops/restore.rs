@@ -278,7 +278,7 @@ impl<'w> Undo<'w> {
     }
 
     fn current(&self, place: &Place) -> Result<Option<Content>> {
-        place.stat.map(|_| Content::of(self.workspace, place, VERB)).transpose()
+        place.stat.map(|_| place.content(self.workspace, VERB)).transpose()
     }
 
     /// What was changed since by someone else stays, unless the caller says otherwise.

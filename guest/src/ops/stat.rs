@@ -8,7 +8,7 @@ use crate::ops::details;
 use crate::ops::read::content::Content;
 use crate::request;
 use crate::response;
-use crate::text::time;
+use crate::time;
 use crate::workspace::Workspace;
 
 const VERB: &str = "describe";
@@ -86,7 +86,7 @@ fn inner_target(workspace: &Workspace<'_>, place: &Place) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::read::fixture;
+    use crate::fs::fixture;
     use crate::policy::Policy;
 
     const FILES: &[(&str, &[u8])] = &[

@@ -2,10 +2,12 @@
 
 use crate::error::{Error, Result};
 use crate::fs::Kind;
-use crate::fs::walk::{self, Hidden, Options, Walk};
+use crate::fs::walk::{self, Options, Walk};
+use crate::path_order;
 use crate::request;
 use crate::response::{self, TreeNode};
-use crate::search::{self, glob, page};
+use crate::search::hidden::Hidden;
+use crate::search::{glob, page};
 use crate::workspace::Workspace;
 
 const VERB: &str = "list";
@@ -18,12 +20,12 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
             return Err(Error::argument(name, "it has to be at least 1"));
         }
     }
-    let (place, dir) = search::directory(workspace, &args.path, VERB)?;
+    let (place, dir) = workspace.directory_to_search(&args.path, VERB)?;
     let options = Options {
         hidden: Hidden::from_flag(args.include_hidden),
         include_ignored: args.include_ignored,
         max_depth: Some(args.depth),
-        exclude: glob::exclusion(&args.exclude, "exclude", workspace)?,
+        exclude: glob::exclusion(&args.exclude, "exclude", &workspace.root_names())?,
         ..Options::default()
     };
     let mut walk = Walk::new(workspace, &place, &dir, options, VERB)?;
@@ -110,7 +112,7 @@ impl Levels {
     /// The entries that fit, in the order of the walk.
     fn finish(self) -> Vec<Leaf> {
         let mut leaves: Vec<Leaf> = self.levels.into_iter().flatten().take(self.limit).collect();
-        leaves.sort_by(|a, b| walk::order(&a.path, &b.path));
+        leaves.sort_by(|a, b| path_order::compare(&a.path, &b.path));
         leaves
     }
 }

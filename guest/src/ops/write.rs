@@ -132,7 +132,7 @@ fn appended(place: &Place, old: &[u8], given: Option<&'static Encoding>, content
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::read::fixture;
+    use crate::fs::fixture;
     use crate::policy::Policy;
 
     const FILES: &[(&str, &[u8])] = &[

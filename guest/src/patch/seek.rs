@@ -6,48 +6,19 @@ use std::borrow::Cow;
 use memchr::memmem::Finder;
 
 use super::lines::Lines;
+pub use crate::match_pass::Pass;
 
 /// Places that are told of; more say nothing more.
 pub const MOST: usize = 50;
 
-/// How lines are compared. The strict core uses [`Pass::Exact`] only; a dialect
-/// known for looser matching asks for more passes, and says which one matched.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Pass {
-    /// As they are, line endings aside.
-    #[default]
-    Exact,
-    /// Without white space at the end.
-    TrailingSpace,
-    /// Without white space at both ends.
-    Trimmed,
-    /// Trimmed, with dashes, quotes and blanks of Unicode as their ASCII likes.
-    Punctuation,
-}
-
-impl Pass {
-    /// Every pass, the strictest first.
-    pub const ALL: [Self; 4] = [Self::Exact, Self::TrailingSpace, Self::Trimmed, Self::Punctuation];
-
-    /// What it is called where a result says that it was needed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::TrailingSpace => "without white space at line ends",
-            Self::Trimmed => "without white space around lines",
-            Self::Punctuation => "with Unicode punctuation as ASCII",
-        }
-    }
-
-    /// The line as this pass compares it.
-    fn fold(self, line: &str) -> Cow<'_, str> {
-        match self {
-            Self::Exact => Cow::Borrowed(line),
-            Self::TrailingSpace => Cow::Borrowed(line.trim_end()),
-            Self::Trimmed => Cow::Borrowed(line.trim()),
-            Self::Punctuation if line.is_ascii() => Cow::Borrowed(line.trim()),
-            Self::Punctuation => Cow::Owned(line.trim().chars().map(ascii_like).collect()),
-        }
+/// The line as `pass` compares it.
+fn fold(pass: Pass, line: &str) -> Cow<'_, str> {
+    match pass {
+        Pass::Exact => Cow::Borrowed(line),
+        Pass::TrailingSpace => Cow::Borrowed(line.trim_end()),
+        Pass::Trimmed => Cow::Borrowed(line.trim()),
+        Pass::Punctuation if line.is_ascii() => Cow::Borrowed(line.trim()),
+        Pass::Punctuation => Cow::Owned(line.trim().chars().map(ascii_like).collect()),
     }
 }
 
@@ -78,7 +49,7 @@ impl Haystack {
         for line in lines.iter() {
             starts.extend(u32::try_from(text.len()));
             text.push('\n');
-            text.push_str(&pass.fold(line.text));
+            text.push_str(&fold(pass, line.text));
         }
         starts.extend(u32::try_from(text.len()));
         text.push('\n');
@@ -89,7 +60,7 @@ impl Haystack {
     pub fn find<'l>(&self, old: impl Iterator<Item = &'l str>, from: usize, most: usize) -> Vec<usize> {
         let mut needle = String::from("\n");
         for line in old {
-            needle.push_str(&self.pass.fold(line));
+            needle.push_str(&fold(self.pass, line));
             needle.push('\n');
         }
         let finder = Finder::new(&needle);

@@ -3,10 +3,9 @@
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::error::{Code, Error, Result, Term};
-use crate::fs::ignore::split_class;
-use crate::fs::walk::Hidden;
 use crate::phrase;
-use crate::workspace::Workspace;
+use crate::search::hidden::Hidden;
+use crate::text::glob_class::split_class;
 
 /// Bytes of a glob, and levels of braces in it: beyond, compiling it would take the time.
 const MAX_GLOB_BYTES: usize = 4 * 1024;
@@ -26,9 +25,9 @@ pub struct Glob {
 }
 
 impl Glob {
-    /// Compiles the glob that `argument` holds.
-    pub fn parse(pattern: &str, argument: &str, workspace: &Workspace<'_>) -> Result<Self> {
-        check(pattern, argument, workspace)?;
+    /// Compiles the glob that `argument` holds. `root_names` are the absolute paths of the roots: a glob must not begin with one.
+    pub fn parse(pattern: &str, argument: &str, root_names: &[&str]) -> Result<Self> {
+        check(pattern, argument, root_names)?;
         let names = !pattern.contains('/');
         let mut parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
         if pattern.ends_with('/') {
@@ -69,9 +68,9 @@ impl Glob {
 }
 
 /// What the globs that `argument` holds leave out, by paths below the directory that is walked.
-pub fn exclusion(patterns: &[String], argument: &str, workspace: &Workspace<'_>) -> Result<GlobSet> {
+pub fn exclusion(patterns: &[String], argument: &str, root_names: &[&str]) -> Result<GlobSet> {
     let globs = patterns.iter().map(|pattern| {
-        check(pattern, argument, workspace)?;
+        check(pattern, argument, root_names)?;
         let path = pattern.trim_matches('/');
         Ok(if path.contains('/') { path.to_owned() } else { format!("**/{path}") })
     });
@@ -79,7 +78,7 @@ pub fn exclusion(patterns: &[String], argument: &str, workspace: &Workspace<'_>)
     compile(globs.iter().map(String::as_str)).map_err(|cause| Error::argument(argument, cause))
 }
 
-fn check(pattern: &str, argument: &str, workspace: &Workspace<'_>) -> Result<()> {
+fn check(pattern: &str, argument: &str, root_names: &[&str]) -> Result<()> {
     if pattern.len() > MAX_GLOB_BYTES {
         return Err(Error::argument(argument, format!("the glob is longer than {MAX_GLOB_BYTES} bytes")));
     }
@@ -95,8 +94,8 @@ fn check(pattern: &str, argument: &str, workspace: &Workspace<'_>) -> Result<()>
             .hint(phrase!["pass the directory as ", Term::Path, ", and a glob relative to it"])
             .or_hint("give the directory and a glob relative to it"));
     }
-    let in_root = |name: &String| pattern.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('/'));
-    if workspace.roots.iter().flat_map(|root| &root.names).any(in_root) {
+    let in_root = |name: &&str| pattern.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
+    if root_names.iter().any(in_root) {
         return Err(Error::argument(argument, "a glob is not an absolute path")
             .hint(phrase!["pass the directory as ", Term::Path, ", and a glob relative to it"])
             .or_hint("give the directory and a glob relative to it"));

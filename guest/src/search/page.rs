@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 
 use crate::fs::Time;
-use crate::fs::walk;
+use crate::path_order;
 
 /// Most entries of one page, so that a result stays in bounds; a larger `limit` gets this many and a cursor.
 pub const MAX_PAGE: usize = 10_000;
@@ -34,7 +34,7 @@ impl Rank {
 
 impl Ord for Rank {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.key.cmp(&self.key).then_with(|| walk::order(&self.path, &other.path))
+        other.key.cmp(&self.key).then_with(|| path_order::compare(&self.path, &other.path))
     }
 }
 

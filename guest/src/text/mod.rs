@@ -7,12 +7,13 @@ pub mod document;
 pub mod encoding;
 pub mod eol;
 pub mod find;
+pub mod glob_class;
 pub mod indent;
 pub mod lines;
 pub mod mime;
+pub mod name_folding;
 pub mod nearest;
 pub mod page;
-pub mod time;
 
 /// How alike two strings are, from 0 to 1.
 pub fn similarity(a: &str, b: &str) -> f32 {

@@ -20,7 +20,7 @@ use crate::fs::overlay::Difference;
 use crate::fs::overlay::marks::Was;
 use crate::fs::place::Place;
 use crate::fs::resolve::Last;
-use crate::fs::spot::Site;
+use crate::fs::site::Site;
 use crate::fs::{Dir, Fault, FsResult, Kind, Open};
 use crate::ops::restore;
 use crate::request::Restore;
@@ -196,7 +196,7 @@ fn resolve(base: &Workspace<'_>, path: &str) -> Result<Place> {
 }
 
 fn file(base: &Workspace<'_>, act: &Act, place: Place, new: Option<Content>) -> Result<FileChange> {
-    let old = place.stat.map(|_| Content::of(base, &place, VERB)).transpose()?;
+    let old = place.stat.map(|_| place.content(base, VERB)).transpose()?;
     // What was merged or compared, and nothing else.
     if old.as_ref().is_some_and(|old| Some(old.sha256()) != act.sha256) {
         return Err(Error::at(

@@ -6,7 +6,7 @@ use crate::error::{Code, Error, Result};
 use crate::fs::content::Content;
 use crate::fs::overlay::marks::Was;
 use crate::fs::overlay::{Difference, Is};
-use crate::fs::spot::Site;
+use crate::fs::site::Site;
 use crate::fs::{Fault, FsResult, Kind};
 
 /// Bytes of one patch.

@@ -1,7 +1,7 @@
 //! Names of entries: which of them are paths that mean the same everywhere, and stay inside.
 
 use crate::error::Code;
-use crate::fs::protect::visible;
+use crate::text::name_folding::visible;
 
 /// Bytes of a name, and of one component of it, as for every path.
 const MAX_NAME_BYTES: usize = 4_096;

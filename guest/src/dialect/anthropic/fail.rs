@@ -3,10 +3,11 @@
 use serde_json::json;
 
 use super::MEMORY;
-use crate::dialect::answer::{Failed, Told, words};
+use crate::dialect::answer::{Failed, words};
 use crate::error::{Code, Detail, Term};
+use crate::rendered::Rendered;
 
-pub fn failure(failed: &Failed<'_>) -> Told {
+pub fn failure(failed: &Failed<'_>) -> Rendered {
     let message = message(failed);
     let message = match failed.tool {
         Some(tool) if tool.name == MEMORY && matches!(failed.error.code, Code::NotFound | Code::AlreadyExists) => {
@@ -14,7 +15,7 @@ pub fn failure(failed: &Failed<'_>) -> Told {
         }
         _ => message,
     };
-    Told::new(&json!({ "error": message }), message)
+    Rendered::new(&json!({ "error": message }), message)
 }
 
 fn message(failed: &Failed<'_>) -> String {

@@ -3,10 +3,11 @@
 
 use super::show::{numbered, snippet, told};
 use super::{MEMORY, MEMORY_ROOT, missing, viewed};
-use crate::dialect::answer::{Asked, Told};
+use crate::dialect::answer::Asked;
 use crate::dialect::args::Args;
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::Kind;
+use crate::rendered::Rendered;
 use crate::request::{self, Request};
 use crate::response::{self, Response};
 
@@ -40,7 +41,7 @@ fn inside(args: &Args, name: &str) -> Result<String> {
     }
 }
 
-pub fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+pub fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let path = asked.args.text("path");
     let response = match response {
         // An empty memory is no failure.
@@ -74,7 +75,7 @@ fn head(path: &str) -> String {
     format!("Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and node_modules:")
 }
 
-fn file(path: &str, read: &response::Read) -> Result<Told> {
+fn file(path: &str, read: &response::Read) -> Result<Rendered> {
     if read.total_lines.is_some_and(|lines| lines > 999_999) {
         let message = format!("File {path} exceeds maximum line limit of 999,999 lines.");
         return Err(Error::new(Code::LimitExceeded, message));
@@ -83,7 +84,7 @@ fn file(path: &str, read: &response::Read) -> Result<Told> {
     Ok(told(format!("Here's the content of {path} with line numbers:\n{lines}")).truncated(read.truncated))
 }
 
-fn directory(path: &str, list: &response::List) -> Told {
+fn directory(path: &str, list: &response::List) -> Rendered {
     let top = path.trim_end_matches('/');
     let shown: Vec<_> =
         list.entries.iter().filter(|entry| !entry.path.split('/').any(|part| part == "node_modules")).collect();

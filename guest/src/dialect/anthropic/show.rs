@@ -3,18 +3,19 @@
 use serde_json::json;
 
 use super::viewed;
-use crate::dialect::answer::{Asked, Told};
+use crate::dialect::answer::Asked;
 use crate::error::{Code, Error, Result, printable};
 use crate::fs::Kind;
+use crate::rendered::Rendered;
 use crate::response::{self, Response};
 
 const REVIEW: &str = "Review the changes and make sure they are as expected (correct indentation, no duplicate lines, etc). Edit the file again if necessary.";
 
-pub fn told(output: String) -> Told {
-    Told::new(&json!({ "output": output }), output)
+pub fn told(output: String) -> Rendered {
+    Rendered::new(&json!({ "output": output }), output)
 }
 
-pub fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+pub fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let path = asked.args.text("path");
     match viewed(asked.args, response)? {
         Response::Read(read) => Ok(file(&path, &read)),
@@ -35,7 +36,7 @@ fn with_notes(done: String, notes: &[String]) -> String {
     crate::dialect::text::with_notes(done, notes)
 }
 
-fn file(path: &str, read: &response::Read) -> Told {
+fn file(path: &str, read: &response::Read) -> Rendered {
     let lines = numbered(read);
     let more = match read.next_offset {
         Some(next) => format!("\n[there are more lines: `view_range` [{next}, -1] continues]"),
@@ -62,7 +63,7 @@ pub fn snippet(edit: &response::Edit) -> String {
     edit.snippet.as_ref().map(|snippet| lines(&snippet.text, snippet.start_line)).unwrap_or_default()
 }
 
-fn directory(asked: &Asked<'_>, path: &str, list: &response::List) -> Result<Told> {
+fn directory(asked: &Asked<'_>, path: &str, list: &response::List) -> Result<Rendered> {
     if asked.args.has("view_range") {
         return Err(Error::new(
             Code::InvalidArgument,

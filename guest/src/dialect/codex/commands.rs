@@ -3,12 +3,13 @@
 
 use serde_json::{Value, json};
 
-use crate::dialect::answer::{Asked, Told, take};
+use crate::dialect::answer::{Asked, take};
 use crate::dialect::args::Args;
 use crate::dialect::commands::{output, quote, remarks, request, start, write};
 use crate::dialect::param::{flag, optional, required, text, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Param, Shape, ToolSpec};
 use crate::error::Result;
+use crate::rendered::Rendered;
 use crate::request::{Command, Request, Start};
 use crate::response::Response;
 
@@ -92,7 +93,7 @@ fn write_stdin(args: &Args) -> Result<Request> {
     Ok(request(Command::Write(write(args, chars, yield_ms))))
 }
 
-fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let ran = take!(Ran, response);
     let chunk_id = format!("{:06x}", asked.random & 0x00ff_ffff);
     let mut output = output(&ran);
@@ -127,7 +128,7 @@ fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
     lines.push(format!("Output:\n{output}"));
     put("original_token_count", tokens.into());
     put("output", output.into());
-    Ok(Told::new(&value, lines.join("\n")).truncated(ran.is_cut()))
+    Ok(Rendered::new(&value, lines.join("\n")).truncated(ran.is_cut()))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "no command takes 2^53 milliseconds")]

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use crate::dialect::answer::{Asked, Told};
+use crate::dialect::answer::Asked;
 use crate::dialect::text::render;
+use crate::rendered::Rendered;
 use crate::response::Response;
 
 /// What was done: the specification's `FileOperationResult`.
@@ -35,7 +36,7 @@ impl Done {
     }
 
     /// As the dialect tells it; the text is the operation's own.
-    pub fn told(self, asked: &Asked<'_>, response: &Response) -> Told {
+    pub fn told(self, asked: &Asked<'_>, response: &Response) -> Rendered {
         let members = [
             ("success", Some(true.into())),
             ("operation", Some(self.operation.into())),
@@ -45,6 +46,6 @@ impl Done {
             ("timestamp", asked.now.clone().map(Value::from)),
         ];
         let members = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        Told::new(&Value::Object(members.collect()), render(response))
+        Rendered::new(&Value::Object(members.collect()), render(response))
     }
 }

@@ -4,11 +4,12 @@
 
 use serde_json::{Value, json};
 
-use crate::dialect::answer::{Asked, Told, take};
+use crate::dialect::answer::{Asked, take};
 use crate::dialect::commands::{MOST_OUTPUT, YIELD, request, shell, start, text, word, write};
 use crate::dialect::param::{optional, required, text as text_or, whole};
 use crate::dialect::spec::{Absent, Effect, Output, Shape, ToolSpec};
 use crate::error::{Code, Error, ErrorText, Result};
+use crate::rendered::Rendered;
 use crate::request::Command;
 use crate::response::{Change, Ran, Response};
 
@@ -94,7 +95,7 @@ pub fn error_type(error: &ErrorText) -> &'static str {
     }
 }
 
-fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let ran = take!(Ran, response);
     let error = if ran.timed_out {
         Some("CommandTimeoutError")
@@ -104,7 +105,7 @@ fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
         None
     };
     let message = text(&ran);
-    let told = Told::new(&value(&ran, error, &message), message).truncated(ran.is_cut());
+    let told = Rendered::new(&value(&ran, error, &message), message).truncated(ran.is_cut());
     if !ran.timed_out {
         return Ok(told);
     }

@@ -4,12 +4,13 @@
 use serde_json::{Value, json};
 
 use super::told;
-use crate::dialect::answer::{Asked, Told, take};
+use crate::dialect::answer::{Asked, take};
 use crate::dialect::args::Args;
 use crate::dialect::commands::{quote, quoted, remarks, request, run};
 use crate::dialect::param::{flag, optional, required, texts};
 use crate::dialect::spec::{Absent, Effect, Output, Param, ParamKind, Shape, ToolSpec};
 use crate::error::{Code, Error, Result};
+use crate::rendered::Rendered;
 use crate::request::{Command, Request, Run, Script};
 use crate::response::{Ran, Response};
 
@@ -127,7 +128,7 @@ fn variables(args: &Args) -> Result<Vec<(String, String)>> {
     given.into_iter().map(variable).collect()
 }
 
-fn shell_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn shell_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let ran = take!(Ran, response);
     let words = asked.args.texts("command");
     let cwd = match asked.args.opt_text("cwd").unwrap_or_default().trim_matches('/') {
@@ -164,10 +165,10 @@ fn shell_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Told> {
         "timed_out": ran.timed_out,
     });
     let told = told(value, message).truncated(ran.is_cut());
-    Ok(Told { text: lines.join("\n"), ..told })
+    Ok(Rendered { text: lines.join("\n"), ..told })
 }
 
-fn evaluate_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
+fn evaluate_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let ran = take!(Ran, response);
     let (stdout, stderr) = match ran.timed_out {
         true => (String::new(), "Execution timed out.".to_owned()),
@@ -190,7 +191,7 @@ fn evaluate_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Told> {
         "writes": [],
     });
     let whole = json!({ "success": !ran.timed_out && status == 0, "message": message, "value": value });
-    let told = Told::new(&whole, lines.join("\n")).truncated(ran.is_cut());
+    let told = Rendered::new(&whole, lines.join("\n")).truncated(ran.is_cut());
     match ran.timed_out {
         false => Ok(told),
         true => Ok(told.failed(Error::new(Code::LimitExceeded, "the script was ended: its time of 5 s was up"))),

@@ -124,7 +124,7 @@ fn a_change_that_failed_takes_no_other_change_s_backup_along() {
         let first = workspace.backup();
         assert!(first.is_some());
         // Of what is too large there is no record, so the last one is the first change's.
-        let stored = Content::of(workspace, &place(workspace, "large"), "change").unwrap();
+        let stored = place(workspace, "large").content(workspace, "change").unwrap();
         let planned = FileChange { old: Some(stored), ..write(workspace, "large", "small\n") };
         put(workspace.fs, "large", "theirs\n");
         refused(workspace, vec![planned], Code::ChangedSinceRead);
@@ -169,7 +169,7 @@ fn what_is_rewritten_in_place_is_held_up_to_the_same_size() {
     let files = [("most", most.as_str()), ("more", more.as_str())];
     let stored = |workspace: &Workspace<'_>, path: &str| {
         let place = place(workspace, path);
-        let old = Some(Content::of(workspace, &place, "change").unwrap());
+        let old = Some(place.content(workspace, "change").unwrap());
         FileChange { place, old, new: Some(b"new\n".to_vec().into()), to: None }
     };
     with(&format!("{{{small}}}"), &files, |workspace| {

@@ -1,6 +1,7 @@
 //! Taking things of the base above, before their first change. Nobody sees it:
 //! what is above is as what it hides.
 
+use crate::fs::copy_remove;
 use std::rc::Rc;
 
 use super::look::Found;
@@ -8,8 +9,8 @@ use super::marks::Was;
 use super::node::Node;
 use super::{ORIGIN, OverlayFs, UPPER, WORK};
 use crate::fs::bytes::{copy_bytes, digest};
-use crate::fs::spot::{Site, temporary_name};
-use crate::fs::{Dir, Fault, FsResult, Kind, Open, tree};
+use crate::fs::site::{Site, temporary_name};
+use crate::fs::{Dir, Fault, FsResult, Kind, Open};
 
 impl OverlayFs<'_> {
     /// The upper directory of `node`, made if it is not there.
@@ -74,7 +75,7 @@ impl OverlayFs<'_> {
             None => {
                 let dir = self.make_way(self.top.as_ref().ok_or(Fault::ReadOnly)?, [WORK])?;
                 for entry in self.inner.list(&dir)?.entries {
-                    tree::remove(self.inner, &Site { dir: dir.clone(), name: entry.name })?;
+                    copy_remove::remove(self.inner, &Site { dir: dir.clone(), name: entry.name })?;
                 }
                 work.insert(dir).clone()
             }

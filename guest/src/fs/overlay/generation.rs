@@ -4,8 +4,9 @@
 
 use super::OverlayFs;
 use crate::fs::bytes::read_up_to;
-use crate::fs::spot::{Site, temporary_name};
-use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind, Open, tree};
+use crate::fs::copy_remove;
+use crate::fs::site::{Site, temporary_name};
+use crate::fs::{Dir, Fault, Filesystem, FsResult, Kind, Open};
 
 const CURRENT: &str = "current";
 const LAYERS: &str = "layers-";
@@ -85,7 +86,7 @@ impl OverlayFs<'_> {
         let next = self.generation.checked_add(1).ok_or(Fault::TooLarge)?;
         let site = |name: String| Site { dir: top.clone(), name };
         // What a crash left of an earlier attempt.
-        tree::remove(fs, &site(name(next)))?;
+        copy_remove::remove(fs, &site(name(next)))?;
         copy(fs, layers, &site(name(next)))?;
         fs.sync_dir(top)?;
         let draft = self.draft()?;
@@ -93,7 +94,7 @@ impl OverlayFs<'_> {
         draft.rename(fs, &site(CURRENT.to_owned()))?;
         fs.sync_dir(top)?;
         // What cannot be removed counts no more.
-        drop(tree::remove(fs, &site(name(self.generation))));
+        drop(copy_remove::remove(fs, &site(name(self.generation))));
         Ok(())
     }
 }
@@ -116,7 +117,9 @@ fn copy(fs: &dyn Filesystem, layers: Option<Dir>, to: &Site) -> FsResult<()> {
                     fs.make_dir(&to, &entry.name)?;
                     ahead.push((fs.open_dir(&from, &entry.name)?, fs.open_dir(&to, &entry.name)?));
                 }
-                Kind::File => drop(tree::copy_file(fs, true, &source, &target, &target.beside(&temporary_name(fs)))?),
+                Kind::File => {
+                    copy_remove::copy_file(fs, true, &source, &target, &target.beside(&temporary_name(fs)))?;
+                }
                 Kind::Link => fs.symlink(&to, &entry.name, &fs.read_link(&from, &entry.name)?)?,
                 Kind::Other => {}
             }

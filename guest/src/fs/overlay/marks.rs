@@ -12,7 +12,7 @@ use super::node::Node;
 use super::{GONE, OverlayFs};
 use crate::digest::hex;
 use crate::fs::bytes::{digest, read_up_to};
-use crate::fs::spot::Site;
+use crate::fs::site::Site;
 use crate::fs::{Dir, Fault, FsResult, Kind, Open};
 
 pub(super) const AT: &str = "at";

@@ -1,10 +1,11 @@
 //! Removing: a mark hides what the base has, and what is above it goes.
 
+use crate::fs::copy_remove;
 use std::rc::Rc;
 
 use super::OverlayFs;
 use super::node::Node;
-use crate::fs::{Fault, FsResult, Kind, tree};
+use crate::fs::{Fault, FsResult, Kind};
 
 impl OverlayFs<'_> {
     pub(super) fn unlink_merged(&self, node: &Rc<Node>, name: &str) -> FsResult<()> {
@@ -56,7 +57,7 @@ impl OverlayFs<'_> {
                 let aside = self.draft()?;
                 self.inner.rename(&found.dir, name, &aside.dir, &aside.name)?;
                 // What cannot be removed now is nowhere to be seen, and the next change removes it.
-                drop(tree::remove(self.inner, &aside));
+                drop(copy_remove::remove(self.inner, &aside));
             }
             (false, _) => self.hide_dir(node, name)?,
         }

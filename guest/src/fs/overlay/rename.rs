@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::OverlayFs;
 use super::look::Found;
 use super::node::Node;
-use crate::fs::spot::Site;
+use crate::fs::site::Site;
 use crate::fs::{Fault, FsResult, Kind};
 
 impl OverlayFs<'_> {

@@ -4,8 +4,9 @@
 use super::changes::{Difference, Is, is_same};
 use super::marks::Was;
 use super::{GONE, ORIGIN, OverlayFs, UPPER, root_name};
-use crate::fs::spot::Site;
-use crate::fs::{Dir, Fault, FsResult, tree};
+use crate::fs::copy_remove;
+use crate::fs::site::Site;
+use crate::fs::{Dir, Fault, FsResult};
 
 impl Difference {
     /// Whether it is below another one, or that itself.
@@ -82,7 +83,7 @@ impl OverlayFs<'_> {
 
     fn discard(&self, tree: &str, difference: &Difference) -> FsResult<()> {
         match self.site(tree, difference) {
-            Ok(site) => tree::remove(self.inner, &site),
+            Ok(site) => copy_remove::remove(self.inner, &site),
             Err(Fault::NotFound | Fault::NotDirectory) => Ok(()),
             Err(fault) => Err(fault),
         }

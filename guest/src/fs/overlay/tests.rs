@@ -2,8 +2,9 @@
 //! as it was, to everybody else.
 
 use super::*;
+use crate::fs::copy_remove;
 use crate::fs::memory::MemoryFs;
-use crate::fs::spot::Site;
+use crate::fs::site::Site;
 
 mod random;
 
@@ -312,7 +313,7 @@ fn a_base_that_changes_below_leads_nowhere_else() {
     write(&OverlayFs::open(&memory, &policy()).unwrap(), "d/e/c", "THREE");
     // `d/e` becomes a link, and `a` a directory.
     let (e, a) = (site(&memory, "d/e").unwrap(), site(&memory, "a").unwrap());
-    crate::fs::tree::remove(&memory, &e).unwrap();
+    copy_remove::remove(&memory, &e).unwrap();
     memory.symlink(&e.dir, "e", "/etc").unwrap();
     a.discard(&memory).unwrap();
     make(&memory, "a/x", "new");

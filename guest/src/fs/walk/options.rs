@@ -1,6 +1,7 @@
 //! What a walk shows, and where it begins.
 
-use globset::{Candidate, GlobSet};
+use crate::search::hidden::Hidden;
+use globset::GlobSet;
 use serde::{Deserialize, Serialize};
 
 /// What a walk shows.
@@ -20,34 +21,6 @@ pub struct Options {
     pub start: Option<Start>,
     /// The path, relative to the top, before which to end; none is at the end.
     pub until: Option<String>,
-}
-
-/// Which names that start with a dot are shown.
-#[derive(Clone, Default)]
-pub enum Hidden {
-    /// None.
-    #[default]
-    Skip,
-    /// All.
-    Show,
-    /// Those that match.
-    Only(GlobSet),
-}
-
-impl Hidden {
-    /// All or none.
-    pub fn from_flag(include: bool) -> Self {
-        if include { Self::Show } else { Self::Skip }
-    }
-
-    pub(super) fn shows(&self, name: &str) -> bool {
-        match self {
-            _ if !name.starts_with('.') => true,
-            Self::Skip => false,
-            Self::Show => true,
-            Self::Only(names) => names.is_match_candidate(&Candidate::from_bytes(name)),
-        }
-    }
 }
 
 /// A place in the order of a walk. Nothing has to exist there.

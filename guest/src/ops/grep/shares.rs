@@ -11,7 +11,6 @@ use crate::fs::{Dir, FsResult};
 use crate::ops::shares::{self, Findings, Found};
 use crate::request::{self, Request};
 use crate::response::Response;
-use crate::search;
 use crate::search::matcher::Matcher;
 use crate::workspace::Workspace;
 
@@ -142,7 +141,7 @@ impl<'w> Helper<'w> {
     /// Makes ready for shares of the search that `args` is.
     pub fn enlist(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
         let files = Files::new(workspace, args, Matcher::new(args)?);
-        let (place, dir) = search::directory(workspace, &args.path, VERB)?;
+        let (place, dir) = workspace.directory_to_search(&args.path, VERB)?;
         let shown = place.base();
         Ok(Self { workspace, files, base: shown.len(), shown, trail: vec![(String::new(), dir)] })
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::fs::Time;
+use crate::entry::Time;
 
 /// The first second that RFC 3339 cannot write: that of the year 10000.
 const END: u64 = 253_402_300_800;

@@ -1,0 +1,31 @@
+//! How strictly lines of a patch or an edit are compared with those of a file.
+
+/// How lines are compared. The strict core uses [`Pass::Exact`] only; a dialect
+/// known for looser matching asks for more passes, and says which one matched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Pass {
+    /// As they are, line endings aside.
+    #[default]
+    Exact,
+    /// Without white space at the end.
+    TrailingSpace,
+    /// Without white space at both ends.
+    Trimmed,
+    /// Trimmed, with dashes, quotes and blanks of Unicode as their ASCII likes.
+    Punctuation,
+}
+
+impl Pass {
+    /// Every pass, the strictest first.
+    pub const ALL: [Self; 4] = [Self::Exact, Self::TrailingSpace, Self::Trimmed, Self::Punctuation];
+
+    /// What it is called where a result says that it was needed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::TrailingSpace => "without white space at line ends",
+            Self::Trimmed => "without white space around lines",
+            Self::Punctuation => "with Unicode punctuation as ASCII",
+        }
+    }
+}
