@@ -14,7 +14,7 @@ use std::process::Command;
 
 use paddock::types::*;
 use paddock::{Limits, Policy, Workspace};
-use paddock_guest::zip::write::Writer;
+use paddock_archive::zip::write::Writer;
 use tempfile::TempDir;
 use tree::{Tree, tree_of};
 

@@ -1,7 +1,7 @@
 //! Arguments of every tool of every dialect: an answer, and one that reads changes nothing.
 
-use paddock_guest::dialect::registry::DIALECTS;
-use paddock_guest::dialect::spec::Effect;
+use paddock_dialects::registry::DIALECTS;
+use paddock_dialects::spec::Effect;
 
 use crate::desk::Desk;
 

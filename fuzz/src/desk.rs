@@ -1,10 +1,11 @@
 //! A workspace in memory, and what is in it.
 
 use paddock_guest::engine;
-use paddock_guest::fs::memory::MemoryFs;
-use paddock_guest::fs::{Dir, Filesystem, Open, Time};
-use paddock_guest::outcome::Outcome;
-use paddock_guest::policy::Policy;
+use paddock_types::entry::Time;
+use paddock_types::outcome::Outcome;
+use paddock_types::policy::Policy;
+use paddock_vfs::memory::MemoryFs;
+use paddock_vfs::{Dir, Filesystem, Open};
 use serde_json::{Value, json};
 
 use crate::tree::{Tree, tree_of};

@@ -1,6 +1,6 @@
 //! Glob patterns: an answer in time, in order, without repetition, of what is there; page by page the same.
 
-use paddock_guest::fs::Kind;
+use paddock_types::entry::Kind;
 use serde_json::{Value, json};
 
 use crate::desk::Desk;

@@ -1,6 +1,6 @@
 //! Ignore files: an answer, and never more than there is without them.
 
-use paddock_guest::error::Code;
+use paddock_types::error::Code;
 use serde_json::{Value, json};
 
 use crate::desk::Desk;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use paddock_guest::fs::Kind;
+use paddock_types::entry::Kind;
 use serde_json::json;
 
 use crate::desk::Desk;

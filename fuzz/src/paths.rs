@@ -1,6 +1,7 @@
 //! Paths: what was written at one is read there, below the top, and a refusal changes nothing.
 
-use paddock_guest::fs::{Filesystem, Kind};
+use paddock_types::entry::Kind;
+use paddock_vfs::Filesystem;
 use serde_json::json;
 
 use crate::desk::Desk;

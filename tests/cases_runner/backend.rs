@@ -7,17 +7,20 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, ensure};
 use paddock::{Builder, CallOptions, Workspace};
 use paddock_guest::engine;
-use paddock_guest::fs::memory::MemoryFs;
-use paddock_guest::fs::{STATE_GUEST_PATH, Time, archive};
-use paddock_guest::policy::Policy;
+use paddock_types::entry::Time;
+use paddock_types::policy::Policy;
+use paddock_vfs::memory::MemoryFs;
+use paddock_vfs::{STATE_GUEST_PATH, memory_tar};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::case::Case;
-use super::container;
-use super::layers;
-use super::outcome::{self, Names};
-use super::tree::{self, Node, Tree};
+use paddock_guest::case::Case;
+use paddock_guest::container;
+use paddock_guest::layers;
+use paddock_guest::tree;
+use paddock_guest::tree::{Node, Tree};
+use paddock_types::outcome;
+use paddock_types::outcome::Names;
 
 /// Seconds since 1970 that the native memory backend takes for now.
 pub const NOW: u64 = 1_750_000_000;
@@ -77,7 +80,7 @@ fn memory(case: &Case) -> Result<Observed> {
     let policy = Policy::parse(&policy.to_string(), "paddock")?;
     let now = || Time { seconds: NOW, nanoseconds: 0 };
     let fs = MemoryFs::new(&["/workspace", STATE_GUEST_PATH], now, 0);
-    archive::load(&fs, &tree::pack(&absolute(case, &Names::in_memory())?)?)?;
+    memory_tar::load(&fs, &tree::pack(&absolute(case, &Names::in_memory())?)?)?;
     let outcomes = outcome::drive(case, &Names::in_memory(), |dialect, tool, arguments| {
         let called = engine::call(&fs, &policy, dialect, tool, arguments);
         outcome::record(
@@ -88,7 +91,7 @@ fn memory(case: &Case) -> Result<Observed> {
             called.truncated,
         )
     })?;
-    Ok(Observed { outcomes, tree: relative(tree::unpack(&archive::snapshot(&fs)?)?, case), modes: None })
+    Ok(Observed { outcomes, tree: relative(tree::unpack(&memory_tar::snapshot(&fs)?)?, case), modes: None })
 }
 
 fn component_memory(case: &Case) -> Result<Observed> {
@@ -181,13 +184,13 @@ impl Surroundings {
 }
 
 /// The start with the backend's own names in links.
-fn absolute(case: &Case, names: &Names) -> Result<super::setup::Start> {
+fn absolute(case: &Case, names: &Names) -> Result<paddock_guest::setup::Start> {
     let start = &case.start;
     let tree = start.tree.iter().map(|(path, node)| match node {
         Node::Link(target) => (path.clone(), Node::Link(names.fill(target))),
         other => (path.clone(), other.clone()),
     });
-    Ok(super::setup::Start {
+    Ok(paddock_guest::setup::Start {
         tree: tree.collect(),
         hard_links: start.hard_links.clone(),
         modes: start.modes.clone(),

@@ -1,0 +1,3 @@
+//! Archive formats.
+
+pub mod zip;

@@ -1,0 +1,475 @@
+//! What is in an archive that anyone may have made. All that its headers say is
+//! checked before a byte is inflated, and what comes out is checked against it:
+//! an archive holds up, or nothing of it is used.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_with_limit};
+use paddock_types::error::{Code, Error, Result, printable};
+use paddock_types::policy::Limits;
+use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord, ZipSliceArchive};
+
+use crate::zip::name::Refused;
+use crate::zip::{MAX_TOTAL_BYTES, name};
+
+const VERB: &str = "unpack";
+/// Characters of an entry's name that a failure shows.
+const MAX_SHOWN: usize = 200;
+/// Compressed data that is patched into another archive's: bit 5 of an entry's flags.
+const PATCHED: u16 = 1 << 5;
+
+/// Where a mode says what an entry is, and what it says.
+const TYPE: u32 = 0o170_000;
+const FILE: u32 = 0o100_000;
+const DIRECTORY: u32 = 0o040_000;
+const LINK: u32 = 0o120_000;
+const EXECUTABLE: u32 = 0o111;
+
+/// One entry whose headers hold up.
+#[derive(Debug)]
+pub struct Member<'a> {
+    /// Its path below where it is unpacked, without a `/` at the end; empty for the top itself.
+    pub path: String,
+    /// Whether it is a directory; else it is a file.
+    pub is_dir: bool,
+    /// Bytes of its content, as its header says.
+    pub size: u64,
+    /// Whether its mode lets someone execute it.
+    pub is_executable: bool,
+    is_deflated: bool,
+    checksum: u32,
+    data: &'a [u8],
+}
+
+impl Member<'_> {
+    /// Its content. Fails where that is not what the header said: never more than that is held.
+    pub fn content(&self, archive: &str) -> Result<Vec<u8>> {
+        let refuse = |cause| Err(refused(archive, &self.path, Code::InvalidArgument, cause));
+        let size = usize::try_from(self.size).unwrap_or(usize::MAX);
+        let content = if !self.is_deflated {
+            self.data.to_vec()
+        } else {
+            match decompress_to_vec_with_limit(self.data, size.saturating_add(1)) {
+                Ok(content) => content,
+                Err(failure) if failure.status == TINFLStatus::HasMoreOutput => {
+                    return refuse("is longer than its header says");
+                }
+                Err(_) => return refuse("is damaged: it cannot be inflated"),
+            }
+        };
+        match content.len().cmp(&size) {
+            Ordering::Less => return refuse("is shorter than its header says"),
+            Ordering::Equal => {}
+            Ordering::Greater => return refuse("is longer than its header says"),
+        }
+        if rawzip::crc32(&content) != self.checksum {
+            return refuse("is damaged: its checksum does not fit");
+        }
+        Ok(content)
+    }
+}
+
+/// All entries of an archive. Fails where one of them cannot be unpacked safely, or they could not all be.
+pub fn members<'a>(bytes: &'a [u8], limits: &Limits, archive: &str) -> Result<Vec<Member<'a>>> {
+    let zip = ZipArchive::from_slice(bytes).map_err(|cause| damaged(archive, &cause))?;
+    let (mut members, mut taken) = (Vec::new(), Taken::default());
+    for record in zip.entries() {
+        let record = record.map_err(|cause| damaged(archive, &cause))?;
+        if members.len() as u64 >= limits.max_files {
+            return Err(too_many(archive, limits));
+        }
+        let (member, range) = Reader { zip: &zip, bytes, limits, archive }.member(&record)?;
+        if range.end > zip.directory_offset() || !taken.take(range) {
+            let cause = "shares its bytes with another part of the archive";
+            return Err(refused(archive, &member.path, Code::InvalidArgument, cause));
+        }
+        members.push(member);
+    }
+    if zip.entries_hint() != members.len() as u64 {
+        return Err(damaged(archive, &"it does not have as many entries as it says"));
+    }
+    check_tree(&members, limits, archive)?;
+    if members.iter().fold(0, |sum: u64, member| sum.saturating_add(member.size)) > MAX_TOTAL_BYTES {
+        let cause = format!("its files have more than {MAX_TOTAL_BYTES} bytes together");
+        return Err(Error::at(Code::LimitExceeded, VERB, archive, cause).hint("make several smaller archives of it"));
+    }
+    Ok(members)
+}
+
+/// An archive whose entries are looked at one by one.
+struct Reader<'r, 'a> {
+    zip: &'r ZipSliceArchive<&'a [u8]>,
+    bytes: &'a [u8],
+    limits: &'r Limits,
+    archive: &'r str,
+}
+
+impl<'a> Reader<'_, 'a> {
+    /// The entry of a record of the archive's directory, and which bytes of the archive are its own.
+    fn member(&self, record: &ZipFileHeaderRecord<'_>) -> Result<(Member<'a>, Range<u64>)> {
+        let raw = record.file_path();
+        let shown = String::from_utf8_lossy(raw.as_bytes());
+        let refuse = |code, cause: &str| refused(self.archive, &shown, code, cause);
+        let text = std::str::from_utf8(raw.as_bytes())
+            .map_err(|_| refuse(Code::InvalidPath, "has a name that is not UTF-8"))?;
+        let path = name::path(text).map_err(|Refused { code, cause }| refuse(code, cause))?;
+        if path.split('/').count() > usize::try_from(self.limits.max_depth).unwrap_or(usize::MAX) {
+            return Err(refuse(Code::InvalidPath, "is in more directories, one in the other, than are made"));
+        }
+        let is_dir = text.ends_with('/');
+        let mode = record.external_attributes() >> 16;
+        check_kind(mode, is_dir, &path).map_err(|cause| refuse(Code::InvalidArgument, cause))?;
+        let is_deflated = check_method(record).map_err(|cause| refuse(Code::InvalidArgument, &cause))?;
+        let (size, packed) = (record.uncompressed_size_hint(), record.compressed_size_hint());
+        if is_dir && size > 0 {
+            return Err(refuse(Code::InvalidArgument, "is a directory with content"));
+        }
+        if size > self.limits.max_file_bytes {
+            let most = self.limits.max_file_bytes;
+            let cause = format!("has {size} bytes, and files are handled whole up to {most}");
+            return Err(refuse(Code::TooLarge, &cause));
+        }
+        if !is_deflated && size != packed {
+            return Err(refuse(Code::InvalidArgument, "is not as long as its header says"));
+        }
+        let (data, range) = self.data(record).ok_or_else(|| {
+            refuse(Code::InvalidArgument, "is damaged: what is in front of its data is not what the directory says")
+        })?;
+        let (checksum, is_executable) = (record.crc32(), mode & EXECUTABLE != 0);
+        Ok((Member { path, is_dir, size, is_executable, is_deflated, checksum, data }, range))
+    }
+
+    /// An entry's data, and the bytes from its own header to their end. None
+    /// where that header speaks of another entry than the directory does: tools
+    /// that go by the one would see what tools that go by the other do not.
+    fn data(&self, record: &ZipFileHeaderRecord<'_>) -> Option<(&'a [u8], Range<u64>)> {
+        let entry = self.zip.get_entry(record.wayfinder()).ok()?;
+        let header = entry.local_header();
+        let is_same = header.file_path().as_bytes() == record.file_path().as_bytes()
+            && header.compression_method() == record.compression_method()
+            && header.flags().is_encrypted() == record.flags().is_encrypted();
+        let (start, end) = entry.compressed_data_range();
+        let data = self.bytes.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)?;
+        is_same.then_some((data, record.local_header_offset()..end))
+    }
+}
+
+/// Refuses what is neither a file nor a directory, and what is one by its mode and the other by its name.
+fn check_kind(mode: u32, is_dir: bool, path: &str) -> std::result::Result<(), &'static str> {
+    match (mode & TYPE, is_dir) {
+        (LINK, _) => Err("is a symbolic link"),
+        (DIRECTORY, false) => Err("is a directory by its mode, and a file by its name"),
+        _ if !is_dir && path.is_empty() => Err("is a file with the name of a directory"),
+        (0 | FILE | DIRECTORY, _) => Ok(()),
+        _ => Err("is a FIFO, socket or device"),
+    }
+}
+
+/// Whether an entry is deflated; else it is stored as it is.
+fn check_method(record: &ZipFileHeaderRecord<'_>) -> std::result::Result<bool, String> {
+    let (flags, method) = (record.flags(), record.compression_method());
+    if flags.is_encrypted() || flags.has_strong_encryption() || flags.is_masked() || method == CompressionMethod::AES {
+        return Err("is encrypted".to_owned());
+    }
+    if flags.bits() & PATCHED != 0 {
+        return Err("is a patch to another archive".to_owned());
+    }
+    match method {
+        CompressionMethod::STORE => Ok(false),
+        CompressionMethod::DEFLATE => Ok(true),
+        other => Err(format!("is compressed by method {other}, and only 0 (STORE) and 8 (DEFLATE) are known")),
+    }
+}
+
+/// Which bytes of an archive are an entry's own. A small archive whose entries share theirs inflates to a huge one.
+#[derive(Default)]
+struct Taken(Vec<Range<u64>>);
+
+impl Taken {
+    /// Takes the bytes of one more entry; whether all of them were free.
+    fn take(&mut self, range: Range<u64>) -> bool {
+        let next = self.0.partition_point(|taken| taken.start < range.start);
+        let before = next.checked_sub(1).and_then(|before| self.0.get(before));
+        let is_free = before.is_none_or(|before| before.end <= range.start)
+            && self.0.get(next).is_none_or(|after| range.end <= after.start);
+        self.0.insert(next, range);
+        is_free
+    }
+}
+
+/// What a path of an archive stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Node {
+    /// A file.
+    File,
+    /// A directory that is an entry of its own.
+    Directory,
+    /// A directory, because something is in it.
+    Implied,
+}
+
+/// Refuses paths that are there twice, under one spelling or under two that some
+/// file systems take for one; and more files and directories than a call makes.
+fn check_tree(members: &[Member<'_>], limits: &Limits, archive: &str) -> Result<()> {
+    // What is in a directory, by the directory's number and the name's key.
+    let mut known: HashMap<(usize, String), (usize, &str, Node)> = HashMap::new();
+    for member in members.iter().filter(|member| !member.path.is_empty()) {
+        let refuse = |cause: &str| Err(refused(archive, &member.path, Code::InvalidArgument, cause));
+        let own = if member.is_dir { Node::Directory } else { Node::File };
+        let last = member.path.split('/').count();
+        let mut above = 0;
+        for (number, component) in (1..).zip(member.path.split('/')) {
+            let node = if number == last { own } else { Node::Implied };
+            let next = known.len() + 1;
+            let (id, spelled, there) =
+                known.entry((above, name::key(component))).or_insert((next, component, Node::Implied));
+            above = *id;
+            match (*there, node) {
+                _ if *spelled != component => return refuse("has the name of another one but for its letter case"),
+                (Node::File, _) | (_, Node::File) if above != next => {
+                    return refuse("is there twice, or is both a file and a directory");
+                }
+                (Node::Directory, Node::Directory) => return refuse("is there twice"),
+                (Node::Implied, _) => *there = node,
+                _ => {}
+            }
+        }
+        if known.len() as u64 > limits.max_files {
+            return Err(too_many(archive, limits));
+        }
+    }
+    Ok(())
+}
+
+fn too_many(archive: &str, limits: &Limits) -> Error {
+    let cause = format!("it holds more than {} files and directories, the most for one call", limits.max_files);
+    Error::at(Code::LimitExceeded, VERB, archive, cause).hint("make several smaller archives of it")
+}
+
+fn damaged(archive: &str, cause: &dyn std::fmt::Display) -> Error {
+    Error::at(Code::InvalidArgument, VERB, archive, format!("it is no zip archive, or a damaged one ({cause})"))
+        .hint("nothing was unpacked; only zip archives can be")
+}
+
+fn refused(archive: &str, entry: &str, code: Code, cause: &str) -> Error {
+    let shown: String = entry.chars().take(MAX_SHOWN).collect();
+    Error::at(code, VERB, archive, format!("its entry `{}` {cause}", printable(&shown)))
+        .hint("nothing was unpacked: an archive is unpacked whole, or not at all")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::zip::fixture;
+    use crate::zip::fixture::{Forged, file, stored};
+    use proptest::prelude::*;
+
+    /// Everything in it, or why not.
+    fn read(bytes: &[u8], limits: &Limits) -> Result<Vec<(String, Vec<u8>)>> {
+        let members = members(bytes, limits, "a.zip")?;
+        members.into_iter().map(|member| Ok((member.path.clone(), member.content("a.zip")?))).collect()
+    }
+
+    #[track_caller]
+    fn check_refused(entries: &[Forged], code: Code, cause: &str) {
+        let error = read(&fixture::archive(entries), &Limits::default()).unwrap_err();
+        assert_eq!(error.code, code, "{error}");
+        assert!(error.message().contains(cause), "{error}");
+        assert_eq!(error.path.as_deref(), Some("a.zip"));
+    }
+
+    fn directory(name: &str) -> Forged {
+        Forged { mode: 0o040_755, ..stored(name, b"") }
+    }
+
+    #[test]
+    fn entries_of_all_kinds() {
+        let large = b"abc".repeat(100_000);
+        let entries = [
+            directory("d/"),
+            stored("./d/a", b"a"),
+            file("d/b", &large),
+            file("e/", b""),
+            file("f", b""),
+            directory("./"),
+        ];
+        let contents = read(&fixture::archive(&entries), &Limits::default()).unwrap();
+        let expected: [(&str, &[u8]); 6] =
+            [("d", b""), ("d/a", b"a"), ("d/b", &large), ("e", b""), ("f", b""), ("", b"")];
+        assert_eq!(contents, expected.map(|(path, content)| (path.to_owned(), content.to_vec())));
+        assert!(read(&fixture::archive(&[]), &Limits::default()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn an_archive_behind_something_else() {
+        let bytes = [b"#!/bin/sh\n".as_slice(), &fixture::archive(&[file("a", b"x")])].concat();
+        assert_eq!(read(&bytes, &Limits::default()).unwrap(), [("a".to_owned(), b"x".to_vec())]);
+    }
+
+    #[test]
+    fn names_are_told_with_what_is_wrong_with_them() {
+        check_refused(
+            &[stored("ok", b""), stored("a/../../b", b"")],
+            Code::OutsideWorkspace,
+            "entry `a/../../b` has `..`",
+        );
+        check_refused(&[stored("/etc/x", b"")], Code::OutsideWorkspace, "entry `/etc/x` has an absolute name");
+        check_refused(&[stored("c:/x", b"")], Code::OutsideWorkspace, "drive letter");
+        check_refused(&[stored("..\\x", b"")], Code::InvalidPath, "entry `..\\x` has a backslash");
+        check_refused(&[stored("a\0b", b"")], Code::InvalidPath, "entry `a\\u{0}b` has a NUL byte");
+        check_refused(&[stored(".", b"")], Code::InvalidArgument, "a file with the name of a directory");
+        check_refused(&[stored("", b"")], Code::InvalidPath, "no name");
+        check_refused(&[stored(&"n".repeat(60_000), b"")], Code::InvalidPath, "more than 4096 bytes");
+        check_refused(&[stored(&"d/".repeat(300), b"")], Code::InvalidPath, "in more directories");
+        let latin = Forged { name: b"caf\xe9".to_vec(), ..stored("", b"") };
+        check_refused(&[latin], Code::InvalidPath, "entry `caf\u{fffd}` has a name that is not UTF-8");
+    }
+
+    #[test]
+    fn sizes_that_lie() {
+        let zeros = vec![0; 3 << 20];
+        let lie = |size: u32| Forged { size, ..file("bomb", &zeros) };
+        check_refused(&[lie(5)], Code::InvalidArgument, "longer than its header says");
+        check_refused(&[lie(0)], Code::InvalidArgument, "longer than its header says");
+        check_refused(&[lie((3 << 20) - 1)], Code::InvalidArgument, "longer than its header says");
+        check_refused(&[lie((3 << 20) + 1)], Code::InvalidArgument, "shorter than its header says");
+        check_refused(&[lie(u32::MAX - 1)], Code::TooLarge, "has 4294967294 bytes");
+        check_refused(&[Forged { size: 4, ..stored("a", b"abc") }], Code::InvalidArgument, "not as long");
+        check_refused(&[Forged { packed: 2, ..stored("a", b"abc") }], Code::InvalidArgument, "not as long");
+        check_refused(&[Forged { packed: 900, size: 900, ..stored("a", b"abc") }], Code::InvalidArgument, "damaged");
+        check_refused(&[Forged { size: 1, ..directory("d/") }], Code::InvalidArgument, "a directory with content");
+        let ten: Vec<_> = (0..10).map(|n| Forged { size: 9 << 20, ..file(&format!("{n}"), b"x") }).collect();
+        check_refused(&ten, Code::LimitExceeded, "more than 67108864 bytes together");
+    }
+
+    #[test]
+    fn damaged_content() {
+        check_refused(&[Forged { checksum: 1, ..file("a", b"x") }], Code::InvalidArgument, "checksum");
+        check_refused(
+            &[Forged { data: b"\xff\xff".to_vec(), packed: 2, ..file("a", b"x") }],
+            Code::InvalidArgument,
+            "inflated",
+        );
+        let whole = file("a", b"some text");
+        let cut = Forged { data: whole.data[..4].to_vec(), packed: 4, ..whole };
+        check_refused(&[cut], Code::InvalidArgument, "inflated");
+        for bytes in [b"".as_slice(), b"PK", &[0; 100], &fixture::archive(&[file("a", b"x")])[..20]] {
+            assert_eq!(read(bytes, &Limits::default()).unwrap_err().code, Code::InvalidArgument);
+        }
+    }
+
+    /// One core that many entries share, and entries whose data holds the next ones with their headers.
+    #[test]
+    fn entries_that_share_bytes() {
+        let kernel = file("a", &vec![0; 100_000]);
+        let twin = Forged { offset: Some(0), ..kernel.clone() };
+        check_refused(&[kernel.clone(), twin], Code::InvalidArgument, "shares its bytes");
+        let inner = fixture::archive(std::slice::from_ref(&kernel));
+        let inner = &inner[..30 + 1 + kernel.data.len()];
+        let outer = stored("b", inner);
+        // The kernel's header is in the data of the entry before it.
+        let quoted = Forged { offset: Some(30 + 1), ..kernel };
+        check_refused(&[outer.clone(), quoted.clone()], Code::InvalidArgument, "shares its bytes");
+        check_refused(
+            &[stored("c", b""), Forged { offset: Some(31 + 31), ..quoted }, outer],
+            Code::InvalidArgument,
+            "",
+        );
+        let long = Forged { packed: 40, size: 40, ..stored("in the directory", b"") };
+        check_refused(&[long], Code::InvalidArgument, "shares its bytes");
+    }
+
+    #[test]
+    fn headers_that_differ() {
+        let local = Forged { local_name: Some(b"evil".to_vec()), ..file("good", b"x") };
+        check_refused(&[local], Code::InvalidArgument, "entry `good` is damaged: what is in front of its data");
+        check_refused(&[Forged { offset: Some(3), ..file("a", b"x") }], Code::InvalidArgument, "in front of its data");
+        let mut more = fixture::archive(&[file("a", b"x")]);
+        let count = more.len() - 12;
+        more[count] = 2;
+        assert!(read(&more, &Limits::default()).unwrap_err().message().contains("as many entries"));
+    }
+
+    #[test]
+    fn what_is_no_plain_file() {
+        for flags in [1, 1 << 6, 1 << 13] {
+            check_refused(&[Forged { flags, ..file("a", b"x") }], Code::InvalidArgument, "entry `a` is encrypted");
+        }
+        check_refused(&[Forged { method: 99, ..file("a", b"x") }], Code::InvalidArgument, "encrypted");
+        check_refused(&[Forged { flags: 1 << 5, ..file("a", b"x") }], Code::InvalidArgument, "a patch");
+        check_refused(&[Forged { method: 12, ..file("a", b"x") }], Code::InvalidArgument, "method 12 (BZIP2)");
+        check_refused(&[Forged { method: 777, ..file("a", b"x") }], Code::InvalidArgument, "method 777 (UNKNOWN)");
+        let mode = |mode, name: &str| Forged { mode, ..stored(name, b"") };
+        check_refused(
+            &[Forged { mode: 0o120_777, ..stored("link", b"/etc") }],
+            Code::InvalidArgument,
+            "`link` is a symbolic link",
+        );
+        check_refused(&[mode(0o120_777, "d/")], Code::InvalidArgument, "symbolic link");
+        check_refused(&[mode(0o010_644, "fifo")], Code::InvalidArgument, "FIFO");
+        check_refused(&[mode(0o060_644, "disk/")], Code::InvalidArgument, "FIFO, socket or device");
+        check_refused(&[mode(0o040_755, "d")], Code::InvalidArgument, "a directory by its mode");
+    }
+
+    #[test]
+    fn paths_that_are_there_twice() {
+        let pairs = [
+            ["a", "a"],
+            ["a", "./a"],
+            ["a", "a/"],
+            ["a/", "a/"],
+            ["a", "a/b"],
+            ["a/b", "a"],
+            ["a/b/c", "a/b"],
+            ["README", "readme"],
+            ["a/b", "A/c"],
+            ["A/", "a/b"],
+            ["stra\u{df}e", "STRASSE"],
+            ["a", "a."],
+            ["x/y. ", "x/y"],
+        ];
+        for [one, other] in pairs {
+            for [one, other] in [[one, other], [other, one]] {
+                let error = read(&fixture::archive(&[stored(one, b""), stored(other, b"")]), &Limits::default());
+                let error = error.expect_err(&format!("{one} {other}"));
+                assert_eq!(error.code, Code::InvalidArgument, "{one} {other}: {error}");
+            }
+        }
+        for [one, other] in [["a/", "a/b"], ["a/b", "a/c"], ["a/b", "b"], ["12:30", "12:31"], ["a.b", "a"]] {
+            assert!(read(&fixture::archive(&[stored(one, b""), stored(other, b"")]), &Limits::default()).is_ok());
+        }
+    }
+
+    #[test]
+    fn more_than_a_call_makes() {
+        let many: Vec<_> = (0..5_000).map(|n| stored(&format!("{n}"), b"")).collect();
+        check_refused(&many, Code::LimitExceeded, "more than 1000 files and directories");
+        // Few entries in many directories.
+        let deep: Vec<_> = (0..10).map(|n| stored(&format!("{n}/").repeat(200), b"")).collect();
+        check_refused(&deep, Code::LimitExceeded, "more than 1000 files and directories");
+        let few = Limits { max_files: 3, ..Limits::default() };
+        assert!(read(&fixture::archive(&[stored("a/b/c", b"")]), &few).is_ok());
+        assert!(read(&fixture::archive(&[stored("a/b/c", b""), stored("d", b"")]), &few).is_err());
+    }
+
+    proptest! {
+        /// Whatever is done to an archive, reading it ends in a value, and never in more than the limits.
+        #[test]
+        fn damage_anywhere_is_a_value(changes in prop::collection::vec((0usize..400, any::<u8>()), 1..6), cut in 0usize..500) {
+            let entries = [directory("d/"), file("d/a", b"some text, some text"), stored("b", b"stored"), file("c", b"")];
+            let mut bytes = fixture::archive(&entries);
+            for (at, byte) in changes {
+                let length = bytes.len();
+                bytes[at % length] = byte;
+            }
+            bytes.truncate(bytes.len().saturating_sub(cut.saturating_sub(400)));
+            let limits = Limits { max_file_bytes: 1_000, max_files: 5, ..Limits::default() };
+            if let Ok(contents) = read(&bytes, &limits) {
+                prop_assert!(contents.len() <= 5);
+                prop_assert!(contents.iter().all(|(path, content)| content.len() <= 1_000 && name::path(path).is_ok() || path.is_empty()));
+            }
+        }
+    }
+}

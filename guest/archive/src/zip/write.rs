@@ -1,0 +1,110 @@
+//! Writing an archive: the same bytes for the same names, times and contents.
+
+use std::io::Write;
+
+use miniz_oxide::deflate::compress_to_vec;
+use paddock_types::entry::Time;
+use rawzip::path::EntryPath;
+use rawzip::time::UtcDateTime;
+use rawzip::{CompressionMethod, DataDescriptorOutput, Error, ZipArchiveWriter};
+
+use crate::zip::name;
+
+/// How much time is spent on a smaller archive, as most tools do by default.
+const LEVEL: u8 = 6;
+/// The first second that an archive can hold, and the last one: 1980-01-01 and 2107-12-31.
+const TIMES: (u64, u64) = (315_532_800, 4_354_819_198);
+/// WASI tells no modes: those that unpacking makes of a file and of a directory.
+const FILE_MODE: u32 = 0o100_644;
+const DIRECTORY_MODE: u32 = 0o040_755;
+
+/// An archive that is being written, in memory.
+pub struct Writer(ZipArchiveWriter<Vec<u8>>);
+
+impl Writer {
+    /// An archive without entries.
+    pub fn new() -> Self {
+        Self(ZipArchiveWriter::new(Vec::new()))
+    }
+
+    /// Adds a directory; its name ends in `/`.
+    pub fn directory(&mut self, name: &str, modified: Option<Time>) -> Result<(), Error> {
+        let entry = self.0.new_dir(entry_path(name)).last_modified(time(modified));
+        entry.unix_permissions(DIRECTORY_MODE).create().map(drop)
+    }
+
+    /// Adds a file.
+    pub fn file(&mut self, name: &str, modified: Option<Time>, content: &[u8]) -> Result<(), Error> {
+        // Compressed, even where that makes it longer: readers of streams need to know where it ends.
+        let entry = self.0.new_file(entry_path(name)).compression_method(CompressionMethod::DEFLATE);
+        let (mut entry, _) = entry.last_modified(time(modified)).unix_permissions(FILE_MODE).start()?;
+        entry.write_all(&compress_to_vec(content, LEVEL))?;
+        entry.finish(DataDescriptorOutput::new(rawzip::crc32(content), content.len() as u64)).map(drop)
+    }
+
+    /// Bytes so far, without the directory at the end.
+    pub fn size(&self) -> u64 {
+        self.0.stream_offset()
+    }
+
+    /// The whole archive.
+    pub fn finish(self) -> Result<Vec<u8>, Error> {
+        self.0.finish()
+    }
+}
+
+impl Default for Writer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Whether an archive can hold that name so that every tool reads the same.
+pub fn can_hold(name: &str) -> bool {
+    // The library marks a name as UTF-8 only where it holds no colon.
+    name::path(name).is_ok() && (name.is_ascii() || !name.contains(':'))
+}
+
+/// The name as it is: the library's own reading of it cuts what is in front of a colon.
+fn entry_path(name: &str) -> EntryPath<'_> {
+    if name.is_ascii() { EntryPath::verbatim(name.as_bytes()) } else { EntryPath::conformant(name) }
+}
+
+fn time(modified: Option<Time>) -> UtcDateTime {
+    let seconds = modified.map_or(0, |time| time.seconds).clamp(TIMES.0, TIMES.1);
+    UtcDateTime::from_unix(i64::try_from(seconds).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rawzip::ZipArchive;
+
+    #[test]
+    fn names_and_times_are_as_they_were_given() {
+        let mut writer = Writer::new();
+        let at = |seconds| Some(Time { seconds, nanoseconds: 999 });
+        writer.directory("day:1/", at(1_700_000_000)).unwrap();
+        writer.file("day:1/at 12:30", at(0), b"").unwrap();
+        writer.file("ü/./x", at(u64::MAX), b"x").unwrap();
+        let bytes = writer.finish().unwrap();
+        let archive = ZipArchive::from_slice(&bytes).unwrap();
+        let told = archive.entries().map(|entry| {
+            let entry = entry.unwrap();
+            let name = String::from_utf8(entry.file_path().as_bytes().to_vec()).unwrap();
+            (name, entry.last_modified_dos().year(), entry.flags().is_utf8(), entry.external_attributes() >> 16)
+        });
+        let expected = [
+            ("day:1/".to_owned(), 2023, false, 0o040_755),
+            ("day:1/at 12:30".to_owned(), 1980, false, 0o100_644),
+            ("ü/x".to_owned(), 2107, true, 0o100_644),
+        ];
+        assert_eq!(told.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn names_that_no_tool_misreads() {
+        assert!(["a", "at 12:30", "ü", "d/"].iter().all(|name| can_hold(name)));
+        assert!(["ü:b", "a\\b", "c:x", "../a"].iter().all(|name| !can_hold(name)));
+    }
+}

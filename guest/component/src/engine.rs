@@ -1,0 +1,54 @@
+//! One call, from names and JSON to an outcome: decode, policy, run, encode.
+//! Every failure is a value in the outcome.
+
+use paddock_dialects::call::Call;
+use paddock_ops::{approval, audit};
+use paddock_types::accessed_paths::AccessedPaths;
+use paddock_types::error::Result;
+use paddock_types::outcome::Outcome;
+use paddock_types::policy::Policy;
+use paddock_types::request::Request;
+use paddock_types::response::Response;
+use paddock_vfs::Filesystem;
+use paddock_workspace::Workspace;
+
+/// Calls the tool `name` of a dialect with `arguments`, a JSON object.
+pub fn call(fs: &dyn Filesystem, policy: &Policy, dialect: &str, name: &str, arguments: &str) -> Outcome {
+    let call = match Call::decode(dialect, name, arguments) {
+        Ok(call) => call,
+        Err(outcome) => return *outcome,
+    };
+    made(fs, policy, &call)
+}
+
+/// Makes a call that was decoded.
+pub fn made(fs: &dyn Filesystem, policy: &Policy, call: &Call) -> Outcome {
+    match paddock_ops::open(fs, policy, call.request.access()) {
+        Ok(workspace) => call.outcome(Some(&workspace), perform(&workspace, &call.request)),
+        Err(error) => {
+            let touched = audit::requested_paths(fs, policy, &call.request, Some(error.code));
+            Outcome { touched, ..call.outcome(None, Err(error)) }
+        }
+    }
+}
+
+/// Does what a request asks, and says what that touched.
+pub fn run(fs: &dyn Filesystem, policy: &Policy, request: &Request) -> (Result<Response>, Option<AccessedPaths>) {
+    match paddock_ops::open(fs, policy, request.access()) {
+        Ok(workspace) => {
+            let answer = perform(&workspace, request);
+            let touched = audit::accessed_paths(&workspace, request, &answer);
+            (answer, touched)
+        }
+        Err(error) => {
+            let touched = audit::requested_paths(fs, policy, request, Some(error.code));
+            (Err(error), touched)
+        }
+    }
+}
+
+/// Does what a request asks, where nobody has to be asked about it or somebody was.
+fn perform(workspace: &Workspace<'_>, request: &Request) -> Result<Response> {
+    approval::check(workspace, request)?;
+    paddock_ops::run(workspace, request)
+}

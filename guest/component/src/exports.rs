@@ -1,0 +1,335 @@
+//! The component's exports: WIT values in, WIT values out. The only module that
+//! sees the bindings; it converts and calls [`crate::engine`].
+
+#[expect(unsafe_code, reason = "generated from wit/")]
+mod bindings {
+    wit_bindgen::generate!({ path: "../../wit", world: "file-tools" });
+    use super::Component;
+    export!(Component);
+}
+
+mod commands;
+mod convert;
+mod session;
+mod shares;
+
+use std::cell::Cell;
+
+use paddock_dialects::call::Call;
+use paddock_dialects::registry::DIALECTS;
+use paddock_dialects::spec::{Effect, ToolSpec};
+use paddock_dialects::{call, registry, schema};
+use paddock_ops::{audit, overlay};
+use paddock_types::accessed_paths::AccessedPaths;
+use paddock_types::approval_plan::{Decision, Plan};
+use paddock_types::error::{Code, Error, Result};
+use paddock_types::outcome::Outcome;
+use paddock_types::policy::{Backend, Policy};
+use paddock_types::request::Request;
+use paddock_types::response::Response;
+use paddock_vfs::memory::MemoryFs;
+use paddock_vfs::overlay::OverlayFs;
+use paddock_vfs::wasi::{WasiFs, wall_time};
+use paddock_vfs::{Filesystem, STATE_GUEST_PATH};
+
+use crate::engine;
+use crate::exports::convert::Lower;
+use bindings::exports::paddock::files::{approval as asking, files, search, tools, types};
+
+struct Component;
+
+thread_local! {
+    /// The policy of the last call, and its dialect: what the host set at the start lasts as long as the instance.
+    static POLICY: Cell<Option<(String, Policy)>> = const { Cell::new(None) };
+    /// The memory backend's tree: all that lasts between calls.
+    static MEMORY: MemoryFs = MemoryFs::new(&["/workspace", STATE_GUEST_PATH], wall_time, 0);
+    /// What the host says of the next call.
+    static DECISION: Cell<Option<Decision>> = const { Cell::new(None) };
+    /// What the last call would do, where somebody has to be asked about it, until the host has asked.
+    static PENDING: Cell<Option<Plan>> = const { Cell::new(None) };
+    /// What the last call touched, until the host has asked.
+    static TOUCHED: Cell<Option<AccessedPaths>> = const { Cell::new(None) };
+}
+
+impl tools::Guest for Component {
+    fn dialects() -> Vec<String> {
+        DIALECTS.iter().map(|dialect| dialect.name.to_owned()).collect()
+    }
+
+    fn describe(dialect: String) -> std::result::Result<Vec<tools::Tool>, types::Error> {
+        let dialect = registry::find(&dialect).map_err(Lower::lower)?;
+        let policy = policy(dialect.name).map_err(Lower::lower)?;
+        Ok(dialect.listed(policy.commands.enabled).map(describe).collect())
+    }
+
+    fn changes(dialect: String, name: String) -> Option<bool> {
+        let tool = registry::find(&dialect).ok()?.tool(&name)?;
+        Some(tool.effect.changes())
+    }
+
+    fn call(dialect: String, name: String, arguments: String) -> tools::Outcome {
+        let outcome = with_fs(&dialect, |fs, policy| Ok(engine::call(fs, policy, &dialect, &name, &arguments)));
+        ended(outcome.unwrap_or_else(call::failed))
+    }
+
+    fn begin(dialect: String, name: String, arguments: String) -> Option<tools::Outcome> {
+        shares::begin(&dialect, &name, &arguments).map(ended)
+    }
+
+    fn finish() -> tools::Outcome {
+        ended(shares::finish())
+    }
+
+    fn account() -> Option<tools::Touched> {
+        TOUCHED.take().lower()
+    }
+
+    fn asked(dialect: String, name: String, arguments: String) -> Option<tools::Touched> {
+        let call = Call::decode(&dialect, &name, &arguments).ok()?;
+        with_fs(&dialect, |fs, policy| Ok(audit::requested_paths(fs, policy, &call.request, None))).ok()?.lower()
+    }
+}
+
+impl files::Guest for Component {
+    fn read(args: files::ReadArgs) -> std::result::Result<files::ReadResult, types::Error> {
+        run(Request::Read(args.lower()), |response| match response {
+            Response::Read(read) => Some(read.lower()),
+            _ => None,
+        })
+    }
+
+    fn read_many(args: files::ReadManyArgs) -> std::result::Result<files::ReadManyResult, types::Error> {
+        run(Request::ReadMany(args.lower()), |response| match response {
+            Response::ReadMany(many) => Some(many.lower()),
+            _ => None,
+        })
+    }
+
+    fn write(args: files::WriteArgs) -> std::result::Result<files::WriteResult, types::Error> {
+        run(Request::Write(args.lower()), |response| match response {
+            Response::Write(write) => Some(write.lower()),
+            _ => None,
+        })
+    }
+
+    fn edit(args: files::EditArgs) -> std::result::Result<files::EditResult, types::Error> {
+        run(Request::Edit(args.lower()), |response| match response {
+            Response::Edit(edit) => Some(edit.lower()),
+            _ => None,
+        })
+    }
+
+    fn apply_patch(args: files::ApplyPatchArgs) -> std::result::Result<files::ApplyPatchResult, types::Error> {
+        run(Request::ApplyPatch(args.lower()), |response| match response {
+            Response::ApplyPatch(patch) => Some(patch.lower()),
+            _ => None,
+        })
+    }
+
+    fn make_directory(args: files::MakeDirectoryArgs) -> std::result::Result<files::MakeDirectoryResult, types::Error> {
+        run(Request::MakeDir(args.lower()), |response| match response {
+            Response::MakeDir(made) => Some(made.lower()),
+            _ => None,
+        })
+    }
+
+    fn copy(args: files::TransferArgs) -> std::result::Result<files::TransferResult, types::Error> {
+        run(Request::Copy(args.lower()), |response| match response {
+            Response::Copy(transfer) => Some(transfer.lower()),
+            _ => None,
+        })
+    }
+
+    fn move_entry(args: files::TransferArgs) -> std::result::Result<files::TransferResult, types::Error> {
+        run(Request::Move(args.lower()), |response| match response {
+            Response::Move(transfer) => Some(transfer.lower()),
+            _ => None,
+        })
+    }
+
+    fn delete(args: files::DeleteArgs) -> std::result::Result<files::DeleteResult, types::Error> {
+        run(Request::Delete(args.lower()), |response| match response {
+            Response::Delete(delete) => Some(delete.lower()),
+            _ => None,
+        })
+    }
+
+    fn replace(args: files::ReplaceArgs) -> std::result::Result<files::ReplaceResult, types::Error> {
+        run(Request::Replace(args.lower()), |response| match response {
+            Response::Replace(replace) => Some(replace.lower()),
+            _ => None,
+        })
+    }
+
+    fn restore(args: files::RestoreArgs) -> std::result::Result<files::RestoreResult, types::Error> {
+        run(Request::Restore(args.lower()), |response| match response {
+            Response::Restore(restore) => Some(restore.lower()),
+            _ => None,
+        })
+    }
+
+    fn history(args: files::HistoryArgs) -> std::result::Result<files::HistoryResult, types::Error> {
+        run(Request::History(args.lower()), |response| match response {
+            Response::History(history) => Some(history.lower()),
+            _ => None,
+        })
+    }
+
+    fn pack(args: files::PackArgs) -> std::result::Result<files::PackResult, types::Error> {
+        run(Request::Pack(args.lower()), |response| match response {
+            Response::Pack(pack) => Some(pack.lower()),
+            _ => None,
+        })
+    }
+
+    fn unpack(args: files::UnpackArgs) -> std::result::Result<files::UnpackResult, types::Error> {
+        run(Request::Unpack(args.lower()), |response| match response {
+            Response::Unpack(unpack) => Some(unpack.lower()),
+            _ => None,
+        })
+    }
+
+    fn stat(args: files::StatArgs) -> std::result::Result<files::StatResult, types::Error> {
+        run(Request::Stat(args.lower()), |response| match response {
+            Response::Stat(stat) => Some(stat.lower()),
+            _ => None,
+        })
+    }
+}
+
+impl search::Guest for Component {
+    fn list(args: search::ListArgs) -> std::result::Result<search::ListResult, types::Error> {
+        run(Request::List(args.lower()), |response| match response {
+            Response::List(list) => Some(list.lower()),
+            _ => None,
+        })
+    }
+
+    fn tree(args: search::TreeArgs) -> std::result::Result<search::TreeResult, types::Error> {
+        run(Request::Tree(args.lower()), |response| match response {
+            Response::Tree(tree) => Some(tree.lower()),
+            _ => None,
+        })
+    }
+
+    fn glob(args: search::GlobArgs) -> std::result::Result<search::GlobResult, types::Error> {
+        run(Request::Glob(args.lower()), |response| match response {
+            Response::Glob(glob) => Some(glob.lower()),
+            _ => None,
+        })
+    }
+
+    fn grep(args: search::GrepArgs) -> std::result::Result<search::GrepResult, types::Error> {
+        run(Request::Grep(args.lower()), |response| match response {
+            Response::Grep(grep) => Some(grep.lower()),
+            _ => None,
+        })
+    }
+
+    fn changes(args: search::ChangesArgs) -> std::result::Result<search::ChangesResult, types::Error> {
+        run(Request::Changes(args.lower()), |response| match response {
+            Response::Changes(changes) => Some(changes.lower()),
+            _ => None,
+        })
+    }
+}
+
+impl asking::Guest for Component {
+    fn pending() -> Option<asking::Plan> {
+        let Plan { digest, summary, paths } = PENDING.take()?;
+        Some(asking::Plan { digest, summary, paths })
+    }
+
+    fn decide(decision: asking::Decision) {
+        DECISION.set(Some(match decision {
+            asking::Decision::Approved(signed) => Decision::Approved(signed),
+            asking::Decision::Refused(reason) => Decision::Refused(reason),
+        }));
+    }
+}
+
+fn keep_pending(plan: Option<&Plan>) {
+    PENDING.set(plan.cloned());
+}
+
+/// Does what a typed function asks; `take` takes the answer out of its variant.
+fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::result::Result<T, types::Error> {
+    let ran = with_fs(NO_DIALECT, |fs, policy| Ok(engine::run(fs, policy, &request)));
+    let (answer, touched) = ran.unwrap_or_else(|error| (Err(error), None));
+    TOUCHED.set(touched);
+    keep_pending(answer.as_ref().err().and_then(|error| error.plan.as_deref()));
+    let answer = answer.and_then(|response| {
+        take(response).ok_or_else(|| Error::new(Code::Io, "an operation gave another operation's answer"))
+    });
+    answer.map_err(Lower::lower)
+}
+
+/// The outcome for the host, and for later what was touched and what would be.
+fn ended(mut outcome: Outcome) -> tools::Outcome {
+    TOUCHED.set(outcome.touched.take());
+    keep_pending(outcome.error.as_ref().and_then(|error| error.plan.as_deref()));
+    outcome.lower()
+}
+
+/// Memory that a call is given at once: each growth is a call of the host and of its system.
+const FIRST_GROWTH_BYTES: usize = 512 * 1024;
+
+/// Calls with the file system that the policy names.
+fn with_fs<T>(dialect: &str, call: impl FnOnce(&dyn Filesystem, &Policy) -> Result<T>) -> Result<T> {
+    first_growth();
+    let policy = policy(dialect)?;
+    let result = match policy.backend {
+        Backend::Wasi => call(WasiFs::of(&policy), &policy),
+        Backend::Memory => MEMORY.with(|memory| {
+            memory.set_limit(policy.limits.max_tree_bytes);
+            call(memory, &policy)
+        }),
+        Backend::Overlay => overlay(&policy).and_then(|overlay| call(&overlay, &policy)),
+    };
+    keep(dialect, policy);
+    result
+}
+
+/// The overlay over the host's preopens.
+fn overlay(policy: &Policy) -> Result<OverlayFs<'static>> {
+    OverlayFs::open(WasiFs::of(policy), policy).map_err(|fault| overlay::failed("open", &fault))
+}
+
+fn first_growth() {
+    drop(std::hint::black_box(Vec::<u8>::with_capacity(FIRST_GROWTH_BYTES)));
+}
+
+/// Whose defaults a typed function has.
+const NO_DIALECT: &str = "paddock";
+
+/// What the host allows to a call in `dialect`.
+fn policy(dialect: &str) -> Result<Policy> {
+    let mut policy = match POLICY.take() {
+        Some((of, policy)) if of == dialect => policy,
+        _ => Policy::parse(std::env::var("PADDOCK_POLICY").as_deref().unwrap_or("{}"), dialect)?,
+    };
+    policy.host.decision = DECISION.take();
+    Ok(policy)
+}
+
+/// Keeps it for the next call.
+fn keep(dialect: &str, policy: Policy) {
+    POLICY.set(Some((dialect.to_owned(), policy)));
+}
+
+fn describe(tool: &ToolSpec) -> tools::Tool {
+    let (read_only, destructive, idempotent) = match tool.effect {
+        Effect::Reads => (true, false, true),
+        Effect::Notes => (true, false, false),
+        Effect::Adds { idempotent } => (false, false, idempotent),
+        Effect::Replaces { idempotent } => (false, true, idempotent),
+        Effect::Runs { changes } => (!changes, changes, !changes),
+    };
+    tools::Tool {
+        name: tool.name.to_owned(),
+        description: tool.description.to_owned(),
+        input_schema: schema::input(tool.params).to_string(),
+        output_schema: schema::result(&tool.output),
+        annotations: tools::Annotations { title: tool.title.to_owned(), read_only, destructive, idempotent },
+    }
+}

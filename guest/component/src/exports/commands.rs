@@ -1,0 +1,170 @@
+//! `interface commands`: what the host runs, and the rules of an instance.
+
+use std::cell::Cell;
+
+use paddock_dialects::call;
+use paddock_ops::audit;
+use paddock_ops::command::access::{Verdict, Verdicts};
+use paddock_ops::command::record::{Before, Recorded, record_changes};
+use paddock_types::error::{Error, Result};
+use paddock_types::request::{Access, Command, Script};
+use paddock_types::response;
+use paddock_types::response::Response;
+
+use crate::commands::{answer, asked};
+use crate::exports::bindings::exports::paddock::files::{commands, tools, types};
+use crate::exports::convert::Lower;
+use crate::exports::shares::{forever, surroundings};
+use crate::exports::{Component, NO_DIALECT, TOUCHED, ended, keep_pending, with_fs};
+
+/// Milliseconds for digests of what a command changed: many large files take long, sparse ones as long as others.
+const RECORDING_MS: u64 = 5_000;
+
+thread_local! {
+    /// The rules of this instance, once it was asked for some.
+    static VERDICTS: Cell<Option<&'static Verdicts<'static>>> = const { Cell::new(None) };
+}
+
+impl commands::Guest for Component {
+    fn asked(
+        dialect: String,
+        name: String,
+        arguments: String,
+    ) -> Option<std::result::Result<commands::Request, tools::Outcome>> {
+        let asked = with_fs(&dialect, |fs, policy| Ok(asked(fs, policy, &dialect, &name, &arguments)));
+        keep_pending(None);
+        match asked {
+            Ok(asked) => Some(asked?.map(Lower::lower).map_err(|outcome| ended(*outcome))),
+            Err(error) => Some(Err(ended(call::failed(error)))),
+        }
+    }
+
+    fn answer(
+        dialect: String,
+        name: String,
+        arguments: String,
+        done: std::result::Result<commands::Done, types::Error>,
+    ) -> tools::Outcome {
+        let (done, changes) = match done {
+            Ok(commands::Done::Ran(mut ran)) => {
+                let changes = std::mem::take(&mut ran.changes);
+                (Ok(Response::Ran(ran.lower())), changes.lower())
+            }
+            Ok(commands::Done::Sessions(sessions)) => {
+                (Ok(Response::Sessions(response::Sessions { sessions: sessions.lower() })), Vec::new())
+            }
+            Err(error) => (Err(error.lower()), Vec::new()),
+        };
+        let call = (dialect.as_str(), name.as_str(), arguments.as_str());
+        let outcome = with_fs(&dialect, |fs, policy| Ok(answer(fs, policy, call, done, changes)));
+        ended(outcome.unwrap_or_else(call::failed))
+    }
+
+    fn allows(path: String, access: commands::Access, is_directory: bool) -> commands::Verdict {
+        let access = match access {
+            commands::Access::Read => Access::Read,
+            commands::Access::Change => Access::Change,
+        };
+        let verdict = match verdicts() {
+            Ok(Some(verdicts)) => verdicts.verdict(&path, access, is_directory),
+            Ok(None) => Verdict::refused("the workspace is in memory"),
+            Err(error) => Verdict::refused(error.message()),
+        };
+        commands::Verdict { refused: verdict.refused, ignored: verdict.ignored }
+    }
+
+    fn record_changes(
+        verb: String,
+        before: Vec<commands::Before>,
+    ) -> std::result::Result<commands::Recorded, types::Error> {
+        let before: Vec<Before> = before.lower();
+        let recorded = with_fs(NO_DIALECT, |fs, policy| {
+            let mut workspace = paddock_ops::open(fs, policy, Access::Read)?;
+            workspace.set_time_left_ms(RECORDING_MS);
+            let recorded = record_changes(&workspace, &verb, &before)?;
+            TOUCHED.set(audit::changed_paths(policy, "run", &recorded.changes));
+            Ok(recorded)
+        });
+        recorded.map(Lower::lower).map_err(Lower::lower)
+    }
+}
+
+/// The rules of this instance; none where the tree is in memory, which no command sees.
+fn verdicts() -> Result<Option<&'static Verdicts<'static>>> {
+    if let Some(verdicts) = VERDICTS.get() {
+        return Ok(Some(verdicts));
+    }
+    let Some(workspace) = surroundings(NO_DIALECT, None)? else { return Ok(None) };
+    let verdicts: &'static Verdicts<'static> = forever(Verdicts::new(workspace));
+    VERDICTS.set(Some(verdicts));
+    Ok(Some(verdicts))
+}
+
+impl Lower<commands::Request> for Command {
+    fn lower(self) -> commands::Request {
+        match self {
+            Self::Run(run) => commands::Request::Run(commands::RunArgs {
+                script: match run.script {
+                    Script::Shell(line) => commands::Script::Shell(line),
+                    Script::Python(code) => commands::Script::Python(code),
+                    Script::Program(name, args) => commands::Script::Program((name, args)),
+                },
+                workdir: run.workdir,
+                stdin: run.stdin,
+                timeout_ms: run.timeout_ms,
+            }),
+            Self::Start(start) => commands::Request::Start(commands::StartArgs {
+                command: start.command,
+                workdir: start.workdir,
+                terminal: start.terminal,
+                size: start.size,
+                yield_ms: start.yield_ms,
+                max_output_tokens: start.max_output_tokens,
+            }),
+            Self::Write(input) => commands::Request::Write(commands::WriteArgs {
+                session: input.session,
+                chars: input.chars,
+                eof: input.eof,
+                size: input.size,
+                yield_ms: input.yield_ms,
+                max_output_tokens: input.max_output_tokens,
+            }),
+            Self::Sessions => commands::Request::Sessions,
+            Self::Kill(session) => commands::Request::Kill(session),
+        }
+    }
+}
+
+impl Lower<response::Ran> for commands::Ran {
+    fn lower(self) -> response::Ran {
+        response::Ran {
+            exit_code: self.exit_code,
+            signal: self.signal,
+            timed_out: self.timed_out,
+            session: self.session,
+            duration_ms: self.duration_ms,
+            stdout: self.stdout.lower(),
+            stderr: self.stderr.lower(),
+            confinement: self.confinement,
+            changes: self.changes.lower(),
+            total_changes: 0,
+            ignored: self.ignored,
+            backup: self.backup,
+            refused: self.refused.lower(),
+            notes: self.notes,
+        }
+    }
+}
+
+impl Lower<commands::Recorded> for Recorded {
+    fn lower(self) -> commands::Recorded {
+        commands::Recorded { changes: self.changes.lower(), backup: self.backup, notes: self.notes }
+    }
+}
+
+impl Lower<Error> for types::Error {
+    fn lower(self) -> Error {
+        let error = Error { path: self.path, ..Error::new(self.code.lower(), self.message) };
+        self.hint.into_iter().fold(error, Error::hint)
+    }
+}

@@ -1,0 +1,111 @@
+//! `interface session`: a tree as a whole, in memory or in an overlay.
+
+use paddock_ops::audit;
+use paddock_ops::overlay::{CommitArgs, DiffArgs, Transaction};
+use paddock_types::error::{Code, Error, Result};
+use paddock_types::policy::{Backend, Policy};
+use paddock_types::request::Access;
+use paddock_vfs::memory::MemoryFs;
+use paddock_vfs::memory_tar;
+use paddock_vfs::wasi::WasiFs;
+use paddock_workspace::export;
+use paddock_workspace::export::{Choice, Collected};
+
+use crate::exports::bindings::exports::paddock::files::{session, types};
+use crate::exports::convert::Lower;
+use crate::exports::{Component, MEMORY, NO_DIALECT, TOUCHED, first_growth, policy, with_fs};
+
+impl session::Guest for Component {
+    fn load(archive: Vec<u8>) -> std::result::Result<(), types::Error> {
+        with_memory(|memory| memory_tar::load(memory, &archive)).map_err(Lower::lower)
+    }
+
+    fn snapshot() -> std::result::Result<Vec<u8>, types::Error> {
+        with_memory(memory_tar::snapshot).map_err(Lower::lower)
+    }
+
+    fn collect(choice: session::Choice) -> std::result::Result<session::Collected, types::Error> {
+        let session::Choice { include_glob, exclude_glob, max_bytes } = choice;
+        let choice = Choice { include: include_glob, exclude: exclude_glob, max_bytes };
+        let collected =
+            with_fs(NO_DIALECT, |fs, policy| export::collect(&paddock_ops::open(fs, policy, Access::Read)?, &choice));
+        let Collected { archive, files, bytes, absolute_links, skipped } = collected.map_err(Lower::lower)?;
+        Ok(session::Collected { archive, files, bytes, absolute_links, skipped: skipped.lower() })
+    }
+
+    fn add(archive: Vec<u8>, path: String) -> std::result::Result<(), types::Error> {
+        with_memory(|memory| memory_tar::add(memory, &archive, &path)).map_err(Lower::lower)
+    }
+
+    fn checkpoint(name: String) -> std::result::Result<(), types::Error> {
+        with_either(|memory| memory.checkpoint(&name), |overlay| overlay.checkpoint(&name)).map_err(Lower::lower)
+    }
+
+    fn rollback(name: String) -> std::result::Result<(), types::Error> {
+        with_either(|memory| memory.rollback(&name), |overlay| overlay.rollback(&name)).map_err(Lower::lower)
+    }
+
+    fn checkpoints() -> std::result::Result<Vec<String>, types::Error> {
+        with_either(|memory| Ok(memory.checkpoints()), |overlay| overlay.checkpoints()).map_err(Lower::lower)
+    }
+
+    fn diff(args: session::DiffArgs) -> std::result::Result<session::DiffResult, types::Error> {
+        let session::DiffArgs { paths, patch, executable_before, executable_after } = args;
+        let args = DiffArgs { paths, patch, executable: (executable_before, executable_after) };
+        with_overlay(|overlay| overlay.diff(&args)).map(Lower::lower).map_err(Lower::lower)
+    }
+
+    fn commit(args: session::CommitArgs) -> std::result::Result<session::CommitResult, types::Error> {
+        let session::CommitArgs { overlay, paths, merge } = args;
+        let args = CommitArgs { overlay, paths, merge };
+        let done = with_overlay(|overlay| {
+            let done = overlay.commit(&paddock_ops::open(overlay.base(), overlay.policy(), Access::Change)?, &args)?;
+            TOUCHED.set(audit::changed_paths(overlay.policy(), "commit", &done.changes));
+            Ok(done)
+        });
+        done.map(Lower::lower).map_err(Lower::lower)
+    }
+
+    fn settle(merged: Vec<String>) -> std::result::Result<(), types::Error> {
+        with_overlay(|overlay| overlay.settle(&merged)).map_err(Lower::lower)
+    }
+
+    fn discard(paths: Vec<String>) -> std::result::Result<Vec<String>, types::Error> {
+        with_overlay(|overlay| overlay.discard(&paths)).map_err(Lower::lower)
+    }
+}
+
+fn with_memory<T>(call: impl FnOnce(&MemoryFs) -> Result<T>) -> Result<T> {
+    with_either(call, |_| {
+        Err(Error::new(Code::Io, "only the memory backend has a tree to load and save")
+            .hint("the host has to set `\"backend\": \"memory\"` in the policy"))
+    })
+}
+
+fn with_overlay<T>(call: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+    with_either(
+        |_| {
+            Err(Error::new(Code::Io, "only an overlay has something to compare, take over or throw away")
+                .hint("the host has to set `\"backend\": \"overlay\"` in the policy"))
+        },
+        call,
+    )
+}
+
+/// Calls over the backend that is there, where it is one of these.
+fn with_either<T>(
+    in_memory: impl FnOnce(&MemoryFs) -> Result<T>,
+    in_overlay: impl FnOnce(&Transaction<'_>) -> Result<T>,
+) -> Result<T> {
+    first_growth();
+    let policy: Policy = policy(NO_DIALECT)?;
+    match policy.backend {
+        Backend::Memory => MEMORY.with(|memory| {
+            memory.set_limit(policy.limits.max_tree_bytes);
+            in_memory(memory)
+        }),
+        Backend::Overlay => in_overlay(&Transaction::open(WasiFs::of(&policy), &policy)?),
+        Backend::Wasi => Err(Error::new(Code::Io, "a plain directory has no state of its own to keep or take back")
+            .hint("the host has to set `\"backend\"` to `memory` or `overlay` in the policy")),
+    }
+}

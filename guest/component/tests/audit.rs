@@ -1,0 +1,146 @@
+//! The paths that a call accessed, as a host with an audit log gets them.
+
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use paddock_guest::engine;
+use paddock_types::accessed_paths::{AccessedPaths, WriteMode, Written};
+use paddock_types::entry::Time;
+use paddock_types::outcome::Outcome;
+use paddock_types::policy::Policy;
+use paddock_vfs::memory::MemoryFs;
+use paddock_vfs::{Filesystem, Open};
+use serde_json::{Value, json};
+
+const PATCH: &str = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-one\n+two\n*** Add File: c.txt\n+c\n*** Delete File: old.txt\n*** End Patch\n";
+
+/// Makes calls in one workspace that keeps `.env` secret; what the last one touched.
+fn last(policy: &Policy, calls: &[(&str, &str, Value)]) -> Outcome {
+    let fs = MemoryFs::new(&["/workspace"], || Time { seconds: 1_700_000_000, nanoseconds: 0 }, 7);
+    let call =
+        |dialect: &str, tool: &str, arguments: &Value| engine::call(&fs, policy, dialect, tool, &arguments.to_string());
+    let top = fs.preopens()[0].dir.clone();
+    for (name, bytes) in [("a.txt", "one\n"), ("old.txt", "x\ny\n"), (".agentignore", ".env\n")] {
+        let file = fs.open_file(&top, name, Open::CreateNew).unwrap();
+        fs.write(&file, 0, bytes.as_bytes()).unwrap();
+    }
+    let outcomes: Vec<_> = calls.iter().map(|(dialect, tool, arguments)| call(dialect, tool, arguments)).collect();
+    outcomes.into_iter().next_back().unwrap()
+}
+
+fn recording() -> Policy {
+    let mut policy = Policy::default();
+    policy.host.records = true;
+    policy
+}
+
+fn touched(tool: &str, arguments: Value) -> AccessedPaths {
+    last(&recording(), &[("paddock", tool, arguments)]).touched.unwrap()
+}
+
+fn written(path: &str, bytes: u64, mode: WriteMode) -> Written {
+    Written { path: path.to_owned(), bytes, mode }
+}
+
+#[test]
+fn what_was_read() {
+    let read = touched("read_file", json!({"path": "./a.txt"}));
+    assert_eq!((read.operation, read.paths.as_slice()), ("read", ["a.txt".to_owned()].as_slice()));
+    assert_eq!((read.bytes, read.lines, read.redacted), (3, Some(1), 0));
+    let bytes = touched("read_file", json!({"path": "old.txt", "mode": "base64", "limit": 3}));
+    assert_eq!((bytes.bytes, bytes.lines, bytes.truncated), (3, None, true));
+    let many = touched("read_files", json!({"paths": ["a.txt", ".env", "none", "old.txt"]}));
+    assert_eq!((many.paths, many.redacted), (["a.txt", "none", "old.txt"].map(str::to_owned).to_vec(), 1));
+    assert_eq!((many.bytes, many.lines), (6, Some(3)));
+    let found = touched("grep", json!({"pattern": "one", "path": "."}));
+    assert_eq!((found.paths.as_slice(), found.lines), (["."].map(str::to_owned).as_slice(), Some(1)));
+}
+
+#[test]
+fn what_other_dialects_read() {
+    let read =
+        |policy: &Policy, dialect: &str, tool: &str, arguments: Value| last(policy, &[(dialect, tool, arguments)]);
+    let many = || json!({"paths": ["a.txt", ".env", "old.txt"]});
+    let touched = read(&recording(), "mcp-filesystem", "read_multiple_files", many()).touched.unwrap();
+    assert_eq!((touched.operation, touched.bytes, touched.redacted), ("read", 8, 1));
+    assert_eq!(touched.paths, ["a.txt", "old.txt"]);
+    let mut one = recording();
+    one.limits.max_files = 1;
+    let outcome = read(&one, "mcp-filesystem", "read_multiple_files", many());
+    assert_eq!(outcome.touched.unwrap().paths, ["a.txt"]);
+    assert!(outcome.truncated && outcome.text.contains("old.txt: Error - not read"), "{}", outcome.text);
+    let view = |path: &str| {
+        let arguments = json!({"command": "view", "path": path});
+        read(&recording(), "anthropic", "str_replace_based_edit_tool", arguments).touched.unwrap()
+    };
+    assert_eq!((view("a.txt").operation, view("a.txt").bytes, view("a.txt").lines), ("read", 3, Some(1)));
+    assert_eq!((view(".").operation, view(".").paths), ("list", vec![".".to_owned()]));
+    let listed = read(&recording(), "weakincentives", "ls", json!({})).touched.unwrap();
+    assert_eq!((listed.operation, listed.bytes), ("list", 13));
+}
+
+#[test]
+fn what_was_written() {
+    let new = touched("write_file", json!({"path": "d/n", "content": "abc"}));
+    assert_eq!(new.written, [written("d/n", 3, WriteMode::Create)]);
+    let over = touched("write_file", json!({"path": "a.txt", "content": "abc"}));
+    assert_eq!(over.written, [written("a.txt", 3, WriteMode::Overwrite)]);
+    let more = touched("write_file", json!({"path": "a.txt", "content": "abc", "append": true}));
+    assert_eq!((more.written, more.bytes), (vec![written("a.txt", 3, WriteMode::Append)], 3));
+    let same = touched("write_file", json!({"path": "a.txt", "content": "one\n"}));
+    assert_eq!((same.written, same.changes), (vec![], vec![]));
+    let edit = json!({"path": "a.txt", "edits": [{"old_text": "one", "new_text": "three"}]});
+    let edited = touched("edit_file", edit);
+    assert_eq!((edited.written, edited.lines), (vec![written("a.txt", 6, WriteMode::Overwrite)], Some(1)));
+}
+
+#[test]
+fn what_a_patch_did() {
+    let patched = touched("apply_patch", json!({ "patch": PATCH }));
+    assert_eq!(patched.paths, ["a.txt", "b.txt", "c.txt", "old.txt"]);
+    assert_eq!((patched.lines, patched.changes.len(), patched.bytes), (Some(5), 3, 6));
+    let mut files = patched.written;
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    assert_eq!(files, [written("b.txt", 4, WriteMode::Create), written("c.txt", 2, WriteMode::Create)]);
+    let looked = touched("apply_patch", json!({ "patch": PATCH, "dry_run": true }));
+    assert_eq!((looked.written, looked.changes, looked.paths.len()), (vec![], vec![], 4));
+    let failed = touched("apply_patch", json!({ "patch": PATCH.replace("-one", "-nine") }));
+    assert_eq!((failed.paths.len(), failed.redacted, failed.changes), (4, 0, vec![]));
+    let secret = touched("apply_patch", json!({ "patch": PATCH.replace("c.txt", ".env") }));
+    assert_eq!((secret.paths, secret.redacted), (vec![], 4));
+}
+
+#[test]
+fn what_was_refused() {
+    let outside = touched("read_file", json!({"path": "../x"}));
+    assert_eq!((outside.paths, outside.redacted), (vec!["../x".to_owned()], 0));
+    let mut read_only = recording();
+    read_only.read_only = true;
+    let write = |path: &str| ("paddock", "write_file", json!({"path": path, "content": "x"}));
+    let told = |path: &str| last(&read_only, &[write(path)]).touched.unwrap();
+    assert_eq!((told("n").paths, told("n").redacted), (vec!["n".to_owned()], 0));
+    assert_eq!((told(".env").paths, told("d/.env").redacted), (vec![], 1));
+    assert_eq!((told(".env").operation, told(".env").bytes), ("write", 0));
+}
+
+#[test]
+fn as_many_paths_as_one_call_may_work_on() {
+    let mut policy = recording();
+    policy.limits.max_files = 2;
+    let touched = last(&policy, &[("paddock", "apply_patch", json!({ "patch": PATCH }))]).touched.unwrap();
+    assert_eq!((touched.paths.len(), touched.redacted), (2, 2));
+}
+
+#[test]
+fn nothing_where_nobody_asks_or_the_arguments_do_not_fit() {
+    let read = || ("paddock", "read_file", json!({"path": "a.txt"}));
+    assert_eq!(last(&Policy::default(), &[read()]).touched, None);
+    assert_eq!(last(&recording(), &[("paddock", "read_file", json!({"file": "a.txt"}))]).touched, None);
+    assert_eq!(last(&recording(), &[("paddock", "none", json!({}))]).touched, None);
+}
+
+#[test]
+fn in_any_dialect() {
+    let write = ("weakincentives", "write_file", json!({"file_path": "n", "content": "abc"}));
+    let touched = last(&recording(), &[write]).touched.unwrap();
+    assert_eq!((touched.operation, touched.written), ("write", vec![written("n", 3, WriteMode::Create)]));
+}

@@ -1,0 +1,183 @@
+//! A power failure at any point of a change, of its recovery, and of the recovery of that: what was synced is there, of
+//! the rest anything may be, and the next call finds the old tree or makes the new one. A change that was reported is there.
+//!
+//! `PADDOCK_STATES=20000000 cargo test --release -p paddock-guest --test durability -- --nocapture` goes on until so
+//! many states were looked at.
+
+#![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::{HashSet, VecDeque};
+
+use paddock_types::policy::{Backend, Policy};
+
+use disk::{Disk, Event};
+use scenarios::{PREOPENS, Scenario, called, look, policies, prepare, run, scenarios, tree_in};
+use tree::{Tree, tree_of};
+
+mod disk;
+mod scenarios;
+mod tree;
+
+/// States of a run that nobody gave a number.
+const STATES: u64 = 150_000;
+/// Recoveries of recoveries.
+const MAX_LEVEL: u32 = 2;
+/// Up to so many things that may be lost, every combination of them is.
+const MAX_COMBINED: usize = 6;
+
+#[test]
+fn a_power_failure_at_any_point_leaves_the_old_tree_or_the_new_one() {
+    let asked = std::env::var("PADDOCK_STATES").map_or(STATES, |states| states.parse().unwrap());
+    let jobs: Vec<_> =
+        policies().into_iter().flat_map(|policy| scenarios().into_iter().map(move |it| (policy.clone(), it))).collect();
+    let mut searches: Vec<_> = jobs.iter().map(|(policy, scenario)| Search::new(policy, scenario)).collect();
+    println!("{:<9} {:<6} {:<33} {:>7} {:>10} {:>9}", "backend", "modes", "scenario", "points", "states", "distinct");
+    // First every failure of every change, then as many of recoveries as are asked for, of each change as many.
+    searches.iter_mut().for_each(|search| search.explore(u64::MAX, 0));
+    while sum(&searches, |search| search.states) < asked && searches.iter().any(|search| !search.ahead.is_empty()) {
+        let round = asked / searches.len() as u64 / 10;
+        searches.iter_mut().for_each(|search| search.explore(search.states + round, MAX_LEVEL));
+    }
+    searches.iter().for_each(Search::tell);
+    let (points, states) = (sum(&searches, |search| search.points), sum(&searches, |search| search.states));
+    let distinct = sum(&searches, |search| search.seen.len() as u64);
+    println!("{points} points of failure, {states} states, {distinct} of them distinct");
+    assert!(states >= asked || searches.iter().all(|search| search.ahead.is_empty()), "{states}");
+}
+
+fn sum(searches: &[Search<'_>], count: fn(&Search<'_>) -> u64) -> u64 {
+    searches.iter().map(count).sum()
+}
+
+/// Everything that can be left of one change.
+struct Search<'s> {
+    policy: &'s Policy,
+    scenario: &'s Scenario,
+    old: Tree,
+    new: Tree,
+    ahead: VecDeque<Run>,
+    seen: HashSet<(u64, bool)>,
+    points: u64,
+    states: u64,
+}
+
+/// A change or a recovery, which fails at some point.
+struct Run {
+    /// Recoveries before this one.
+    level: u32,
+    /// What it began with.
+    start: Disk,
+    events: Vec<Event>,
+    /// Somebody was told that the change is made: at the end of it, or before it began.
+    is_told: (bool, bool),
+}
+
+impl<'s> Search<'s> {
+    fn new(policy: &'s Policy, scenario: &'s Scenario) -> Self {
+        let start = Disk::new(&PREOPENS);
+        prepare(&start);
+        let start = start.settled();
+        let done = start.settled();
+        let outcome = run(&done, policy, scenario);
+        assert!(outcome.error.is_none(), "{}: {:?}", scenario.name, outcome.error);
+        let (old, new) = (tree_in(&start, policy), tree_in(&done, policy));
+        assert_ne!(old, new, "{}", scenario.name);
+        let change = Run { level: 0, start: start.with_nodes_of(&done), events: done.log(), is_told: (false, true) };
+        Self { policy, scenario, old, new, ahead: VecDeque::from([change]), seen: HashSet::new(), points: 0, states: 0 }
+    }
+
+    /// Goes through what is known to be able to fail, until so many states were seen.
+    fn explore(&mut self, states: u64, max_level: u32) {
+        while self.states < states
+            && let Some(run) = self.ahead.pop_front_if(|run| run.level <= max_level)
+        {
+            for end in 0..=run.events.len() {
+                self.points += 1;
+                let events = &run.events[..end];
+                let is_told = if end == run.events.len() { run.is_told.1 } else { run.is_told.0 };
+                let unsynced = Disk::unsynced(events);
+                for lost in combinations(&unsynced) {
+                    self.state(&run, is_told, &run.start.after(events, |at| lost.contains(&at), None), || {
+                        format!("{:#?} without {lost:?}", events)
+                    });
+                    let torn = unsynced.iter().rfind(|at| !lost.contains(at)).filter(|at| is_write(&events[**at]));
+                    if let Some(torn) = torn {
+                        self.state(
+                            &run,
+                            is_told,
+                            &run.start.after(events, |at| lost.contains(&at), Some(*torn)),
+                            || format!("{events:#?} without {lost:?}, torn at {torn}"),
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    /// What comes after a failure that left that.
+    fn state(&mut self, run: &Run, is_told: bool, left: &Disk, story: impl Fn() -> String) {
+        self.states += 1;
+        if !self.seen.insert((left.digest(), is_told)) {
+            return;
+        }
+        let (policy, name) = (self.policy, self.scenario.name);
+        let recovered = left.settled();
+        let outcome = called(&recovered, policy, "stat", r#"{"path": "."}"#);
+        let at = || format!("{name}, {policy:?}, level {}\n{}", run.level, story());
+        assert!(outcome.error.is_none(), "{:?}: {}", outcome.error, at());
+        let after = tree_in(&recovered, policy);
+        if after != self.new && (is_told || after != self.old) {
+            panic!(
+                "neither old{} nor new: {:#?} {}",
+                if is_told { ", which was too late," } else { "" },
+                difference(&after, &self.new),
+                at()
+            );
+        }
+        if policy.backend == Backend::Overlay {
+            assert!(tree_of(&recovered) == self.old, "the base was changed: {}", at());
+        }
+        let events = recovered.log();
+        if run.level < MAX_LEVEL && !events.is_empty() {
+            let start = left.with_nodes_of(&recovered);
+            self.ahead.push_back(Run { level: run.level + 1, start, events, is_told: (is_told, is_told) });
+        }
+        look(&recovered, policy);
+        assert!(tree_in(&recovered, policy) == after, "{}", at());
+    }
+
+    fn tell(&self) {
+        let (backend, modes) = (format!("{:?}", self.policy.backend), self.policy.host.carries_modes);
+        let (name, seen) = (self.scenario.name, self.seen.len());
+        println!("{backend:<9} {modes:<6} {name:<33} {:>7} {:>10} {seen:>9}", self.points, self.states);
+    }
+}
+
+/// What is in one tree alone, and what is not the same in both.
+fn difference(left: &Tree, right: &Tree) -> Vec<String> {
+    let told = |sign: &'static str, from: &Tree, other: &Tree| {
+        let own = from.iter().filter(|(path, node)| other.get(*path) != Some(node));
+        own.map(|(path, (kind, bytes))| format!("{sign} {path} {kind:?} {:?}", String::from_utf8_lossy(bytes)))
+            .collect::<Vec<_>>()
+    };
+    [told("has", left, right), told("lacks", right, left)].concat()
+}
+
+fn is_write(event: &Event) -> bool {
+    matches!(event, Event::Change(disk::Change::Write { .. }))
+}
+
+/// What may be lost of these: any of them where they are few; else all from one on, all but one, one or two alone.
+fn combinations(unsynced: &[usize]) -> Vec<Vec<usize>> {
+    if unsynced.len() <= MAX_COMBINED {
+        let chosen =
+            |bits: u32| unsynced.iter().enumerate().filter(move |(at, _)| bits >> at & 1 == 1).map(|(_, it)| *it);
+        return (0..1_u32 << unsynced.len()).map(|bits| chosen(bits).collect()).collect();
+    }
+    let all = 0..unsynced.len();
+    let suffixes = all.clone().map(|from| unsynced[from..].to_vec());
+    let but_one = all.clone().map(|kept| [&unsynced[..kept], &unsynced[kept + 1..]].concat());
+    let pairs = all.clone().flat_map(|one| (one..unsynced.len()).map(move |two| (one, two)));
+    let few = pairs.map(|(one, two)| if one == two { vec![unsynced[one]] } else { vec![unsynced[one], unsynced[two]] });
+    [Vec::new()].into_iter().chain(suffixes).chain(but_one).chain(few).collect()
+}

@@ -1,0 +1,111 @@
+//! What operations ask of their file system: counted here, since no result shows it.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::cell::{Cell, RefCell};
+
+use paddock_guest::engine;
+use paddock_types::entry::Time;
+use paddock_types::policy::Policy;
+use paddock_vfs::memory::MemoryFs;
+use paddock_vfs::{Dir, Fault, File, Filesystem, FsResult, Listing, Open, Preopen, Stat};
+use serde_json::{Value, json};
+
+/// Counts the bytes that are read, and keeps the names that were to be removed and were not there.
+struct Counting {
+    inner: MemoryFs,
+    read: Cell<u64>,
+    removed_in_vain: RefCell<Vec<String>>,
+}
+
+macro_rules! forward {
+    ($($name:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
+        $(fn $name(&self, $($arg: $type),*) -> $result {
+            self.inner.$name($($arg),*)
+        })*
+    };
+}
+
+impl Filesystem for Counting {
+    forward! {
+        preopens() -> Vec<Preopen>;
+        open_dir(dir: &Dir, name: &str) -> FsResult<Dir>;
+        open_file(dir: &Dir, name: &str, mode: Open) -> FsResult<File>;
+        list(dir: &Dir) -> FsResult<Listing>;
+        stat(dir: &Dir, name: &str) -> FsResult<Stat>;
+        stat_file(file: &File) -> FsResult<Stat>;
+        stat_dir(dir: &Dir) -> FsResult<Stat>;
+        is_same_dir(dir: &Dir, other: &Dir) -> FsResult<bool>;
+        read_link(dir: &Dir, name: &str) -> FsResult<String>;
+        write(file: &File, offset: u64, bytes: &[u8]) -> FsResult<()>;
+        set_size(file: &File, size: u64) -> FsResult<()>;
+        sync_file(file: &File) -> FsResult<()>;
+        sync_dir(dir: &Dir) -> FsResult<()>;
+        make_dir(dir: &Dir, name: &str) -> FsResult<()>;
+        link(dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()>;
+        symlink(dir: &Dir, name: &str, target: &str) -> FsResult<()>;
+        rename(dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()>;
+        remove_dir(dir: &Dir, name: &str) -> FsResult<()>;
+        random() -> u64;
+        now() -> Time;
+        clock_ms() -> u64;
+    }
+
+    fn read(&self, file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> FsResult<usize> {
+        let read = self.inner.read(file, offset, max, into)?;
+        self.read.set(self.read.get() + read as u64);
+        Ok(read)
+    }
+
+    fn unlink(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        self.inner.unlink(dir, name).inspect_err(|fault| {
+            if *fault == Fault::NotFound {
+                self.removed_in_vain.borrow_mut().push(name.to_owned());
+            }
+        })
+    }
+}
+
+impl Counting {
+    fn new() -> Self {
+        let inner = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
+        Self { inner, read: Cell::new(0), removed_in_vain: RefCell::default() }
+    }
+
+    fn call(&self, dialect: &str, tool: &str, arguments: &Value) -> Value {
+        let policy = Policy::parse(r#"{"host": {"carries_modes": true}}"#, "paddock").unwrap();
+        let outcome = engine::call(self, &policy, dialect, tool, &arguments.to_string());
+        assert!(outcome.error.is_none(), "{:?}", outcome.error);
+        serde_json::from_str(&outcome.result).unwrap()
+    }
+}
+
+#[test]
+fn a_listing_reads_the_files_that_it_hashes_and_those_once() {
+    let fs = Counting::new();
+    let (files, size) = (120, 1_000);
+    for number in 0..files {
+        fs.call("paddock", "write_file", &json!({"path": format!("f{number:03}.txt"), "content": "x".repeat(size)}));
+    }
+    for (tool, arguments) in [("glob", json!({"pattern": "*.txt"})), ("ls", json!({}))] {
+        fs.read.set(0);
+        let value = fs.call("weakincentives", tool, &arguments)["value"].take();
+        let entries = value.get("matches").unwrap_or(&value).as_array().unwrap().clone();
+        let hashed = entries.iter().filter(|entry| entry["content_hash"].is_string()).count();
+        assert_eq!((entries.len(), hashed), (files, 100), "{tool}");
+        assert_eq!(fs.read.get(), (hashed * size) as u64, "{tool}");
+    }
+}
+
+#[test]
+fn a_finished_backup_is_not_removed_as_an_unfinished_one() {
+    let fs = Counting::new();
+    fs.call("paddock", "write_file", &json!({"path": "a.txt", "content": "one\n"}));
+    let edit = json!({"path": "a.txt", "edits": [{"old_text": "one", "new_text": "two"}]});
+    fs.call("paddock", "edit_file", &edit);
+    fs.call("paddock", "move", &json!({"source": "a.txt", "destination": "b.txt"}));
+    fs.call("paddock", "delete", &json!({"path": "b.txt"}));
+    // Journals and temporary files are removed where a crash can have left them, there or not.
+    let backups = |name: &&String| !name.starts_with("journal") && !name.ends_with(".tmp");
+    assert_eq!(fs.removed_in_vain.borrow().iter().filter(backups).collect::<Vec<_>>(), Vec::<&String>::new());
+}

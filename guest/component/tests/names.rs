@@ -1,0 +1,136 @@
+//! A message names only what its caller has: arguments of the tool that was called, and tools of the same dialect.
+
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use paddock_dialects::Dialect;
+use paddock_dialects::registry::DIALECTS;
+use paddock_dialects::spec::{Param, ParamKind, ToolSpec};
+use paddock_guest::engine;
+use paddock_types::entry::Time;
+use paddock_types::error::Term;
+use paddock_types::policy::Policy;
+use paddock_vfs::memory::MemoryFs;
+use paddock_vfs::{Filesystem, Open};
+use serde_json::{Map, Value, json};
+
+const TEXT: &str = "one\ntwo\ntwo\n";
+
+fn desk() -> MemoryFs {
+    let fs = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
+    let top = fs.preopens().remove(0).dir;
+    for (name, bytes) in [("text", TEXT.as_bytes()), ("bytes", b"\0\x01\x02"), ("large", &[b'x'; 200])] {
+        let file = fs.open_file(&top, name, Open::CreateNew).unwrap();
+        fs.write(&file, 0, bytes).unwrap();
+    }
+    for name in ["dir", "memories"] {
+        fs.make_dir(&top, name).unwrap();
+    }
+    let inner = fs.open_dir(&top, "dir").unwrap();
+    fs.open_file(&inner, "file", Open::CreateNew).unwrap();
+    fs
+}
+
+/// Whether the tool takes an argument of that name, be it in another one.
+fn takes(params: &[Param], name: &str) -> bool {
+    params.iter().any(|param| {
+        param.name == name
+            || match param.kind {
+                ParamKind::Object(members) | ParamKind::Objects(members) => takes(members, name),
+                _ => false,
+            }
+    })
+}
+
+/// Values that are wrong in one way or another.
+fn values(param: &Param) -> Vec<Value> {
+    match param.kind {
+        ParamKind::Text | ParamKind::Choice(_) => {
+            let texts = ["text", "bytes", "large", "dir", "none", "", "t\nw", "two", "../x", "/memories/none"];
+            let choices = if let ParamKind::Choice(words) = param.kind { words } else { &[] };
+            texts.iter().chain(choices).map(|text| json!(text)).collect()
+        }
+        ParamKind::Whole { .. } | ParamKind::Signed | ParamKind::Number => vec![json!(0), json!(1), json!(99)],
+        ParamKind::Flag => vec![json!(true), json!(false)],
+        ParamKind::Texts => vec![json!(["none", "bytes"]), json!([])],
+        ParamKind::Named => vec![json!({})],
+        ParamKind::Pair => vec![json!([9, 9])],
+        ParamKind::Object(members) => vec![Value::Object(first(members, 0))],
+        ParamKind::Objects(members) => vec![json!([]), json!([first(members, 0)]), json!([first(members, 5)])],
+    }
+}
+
+/// An object with the `index`-th value of each member.
+fn first(members: &[Param], index: usize) -> Map<String, Value> {
+    let member = |param: &Param| {
+        let values = values(param);
+        (param.name.to_owned(), values[index.min(values.len() - 1)].clone())
+    };
+    members.iter().map(member).collect()
+}
+
+/// Calls with each value of each argument, the others being of each kind of path in turn.
+fn calls(tool: &ToolSpec) -> Vec<Value> {
+    let mut calls = Vec::new();
+    for index in 0..5 {
+        let base = first(tool.params, index);
+        for (param, value) in tool.params.iter().flat_map(|param| values(param).into_iter().map(move |it| (param, it)))
+        {
+            // With all arguments, most calls fail for what does not go together: also with those alone that matter.
+            let mut all = base.clone();
+            all.insert(param.name.to_owned(), value);
+            let path = |name: &String| {
+                name.contains("path") || tool.params.iter().any(|one| one.name == *name && name == param.name)
+            };
+            calls.push(Value::Object(all.clone().into_iter().filter(|(name, _)| path(name)).collect()));
+            calls.push(Value::Object(all));
+        }
+    }
+    calls
+}
+
+fn check(dialect: &Dialect, tool: &ToolSpec, arguments: &Value, told: &str) {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    let name = |quoted: &'_ str| quoted.split(|c| !is_part(c)).next().unwrap_or_default().to_owned();
+    let names: Vec<_> = told.split('`').skip(1).step_by(2).map(name).collect();
+    // Arguments of another tool are named with it.
+    let tools: Vec<_> = names.iter().filter_map(|name| dialect.tool(name)).chain([tool]).collect();
+    for name in &names {
+        let is_ours = Term::ALL.iter().any(|term| term.name() == name);
+        let is_known = dialect.tool(name).is_some() || tools.iter().any(|tool| takes(tool.params, name));
+        let is_there = is_known || arguments.to_string().contains(name.as_str());
+        assert!(!is_ours || is_there, "{} {} {arguments}: `{name}` in {told}", dialect.name, tool.name);
+    }
+}
+
+#[test]
+fn hints_name_what_the_caller_has() {
+    let policy = Policy::parse(r#"{"limits": {"max_file_bytes": 100}}"#, "paddock").unwrap();
+    let mut hints = std::collections::BTreeSet::new();
+    for dialect in DIALECTS {
+        for tool in dialect.tools {
+            for arguments in calls(tool) {
+                let outcome = engine::call(&desk(), &policy, dialect.name, tool.name, &arguments.to_string());
+                let Some(error) = outcome.error else { continue };
+                check(dialect, tool, &arguments, error.hint.as_deref().unwrap_or_default());
+                hints.extend(error.hint.map(|hint| (dialect.name, hint)));
+            }
+        }
+    }
+    // Each dialect has been made to say something.
+    assert!(DIALECTS.iter().all(|dialect| hints.iter().any(|(name, _)| *name == dialect.name)));
+    assert!(hints.len() > 150, "{}", hints.len());
+}
+
+#[test]
+fn a_dialect_s_names_are_those_of_its_tools_and_arguments() {
+    for dialect in DIALECTS {
+        for (term, name) in dialect.names {
+            let first = name.split('`').next().unwrap();
+            let is_there = match term.is_tool() {
+                true => dialect.tool(first).is_some() || Term::UnpackTool == *term,
+                false => dialect.tools.iter().any(|tool| takes(tool.params, name)),
+            };
+            assert!(is_there, "{}: {name}", dialect.name);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The search against a plain line by line one, and what it shows.
+
+use paddock_types::error::Code;
+use paddock_types::request::{GrepOutput, LetterCase, Request};
+use proptest::prelude::*;
+
+use crate::support::{memory, put, run, search, searched, tree};
+
+/// Lines that match, as number and text without the line ending.
+fn plainly(pattern: &str, text: &str) -> Vec<(u64, String, u64)> {
+    let regex = regex::RegexBuilder::new(pattern).multi_line(true).crlf(true).build().unwrap();
+    let lines = text.split_inclusive('\n').enumerate();
+    lines
+        .filter_map(|(index, line)| {
+            let line = line.strip_suffix('\n').unwrap_or(line);
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            Some((index as u64 + 1, line.to_owned(), regex.find(line)?.start() as u64))
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn finds_what_a_search_line_by_line_finds(
+        text in "([abx \\t]|é|\n|\r\n|\n\n){0,40}",
+        pattern in prop::sample::select(vec![
+            "a", "^", "$", "^$", "x*", "a|b", "a\\s+b", "[^a]", "[^a]+$", "^[^b]*$", "\\ba", "(?-m)^a", "\\Aa", "b\\z", ".",
+            "é", "\\S+\\s", "(a|x)+$", "\\Bb", "a??", "(?s)a.b", "^\\s*$", "[[:space:]]x", "\\W", "(?i)A", "b(?:a|$)",
+        ]),
+    ) {
+        let fs = memory();
+        put(&fs, "t", text.as_bytes());
+        let mut args = search(pattern);
+        args.limit = 10_000;
+        let found = searched(&fs, args);
+        let found: Vec<_> = found.matches.into_iter().map(|m| (m.line, m.text, m.match_start)).collect();
+        prop_assert_eq!(found, plainly(pattern, &text));
+    }
+
+    /// Patterns of which some literals are looked for first, in texts that are full of parts of them.
+    #[test]
+    fn finds_what_has_literals_in_it(
+        text in "(need|needle|NEEDLE|ſtop|stop|STOP|kelvin|\u{212a}elvin|_in|xx_get|get_|[ a-e_]{1,9}|\n|\r\n){0,60}",
+        pattern in prop::sample::select(vec![
+            "needle", "needle_in", "needle|stop|xx_get", "need|needle", "(?i)needle", "(?i)stop", "(?i)kelvin",
+            "[a-e]+_get_", "xx_get_?[a-e]*", "\\bstop\\b", "^needle", "stop$", "(needle|stop)_in", "ne{2}dle[_ ]in",
+            "(?i)(needle|xx_get)[ a-e]", "kelvin|needle.*stop", "_in(?:needle)+", ".*needle", "[^n]eedle", "stop.?", "ſtop",
+        ]),
+    ) {
+        let fs = memory();
+        put(&fs, "t", text.as_bytes());
+        let mut args = search(pattern);
+        args.limit = 10_000;
+        let found: Vec<_> = searched(&fs, args.clone()).matches.into_iter().map(|m| (m.line, m.text, m.match_start)).collect();
+        prop_assert_eq!(found, plainly(pattern, &text));
+        args.multiline = true;
+        args.output = GrepOutput::Count;
+        let counted = searched(&fs, args).files.first().map_or(0, |file| file.count.unwrap_or(0));
+        let whole = regex::RegexBuilder::new(pattern).multi_line(true).crlf(true).build().unwrap();
+        prop_assert_eq!(counted, whole.find_iter(&text).filter(|found| found.start() < text.len()).count() as u64);
+    }
+
+    #[test]
+    fn shows_each_line_around_a_match_once(text in "[ab]{0,2}(\n[ab]{0,2}){0,20}", before in 0_u32..4, after in 0_u32..4) {
+        let fs = memory();
+        put(&fs, "t", text.as_bytes());
+        let mut args = search("a");
+        (args.before, args.after, args.limit) = (before, after, 1_000);
+        let lines: Vec<_> = text.lines().collect();
+        let hits: Vec<u64> = plainly("a", &text).iter().map(|hit| hit.0).collect();
+        let near = |line: u64| hits.iter().any(|hit| line + u64::from(before) >= *hit && line <= hit + u64::from(after));
+        let wanted: Vec<u64> = (1..=lines.len() as u64).filter(|line| near(*line)).collect();
+        let mut shown = Vec::new();
+        for hit in searched(&fs, args).matches {
+            shown.extend(hit.before);
+            shown.push(paddock_types::response::ContextLine { line: hit.line, text: hit.text });
+            shown.extend(hit.after);
+        }
+        prop_assert!(shown.iter().all(|line| line.text == lines[line.line as usize - 1]));
+        prop_assert_eq!(shown.iter().map(|line| line.line).collect::<Vec<_>>(), wanted);
+    }
+}
+
+#[test]
+fn goes_on_over_the_edges_of_windows() {
+    let fs = memory();
+    let line = |n: usize| {
+        if n.is_multiple_of(5_000) { format!("needle {n}\n") } else { format!("line {n} {}\n", "-".repeat(n % 97)) }
+    };
+    let text: String = (1..=100_000).map(line).collect();
+    assert!(text.len() > 5 << 20);
+    put(&fs, "big", text.as_bytes());
+    let mut args = search("needle");
+    (args.before, args.after, args.limit) = (700, 700, 3);
+    let mut policy = paddock_types::policy::Policy::default();
+    policy.limits.max_result_bytes = usize::MAX;
+    let lines: Vec<_> = text.lines().collect();
+    let mut seen = Vec::new();
+    loop {
+        let response = crate::support::run_with(&fs, &policy, Request::Grep(args.clone())).unwrap();
+        let paddock_types::response::Response::Grep(page) = response else { panic!() };
+        for hit in page.matches {
+            for shown in hit.before.iter().chain(&hit.after) {
+                assert_eq!(shown.text, lines[shown.line as usize - 1]);
+            }
+            assert_eq!((hit.before.len(), hit.text.as_str()), (700, lines[hit.line as usize - 1]));
+            assert_eq!(hit.after.len(), if hit.line == 100_000 { 0 } else { 700 });
+            seen.push(hit.line);
+        }
+        args.cursor = page.next_cursor;
+        if args.cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(seen, (1..=20).map(|n| n * 5_000).collect::<Vec<u64>>());
+    args.output = GrepOutput::Count;
+    args.cursor = None;
+    assert_eq!(searched(&fs, args).files[0].count, Some(20));
+}
+
+#[test]
+fn a_line_that_is_too_long_is_searched_in_parts() {
+    let fs = memory();
+    let mut text = "first\n".to_owned();
+    text.push_str(&"a".repeat(17 << 20));
+    text.push_str("needle");
+    text.push_str(&"b".repeat(17 << 20));
+    text.push_str("needle\nlast needle\n");
+    put(&fs, "long", text.as_bytes());
+    let found = searched(&fs, search("needle"));
+    assert_eq!(found.skipped.long_lines, 1);
+    assert_eq!(found.matches.iter().map(|m| m.line).collect::<Vec<_>>(), [2, 3]);
+    let hit = &found.matches[0];
+    assert_eq!((hit.match_start, hit.match_end), (17 << 20, (17 << 20) + 6));
+    assert_eq!(hit.text.chars().count(), 2_000);
+    let at = (hit.match_start - hit.text_start) as usize;
+    assert_eq!(&hit.text[at..at + 6], "needle");
+}
+
+#[test]
+fn other_encodings_are_shown_as_utf8() {
+    let fs = memory();
+    put(&fs, "latin", b"na\xefve caf\xe9 needle\r\nna\xefve r\xe9sum\xe9\n");
+    let utf16: Vec<u8> = "\u{feff}eins\r\nä needle\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    put(&fs, "utf16", &utf16);
+    put(&fs, "bom", b"\xef\xbb\xbfneedle\n");
+    put(&fs, "nul", b"needle\0\n");
+    let found = searched(&fs, search("needle"));
+    let shown: Vec<_> =
+        found.matches.iter().map(|m| (m.path.as_str(), m.text.as_str(), m.match_start, m.line)).collect();
+    assert_eq!(shown, [("bom", "needle", 0, 1), ("latin", "naïve café needle", 13, 1), ("utf16", "ä needle", 3, 2)]);
+    assert_eq!(found.skipped.binary, 1);
+    assert_eq!(searched(&fs, search("^needle")).matches.len(), 1);
+    // A letter that another letter's case makes: it is not in the bytes as they are.
+    for pattern in ["(?i)RÉSUMÉ", "résumé|nothing", "(?i)CAFÉ NEEDLE"] {
+        assert_eq!(searched(&fs, search(pattern)).matches.len(), 1, "{pattern}");
+    }
+}
+
+#[test]
+fn what_a_pattern_may_be() {
+    let fs = tree(&[("a.txt", "Foo.bar\nfoo+\n")]);
+    let refused = [
+        ("(?=a)", "look-around"),
+        ("(a)\\1", "back-references"),
+        ("a\\nb", "multiline"),
+        ("[\\r\\n]", "multiline"),
+        ("(a", "fixed"),
+        ("", "glob"),
+        ("\\w{1000}{100}", "repetition"),
+    ];
+    for (pattern, hint) in refused {
+        let error = run(&fs, Request::Grep(search(pattern))).unwrap_err();
+        assert_eq!(error.code, Code::InvalidArgument, "{pattern}");
+        assert!(error.hint_text().as_ref().unwrap().contains(hint), "{pattern}: {error:?}");
+    }
+    let count = |pattern: &str, fixed, letter_case| {
+        let mut args = search(pattern);
+        (args.fixed, args.letter_case) = (fixed, letter_case);
+        searched(&fs, args).matches.len()
+    };
+    assert_eq!(count("[^\\n]+foo|o+", false, LetterCase::Sensitive), 2);
+    assert_eq!(count("o+", true, LetterCase::Sensitive), 1);
+    assert_eq!(count("foo", false, LetterCase::Smart), 2);
+    assert_eq!(count("Foo", false, LetterCase::Smart), 1);
+    assert_eq!(count("\\S\\pL(?P<Name>o)", false, LetterCase::Smart), 2);
+    assert_eq!(count("FOO", true, LetterCase::Insensitive), 2);
+    assert_eq!(count("FOO", false, LetterCase::Sensitive), 0);
+}
+
+#[test]
+fn matches_over_several_lines() {
+    let fs = tree(&[("a.rs", "fn a(\n    x: u8,\n) {}\n\nfn b() {}\nfn c(\n) {}\n")]);
+    let mut args = search("fn \\w+\\(\\s[^)]*\\)");
+    args.multiline = true;
+    let found = searched(&fs, args.clone());
+    let shown: Vec<_> = found.matches.iter().map(|m| (m.line, m.text.as_str(), m.match_start, m.match_end)).collect();
+    assert_eq!(shown, [(1, "fn a(\n    x: u8,\n) {}", 0, 18), (6, "fn c(\n) {}", 0, 7)]);
+    args.output = GrepOutput::Count;
+    assert_eq!(searched(&fs, args).files[0].count, Some(2));
+}
+
+#[test]
+fn a_named_file_is_searched_though_rules_exclude_it() {
+    let fs = tree(&[(".gitignore", "x\n"), ("x", "a\n"), (".h", "a\n"), ("y", "a\n"), (".agentignore", "y\n")]);
+    assert_eq!(searched(&fs, search("a")).matches.len(), 0);
+    for path in ["x", ".h"] {
+        let mut args = search("a");
+        args.path = path.to_owned();
+        assert_eq!(searched(&fs, args).matches[0].path, path);
+    }
+    let mut args = search("a");
+    args.path = "y".to_owned();
+    assert_eq!(run(&fs, Request::Grep(args)).unwrap_err().code, Code::Denied);
+}

@@ -1,0 +1,210 @@
+//! A search in shares, whoever searches which and when, answers what one search answers, page by page.
+
+use std::collections::VecDeque;
+
+use paddock_ops::shares::{Findings, Help, help, lead};
+use paddock_types::policy::Policy;
+use paddock_types::request::{Glob, Grep, GrepOutput, Request};
+use paddock_types::response::Response;
+use paddock_vfs::Filesystem;
+use paddock_vfs::memory::MemoryFs;
+use paddock_workspace::Workspace;
+use proptest::prelude::*;
+
+use crate::support::{Random, glob, globbed, memory, parent, put, run_with, search};
+
+/// Enough entries that one instance does not search them alone.
+fn random_tree(random: &mut Random) -> MemoryFs {
+    let fs = memory();
+    let mut dirs = vec![String::new()];
+    for index in 0..1 + random.below(60) {
+        let above = dirs[random.below(dirs.len())].clone();
+        dirs.push(format!("{above}{}{index}d/", random.pick(&["a", "b", "a-", "a.b", "zz", ".h"])));
+    }
+    for index in 0..700 + random.below(1_000) {
+        let deepest = random.below(dirs.len());
+        let dir = &dirs[random.below(1 + deepest)];
+        put(
+            &fs,
+            &format!("{dir}{}{index}", random.pick(&["a", "b.txt", "x", ".s"])),
+            random.pick(&["a\nb\n", "b", ""]).as_bytes(),
+        );
+    }
+    for (index, dir) in dirs.iter().enumerate() {
+        match random.below(12) {
+            0 => put(&fs, &format!("{dir}.gitignore"), b"*7\n"),
+            1 => put(&fs, &format!("{dir}.agentignore"), b"x*\n"),
+            2 => {
+                let path = format!("{dir}link{index}");
+                let (dir, name) = parent(&fs, &path);
+                fs.symlink(&dir, name, "a").unwrap();
+            }
+            _ => {}
+        }
+    }
+    fs
+}
+
+/// The answer of a leader and some helpers, each of which searches when it happens to.
+fn shared(fs: &MemoryFs, policy: &Policy, request: &Request, random: &mut Random) -> Response {
+    let workspace = Workspace::open(fs, policy).unwrap();
+    let mut lead = lead(&workspace, request).unwrap();
+    if lead.is_over() {
+        return lead.finish();
+    }
+    let (order, _) = lead.order();
+    let mut helpers: Vec<Box<dyn Help + '_>> =
+        (0..1 + random.below(3)).map(|_| help(&workspace, &order).unwrap()).collect();
+    let mut out: VecDeque<Result<Findings, String>> = VecDeque::new();
+    // A search that gets less help than it has shares ends by itself.
+    let mut shares = if random.below(4) == 0 { random.below(5) } else { usize::MAX };
+    loop {
+        let share = if shares > 0 && random.below(3) > 0 { lead.next_share() } else { None };
+        shares -= usize::from(share.is_some());
+        let is_last = share.is_none();
+        // What one helper searches comes in the order of the shares.
+        let helper = random.below(2 * helpers.len());
+        out.extend(share.map(|share| match helpers.get_mut(helper) {
+            Some(helper) => Ok(helper.look(&share)),
+            None => Err(share),
+        }));
+        while out.len() > 3 || (is_last && !out.is_empty()) {
+            let findings = match out.pop_front().unwrap() {
+                Ok(findings) => Some(findings),
+                Err(_) if random.below(2) == 0 => None,
+                Err(share) => Some(help(&workspace, &order).unwrap().look(&share)),
+            };
+            if lead.join(findings) {
+                return lead.finish();
+            }
+        }
+        if is_last && (shares == 0 || random.below(20) == 0) {
+            return lead.finish();
+        }
+    }
+}
+
+fn told(response: &Response) -> (serde_json::Value, Option<String>) {
+    match response {
+        Response::Glob(found) => (serde_json::to_value(found).unwrap(), found.next_cursor.clone()),
+        Response::Grep(found) => (serde_json::to_value(found).unwrap(), found.next_cursor.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Every page, by one search and by one in shares.
+fn compare(fs: &MemoryFs, random: &mut Random, with: impl Fn(Option<String>) -> Request) {
+    let mut policy = Policy::default();
+    let is_limited = random.below(3) == 0;
+    let mut cursor = None;
+    loop {
+        if is_limited {
+            policy.rules.limits.max_entries = 300 + random.below(1_500) as u64;
+        }
+        let request = with(cursor);
+        let (one, next) = told(&run_with(fs, &policy, request.clone()).unwrap());
+        assert_eq!(told(&shared(fs, &policy, &request, random)).0, one);
+        cursor = next;
+        if cursor.is_none() {
+            return;
+        }
+    }
+}
+
+/// How many shares there are to give out.
+fn shares(fs: &MemoryFs) -> usize {
+    let (policy, request) = (Policy::default(), Request::Glob(Glob { limit: 10_000, ..glob("**") }));
+    let workspace = Workspace::open(fs, &policy).unwrap();
+    let mut lead = lead(&workspace, &request).unwrap();
+    std::iter::from_fn(|| lead.next_share()).count()
+}
+
+fn tree(files: usize, path: impl Fn(usize) -> String) -> MemoryFs {
+    let fs = memory();
+    (0..files).for_each(|index| put(&fs, &path(index), b""));
+    fs
+}
+
+#[test]
+fn what_is_left_is_cut_below_the_directories_that_lead_there() {
+    assert!(shares(&tree(4_000, |index| format!("only/one/d{:02}/{index}", index / 100))) > 16);
+    assert!(shares(&tree(4_000, |index| format!("d{:02}/{index}", index / 1_000))) > 1);
+    let large_and_small = |index| match index {
+        0..2_000 => format!("large/d{:02}/{index}", index / 100),
+        _ => format!("small{index}/file"),
+    };
+    assert!(shares(&tree(2_010, large_and_small)) > 16);
+}
+
+/// The last page of three shares that are out at once, of which the last one begins where a limit ends the search.
+#[test]
+fn a_limit_between_two_shares_loses_nothing() {
+    let fs = tree(9_900, |index| format!("d{:02}/{index:04}", index / 99));
+    let mut policy = Policy::default();
+    for entries in 690..710 {
+        policy.rules.limits.max_entries = entries;
+        let request = Request::Glob(Glob { limit: 10_000, directories: true, ..glob("**") });
+        let workspace = Workspace::open(&fs, &policy).unwrap();
+        let mut lead = lead(&workspace, &request).unwrap();
+        let mut helper = help(&workspace, &request).unwrap();
+        let shares: Vec<_> = std::iter::from_fn(|| lead.next_share()).take(3).collect();
+        let found: Vec<_> = shares.iter().map(|share| helper.look(share)).collect();
+        for findings in found {
+            lead.join(Some(findings));
+        }
+        assert_eq!(told(&lead.finish()), told(&run_with(&fs, &policy, request.clone()).unwrap()), "{entries}");
+    }
+}
+
+#[test]
+fn a_page_ends_where_what_is_left_cannot_be_walked() {
+    let fs = tree(4_000, |index| format!("top/d{:02}/{index:04}", index / 100));
+    let (policy, args) = (Policy::default(), Glob { path: "top".to_owned(), limit: 10_000, ..glob("**") });
+    let request = Request::Glob(args.clone());
+    let workspace = Workspace::open(&fs, &policy).unwrap();
+    let mut lead = lead(&workspace, &request).unwrap();
+    let mut helper = help(&workspace, &request).unwrap();
+    for _ in 0..3 {
+        let found = helper.look(&lead.next_share().unwrap());
+        lead.join(Some(found));
+    }
+    lead.next_share().unwrap();
+    // A walk begins nowhere where it cannot be told what is denied.
+    let top = parent(&fs, "top/x").0;
+    fs.symlink(&top, ".agentignore", "nowhere").unwrap();
+    assert!(lead.join(None));
+    let Response::Glob(page) = lead.finish() else { panic!("no names") };
+    fs.unlink(&top, ".agentignore").unwrap();
+    let rest = globbed(&fs, Glob { cursor: page.next_cursor, ..args });
+    let all: Vec<_> = page.paths.into_iter().chain(rest.paths).collect();
+    assert!(all.len() == 4_000 && all.is_sorted(), "{}", all.len());
+}
+
+#[test]
+fn what_cannot_be_cut_is_not_given_out() {
+    assert_eq!(shares(&tree(4_000, |index| index.to_string())), 0);
+    assert_eq!(shares(&tree(4_000, |index| format!("only/one/{index}"))), 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn of_names(seed: u64, limit in prop_oneof![20_u32..400, Just(10_000)], hidden: bool, ignored: bool, directories: bool) {
+        let mut random = Random(seed);
+        let fs = random_tree(&mut random);
+        let pattern = *["**", "*.txt*", "**/a*", "a*/**", "**/*7", "nothing"].get(random.below(6)).unwrap();
+        compare(&fs, &mut random, |cursor| {
+            let args = Glob { limit, include_hidden: hidden, include_ignored: ignored, directories, cursor, ..glob(pattern) };
+            Request::Glob(args)
+        });
+    }
+
+    #[test]
+    fn of_text(seed: u64, limit in prop_oneof![20_u32..400, Just(10_000)], shape in 0_usize..3) {
+        let mut random = Random(seed);
+        let fs = random_tree(&mut random);
+        let output = [GrepOutput::Content, GrepOutput::Files, GrepOutput::Count][shape];
+        compare(&fs, &mut random, |cursor| Request::Grep(Grep { limit, output, cursor, ..search("a|^b$") }));
+    }
+}

@@ -1,0 +1,331 @@
+//! What is made in an overlay is shown, taken over by its base all or in part or
+//! not at all, and thrown away.
+
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::cell::Cell;
+
+use paddock_guest::engine;
+use paddock_ops::overlay::{Commit, CommitArgs, DiffArgs, Transaction};
+use paddock_types::entry::Time;
+use paddock_types::error::{Code, Error};
+use paddock_types::policy::Policy;
+use paddock_types::request::Access;
+use paddock_vfs::memory::MemoryFs;
+use paddock_vfs::open_location::Site;
+use paddock_vfs::overlay::OverlayFs;
+use paddock_vfs::{Filesystem, OVERLAY_GUEST_PATH, Preopen};
+use serde_json::{Value, json};
+
+use stopping::Stopping;
+use tree::{Tree, tree_of};
+
+mod stopping;
+mod tree;
+
+fn policy() -> Policy {
+    Policy::parse(r#"{"backend": "overlay", "host": {"carries_modes": true}}"#, "paddock").unwrap()
+}
+
+/// A base with files, directories and a link.
+fn desk() -> MemoryFs {
+    let memory = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
+    for (path, content) in [
+        ("a.txt", "one\ntwo\nthree\nfour\nfive\n"),
+        ("b.txt", "b\n"),
+        ("d/c.txt", "c\n"),
+        ("d/e/f.txt", "f\n"),
+        ("d/e/g.bin", "g\u{0}g"),
+        ("k/l.txt", "l\n"),
+    ] {
+        put(&memory, path, content);
+    }
+    let top = memory.preopens().remove(0).dir;
+    memory.symlink(&top, "link", "a.txt").unwrap();
+    let state = memory.preopens().remove(1).dir;
+    memory.make_dir(&state, "overlays").unwrap();
+    let overlays = memory.open_dir(&state, "overlays").unwrap();
+    memory.make_dir(&overlays, "o").unwrap();
+    memory
+}
+
+/// The file system as a host preopens it for an overlay, which stops at the n-th call.
+fn stopping(memory: &MemoryFs, stop: u64, crash: bool) -> Stopping<'_> {
+    let state = memory.preopens().remove(1).dir;
+    let dir = memory.open_dir(&memory.open_dir(&state, "overlays").unwrap(), "o").unwrap();
+    let overlay = Preopen { guest_path: OVERLAY_GUEST_PATH.to_owned(), dir };
+    Stopping { inner: memory, left: Cell::new(stop), crash, also: vec![overlay] }
+}
+
+/// The same, which goes on for ever.
+fn over(memory: &MemoryFs) -> Stopping<'_> {
+    stopping(memory, u64::MAX, false)
+}
+
+/// Somebody's own change of the base.
+fn put(fs: &dyn Filesystem, path: &str, content: &str) {
+    let mut dir = fs.preopens().remove(0).dir;
+    let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+    for part in above.split('/').filter(|part| !part.is_empty()) {
+        let _ = fs.make_dir(&dir, part);
+        dir = fs.open_dir(&dir, part).unwrap();
+    }
+    let _ = fs.unlink(&dir, name);
+    Site { dir, name: name.to_owned() }.create(fs, &content.as_bytes().to_vec().into()).unwrap();
+}
+
+#[track_caller]
+fn work(memory: &MemoryFs, tool: &str, arguments: Value) {
+    let (policy, fs) = (policy(), over(memory));
+    let overlay = OverlayFs::open(&fs, &policy).unwrap();
+    let outcome = engine::call(&overlay, &policy, "paddock", tool, &arguments.to_string());
+    assert!(outcome.error.is_none(), "{tool} {arguments}: {:?}", outcome.error);
+}
+
+/// All that an agent can do: every kind of change, and names that become another kind of thing.
+fn refactor(fs: &MemoryFs) {
+    work(fs, "edit_file", json!({"path": "a.txt", "edits": [{"old_text": "one", "new_text": "ONE"}]}));
+    work(fs, "write_file", json!({"path": "new/deep/n.txt", "content": "n\n"}));
+    work(fs, "make_dir", json!({"path": "empty/dir"}));
+    work(fs, "delete", json!({"path": "b.txt"}));
+    work(fs, "move", json!({"source": "link", "destination": "link2"}));
+    work(fs, "delete", json!({"path": "d/e", "recursive": true}));
+    work(fs, "write_file", json!({"path": "d/e", "content": "a file now\n"}));
+    work(fs, "delete", json!({"path": "k", "recursive": true}));
+    work(fs, "write_file", json!({"path": "k/other.txt", "content": "other\n"}));
+}
+
+fn seen(memory: &MemoryFs) -> Tree {
+    tree_of(&OverlayFs::open(&over(memory), &policy()).unwrap())
+}
+
+fn commit(fs: &dyn Filesystem, paths: &[&str], merge: bool) -> paddock_types::error::Result<Commit> {
+    let done = take_over(fs, paths, merge)?;
+    if done.conflicts.is_empty() {
+        Transaction::open(fs, &policy())?.settle(&done.merged)?;
+    }
+    Ok(done)
+}
+
+/// The base has it then; the overlay is still to forget it.
+fn take_over(fs: &dyn Filesystem, paths: &[&str], merge: bool) -> paddock_types::error::Result<Commit> {
+    let paths = paths.iter().map(|path| (*path).to_owned()).collect();
+    let args = CommitArgs { overlay: "o".to_owned(), paths, merge };
+    let policy = policy();
+    Transaction::open(fs, &policy)?.commit(&paddock_ops::open(fs, &policy, Access::Change)?, &args)
+}
+
+fn differences(memory: &MemoryFs) -> Vec<String> {
+    let (policy, fs) = (policy(), over(memory));
+    let diff = Transaction::open(&fs, &policy).unwrap().diff(&DiffArgs::default()).unwrap();
+    diff.differences.into_iter().map(|shown| shown.path).collect()
+}
+
+#[test]
+fn all_of_it_is_taken_over_and_can_be_undone() {
+    let memory = desk();
+    let before = tree_of(&memory);
+    refactor(&memory);
+    let wanted = seen(&memory);
+    assert_eq!(tree_of(&memory), before);
+    let done = commit(&over(&memory), &[], false).unwrap();
+    assert_eq!(done.conflicts, []);
+    assert_eq!(tree_of(&memory), wanted);
+    assert_eq!(differences(&memory), Vec::<String>::new());
+    assert_eq!(seen(&memory), wanted);
+    let base = Policy::parse(r#"{"host": {"carries_modes": true}}"#, "paddock").unwrap();
+    let undo = json!({"backup": done.backup.unwrap()}).to_string();
+    let undone = engine::call(&memory, &base, "paddock", "restore", &undo);
+    assert!(undone.error.is_none(), "{:?}", undone.error);
+    assert_eq!(tree_of(&memory), before);
+}
+
+#[test]
+fn a_part_of_it_is_taken_over() {
+    let memory = desk();
+    refactor(&memory);
+    let wanted = seen(&memory);
+    let before = tree_of(&memory);
+    commit(&over(&memory), &["new", "./a.txt", "link2"], false).unwrap();
+    let after = tree_of(&memory);
+    for path in ["a.txt", "new", "new/deep", "new/deep/n.txt", "link2"] {
+        assert_eq!(after.get(path), wanted.get(path), "{path}");
+    }
+    for path in ["b.txt", "d/e/f.txt", "k/l.txt", "link"] {
+        assert_eq!(after.get(path), before.get(path), "{path}");
+    }
+    assert!(!after.contains_key("empty"));
+    assert_eq!(seen(&memory), wanted, "the overlay looks as before");
+    assert!(!differences(&memory).contains(&"a.txt".to_owned()));
+    // Then the rest.
+    commit(&over(&memory), &[], false).unwrap();
+    assert_eq!(tree_of(&memory), wanted);
+    assert_eq!(differences(&memory), Vec::<String>::new());
+}
+
+#[test]
+fn it_is_thrown_away_all_or_in_part() {
+    let memory = desk();
+    let before = tree_of(&memory);
+    refactor(&memory);
+    let policy = policy();
+    let fs = over(&memory);
+    let open = || Transaction::open(&fs, &policy).unwrap();
+    let gone = open().discard(&["a.txt".to_owned(), "d".to_owned(), "b.txt".to_owned()]).unwrap();
+    assert!(gone.contains(&"d/e".to_owned()), "{gone:?}");
+    let now = seen(&memory);
+    for path in ["a.txt", "b.txt", "d", "d/e", "d/e/f.txt", "d/e/g.bin"] {
+        assert_eq!(now.get(path), before.get(path), "{path}");
+    }
+    assert!(now.contains_key("new/deep/n.txt") && !now.contains_key("k/l.txt"));
+    open().discard(&[]).unwrap();
+    assert_eq!(seen(&memory), before);
+    assert_eq!(tree_of(&memory), before);
+}
+
+#[test]
+fn what_nothing_differs_at_and_what_goes_as_a_whole_cannot_be_chosen() {
+    let memory = desk();
+    refactor(&memory);
+    assert_eq!(commit(&over(&memory), &["d/c.txt"], false).unwrap_err().code, Code::NotFound);
+    let error = commit(&over(&memory), &["k/other.txt"], false).unwrap_err();
+    assert_eq!(error.code, Code::InvalidArgument);
+    assert!(error.hint_text().unwrap().contains("`k`"));
+}
+
+/// What somebody else does to the base.
+type Somebody = fn(&MemoryFs);
+
+#[test]
+fn what_somebody_changed_meanwhile_is_a_conflict_and_nothing_is_taken_over() {
+    let changes: [(&str, Somebody); 5] = [
+        ("a.txt", |fs| put(fs, "a.txt", "one\ntwo\nthree\nfour\nFIVE\n")),
+        ("b.txt", |fs| put(fs, "b.txt", "other\n")),
+        ("new/deep/n.txt", |fs| put(fs, "new/deep/n.txt", "theirs\n")),
+        ("k", |fs| put(fs, "k/m.txt", "m\n")),
+        ("d/e", |fs| put(fs, "d/e/f.txt", "F\n")),
+    ];
+    for (path, change) in changes {
+        let memory = desk();
+        refactor(&memory);
+        let wanted = seen(&memory);
+        change(&memory);
+        let before = tree_of(&memory);
+        let refused = commit(&over(&memory), &[], false).unwrap();
+        assert_eq!(refused.conflicts.iter().map(|conflict| conflict.path.as_str()).collect::<Vec<_>>(), [path]);
+        assert_eq!(tree_of(&memory), before, "{path}");
+        if path == "a.txt" {
+            let conflict = &refused.conflicts[0];
+            assert!(conflict.theirs.contains("+FIVE") && conflict.ours.contains("+ONE"), "{conflict:?}");
+            // At different places, so that both can be had.
+            let merged = commit(&over(&memory), &[], true).unwrap();
+            assert_eq!(merged.merged, ["a.txt"]);
+            let mut both = wanted.clone();
+            both.get_mut("a.txt").unwrap().1 = b"ONE\ntwo\nthree\nfour\nFIVE\n".to_vec();
+            assert_eq!(tree_of(&memory), both);
+            assert_eq!(differences(&memory), Vec::<String>::new());
+        } else {
+            assert_eq!(commit(&over(&memory), &[], true).unwrap().conflicts.len(), 1, "{path}");
+        }
+    }
+}
+
+#[test]
+fn what_somebody_did_as_well_is_no_conflict() {
+    let memory = desk();
+    refactor(&memory);
+    let wanted = seen(&memory);
+    put(&memory, "a.txt", "ONE\ntwo\nthree\nfour\nfive\n");
+    put(&memory, "new/deep/n.txt", "n\n");
+    let top = memory.preopens().remove(0).dir;
+    memory.unlink(&top, "b.txt").unwrap();
+    commit(&over(&memory), &[], false).unwrap();
+    assert_eq!(tree_of(&memory), wanted);
+}
+
+#[test]
+fn it_is_set_back_to_a_checkpoint() {
+    let memory = desk();
+    let policy = policy();
+    let fs = over(&memory);
+    let open = || Transaction::open(&fs, &policy).unwrap();
+    open().checkpoint("start").unwrap();
+    work(&memory, "write_file", json!({"path": "a.txt", "content": "1\n"}));
+    work(&memory, "delete", json!({"path": "d", "recursive": true}));
+    open().checkpoint("half").unwrap();
+    let half = seen(&memory);
+    refactor_rest(&memory);
+    assert_eq!(open().checkpoint("half").unwrap_err().code, Code::AlreadyExists);
+    open().rollback("half").unwrap();
+    assert_eq!(seen(&memory), half);
+    open().rollback("start").unwrap();
+    assert_eq!(seen(&memory), tree_of(&memory));
+    open().rollback("half").unwrap();
+    assert_eq!(seen(&memory), half);
+    assert_eq!(open().checkpoints().unwrap(), ["half", "start"]);
+    assert_eq!(open().rollback("no").unwrap_err().code, Code::NotFound);
+    for name in ["", "..", "a/b", ".hidden", "ä"] {
+        assert_eq!(open().checkpoint(name).unwrap_err().code, Code::InvalidArgument, "{name}");
+    }
+}
+
+fn refactor_rest(fs: &MemoryFs) {
+    work(fs, "write_file", json!({"path": "d", "content": "a file\n"}));
+    work(fs, "write_file", json!({"path": "x.txt", "content": "x\n"}));
+    work(fs, "delete", json!({"path": "a.txt"}));
+}
+
+/// Wherever it stops, by an error or a crash, a later call finds the base as it was or as it was to be.
+#[test]
+fn taking_over_is_all_or_nothing_wherever_it_stops() {
+    let base = Policy::parse(r#"{"host": {"carries_modes": true}}"#, "paddock").unwrap();
+    let policy = policy();
+    for crash in [true, false] {
+        for paths in [&[][..], &["a.txt", "new", "b.txt"][..]] {
+            let finished = ready();
+            let old = tree_of(&finished);
+            commit(&over(&finished), paths, false).unwrap();
+            let new = tree_of(&finished);
+            let mut states = 0;
+            for stop in 1.. {
+                let memory = ready();
+                let stopping = stopping(&memory, stop, crash);
+                let result = take_over(&stopping, paths, false);
+                if let Ok(done) = &result {
+                    let open = Transaction::open(&stopping, &policy);
+                    drop(open.and_then(|overlay| overlay.settle(&done.merged)));
+                }
+                let reached = if crash { stopping.left.get() == 0 } else { stopping.left.get() > stop };
+                if !reached {
+                    assert_eq!(result.unwrap().conflicts, []);
+                    break;
+                }
+                states += 1;
+                // A call that has nothing to do with it.
+                let looked = engine::call(&memory, &base, "paddock", "make_dir", r#"{"path": "looked"}"#);
+                assert!(looked.error.is_none(), "{:?}", looked.error);
+                let gone = engine::call(&memory, &base, "paddock", "delete", r#"{"path": "looked"}"#);
+                assert!(gone.error.is_none(), "{:?}", gone.error);
+                let now = tree_of(&memory);
+                let is_reported = !crash && result.is_err();
+                assert!(now == old || now == new, "{paths:?} {crash} {stop}: {:?}", now.keys().collect::<Vec<_>>());
+                // What is reported to have failed was not done, unless that could not be taken back either.
+                if is_reported && now == new && now != old {
+                    let message = result.as_ref().err().map(Error::message).unwrap_or_default();
+                    assert!(["taking back", "end taking over"].iter().any(|part| message.contains(part)), "{message}");
+                }
+                // What was taken over and is not forgotten yet is no difference, and what was not can be.
+                commit(&over(&memory), paths, false).unwrap_or_default();
+                assert!(tree_of(&memory) == new, "{paths:?} {crash} {stop}");
+            }
+            assert!(states > 100, "{states}");
+        }
+    }
+}
+
+/// A base and an overlay with all changes.
+fn ready() -> MemoryFs {
+    let memory = desk();
+    refactor(&memory);
+    memory
+}

@@ -1,0 +1,173 @@
+//! The `anthropic` dialect: Claude's text editor tool (`text_editor_20250728`)
+//! and memory tool (`memory_20250818`), one tool with a `command` each, with the
+//! texts that the model knows.
+
+use paddock_types::error::{Code, Error, Result, Term};
+use paddock_types::request;
+use paddock_types::request::Request;
+use paddock_types::response::Response;
+
+use crate::Dialect;
+use crate::args::Args;
+use crate::param::{choice, optional, whole};
+use crate::spec::{Absent, Effect, Output, Param, ParamKind, Shape, ToolSpec};
+
+mod fail;
+mod memory;
+mod render;
+
+/// The dialect.
+pub const DIALECT: Dialect =
+    Dialect { name: "anthropic", tools: TOOLS, commands: &[], failure: fail::failure, names: NAMES };
+
+/// The names of arguments and tools in this dialect.
+const NAMES: &[(Term, &str)] = &[(Term::NewText, "new_str"), (Term::OldText, "old_str")];
+
+const EDITOR: &str = "str_replace_based_edit_tool";
+const MEMORY: &str = "memory";
+/// Where the memory tool's files are, as it names the place.
+const MEMORY_ROOT: &str = "/memories";
+
+/// Lines shown on both sides of a change.
+const SNIPPET_LINES: u64 = 4;
+/// Levels and entries of a directory that a view shows.
+const LEVELS: u32 = 2;
+const MAX_ENTRIES: u32 = 1_000;
+
+const RESULT: Output = Output::Shape(&Shape::Object(&[("output", Shape::Text)]));
+
+const VIEW_RANGE: Param = Param {
+    name: "view_range",
+    aliases: &[],
+    kind: ParamKind::Pair,
+    default: Absent::None,
+    doc: "view: first and last line, from 1; -1 for the end",
+};
+const FILE_TEXT: Param = optional("file_text", "create: the whole text");
+const OLD_STR: Param = optional("old_str", "str_replace: text that is in the file once");
+const NEW_STR: Param = optional("new_str", "str_replace: text in its place");
+const INSERT_LINE: Param =
+    whole("insert_line", 0, 1_000_000_000, Absent::None, "insert: the line to put it after, 0 for the start");
+const INSERT_TEXT: Param = optional("insert_text", "insert: the text");
+
+const TOOLS: &[ToolSpec] = &[
+    ToolSpec {
+        name: EDITOR,
+        title: "Text editor",
+        description: "View, create and edit text files. `view` shows a file with line numbers, or a directory two levels deep.",
+        params: &[
+            choice("command", &["view", "create", "str_replace", "insert"], "view", "What to do"),
+            optional("path", "File or directory"),
+            VIEW_RANGE,
+            FILE_TEXT,
+            OLD_STR,
+            NEW_STR,
+            INSERT_LINE,
+            INSERT_TEXT,
+        ],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| request(args, EDITOR, &args.text("path")),
+        answer: render::answer,
+        output: RESULT,
+    },
+    ToolSpec {
+        name: MEMORY,
+        title: "Memory",
+        description: "Keep notes in files below /memories: view, create, str_replace, insert, delete, rename.",
+        params: &[
+            choice("command", &["view", "create", "str_replace", "insert", "delete", "rename"], "view", "What to do"),
+            optional("path", "File or directory below /memories"),
+            VIEW_RANGE,
+            FILE_TEXT,
+            OLD_STR,
+            NEW_STR,
+            INSERT_LINE,
+            INSERT_TEXT,
+            optional("old_path", "rename: what"),
+            optional("new_path", "rename: its new path"),
+        ],
+        effect: Effect::Replaces { idempotent: false },
+        request: memory::request,
+        answer: memory::answer,
+        output: RESULT,
+    },
+];
+
+/// What a command asks for, of the file that is at `path` in the workspace.
+fn request(args: &Args, tool: &str, path: &str) -> Result<Request> {
+    let command = args.text("command");
+    if path.is_empty() {
+        return Err(missing("path", &command));
+    }
+    let path = path.to_owned();
+    match command.as_str() {
+        "create" => {
+            let content = needed(args, "file_text")?;
+            Ok(Request::Write(request::Write { path, content, create_only: true, ..request::Write::default() }))
+        }
+        "str_replace" => {
+            let edit = request::Replacement {
+                old_text: needed(args, "old_str")?,
+                new_text: args.text("new_str"),
+                replace_all: false,
+            };
+            let snippet = Some(SNIPPET_LINES);
+            Ok(Request::Edit(request::Edit { path, edits: vec![edit], snippet, ..request::Edit::default() }))
+        }
+        "insert" => {
+            let after_line = args.opt_whole("insert_line").ok_or_else(|| missing("insert_line", "insert"))?;
+            // The tool's older types call it `new_str`.
+            let text = args.opt_text("insert_text").or_else(|| args.opt_text("new_str"));
+            let text = text.ok_or_else(|| missing(if tool == MEMORY { "insert_text" } else { "new_str" }, "insert"))?;
+            let insert = Some(request::Insertion { after_line, text });
+            let snippet = Some(SNIPPET_LINES);
+            Ok(Request::Edit(request::Edit { path, insert, snippet, ..request::Edit::default() }))
+        }
+        _ => Ok(view(args, path)),
+    }
+}
+
+fn needed(args: &Args, name: &str) -> Result<String> {
+    args.opt_text(name).ok_or_else(|| missing(name, &args.text("command")))
+}
+
+fn missing(name: &str, command: &str) -> Error {
+    Error::new(Code::InvalidArgument, format!("Parameter `{name}` is required for command: {command}"))
+}
+
+/// What shows the file or directory at `path`. A range that makes no sense is the answer's to refuse: a path that leads
+/// nowhere, or to a directory, is told first.
+fn view(args: &Args, path: String) -> Request {
+    let (first, last) = range(args);
+    let start = u64::try_from(first).unwrap_or(1).max(1);
+    let limit = u64::try_from(last).ok().and_then(|end| (end + 1).checked_sub(start)).filter(|limit| *limit > 0);
+    let list = request::List { depth: LEVELS, limit: MAX_ENTRIES, ..request::List::of(path.clone()) };
+    Request::View(Box::new(request::View { read: request::Read::lines(path, start, limit), list }))
+}
+
+/// The first and last line that a `view` wants.
+fn range(args: &Args) -> (i64, i64) {
+    args.opt_pair("view_range").unwrap_or((1, -1))
+}
+
+/// The answer to a `view`, or why its range is none of the file.
+fn viewed(args: &Args, response: Result<Response>) -> Result<Response> {
+    let (first, last) = range(args);
+    let invalid =
+        |why: String| Err(Error::new(Code::InvalidArgument, format!("Invalid `view_range`: [{first}, {last}]. {why}")));
+    let outside = || invalid(format!("Its first element `{first}` should be within the range of lines of the file"));
+    match response {
+        Err(error) if error.code == Code::InvalidArgument && args.text("command") == "view" => outside(),
+        Ok(Response::Read(_)) if first < 1 => outside(),
+        Ok(Response::Read(_)) if (0..first).contains(&last) => {
+            invalid(format!("Its second element `{last}` should be larger or equal than its first `{first}`"))
+        }
+        Ok(Response::Read(read)) => match (u64::try_from(last), read.total_lines) {
+            (Ok(end), Some(total)) if end > total => invalid(format!(
+                "Its second element `{last}` should be smaller than the number of lines in the file: `{total}`"
+            )),
+            _ => Ok(Response::Read(read)),
+        },
+        response => response,
+    }
+}

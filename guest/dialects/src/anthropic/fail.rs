@@ -1,0 +1,65 @@
+//! Failures in the words of the tools.
+
+use paddock_types::error::{Code, Detail, Term};
+use paddock_types::rendered::Rendered;
+use serde_json::json;
+
+use crate::answer::{Failed, words};
+use crate::anthropic::MEMORY;
+
+pub fn failure(failed: &Failed<'_>) -> Rendered {
+    let message = message(failed);
+    let message = match failed.tool {
+        Some(tool) if tool.name == MEMORY && matches!(failed.error.code, Code::NotFound | Code::AlreadyExists) => {
+            format!("Error: {message}")
+        }
+        _ => message,
+    };
+    Rendered::new(&json!({ "error": message }), message)
+}
+
+fn message(failed: &Failed<'_>) -> String {
+    let error = failed.error;
+    let (command, path) = (failed.text("command"), failed.text("path"));
+    let is_memory = failed.tool.is_some_and(|tool| tool.name == MEMORY);
+    let old_str = failed.text("old_str");
+    match error.code {
+        Code::NotFound => {
+            let path = if path.is_empty() { failed.text("old_path") } else { path };
+            format!("The path {path} does not exist. Please provide a valid path.")
+        }
+        Code::AlreadyExists if command == "rename" => {
+            format!("The destination {} already exists", failed.text("new_path"))
+        }
+        Code::AlreadyExists if is_memory => format!("File {path} already exists"),
+        Code::AlreadyExists => {
+            format!("File already exists at: {path}. Cannot overwrite files using command `create`.")
+        }
+        Code::NotAFile if command != "view" && error.detail.as_deref() == Some(&Detail::IsDirectory) => {
+            format!("The path {path} is a directory and only the `view` command can be used on directories")
+        }
+        Code::NoMatch => {
+            let hint = error.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
+            format!("No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.{hint}")
+        }
+        Code::AmbiguousMatch => {
+            let lines = match error.detail.as_deref() {
+                Some(Detail::Occurrences(lines)) => lines,
+                _ => "",
+            };
+            let colon = if is_memory { ":" } else { "" };
+            format!(
+                "No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines{colon} {lines}. Please ensure it is unique"
+            )
+        }
+        _ => match error.detail.as_deref() {
+            Some(Detail::PastEnd { argument: Term::InsertLine, total }) => {
+                let line = failed.args.and_then(|args| args.opt_whole("insert_line")).unwrap_or_default();
+                format!(
+                    "Invalid `insert_line` parameter: {line}. It should be within the range of lines of the file: [0, {total}]"
+                )
+            }
+            _ => words(error),
+        },
+    }
+}

@@ -1,0 +1,126 @@
+//! The memory tool: the editor's commands and two more, below `/memories`, which
+//! is the directory `memories` of the workspace.
+
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result, printable};
+use paddock_types::rendered::Rendered;
+use paddock_types::request::Request;
+use paddock_types::response::Response;
+use paddock_types::{request, response};
+
+use crate::answer::Asked;
+use crate::anthropic::render::{numbered, snippet, told};
+use crate::anthropic::{MEMORY, MEMORY_ROOT, missing, viewed};
+use crate::args::Args;
+
+pub fn request(args: &Args) -> Result<Request> {
+    match args.text("command").as_str() {
+        "delete" => {
+            let path = inside(args, "path")?;
+            if path == "memories" {
+                return Err(Error::at(Code::InvalidPath, "delete", MEMORY_ROOT, "it is the memory itself"));
+            }
+            Ok(Request::Delete(request::Delete { path, recursive: true, files_only: false }))
+        }
+        "rename" => {
+            let (source, destination) = (inside(args, "old_path")?, inside(args, "new_path")?);
+            Ok(Request::Move(request::Transfer { source, destination, overwrite: false, recursive: true }))
+        }
+        _ => crate::anthropic::request(args, MEMORY, &inside(args, "path")?),
+    }
+}
+
+/// The path in the workspace of what the argument `name` names.
+fn inside(args: &Args, name: &str) -> Result<String> {
+    let path = args.opt_text(name).ok_or_else(|| missing(name, &args.text("command")))?;
+    let below = path.strip_prefix(MEMORY_ROOT).filter(|below| below.is_empty() || below.starts_with('/'));
+    match below {
+        Some(below) if !below.split('/').any(|part| part == "..") => {
+            Ok(format!("memories{}", below.trim_end_matches('/')))
+        }
+        _ => Err(Error::at(Code::OutsideWorkspace, "use", &path, "it is not below /memories")
+            .hint("paths of the memory tool start with /memories")),
+    }
+}
+
+pub fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let path = asked.args.text("path");
+    let response = match response {
+        // An empty memory is no failure.
+        Err(error) if error.code == Code::NotFound && is_view(asked) && path.trim_end_matches('/') == MEMORY_ROOT => {
+            return Ok(told(head(&path) + "\n0\t/memories"));
+        }
+        response => response,
+    };
+    match viewed(asked.args, response)? {
+        Response::Read(read) => file(&path, &read),
+        Response::List(list) => Ok(directory(&path, &list)),
+        Response::Write(_) => Ok(told(format!("File created successfully at: {path}"))),
+        Response::Edit(_) if asked.args.text("command") == "insert" => {
+            Ok(told(format!("The file {path} has been edited.")))
+        }
+        Response::Edit(edit) => Ok(told(format!("The memory file has been edited.\n{}", snippet(&edit)))),
+        Response::Delete(_) => Ok(told(format!("Successfully deleted {path}"))),
+        Response::Move(_) => {
+            let (old, new) = (asked.args.text("old_path"), asked.args.text("new_path"));
+            Ok(told(format!("Successfully renamed {old} to {new}")))
+        }
+        _ => Err(Asked::mixed_up()),
+    }
+}
+
+fn is_view(asked: &Asked<'_>) -> bool {
+    asked.args.text("command") == "view"
+}
+
+fn head(path: &str) -> String {
+    format!("Here're the files and directories up to 2 levels deep in {path}, excluding hidden items and node_modules:")
+}
+
+fn file(path: &str, read: &response::Read) -> Result<Rendered> {
+    if read.total_lines.is_some_and(|lines| lines > 999_999) {
+        let message = format!("File {path} exceeds maximum line limit of 999,999 lines.");
+        return Err(Error::new(Code::LimitExceeded, message));
+    }
+    let lines = numbered(read);
+    Ok(told(format!("Here's the content of {path} with line numbers:\n{lines}")).truncated(read.truncated))
+}
+
+fn directory(path: &str, list: &response::List) -> Rendered {
+    let top = path.trim_end_matches('/');
+    let shown: Vec<_> =
+        list.entries.iter().filter(|entry| !entry.path.split('/').any(|part| part == "node_modules")).collect();
+    // A directory is as large as the files below it that are shown.
+    let size = |entry: &response::Entry| match entry.kind {
+        Kind::Directory => {
+            let below = format!("{}/", entry.path);
+            shown.iter().filter(|other| other.path.starts_with(&below)).filter_map(|other| other.size).sum()
+        }
+        _ => entry.size.unwrap_or_default(),
+    };
+    let total: u64 = shown.iter().filter_map(|entry| entry.size).sum();
+    let mut lines = vec![head(path), format!("{}\t{top}", human(total))];
+    for entry in &shown {
+        let slash = if entry.kind == Kind::Directory { "/" } else { "" };
+        lines.push(format!("{}\t/{}{slash}", human(size(entry)), printable(&entry.path)));
+    }
+    told(lines.join("\n")).truncated(list.truncated)
+}
+
+/// `812`, `4.0K`, `1.5M`.
+fn human(bytes: u64) -> String {
+    let mut units = ["K", "M", "G", "T"].iter();
+    if bytes < 1024 {
+        return bytes.to_string();
+    }
+    #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+    let mut size = bytes as f64 / 1024.0;
+    let mut unit = units.next();
+    while size >= 1024.0
+        && let Some(next) = units.next()
+    {
+        size /= 1024.0;
+        unit = Some(next);
+    }
+    format!("{size:.1}{}", unit.copied().unwrap_or_default())
+}

@@ -1,0 +1,89 @@
+//! What the text editor tool answers.
+
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result, printable};
+use paddock_types::rendered::Rendered;
+use paddock_types::response;
+use paddock_types::response::Response;
+use serde_json::json;
+
+use crate::answer::Asked;
+use crate::anthropic::viewed;
+
+const REVIEW: &str = "Review the changes and make sure they are as expected (correct indentation, no duplicate lines, etc). Edit the file again if necessary.";
+
+pub fn told(output: String) -> Rendered {
+    Rendered::new(&json!({ "output": output }), output)
+}
+
+pub fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let path = asked.args.text("path");
+    match viewed(asked.args, response)? {
+        Response::Read(read) => Ok(file(&path, &read)),
+        Response::List(list) => directory(asked, &path, &list),
+        Response::Write(write) => Ok(told(with_notes(format!("File created successfully at: {path}"), &write.notes))),
+        Response::Edit(edit) => {
+            let snippet = snippet(&edit);
+            let done = format!(
+                "The file {path} has been edited. Here's the result of running `cat -n` on a snippet of {path}:\n{snippet}\n{REVIEW}"
+            );
+            Ok(told(with_notes(done, &edit.notes)))
+        }
+        _ => Err(Asked::mixed_up()),
+    }
+}
+
+fn with_notes(done: String, notes: &[String]) -> String {
+    crate::text::with_notes(done, notes)
+}
+
+fn file(path: &str, read: &response::Read) -> Rendered {
+    let lines = numbered(read);
+    let more = match read.next_offset {
+        Some(next) => format!("\n[there are more lines: `view_range` [{next}, -1] continues]"),
+        None => String::new(),
+    };
+    told(format!("Here's the result of running `cat -n` on {path}:\n{lines}{more}\n")).truncated(read.truncated)
+}
+
+/// Each line after its number, six wide, and a tab.
+pub fn numbered(read: &response::Read) -> String {
+    if read.end_line == 0 {
+        return String::new();
+    }
+    lines(&read.content, read.start_line)
+}
+
+fn lines(text: &str, first: u64) -> String {
+    let lines = text.split('\n').zip(first..);
+    lines.map(|(line, number)| format!("{number:6}\t{line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// The lines around the first change; none where it took all lines away.
+pub fn snippet(edit: &response::Edit) -> String {
+    edit.snippet.as_ref().map(|snippet| lines(&snippet.text, snippet.start_line)).unwrap_or_default()
+}
+
+fn directory(asked: &Asked<'_>, path: &str, list: &response::List) -> Result<Rendered> {
+    if asked.args.has("view_range") {
+        return Err(Error::new(
+            Code::InvalidArgument,
+            "The `view_range` parameter is not allowed when `path` points to a directory.",
+        ));
+    }
+    let base = path.trim_end_matches('/');
+    let top = if list.path == "." { 0 } else { list.path.len() + 1 };
+    let below = |entry: &response::Entry| {
+        let slash = if entry.kind == Kind::Directory { "/" } else { "" };
+        format!("{base}/{}{slash}", printable(entry.path.get(top..).unwrap_or(&entry.path)))
+    };
+    let mut lines = vec![
+        format!("Here's the files and directories up to 2 levels deep in {path}, excluding hidden items:"),
+        base.to_owned(),
+    ];
+    lines.extend(list.entries.iter().map(below));
+    if list.truncated {
+        lines.push("[there are more entries: view a directory below]".to_owned());
+    }
+    Ok(told(format!("{}\n", lines.join("\n"))).truncated(list.truncated))
+}

@@ -1,0 +1,294 @@
+//! From JSON to arguments that fit their table row: every name known, every
+//! type and range right, every default filled in. Decoding checks and never
+//! does anything.
+
+use paddock_types::error::{Code, Error, Result};
+use paddock_types::request::Replacement;
+use serde_json::{Map, Value};
+
+use crate::spec::{Absent, Param, ParamKind, ToolSpec, nearest};
+
+/// Arguments that fit their table row.
+pub struct Args {
+    values: Map<String, Value>,
+}
+
+impl Args {
+    /// Decodes the JSON object `arguments` by the rows of `tool`.
+    pub fn decode(tool: &ToolSpec, arguments: &str) -> Result<Self> {
+        let value: Value = serde_json::from_str(arguments).map_err(|cause| {
+            Error::new(Code::InvalidArgument, format!("the arguments of `{}` are not JSON: {cause}", tool.name))
+                .hint(usage(tool))
+        })?;
+        let Value::Object(given) = value else {
+            let message = format!("the arguments of `{}` are {}, not a JSON object", tool.name, a_type(&value));
+            return Err(Error::new(Code::InvalidArgument, message).hint(usage(tool)));
+        };
+        let values = fit(tool.params, given, "")
+            .map_err(|error| if error.hint.is_empty() { error.hint(usage(tool)) } else { error })?;
+        Ok(Self { values })
+    }
+
+    /// No arguments at all.
+    pub fn empty() -> Self {
+        Self { values: Map::new() }
+    }
+
+    /// Whether the argument was given or has a default.
+    pub fn has(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+
+    /// A text that is required or has a default.
+    pub fn text(&self, name: &str) -> String {
+        self.opt_text(name).unwrap_or_default()
+    }
+
+    /// A text that may be absent.
+    pub fn opt_text(&self, name: &str) -> Option<String> {
+        self.values.get(name).and_then(Value::as_str).map(str::to_owned)
+    }
+
+    /// A whole number that is required or has a default.
+    pub fn whole(&self, name: &str) -> u64 {
+        self.opt_whole(name).unwrap_or_default()
+    }
+
+    /// A whole number that may be absent.
+    pub fn opt_whole(&self, name: &str) -> Option<u64> {
+        self.values.get(name).and_then(Value::as_u64)
+    }
+
+    /// A whole number whose row keeps it in 32 bits.
+    pub fn whole32(&self, name: &str) -> u32 {
+        u32::try_from(self.whole(name)).unwrap_or(u32::MAX)
+    }
+
+    /// A whole number, perhaps below zero, that may be absent.
+    pub fn opt_signed(&self, name: &str) -> Option<i64> {
+        self.values.get(name).and_then(Value::as_i64)
+    }
+
+    /// A number that is required or has a default.
+    pub fn number(&self, name: &str) -> f64 {
+        self.values.get(name).and_then(Value::as_f64).unwrap_or_default()
+    }
+
+    /// Texts by names of the caller's, in its order; empty where it is absent.
+    pub fn named(&self, name: &str) -> Vec<(String, String)> {
+        let members = self.values.get(name).and_then(Value::as_object).into_iter().flatten();
+        members.filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned()))).collect()
+    }
+
+    /// A whole number whose row keeps it in 16 bits.
+    pub fn opt_whole16(&self, name: &str) -> Option<u16> {
+        self.opt_whole(name).map(|number| u16::try_from(number).unwrap_or(u16::MAX))
+    }
+
+    /// Two whole numbers that may be absent.
+    pub fn opt_pair(&self, name: &str) -> Option<(i64, i64)> {
+        let mut numbers = self.items(name).map(Value::as_i64);
+        Some((numbers.next()??, numbers.next()??))
+    }
+
+    /// An object that may be absent.
+    pub fn opt_object(&self, name: &str) -> Option<Self> {
+        self.values.get(name).and_then(Value::as_object).map(|values| Self { values: values.clone() })
+    }
+
+    /// True or false; false where it is absent.
+    pub fn flag(&self, name: &str) -> bool {
+        self.values.get(name).and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// A list of texts; empty where it is absent.
+    pub fn texts(&self, name: &str) -> Vec<String> {
+        self.items(name).filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+
+    /// A list of objects; empty where it is absent.
+    pub fn objects(&self, name: &str) -> Vec<Self> {
+        self.items(name).filter_map(Value::as_object).map(|values| Self { values: values.clone() }).collect()
+    }
+
+    /// A list of replacements whose members are called `old` and `new`.
+    pub fn replacements(&self, name: &str, old: &str, new: &str) -> Vec<Replacement> {
+        let replacement = |edit: Self| Replacement {
+            old_text: edit.text(old),
+            new_text: edit.text(new),
+            replace_all: edit.flag("replace_all"),
+        };
+        self.objects(name).into_iter().map(replacement).collect()
+    }
+
+    /// Fails where both are given.
+    pub fn not_both(&self, one: &str, other: &str, hint: &str) -> Result<()> {
+        if self.has(one) && self.has(other) {
+            let message = format!("`{one}` and `{other}` exclude each other");
+            return Err(Error::new(Code::InvalidArgument, message).hint(hint));
+        }
+        Ok(())
+    }
+
+    fn items(&self, name: &str) -> impl Iterator<Item = &Value> {
+        self.values.get(name).and_then(Value::as_array).into_iter().flatten()
+    }
+}
+
+/// `given` with its defaults, if every member fits its row. `within` is where it is, for messages.
+fn fit(params: &[Param], mut given: Map<String, Value>, within: &str) -> Result<Map<String, Value>> {
+    let known: Vec<_> = params.iter().map(|param| param.name).collect();
+    let is_known = |name: &str| params.iter().any(|param| param.name == name || param.aliases.contains(&name));
+    if let Some(unknown) = given.keys().find(|name| !is_known(name)) {
+        let message = format!("unknown argument `{within}{unknown}`");
+        let takes = format!("it takes {}", known.join(", "));
+        let hint = match nearest(unknown, &known) {
+            Some(near) => format!("did you mean `{within}{near}`? {takes}"),
+            None => takes,
+        };
+        return Err(Error::new(Code::InvalidArgument, message).hint(hint));
+    }
+    let mut values = Map::new();
+    for param in params {
+        // Models often write null for what they leave out.
+        let mut names = std::iter::once(&param.name).chain(param.aliases);
+        let value = names.find_map(|name| given.remove(*name)).filter(|value| !value.is_null());
+        let value = match value {
+            Some(value) => Some(check(param, value, within)?),
+            None => absent(param, within)?,
+        };
+        if let Some(value) = value {
+            values.insert(param.name.to_owned(), value);
+        }
+    }
+    Ok(values)
+}
+
+fn absent(param: &Param, within: &str) -> Result<Option<Value>> {
+    match param.default {
+        Absent::Required => {
+            Err(Error::new(Code::InvalidArgument, format!("argument `{within}{}` is missing", param.name)))
+        }
+        Absent::None => Ok(None),
+        Absent::Text(text) => Ok(Some(text.into())),
+        Absent::Whole(number) => Ok(Some(number.into())),
+        Absent::Below(number) => Ok(Some(number.into())),
+        Absent::Flag(flag) => Ok(Some(flag.into())),
+    }
+}
+
+fn check(param: &Param, value: Value, within: &str) -> Result<Value> {
+    let name = format!("{within}{}", param.name);
+    let wrong =
+        |wanted: &str| Error::argument(name.as_str(), format!("it is {}, and has to be {wanted}", shown(&value)));
+    match &param.kind {
+        ParamKind::Text if value.is_string() => Ok(value),
+        ParamKind::Text => Err(wrong("a string")),
+        ParamKind::Flag if value.is_boolean() => Ok(value),
+        ParamKind::Flag => Err(wrong("true or false")),
+        ParamKind::Whole { min, max } => match whole(&value) {
+            Some(number) if (*min..=*max).contains(&number) => Ok(number.into()),
+            _ => Err(wrong(&format!("a whole number from {min} to {max}"))),
+        },
+        ParamKind::Signed => match signed(&value) {
+            Some(number) => Ok(number.into()),
+            None => Err(wrong("a whole number")),
+        },
+        ParamKind::Number => match value.as_f64() {
+            Some(number) if number >= 0.0 => Ok(value),
+            _ => Err(wrong("a number of at least 0")),
+        },
+        ParamKind::Named => match value.as_object() {
+            Some(members) if members.values().all(Value::is_string) => Ok(value),
+            _ => Err(wrong("an object of strings")),
+        },
+        ParamKind::Pair => match value.as_array().map(Vec::as_slice) {
+            Some([one, other]) if signed(one).is_some() && signed(other).is_some() => Ok(value),
+            _ => Err(wrong("a list of two whole numbers")),
+        },
+        ParamKind::Choice(words) => match value.as_str() {
+            Some(word) if words.contains(&word) => Ok(value),
+            _ => Err(wrong(&format!("one of {}", words.join(", ")))),
+        },
+        ParamKind::Texts => match value.as_array() {
+            Some(items) if items.iter().all(Value::is_string) => Ok(value),
+            _ => Err(wrong("a list of strings")),
+        },
+        ParamKind::Object(params) => match value {
+            Value::Object(members) => fit(params, members, &format!("{name}.")).map(Value::Object),
+            _ => Err(wrong("an object")),
+        },
+        ParamKind::Objects(params) => objects(params, value, &name),
+    }
+}
+
+fn objects(params: &[Param], value: Value, name: &str) -> Result<Value> {
+    let takes = || format!("a list of objects with {}", params.iter().map(|p| p.name).collect::<Vec<_>>().join(", "));
+    let Value::Array(items) = value else {
+        return Err(Error::argument(name, format!("it is {}, and has to be {}", shown(&value), takes())));
+    };
+    let fitted = items.into_iter().enumerate().map(|(index, item)| match item {
+        Value::Object(item) => fit(params, item, &format!("{name}[{index}].")).map(Value::Object),
+        other => {
+            let cause = format!("entry {index} is {}, and has to be an object", shown(&other));
+            Err(Error::argument(name, cause))
+        }
+    });
+    fitted.collect::<Result<Vec<_>>>().map(Value::Array)
+}
+
+/// A whole number, also where it is written as `3.0`.
+fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let number = value.as_f64()?;
+        let fits = number >= 0.0 && number.fract() == 0.0 && number <= 9_007_199_254_740_992.0;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be whole and in range")]
+        fits.then_some(number as u64)
+    })
+}
+
+fn signed(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| {
+        let number = value.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 9_007_199_254_740_992.0)?;
+        #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and in range")]
+        Some(number as i64)
+    })
+}
+
+fn usage(tool: &ToolSpec) -> String {
+    let param = |param: &Param| match param.default {
+        Absent::Required => param.name.to_owned(),
+        _ => format!("{}?", param.name),
+    };
+    format!("`{}` takes {{{}}}", tool.name, tool.params.iter().map(param).collect::<Vec<_>>().join(", "))
+}
+
+/// A value as a message shows it: its type, and the value itself where that is short.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    match value {
+        Value::Array(_) | Value::Object(_) => type_name(value).to_owned(),
+        _ if text.len() <= 40 => format!("{} {text}", type_name(value)),
+        _ => type_name(value).to_owned(),
+    }
+}
+
+fn a_type(value: &Value) -> &'static str {
+    match value {
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        other => type_name(other),
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "the boolean",
+        Value::Number(_) => "the number",
+        Value::String(_) => "the string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,77 @@
+//! One call in a dialect: decoded, and later told.
+
+use paddock_ops::audit;
+use paddock_types::error::{Error, ErrorText, Result};
+use paddock_types::outcome::Outcome;
+use paddock_types::request::Request;
+use paddock_types::response::Response;
+use paddock_types::time::rfc3339_seconds;
+use paddock_workspace::Workspace;
+
+use crate::answer::{Asked, Failed};
+use crate::args::Args;
+use crate::spec::ToolSpec;
+use crate::{Dialect, Names, paddock, registry};
+
+/// A call that fits its tool.
+pub struct Call {
+    /// How it is written, and answered.
+    pub dialect: &'static Dialect,
+    tool: &'static ToolSpec,
+    args: Args,
+    /// What it asks for.
+    pub request: Request,
+}
+
+impl Call {
+    /// The call of the tool `name` with `arguments`, a JSON object; the outcome where it does not fit.
+    pub fn decode(dialect: &str, name: &str, arguments: &str) -> std::result::Result<Self, Box<Outcome>> {
+        let dialect = registry::find(dialect).map_err(|error| Box::new(self::failed(error)))?;
+        let failed = |tool, args: Option<&Args>, error: Error| {
+            let error = error.in_names(&dialect.names(tool));
+            let told = (dialect.failure)(&Failed { tool, args, error: &error });
+            Box::new(Outcome::told(told, Some(error), Vec::new()))
+        };
+        let Some(tool) = dialect.tool(name) else { return Err(failed(None, None, dialect.unknown_tool(name))) };
+        let args = Args::decode(tool, arguments).map_err(|error| failed(Some(tool), None, error))?;
+        let request = (tool.request)(&args).map_err(|error| failed(Some(tool), Some(&args), error))?;
+        Ok(Self { dialect, tool, args, request })
+    }
+
+    fn names(&self) -> Names {
+        self.dialect.names(Some(self.tool))
+    }
+
+    /// How the call ended. What it changed is the workspace's to say.
+    pub fn outcome(&self, workspace: Option<&Workspace<'_>>, answer: Result<Response>) -> Outcome {
+        let touched = workspace.and_then(|workspace| audit::accessed_paths(workspace, &self.request, &answer));
+        let asked = Asked {
+            args: &self.args,
+            roots: workspace.map(|workspace| workspace.roots.as_slice()).unwrap_or_default(),
+            now: workspace.and_then(|workspace| rfc3339_seconds(workspace.fs.now())),
+            random: workspace.map_or(0, |workspace| workspace.fs.random()),
+            names: self.names(),
+        };
+        let answer = (self.tool.answer)(&asked, answer);
+        let changes = workspace.map(Workspace::take_changes).unwrap_or_default();
+        let outcome = match answer {
+            Ok(mut told) => {
+                let error = told.error.take().map(|error| error.in_names(&self.names()));
+                Outcome::told(told, error, changes)
+            }
+            Err(error) => {
+                let error = error.in_names(&self.names());
+                let failed = Failed { tool: Some(self.tool), args: Some(&self.args), error: &error };
+                Outcome::told((self.dialect.failure)(&failed), Some(error), changes)
+            }
+        };
+        Outcome { touched, ..outcome }
+    }
+}
+
+/// The outcome of a call that failed before its dialect was known.
+pub fn failed(error: Error) -> Outcome {
+    let error = ErrorText::from(error);
+    let told = (paddock::DIALECT.failure)(&Failed { tool: None, args: None, error: &error });
+    Outcome::told(told, Some(error), Vec::new())
+}

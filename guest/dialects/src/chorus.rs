@@ -1,0 +1,247 @@
+//! The `chorus` dialect: `file.read`, `file.write`, `file.patch`, `file.delete`,
+//! `file.list`, `file.search`; JSON in and out, lines counted from 0 in
+//! arguments and from 1 in what is shown.
+
+use paddock_types::entry::Kind;
+use paddock_types::error::{Result, Term, printable};
+use paddock_types::rendered::Rendered;
+use paddock_types::request;
+use paddock_types::request::{LetterCase, Request};
+use paddock_types::response::Response;
+use serde_json::{Value, json};
+
+use crate::answer::{Asked, Failed, take, words};
+use crate::args::Args;
+use crate::param::{MAX, flag, objects, optional, required, text, whole};
+use crate::spec::{Absent, Effect, Output, Shape, ToolSpec};
+use crate::text::{left_out, with_notes};
+use crate::{Dialect, line_numbers};
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect { name: "chorus", tools: TOOLS, commands: &[], failure, names: NAMES };
+
+/// The names of arguments and tools in this dialect.
+const NAMES: &[(Term, &str)] = &[
+    (Term::Edits, "patches"),
+    (Term::Limit, "max_results"),
+    (Term::NewText, "replace"),
+    (Term::OldText, "find"),
+    (Term::ReadTool, "file.read"),
+    (Term::WriteTool, "file.write"),
+];
+
+/// The most files of one listing.
+const MAX_FILES: u32 = 1_000;
+
+const TOOLS: &[ToolSpec] = &[
+    ToolSpec {
+        name: "file.read",
+        title: "Read file",
+        description: "Read a text file. `content` has the line numbers; where `truncated` is true, a larger `offset` continues.",
+        params: &[
+            required("path", "File, relative to the workspace"),
+            whole("offset", 0, MAX - 1, Absent::Whole(0), "Lines to skip"),
+            whole("limit", 1, MAX, Absent::None, "Most lines (2000)"),
+        ],
+        effect: Effect::Reads,
+        request: read,
+        answer: read_answer,
+        output: Output::Shape(&Shape::Object(&[
+            ("content", Shape::Text),
+            ("total_lines", Shape::Nullable(&Shape::Whole)),
+            ("truncated", Shape::Flag),
+        ])),
+    },
+    ToolSpec {
+        name: "file.write",
+        title: "Write file",
+        description: "Write a whole file, over what is there. Makes missing directories.",
+        params: &[required("path", "File, relative to the workspace"), required("content", "The whole text")],
+        effect: Effect::Replaces { idempotent: true },
+        request: |args| {
+            let (path, content) = (args.text("path"), args.text("content"));
+            Ok(Request::Write(request::Write { path, content, ..request::Write::default() }))
+        },
+        answer: write_answer,
+        output: Output::Shape(&Shape::Object(&[("success", Shape::Flag), ("bytes_written", Shape::Whole)])),
+    },
+    ToolSpec {
+        name: "file.patch",
+        title: "Patch file",
+        description: "Replace text in a file. Each `find` has to occur exactly once; all patches are applied, in order, or none.",
+        params: &[
+            required("path", "File, relative to the workspace"),
+            objects(
+                "patches",
+                &[required("find", "Text in the file"), required("replace", "Text in its place")],
+                "Each applied to the result of the one before",
+            ),
+        ],
+        effect: Effect::Replaces { idempotent: false },
+        request: patch,
+        answer: patch_answer,
+        output: Output::Shape(&Shape::Object(&[("success", Shape::Flag), ("patches_applied", Shape::Whole)])),
+    },
+    ToolSpec {
+        name: "file.delete",
+        title: "Delete file",
+        description: "Delete a file. Directories are refused.",
+        params: &[required("path", "File, relative to the workspace")],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| {
+            Ok(Request::Delete(request::Delete { path: args.text("path"), recursive: false, files_only: true }))
+        },
+        answer: |_, response| {
+            let delete = take!(Delete, response);
+            Ok(Rendered::new(&json!({ "success": true }), format!("Deleted {}", printable(&delete.path))))
+        },
+        output: Output::Shape(&Shape::Object(&[("success", Shape::Flag)])),
+    },
+    ToolSpec {
+        name: "file.list",
+        title: "List files",
+        description: "List files below a directory, with sizes and times. Hidden and ignored ones are left out.",
+        params: &[
+            text("path", ".", "Directory"),
+            optional("pattern", "Only what matches this glob, such as src/**/*.ts"),
+        ],
+        effect: Effect::Reads,
+        request: list,
+        answer: list_answer,
+        output: Output::Shape(&Shape::Object(&[(
+            "files",
+            Shape::List(&Shape::Object(&[
+                ("path", Shape::Text),
+                ("size", Shape::Nullable(&Shape::Whole)),
+                ("modified", Shape::Nullable(&Shape::Text)),
+            ])),
+        )])),
+    },
+    ToolSpec {
+        name: "file.search",
+        title: "Search in files",
+        description: "Search file contents by regular expression.",
+        params: &[
+            required("pattern", "Regular expression"),
+            text("path", ".", "Directory or file"),
+            optional("glob", "Only files that match this glob"),
+            flag("case_sensitive", true, "Tell upper case from lower case"),
+            whole("context_lines", 0, 1_000, Absent::Whole(0), "Lines to show before and after each match"),
+            whole("max_results", 1, 10_000, Absent::Whole(100), "Most matches"),
+        ],
+        effect: Effect::Reads,
+        request: search,
+        answer: search_answer,
+        output: Output::Shape(&Shape::Object(&[
+            (
+                "matches",
+                Shape::List(&Shape::Object(&[("path", Shape::Text), ("line", Shape::Whole), ("content", Shape::Text)])),
+            ),
+            ("truncated", Shape::Flag),
+        ])),
+    },
+];
+
+/// `{"error": {"code", "message", "path", "suggestion"}}`.
+fn failure(failed: &Failed<'_>) -> Rendered {
+    let error = failed.error;
+    let value = json!({
+        "success": false,
+        "error": {
+            "code": error.code,
+            "message": error.message,
+            "path": error.path,
+            "suggestion": error.hint,
+        },
+    });
+    Rendered::new(&value, words(error))
+}
+
+fn read(args: &Args) -> Result<Request> {
+    let read = request::Read::lines(args.text("path"), args.whole("offset") + 1, args.opt_whole("limit"));
+    Ok(Request::Read(request::Read { first_line: 0, ..read }))
+}
+
+fn read_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let read = take!(Read, response);
+    let content = line_numbers::numbered(&read.content, read.end_line, read.start_line, "|");
+    let value = json!({ "content": content, "total_lines": read.total_lines, "truncated": read.truncated });
+    let mut text = content;
+    if let Some(next) = read.next_offset {
+        text.push_str(&format!("\n[there are more lines: offset={} continues]", next - 1));
+    }
+    Ok(Rendered::new(&value, text).truncated(read.truncated))
+}
+
+fn write_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let write = take!(Write, response);
+    let done = format!("Wrote {} ({} bytes)", printable(&write.path), write.bytes_written);
+    let value = json!({ "success": true, "bytes_written": write.bytes_written });
+    Ok(Rendered::new(&value, with_notes(done, &write.notes)))
+}
+
+fn patch(args: &Args) -> Result<Request> {
+    Ok(Request::Edit(request::Edit {
+        path: args.text("path"),
+        edits: args.replacements("patches", "find", "replace"),
+        ..request::Edit::default()
+    }))
+}
+
+fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let edit = take!(Edit, response);
+    let value = json!({ "success": true, "patches_applied": edit.edits_applied });
+    Ok(Rendered::new(&value, with_notes(format!("Patched {}\n{}", printable(&edit.path), edit.diff), &edit.notes)))
+}
+
+fn list(args: &Args) -> Result<Request> {
+    Ok(Request::List(request::List {
+        depth: u32::MAX,
+        pattern: args.opt_text("pattern"),
+        limit: MAX_FILES,
+        ..request::List::of(args.text("path"))
+    }))
+}
+
+fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let list = take!(List, response);
+    let files: Vec<_> = list.entries.iter().filter(|entry| entry.kind == Kind::File).collect();
+    let shown: Vec<Value> =
+        files.iter().map(|file| json!({ "path": file.path, "size": file.size, "modified": file.modified })).collect();
+    let mut lines: Vec<_> =
+        files.iter().map(|file| format!("{}  {}", printable(&file.path), file.size.unwrap_or_default())).collect();
+    lines.extend(left_out(&list.skipped, false).map(|skipped| format!("[left out: {skipped}]")));
+    if list.truncated {
+        lines.push("[there are more: narrow `path` or `pattern`]".to_owned());
+    }
+    Ok(Rendered::new(&json!({ "files": shown }), lines.join("\n")).truncated(list.truncated))
+}
+
+fn search(args: &Args) -> Result<Request> {
+    let context = args.whole32("context_lines");
+    Ok(Request::Grep(request::Grep {
+        path: args.text("path"),
+        glob: args.opt_text("glob"),
+        letter_case: if args.flag("case_sensitive") { LetterCase::Sensitive } else { LetterCase::Insensitive },
+        before: context,
+        after: context,
+        limit: args.whole32("max_results"),
+        ..request::Grep::of(args.text("pattern"))
+    }))
+}
+
+fn search_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let grep = take!(Grep, response);
+    let content = |found: &paddock_types::response::GrepMatch| {
+        let before = found.before.iter().map(|line| line.text.as_str());
+        let after = found.after.iter().map(|line| line.text.as_str());
+        before.chain([found.text.as_str()]).chain(after).collect::<Vec<_>>().join("\n")
+    };
+    let shown: Vec<Value> = grep
+        .matches
+        .iter()
+        .map(|found| json!({ "path": found.path, "line": found.line, "content": content(found) }))
+        .collect();
+    let value = json!({ "matches": shown, "truncated": grep.truncated });
+    Ok(Rendered::new(&value, crate::text::render(&Response::Grep(grep.clone()))).truncated(grep.truncated))
+}

@@ -1,0 +1,293 @@
+//! The `codex` dialect: `apply_patch`, `list_dir`, `read_file` and `grep_files`
+//! as Codex has them, lines from 1, with its texts. Patches match as loosely as
+//! Codex does, and say so; they are all or nothing all the same.
+
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Detail, EnvelopeFault, Error, ErrorText, Result, Term, Vocabulary};
+use paddock_types::match_pass::Pass;
+use paddock_types::rendered::Rendered;
+use paddock_types::request::{GrepOutput, ListSort, Matching, PathSort, ReadMode, Request};
+use paddock_types::response::{PatchAction, Response};
+use paddock_types::{request, response};
+use serde_json::json;
+
+use crate::answer::{Asked, Failed, take, words};
+use crate::args::Args;
+use crate::param::{MAX, choice, flag, optional, required, whole};
+use crate::spec::{Absent, Effect, Output, Param, ParamKind, Shape, ToolSpec};
+use crate::{Dialect, line_numbers};
+
+mod commands;
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect { name: "codex", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES };
+
+/// The names of arguments and tools in this dialect.
+const NAMES: &[(Term, &str)] =
+    &[(Term::Glob, "include"), (Term::Path, "file_path"), (Term::Path, "dir_path"), (Term::ListTool, "list_dir")];
+
+/// Characters of a line or an entry.
+const LINE_CHARS: usize = 500;
+/// The most entries that one call looks through.
+const MAX_ENTRIES: u64 = 10_000;
+/// The most files of one search.
+const MAX_FILES: u64 = 2_000;
+
+const RESULT: Output = Output::Shape(&Shape::Object(&[("output", Shape::Text)]));
+
+const INDENTATION: &[Param] = &[
+    whole("anchor_line", 0, MAX, Absent::None, "The line whose block to show (offset)"),
+    whole("max_levels", 0, 1_000, Absent::Whole(0), "Levels outwards, 0 for all"),
+    flag("include_siblings", false, "Blocks of the same level too"),
+    flag("include_header", true, "Comment lines above the block too"),
+    whole("max_lines", 0, MAX, Absent::None, "Most lines (limit)"),
+];
+
+const TOOLS: &[ToolSpec] = &[
+    ToolSpec {
+        name: "apply_patch",
+        title: "Apply patch",
+        description: "Apply a patch, all of it or nothing: `*** Begin Patch`, then for each file `*** Add File: p` with + lines, `*** Delete File: p`, or `*** Update File: p` (`*** Move to: p`) with chunks of ` `, - and + lines after @@, then `*** End Patch`. Paths are relative.",
+        params: &[required("input", "The patch").or(&["patch"])],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| {
+            let patch = args.text("input");
+            if !patch.lines().any(|line| line.trim() == "*** Begin Patch") {
+                let message = "invalid patch: The first line of the patch must be '*** Begin Patch'";
+                return Err(Error::new(Code::InvalidArgument, message));
+            }
+            Ok(Request::ApplyPatch(request::ApplyPatch { patch, dry_run: false, matching: Matching::Codex }))
+        },
+        answer: patch_answer,
+        output: RESULT,
+    },
+    ToolSpec {
+        name: "list_dir",
+        title: "List directory",
+        description: "List a directory and what is below it, indented, upper levels first read: / marks directories, @ links, ? anything else.",
+        params: &[
+            required("dir_path", "Absolute path of the directory"),
+            whole("offset", 0, MAX_ENTRIES, Absent::Whole(1), "First entry, from 1"),
+            whole("limit", 0, MAX_ENTRIES, Absent::Whole(25), "Most entries"),
+            whole("depth", 0, 1_000, Absent::Whole(2), "Levels to descend"),
+        ],
+        effect: Effect::Reads,
+        request: list_dir,
+        answer: list_answer,
+        output: RESULT,
+    },
+    ToolSpec {
+        name: "read_file",
+        title: "Read file",
+        description: "Read lines of a text file, each as `L12: text`: a slice, or the block around a line.",
+        params: &[
+            required("file_path", "Absolute path of the file"),
+            whole("offset", 0, MAX, Absent::Whole(1), "First line, from 1"),
+            whole("limit", 0, MAX, Absent::Whole(2_000), "Most lines"),
+            choice("mode", &["slice", "indentation"], "slice", "indentation: the block around a line"),
+            Param {
+                name: "indentation",
+                aliases: &[],
+                kind: ParamKind::Object(INDENTATION),
+                default: Absent::None,
+                doc: "How to find the block",
+            },
+        ],
+        effect: Effect::Reads,
+        request: read_file,
+        answer: |_, response| {
+            let read = take!(Read, response);
+            let lines = line_numbers::numbered(&read.content, read.end_line, read.start_line, ": ");
+            let lines: Vec<_> = lines.lines().map(|line| format!("L{line}")).collect();
+            Ok(told(lines.join("\n")).truncated(read.truncated))
+        },
+        output: RESULT,
+    },
+    ToolSpec {
+        name: "grep_files",
+        title: "Search in files",
+        description: "The files whose content matches a regular expression, last modified first.",
+        params: &[
+            required("pattern", "Regular expression"),
+            optional("include", "Only files that match this glob"),
+            optional("path", "Directory or file (the workspace)"),
+            whole("limit", 0, u64::MAX, Absent::Whole(100), "Most files, up to 2000"),
+        ],
+        effect: Effect::Reads,
+        request: grep_files,
+        answer: grep_answer,
+        output: RESULT,
+    },
+];
+
+fn told(output: String) -> Rendered {
+    Rendered::new(&json!({ "output": output }), output)
+}
+
+fn failure(failed: &Failed<'_>) -> Rendered {
+    let error = failed.error;
+    let message = match error.detail.as_deref() {
+        Some(Detail::PastEnd { argument, .. }) if error.code == Code::InvalidArgument => {
+            let names = DIALECT.names(failed.tool);
+            format!("{} exceeds file length", names.name(*argument).unwrap_or_else(|| argument.name()))
+        }
+        Some(Detail::Envelope { line, fault }) => unreadable(*line, fault),
+        Some(detail) if error.code == Code::PatchRejected => rejected(error, detail).unwrap_or_else(|| words(error)),
+        _ => words(error),
+    };
+    Rendered::new(&json!({ "error": { "code": error.code, "message": message } }), message)
+}
+
+/// Why Codex cannot read a patch, in its words.
+fn unreadable(line: usize, fault: &EnvelopeFault) -> String {
+    const HEADERS: &str =
+        "Valid hunk headers: '*** Add File: {path}', '*** Delete File: {path}', '*** Update File: {path}'";
+    let at = format!("invalid hunk at line {line},");
+    match fault {
+        EnvelopeFault::NoEnd => "invalid patch: The last line of the patch must be '*** End Patch'".to_owned(),
+        EnvelopeFault::NoSection => "No files were modified.".to_owned(),
+        EnvelopeFault::Header(header) => format!("{at} '{header}' is not a valid hunk header. {HEADERS}"),
+        EnvelopeFault::NoChunk(path) => format!("{at} Update file hunk for path '{path}' is empty"),
+        EnvelopeFault::NoLines => format!("{at} Update hunk does not contain any lines"),
+        EnvelopeFault::Line(row) => format!(
+            "{at} Unexpected line found in update hunk: '{row}'. Every line should start with ' ' (context line), '+' (added line), or '-' (removed line)"
+        ),
+    }
+}
+
+/// Why a patch does not apply, in Codex's words; what would help stays.
+fn rejected(error: &ErrorText, detail: &Detail) -> Option<String> {
+    let path = error.path.as_deref()?;
+    let hint = error.hint.as_ref().map(|hint| format!("\n({hint})")).unwrap_or_default();
+    match detail {
+        Detail::NoContext(context) => Some(format!("Failed to find context '{context}' in {path}{hint}")),
+        Detail::NoOldLines(lines) => Some(format!("Failed to find expected lines in {path}:\n{lines}{hint}")),
+        Detail::NoFileToPatch => Some(format!("Failed to read file to update {path}{hint}")),
+        _ => None,
+    }
+}
+
+fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let patch = take!(ApplyPatch, response);
+    let mut lines = vec!["Success. Updated the following files:".to_owned()];
+    let of = |letter: char, wanted: fn(PatchAction) -> bool| {
+        let files = patch.files.iter().filter(move |file| wanted(file.action));
+        files.map(move |file| format!("{letter} {}", file.path))
+    };
+    lines.extend(of('A', |action| action == PatchAction::Add));
+    lines.extend(of('M', |action| matches!(action, PatchAction::Update | PatchAction::Move)));
+    lines.extend(of('D', |action| action == PatchAction::Delete));
+    let loose = patch.files.iter().filter(|file| file.pass != Pass::Exact);
+    lines.extend(loose.map(|file| format!("[{} matched {}]", file.path, file.pass.name())));
+    lines.extend(patch.notes.iter().map(|note| format!("[{note}]")));
+    Ok(told(lines.join("\n")))
+}
+
+fn positive(args: &Args, name: &str, message: &str) -> Result<()> {
+    match args.opt_whole(name) {
+        Some(0) => Err(Error::new(Code::InvalidArgument, message)),
+        _ => Ok(()),
+    }
+}
+
+fn list_dir(args: &Args) -> Result<Request> {
+    positive(args, "offset", "offset must be a 1-indexed entry number")?;
+    positive(args, "limit", "limit must be greater than zero")?;
+    positive(args, "depth", "depth must be greater than zero")?;
+    let path = args.text("dir_path");
+    if !path.starts_with('/') {
+        return Err(Error::new(Code::InvalidPath, "dir_path must be an absolute path"));
+    }
+    let limit = u32::try_from(MAX_ENTRIES).unwrap_or(u32::MAX);
+    Ok(Request::List(request::List {
+        depth: args.whole32("depth"),
+        sort: ListSort::Name,
+        include_hidden: true,
+        include_ignored: true,
+        limit,
+        ..request::List::of(path)
+    }))
+}
+
+fn list_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let list = take!(List, response);
+    let (first, limit) = (asked.args.whole("offset"), asked.args.whole("limit"));
+    let skip = usize::try_from(first - 1).unwrap_or(usize::MAX);
+    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    if skip > 0 && skip >= list.entries.len() {
+        return Err(Error::new(Code::InvalidArgument, "offset exceeds directory entry count"));
+    }
+    let base = if list.path == "." { 0 } else { list.path.len() + 1 };
+    let line = |entry: &response::Entry| {
+        let below = entry.path.get(base..).unwrap_or(&entry.path);
+        let (depth, name) = below.rsplit_once('/').map_or((0, below), |(above, name)| (above.split('/').count(), name));
+        let mark = match entry.kind {
+            Kind::Directory => "/",
+            Kind::Link => "@",
+            Kind::Other => "?",
+            Kind::File => "",
+        };
+        let name = name.get(..name.floor_char_boundary(LINE_CHARS)).unwrap_or(name);
+        format!("{}{name}{mark}", "  ".repeat(depth))
+    };
+    let mut lines = vec![format!("Absolute path: {}", asked.args.text("dir_path"))];
+    lines.extend(list.entries.iter().skip(skip).take(most).map(line));
+    let more = list.truncated || list.entries.len() > skip.saturating_add(most);
+    if more {
+        lines.push(format!("More than {} entries found", most.min(list.entries.len())));
+    }
+    Ok(told(lines.join("\n")).truncated(more))
+}
+
+fn read_file(args: &Args) -> Result<Request> {
+    positive(args, "offset", "offset must be a 1-indexed line number")?;
+    positive(args, "limit", "limit must be greater than zero")?;
+    let path = args.text("file_path");
+    if !path.starts_with('/') {
+        return Err(Error::new(Code::InvalidPath, "file_path must be an absolute path"));
+    }
+    let (offset, limit) = (args.whole("offset"), args.whole("limit"));
+    let read = request::Read { line_chars: Some(LINE_CHARS), ..request::Read::lines(path, offset, Some(limit)) };
+    if args.text("mode") != "indentation" {
+        return Ok(Request::Read(read));
+    }
+    let block = args.opt_object("indentation").unwrap_or_else(Args::empty);
+    positive(&block, "anchor_line", "anchor_line must be a 1-indexed line number")?;
+    positive(&block, "max_lines", "max_lines must be greater than zero")?;
+    let limit = block.opt_whole("max_lines").map_or(limit, |lines| lines.min(limit));
+    Ok(Request::Read(request::Read {
+        mode: ReadMode::Indentation,
+        limit: Some(limit),
+        anchor_line: block.opt_whole("anchor_line").or(Some(offset)),
+        max_levels: block.whole32("max_levels"),
+        include_siblings: block.flag("include_siblings"),
+        include_header: !block.has("include_header") || block.flag("include_header"),
+        ..read
+    }))
+}
+
+fn grep_files(args: &Args) -> Result<Request> {
+    positive(args, "limit", "limit must be greater than zero")?;
+    if args.text("pattern").trim().is_empty() {
+        return Err(Error::new(Code::InvalidArgument, "pattern must not be empty"));
+    }
+    Ok(Request::Grep(request::Grep {
+        path: args.opt_text("path").unwrap_or_else(|| ".".to_owned()),
+        glob: args.opt_text("include").filter(|include| !include.trim().is_empty()),
+        output: GrepOutput::Files,
+        limit: u32::try_from(MAX_ENTRIES).unwrap_or(u32::MAX),
+        sort: PathSort::Modified,
+        ..request::Grep::of(args.text("pattern"))
+    }))
+}
+
+fn grep_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let grep = take!(Grep, response);
+    if grep.files.is_empty() {
+        return Ok(told("No matches found.".to_owned()).truncated(grep.truncated));
+    }
+    let most = usize::try_from(asked.args.whole("limit").min(MAX_FILES)).unwrap_or(usize::MAX);
+    let truncated = grep.truncated || grep.files.len() > most;
+    let paths: Vec<_> = grep.files.iter().take(most).map(|file| file.path.as_str()).collect();
+    Ok(told(paths.join("\n")).truncated(truncated))
+}

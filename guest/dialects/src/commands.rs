@@ -1,0 +1,237 @@
+//! Commands as every dialect tells them: what they print, how they end, what
+//! they changed and were kept from.
+
+use paddock_types::error::{Result, printable};
+use paddock_types::request::{Command, Input, Request, Run, Script, Start};
+use paddock_types::response::{ChangeKind, Ran, Sessions};
+
+use crate::args::Args;
+use crate::param::{optional, whole};
+use crate::spec::{Absent, Param};
+
+/// Changes that a text names.
+const MAX_NAMED: usize = 20;
+/// Columns and rows of a terminal that nobody says more of.
+pub const SIZE: (u16, u16) = (80, 24);
+/// The longest that one call waits for output, in milliseconds.
+const MAX_YIELD_MS: u64 = 600_000;
+
+/// The directory to run in.
+pub const WORKDIR: Param = optional("workdir", "Where to run it (the workspace)");
+/// How long a call waits for output.
+pub const YIELD: Param = whole("yield_time_ms", 0, MAX_YIELD_MS, Absent::Whole(250), "Milliseconds to wait for output");
+/// How much output a call gives.
+pub const MOST_OUTPUT: Param = whole("max_output_tokens", 1, 100_000, Absent::Whole(8_000), "Most output");
+
+/// The request for a command.
+pub fn request(command: Command) -> Request {
+    Request::Command(command)
+}
+
+/// A command in a session, with a terminal of the usual size.
+pub fn start(command: String, workdir: Option<String>, yield_ms: u64, max_output_tokens: u64) -> Start {
+    Start { command, workdir: or_workspace(workdir), terminal: true, size: SIZE, yield_ms, max_output_tokens }
+}
+
+/// Input for a session. Nothing closes it, and its terminal stays as it is.
+pub fn write(args: &Args, chars: String, yield_ms: u64) -> Input {
+    let (session, max_output_tokens) = (args.whole32("session_id"), args.whole("max_output_tokens"));
+    Input { session, chars, eof: false, size: None, yield_ms, max_output_tokens }
+}
+
+/// A `shell` tool's command, which is waited for.
+pub fn shell(args: &Args) -> Result<Request> {
+    let script = Script::Shell(args.text("command"));
+    Ok(request(Command::Run(run(script, args.opt_text("workdir"), args.whole("timeout_ms")))))
+}
+
+/// A command that is waited for.
+pub fn run(script: Script, workdir: Option<String>, timeout_ms: u64) -> Run {
+    Run { script, workdir: or_workspace(workdir), stdin: String::new(), timeout_ms }
+}
+
+/// The directory that is meant, the workspace where none is.
+fn or_workspace(workdir: Option<String>) -> String {
+    workdir.filter(|workdir| !workdir.is_empty()).unwrap_or_else(|| ".".to_owned())
+}
+
+/// A command line for the shell that is just these words.
+pub fn quoted<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
+    words.into_iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+/// One word as the shell takes it.
+pub fn quote(word: &str) -> String {
+    let is_bare =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '@' | '%' | '+' | ',');
+    match !word.is_empty() && word.chars().all(is_bare) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+/// All that a model is told of a command.
+pub fn text(ran: &Ran) -> String {
+    let mut text = output(ran);
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let mut lines = vec![end(ran)];
+    lines.extend(remarks(ran));
+    text.push_str(&lines.join("\n"));
+    text
+}
+
+/// What it printed, standard error under a line of its own.
+pub fn output(ran: &Ran) -> String {
+    let mut text = ran.stdout.text.clone();
+    if !ran.stderr.text.is_empty() {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str("[stderr]\n");
+        text.push_str(&ran.stderr.text);
+    }
+    text
+}
+
+/// How it stands or ended, in a line.
+fn end(ran: &Ran) -> String {
+    let time = seconds(ran.duration_ms);
+    match (ran.session, ran.timed_out, ran.exit_code, &ran.signal) {
+        (Some(session), ..) => format!("[session {session} runs, after {time} s]"),
+        (None, true, ..) => format!("[its time was up: ended after {time} s]"),
+        (None, false, Some(code), _) => format!("[exit code {code} after {time} s]"),
+        (None, false, None, Some(signal)) => format!("[ended by {signal} after {time} s]"),
+        (None, false, None, None) => format!("[ended after {time} s]"),
+    }
+}
+
+/// What a caller should know beside output and end, a line each.
+pub fn remarks(ran: &Ran) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (name, captured) in [("output", &ran.stdout), ("standard error", &ran.stderr)] {
+        if captured.truncated {
+            lines.push(format!("[of {} bytes of {name}, the middle is left out]", captured.bytes));
+        }
+    }
+    lines.extend(changes(ran));
+    if ran.ignored > 0 {
+        lines.push(format!("[{} changed file(s) that ignore rules hide are in no backup]", ran.ignored));
+    }
+    lines.extend(ran.refused.iter().map(|kept| format!("[kept from `{}`: {}]", printable(&kept.path), kept.cause)));
+    // Nothing but a setting of the person who runs this makes it so, and who reads the result should know.
+    if ran.confinement.starts_with("none") {
+        lines.push("[it ran unconfined]".to_owned());
+    }
+    lines.extend(ran.notes.iter().map(|note| format!("[{note}]")));
+    lines
+}
+
+fn changes(ran: &Ran) -> Option<String> {
+    if ran.total_changes == 0 {
+        return None;
+    }
+    let named = ran.changes.iter().take(MAX_NAMED);
+    let shown: Vec<_> = named.map(|change| format!("{} {}", word(change.kind), printable(&change.path))).collect();
+    let rest = ran.total_changes.saturating_sub(shown.len() as u64);
+    let more = if rest > 0 { format!(", and {rest} more") } else { String::new() };
+    let backup = ran.backup.as_ref().map(|backup| format!("; backup {backup} undoes it")).unwrap_or_default();
+    Some(format!("[{}{more}{backup}]", shown.join(", ")))
+}
+
+/// What was done, in a word.
+pub fn word(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Created => "created",
+        ChangeKind::Modified => "modified",
+        ChangeKind::Deleted => "deleted",
+        ChangeKind::Moved => "moved",
+    }
+}
+
+/// The sessions, a line each.
+pub fn sessions(sessions: &Sessions) -> String {
+    if sessions.sessions.is_empty() {
+        return "no session".to_owned();
+    }
+    let lines = sessions.sessions.iter().map(|session| {
+        let state = if session.running { "runs" } else { "ended" };
+        format!("{}\t{state}\t{} s\t{}", session.id, seconds(session.age_ms), printable(&session.command))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Milliseconds as seconds with one digit after the point.
+fn seconds(ms: u64) -> String {
+    let tenths = ms.saturating_add(50) / 100;
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use paddock_types::response::{Captured, Change, Refused, Session};
+
+    use super::*;
+
+    fn captured(text: &str) -> Captured {
+        Captured { text: text.to_owned(), bytes: text.len() as u64, truncated: false }
+    }
+
+    #[test]
+    fn words_reach_the_shell_as_they_are() {
+        assert_eq!(
+            quoted(["ls", "-la", "a b", "it's", "", "$HOME", "a\nb"]),
+            "ls -la 'a b' 'it'\\''s' '' '$HOME' 'a\nb'"
+        );
+        // What the shell would take for something else is quoted: an assignment, a home, a word of its own.
+        assert_eq!(quoted(["A=b", "~/x", "{a,b}", "!"]), "'A=b' '~/x' '{a,b}' '!'");
+    }
+
+    #[test]
+    fn output_end_changes_and_refusals_are_told() {
+        let changes: Vec<_> = (0..25)
+            .map(|number| Change { kind: ChangeKind::Created, path: format!("{number}"), to: None, size: Some(1) })
+            .collect();
+        let ran = Ran {
+            exit_code: Some(2),
+            duration_ms: 1_249,
+            stdout: captured("one"),
+            stderr: Captured { bytes: 9_000, truncated: true, ..captured("bad\n") },
+            changes,
+            total_changes: 25,
+            ignored: 3,
+            backup: Some("B".to_owned()),
+            refused: vec![Refused { path: "/home/me/\u{1b}key".to_owned(), cause: "it is in no root".to_owned() }],
+            confinement: "none: unconfined".to_owned(),
+            notes: vec!["a note".to_owned()],
+            ..Ran::default()
+        };
+        let names = (0..20).map(|number| format!("created {number}")).collect::<Vec<_>>().join(", ");
+        let expected = format!(
+            "one\n[stderr]\nbad\n[exit code 2 after 1.2 s]\n[of 9000 bytes of standard error, the middle is left out]\n\
+             [{names}, and 5 more; backup B undoes it]\n[3 changed file(s) that ignore rules hide are in no backup]\n\
+             [kept from `/home/me/\\u{{1b}}key`: it is in no root]\n[it ran unconfined]\n[a note]"
+        );
+        assert_eq!(text(&ran), expected);
+    }
+
+    #[test]
+    fn each_way_to_end_has_its_words() {
+        let end = |ran: Ran| text(&ran);
+        assert_eq!(end(Ran { session: Some(3), ..Ran::default() }), "[session 3 runs, after 0.0 s]");
+        assert_eq!(
+            end(Ran { timed_out: true, signal: Some("SIGKILL".to_owned()), duration_ms: 60_049, ..Ran::default() }),
+            "[its time was up: ended after 60.0 s]"
+        );
+        assert_eq!(end(Ran { signal: Some("SIGSEGV".to_owned()), ..Ran::default() }), "[ended by SIGSEGV after 0.0 s]");
+        assert_eq!(end(Ran::default()), "[ended after 0.0 s]");
+    }
+
+    #[test]
+    fn sessions_are_lines() {
+        let one = Session { id: 7, command: "sleep\t9".to_owned(), age_ms: 12_345, running: true };
+        assert_eq!(sessions(&Sessions { sessions: vec![one] }), "7\truns\t12.3 s\tsleep\\t9");
+        assert_eq!(sessions(&Sessions { sessions: Vec::new() }), "no session");
+    }
+}

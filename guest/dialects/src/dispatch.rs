@@ -1,0 +1,243 @@
+//! The `dispatch` dialect: six tools on a worktree, lines counted from 0, every
+//! result a success or a failure value, failures named after the seed's classes.
+
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result, Term, printable};
+use paddock_types::rendered::Rendered;
+use paddock_types::request;
+use paddock_types::request::Request;
+use paddock_types::response::Response;
+use paddock_vfs::MAX_OFFSET;
+use serde_json::json;
+
+use crate::answer::{Asked, Failed, take, words};
+use crate::args::Args;
+use crate::param::{flag, objects, optional, required, signed, text, whole};
+use crate::spec::{Absent, Effect, Output, Shape, ToolSpec};
+use crate::text::{left_out, with_notes};
+use crate::{Dialect, line_numbers};
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect { name: "dispatch", tools: TOOLS, commands: &[], failure, names: NAMES };
+
+/// The names of arguments and tools in this dialect.
+const NAMES: &[(Term, &str)] =
+    &[(Term::Offset, "start_line"), (Term::Pattern, "query"), (Term::WriteTool, "write_file")];
+
+/// The most matches of one search.
+const MAX_MATCHES: u32 = 100;
+/// The most paths of one listing.
+const MAX_PATHS: u32 = 1_000;
+
+const RESULT: Output = Output::Shape(&Shape::Object(&[("success", Shape::Flag), ("output", Shape::Text)]));
+
+const TOOLS: &[ToolSpec] = &[
+    ToolSpec {
+        name: "read_file",
+        title: "Read file",
+        description: "Read a text file. Each line is shown with its number; the first line is 0.",
+        params: &[
+            required("path", "File, relative to the worktree"),
+            whole("start_line", 0, MAX_OFFSET - 1, Absent::Whole(0), "First line, from 0"),
+            signed("end_line", Absent::Below(-1), "Last line, from 0 and included; -1 for the end of the file"),
+        ],
+        effect: Effect::Reads,
+        request: read,
+        answer: read_answer,
+        output: RESULT,
+    },
+    ToolSpec {
+        name: "write_file",
+        title: "Write file",
+        description: "Write a whole file, over what is there. Makes missing directories.",
+        params: &[required("path", "File, relative to the worktree"), required("content", "The whole text")],
+        effect: Effect::Replaces { idempotent: true },
+        request: |args| Ok(write(args, false)),
+        answer: write_answer,
+        output: RESULT,
+    },
+    ToolSpec {
+        name: "edit_file",
+        title: "Edit file",
+        description: "Replace text in a file. Each old_text has to occur exactly once; the edits are made in order, all or none.",
+        params: &[
+            required("path", "File, relative to the worktree"),
+            objects(
+                "edits",
+                &[required("old_text", "Text in the file"), required("new_text", "Text in its place")],
+                "Each applied to the result of the one before",
+            ),
+        ],
+        effect: Effect::Replaces { idempotent: false },
+        request: edit,
+        answer: edit_answer,
+        output: RESULT,
+    },
+    ToolSpec {
+        name: "create_file",
+        title: "Create file",
+        description: "Create a new file. Fails if there is one; write_file overwrites. Makes missing directories.",
+        params: &[required("path", "File, relative to the worktree"), required("content", "The whole text")],
+        effect: Effect::Adds { idempotent: false },
+        request: |args| Ok(write(args, true)),
+        answer: write_answer,
+        output: RESULT,
+    },
+    ToolSpec {
+        name: "list_files",
+        title: "List files",
+        description: "List files, one path a line, relative to the worktree. Hidden and ignored ones are left out.",
+        params: &[
+            text("path", ".", "Directory"),
+            optional("pattern", "Only what matches this glob, such as *.rb or app/**/*.rb"),
+            flag("recursive", true, "Directories below it too"),
+        ],
+        effect: Effect::Reads,
+        request: list,
+        answer: list_answer,
+        output: RESULT,
+    },
+    ToolSpec {
+        name: "search_files",
+        title: "Search in files",
+        description: "Search file contents. At most 100 matches, each as path:line:text; the first line is 0.",
+        params: &[
+            required("query", "Text to find, or a regular expression"),
+            text("path", ".", "Directory or file"),
+            optional("pattern", "Only files that match this glob"),
+            flag("is_regex", false, "query is a regular expression"),
+        ],
+        effect: Effect::Reads,
+        request: search,
+        answer: search_answer,
+        output: RESULT,
+    },
+];
+
+fn success(output: String) -> Rendered {
+    Rendered::new(&json!({ "success": true, "output": output }), output)
+}
+
+/// `{"success": false}` with the class of the failure, as the seed names it.
+fn failure(failed: &Failed<'_>) -> Rendered {
+    let class = match failed.error.code {
+        Code::OutsideWorkspace | Code::InvalidPath | Code::Denied => "SandboxError",
+        Code::NotFound => "FileNotFoundError",
+        Code::AlreadyExists => "FileExistsError",
+        _ => "Error",
+    };
+    let message = words(failed.error);
+    let value = json!({ "success": false, "error": class, "message": message, "path": failed.error.path });
+    Rendered::new(&value, format!("{class}: {message}"))
+}
+
+fn read(args: &Args) -> Result<Request> {
+    let start = args.whole("start_line");
+    let limit = match args.opt_signed("end_line").map(u64::try_from) {
+        None | Some(Err(_)) => None,
+        Some(Ok(end)) if end < start => {
+            return Err(Error::argument("end_line", format!("{end} is before `start_line`, {start}"))
+                .hint("lines count from 0, and `end_line` is included; -1 is the end of the file"));
+        }
+        Some(Ok(end)) => Some(end - start + 1),
+    };
+    Ok(Request::Read(request::Read { first_line: 0, ..request::Read::lines(args.text("path"), start + 1, limit) }))
+}
+
+fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let read = take!(Read, response);
+    let (first, last) = (read.start_line.saturating_sub(1), read.end_line.saturating_sub(1));
+    let mut output = line_numbers::numbered(&read.content, read.end_line, first, ": ");
+    // What the caller did not ask for is not left out.
+    let asked_for = asked.args.opt_signed("end_line").and_then(|end| u64::try_from(end).ok());
+    let is_cut = read.truncated && asked_for.is_none_or(|end| end > last);
+    if is_cut && let Some(next) = read.next_offset {
+        let of = read.total_lines.map(|total| format!(" of {total}")).unwrap_or_default();
+        output.push_str(&format!("\n[lines {first}-{last}{of}; start_line={} continues]", next - 1));
+    }
+    Ok(success(output).truncated(is_cut))
+}
+
+fn write(args: &Args, create_only: bool) -> Request {
+    Request::Write(request::Write {
+        path: args.text("path"),
+        content: args.text("content"),
+        create_only,
+        ..request::Write::default()
+    })
+}
+
+fn write_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let write = take!(Write, response);
+    let verb = if write.created { "Created" } else { "Wrote" };
+    let done = format!("{verb} {} ({} bytes)", printable(&write.path), write.bytes_written);
+    Ok(success(with_notes(done, &write.notes)))
+}
+
+fn edit(args: &Args) -> Result<Request> {
+    Ok(Request::Edit(request::Edit {
+        path: args.text("path"),
+        edits: args.replacements("edits", "old_text", "new_text"),
+        ..request::Edit::default()
+    }))
+}
+
+fn edit_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let edit = take!(Edit, response);
+    let edits = if edit.edits_applied == 1 { "edit" } else { "edits" };
+    let done = format!("Applied {} {edits} to {}", edit.edits_applied, printable(&edit.path));
+    Ok(success(with_notes(done, &edit.notes)))
+}
+
+fn list(args: &Args) -> Result<Request> {
+    let (path, pattern) = (args.text("path"), args.opt_text("pattern"));
+    if !args.flag("recursive") {
+        return Ok(Request::List(request::List { pattern, limit: MAX_PATHS, ..request::List::of(path) }));
+    }
+    let pattern = pattern.unwrap_or_else(|| "**".to_owned());
+    Ok(Request::Glob(request::Glob { path, limit: MAX_PATHS, ..request::Glob::of(pattern) }))
+}
+
+fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let (paths, skipped, truncated) = match response? {
+        Response::Glob(glob) => (glob.paths, glob.skipped, glob.truncated),
+        Response::List(list) => {
+            let files = list.entries.into_iter().filter(|entry| entry.kind == Kind::File);
+            (files.map(|entry| entry.path).collect(), list.skipped, list.truncated)
+        }
+        _ => return Err(Asked::mixed_up()),
+    };
+    let mut lines: Vec<_> = paths.iter().map(|path| printable(path)).collect();
+    lines.extend(left_out(&skipped, false).map(|skipped| format!("[left out: {skipped}]").into()));
+    if truncated {
+        lines.push(format!("[there are more than {}: narrow `path` or `pattern`]", paths.len()).into());
+    }
+    Ok(success(lines.join("\n")).truncated(truncated))
+}
+
+fn search(args: &Args) -> Result<Request> {
+    Ok(Request::Grep(request::Grep {
+        path: args.text("path"),
+        glob: args.opt_text("pattern"),
+        fixed: !args.flag("is_regex"),
+        limit: MAX_MATCHES,
+        ..request::Grep::of(args.text("query"))
+    }))
+}
+
+fn search_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let grep = take!(Grep, response);
+    let line = |found: &paddock_types::response::GrepMatch| {
+        format!("{}:{}:{}", printable(&found.path), found.line.saturating_sub(1), found.text)
+    };
+    let mut lines: Vec<_> = grep.matches.iter().map(line).collect();
+    if lines.is_empty() {
+        lines.push(format!("[no match in {} files]", grep.files_searched));
+    }
+    lines.extend(left_out(&grep.skipped, false).map(|skipped| format!("[left out: {skipped}]")));
+    if grep.truncated {
+        lines
+            .push(format!("[there are more than {} matches: narrow `path`, `pattern` or `query`]", grep.matches.len()));
+    }
+    Ok(success(lines.join("\n")).truncated(grep.truncated))
+}

@@ -1,0 +1,397 @@
+//! The `dotnet-prompt` dialect: files and directories as a workflow's file
+//! system tool has them, with its three results in camelCase. What its policy
+//! sets by itself is in `paddock_policy::of_dialect`.
+
+use paddock_types::error::{Code, Error, Result, Term};
+use paddock_types::rendered::Rendered;
+use paddock_types::request;
+use paddock_types::request::{ReadMode, Request};
+use paddock_types::response::Response;
+use serde_json::{Value, json};
+
+use crate::Dialect;
+use crate::answer::{Asked, Failed, take, words};
+use crate::args::Args;
+use crate::param::{MAX, flag, optional, required, text, texts, whole};
+use crate::spec::{Absent, Effect, Output, Param, Shape, ToolSpec};
+use crate::text::render;
+
+mod done;
+mod item;
+
+use crate::dotnet_prompt::done::Done;
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect { name: "dotnet-prompt", tools: TOOLS, commands: &[], failure, names: NAMES };
+
+/// The names of arguments and tools in this dialect.
+const NAMES: &[(Term, &str)] = &[
+    (Term::Limit, "max_lines"),
+    (Term::Offset, "skip_lines"),
+    (Term::Parents, "recursive"),
+    (Term::Path, "file_path"),
+    (Term::Path, "directory_path"),
+    (Term::BytesTool, "read_file` with `encoding: \"base64\""),
+    (Term::DescribeTool, "get_file_metadata"),
+    (Term::ListTool, "list_directory"),
+    (Term::MakeDirectoryTool, "create_directory"),
+    (Term::ReadTool, "read_file"),
+];
+
+/// The most items of one listing: the policy's files of one operation, by default.
+const MAX_ITEMS: u32 = 1_000;
+const MEGABYTE: u64 = 1024 * 1024;
+/// The largest file that any policy can allow.
+const MAX_MEGABYTES: u64 = 4_096;
+/// What `encoding` is called for bytes as they are.
+const BASE64: &str = "base64";
+
+const FILE: Param = required("file_path", "File, relative to the working directory").or(&["path"]);
+const SOURCE: Param = required("source_path", "Source file");
+const DESTINATION: Param = required("destination_path", "Destination file");
+const OVERWRITE: Param = flag("overwrite", false, "Allow overwriting the destination");
+
+const CONTENT: Output = Output::Shape(&Shape::Object(&[
+    ("content", Shape::Text),
+    ("encoding", Shape::Text),
+    ("sizeBytes", Shape::Whole),
+    ("lineCount", Shape::Whole),
+    ("lastModified", Shape::Nullable(&Shape::Text)),
+    ("checksum", Shape::Text),
+    ("mimeType", Shape::Text),
+]));
+
+const LISTING: Output = Output::Shape(&Shape::Object(&[
+    ("path", Shape::Text),
+    ("items", Shape::List(&Shape::Object(item::FIELDS))),
+    ("totalFiles", Shape::Nullable(&Shape::Whole)),
+    ("totalDirectories", Shape::Nullable(&Shape::Whole)),
+    ("totalSizeBytes", Shape::Nullable(&Shape::Whole)),
+    ("truncated", Shape::Flag),
+]));
+
+const OPERATION: Output = Output::Shape(&Shape::Object(&[
+    ("success", Shape::Flag),
+    ("operation", Shape::Text),
+    ("path", Shape::Text),
+    ("sizeBytes", Shape::Optional(&Shape::Whole)),
+    ("backupPath", Shape::Optional(&Shape::Text)),
+    ("timestamp", Shape::Text),
+]));
+
+const TOOLS: &[ToolSpec] = &[
+    ToolSpec {
+        name: "read_file",
+        title: "Read file",
+        description: "Read a file's content, with encoding detection. `encoding: \"base64\"` gives the bytes of any file.",
+        params: &[
+            FILE,
+            text("encoding", "utf-8", "Text encoding, where the bytes do not say another; or base64"),
+            whole("max_size_mb", 1, MAX_MEGABYTES, Absent::Whole(10), "Largest file to read, in megabytes"),
+            whole("max_lines", 0, MAX, Absent::Whole(0), "Lines to read; 0 for all"),
+            whole("skip_lines", 0, MAX - 1, Absent::Whole(0), "Lines to skip from the beginning"),
+        ],
+        effect: Effect::Reads,
+        request: read,
+        answer: read_answer,
+        output: CONTENT,
+    },
+    ToolSpec {
+        name: "write_file",
+        title: "Write file",
+        description: "Write a whole file. Makes missing directories. What it replaces can be had back with restore_file.",
+        params: &[
+            FILE,
+            required("content", "Content to write"),
+            text("encoding", "utf-8", "Text encoding"),
+            flag("create_backup", true, "Create a backup before overwriting"),
+            flag("overwrite", true, "Allow overwriting an existing file"),
+        ],
+        effect: Effect::Replaces { idempotent: true },
+        request: |args| {
+            let (path, content) = (args.text("file_path"), args.text("content"));
+            let (create_only, encoding) = (!args.flag("overwrite"), args.opt_text("encoding"));
+            Ok(Request::Write(request::Write { path, content, create_only, encoding, ..request::Write::default() }))
+        },
+        answer: write_answer,
+        output: OPERATION,
+    },
+    ToolSpec {
+        name: "list_directory",
+        title: "List directory",
+        description: "List the files and directories in a directory that match a pattern.",
+        params: &[
+            required("directory_path", "Directory, relative to the working directory").or(&["path"]),
+            text("pattern", "*", "Glob that names have to match, such as *.cs"),
+            flag("recursive", false, "Include subdirectories"),
+            flag("include_hidden", false, "Include hidden files"),
+            whole("max_depth", 0, 256, Absent::Whole(0), "Most levels, where recursive; 0 for all"),
+        ],
+        effect: Effect::Reads,
+        request: list,
+        answer: list_answer,
+        output: LISTING,
+    },
+    ToolSpec {
+        name: "create_directory",
+        title: "Create directory",
+        description: "Create a directory. One that is there is fine.",
+        params: &[
+            required("directory_path", "Directory, relative to the working directory").or(&["path"]),
+            flag("recursive", true, "Create parent directories"),
+        ],
+        effect: Effect::Adds { idempotent: true },
+        request: |args| {
+            let (path, parents) = (args.text("directory_path"), args.flag("recursive"));
+            Ok(Request::MakeDir(request::MakeDir { path, parents }))
+        },
+        answer: |asked, response| {
+            let made = take!(MakeDir, response);
+            Ok(Done::new("create_directory", &made.path).told(asked, &Response::MakeDir(made)))
+        },
+        output: OPERATION,
+    },
+    ToolSpec {
+        name: "copy_file",
+        title: "Copy file",
+        description: "Copy a file.",
+        params: &[SOURCE, DESTINATION, OVERWRITE],
+        effect: Effect::Replaces { idempotent: true },
+        request: |args| Ok(Request::Copy(transfer(args))),
+        answer: |asked, response| Ok(transferred("copy_file", asked, Response::Copy(take!(Copy, response)))),
+        output: OPERATION,
+    },
+    ToolSpec {
+        name: "move_file",
+        title: "Move file",
+        description: "Move or rename a file.",
+        params: &[SOURCE, DESTINATION, OVERWRITE],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| Ok(Request::Move(transfer(args))),
+        answer: |asked, response| Ok(transferred("move_file", asked, Response::Move(take!(Move, response)))),
+        output: OPERATION,
+    },
+    ToolSpec {
+        name: "delete_file",
+        title: "Delete file",
+        description: "Delete a file. It can be had back with restore_file.",
+        params: &[FILE],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| {
+            Ok(Request::Delete(request::Delete { path: args.text("file_path"), recursive: false, files_only: true }))
+        },
+        answer: |asked, response| {
+            let delete = take!(Delete, response);
+            let done = Done::new("delete_file", &delete.path).backup(delete.backup.clone());
+            Ok(done.told(asked, &Response::Delete(delete)))
+        },
+        output: OPERATION,
+    },
+    ToolSpec {
+        name: "get_file_metadata",
+        title: "Get file metadata",
+        description: "Size, times, type, encoding, lines and checksum of a file or directory.",
+        params: &[FILE],
+        effect: Effect::Reads,
+        request: |args| {
+            Ok(Request::Stat(request::Stat {
+                checksum: true,
+                follow: true,
+                ..request::Stat::of(args.text("file_path"))
+            }))
+        },
+        answer: |_, response| {
+            let stat = take!(Stat, response);
+            Ok(Rendered::new(&item::metadata(&stat), render(&Response::Stat(stat))))
+        },
+        output: Output::Shape(&Shape::Object(item::METADATA)),
+    },
+    ToolSpec {
+        name: "compress_files",
+        title: "Compress files",
+        description: "Pack files and directories into a new zip archive.",
+        params: &[
+            texts("source_paths", Absent::Required, "Files and directories"),
+            required("destination_path", "The archive, such as out/src.zip"),
+            OVERWRITE,
+        ],
+        effect: Effect::Replaces { idempotent: true },
+        request: |args| {
+            let (sources, destination) = (args.texts("source_paths"), args.text("destination_path"));
+            Ok(Request::Pack(request::Pack { sources, destination, overwrite: args.flag("overwrite") }))
+        },
+        answer: |asked, response| {
+            let pack = take!(Pack, response);
+            let done = Done::new("compress_files", &pack.path).size(pack.size);
+            Ok(done.backup(pack.backup.clone()).told(asked, &Response::Pack(pack)))
+        },
+        output: OPERATION,
+    },
+    ToolSpec {
+        name: "extract_archive",
+        title: "Extract archive",
+        description: "Unpack a zip archive into a directory: all of it, or nothing where any entry is unsafe or too large.",
+        params: &[
+            required("archive_path", "The archive"),
+            required("destination_path", "Directory to unpack into; it is made if missing"),
+            OVERWRITE,
+        ],
+        effect: Effect::Replaces { idempotent: true },
+        request: |args| {
+            let (source, destination) = (args.text("archive_path"), args.text("destination_path"));
+            Ok(Request::Unpack(request::Unpack { source, destination, overwrite: args.flag("overwrite") }))
+        },
+        answer: |asked, response| {
+            let unpack = take!(Unpack, response);
+            let done = Done::new("extract_archive", &unpack.destination).size(unpack.bytes);
+            Ok(done.backup(unpack.backup.clone()).told(asked, &Response::Unpack(unpack)))
+        },
+        output: OPERATION,
+    },
+    ToolSpec {
+        name: "restore_file",
+        title: "Restore file",
+        description: "Undo a change from the backup that its result named, or the last change of a file.",
+        params: &[
+            optional("backup_path", "backupPath of a result"),
+            optional("file_path", "Or the file, for its last change"),
+        ],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| {
+            args.not_both("backup_path", "file_path", "give one of them")?;
+            let (path, backup) = (args.opt_text("file_path"), args.opt_text("backup_path"));
+            Ok(Request::Restore(request::Restore { path, backup, overwrite: false }))
+        },
+        answer: |asked, response| {
+            let restore = take!(Restore, response);
+            let path = restore.restored.first().cloned().unwrap_or_default();
+            let done = Done::new("restore_file", &path).backup(restore.backup.clone());
+            Ok(done.told(asked, &Response::Restore(restore)))
+        },
+        output: OPERATION,
+    },
+];
+
+/// What kind of failure a code is, and whether the same call can succeed later.
+fn category(code: Code) -> (&'static str, bool) {
+    match code {
+        Code::NotFound => ("not-found", false),
+        Code::OutsideWorkspace | Code::Denied | Code::ReadOnly | Code::PermissionDenied => ("access-denied", false),
+        Code::ApprovalRequired => ("confirmation-required", true),
+        Code::AlreadyExists | Code::DirectoryNotEmpty | Code::ChangedSinceRead => ("conflict", false),
+        Code::TooLarge | Code::LimitExceeded => ("limit", false),
+        Code::BinaryFile | Code::EncodingLoss => ("encoding", false),
+        Code::Io | Code::NoSpace | Code::BackendGone | Code::Cancelled => ("system", true),
+        Code::InvalidPath | Code::InvalidArgument | Code::UnknownTool | Code::UnknownDialect => ("validation", false),
+        Code::NotAFile | Code::NotADirectory | Code::NoMatch | Code::AmbiguousMatch => ("validation", false),
+        Code::PatchInvalid | Code::PatchRejected => ("validation", false),
+    }
+}
+
+fn failure(failed: &Failed<'_>) -> Rendered {
+    let error = failed.error;
+    let (category, retryable) = category(error.code);
+    let value = json!({
+        "success": false,
+        "operation": failed.tool.map(|tool| tool.name),
+        "path": error.path,
+        "error": {
+            "category": category,
+            "code": error.code,
+            "message": error.message,
+            "suggestion": error.hint,
+            "retryable": retryable,
+        },
+    });
+    Rendered::new(&value, words(error))
+}
+
+fn read(args: &Args) -> Result<Request> {
+    let lines = Some(args.whole("max_lines")).filter(|lines| *lines > 0);
+    let encoding = args.text("encoding");
+    let is_bytes = encoding == BASE64;
+    if is_bytes && (lines.is_some() || args.whole("skip_lines") > 0) {
+        return Err(Error::argument("encoding", "bytes have no lines").hint("leave `max_lines` and `skip_lines` out"));
+    }
+    Ok(Request::Read(request::Read {
+        mode: if is_bytes { ReadMode::Base64 } else { ReadMode::Raw },
+        limit: lines.or(is_bytes.then_some(u64::MAX)),
+        first_line: 0,
+        // What the bytes say goes before the default.
+        encoding: Some(encoding).filter(|name| !is_bytes && !name.eq_ignore_ascii_case("utf-8")),
+        max_bytes: Some(args.whole("max_size_mb").saturating_mul(MEGABYTE)),
+        checksum: true,
+        unlimited: true,
+        ..request::Read::lines(args.text("file_path"), args.whole("skip_lines") + 1, None)
+    }))
+}
+
+fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let read = take!(Read, response);
+    let is_bytes = asked.args.text("encoding") == BASE64;
+    let value = json!({
+        "content": read.content,
+        "encoding": if is_bytes { BASE64.to_owned() } else { read.encoding.to_lowercase() },
+        "sizeBytes": read.size,
+        "lineCount": read.total_lines.unwrap_or(0),
+        "lastModified": read.modified,
+        "checksum": read.sha256,
+        "mimeType": read.mime,
+    });
+    Ok(Rendered::new(&value, read.content).truncated(read.truncated))
+}
+
+fn write_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let write = take!(Write, response);
+    let backup = write.backup.clone().filter(|_| asked.args.flag("create_backup") && !write.created);
+    let done = Done::new("write_file", &write.path).size(write.bytes_written).backup(backup);
+    Ok(done.told(asked, &Response::Write(write)))
+}
+
+fn list(args: &Args) -> Result<Request> {
+    let levels = match args.whole32("max_depth") {
+        0 => u32::MAX,
+        levels => levels,
+    };
+    Ok(Request::List(request::List {
+        depth: if args.flag("recursive") { levels } else { 1 },
+        pattern: Some(args.text("pattern")).filter(|pattern| pattern != "*"),
+        include_hidden: args.flag("include_hidden"),
+        include_ignored: true,
+        limit: MAX_ITEMS,
+        details: request::Details { link_targets: true, ..request::Details::default() },
+        ..request::List::of(args.text("directory_path"))
+    }))
+}
+
+fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let list = take!(List, response);
+    let items: Vec<_> = list.entries.iter().filter_map(item::of_entry).collect();
+    let value = json!({
+        "path": list.path,
+        "items": items,
+        "totalFiles": list.total_files,
+        "totalDirectories": list.total_directories,
+        "totalSizeBytes": list.total_size,
+        "truncated": list.truncated,
+    });
+    let truncated = list.truncated;
+    Ok(Rendered::new(&value, render(&Response::List(list))).truncated(truncated))
+}
+
+fn transfer(args: &Args) -> request::Transfer {
+    request::Transfer {
+        source: args.text("source_path"),
+        destination: args.text("destination_path"),
+        overwrite: args.flag("overwrite"),
+        recursive: false,
+    }
+}
+
+fn transferred(operation: &'static str, asked: &Asked<'_>, response: Response) -> Rendered {
+    let (Response::Copy(transfer) | Response::Move(transfer)) = &response else {
+        return Rendered::new(&Value::Null, String::new());
+    };
+    let done = Done::new(operation, &transfer.destination).size(transfer.bytes);
+    done.backup(transfer.backup.clone()).told(asked, &response)
+}

@@ -1,0 +1,83 @@
+//! Files and directories as `FileSystemItem` has them, and what more is known of one.
+
+use paddock_types::entry::Kind;
+use paddock_types::response;
+use serde_json::{Map, Value, json};
+
+use crate::spec::Shape;
+
+/// What is known of one file or directory.
+pub const METADATA: &[(&str, Shape)] = &[
+    ("name", Shape::Text),
+    ("path", Shape::Text),
+    ("type", Shape::Words(&["file", "directory"])),
+    ("sizeBytes", Shape::Whole),
+    ("created", Shape::Nullable(&Shape::Text)),
+    ("modified", Shape::Nullable(&Shape::Text)),
+    ("extension", Shape::Optional(&Shape::Text)),
+    ("isHidden", Shape::Flag),
+    ("accessed", Shape::Nullable(&Shape::Text)),
+    ("mimeType", Shape::Nullable(&Shape::Text)),
+    ("encoding", Shape::Nullable(&Shape::Text)),
+    ("lineCount", Shape::Nullable(&Shape::Whole)),
+    ("checksum", Shape::Nullable(&Shape::Text)),
+    ("linkTarget", Shape::Nullable(&Shape::Text)),
+];
+
+/// What `FileSystemItem` holds of it.
+pub const FIELDS: &[(&str, Shape)] = METADATA.split_at(8).0;
+
+/// An entry of a listing; a link is shown as what it leads to, and not at all where that is nothing in the workspace.
+pub fn of_entry(entry: &response::Entry) -> Option<Value> {
+    let kind = match entry.kind {
+        Kind::Link => entry.details.target_kind?,
+        kind => kind,
+    };
+    if kind == Kind::Other {
+        return None;
+    }
+    let modified = entry.modified.as_deref();
+    Some(Value::Object(members(&entry.path, kind, entry.size, modified, modified)))
+}
+
+/// What is known of a path.
+pub fn metadata(stat: &response::Stat) -> Value {
+    let is_directory = Kind::Directory == stat.target_kind.unwrap_or(stat.kind);
+    let kind = if is_directory { Kind::Directory } else { Kind::File };
+    // As .NET does where a file system tells no time of creation: the older of the times of its content and status.
+    let created = [stat.modified.as_deref(), stat.changed.as_deref()].into_iter().flatten().min();
+    let more = json!({
+        "accessed": stat.accessed,
+        "mimeType": stat.mime,
+        "encoding": stat.encoding,
+        "lineCount": stat.lines,
+        "checksum": stat.sha256,
+        "linkTarget": stat.link_target,
+    });
+    let mut members = members(&stat.path, kind, stat.size, created, stat.modified.as_deref());
+    members.extend(more.as_object().cloned().unwrap_or_default());
+    Value::Object(members)
+}
+
+fn members(
+    path: &str,
+    kind: Kind,
+    size: Option<u64>,
+    created: Option<&str>,
+    modified: Option<&str>,
+) -> Map<String, Value> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_dir = kind == Kind::Directory;
+    let extension = name.rfind('.').filter(|dot| *dot > 0 && !is_dir).and_then(|dot| name.get(dot..));
+    let members = [
+        ("name", Some(name.into())),
+        ("path", Some(path.into())),
+        ("type", Some(if is_dir { "directory" } else { "file" }.into())),
+        ("sizeBytes", Some(size.unwrap_or(0).into())),
+        ("created", Some(created.into())),
+        ("modified", Some(modified.into())),
+        ("extension", extension.map(Value::from)),
+        ("isHidden", Some(name.starts_with('.').into())),
+    ];
+    members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}

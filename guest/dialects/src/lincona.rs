@@ -1,0 +1,312 @@
+//! The `lincona` dialect: `list_dir`, `read_file`, `grep_files`, two ways to
+//! patch, and commands. Offsets count from 0; a result is `{status, message, truncated}`, with
+//! the changes of a call that makes some, or a typed error.
+
+use paddock_text::indent;
+use paddock_text::page::CUT_MARK;
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result, Term, printable};
+use paddock_types::rendered::Rendered;
+use paddock_types::request::{ListSort, Request};
+use paddock_types::response::{PatchAction, Response};
+use paddock_types::{request, response};
+use serde_json::{Value, json};
+
+use crate::Dialect;
+use crate::answer::{Asked, Failed, take, words};
+use crate::args::Args;
+use crate::param::{MAX, choice, optional, required, text, whole};
+use crate::spec::{Absent, Effect, Output, Shape, ToolSpec};
+
+mod commands;
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect { name: "lincona", tools: TOOLS, commands: &[], failure, names: NAMES };
+
+/// The names of arguments and tools in this dialect.
+const NAMES: &[(Term, &str)] = &[(Term::Glob, "include"), (Term::ListTool, "list_dir")];
+
+/// What one result shows at most, whichever is reached first.
+const MAX_BYTES: usize = 8 * 1024;
+const MAX_LINES: usize = 200;
+/// What a result ends in that was cut.
+const CUT: &str = "[truncated]";
+/// Characters of a line.
+const LINE_CHARS: usize = 400;
+/// The most entries that one call looks through.
+const MAX_ENTRIES: u64 = 10_000;
+/// Bytes of a file up to which its start is looked at to see whether it is a program.
+const PROGRAM_BYTES: u64 = 1024 * 1024;
+
+const RESULT: Output =
+    Output::Shape(&Shape::Object(&[("status", Shape::Text), ("message", Shape::Text), ("truncated", Shape::Flag)]));
+
+const PATCHED: Output = Output::Shape(&Shape::Object(&[
+    ("status", Shape::Text),
+    ("message", Shape::Text),
+    ("truncated", Shape::Flag),
+    ("files_touched", Shape::Whole),
+    ("bytes_written", Shape::Whole),
+    (
+        "changes",
+        Shape::List(&Shape::Object(&[
+            ("path", Shape::Text),
+            ("action", Shape::Words(&["add", "update", "move", "delete"])),
+            ("lines_added", Shape::Whole),
+            ("lines_removed", Shape::Whole),
+            ("bytes_written", Shape::Whole),
+        ])),
+    ),
+]));
+
+const TOOLS: &[ToolSpec] = &[
+    ToolSpec {
+        name: "list_dir",
+        title: "List directory",
+        description: "List a directory, upper levels first: one entry a line, directories with /, programs with *, links with @.",
+        params: &[
+            text("path", ".", "Directory"),
+            whole("depth", 1, 1_000, Absent::Whole(2), "Levels to descend"),
+            whole("offset", 0, MAX_ENTRIES, Absent::Whole(0), "Entries to skip"),
+            whole("limit", 1, MAX_ENTRIES, Absent::Whole(200), "Most entries"),
+        ],
+        effect: Effect::Reads,
+        request: list_dir,
+        answer: list_answer,
+        output: RESULT,
+    },
+    ToolSpec {
+        name: "read_file",
+        title: "Read file",
+        description: "Read lines of a text file. Lines over 400 characters are cut.",
+        params: &[
+            required("path", "File"),
+            whole("offset", 0, MAX - 1, Absent::Whole(0), "Lines to skip"),
+            whole("limit", 1, MAX, Absent::Whole(400), "Most lines"),
+            choice("mode", &["slice", "indentation"], "slice", "indentation: each line after its indent in columns"),
+        ],
+        effect: Effect::Reads,
+        request: read_file,
+        answer: read_answer,
+        output: RESULT,
+    },
+    ToolSpec {
+        name: "grep_files",
+        title: "Search in files",
+        description: "Search files by regular expression; each match as file:line:text.",
+        params: &[
+            required("pattern", "Regular expression"),
+            text("path", ".", "Directory or file"),
+            optional("include", "Only files that match this glob, such as *.{py,md}"),
+            whole("limit", 1, 10_000, Absent::Whole(200), "Most matches"),
+        ],
+        effect: Effect::Reads,
+        request: grep_files,
+        answer: grep_answer,
+        output: RESULT,
+    },
+    ToolSpec {
+        name: "apply_patch_json",
+        title: "Apply unified diff",
+        description: "Apply a unified diff, all of it or nothing. Every hunk has to fit its line exactly.",
+        params: &[required("patch", "The unified diff")],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| patch(args, false),
+        answer: patch_answer,
+        output: PATCHED,
+    },
+    ToolSpec {
+        name: "apply_patch_freeform",
+        title: "Apply patch envelope",
+        description: "Apply `*** Begin Patch` … `*** End Patch`, all of it or nothing.",
+        params: &[required("patch", "The envelope")],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| patch(args, true),
+        answer: patch_answer,
+        output: PATCHED,
+    },
+    commands::SHELL,
+    commands::EXEC_COMMAND,
+    commands::WRITE_STDIN,
+];
+
+fn told(message: String, truncated: bool) -> Rendered {
+    let value = json!({ "status": "success", "message": message, "truncated": truncated });
+    Rendered::new(&value, message).truncated(truncated)
+}
+
+fn failure(failed: &Failed<'_>) -> Rendered {
+    let tool = failed.tool.map_or("", |tool| tool.name);
+    let class = match failed.error.code {
+        _ if failed.tool.is_some_and(|tool| tool.effect.runs()) => commands::error_type(failed.error),
+        Code::OutsideWorkspace | Code::InvalidPath | Code::Denied | Code::ReadOnly => "FsViolationError",
+        Code::PatchInvalid => "PatchParseError",
+        Code::InvalidArgument | Code::UnknownTool => "ToolValidationError",
+        _ if tool.starts_with("apply_patch") => "PatchApplyError",
+        _ => "ToolValidationError",
+    };
+    let message = words(failed.error);
+    let value = json!({ "status": "error", "error": class, "message": message, "truncated": false });
+    Rendered::new(&value, format!("{class}: {message}"))
+}
+
+/// The lines up to the limit of one result, and whether that is all.
+fn capped(lines: impl IntoIterator<Item = String>, more: bool) -> (String, bool) {
+    let mut out = String::new();
+    let (mut count, mut truncated) = (0, more);
+    for line in lines {
+        if count == MAX_LINES || out.len() + line.len() + 1 > MAX_BYTES {
+            truncated = true;
+            break;
+        }
+        if count > 0 {
+            out.push('\n');
+        }
+        out.push_str(&line);
+        count += 1;
+    }
+    if truncated {
+        out.push_str(if count > 0 { "\n" } else { "" });
+        out.push_str(CUT);
+    }
+    (out, truncated)
+}
+
+fn list_dir(args: &Args) -> Result<Request> {
+    Ok(Request::List(request::List {
+        depth: args.whole32("depth"),
+        sort: ListSort::Breadth,
+        // One more, to know whether there are more.
+        limit: args.whole32("offset").saturating_add(args.whole32("limit")).saturating_add(1),
+        details: request::Details { heads: Some((2, PROGRAM_BYTES)), ..request::Details::default() },
+        ..request::List::of(args.text("path"))
+    }))
+}
+
+fn list_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let list = take!(List, response);
+    let (offset, limit) = (asked.args.whole("offset"), asked.args.whole("limit"));
+    let (skip, most) = (usize::try_from(offset).unwrap_or(usize::MAX), usize::try_from(limit).unwrap_or(usize::MAX));
+    if offset > 0 && skip >= list.entries.len() {
+        let cause = format!("{offset} is past the end: there are {} entries", list.entries.len());
+        return Err(Error::argument("offset", cause).hint("use a smaller one, or a larger `depth`"));
+    }
+    let more = list.truncated || list.entries.len() > skip.saturating_add(most);
+    let line = |entry: &response::Entry| format!("{}{}", printable(&entry.path), marker(entry));
+    let lines: Vec<_> = list.entries.iter().skip(skip).take(most).map(line).collect();
+    let (message, truncated) = capped(lines, more);
+    Ok(told(message, truncated))
+}
+
+/// WASI tells no mode bits: a program is what starts as one.
+fn marker(entry: &response::Entry) -> &'static str {
+    match entry.kind {
+        Kind::Directory => "/",
+        Kind::Link => "@",
+        Kind::File if is_program(&entry.details.head) => "*",
+        Kind::File | Kind::Other => "",
+    }
+}
+
+/// Whether a file begins as a script or an ELF program does.
+fn is_program(head: &[u8]) -> bool {
+    head.starts_with(b"#!") || head == b"\x7fEL"
+}
+
+fn read_file(args: &Args) -> Result<Request> {
+    Ok(Request::Read(request::Read {
+        first_line: 0,
+        line_chars: Some(LINE_CHARS),
+        ..request::Read::lines(args.text("path"), args.whole("offset") + 1, Some(args.whole("limit")))
+    }))
+}
+
+fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let read = take!(Read, response);
+    let mut message = read.content;
+    if asked.args.text("mode") == "indentation" && read.end_line > 0 {
+        let line = |line: &str| format!("{:>3}| {line}", indent::Shape::of(line).columns());
+        message = message.split('\n').map(line).collect::<Vec<_>>().join("\n");
+    }
+    let more = read.next_offset.is_some();
+    if more {
+        message.push('\n');
+        message.push_str(CUT);
+    }
+    let cut = more || message.contains(CUT_MARK);
+    Ok(told(message, cut && read.truncated))
+}
+
+fn grep_files(args: &Args) -> Result<Request> {
+    Ok(Request::Grep(request::Grep {
+        path: args.text("path"),
+        glob: args.opt_text("include"),
+        limit: args.whole32("limit"),
+        ..request::Grep::of(args.text("pattern"))
+    }))
+}
+
+fn grep_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let grep = take!(Grep, response);
+    let line = |found: &response::GrepMatch| {
+        let text = match found.text.char_indices().nth(LINE_CHARS) {
+            Some((end, _)) => format!("{}{CUT_MARK}", found.text.get(..end).unwrap_or_default()),
+            None => found.text.clone(),
+        };
+        format!("{}:{}:{text}", printable(&found.path), found.line)
+    };
+    if grep.matches.is_empty() && !grep.truncated {
+        return Ok(told("No matches found.".to_owned(), false));
+    }
+    let (message, truncated) = capped(grep.matches.iter().map(line).collect::<Vec<_>>(), grep.truncated);
+    Ok(told(message, truncated))
+}
+
+fn patch(args: &Args, is_envelope: bool) -> Result<Request> {
+    let patch = args.text("patch");
+    let begins = patch.lines().any(|line| line.trim() == "*** Begin Patch");
+    if begins != is_envelope {
+        let (cause, hint) = match is_envelope {
+            true => ("it has no line `*** Begin Patch`", "`apply_patch_json` takes a unified diff"),
+            false => ("it is an envelope, not a unified diff", "`apply_patch_freeform` takes the envelope"),
+        };
+        return Err(Error::new(Code::PatchInvalid, format!("cannot read the patch: {cause}")).hint(hint));
+    }
+    Ok(Request::ApplyPatch(request::ApplyPatch { patch, ..request::ApplyPatch::default() }))
+}
+
+fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let patch = take!(ApplyPatch, response);
+    let change = |file: &response::PatchedFile| {
+        json!({
+            "path": file.path,
+            "action": action(file.action),
+            "lines_added": file.lines_added,
+            "lines_removed": file.lines_removed,
+            "bytes_written": file.size,
+        })
+    };
+    let changes: Vec<Value> = patch.files.iter().map(change).collect();
+    let files_touched = patch.files.len();
+    let bytes_written: u64 = patch.files.iter().map(|file| file.size).sum();
+    let text = crate::text::render(&Response::ApplyPatch(patch));
+    let (message, truncated) = capped(text.lines().map(str::to_owned), false);
+    let value = json!({
+        "status": "success",
+        "message": message,
+        "truncated": truncated,
+        "files_touched": files_touched,
+        "bytes_written": bytes_written,
+        "changes": changes,
+    });
+    Ok(Rendered::new(&value, message).truncated(truncated))
+}
+
+fn action(action: PatchAction) -> &'static str {
+    match action {
+        PatchAction::Add => "add",
+        PatchAction::Update => "update",
+        PatchAction::Move => "move",
+        PatchAction::Delete => "delete",
+    }
+}

@@ -1,0 +1,137 @@
+//! `shell`, `exec_command` and `write_stdin`. What a command printed is kept
+//! whatever became of it; that it failed, or that its time was up, is an error
+//! by its type.
+
+use paddock_types::error::{Code, Error, ErrorText, Result};
+use paddock_types::rendered::Rendered;
+use paddock_types::request::Command;
+use paddock_types::response::{Change, Ran, Response};
+use serde_json::{Value, json};
+
+use crate::answer::{Asked, take};
+use crate::commands::{MOST_OUTPUT, YIELD, request, shell, start, text, word, write};
+use crate::param::{optional, required, text as text_or, whole};
+use crate::spec::{Absent, Effect, Output, Shape, ToolSpec};
+
+const TERMINAL: Output = Output::Shape(&Shape::Object(&[
+    ("status", Shape::Words(&["success", "error"])),
+    ("message", Shape::Text),
+    ("truncated", Shape::Flag),
+    ("error", Shape::Optional(&Shape::Words(&["CommandFailedError", "CommandTimeoutError"]))),
+    ("exit_code", Shape::Nullable(&Shape::Whole)),
+    ("session_id", Shape::Nullable(&Shape::Whole)),
+    ("stdout", Shape::Text),
+    ("stderr", Shape::Text),
+    ("files_touched", Shape::Whole),
+    ("bytes_written", Shape::Whole),
+    (
+        "changes",
+        Shape::List(&Shape::Object(&[
+            ("path", Shape::Text),
+            ("action", Shape::Words(&["created", "modified", "deleted", "moved"])),
+            ("bytes_written", Shape::Whole),
+        ])),
+    ),
+]));
+
+/// Runs a command and waits for its end.
+pub const SHELL: ToolSpec = ToolSpec {
+    name: "shell",
+    title: "Run a command",
+    description: "Run a command by the shell. Off unless the host enables commands.",
+    params: &[
+        required("command", "The command"),
+        optional("workdir", "Where to run it"),
+        whole("timeout_ms", 1, 3_600_000, Absent::Whole(60_000), "Milliseconds that it may take"),
+    ],
+    effect: Effect::Runs { changes: true },
+    request: shell,
+    answer,
+    output: TERMINAL,
+};
+
+/// Begins a session.
+pub const EXEC_COMMAND: ToolSpec = ToolSpec {
+    name: "exec_command",
+    title: "Start a command",
+    description: "Start a command on a terminal. Off unless the host enables commands.",
+    params: &[required("cmd", "The command"), optional("workdir", "Where to run it"), YIELD, MOST_OUTPUT],
+    effect: Effect::Runs { changes: true },
+    request: |args| {
+        let (yield_ms, tokens) = (args.whole("yield_time_ms"), args.whole("max_output_tokens"));
+        Ok(request(Command::Start(start(args.text("cmd"), args.opt_text("workdir"), yield_ms, tokens))))
+    },
+    answer,
+    output: TERMINAL,
+};
+
+/// Goes on with a session.
+pub const WRITE_STDIN: ToolSpec = ToolSpec {
+    name: "write_stdin",
+    title: "Write to a command",
+    description: "Write to a command that exec_command started. Off unless the host enables commands.",
+    params: &[
+        whole("session_id", 0, u32::MAX as u64, Absent::Required, "What exec_command said"),
+        text_or("chars", "", "What to write"),
+        YIELD,
+        MOST_OUTPUT,
+    ],
+    effect: Effect::Runs { changes: true },
+    request: |args| {
+        let input = write(args, args.text("chars"), args.whole("yield_time_ms"));
+        Ok(request(Command::Write(input)))
+    },
+    answer,
+    output: TERMINAL,
+};
+
+/// The type of an error of these tools.
+pub fn error_type(error: &ErrorText) -> &'static str {
+    match error.code {
+        Code::InvalidArgument => "ToolValidationError",
+        // A directory that it may not run in.
+        _ if error.path.is_some() => "FsViolationError",
+        _ => "CommandFailedError",
+    }
+}
+
+fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let ran = take!(Ran, response);
+    let error = if ran.timed_out {
+        Some("CommandTimeoutError")
+    } else if ran.signal.is_some() || ran.exit_code.is_some_and(|code| code != 0) {
+        Some("CommandFailedError")
+    } else {
+        None
+    };
+    let message = text(&ran);
+    let told = Rendered::new(&value(&ran, error, &message), message).truncated(ran.is_cut());
+    if !ran.timed_out {
+        return Ok(told);
+    }
+    let after = asked.args.opt_whole("timeout_ms").unwrap_or(ran.duration_ms);
+    Ok(told.failed(
+        Error::new(Code::LimitExceeded, format!("the command was ended: its time of {after} ms was up"))
+            .hint("give it more time by `timeout_ms`, or start it by `exec_command`"),
+    ))
+}
+
+fn value(ran: &Ran, error: Option<&str>, message: &str) -> Value {
+    let change = |change: &Change| json!({ "path": change.path, "action": word(change.kind), "bytes_written": change.size.unwrap_or(0) });
+    let mut value = json!({
+        "status": if error.is_some() { "error" } else { "success" },
+        "message": message,
+        "truncated": ran.is_cut(),
+        "exit_code": ran.exit_code,
+        "session_id": ran.session,
+        "stdout": ran.stdout.text,
+        "stderr": ran.stderr.text,
+        "files_touched": ran.total_changes,
+        "bytes_written": ran.changes.iter().filter_map(|change| change.size).sum::<u64>(),
+        "changes": ran.changes.iter().map(change).collect::<Vec<_>>(),
+    });
+    if let (Some(error), Some(members)) = (error, value.as_object_mut()) {
+        members.insert("error".to_owned(), error.into());
+    }
+    value
+}

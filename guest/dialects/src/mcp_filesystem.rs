@@ -1,0 +1,389 @@
+//! The `mcp-filesystem` dialect: the tools of the Model Context Protocol's
+//! reference file system server, so that a client can swap it for this one.
+//! Where the reference is unsafe, this is not; `host/guide/src/dialects.md` lists each difference.
+
+use paddock_types::error::{Code, Error, Result, Term};
+use paddock_types::rendered::Rendered;
+use paddock_types::request::{ReadMode, Request};
+use paddock_types::response::{ReadOutcome, Response, TreeNode};
+use paddock_types::{request, response};
+use serde_json::{Value, json};
+
+use crate::Dialect;
+use crate::answer::{Asked, Failed, take, words};
+use crate::args::Args;
+use crate::param::{choice, flag, objects, required, texts, whole};
+use crate::spec::{Absent, Effect, Output, Shape, ToolSpec};
+
+mod render;
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect { name: "mcp-filesystem", tools: TOOLS, commands: &[], failure, names: NAMES };
+
+/// The names of arguments and tools in this dialect.
+const NAMES: &[(Term, &str)] = &[
+    (Term::Exclude, "excludePatterns"),
+    (Term::NewText, "newText"),
+    (Term::OldText, "oldText"),
+    (Term::BytesTool, "read_media_file"),
+    (Term::FindTool, "search_files"),
+    (Term::ListTool, "list_directory"),
+    (Term::WriteTool, "write_file"),
+];
+
+/// The most entries of one result.
+const MAX_ENTRIES: u32 = 10_000;
+/// Why a file of several was not read.
+const NOT_READ: &str = "not read, since this call reached its limit of files, bytes or time; read it in another call";
+/// Lines of context in a diff.
+const DIFF_CONTEXT: usize = 4;
+
+const CONTENT: Output = Output::Shape(&Shape::Object(&[("content", Shape::Text)]));
+
+const READ_PARAMS: &[crate::spec::Param] = &[
+    required("path", "The file"),
+    whole("tail", 0, 1_000_000_000, Absent::None, "Only the last N lines"),
+    whole("head", 0, 1_000_000_000, Absent::None, "Only the first N lines"),
+];
+
+const TOOLS: &[ToolSpec] = &[
+    ToolSpec {
+        name: "read_file",
+        title: "Read File (Deprecated)",
+        description: "Read a whole text file. Deprecated: use read_text_file.",
+        params: READ_PARAMS,
+        effect: Effect::Reads,
+        request: read_text,
+        answer: read_answer,
+        output: CONTENT,
+    },
+    ToolSpec {
+        name: "read_text_file",
+        title: "Read Text File",
+        description: "Read a text file in any encoding: all of it, its first lines (`head`) or its last (`tail`).",
+        params: READ_PARAMS,
+        effect: Effect::Reads,
+        request: read_text,
+        answer: read_answer,
+        output: CONTENT,
+    },
+    ToolSpec {
+        name: "read_media_file",
+        title: "Read Media File",
+        description: "Read a file as Base64 with its media type: an image or sound as such, anything else as an embedded resource.",
+        params: &[required("path", "The file")],
+        effect: Effect::Reads,
+        request: |args| {
+            let read = request::Read::lines(args.text("path"), 1, Some(u64::MAX));
+            Ok(Request::Read(request::Read { mode: ReadMode::Base64, unlimited: true, ..read }))
+        },
+        answer: media_answer,
+        output: Output::Shape(&Shape::Object(&[("content", Shape::List(&Shape::Object(&[("type", Shape::Text)])))])),
+    },
+    ToolSpec {
+        name: "read_multiple_files",
+        title: "Read Multiple Files",
+        description: "Read several text files. One that cannot be read is told as an error; the others are read all the same.",
+        params: &[texts("paths", Absent::Required, "The files, at least one")],
+        effect: Effect::Reads,
+        request: |args| {
+            let files: Vec<_> = args.texts("paths").into_iter().map(|path| whole_text(path, None, None)).collect();
+            if files.is_empty() {
+                return Err(Error::argument("paths", "at least one file path must be provided"));
+            }
+            Ok(Request::ReadMany(request::ReadMany { files, glob: None }))
+        },
+        answer: many_answer,
+        output: CONTENT,
+    },
+    ToolSpec {
+        name: "write_file",
+        title: "Write File",
+        description: "Write a whole file, over what is there.",
+        params: &[required("path", "The file"), required("content", "The whole text")],
+        effect: Effect::Replaces { idempotent: true },
+        request: |args| {
+            let (path, content) = (args.text("path"), args.text("content"));
+            Ok(Request::Write(request::Write { path, content, ..request::Write::default() }))
+        },
+        answer: |asked, response| {
+            response?;
+            Ok(content(format!("Successfully wrote to {}", asked.args.text("path"))))
+        },
+        output: CONTENT,
+    },
+    ToolSpec {
+        name: "edit_file",
+        title: "Edit File",
+        description: "Replace text in a file and show the change as a diff. Each oldText has to be there once; white space around its lines may differ.",
+        params: &[
+            required("path", "The file"),
+            objects(
+                "edits",
+                &[required("oldText", "Text in the file"), required("newText", "Text in its place")],
+                "Made in order, all or none",
+            ),
+            flag("dryRun", false, "Only show the diff"),
+        ],
+        effect: Effect::Replaces { idempotent: false },
+        request: edit,
+        answer: edit_answer,
+        output: CONTENT,
+    },
+    ToolSpec {
+        name: "create_directory",
+        title: "Create Directory",
+        description: "Create a directory and those above it. One that is there already is fine.",
+        params: &[required("path", "The directory")],
+        effect: Effect::Adds { idempotent: true },
+        request: |args| Ok(Request::MakeDir(request::MakeDir { path: args.text("path"), parents: true })),
+        answer: |asked, response| {
+            response?;
+            Ok(content(format!("Successfully created directory {}", asked.args.text("path"))))
+        },
+        output: CONTENT,
+    },
+    ToolSpec {
+        name: "list_directory",
+        title: "List Directory",
+        description: "List a directory: each name after [DIR] or [FILE].",
+        params: &[required("path", "The directory")],
+        effect: Effect::Reads,
+        request: |args| Ok(list(args.text("path"))),
+        answer: |_, response| {
+            let list = take!(List, response);
+            Ok(content(render::names(&list)).truncated(list.truncated))
+        },
+        output: CONTENT,
+    },
+    ToolSpec {
+        name: "list_directory_with_sizes",
+        title: "List Directory with Sizes",
+        description: "List a directory with the sizes of its files, and their sum.",
+        params: &[
+            required("path", "The directory"),
+            choice("sortBy", &["name", "size"], "name", "Largest first by size"),
+        ],
+        effect: Effect::Reads,
+        request: |args| Ok(list(args.text("path"))),
+        answer: |asked, response| {
+            let list = take!(List, response);
+            Ok(content(render::sizes(&list, asked.args.text("sortBy") == "size")).truncated(list.truncated))
+        },
+        output: CONTENT,
+    },
+    ToolSpec {
+        name: "directory_tree",
+        title: "Directory Tree",
+        description: "Show everything below a directory as JSON: name, type, and the children of directories.",
+        params: &[required("path", "The directory"), EXCLUDE],
+        effect: Effect::Reads,
+        request: |args| {
+            Ok(Request::Tree(request::Tree {
+                depth: u32::MAX,
+                limit: MAX_ENTRIES,
+                exclude: args.texts("excludePatterns"),
+                include_hidden: true,
+                include_ignored: true,
+                ..request::Tree::of(args.text("path"))
+            }))
+        },
+        answer: tree_answer,
+        output: CONTENT,
+    },
+    ToolSpec {
+        name: "move_file",
+        title: "Move File",
+        description: "Move or rename a file or directory. Fails where something is at the destination.",
+        params: &[required("source", "What"), required("destination", "Its new path")],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| {
+            let (source, destination) = (args.text("source"), args.text("destination"));
+            Ok(Request::Move(request::Transfer { source, destination, overwrite: false, recursive: true }))
+        },
+        answer: |asked, response| {
+            response?;
+            let (source, destination) = (asked.args.text("source"), asked.args.text("destination"));
+            Ok(content(format!("Successfully moved {source} to {destination}")))
+        },
+        output: CONTENT,
+    },
+    ToolSpec {
+        name: "search_files",
+        title: "Search Files",
+        description: "Find files and directories by a glob on their paths below `path`: *.ext there, **/*.ext at any depth.",
+        params: &[required("path", "Where to search"), required("pattern", "The glob"), EXCLUDE],
+        effect: Effect::Reads,
+        request: search,
+        answer: search_answer,
+        output: CONTENT,
+    },
+    ToolSpec {
+        name: "get_file_info",
+        title: "Get File Info",
+        description: "Size, times and kind of a file or directory.",
+        params: &[required("path", "What to describe")],
+        effect: Effect::Reads,
+        request: |args| Ok(Request::Stat(request::Stat::of(args.text("path")))),
+        answer: |_, response| {
+            let stat = take!(Stat, response);
+            Ok(content(render::info(&stat)))
+        },
+        output: CONTENT,
+    },
+    ToolSpec {
+        name: "list_allowed_directories",
+        title: "List Allowed Directories",
+        description: "The directories that these tools may use.",
+        params: &[],
+        effect: Effect::Reads,
+        request: |_| Ok(Request::Stat(request::Stat::of(".".to_owned()))),
+        answer: |asked, response| {
+            response?;
+            let names = render::roots(asked);
+            Ok(content(format!("Allowed directories:\n{}", names.join("\n"))))
+        },
+        output: CONTENT,
+    },
+];
+
+const EXCLUDE: crate::spec::Param =
+    texts("excludePatterns", Absent::None, "Globs of what is left out, directories with all that is in them");
+
+fn content(text: String) -> Rendered {
+    Rendered::new(&json!({ "content": text }), text)
+}
+
+fn failure(failed: &Failed<'_>) -> Rendered {
+    let message = match failed.error.code {
+        Code::OutsideWorkspace => {
+            format!("Access denied - path outside allowed directories: {}", words(failed.error))
+        }
+        Code::NoMatch => format!("Could not find exact match for edit:\n{}", words(failed.error)),
+        _ => words(failed.error),
+    };
+    Rendered::new(&json!({ "content": message }), message)
+}
+
+/// Zero counts as absent, as in the reference.
+fn read_text(args: &Args) -> Result<Request> {
+    let given = |name: &str| args.opt_whole(name).filter(|lines| *lines > 0);
+    let (head, tail) = (given("head"), given("tail"));
+    if head.is_some() && tail.is_some() {
+        return Err(Error::new(Code::InvalidArgument, "Cannot specify both head and tail parameters simultaneously"));
+    }
+    Ok(Request::Read(whole_text(args.text("path"), head, tail)))
+}
+
+fn whole_text(path: String, head: Option<u64>, tail: Option<u64>) -> request::Read {
+    let read = request::Read::lines(path, 1, head);
+    request::Read { tail, mode: ReadMode::Raw, unlimited: true, ..read }
+}
+
+fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let read = take!(Read, response);
+    let is_part = ["head", "tail"].iter().any(|name| asked.args.whole(name) > 0);
+    let mut text = read.content;
+    // The first or last lines are joined by line feeds, and the last has none where more follow.
+    if is_part {
+        text = text.replace("\r\n", "\n");
+        if asked.args.whole("head") > 0 && text.ends_with('\n') {
+            text.pop();
+        }
+    }
+    Ok(content(text))
+}
+
+fn media_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let read = take!(Read, response);
+    let mime = render::media_type(&read.path);
+    let block = match mime.split_once('/') {
+        Some((kind @ ("image" | "audio"), _)) => json!({ "type": kind, "data": read.content, "mimeType": mime }),
+        _ => {
+            let uri = render::uri(&render::absolute(asked, &read.path));
+            json!({ "type": "resource", "resource": { "uri": uri, "mimeType": mime, "blob": read.content } })
+        }
+    };
+    // Without a text of its own, so that a host shows the block as what it is.
+    Ok(Rendered::new(&json!({ "content": [block] }), String::new()))
+}
+
+fn many_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let many = take!(ReadMany, response);
+    let part = |entry: &response::ReadManyEntry| match &entry.outcome {
+        ReadOutcome::Result(read) => format!("{}:\n{}\n", entry.path, read.content),
+        ReadOutcome::Error(error) => {
+            format!("{}: Error - {}", entry.path, words(&error.clone().in_names(&asked.names)))
+        }
+    };
+    // The reference knows no limit, and so no other place for what one left out.
+    let left = |path: &String| format!("{path}: Error - {NOT_READ}");
+    let parts: Vec<_> = many.entries.iter().map(part).chain(many.remaining.iter().map(left)).collect();
+    Ok(content(parts.join("\n---\n")).truncated(many.truncated))
+}
+
+fn edit(args: &Args) -> Result<Request> {
+    Ok(Request::Edit(request::Edit {
+        path: args.text("path"),
+        edits: args.replacements("edits", "oldText", "newText"),
+        dry_run: args.flag("dryRun"),
+        is_loose: true,
+        context: Some(DIFF_CONTEXT),
+        ..request::Edit::default()
+    }))
+}
+
+fn edit_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let edit = take!(Edit, response);
+    Ok(content(render::diff(&render::absolute(asked, &edit.path), &edit.diff)))
+}
+
+fn list(path: String) -> Request {
+    Request::List(request::List {
+        limit: MAX_ENTRIES,
+        include_hidden: true,
+        include_ignored: true,
+        ..request::List::of(path)
+    })
+}
+
+fn tree_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let tree = take!(Tree, response);
+    let children: Vec<Value> = tree.tree.children.iter().flatten().map(node).collect();
+    let text = serde_json::to_string_pretty(&children).unwrap_or_default();
+    Ok(content(text).truncated(tree.truncated))
+}
+
+fn node(node: &TreeNode) -> Value {
+    match node.kind {
+        paddock_types::entry::Kind::Directory => {
+            let children: Vec<_> = node.children.iter().flatten().map(self::node).collect();
+            json!({ "name": node.name, "type": "directory", "children": children })
+        }
+        _ => json!({ "name": node.name, "type": "file" }),
+    }
+}
+
+fn search(args: &Args) -> Result<Request> {
+    let pattern = args.text("pattern");
+    // A name alone is one in `path` itself, not at any depth.
+    let pattern = if pattern.contains('/') || pattern.is_empty() { pattern } else { format!("./{pattern}") };
+    Ok(Request::Glob(request::Glob {
+        path: args.text("path"),
+        exclude: args.texts("excludePatterns"),
+        directories: true,
+        include_hidden: true,
+        include_ignored: true,
+        limit: MAX_ENTRIES,
+        ..request::Glob::of(pattern)
+    }))
+}
+
+fn search_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let glob = take!(Glob, response);
+    if glob.paths.is_empty() {
+        return Ok(content("No matches found".to_owned()));
+    }
+    let paths: Vec<_> = glob.paths.iter().map(|path| render::absolute(asked, path)).collect();
+    Ok(content(paths.join("\n")).truncated(glob.truncated))
+}

@@ -1,0 +1,187 @@
+//! How the reference server writes names, sizes, times and diffs.
+
+use std::fmt::Write;
+
+use paddock_types::entry::Kind;
+use paddock_types::response::{Entry, List, Stat};
+
+use crate::answer::Asked;
+
+/// The allowed directories by their names on the host.
+pub fn roots(asked: &Asked<'_>) -> Vec<String> {
+    asked.roots.iter().map(|root| root.names.last().cloned().unwrap_or_else(|| ".".to_owned())).collect()
+}
+
+/// A path of a result by its name on the host.
+pub fn absolute(asked: &Asked<'_>, path: &str) -> String {
+    let roots = asked.roots;
+    let labelled = roots.iter().skip(1).find_map(|root| Some((root, path.strip_prefix(root.label.as_str())?)));
+    let (root, below) = match labelled {
+        Some((root, below)) => (Some(root), below.trim_start_matches('/')),
+        None => (roots.first(), path),
+    };
+    match root.and_then(|root| root.names.last()) {
+        Some(name) if matches!(below, "" | ".") => name.clone(),
+        Some(name) => format!("{}/{below}", name.trim_end_matches('/')),
+        None => path.to_owned(),
+    }
+}
+
+fn name(entry: &Entry) -> &str {
+    entry.path.rsplit('/').next().unwrap_or_default()
+}
+
+fn mark(entry: &Entry) -> &'static str {
+    if entry.kind == Kind::Directory { "[DIR]" } else { "[FILE]" }
+}
+
+/// `[DIR] name`, `[FILE] name`.
+pub fn names(list: &List) -> String {
+    let lines: Vec<_> = list.entries.iter().map(|entry| format!("{} {}", mark(entry), name(entry))).collect();
+    lines.join("\n")
+}
+
+/// The same with sizes, and the totals below.
+pub fn sizes(list: &List, by_size: bool) -> String {
+    let mut entries: Vec<_> = list.entries.iter().collect();
+    if by_size {
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.size.unwrap_or_default()));
+    }
+    let mut out = String::new();
+    for entry in &entries {
+        let size = match entry.kind {
+            Kind::Directory => String::new(),
+            _ => format!("{:>10}", size(entry.size.unwrap_or_default())),
+        };
+        let _ = writeln!(out, "{} {:<30} {size}", mark(entry), name(entry));
+    }
+    let directories = entries.iter().filter(|entry| entry.kind == Kind::Directory).count();
+    let total: u64 = entries.iter().filter_map(|entry| entry.size).sum();
+    let files = entries.len() - directories;
+    let _ = write!(out, "\nTotal: {files} files, {directories} directories\nCombined size: {}", size(total));
+    out
+}
+
+/// `0 B`, `12 B`, `1.50 KB`.
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    #[expect(clippy::cast_precision_loss, reason = "shown with two decimals")]
+    let mut size = bytes as f64 / 1024.0;
+    let mut units = UNITS.iter();
+    let mut unit = units.next();
+    while size >= 1024.0
+        && let Some(next) = units.next()
+    {
+        size /= 1024.0;
+        unit = Some(next);
+    }
+    format!("{size:.2} {}", unit.copied().unwrap_or_default())
+}
+
+/// `key: value` lines. WASI tells neither the time of creation nor mode bits.
+pub fn info(stat: &Stat) -> String {
+    let time = |time: &Option<String>| time.as_deref().map_or_else(|| "unknown".to_owned(), date);
+    let lines = [
+        ("size", stat.size.unwrap_or_default().to_string()),
+        ("created", "unknown".to_owned()),
+        ("modified", time(&stat.modified)),
+        ("accessed", time(&stat.accessed)),
+        ("isDirectory", (stat.kind == Kind::Directory).to_string()),
+        ("isFile", (stat.kind == Kind::File).to_string()),
+        ("permissions", "unknown".to_owned()),
+    ];
+    lines.map(|(key, value)| format!("{key}: {value}")).join("\n")
+}
+
+/// A time of RFC 3339 in UTC as JavaScript shows dates.
+fn date(rfc3339: &str) -> String {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+    let number = |range: std::ops::Range<usize>| rfc3339.get(range).and_then(|digits| digits.parse::<usize>().ok());
+    let (Some(year), Some(month), Some(day)) = (number(0..4), number(5..7), number(8..10)) else {
+        return rfc3339.to_owned();
+    };
+    let time = rfc3339.get(11..19).unwrap_or_default();
+    // Sakamoto's method: the offset of each month, of a year that begins in March.
+    const OFFSETS: [usize; 12] = [0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4];
+    let from = if month < 3 { year.saturating_sub(1) } else { year };
+    let offset = month.checked_sub(1).and_then(|month| OFFSETS.get(month)).copied().unwrap_or_default();
+    let weekday = (from + from / 4 - from / 100 + from / 400 + offset + day) % 7;
+    let weekday = DAYS.get(weekday).copied().unwrap_or_default();
+    let month = month.checked_sub(1).and_then(|month| MONTHS.get(month)).copied().unwrap_or_default();
+    format!("{weekday} {month} {day:02} {year} {time} GMT+0000 (Coordinated Universal Time)")
+}
+
+/// The diff in a fence that is longer than any in it.
+pub fn diff(path: &str, unified: &str) -> String {
+    let hunks = unified.split_inclusive('\n').skip_while(|line| !line.starts_with("@@"));
+    let head = format!("Index: {path}\n{}\n--- {path}\toriginal\n+++ {path}\tmodified\n", "=".repeat(67));
+    let diff = hunks.fold(head, |diff, line| diff + line);
+    let mut fence = "```".to_owned();
+    while diff.contains(&fence) {
+        fence.push('`');
+    }
+    format!("{fence}diff\n{diff}{fence}\n\n")
+}
+
+/// The media type that the reference gives a name.
+pub fn media_type(path: &str) -> &'static str {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase()).unwrap_or_default();
+    match extension.as_str() {
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "gif" => "image/gif",
+        "webp" => "image/webp",
+        "bmp" => "image/bmp",
+        "svg" => "image/svg+xml",
+        "mp3" => "audio/mpeg",
+        "wav" => "audio/wav",
+        "ogg" => "audio/ogg",
+        "flac" => "audio/flac",
+        _ => "application/octet-stream",
+    }
+}
+
+/// The `file:` URI of an absolute path.
+pub fn uri(path: &str) -> String {
+    let mut uri = "file://".to_owned();
+    for byte in path.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(char::from(byte)),
+            other => {
+                let _ = write!(uri, "%{other:02X}");
+            }
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_as_javascript_shows_them() {
+        assert_eq!(date("2023-11-14T22:13:20Z"), "Tue Nov 14 2023 22:13:20 GMT+0000 (Coordinated Universal Time)");
+        assert_eq!(date("2024-02-29T00:00:00.5Z"), "Thu Feb 29 2024 00:00:00 GMT+0000 (Coordinated Universal Time)");
+        assert_eq!(date("1970-01-01T00:00:00Z"), "Thu Jan 01 1970 00:00:00 GMT+0000 (Coordinated Universal Time)");
+    }
+
+    #[test]
+    fn sizes_have_two_decimals() {
+        let shown = [0, 12, 1023, 1024, 1536, 5 * 1024 * 1024, u64::MAX].map(size);
+        assert_eq!(shown, ["0 B", "12 B", "1023 B", "1.00 KB", "1.50 KB", "5.00 MB", "16777216.00 TB"]);
+    }
+
+    #[test]
+    fn a_fence_is_longer_than_any_in_the_diff() {
+        let shown = diff("/w/a", "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-```\n+x\n");
+        assert!(shown.starts_with("````diff\nIndex: /w/a\n==="), "{shown}");
+        assert!(shown.ends_with("\n@@ -1 +1 @@\n-```\n+x\n````\n\n"), "{shown}");
+        assert_eq!(uri("/a b/é"), "file:///a%20b/%C3%A9");
+    }
+}

@@ -1,0 +1,108 @@
+//! The `openai` dialect: the operations of OpenAI's `apply_patch` tool, one file
+//! a call, with the headerless V4A diff that it writes.
+
+use paddock_types::error::{Code, Error, Result};
+use paddock_types::match_pass::Pass;
+use paddock_types::rendered::Rendered;
+use paddock_types::request;
+use paddock_types::request::{Matching, Request};
+use paddock_types::response::Response;
+use serde_json::json;
+
+use crate::Dialect;
+use crate::answer::{Asked, Failed, words};
+use crate::args::Args;
+use crate::param::{choice, optional, required};
+use crate::spec::{Absent, Effect, Output, Param, ParamKind, Shape, ToolSpec};
+
+/// The dialect.
+pub const DIALECT: Dialect = Dialect { name: "openai", tools: TOOLS, commands: &[], failure, names: &[] };
+
+const OPERATION: &[Param] = &[
+    choice("type", &["create_file", "update_file", "delete_file"], "update_file", "What to do"),
+    required("path", "The file"),
+    optional("diff", "create_file: lines that start with +; update_file: chunks of ` `, - and + lines after @@"),
+];
+
+const TOOLS: &[ToolSpec] = &[ToolSpec {
+    name: "apply_patch",
+    title: "Apply patch",
+    description: "Create, update or delete one file by a V4A diff.",
+    params: &[Param {
+        name: "operation",
+        aliases: &[],
+        kind: ParamKind::Object(OPERATION),
+        default: Absent::Required,
+        doc: "The operation of an apply_patch_call",
+    }],
+    effect: Effect::Replaces { idempotent: false },
+    request,
+    answer,
+    output: Output::Shape(&Shape::Object(&[
+        ("status", Shape::Words(&["completed", "failed"])),
+        ("output", Shape::Text),
+    ])),
+}];
+
+fn told(status: &str, output: String) -> Rendered {
+    Rendered::new(&json!({ "status": status, "output": output }), output)
+}
+
+fn failure(failed: &Failed<'_>) -> Rendered {
+    told("failed", words(failed.error))
+}
+
+fn request(args: &Args) -> Result<Request> {
+    let operation = args.opt_object("operation").unwrap_or_else(Args::empty);
+    let (path, diff) = (operation.text("path"), operation.opt_text("diff"));
+    match operation.text("type").as_str() {
+        "delete_file" => Ok(Request::Delete(request::Delete { path, recursive: false, files_only: true })),
+        "create_file" => {
+            let content = created(diff.as_deref().unwrap_or_default())?;
+            Ok(Request::Write(request::Write { path, content, create_only: true, ..request::Write::default() }))
+        }
+        _ => {
+            let diff = diff.ok_or_else(|| Error::argument("operation.diff", "it is missing"))?;
+            if path.contains('\n') {
+                return Err(Error::at(Code::InvalidPath, "patch", &path, "a path holds no line feed"));
+            }
+            if diff.lines().any(|line| line.starts_with("*** ") && line.trim_end() != "*** End of File") {
+                return Err(Error::argument("operation.diff", "it has a header line")
+                    .hint("give chunks of lines alone: the file is `operation.path`"));
+            }
+            let patch =
+                format!("*** Begin Patch\n*** Update File: {path}\n{}\n*** End Patch", diff.trim_end_matches('\n'));
+            Ok(Request::ApplyPatch(request::ApplyPatch { patch, dry_run: false, matching: Matching::V4a }))
+        }
+    }
+}
+
+/// The content that a diff of added lines alone makes: no newline that it does not have.
+fn created(diff: &str) -> Result<String> {
+    let line = |line: &str| match line.strip_prefix('+') {
+        Some(text) => Ok(text.to_owned()),
+        None => Err(Error::new(Code::PatchInvalid, format!("Invalid Add File Line: {line}"))
+            .hint("in create_file every line of the diff starts with +")),
+    };
+    let diff = diff.strip_suffix('\n').unwrap_or(diff);
+    if diff.is_empty() {
+        return Ok(String::new());
+    }
+    Ok(diff.split('\n').map(line).collect::<Result<Vec<_>>>()?.join("\n"))
+}
+
+fn answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let output = match response? {
+        Response::Write(write) => format!("Created {}", write.path),
+        Response::Delete(delete) => format!("Deleted {}", delete.path),
+        Response::ApplyPatch(patch) => {
+            let file = |file: &paddock_types::response::PatchedFile| match file.pass {
+                Pass::Exact => format!("Updated {}", file.path),
+                pass => format!("Updated {} (matched {})", file.path, pass.name()),
+            };
+            patch.files.iter().map(file).collect::<Vec<_>>().join("\n")
+        }
+        _ => return Err(Asked::mixed_up()),
+    };
+    Ok(told("completed", output))
+}

@@ -1,0 +1,104 @@
+//! JSON Schema (2020-12), made from the table of arguments and from the types of results.
+
+use serde_json::{Map, Value, json};
+
+use crate::spec::{Absent, Output, Param, ParamKind, Shape};
+
+/// The largest upper bound, and one more, that a schema tells.
+const TELLING_MAX: u64 = 1_000;
+
+/// The schema of an object with these members and no others.
+pub fn input(params: &[Param]) -> Value {
+    let required: Vec<_> =
+        params.iter().filter(|param| matches!(param.default, Absent::Required)).map(|param| param.name).collect();
+    let properties: Map<_, _> = params.iter().map(|param| (param.name.to_owned(), property(param))).collect();
+    let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+    if !required.is_empty() {
+        set(&mut schema, "required", required.into());
+    }
+    schema
+}
+
+/// Returns the schema of a tool's result, as text.
+pub fn result(output: &Output) -> String {
+    match output {
+        Output::Generated(schema) => (*schema).to_owned(),
+        Output::Shape(shape) => of(shape).to_string(),
+    }
+}
+
+fn of(shape: &Shape) -> Value {
+    match shape {
+        Shape::Text => json!({ "type": "string" }),
+        Shape::Whole => json!({ "type": "integer" }),
+        Shape::Number => json!({ "type": "number" }),
+        Shape::Flag => json!({ "type": "boolean" }),
+        Shape::Words(words) => json!({ "type": "string", "enum": words }),
+        Shape::Nullable(shape) => json!({ "anyOf": [of(shape), { "type": "null" }] }),
+        Shape::Optional(shape) => of(shape),
+        Shape::List(shape) => json!({ "type": "array", "items": of(shape) }),
+        Shape::Object(members) => {
+            let required: Vec<_> = members
+                .iter()
+                .filter(|(_, shape)| !matches!(shape, Shape::Optional(_)))
+                .map(|(name, _)| *name)
+                .collect();
+            let properties: Map<_, _> = members.iter().map(|(name, shape)| ((*name).to_owned(), of(shape))).collect();
+            json!({ "type": "object", "properties": properties, "required": required })
+        }
+    }
+}
+
+/// Expands to the schema of a type of `paddock_types::response` as text; the build script generates it.
+macro_rules! generated {
+    ($name:literal) => {
+        include_str!(concat!(env!("OUT_DIR"), "/", $name, ".json"))
+    };
+}
+pub(crate) use generated;
+
+fn property(param: &Param) -> Value {
+    let mut schema = match &param.kind {
+        ParamKind::Text => json!({ "type": "string" }),
+        ParamKind::Flag => json!({ "type": "boolean" }),
+        ParamKind::Whole { min, max } => whole(*min, *max),
+        ParamKind::Signed => json!({ "type": "integer" }),
+        ParamKind::Number => json!({ "type": "number" }),
+        ParamKind::Named => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+        ParamKind::Pair => {
+            json!({ "type": "array", "items": { "type": "integer" }, "minItems": 2, "maxItems": 2 })
+        }
+        ParamKind::Object(params) => input(params),
+        ParamKind::Choice(words) => json!({ "type": "string", "enum": words }),
+        ParamKind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+        ParamKind::Objects(params) => json!({ "type": "array", "items": input(params) }),
+    };
+    set(&mut schema, "description", param.doc.into());
+    match param.default {
+        // What is not said is false.
+        Absent::Required | Absent::None | Absent::Flag(false) => {}
+        Absent::Text(text) => set(&mut schema, "default", text.into()),
+        Absent::Whole(number) => set(&mut schema, "default", number.into()),
+        Absent::Below(number) => set(&mut schema, "default", number.into()),
+        Absent::Flag(true) => set(&mut schema, "default", true.into()),
+    }
+    schema
+}
+
+/// A bound that no call comes near would cost a model tokens each time; it is checked all the same.
+fn whole(min: u64, max: u64) -> Value {
+    let mut schema = json!({ "type": "integer" });
+    if min > 1 {
+        set(&mut schema, "minimum", min.into());
+    }
+    if max < TELLING_MAX {
+        set(&mut schema, "maximum", max.into());
+    }
+    schema
+}
+
+fn set(schema: &mut Value, key: &str, value: Value) {
+    if let Some(schema) = schema.as_object_mut() {
+        schema.insert(key.to_owned(), value);
+    }
+}

@@ -1,0 +1,379 @@
+//! The `weakincentives` dialect: the seven tools of its virtual file system, and
+//! the rest of its protocol. Every result is `{success, message, value}`; lines
+//! count from 0 in arguments.
+
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result, Term, printable};
+use paddock_types::rendered::Rendered;
+use paddock_types::request::Request;
+use paddock_types::response::Response;
+use paddock_types::{request, response};
+use serde_json::{Value, json};
+
+use crate::answer::{Asked, Failed, take, words};
+use crate::args::Args;
+use crate::param::{MAX, flag, optional, required, text, whole};
+use crate::spec::{Absent, Effect, Output, Param, Shape, ToolSpec};
+use crate::text::render;
+use crate::{Dialect, line_numbers};
+
+mod commands;
+
+/// The dialect.
+pub const DIALECT: Dialect =
+    Dialect { name: "weakincentives", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES };
+
+/// The names of arguments and tools in this dialect.
+const NAMES: &[(Term, &str)] = &[
+    (Term::Glob, "glob_filter"),
+    (Term::Limit, "max_matches"),
+    (Term::NewText, "new_string"),
+    (Term::OldText, "old_string"),
+    (Term::FindTool, "glob"),
+    (Term::ListTool, "ls"),
+    (Term::WriteTool, "write_file"),
+];
+
+/// The most entries of one listing.
+const MAX_ENTRIES: u32 = 1_000;
+/// Files of a listing whose content is hashed: each takes a read.
+const DETAILS: request::Details = request::Details { etags: 100, link_targets: false, heads: None };
+/// Lines of a page.
+const PAGE_LINES: u64 = 2_000;
+
+const PATH: Param = required("path", "Path, relative to the root").or(&["file_path"]);
+
+const ENTRY: Shape = Shape::Object(&[
+    ("path", Shape::Text),
+    ("kind", Shape::Words(&["file", "directory"])),
+    ("size_bytes", Shape::Nullable(&Shape::Whole)),
+    ("content_hash", Shape::Nullable(&Shape::Text)),
+]);
+
+/// The schema of a result with this value.
+macro_rules! output {
+    ($value:expr) => {
+        Output::Shape(&Shape::Object(&[("success", Shape::Flag), ("message", Shape::Text), ("value", $value)]))
+    };
+}
+
+const TOOLS: &[ToolSpec] = &[
+    ToolSpec {
+        name: "ls",
+        title: "List directory",
+        description: "List the entries of a directory.",
+        params: &[text("path", ".", "Directory, relative to the root")],
+        effect: Effect::Reads,
+        request: |args| {
+            Ok(Request::List(request::List {
+                limit: MAX_ENTRIES,
+                include_hidden: true,
+                include_ignored: true,
+                details: DETAILS,
+                ..request::List::of(args.text("path"))
+            }))
+        },
+        answer: ls,
+        output: output!(Shape::List(&ENTRY)),
+    },
+    ToolSpec {
+        name: "read_file",
+        title: "Read file",
+        description: "Read a text file, by lines. `offset` is the number of lines to skip.",
+        params: &[
+            PATH,
+            whole("offset", 0, MAX - 1, Absent::Whole(0), "Lines to skip"),
+            whole("limit", 1, MAX, Absent::None, "Most lines (2000)"),
+        ],
+        effect: Effect::Reads,
+        request: |args| {
+            let limit = args.opt_whole("limit").unwrap_or(PAGE_LINES);
+            let read = request::Read::lines(args.text("path"), args.whole("offset") + 1, Some(limit));
+            Ok(Request::Read(request::Read { first_line: 0, ..read }))
+        },
+        answer: read_file,
+        output: output!(Shape::Object(&[
+            ("path", Shape::Text),
+            ("content", Shape::Text),
+            ("total_lines", Shape::Nullable(&Shape::Whole)),
+            ("offset", Shape::Whole),
+            ("limit", Shape::Whole),
+        ])),
+    },
+    ToolSpec {
+        name: "write_file",
+        title: "Write file",
+        description: "Write a whole file. Makes missing directories.",
+        params: &[PATH, required("content", "UTF-8 text"), flag("create_only", false, "Fail if the file exists")],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| {
+            let (path, content) = (args.text("path"), args.text("content"));
+            let create_only = args.flag("create_only");
+            Ok(Request::Write(request::Write { path, content, create_only, ..request::Write::default() }))
+        },
+        answer: write_file,
+        output: output!(Shape::Object(&[
+            ("path", Shape::Text),
+            ("bytes_written", Shape::Whole),
+            ("created", Shape::Flag)
+        ])),
+    },
+    ToolSpec {
+        name: "edit_file",
+        title: "Edit file",
+        description: "Replace text in a file. `old_string` has to occur exactly once, or set `replace_all`.",
+        params: &[
+            PATH,
+            required("old_string", "Text in the file"),
+            required("new_string", "Text in its place"),
+            flag("replace_all", false, "Every occurrence"),
+        ],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| {
+            let edit = request::Replacement {
+                old_text: args.text("old_string"),
+                new_text: args.text("new_string"),
+                replace_all: args.flag("replace_all"),
+            };
+            let path = args.text("path");
+            Ok(Request::Edit(request::Edit { path, edits: vec![edit], ..request::Edit::default() }))
+        },
+        answer: edit_file,
+        output: output!(Shape::Object(&[("path", Shape::Text), ("replacements", Shape::Whole)])),
+    },
+    ToolSpec {
+        name: "glob",
+        title: "Find by name",
+        description: "Find files and directories by a glob such as **/*.py.",
+        params: &[required("pattern", "The glob, relative to path"), text("path", ".", "Directory to search")],
+        effect: Effect::Reads,
+        request: |args| {
+            let glob = request::Glob::of(args.text("pattern"));
+            let path = args.text("path");
+            Ok(Request::Glob(request::Glob {
+                path,
+                directories: true,
+                limit: MAX_ENTRIES,
+                details: Some(DETAILS),
+                ..glob
+            }))
+        },
+        answer: glob,
+        output: output!(Shape::Object(&[("pattern", Shape::Text), ("matches", Shape::List(&ENTRY))])),
+    },
+    ToolSpec {
+        name: "grep",
+        title: "Search in files",
+        description: "Search file contents by regular expression.",
+        params: &[
+            required("pattern", "Regular expression"),
+            text("path", ".", "Directory or file"),
+            optional("glob_filter", "Only files that match this glob").or(&["glob"]),
+            whole("max_matches", 1, 10_000, Absent::Whole(100), "Most matches"),
+        ],
+        effect: Effect::Reads,
+        request: |args| {
+            Ok(Request::Grep(request::Grep {
+                path: args.text("path"),
+                glob: args.opt_text("glob_filter"),
+                limit: args.whole32("max_matches"),
+                ..request::Grep::of(args.text("pattern"))
+            }))
+        },
+        answer: grep,
+        output: output!(Shape::Object(&[
+            ("pattern", Shape::Text),
+            (
+                "matches",
+                Shape::List(&Shape::Object(&[
+                    ("path", Shape::Text),
+                    ("line_number", Shape::Whole),
+                    ("line_content", Shape::Text),
+                    ("match_start", Shape::Whole),
+                    ("match_end", Shape::Whole),
+                ])),
+            ),
+        ])),
+    },
+    ToolSpec {
+        name: "rm",
+        title: "Delete",
+        description: "Delete a file or an empty directory, or with recursive a directory with all it holds. The value is the number of entries.",
+        params: &[PATH, flag("recursive", false, "A directory with all it holds")],
+        effect: Effect::Replaces { idempotent: false },
+        request: |args| {
+            let (path, recursive) = (args.text("path"), args.flag("recursive"));
+            Ok(Request::Delete(request::Delete { path, recursive, files_only: false }))
+        },
+        answer: |_, response| {
+            let delete = take!(Delete, response);
+            Ok(told(json!(delete.entries_deleted), render(&Response::Delete(delete))))
+        },
+        output: output!(Shape::Whole),
+    },
+    ToolSpec {
+        name: "mkdir",
+        title: "Make directory",
+        description: "Make a directory. Fails if it exists, unless `parents` is set.",
+        params: &[PATH, flag("parents", false, "Its parents too")],
+        effect: Effect::Adds { idempotent: true },
+        request: |args| {
+            Ok(Request::MakeDir(request::MakeDir { path: args.text("path"), parents: args.flag("parents") }))
+        },
+        answer: |_, response| {
+            let made = take!(MakeDir, response);
+            Ok(told(Value::Null, render(&Response::MakeDir(made))))
+        },
+        output: output!(Shape::Nullable(&Shape::Flag)),
+    },
+    ToolSpec {
+        name: "exists",
+        title: "Whether a path exists",
+        description: "Whether a path exists.",
+        params: &[PATH],
+        effect: Effect::Reads,
+        request: stat,
+        answer: |asked, response| is(asked, response, |_| true),
+        output: output!(Shape::Flag),
+    },
+    ToolSpec {
+        name: "is_file",
+        title: "Whether a path is a file",
+        description: "Whether a path is a file.",
+        params: &[PATH],
+        effect: Effect::Reads,
+        request: stat,
+        answer: |asked, response| is(asked, response, |kind| kind == Kind::File),
+        output: output!(Shape::Flag),
+    },
+    ToolSpec {
+        name: "is_dir",
+        title: "Whether a path is a directory",
+        description: "Whether a path is a directory.",
+        params: &[PATH],
+        effect: Effect::Reads,
+        request: stat,
+        answer: |asked, response| is(asked, response, |kind| kind == Kind::Directory),
+        output: output!(Shape::Flag),
+    },
+];
+
+fn told(value: Value, message: String) -> Rendered {
+    Rendered::new(&json!({ "success": true, "message": message, "value": value }), message)
+}
+
+/// `{"success": false, "value": null}` with the exception that the protocol raises.
+fn failure(failed: &Failed<'_>) -> Rendered {
+    let exception = match failed.error.code {
+        Code::NotFound => "FileNotFoundError",
+        Code::AlreadyExists => "FileExistsError",
+        Code::NotAFile => "IsADirectoryError",
+        Code::NotADirectory => "NotADirectoryError",
+        Code::OutsideWorkspace | Code::InvalidPath | Code::Denied => "SecurityError",
+        Code::PermissionDenied | Code::ReadOnly => "PermissionError",
+        Code::InvalidArgument | Code::NoMatch | Code::AmbiguousMatch => "ValueError",
+        _ => "OSError",
+    };
+    let message = words(failed.error);
+    let value = json!({ "success": false, "message": message, "value": null, "error": exception });
+    Rendered::new(&value, message)
+}
+
+fn ls(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let list = take!(List, response);
+    let entries: Vec<_> = list.entries.iter().filter_map(file_entry).collect();
+    let truncated = list.truncated;
+    Ok(told(entries.into(), render(&Response::List(list))).truncated(truncated))
+}
+
+fn kind(kind: Kind) -> Option<&'static str> {
+    match kind {
+        Kind::File => Some("file"),
+        Kind::Directory => Some("directory"),
+        Kind::Link | Kind::Other => None,
+    }
+}
+
+fn file_entry(entry: &response::Entry) -> Option<Value> {
+    let response::Entry { path, size, details, .. } = entry;
+    Some(json!({ "path": path, "kind": kind(entry.kind)?, "size_bytes": size, "content_hash": details.etag }))
+}
+
+fn read_file(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let read = take!(Read, response);
+    let offset = asked.args.whole("offset");
+    let value = json!({
+        "path": read.path,
+        "content": read.content,
+        "total_lines": read.total_lines,
+        "offset": offset,
+        "limit": asked.args.opt_whole("limit").unwrap_or(PAGE_LINES),
+    });
+    let mut message = line_numbers::numbered(&read.content, read.end_line, read.start_line, "|");
+    if let Some(next) = read.next_offset {
+        message.push_str(&format!("\n[there are more lines: offset={} continues]", next - 1));
+    }
+    Ok(told(value, message).truncated(read.truncated))
+}
+
+fn write_file(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let write = take!(Write, response);
+    let value = json!({ "path": write.path, "bytes_written": write.bytes_written, "created": write.created });
+    Ok(told(value, render(&Response::Write(write))))
+}
+
+fn edit_file(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let edit = take!(Edit, response);
+    let value = json!({ "path": edit.path, "replacements": edit.edits_applied });
+    Ok(told(value, render(&Response::Edit(edit))))
+}
+
+fn glob(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let glob = take!(Glob, response);
+    let matches: Vec<_> = glob.entries.iter().filter_map(file_entry).collect();
+    let value = json!({ "pattern": asked.args.text("pattern"), "matches": matches });
+    let truncated = glob.truncated;
+    Ok(told(value, render(&Response::Glob(glob))).truncated(truncated))
+}
+
+/// Places in a line are counted in characters, as Python does.
+fn grep(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let grep = take!(Grep, response);
+    let shown = |found: &response::GrepMatch| {
+        let characters = |at: u64| {
+            let at = usize::try_from(at.saturating_sub(found.text_start)).unwrap_or(usize::MAX);
+            found.text.char_indices().take_while(|(start, _)| *start < at).count()
+        };
+        json!({
+            "path": found.path,
+            "line_number": found.line,
+            "line_content": found.text,
+            "match_start": characters(found.match_start),
+            "match_end": characters(found.match_end),
+        })
+    };
+    let matches: Vec<_> = grep.matches.iter().map(shown).collect();
+    let value = json!({ "pattern": asked.args.text("pattern"), "matches": matches });
+    let truncated = grep.truncated;
+    Ok(told(value, render(&Response::Grep(grep))).truncated(truncated))
+}
+
+fn stat(args: &Args) -> Result<Request> {
+    Ok(Request::Stat(request::Stat { follow: true, ..request::Stat::of(args.text("path")) }))
+}
+
+/// Whether what is there is of a kind; a path that leads nowhere is of none. A link is what it leads to.
+fn is(asked: &Asked<'_>, response: Result<Response>, wanted: fn(Kind) -> bool) -> Result<Rendered> {
+    let path = asked.args.text("path");
+    let found = match response {
+        Ok(Response::Stat(stat)) if stat.kind == Kind::Link => stat.target_kind,
+        Ok(Response::Stat(stat)) => Some(stat.kind),
+        Ok(_) => return Err(Asked::mixed_up()),
+        Err(Error { code: Code::NotFound | Code::NotADirectory, .. }) => None,
+        // A file over the limit is a file all the same.
+        Err(Error { code: Code::TooLarge, .. }) => Some(Kind::File),
+        Err(error) => return Err(error),
+    };
+    let answer = found.is_some_and(wanted);
+    Ok(told(answer.into(), format!("{}: {answer}", printable(&path))))
+}

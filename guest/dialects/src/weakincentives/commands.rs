@@ -1,0 +1,237 @@
+//! `shell_execute` and `evaluate_python`, which weakincentives runs in a
+//! container, with their names, defaults, bounds and results.
+
+use paddock_types::error::{Code, Error, Result};
+use paddock_types::rendered::Rendered;
+use paddock_types::request::{Command, Request, Run, Script};
+use paddock_types::response::{Ran, Response};
+use serde_json::{Value, json};
+
+use crate::answer::{Asked, take};
+use crate::args::Args;
+use crate::commands::{quote, quoted, remarks, request, run};
+use crate::param::{flag, optional, required, texts};
+use crate::spec::{Absent, Effect, Output, Param, ParamKind, Shape, ToolSpec};
+use crate::weakincentives::told;
+
+/// Bounds of `timeout_seconds`, which is brought within them.
+const TIMEOUT_SECONDS: (f64, f64) = (1.0, 120.0);
+/// Milliseconds of `evaluate_python`.
+const EVALUATION_MS: u64 = 5_000;
+/// Characters of each of its streams.
+const EVALUATION_CHARS: usize = 4_096;
+/// Where the tools of weakincentives have the workspace.
+const WORKSPACE: &str = "/workspace";
+/// Environment variables of a call.
+const MAX_VARIABLES: usize = 64;
+/// The status of a command whose time was up, as of `timeout`.
+const TIMED_OUT: i32 = 124;
+
+/// The tools.
+pub const TOOLS: &[ToolSpec] = &[
+    ToolSpec {
+        name: "shell_execute",
+        title: "Run a command",
+        description: "Run a short command in the workspace.",
+        params: &[
+            texts("command", Absent::Required, "The program and its arguments"),
+            optional("cwd", "Directory, relative to the root"),
+            named("env", "Environment variables"),
+            optional("stdin", "Its standard input"),
+            number("timeout_seconds", 30, "Seconds, 1 to 120"),
+            flag("capture_output", true, "Give its output"),
+        ],
+        effect: Effect::Runs { changes: true },
+        request: shell_execute,
+        answer: shell_answer,
+        output: Output::Shape(&Shape::Object(&[
+            ("success", Shape::Flag),
+            ("message", Shape::Text),
+            (
+                "value",
+                Shape::Object(&[
+                    ("command", Shape::List(&Shape::Text)),
+                    ("cwd", Shape::Text),
+                    ("exit_code", Shape::Whole),
+                    ("stdout", Shape::Text),
+                    ("stderr", Shape::Text),
+                    ("duration_ms", Shape::Whole),
+                    ("timed_out", Shape::Flag),
+                ]),
+            ),
+        ])),
+    },
+    ToolSpec {
+        name: "evaluate_python",
+        title: "Run Python",
+        description: "Run a short Python script in the workspace by `python3 -c`, for at most 5 seconds.",
+        params: &[required("code", "The script")],
+        effect: Effect::Runs { changes: true },
+        request: |args| Ok(request(Command::Run(run(Script::Python(args.text("code")), None, EVALUATION_MS)))),
+        answer: evaluate_answer,
+        output: Output::Shape(&Shape::Object(&[
+            ("success", Shape::Flag),
+            ("message", Shape::Text),
+            (
+                "value",
+                Shape::Object(&[
+                    ("value_repr", Shape::Nullable(&Shape::Text)),
+                    ("stdout", Shape::Text),
+                    ("stderr", Shape::Text),
+                    ("globals", Shape::Object(&[])),
+                    ("reads", Shape::List(&Shape::Text)),
+                    ("writes", Shape::List(&Shape::Text)),
+                ]),
+            ),
+        ])),
+    },
+];
+
+const fn named(name: &'static str, doc: &'static str) -> Param {
+    Param { name, aliases: &[], kind: ParamKind::Named, default: Absent::None, doc }
+}
+
+const fn number(name: &'static str, default: u64, doc: &'static str) -> Param {
+    Param { name, aliases: &[], kind: ParamKind::Number, default: Absent::Whole(default), doc }
+}
+
+fn shell_execute(args: &Args) -> Result<Request> {
+    let words = args.texts("command");
+    if words.is_empty() || words.iter().any(String::is_empty) {
+        let cause = if words.is_empty() { "it must contain at least one entry" } else { "no entry may be empty" };
+        return Err(Error::argument("command", cause).hint("the first entry is the program, each other an argument"));
+    }
+    let mut line: Vec<_> = variables(args)?.iter().map(|(name, value)| format!("{name}={}", quote(value))).collect();
+    line.push(quoted(words.iter().map(String::as_str)));
+    let seconds = args.number("timeout_seconds").clamp(TIMEOUT_SECONDS.0, TIMEOUT_SECONDS.1);
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is from 1,000 to 120,000")]
+    let timeout_ms = (seconds * 1_000.0) as u64;
+    let run = run(Script::Shell(line.join(" ")), args.opt_text("cwd"), timeout_ms);
+    Ok(request(Command::Run(Run { stdin: args.opt_text("stdin").unwrap_or_default(), ..run })))
+}
+
+/// The variables of `env`, their names in upper case.
+fn variables(args: &Args) -> Result<Vec<(String, String)>> {
+    let given = args.named("env");
+    if given.len() > MAX_VARIABLES {
+        return Err(Error::argument("env", format!("it has more than {MAX_VARIABLES} entries")));
+    }
+    let variable = |(name, value): (String, String)| {
+        let name = name.to_uppercase();
+        let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        match is_name {
+            true => Ok((name, value)),
+            false => Err(Error::argument("env", format!("`{}` is no name of a variable", name.escape_debug()))),
+        }
+    };
+    given.into_iter().map(variable).collect()
+}
+
+fn shell_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let ran = take!(Ran, response);
+    let words = asked.args.texts("command");
+    let cwd = match asked.args.opt_text("cwd").unwrap_or_default().trim_matches('/') {
+        "" | "." => WORKSPACE.to_owned(),
+        below => format!("{WORKSPACE}/{below}"),
+    };
+    let captures = asked.args.flag("capture_output");
+    let stream = |text: &str| if captures { text.trim_end().to_owned() } else { "capture disabled".to_owned() };
+    let (stdout, stderr) = (stream(&ran.stdout.text), stream(&ran.stderr.text));
+    let exit_code = status(&ran);
+    let message = match ran.timed_out {
+        true => "`shell_execute` exceeded the configured timeout.".to_owned(),
+        false => format!("`shell_execute` exited with {exit_code}."),
+    };
+    let or_empty = |text: &str| if text.is_empty() { "<empty>".to_owned() } else { text.to_owned() };
+    let mut lines = vec![
+        "Shell command result:".to_owned(),
+        format!("Command: {}", words.join(" ")),
+        format!("CWD: {cwd}"),
+        format!("Exit code: {exit_code}"),
+        format!("Timed out: {}", if ran.timed_out { "True" } else { "False" }),
+        format!("Duration: {} ms", ran.duration_ms),
+        format!("STDOUT:\n{}", or_empty(&stdout)),
+        format!("STDERR:\n{}", or_empty(&stderr)),
+    ];
+    lines.extend(remarks(&ran));
+    let value = json!({
+        "command": words,
+        "cwd": cwd,
+        "exit_code": exit_code,
+        "stdout": stdout,
+        "stderr": stderr,
+        "duration_ms": ran.duration_ms,
+        "timed_out": ran.timed_out,
+    });
+    let told = told(value, message).truncated(ran.is_cut());
+    Ok(Rendered { text: lines.join("\n"), ..told })
+}
+
+fn evaluate_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+    let ran = take!(Ran, response);
+    let (stdout, stderr) = match ran.timed_out {
+        true => (String::new(), "Execution timed out.".to_owned()),
+        false => (shortened(&ran.stdout.text), shortened(&ran.stderr.text)),
+    };
+    let status = status(&ran);
+    let message = match (ran.timed_out, status) {
+        (true, _) => "Evaluation timed out.".to_owned(),
+        (false, 0) => "Evaluation succeeded (exit code 0).".to_owned(),
+        (false, status) => format!("Evaluation failed (exit code {status})."),
+    };
+    let lines = [&message, &stdout, &stderr].into_iter().map(|text| text.trim_end().to_owned());
+    let lines: Vec<_> = lines.filter(|text| !text.is_empty()).chain(remarks(&ran)).collect();
+    let value = json!({
+        "value_repr": Value::Null,
+        "stdout": stdout,
+        "stderr": stderr,
+        "globals": {},
+        "reads": [],
+        "writes": [],
+    });
+    let whole = json!({ "success": !ran.timed_out && status == 0, "message": message, "value": value });
+    let told = Rendered::new(&whole, lines.join("\n")).truncated(ran.is_cut());
+    match ran.timed_out {
+        false => Ok(told),
+        true => Ok(told.failed(Error::new(Code::LimitExceeded, "the script was ended: its time of 5 s was up"))),
+    }
+}
+
+/// A stream up to the length that a result of `evaluate_python` has.
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= EVALUATION_CHARS {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(EVALUATION_CHARS - 3).collect();
+    format!("{kept}...")
+}
+
+/// The status as a shell would tell it: of what a signal ended, 128 and its number.
+fn status(ran: &Ran) -> i32 {
+    const SIGNALS: &[(&str, i32)] = &[
+        ("SIGHUP", 1),
+        ("SIGINT", 2),
+        ("SIGQUIT", 3),
+        ("SIGILL", 4),
+        ("SIGTRAP", 5),
+        ("SIGABRT", 6),
+        ("SIGBUS", 7),
+        ("SIGFPE", 8),
+        ("SIGKILL", 9),
+        ("SIGUSR1", 10),
+        ("SIGSEGV", 11),
+        ("SIGUSR2", 12),
+        ("SIGPIPE", 13),
+        ("SIGALRM", 14),
+        ("SIGTERM", 15),
+        ("SIGXCPU", 24),
+        ("SIGXFSZ", 25),
+        ("SIGSYS", 31),
+    ];
+    if ran.timed_out {
+        return TIMED_OUT;
+    }
+    let known = SIGNALS.iter().find(|(name, _)| ran.signal.as_deref() == Some(name));
+    ran.exit_code.unwrap_or(128 + known.map_or(0, |(_, number)| *number))
+}

@@ -1,0 +1,639 @@
+//! Applies a patch, all of it or nothing: every file is read and changed in
+//! memory, part by part in the order of the patch, before the first is written.
+
+use std::collections::{HashMap, HashSet};
+
+use paddock_patch::{Action, FilePatch, Hunk, plan};
+use paddock_text::encoding::is_binary;
+use paddock_types::digest::etag;
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Detail, Error, Result};
+use paddock_types::match_pass::Pass;
+use paddock_types::policy::HardLinks;
+use paddock_types::request::Matching;
+use paddock_types::response::{PatchAction, PatchedFile};
+use paddock_types::{request, response};
+use paddock_vfs::Stat;
+use paddock_workspace::Workspace;
+use paddock_workspace::change::commit::commit;
+use paddock_workspace::change::file_change::FileChange;
+use paddock_workspace::resolve::Last;
+use paddock_workspace::resolved_path::Place;
+
+const VERB: &str = "patch";
+/// Bytes of all files of a patch together, before and after it: they are in memory at the same time.
+const MAX_TOTAL_BYTES: usize = 64 * 1024 * 1024;
+/// Bytes at the start of a file that tell whether it is text.
+const HEAD: usize = 8 * 1024;
+
+/// Applies a patch, all of it or nothing.
+pub fn run(workspace: &Workspace<'_>, args: &request::ApplyPatch) -> Result<response::ApplyPatch> {
+    let plan = Plan::make(workspace, args)?;
+    let files = plan.results();
+    let mut notes = plan.notes.clone();
+    if !args.dry_run {
+        notes.extend(commit(workspace, VERB, plan.changes())?);
+    }
+    Ok(response::ApplyPatch { files, backup: workspace.backup(), notes })
+}
+
+/// All that a patch changes.
+struct Plan<'w> {
+    workspace: &'w Workspace<'w>,
+    matching: Matching,
+    files: Vec<Planned>,
+    /// Index in `files` by resolved path, so that two spellings of one file are one file.
+    known: HashMap<String, usize>,
+    notes: Vec<String>,
+    total: usize,
+}
+
+/// A file before the patch and as it is planned so far.
+struct Planned {
+    place: Place,
+    old: Option<Vec<u8>>,
+    new: Option<Vec<u8>>,
+    /// The file whose content was moved here.
+    from: Option<usize>,
+    /// The content is not that of the file that was here.
+    is_replaced: bool,
+    added: u64,
+    removed: u64,
+    pass: Pass,
+}
+
+impl<'w> Plan<'w> {
+    fn make(workspace: &'w Workspace<'w>, args: &request::ApplyPatch) -> Result<Self> {
+        let patch = args.patch.as_str();
+        let limits = &workspace.policy.limits;
+        if patch.len() as u64 > limits.max_file_bytes {
+            let cause = format!("it has {} bytes, and at most {} are taken", patch.len(), limits.max_file_bytes);
+            return Err(Error::argument("patch", cause).hint("split it into several patches"));
+        }
+        let parts = paddock_patch::parse(patch)?;
+        if parts.len() as u64 > limits.max_files {
+            let cause =
+                format!("the patch changes {} files, and one call changes at most {}", parts.len(), limits.max_files);
+            return Err(Error::new(Code::LimitExceeded, cause).hint("split it into several patches"));
+        }
+        let mut plan = Self {
+            workspace,
+            matching: args.matching,
+            files: Vec::new(),
+            known: HashMap::new(),
+            notes: Vec::new(),
+            total: 0,
+        };
+        parts.iter().try_for_each(|part| plan.part(part))?;
+        plan.check_nesting()?;
+        plan.check_aliases()?;
+        Ok(plan)
+    }
+
+    fn part(&mut self, part: &FilePatch<'_>) -> Result<()> {
+        let path = part.path.as_str();
+        let file = match &part.action {
+            Action::Add(hunks) => {
+                let file = self.vacant(path)?;
+                self.put(file, Vec::new(), path, hunks)?;
+                file
+            }
+            Action::Update(hunks) => {
+                let file = self.present(path, Last::Follow)?;
+                let bytes = self.take(file);
+                self.put(file, bytes, path, hunks)?;
+                file
+            }
+            Action::Move { to, hunks } => self.moved(path, to, hunks)?,
+            Action::Delete(hunks) => {
+                let file = self.present(path, Last::Keep)?;
+                self.delete(file, path, hunks.as_deref())?;
+                file
+            }
+        };
+        if let Some(mode) = &part.mode
+            && let Some(planned) = self.files.get(file)
+        {
+            self.notes
+                .push(format!("`{}`: its mode was not set to {mode}, since WASI cannot set modes", planned.place.path));
+        }
+        Ok(())
+    }
+
+    fn moved(&mut self, path: &str, to: &str, hunks: &[Hunk<'_>]) -> Result<usize> {
+        let source = self.present(path, Last::Keep)?;
+        let target = self.vacant(to)?;
+        let bytes = self.take(source);
+        let origin = self.files.get_mut(source).and_then(|file| {
+            let own = Some(source).filter(|_| file.old.is_some() && !file.is_replaced);
+            file.is_replaced = true;
+            file.from.take().or(own)
+        });
+        let counted =
+            self.files.get_mut(source).map(|file| (std::mem::take(&mut file.added), std::mem::take(&mut file.removed)));
+        self.put(target, bytes, path, hunks)?;
+        if let (Some(file), Some((added, removed))) = (self.files.get_mut(target), counted) {
+            file.from = origin;
+            file.added += added;
+            file.removed += removed;
+        }
+        Ok(target)
+    }
+
+    fn delete(&mut self, file: usize, path: &str, hunks: Option<&[Hunk<'_>]>) -> Result<()> {
+        let bytes = self.take(file);
+        let removed = match hunks {
+            Some(hunks) => {
+                check_text(path, &bytes)?;
+                plan::emptied(path, bytes, hunks)?
+            }
+            None if is_binary(head(&bytes)) => 0,
+            None => count_lines(&bytes),
+        };
+        if let Some(file) = self.files.get_mut(file) {
+            file.removed += removed;
+            file.from = None;
+            file.is_replaced = true;
+        }
+        Ok(())
+    }
+
+    /// The content so far; the file is not there afterwards.
+    fn take(&mut self, file: usize) -> Vec<u8> {
+        self.files.get_mut(file).and_then(|file| file.new.take()).unwrap_or_default()
+    }
+
+    /// Puts `bytes` with the hunks applied into a file.
+    fn put(&mut self, file: usize, bytes: Vec<u8>, path: &str, hunks: &[Hunk<'_>]) -> Result<()> {
+        let limit = self.workspace.policy.limits.max_file_bytes;
+        let before = bytes.len();
+        let patched = if hunks.is_empty() {
+            plan::Patched { bytes, added: 0, removed: 0, pass: Pass::Exact }
+        } else {
+            check_text(path, &bytes)?;
+            plan::patched(path, bytes, hunks, self.matching)?
+        };
+        if patched.bytes.len() as u64 > limit {
+            let cause =
+                format!("it would have {} bytes, and files are handled whole up to {limit}", patched.bytes.len());
+            return Err(Error::at(Code::TooLarge, VERB, path, cause).hint("split it into several files"));
+        }
+        self.count(patched.bytes.len().saturating_sub(before))?;
+        if let Some(file) = self.files.get_mut(file) {
+            file.added += patched.added;
+            file.removed += patched.removed;
+            file.pass = file.pass.max(patched.pass);
+            file.new = Some(patched.bytes);
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, bytes: usize) -> Result<()> {
+        self.total = self.total.saturating_add(bytes);
+        if self.total > MAX_TOTAL_BYTES {
+            let cause =
+                format!("the files of the patch have more than {MAX_TOTAL_BYTES} bytes together, before and after it");
+            return Err(Error::new(Code::LimitExceeded, cause).hint("split it into several patches"));
+        }
+        Ok(())
+    }
+
+    /// The file at `path`, which has to be there.
+    fn present(&mut self, path: &str, last: Last) -> Result<usize> {
+        let place = self.workspace.resolve_with(path, VERB, last)?;
+        if let Some(&file) = self.known.get(&place.path) {
+            if self.files.get(file).is_some_and(|file| file.new.is_some()) {
+                return Ok(file);
+            }
+            return Err(rejected(path, "an earlier part of the patch deletes or moves it")
+                .hint("put the parts in the order in which they are to be done"));
+        }
+        // A patch that names no file does not apply.
+        place.existing(self.workspace, VERB).map_err(|error| match error.code {
+            Code::NotFound => Error { code: Code::PatchRejected, ..error.detail(Detail::NoFileToPatch) },
+            _ => error,
+        })?;
+        let (bytes, _) = self.workspace.read_whole(&place, VERB)?;
+        self.count(bytes.len().saturating_mul(2))?;
+        Ok(self.insert(place, Some(bytes)))
+    }
+
+    /// The file at `path`, where nothing may be; what is there is overwritten in the dialects that do so.
+    fn vacant(&mut self, path: &str) -> Result<usize> {
+        let place = self.workspace.resolve_with(path, VERB, Last::Keep)?;
+        let is_file = place.stat.is_some_and(|stat| stat.kind == Kind::File);
+        if self.matching == Matching::Codex && (is_file || self.known.contains_key(&place.path)) {
+            let file = match self.known.get(&place.path) {
+                Some(&file) => file,
+                None => self.present(path, Last::Keep)?,
+            };
+            self.take(file);
+            return Ok(file);
+        }
+        let taken = "something exists there already";
+        let hint = "update what is there, or delete it first, or use another path";
+        match self.known.get(&place.path) {
+            Some(&file) if self.files.get(file).is_some_and(|file| file.new.is_none()) => Ok(file),
+            Some(_) => Err(rejected(path, taken).hint(hint)),
+            None if place.stat.is_some() => Err(rejected(path, taken).hint(hint)),
+            None => Ok(self.insert(place, None)),
+        }
+    }
+
+    fn insert(&mut self, place: Place, old: Option<Vec<u8>>) -> usize {
+        let file = self.files.len();
+        self.known.insert(place.path.clone(), file);
+        let new = old.clone();
+        self.files.push(Planned {
+            place,
+            old,
+            new,
+            from: None,
+            is_replaced: false,
+            added: 0,
+            removed: 0,
+            pass: Pass::Exact,
+        });
+        file
+    }
+
+    /// No new file may stand where another one needs a directory.
+    fn check_nesting(&self) -> Result<()> {
+        let files: HashSet<_> =
+            self.files.iter().filter(|file| file.new.is_some()).map(|file| file.place.path.as_str()).collect();
+        let new = self.files.iter().filter(|file| file.new.is_some() && !file.place.missing.is_empty());
+        for file in new {
+            let path = file.place.path.as_str();
+            let above =
+                path.match_indices('/').filter_map(|(end, _)| path.get(..end)).find(|above| files.contains(above));
+            if let Some(above) = above {
+                return Err(
+                    rejected(&file.place.given, &format!("the patch makes `{above}` a file")).hint("use another path")
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Two places may be one file by a spelling that the file system folds, or
+    /// by a hard link that is written through: one change would undo the other.
+    fn check_aliases(&self) -> Result<()> {
+        let there: Vec<(&Planned, Stat)> =
+            self.files.iter().filter_map(|file| Some((file, file.place.stat?))).collect();
+        for (index, (file, stat)) in there.iter().enumerate() {
+            let before = there.iter().take(index);
+            let twin = before.filter(|(other, its)| its == stat && other.old == file.old).find(|(other, _)| {
+                let is_shared = stat.links > 1 && self.workspace.policy.hard_links == HardLinks::Keep;
+                is_shared || !self.is_listed(&file.place) || !self.is_listed(&other.place)
+            });
+            if let Some((twin, _)) = twin {
+                let cause = format!("it is the same file as `{}`", twin.place.path);
+                return Err(
+                    rejected(&file.place.given, &cause).hint("name the file in one way, in one part of the patch")
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the directory has the name just as it is spelled.
+    fn is_listed(&self, place: &Place) -> bool {
+        let listing = self.workspace.fs.list(&place.dir);
+        listing.is_ok_and(|listing| listing.entries.iter().any(|entry| entry.name == place.name))
+    }
+
+    /// One entry a file that differs, in the order of the patch.
+    fn results(&self) -> Vec<PatchedFile> {
+        let entry = |(index, file): (usize, &Planned)| {
+            let moved_from = self.origin(file).map(|origin| origin.place.path.clone());
+            let action = match (&file.old, &file.new) {
+                _ if moved_from.is_some() => PatchAction::Move,
+                (None, Some(_)) => PatchAction::Add,
+                (Some(_), Some(_)) => PatchAction::Update,
+                (Some(_), None) if !self.is_origin(index) => PatchAction::Delete,
+                (_, None) => return None,
+            };
+            Some(PatchedFile {
+                path: file.place.path.clone(),
+                action,
+                moved_from,
+                lines_added: file.added,
+                lines_removed: file.removed,
+                etag: file.new.as_deref().map(etag),
+                pass: file.pass,
+                size: file.new.as_ref().map_or(0, |new| new.len() as u64),
+            })
+        };
+        self.files.iter().enumerate().filter_map(entry).collect()
+    }
+
+    /// What has to be done on the file system.
+    fn changes(mut self) -> Vec<FileChange> {
+        let moves: HashMap<usize, usize> = self
+            .files
+            .iter()
+            .enumerate()
+            .filter(|(_, file)| self.origin(file).is_some())
+            .filter_map(|(index, file)| Some((file.from?, index)))
+            .collect();
+        let targets: HashSet<usize> = moves.values().copied().collect();
+        let moved: HashMap<usize, (Place, Option<Vec<u8>>)> = moves
+            .iter()
+            .filter_map(|(from, to)| {
+                let target = self.files.get_mut(*to)?;
+                Some((*from, (target.place.clone(), target.new.take())))
+            })
+            .collect();
+        let mut moved = moved;
+        let change = |(index, file): (usize, Planned)| {
+            if targets.contains(&index) {
+                return None;
+            }
+            let Planned { place, old, new, .. } = file;
+            if let Some((to, new)) = moved.remove(&index) {
+                return Some(FileChange { place, old: old.map(Into::into), new: new.map(Into::into), to: Some(to) });
+            }
+            (old != new).then(|| FileChange { place, old: old.map(Into::into), new: new.map(Into::into), to: None })
+        };
+        self.files.into_iter().enumerate().filter_map(change).collect()
+    }
+
+    /// The file that is moved here as a whole: it is gone, and nothing was here.
+    fn origin(&self, file: &Planned) -> Option<&Planned> {
+        let origin = self.files.get(file.from?)?;
+        (file.old.is_none() && file.new.is_some() && origin.new.is_none()).then_some(origin)
+    }
+
+    fn is_origin(&self, index: usize) -> bool {
+        self.files.iter().any(|file| file.from == Some(index) && self.origin(file).is_some())
+    }
+}
+
+fn rejected(path: &str, cause: &str) -> Error {
+    Error::at(Code::PatchRejected, VERB, path, cause)
+}
+
+fn check_text(path: &str, bytes: &[u8]) -> Result<()> {
+    if is_binary(head(bytes)) {
+        return Err(Error::at(Code::BinaryFile, VERB, path, "it is not text")
+            .hint("a patch can only delete or move it; write it anew by other means"));
+    }
+    Ok(())
+}
+
+fn head(bytes: &[u8]) -> &[u8] {
+    bytes.get(..HEAD).unwrap_or(bytes)
+}
+
+fn count_lines(bytes: &[u8]) -> u64 {
+    let newlines = memchr::memchr_iter(b'\n', bytes).count() as u64;
+    newlines + u64::from(bytes.last().is_some_and(|last| *last != b'\n'))
+}
+
+#[cfg(test)]
+mod tests {
+    use paddock_types::entry::Time;
+    use paddock_types::policy::Policy;
+    use paddock_vfs::content::Content;
+    use paddock_vfs::memory::MemoryFs;
+    use paddock_vfs::{Dir, Filesystem, Open};
+
+    use super::*;
+
+    fn filesystem(files: &[(&str, &[u8])]) -> MemoryFs {
+        let fs = MemoryFs::new(&["/workspace"], || Time { seconds: 0, nanoseconds: 0 }, 1);
+        for (path, bytes) in files {
+            let (dir, name) = enter(&fs, path);
+            match name.strip_prefix("->") {
+                Some(link) => fs.symlink(&dir, link, std::str::from_utf8(bytes).unwrap()).unwrap(),
+                None => fs.write(&fs.open_file(&dir, name, Open::CreateNew).unwrap(), 0, bytes).unwrap(),
+            }
+        }
+        fs
+    }
+
+    fn enter<'p>(fs: &MemoryFs, path: &'p str) -> (Dir, &'p str) {
+        let mut dir = fs.preopens().remove(0).dir;
+        let mut names: Vec<_> = path.split('/').collect();
+        let last = names.pop().unwrap();
+        for name in names {
+            let _ = fs.make_dir(&dir, name);
+            dir = fs.open_dir(&dir, name).unwrap();
+        }
+        (dir, last)
+    }
+
+    /// The results, and the changes as `path > target: new content`.
+    type Planning = (Vec<PatchedFile>, Vec<String>, Vec<String>);
+
+    fn asked(patch: &str) -> request::ApplyPatch {
+        request::ApplyPatch { patch: patch.to_owned(), ..request::ApplyPatch::default() }
+    }
+
+    fn plan_with(policy: &Policy, files: &[(&str, &[u8])], patch: &str) -> Result<Planning> {
+        let fs = filesystem(files);
+        let workspace = Workspace::open(&fs, policy).unwrap();
+        let plan = Plan::make(&workspace, &asked(patch))?;
+        let (results, notes) = (plan.results(), plan.notes.clone());
+        let changes = plan.changes().into_iter().map(|change| {
+            let to = change.to.map(|to| format!(" > {}", to.path)).unwrap_or_default();
+            let new = match change.new {
+                Some(Content::Bytes(new)) => String::from_utf8_lossy(&new).into_owned(),
+                Some(Content::Stored(_)) => panic!("a patch is planned in memory"),
+                None => "gone".to_owned(),
+            };
+            format!("{}{to}: {new}", change.place.path)
+        });
+        Ok((results, changes.collect(), notes))
+    }
+
+    fn plan(files: &[(&str, &[u8])], patch: &str) -> Result<Planning> {
+        plan_with(&Policy::default(), files, patch)
+    }
+
+    fn envelope(sections: &str) -> String {
+        format!("*** Begin Patch\n{sections}\n*** End Patch\n")
+    }
+
+    #[track_caller]
+    fn changes(files: &[(&str, &[u8])], patch: &str, expected: &[&str]) {
+        assert_eq!(plan(files, patch).unwrap().1, expected);
+    }
+
+    #[track_caller]
+    fn fails(files: &[(&str, &[u8])], patch: &str, code: Code, message: &str) -> Error {
+        let error = plan(files, patch).unwrap_err();
+        assert_eq!((error.code, error.message().as_str()), (code, message));
+        error
+    }
+
+    #[test]
+    fn each_action_is_told_and_done() {
+        let files: &[(&str, &[u8])] = &[("u", b"a\nb\n"), ("d/gone", b"x\ny"), ("m", b"1\n2\n")];
+        let patch = envelope(
+            "*** Add File: new/f\n+n\n*** Update File: u\n@@\n-b\n+B\n+C\n*** Delete File: d/gone\n\
+             *** Update File: m\n*** Move to: d/n\n@@\n-2",
+        );
+        let (results, changes, notes) = plan(files, &patch).unwrap();
+        assert_eq!(changes, ["new/f: n\n", "u: a\nB\nC\n", "d/gone: gone", "m > d/n: 1\n"]);
+        let told: Vec<_> = results
+            .iter()
+            .map(|file| {
+                (file.path.as_str(), file.action, file.moved_from.as_deref(), file.lines_added, file.lines_removed)
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("new/f", PatchAction::Add, None, 1, 0),
+                ("u", PatchAction::Update, None, 2, 1),
+                ("d/gone", PatchAction::Delete, None, 0, 2),
+                ("d/n", PatchAction::Move, Some("m"), 0, 1),
+            ]
+        );
+        assert_eq!(results[0].etag.as_deref(), Some(etag(b"n\n").as_str()));
+        assert_eq!((&results[2].etag, notes.len()), (&None, 0));
+    }
+
+    #[test]
+    fn parts_for_one_file_are_done_in_order() {
+        let u: &[(&str, &[u8])] = &[("u", b"a\nb\n"), ("->link", b"u"), ("d/f", b"")];
+        let twice = envelope("*** Update File: u\n@@\n-a\n+x\n*** Update File: ./d/../link\n@@\n-x\n+y");
+        changes(u, &twice, &["u: y\nb\n"]);
+        assert_eq!(plan(u, &twice).unwrap().0.len(), 1);
+        changes(u, &envelope("*** Add File: n\n+1\n*** Update File: n\n@@\n+2"), &["n: 1\n2\n"]);
+        changes(u, &envelope("*** Delete File: u\n*** Add File: u\n+new"), &["u: new\n"]);
+        changes(u, &envelope("*** Add File: n\n*** Delete File: n"), &[]);
+        let chain = envelope(
+            "*** Update File: u\n@@\n-a\n*** Update File: u\n*** Move to: v\n*** Update File: v\n*** Move to: w",
+        );
+        changes(u, &chain, &["u > w: b\n"]);
+        let told = plan(u, &chain).unwrap().0;
+        assert_eq!((told.len(), told[0].moved_from.as_deref(), told[0].lines_removed), (1, Some("u"), 1));
+        let anew = envelope("*** Update File: u\n*** Move to: v\n*** Add File: u\n+new");
+        changes(u, &anew, &["u: new\n", "v: a\nb\n"]);
+        let over = envelope("*** Delete File: d/f\n*** Update File: u\n*** Move to: d/f");
+        changes(u, &over, &["d/f: a\nb\n", "u: gone"]);
+    }
+
+    #[test]
+    fn nothing_is_overwritten() {
+        let files: &[(&str, &[u8])] = &[("a", b"1\n"), ("b", b"2\n"), ("->dangling", b"nowhere")];
+        let taken = |path: &str| format!("cannot patch `{path}`: something exists there already");
+        for patch in ["*** Add File: a\n+x", "*** Update File: b\n*** Move to: a", "*** Add File: dangling\n+x"] {
+            let path = if patch.contains("dangling") { "dangling" } else { "a" };
+            fails(files, &envelope(patch), Code::PatchRejected, &taken(path));
+        }
+        let inside = envelope("*** Add File: n\n+x\n*** Add File: n/m\n+y");
+        fails(files, &inside, Code::PatchRejected, "cannot patch `n/m`: the patch makes `n` a file");
+    }
+
+    #[test]
+    fn what_is_not_there_is_rejected_with_near_names() {
+        let files: &[(&str, &[u8])] = &[("src/main.rs", b"a\n"), ("->link", b"src/main.rs")];
+        let missing = "cannot patch `src/man.rs`: no such file or directory";
+        for patch in ["*** Update File: src/man.rs\n@@\n-a", "*** Delete File: src/man.rs"] {
+            let error = fails(files, &envelope(patch), Code::PatchRejected, missing);
+            assert_eq!(error.hint_text().as_deref(), Some("did you mean `src/main.rs`?"));
+        }
+        let gone = envelope("*** Delete File: src/main.rs\n*** Update File: src/main.rs\n@@\n-a");
+        fails(
+            files,
+            &gone,
+            Code::PatchRejected,
+            "cannot patch `src/main.rs`: an earlier part of the patch deletes or moves it",
+        );
+        fails(files, &envelope("*** Delete File: src"), Code::NotAFile, "cannot patch `src`: it is a directory");
+        fails(files, &envelope("*** Delete File: link"), Code::NotAFile, "cannot patch `link`: it is a symbolic link");
+        fails(
+            files,
+            &envelope("*** Update File: src\n@@\n-a"),
+            Code::NotAFile,
+            "cannot patch `src`: it is a directory",
+        );
+        assert_eq!(plan(files, &envelope("*** Add File: ../x\n+a")).unwrap_err().code, Code::OutsideWorkspace);
+        // Whether it may be changed is the commit's to say, so that a dry run shows it all the same.
+        assert!(plan(files, &envelope("*** Add File: .git/hooks/x\n+a")).is_ok());
+    }
+
+    #[test]
+    fn a_hunk_that_does_not_apply_is_named() {
+        let names: Vec<_> = (1..=10).map(|number| format!("f{number}")).collect();
+        let files: Vec<(&str, &[u8])> =
+            names.iter().map(|name| (name.as_str(), b"zero\none\ntwo\n".as_slice())).collect();
+        let part = |(index, name): (usize, &String)| {
+            let line = if index == 8 { 1 } else { 2 };
+            format!("--- a/{name}\n+++ b/{name}\n@@ -{line} +{line} @@\n-one\n+1\n")
+        };
+        let patch: String = names.iter().enumerate().map(part).collect();
+        let message = "cannot patch `f9`: hunk 1 (patch line 43) does not apply: line 1 is `zero`, not `one`";
+        let error = fails(&files, &patch, Code::PatchRejected, message);
+        assert_eq!(error.path.as_deref(), Some("f9"));
+        assert!(error.hint_text().unwrap().starts_with("the old lines occur at line 2;"));
+        let fs = filesystem(&files);
+        let policy = Policy::default();
+        let workspace = Workspace::open(&fs, &policy).unwrap();
+        run(&workspace, &asked(&patch)).unwrap_err();
+        for name in names {
+            let place = workspace.resolve(&name, "read").unwrap();
+            assert_eq!(workspace.read_whole(&place, "read").unwrap().0, b"zero\none\ntwo\n");
+        }
+    }
+
+    #[test]
+    fn diffs_create_delete_and_note_modes() {
+        let files: &[(&str, &[u8])] = &[("a", b"1\n2\n"), ("empty", b"")];
+        let script = "diff --git a/run b/run\nnew file mode 100755\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+x\n";
+        let (_, changed, notes) = plan(files, script).unwrap();
+        assert_eq!(changed, ["run: x\n"]);
+        assert_eq!(notes, ["`run`: its mode was not set to 100755, since WASI cannot set modes"]);
+        changes(files, "--- a/a\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-1\n-2\n", &["a: gone"]);
+        changes(files, "diff --git a/empty b/empty\ndeleted file mode 100644\n", &["empty: gone"]);
+        changes(files, "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n", &[]);
+        let short = "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n";
+        let left = "cannot patch `a`: the patch deletes the file, and 1 of its lines are not in the patch";
+        fails(files, short, Code::PatchRejected, left);
+    }
+
+    #[test]
+    fn other_encodings_and_binary_files() {
+        let utf16: Vec<u8> = "\u{feff}a\r\nb\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let files: &[(&str, &[u8])] =
+            &[("w", &utf16), ("bin", b"\x7fELF\0\0"), ("latin", b"caf\xe9 caf\xe9 d\xe9j\xe0\nb\n")];
+        let fs = filesystem(files);
+        let policy = Policy::default();
+        let workspace = Workspace::open(&fs, &policy).unwrap();
+        let plan = Plan::make(&workspace, &asked(&envelope("*** Update File: w\n@@\n-b\n+c"))).unwrap();
+        let expected: Vec<u8> = "\u{feff}a\r\nc\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert!(plan.changes()[0].new == Some(expected.into()));
+        fails(files, &envelope("*** Update File: bin\n@@\n-b"), Code::BinaryFile, "cannot patch `bin`: it is not text");
+        changes(files, &envelope("*** Delete File: bin"), &["bin: gone"]);
+        changes(files, &envelope("*** Update File: bin\n*** Move to: b"), &["bin > b: \u{7f}ELF\0\0"]);
+        let loss = plan_with(&policy, files, &envelope("*** Update File: latin\n@@\n-b\n+\u{4e16}")).unwrap_err();
+        assert_eq!(loss.code, Code::EncodingLoss, "{}", loss.message());
+    }
+
+    #[test]
+    fn limits_hold() {
+        let mut policy = Policy::default();
+        policy.limits.max_files = 1;
+        policy.limits.max_file_bytes = 100;
+        let code = |patch: &str| plan_with(&policy, &[("a", &[b'x'; 101])], patch).unwrap_err().code;
+        assert_eq!(code(&envelope("*** Add File: b\n*** Add File: c")), Code::LimitExceeded);
+        assert_eq!(code(&envelope("*** Delete File: a")), Code::TooLarge);
+        assert_eq!(code(&envelope(&format!("*** Add File: b\n+{}", "x".repeat(101)))), Code::InvalidArgument);
+    }
+
+    #[test]
+    fn one_file_under_two_hard_links_that_are_written_through_is_refused() {
+        let rules = paddock_policy::Policy { hard_links: HardLinks::Keep, ..Default::default() };
+        let policy = Policy { rules, ..Policy::default() };
+        let fs = filesystem(&[("a", b"1\n2\n")]);
+        let (dir, name) = enter(&fs, "a");
+        fs.link(&dir, name, &dir, "b").unwrap();
+        let workspace = Workspace::open(&fs, &policy).unwrap();
+        let patch = envelope("*** Update File: a\n@@\n-1\n*** Update File: b\n@@\n-2");
+        let error = Plan::make(&workspace, &asked(&patch)).err().unwrap();
+        assert_eq!(error.message(), "cannot patch `b`: it is the same file as `a`");
+    }
+}

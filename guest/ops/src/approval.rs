@@ -1,0 +1,277 @@
+//! Calls that a person is asked about first. What is approved is a plan: the
+//! request with all its arguments, and what is at every path that it would
+//! change. The host signs the plan's digest with a key that only it and this
+//! component know; a call with another plan is another call, and needs its own.
+
+use hmac::{Hmac, KeyInit, Mac};
+use paddock_types::digest::hex;
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result, printable};
+use paddock_types::policy::Approval;
+use paddock_types::request;
+use paddock_types::request::{Command, Request, Script};
+use paddock_types::response::{PatchAction, Response};
+use paddock_vfs::open_location::Site;
+use paddock_workspace::resolve::Last;
+use paddock_workspace::resolved_path::Place;
+use paddock_workspace::{Workspace, tree};
+use sha2::{Digest, Sha256};
+
+pub use paddock_types::approval_plan::{Decision, Plan};
+
+/// Fails where `request` needs an approval that it does not have.
+pub fn check(workspace: &Workspace<'_>, request: &Request) -> Result<()> {
+    if !request.can_change() || workspace.policy.approval == Approval::Never {
+        return Ok(());
+    }
+    let Some(plan) = plan_of(workspace, request)? else { return Ok(()) };
+    match &workspace.policy.host.decision {
+        Some(Decision::Approved(signed)) if is_signed(workspace, &plan, signed) => Ok(()),
+        Some(Decision::Refused(reason)) => Err(refused(&plan, reason)),
+        Some(Decision::Approved(_)) | None => Err(required(workspace, plan)),
+    }
+}
+
+/// Returns the plan of what `request` would do; `None` if the policy asks for no approval of it.
+fn plan_of(workspace: &Workspace<'_>, request: &Request) -> Result<Option<Plan>> {
+    let asks_always = workspace.policy.approval == Approval::OnChange;
+    if !asks_always && !can_delete(request) {
+        return Ok(None);
+    }
+    let mut draft = Draft::new(workspace, request);
+    let deletes = draft.add_request(request)?;
+    Ok((asks_always || deletes).then(|| draft.finish()))
+}
+
+/// Whether a request can delete something. No wildcard: a new operation has to say.
+fn can_delete(request: &Request) -> bool {
+    match request {
+        Request::Delete(_) | Request::Restore(_) | Request::ApplyPatch(_) | Request::Command(_) => true,
+        Request::Write(_) | Request::Edit(_) | Request::MakeDir(_) | Request::Copy(_) | Request::Move(_) => false,
+        Request::Pack(_) | Request::Unpack(_) | Request::Replace(_) => false,
+        Request::Read(_) | Request::ReadMany(_) | Request::View(_) | Request::History(_) | Request::Stat(_) => false,
+        Request::List(_) | Request::Tree(_) | Request::Glob(_) | Request::Grep(_) | Request::Changes(_) => false,
+    }
+}
+
+/// A plan being made.
+struct Draft<'w> {
+    workspace: &'w Workspace<'w>,
+    digest: Sha256,
+    summary: String,
+    paths: Vec<String>,
+}
+
+impl<'w> Draft<'w> {
+    fn new(workspace: &'w Workspace<'w>, request: &Request) -> Self {
+        // Every argument is in it, and two requests never look the same.
+        let digest = Sha256::new_with_prefix(format!("{request:?}"));
+        Self { workspace, digest, summary: String::new(), paths: Vec::new() }
+    }
+
+    /// Adds what the request would do; whether it deletes something. No wildcard: a new operation has to say.
+    fn add_request(&mut self, request: &Request) -> Result<bool> {
+        match request {
+            Request::Write(args) => {
+                let verb = if args.append { "append to" } else { "write" };
+                self.add(verb, &args.path)?;
+                self.say(&format!("{} bytes of text\n", args.content.len()));
+                Ok(false)
+            }
+            Request::Edit(args) => self.add_edit(args).map(|()| false),
+            Request::ApplyPatch(args) => self.add_patch(args),
+            Request::MakeDir(args) => self.add("make the directory", &args.path).map(|()| false),
+            Request::Copy(args) => {
+                self.add("copy", &args.source)?;
+                self.add("to", &args.destination).map(|()| false)
+            }
+            Request::Move(args) => {
+                self.add("move", &args.source)?;
+                self.add("to", &args.destination).map(|()| false)
+            }
+            Request::Delete(args) => self.add("delete", &args.path).map(|()| true),
+            Request::Pack(args) => {
+                args.sources.iter().try_for_each(|source| self.add("pack", source))?;
+                self.add("into", &args.destination).map(|()| false)
+            }
+            Request::Unpack(args) => {
+                self.add("unpack", &args.source)?;
+                self.add("into", &args.destination).map(|()| false)
+            }
+            Request::Restore(args) => self.add_restore(args).map(|()| true),
+            Request::Replace(args) => self.add_replace(args).map(|()| false),
+            Request::Command(command) => {
+                self.add_command(command);
+                Ok(true)
+            }
+            Request::Read(_) | Request::ReadMany(_) | Request::View(_) | Request::History(_) => Ok(false),
+            Request::Stat(_) | Request::List(_) | Request::Tree(_) | Request::Glob(_) => Ok(false),
+            Request::Grep(_) | Request::Changes(_) => Ok(false),
+        }
+    }
+
+    fn add_edit(&mut self, args: &request::Edit) -> Result<()> {
+        self.add("edit", &args.path)?;
+        let dry = request::Edit { dry_run: true, ..args.clone() };
+        if let Response::Edit(edit) = crate::run(self.workspace, &Request::Edit(dry))? {
+            self.say(&edit.diff);
+        }
+        Ok(())
+    }
+
+    fn add_patch(&mut self, args: &request::ApplyPatch) -> Result<bool> {
+        let dry = request::ApplyPatch { dry_run: true, ..args.clone() };
+        let Response::ApplyPatch(patch) = crate::run(self.workspace, &Request::ApplyPatch(dry))? else {
+            return Ok(false);
+        };
+        for file in &patch.files {
+            let verb = match file.action {
+                PatchAction::Add => "add",
+                PatchAction::Update => "change",
+                PatchAction::Move => "move here",
+                PatchAction::Delete => "delete",
+            };
+            file.moved_from.iter().try_for_each(|from| self.add("move", from))?;
+            self.add(verb, &file.path)?;
+        }
+        self.say(&args.patch);
+        Ok(patch.files.iter().any(|file| file.action == PatchAction::Delete))
+    }
+
+    fn add_replace(&mut self, args: &request::Replace) -> Result<()> {
+        let found = crate::replace::find(self.workspace, args, crate::replace::FULL)?;
+        found.files.iter().try_for_each(|file| self.add(crate::replace::VERB, &file.place.path))?;
+        self.say(found.sample());
+        Ok(())
+    }
+
+    /// What a command will do, nobody can say.
+    fn add_command(&mut self, command: &Command) {
+        let (what, text) = match command {
+            Command::Run(run) => match &run.script {
+                Script::Shell(line) => ("run a command", line.clone()),
+                Script::Python(code) => ("run a Python program", code.clone()),
+                Script::Program(name, args) => ("run a WASI program", format!("{name} {args:?}")),
+            },
+            Command::Start(start) => ("start a command", start.command.clone()),
+            Command::Write(input) => ("write to a command that runs", format!("{:?}", input.chars)),
+            Command::Sessions | Command::Kill(_) => return,
+        };
+        let workdir = command.workdir().map(|path| format!(" in `{}`", printable(path))).unwrap_or_default();
+        self.say(&format!("{what}{workdir}\n{text}\n"));
+        if let Command::Run(run) = command
+            && !run.stdin.is_empty()
+        {
+            self.say(&format!("with this standard input:\n{}\n", run.stdin));
+        }
+        self.paths.extend(command.workdir().cloned());
+    }
+
+    fn add_restore(&mut self, args: &request::Restore) -> Result<()> {
+        let (backup, paths) = crate::restore::affected(self.workspace, args)?;
+        self.say(&format!("undo what the backup {backup} holds\n"));
+        paths.iter().try_for_each(|path| self.add("restore", path))
+    }
+
+    /// Adds a path, with what is there now.
+    fn add(&mut self, verb: &str, path: &str) -> Result<()> {
+        let place = self.workspace.resolve_with(path, verb, Last::Keep)?;
+        let state = self.state(&place, verb)?;
+        self.digest.update(format!("\n{:?} {state}", place.path));
+        let about = state.split_once(':').map_or(state.as_str(), |(about, _)| about);
+        self.say(&format!("{verb} `{}` ({about})\n", printable(&place.path)));
+        self.paths.push(place.path);
+        Ok(())
+    }
+
+    fn say(&mut self, words: &str) {
+        self.summary.push_str(words);
+    }
+
+    /// What is at a place: in words, and after a `:` the digest of all of it.
+    fn state(&self, place: &Place, verb: &str) -> Result<String> {
+        let Some(stat) = place.stat else { return Ok("nothing there now".to_owned()) };
+        let site = Site { dir: place.dir.clone(), name: place.name.clone() };
+        let fs = self.workspace.fs;
+        let blame = |fault: paddock_vfs::Fault| fault.at(verb, &place.given);
+        match stat.kind {
+            Kind::File => {
+                let digest = site.digest(fs).map_err(blame)?.unwrap_or_default();
+                Ok(format!("a file of {} bytes:{digest}", stat.size))
+            }
+            Kind::Link => Ok(format!("a link:{:?}", fs.read_link(&site.dir, &site.name).ok())),
+            Kind::Other => Ok("no file".to_owned()),
+            Kind::Directory if place.is_root() => Ok("the workspace".to_owned()),
+            Kind::Directory => {
+                let mut entries = Vec::new();
+                let add = |path: &str, site: &Site, kind: Kind| {
+                    let stat = fs.stat(&site.dir, &site.name).map_err(blame)?;
+                    let size = if kind == Kind::File { stat.size } else { 0 };
+                    entries
+                        .push(format!("{path:?} {kind:?} {size} {:?}", stat.modified.filter(|_| kind == Kind::File)));
+                    Ok(())
+                };
+                tree::each(fs, &place.path, site, stat.kind, add, blame)?;
+                entries.sort_unstable();
+                let digest = hex(&Sha256::digest(entries.join("\n")));
+                Ok(format!("a directory with {} entries:{digest}", entries.len().saturating_sub(1)))
+            }
+        }
+    }
+
+    fn finish(self) -> Plan {
+        Plan { digest: hex(&self.digest.finalize()), summary: self.summary, paths: self.paths }
+    }
+}
+
+/// Whether the host signed this plan, and its time is not over.
+fn is_signed(workspace: &Workspace<'_>, plan: &Plan, signed: &str) -> bool {
+    let Some(key) = workspace.policy.host.approval_key.as_deref().and_then(from_hex) else { return false };
+    let Some((said, signature)) = signed.rsplit_once('.') else { return false };
+    let Some((expires_ms, _nonce)) = said.split_once('.') else { return false };
+    let Ok(expires_ms) = u64::from_str_radix(expires_ms, 16) else { return false };
+    let now = workspace.fs.now();
+    let now_ms = now.seconds * 1_000 + u64::from(now.nanoseconds / 1_000_000);
+    let Some(signature) = from_hex(signature) else { return false };
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&key) else { return false };
+    mac.update(signed_text(said, &plan.digest).as_bytes());
+    key.len() >= 16 && now_ms < expires_ms && mac.verify_slice(&signature).is_ok()
+}
+
+/// What the host signs with HMAC-SHA256.
+fn signed_text(said: &str, digest: &str) -> String {
+    format!("paddock approval 1\n{said}\n{digest}")
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    if !text.is_ascii() || text.len() % 2 == 1 {
+        return None;
+    }
+    let digit = |at: usize| text.get(at..at + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
+    (0..text.len()).step_by(2).map(digit).collect()
+}
+
+fn required(workspace: &Workspace<'_>, plan: Plan) -> Error {
+    let hint = match workspace.policy.host.approval_key {
+        Some(_) => "they decide, not you: wait or do without it, and do not try another way round",
+        None => "this host can ask nobody: do without it, or leave it to the person who runs this",
+    };
+    Error {
+        path: plan.paths.first().cloned(),
+        plan: Some(Box::new(plan.clone())),
+        ..Error::new(Code::ApprovalRequired, format!("a person has to approve this first: {}", short(&plan))).hint(hint)
+    }
+}
+
+fn refused(plan: &Plan, reason: &str) -> Error {
+    let reason = if reason.is_empty() { String::new() } else { format!(": {}", printable(reason)) };
+    Error {
+        path: plan.paths.first().cloned(),
+        ..Error::new(Code::Denied, format!("a person refused this{reason}: {}", short(plan)))
+            .hint("do without it, and do not try another way round")
+    }
+}
+
+fn short(plan: &Plan) -> &str {
+    plan.summary.lines().next().unwrap_or_default()
+}

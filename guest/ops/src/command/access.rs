@@ -1,0 +1,217 @@
+//! What the rules of the file tools say of a path that a command wants. It is
+//! asked for each file of a command, so what the rules of a directory come to is
+//! kept.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use paddock_types::entry::Kind;
+use paddock_types::request::Access;
+use paddock_vfs::{Dir, Fault, Filesystem, FsResult};
+use paddock_workspace::Workspace;
+use paddock_workspace::ignore_rules::{Rules, Secrets};
+use paddock_workspace::resolve::below;
+
+const VERB: &str = "use";
+
+/// Directories of which it is kept what their rules come to; beyond that they are read again.
+const MAX_LEVELS: usize = 16_384;
+
+/// What the rules say of a path: the `verdict` of `wit/commands.wit`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Why not; none where it may.
+    pub refused: Option<String>,
+    /// An ignore rule hides it.
+    pub ignored: bool,
+}
+
+impl Verdict {
+    /// That it may not, for this reason.
+    pub fn refused(cause: impl Into<String>) -> Self {
+        Self { refused: Some(cause.into()), ignored: false }
+    }
+}
+
+/// Verdicts of one workspace, with its rules as they were when they were first read.
+pub struct Verdicts<'w> {
+    workspace: &'w Workspace<'w>,
+    /// Of each root, its directories by their paths from its top.
+    levels: RefCell<Vec<HashMap<String, Rc<Level>>>>,
+}
+
+impl<'w> Verdicts<'w> {
+    /// Of this workspace, and nothing read yet.
+    pub fn new(workspace: &'w Workspace<'w>) -> Self {
+        let levels = workspace.roots.iter().map(|_| HashMap::new()).collect();
+        Self { workspace, levels: RefCell::new(levels) }
+    }
+
+    /// Whether a command may do that at `path`, a path without links as results show it.
+    pub fn verdict(&self, path: &str, access: Access, is_directory: bool) -> Verdict {
+        match locate(self.workspace, path) {
+            Ok((root, below)) => self.in_root(root, below, access, is_directory),
+            Err(cause) => Verdict::refused(cause),
+        }
+    }
+
+    /// Whether rules keep the path below the top of a root from every tool, be there what may.
+    pub fn denies(&self, root: usize, below: &str, kind: Kind) -> bool {
+        let (above, name) = below.rsplit_once('/').unwrap_or(("", below));
+        self.level(root, above).denial(name, kind).is_some()
+    }
+
+    fn in_root(&self, root: usize, below: &str, access: Access, is_directory: bool) -> Verdict {
+        let (above, name) = below.rsplit_once('/').unwrap_or(("", below));
+        let level = self.level(root, above);
+        let kind = if is_directory { Kind::Directory } else { Kind::File };
+        let mut refused = level.denial(name, kind).or_else(|| level.astray.clone());
+        if refused.is_none() && access == Access::Change {
+            refused = self.unchangeable(root, below);
+        }
+        Verdict { refused, ignored: level.ignored || (!name.is_empty() && level.rules.excludes(name, is_directory)) }
+    }
+
+    fn unchangeable(&self, root: usize, below: &str) -> Option<String> {
+        let top = self.workspace.roots.get(root)?;
+        if let Some(unchangeable) = self.workspace.unchangeable(root, below, &top.shown(below)) {
+            return Some(unchangeable.cause());
+        }
+        // A directory can be renamed to it with all it holds, and a link can lead anywhere.
+        let leads_through = top.barred.as_ref().is_some_and(|barred| barred.leads_through(below));
+        leads_through.then(|| "something below that path is kept from every tool".to_owned())
+    }
+
+    /// What the rules of a directory come to.
+    fn level(&self, root: usize, path: &str) -> Rc<Level> {
+        if let Some(level) = self.known(root, path) {
+            return level;
+        }
+        let Some(top) = self.workspace.roots.get(root) else { return Rc::new(Level::astray(&Fault::Gone)) };
+        let mut level = self.known(root, "").unwrap_or_else(|| {
+            let level = Rc::new(Level::top(self.workspace, root));
+            self.keep(root, "", &level);
+            level
+        });
+        // Handles are not kept: a tree has more directories than a host has handles.
+        let mut dir: FsResult<Dir> = Ok(top.dir.clone());
+        let mut end = 0;
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            end += usize::from(end > 0) + name.len();
+            let walked = path.get(..end).unwrap_or(path);
+            dir = dir.and_then(|dir| self.workspace.fs.open_dir(&dir, name));
+            level = self.known(root, walked).unwrap_or_else(|| {
+                let below = Rc::new(level.below(name, dir.as_ref(), self.workspace.fs));
+                if dir.is_ok() {
+                    self.keep(root, walked, &below);
+                }
+                below
+            });
+        }
+        level
+    }
+
+    fn known(&self, root: usize, path: &str) -> Option<Rc<Level>> {
+        self.levels.borrow().get(root)?.get(path).cloned()
+    }
+
+    fn keep(&self, root: usize, path: &str, level: &Rc<Level>) {
+        if let Some(levels) = self.levels.borrow_mut().get_mut(root) {
+            if levels.len() >= MAX_LEVELS {
+                levels.clear();
+            }
+            levels.insert(path.to_owned(), Rc::clone(level));
+        }
+    }
+}
+
+/// The root of a path as results show it, and the path from the top of that root; or why it has none.
+pub fn locate<'p>(workspace: &Workspace<'_>, path: &'p str) -> Result<(usize, &'p str), &'static str> {
+    let (root, below) = match path.starts_with('/') {
+        false => (0, if path == "." { "" } else { Some(path).filter(|path| !path.is_empty()).ok_or(NO_PATH)? }),
+        true => {
+            let roots = workspace.roots.iter().enumerate().skip(1);
+            let holding = roots.filter_map(|(index, root)| Some((index, root.label.len(), below(path, &root.label)?)));
+            let (root, _, below) = holding.max_by_key(|(_, length, _)| *length).ok_or("it is in no root")?;
+            (root, below)
+        }
+    };
+    let is_plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(['\\', '\0']);
+    match below.is_empty() || below.split('/').all(is_plain) {
+        true => Ok((root, below)),
+        false => Err(NO_PATH),
+    }
+}
+
+const NO_PATH: &str = "it is no path that tools take";
+
+/// What the rules of a directory come to, from its root down to it.
+#[derive(Default)]
+struct Level {
+    secrets: Secrets,
+    rules: Rules,
+    /// Why rules keep all of it from every tool.
+    denied: Option<String>,
+    /// Why there is no such directory, though something is there.
+    astray: Option<String>,
+    /// An ignore rule hides all of it.
+    ignored: bool,
+}
+
+impl Level {
+    /// Of the top of a root.
+    fn top(workspace: &Workspace<'_>, root: usize) -> Self {
+        let mut level = match workspace.secrets_of(root, ".", VERB) {
+            Ok(secrets) => Self { secrets, ..Self::default() },
+            Err(error) => Self { denied: Some(error.message()), ..Self::default() },
+        };
+        if let Some(top) = workspace.roots.get(root) {
+            level.rules.enter("", &top.dir, workspace.fs, None);
+        }
+        level
+    }
+
+    fn astray(fault: &Fault) -> Self {
+        Self { astray: Some(fault.cause().to_owned()), ..Self::default() }
+    }
+
+    /// Why rules keep `name` in it from every tool.
+    fn denial(&self, name: &str, kind: Kind) -> Option<String> {
+        let own = || self.secrets.denial(name, kind).filter(|_| !name.is_empty());
+        self.denied.clone().or_else(|| own().map(|denial| denial.cause().to_owned()))
+    }
+
+    /// Of the directory `name` in this one, which `dir` is.
+    fn below(&self, name: &str, dir: Result<&Dir, &Fault>, fs: &dyn Filesystem) -> Self {
+        let below = Self {
+            secrets: Secrets::default(),
+            rules: self.rules.clone(),
+            denied: self.denial(name, Kind::Directory),
+            astray: self.astray.clone(),
+            ignored: self.ignored || self.rules.excludes(name, true),
+        };
+        below.with(self.secrets.clone(), dir, name, fs)
+    }
+
+    /// With the rules of the directory itself.
+    fn with(mut self, mut secrets: Secrets, dir: Result<&Dir, &Fault>, name: &str, fs: &dyn Filesystem) -> Self {
+        match dir {
+            // Nothing in it needs other rules.
+            Ok(_) if self.denied.is_some() => {}
+            Ok(dir) => {
+                self.denied = secrets.enter(name, dir, fs).err().map(|error| error.message());
+                self.rules.enter(name, dir, fs, None);
+            }
+            Err(fault) => {
+                secrets.enter_missing(name);
+                self.rules.enter_missing(name);
+                if *fault != Fault::NotFound {
+                    self.astray = self.astray.or_else(|| Self::astray(fault).astray);
+                }
+            }
+        }
+        self.secrets = secrets;
+        self
+    }
+}

@@ -1,0 +1,301 @@
+//! What a command changed: what was at each path beside what is there now, told
+//! as changes and kept as a backup. Nothing in a root is changed by that.
+
+use std::collections::BTreeMap;
+
+use paddock_types::digest::etag_of;
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result, printable};
+use paddock_types::response::{Change, ChangeKind};
+use paddock_vfs::Fault;
+use paddock_vfs::content::Content;
+use paddock_vfs::open_location::Site;
+use paddock_workspace::change::backup;
+use paddock_workspace::change::backup::{Action, Draft, Entry};
+use paddock_workspace::change::stored_location::Spot;
+use paddock_workspace::{Root, Workspace};
+
+use crate::command::access::{Verdicts, locate};
+
+/// Paths that a note names.
+const MAX_NAMED: usize = 10;
+
+/// What was at a path before a command changed it: the `before` of `wit/commands.wit`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Before {
+    /// A path without links, as results show it.
+    pub path: String,
+    /// What was there.
+    pub kind: Option<Kind>,
+    /// What the link said.
+    pub target: Option<String>,
+    /// Where the content of the file is, in the state directory.
+    pub kept: Option<String>,
+    /// Its permission bits, where they are known.
+    pub mode: Option<u32>,
+}
+
+/// What a command changed: the `recorded` of `wit/commands.wit`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Its changes, in the order of paths.
+    pub changes: Vec<Change>,
+    /// The backup that undoes them.
+    pub backup: Option<String>,
+    /// What could not be kept.
+    pub notes: Vec<String>,
+}
+
+/// Compares what was at these paths with what is there now, and keeps a backup of it.
+pub fn record_changes(workspace: &Workspace<'_>, verb: &str, before: &[Before]) -> Result<Recorded> {
+    let verdicts = Verdicts::new(workspace);
+    let mut report = Report::new(workspace);
+    let mut known = BTreeMap::new();
+    for was in before {
+        known.entry(Named::new(workspace, was)?.path()).or_insert(was);
+    }
+    // One at a time: each has a directory open, and a command can change more paths than a process may have open.
+    for was in known.values() {
+        match Seen::new(workspace, &verdicts, was)? {
+            // Where rules keep it from every tool, no command has changed it either.
+            None => report.withheld += 1,
+            Some(seen) => report.compare(&seen)?,
+        }
+    }
+    report.finish(verb)
+}
+
+/// A path in a root.
+#[derive(Clone, Copy)]
+struct Named<'w> {
+    index: usize,
+    root: &'w Root,
+    below: &'w str,
+}
+
+impl<'w> Named<'w> {
+    fn new(workspace: &'w Workspace<'_>, was: &'w Before) -> Result<Self> {
+        let outside = |cause| Error::at(Code::OutsideWorkspace, "record", &was.path, cause);
+        let (index, below) = locate(workspace, &was.path).map_err(outside)?;
+        let root = workspace.roots.get(index).filter(|_| !below.is_empty());
+        Ok(Self { index, root: root.ok_or_else(|| outside("it is a root itself"))?, below })
+    }
+
+    /// The path as results show it.
+    fn path(&self) -> String {
+        self.root.shown(self.below)
+    }
+}
+
+/// A path, as it was and as it is.
+struct Seen<'b> {
+    /// As results show it.
+    path: String,
+    was: &'b Before,
+    /// Where it is; none where the directory that it was in is gone.
+    site: Option<Site>,
+    /// What is there, and its size.
+    now: Option<(Kind, u64)>,
+}
+
+impl<'b> Seen<'b> {
+    /// What is at a path now; none where rules keep it from every tool.
+    fn new(workspace: &Workspace<'_>, verdicts: &Verdicts<'_>, was: &'b Before) -> Result<Option<Self>> {
+        let named = Named::new(workspace, was)?;
+        let Named { index, root, below } = named;
+        let mut above: Vec<_> = below.split('/').map(str::to_owned).collect();
+        let name = above.pop().unwrap_or_default();
+        let spot = Spot { root: root.label.clone(), above, name };
+        let blame = |fault: Fault| fault.at("record", &was.path);
+        let site = match spot.open(workspace) {
+            Ok(site) => Some(site),
+            // Something else is there, or above it: what was there is gone.
+            Err(Fault::NotFound | Fault::Link | Fault::NotDirectory) => None,
+            Err(fault) => return Err(blame(fault)),
+        };
+        let stat = site.as_ref().map(|site| workspace.fs.stat(&site.dir, &site.name));
+        let now = match stat {
+            None | Some(Err(Fault::NotFound)) => None,
+            Some(Ok(stat)) => Some((stat.kind, stat.size)),
+            Some(Err(fault)) => return Err(blame(fault)),
+        };
+        let mut kinds = [was.kind, now.map(|(kind, _)| kind)].into_iter().flatten();
+        let is_kept_from_tools = kinds.any(|kind| verdicts.denies(index, below, kind));
+        Ok((!is_kept_from_tools).then(|| Self { path: named.path(), was, site, now }))
+    }
+
+    /// Whether the permission bits of what is there now are others.
+    fn has_other_mode(&self, workspace: &Workspace<'_>) -> bool {
+        let now = self.site.as_ref().and_then(|site| site.mode(workspace.fs));
+        now.zip(self.was.mode).is_some_and(|(now, was)| now != was)
+    }
+
+    /// SHA-256 of the file that is there now, while there is time for it.
+    fn digest(&self, workspace: &Workspace<'_>) -> Option<String> {
+        let site = self.site.as_ref().filter(|_| !workspace.out_of_time())?;
+        site.digest(workspace.fs).ok()?
+    }
+}
+
+/// Changes while they are put together.
+struct Report<'w> {
+    workspace: &'w Workspace<'w>,
+    changes: Vec<Change>,
+    /// What was replaced or is gone, with its content.
+    replaced: Vec<(Entry, Option<Content>)>,
+    /// What is there that was not.
+    created: Vec<Entry>,
+    /// Paths whose old content is in no backup.
+    lost: Vec<String>,
+    /// How many paths rules keep from every tool.
+    withheld: u64,
+}
+
+impl<'w> Report<'w> {
+    fn new(workspace: &'w Workspace<'w>) -> Self {
+        let (changes, replaced, created) = (Vec::new(), Vec::new(), Vec::new());
+        Self { workspace, changes, replaced, created, lost: Vec::new(), withheld: 0 }
+    }
+
+    fn compare(&mut self, seen: &Seen<'_>) -> Result<()> {
+        let kept = seen.was.kept.as_deref().map(|kept| content(self.workspace, kept)).transpose()?.flatten();
+        let now = seen.now.map(|(kind, _)| kind);
+        match (seen.was.kind, now) {
+            (Some(Kind::File), Some(Kind::File)) => self.file(seen, kept),
+            (Some(Kind::Link), Some(Kind::Link)) => self.link(seen),
+            (was, now) if was == now => {}
+            (was, now) => {
+                if let Some(kind) = was {
+                    self.gone(seen, kind, kept);
+                    self.tell(ChangeKind::Deleted, seen);
+                }
+                if let Some(kind) = now {
+                    self.came(seen, kind);
+                    self.tell(ChangeKind::Created, seen);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, seen: &Seen<'_>, kept: Option<Content>) {
+        let digest = seen.digest(self.workspace);
+        let is_same = kept.as_ref().is_some_and(|kept| digest.as_ref() == Some(&kept.sha256()));
+        if is_same && !seen.has_other_mode(self.workspace) {
+            return;
+        }
+        self.tell(ChangeKind::Modified, seen);
+        if kept.is_none() {
+            return self.lost.push(seen.path.clone());
+        }
+        let after = digest.as_deref().map(etag_of);
+        let mode = seen.was.mode;
+        self.replaced.push((Entry { after, mode, ..Entry::file(Action::Modified, &seen.path, None) }, kept));
+    }
+
+    fn link(&mut self, seen: &Seen<'_>) {
+        let read = |site: &Site| self.workspace.fs.read_link(&site.dir, &site.name).ok();
+        let target = seen.site.as_ref().and_then(read);
+        if target.is_some() && target == seen.was.target {
+            return;
+        }
+        self.tell(ChangeKind::Modified, seen);
+        self.gone(seen, Kind::Link, None);
+        self.came(seen, Kind::Link);
+    }
+
+    fn gone(&mut self, seen: &Seen<'_>, kind: Kind, kept: Option<Content>) {
+        // No link is made that could lead out of its root.
+        let target = seen.was.target.clone().filter(|target| kind == Kind::Link && !target.starts_with('/'));
+        let is_lost = match kind {
+            Kind::File => kept.is_none(),
+            Kind::Link => target.is_none(),
+            Kind::Directory => false,
+            Kind::Other => true,
+        };
+        match is_lost {
+            true => self.lost.push(seen.path.clone()),
+            false => {
+                let mode = seen.was.mode.filter(|_| matches!(kind, Kind::File | Kind::Directory));
+                self.replaced.push((Entry { target, mode, ..Entry::of(Action::Deleted, &seen.path, kind) }, kept));
+            }
+        }
+    }
+
+    fn came(&mut self, seen: &Seen<'_>, kind: Kind) {
+        let digest = Some(kind).filter(|kind| *kind == Kind::File).and_then(|_| seen.digest(self.workspace));
+        let after = digest.as_deref().map(etag_of);
+        self.created.push(Entry { after, ..Entry::of(Action::Created, &seen.path, kind) });
+    }
+
+    fn tell(&mut self, kind: ChangeKind, seen: &Seen<'_>) {
+        let size = seen.now.filter(|(is, _)| *is == Kind::File && kind != ChangeKind::Deleted).map(|(_, size)| size);
+        self.changes.push(Change { kind, path: seen.path.clone(), to: None, size });
+    }
+
+    fn finish(self, verb: &str) -> Result<Recorded> {
+        let mut notes = Vec::new();
+        if !self.lost.is_empty() {
+            notes.push(not_kept(&self.lost));
+        }
+        if self.withheld > 0 {
+            notes.push(format!("{} path(s) that rules keep from every tool are left out", self.withheld));
+        }
+        let bytes = self.replaced.iter().filter_map(|(_, content)| content.as_ref()).map(Content::size).sum();
+        let is_nothing = self.replaced.is_empty() && self.created.is_empty();
+        match backup::too_large(self.workspace, bytes) {
+            Some(note) => notes.push(note),
+            None if is_nothing => {}
+            // It has run: what cannot be kept is told, and what it changed all the same.
+            None => notes.extend(
+                keep(self.workspace, verb, self.replaced, self.created)
+                    .err()
+                    .map(|error| format!("no backup: {error}")),
+            ),
+        }
+        Ok(Recorded { changes: self.changes, backup: self.workspace.backup(), notes })
+    }
+}
+
+/// Writes the backup: first what is to come back, so that undoing begins with what is to go.
+fn keep(
+    workspace: &Workspace<'_>,
+    verb: &str,
+    replaced: Vec<(Entry, Option<Content>)>,
+    created: Vec<Entry>,
+) -> Result<()> {
+    let Some(mut draft) = Draft::begin(workspace, verb)? else { return Ok(()) };
+    replaced.into_iter().try_for_each(|(entry, content)| draft.add(entry, content.as_ref()))?;
+    created.into_iter().try_for_each(|entry| draft.add(entry, None))?;
+    draft.finish()
+}
+
+/// The content at a path in the state directory; none where it is not there.
+fn content(workspace: &Workspace<'_>, kept: &str) -> Result<Option<Content>> {
+    let invalid = |cause: &str| Error::at(Code::InvalidPath, "keep", kept, cause);
+    let is_plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(['\\', '\0']);
+    let (above, name) = kept.rsplit_once('/').map_or((None, kept), |(above, name)| (Some(above), name));
+    if !kept.split('/').all(is_plain) {
+        return Err(invalid("it leads out of the state directory"));
+    }
+    let Some(state) = &workspace.state else { return Err(invalid("there is no state directory")) };
+    let mut names = above.into_iter().flat_map(|above| above.split('/'));
+    let stored = names
+        .try_fold(state.clone(), |dir, name| workspace.fs.open_dir(&dir, name))
+        .and_then(|dir| Content::stored(workspace.fs, Site { dir, name: name.to_owned() }, 0, u64::MAX));
+    match stored {
+        Ok(content) => Ok(Some(content)),
+        Err(Fault::NotFound) => Ok(None),
+        Err(Fault::Link | Fault::NotDirectory | Fault::NotRegular | Fault::IsDirectory) => {
+            Err(invalid("it is no regular file in the state directory"))
+        }
+        Err(fault) => Err(fault.at("keep", kept)),
+    }
+}
+
+fn not_kept(paths: &[String]) -> String {
+    let named: Vec<_> = paths.iter().take(MAX_NAMED).map(|path| format!("`{}`", printable(path))).collect();
+    let rest = paths.len().saturating_sub(MAX_NAMED);
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    format!("what was at {}{more} is in no backup", named.join(", "))
+}

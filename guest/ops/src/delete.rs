@@ -1,0 +1,139 @@
+//! Deletes a file or directory.
+
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result, Term};
+use paddock_types::response::{Change, ChangeKind};
+use paddock_types::{phrase, request, response};
+use paddock_vfs::open_location::{Site, temporary_name};
+use paddock_vfs::{Fault, copy_remove};
+use paddock_workspace::change::backup;
+use paddock_workspace::change::backup::{Action, Draft, Entry};
+use paddock_workspace::change::journal::Journal;
+use paddock_workspace::change::stored_location::Spot;
+use paddock_workspace::resolve::Last;
+use paddock_workspace::resolved_path::Place;
+use paddock_workspace::tree::Survey;
+use paddock_workspace::{Workspace, tree};
+
+const VERB: &str = "delete";
+
+/// Deletes a file, a link or a directory.
+pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response::Delete> {
+    let place = workspace.resolve_with(&args.path, VERB, Last::Keep)?;
+    let stat = place.existing(workspace, VERB)?;
+    if place.is_root() {
+        return Err(
+            Error::at(Code::InvalidPath, VERB, &args.path, "it is the workspace itself").hint("delete what is in it")
+        );
+    }
+    if args.files_only && stat.kind == Kind::Directory {
+        return Err(place
+            .not_a_file(VERB, stat.kind)
+            .hint("only files are deleted here: delete those in it one by one"));
+    }
+    workspace.check_change(&place, VERB)?;
+    workspace.check_movable(&place, VERB)?;
+    let blame = |fault: Fault| match fault {
+        Fault::NotEmpty => fault
+            .at(VERB, &args.path)
+            .hint(phrase![Term::Recursive, " deletes a directory with all it holds"])
+            .or_hint("delete what is in it first"),
+        fault => fault.at(VERB, &args.path),
+    };
+    let mut notes = Vec::new();
+    let entries_deleted = match stat.kind {
+        Kind::Directory if !args.recursive => {
+            keep_empty(workspace, &place)?;
+            let removed = workspace.fs.remove_dir(&place.dir, &place.name).inspect_err(|_| backup::forget(workspace));
+            removed.and_then(|()| workspace.fs.sync_dir(&place.dir)).map(|()| 1).map_err(blame)?
+        }
+        Kind::Directory => {
+            let survey = check_tree(workspace, &place)?;
+            notes.extend(keep(workspace, &place, survey.bytes)?);
+            take_away(workspace, &place)?;
+            survey.files + survey.directories + survey.special
+        }
+        Kind::File | Kind::Link | Kind::Other => {
+            notes.extend(keep(workspace, &place, stat.size)?);
+            take_away(workspace, &place)?;
+            1
+        }
+    };
+    workspace.changed(Change { kind: ChangeKind::Deleted, path: place.path.clone(), to: None, size: None });
+    Ok(response::Delete { path: place.path, entries_deleted, backup: workspace.backup(), notes })
+}
+
+/// Refuses a tree that holds what no tool may change; how many entries it has.
+fn check_tree(workspace: &Workspace<'_>, place: &Place) -> Result<Survey> {
+    let survey = tree::survey(workspace, place, VERB, workspace.policy.limits.max_files, place.depth())?;
+    survey.refuse_denied(place, VERB)?;
+    survey.refuse_protected(workspace, place, VERB)?;
+    survey.refuse_unnamed(place, VERB)?;
+    Ok(survey)
+}
+
+/// Keeps that there was a directory; what may be in it is not removed.
+fn keep_empty(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
+    let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
+    let mode = workspace.fs.mode(&place.dir, &place.name);
+    draft.add(Entry { mode, ..Entry::of(Action::Deleted, &place.path, Kind::Directory) }, None)?;
+    draft.finish()
+}
+
+/// Keeps what is at the place, `bytes` in all, so that it can be restored; a note where that is too much.
+fn keep(workspace: &Workspace<'_>, place: &Place, bytes: u64) -> Result<Option<String>> {
+    if let Some(note) = backup::too_large(workspace, bytes) {
+        return Ok(Some(note));
+    }
+    let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(None) };
+    let top = place.site();
+    let kind = place.stat.map_or(Kind::File, |stat| stat.kind);
+    let add = |path: &str, site: &Site, kind: Kind| match kind {
+        Kind::File => draft.add_file(Action::Deleted, path, site),
+        Kind::Link | Kind::Other | Kind::Directory => {
+            let target = workspace.fs.read_link(&site.dir, &site.name).ok().filter(|_| kind == Kind::Link);
+            let mode = site.mode(workspace.fs).filter(|_| kind == Kind::Directory);
+            draft.add(Entry { target, mode, ..Entry::of(Action::Deleted, path, kind) }, None)
+        }
+    };
+    tree::each(workspace.fs, &place.path, top, kind, add, |fault| fault.at(VERB, &place.given))?;
+    draft.finish().map(|()| None)
+}
+
+/// Takes what is at the place out of sight at once, then removes it; after a crash a later call removes the rest.
+fn take_away(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
+    let fs = workspace.fs;
+    let site = place.site();
+    if place.stat.is_some_and(|stat| stat.kind == Kind::Directory) {
+        match fs.remove_tree(&site.dir, &site.name) {
+            Err(Fault::Unsupported) => {}
+            Err(fault) => {
+                backup::forget(workspace);
+                return Err(fault.at(VERB, &place.given));
+            }
+            Ok(()) => return fs.sync_dir(&site.dir).map_err(|fault| fault.at(VERB, &place.given)),
+        }
+    }
+    let aside = site.beside(&temporary_name(fs));
+    let debris = vec![Spot::of(workspace, place).beside(&aside.name)];
+    let journal = Journal { debris, ..Journal::default() };
+    journal.write(workspace).inspect_err(|_| backup::forget(workspace))?;
+    let moved = match site.rename(fs, &aside) {
+        // An overlay cannot make another of it, and has only to hide it.
+        Err(Fault::Unsupported | Fault::Outside) => site.discard(fs),
+        other => other,
+    };
+    let moved = moved.and_then(|()| fs.sync_dir(&site.dir));
+    let removed = moved.and_then(|()| copy_remove::remove(fs, &aside));
+    // What is left is put back, if anything moved at all.
+    let kept = removed.is_err() && aside.rename(fs, &site).is_ok();
+    if kept {
+        backup::forget(workspace);
+    }
+    // A journal that stays has nothing left to do, or only to remove what is out of sight.
+    drop(journal.tidy(workspace));
+    removed.map_err(|fault| match (kept, fault.at(VERB, &place.given)) {
+        (true, error) => error.hint("what could not be deleted is still there"),
+        (false, error) => error,
+    })
+}

@@ -1,0 +1,84 @@
+//! What the answers of other operations tell of the entries that they show, beyond what a directory tells.
+
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result};
+use paddock_types::request::Details;
+use paddock_types::response::Entry;
+use paddock_types::{response, time};
+use paddock_vfs::Stat;
+use paddock_workspace::Workspace;
+
+use crate::read::content::Content;
+
+const VERB: &str = "describe";
+/// First bytes that are told of a file.
+const HEAD: usize = 3;
+
+/// The entries at `paths`; what is gone meanwhile is left out.
+pub fn entries(workspace: &Workspace<'_>, details: &Details, paths: &[String]) -> Vec<Entry> {
+    let mut entries: Vec<_> = paths.iter().filter_map(|path| entry(workspace, path).ok()).collect();
+    add(workspace, details, &mut entries);
+    entries
+}
+
+/// Adds the details to entries, as far as the time of the call reaches.
+pub fn add(workspace: &Workspace<'_>, wanted: &Details, entries: &mut [Entry]) {
+    let mut etags = wanted.etags;
+    for entry in entries {
+        if workspace.out_of_time() {
+            return;
+        }
+        match entry.kind {
+            Kind::File => {
+                let is_hashed = etags > 0;
+                etags = etags.saturating_sub(1);
+                if is_hashed {
+                    entry.details = etag(workspace, &entry.path).unwrap_or_default();
+                }
+                let has_head =
+                    |(least, most): (u64, u64)| entry.size.is_some_and(|size| (least..=most).contains(&size));
+                if wanted.heads.is_some_and(has_head) {
+                    entry.details.head = head(workspace, &entry.path).unwrap_or_default();
+                    entry.details.read += entry.details.head.len() as u64;
+                }
+            }
+            Kind::Link if wanted.link_targets => {
+                entry.details.target_kind = target_kind(workspace, &entry.path).ok();
+            }
+            Kind::Link | Kind::Directory | Kind::Other => {}
+        }
+    }
+}
+
+/// The kind of what the link at `path` leads to.
+pub fn target_kind(workspace: &Workspace<'_>, path: &str) -> Result<Kind> {
+    Ok(workspace.resolve(path, VERB)?.existing(workspace, VERB)?.kind)
+}
+
+fn entry(workspace: &Workspace<'_>, path: &str) -> Result<Entry> {
+    let place = workspace.resolve(path, VERB)?;
+    let Stat { kind, size, modified, .. } = place.existing(workspace, VERB)?;
+    Ok(Entry {
+        path: path.to_owned(),
+        kind,
+        size: (kind == Kind::File).then_some(size),
+        modified: modified.and_then(time::rfc3339_seconds),
+        details: response::Details::default(),
+    })
+}
+
+/// The etag of a file that is read whole.
+fn etag(workspace: &Workspace<'_>, path: &str) -> Result<response::Details> {
+    let place = workspace.resolve(path, VERB)?;
+    let content = Content::open(workspace, &place, VERB)?;
+    let read = content.whole.as_ref().map_or(0, |bytes| bytes.len() as u64);
+    Ok(response::Details { etag: content.etag(), read, ..response::Details::default() })
+}
+
+fn head(workspace: &Workspace<'_>, path: &str) -> Result<Vec<u8>> {
+    let place = workspace.resolve(path, VERB)?;
+    let (file, _) = workspace.open_file(&place, VERB)?;
+    let mut head = Vec::with_capacity(HEAD);
+    let read = workspace.fs.read(&file, 0, HEAD, &mut head).map_err(|fault| fault.at(VERB, path))?;
+    if read == 0 { Err(Error::at(Code::Io, VERB, path, "it is empty")) } else { Ok(head) }
+}

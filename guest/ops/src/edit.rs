@@ -1,0 +1,398 @@
+//! Replaces text in a file: each replacement is spliced into the bytes that the
+//! one before it gave, so that nothing else in the file changes.
+
+use paddock_text::diff::{Change, LineChange};
+use paddock_text::document::{Document, Splice};
+use paddock_text::{diff, encoding, eol, find, nearest};
+use paddock_types::error::{Code, Detail, Error, Phrase, Result, Term, When};
+use paddock_types::request::{Insertion, Replacement};
+use paddock_types::response::LineRange;
+use paddock_types::{digest, phrase, request, response};
+use paddock_workspace::Workspace;
+use paddock_workspace::change::commit::commit;
+use paddock_workspace::change::file_change::FileChange;
+use paddock_workspace::resolved_path::Place;
+
+use crate::read::content;
+
+mod lenient;
+mod snippet;
+
+const VERB: &str = "edit";
+/// Occurrences that one replacement may have: each is held in memory.
+const MAX_OCCURRENCES: usize = 100_000;
+/// Occurrences that are counted, and lines that are listed, where one was wanted.
+const MAX_COUNTED: usize = 1_000;
+const MAX_LISTED: usize = 50;
+/// Line ranges in a result.
+const MAX_RANGES: usize = 1_000;
+
+/// Replaces text in a file.
+pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::Edit> {
+    let place = workspace.resolve(&args.path, VERB)?;
+    if args.insert.is_none() {
+        check(&place, &args.edits)?;
+    }
+    let (bytes, _) = workspace.read_whole(&place, VERB)?;
+    if !args.dry_run {
+        workspace.check_change(&place, VERB)?;
+    }
+    paddock_workspace::check_etag(args.if_match.as_deref(), Some(&bytes), &place, VERB)?;
+    if encoding::is_binary(&bytes) {
+        return Err(content::binary(&place, VERB, bytes.len() as u64, &bytes));
+    }
+    let old = Document::decode(bytes, None);
+    let edited = match &args.insert {
+        Some(insert) => inserted(workspace, &place, &old, insert)?,
+        None => apply(workspace, &place, &old, args)?,
+    };
+    let lines = diff::line_changes(&old.text, &edited.document.text, &edited.changes);
+    let most = workspace.policy.limits.max_result_bytes;
+    let diff = diff::unified(
+        &place.path,
+        (&old.text, &edited.document.text),
+        &lines,
+        args.context.unwrap_or(diff::CONTEXT),
+        most,
+    );
+    let first = lines.first().map(range);
+    let shown = args.snippet.zip(first.as_ref());
+    let limits = &workspace.policy.limits;
+    let snippet = shown.and_then(|(around, first)| snippet::of(&edited.document.text, first, around, limits));
+    let (old, new) = (old.into_bytes(), edited.document.into_bytes());
+    let mut result = response::Edit {
+        path: place.path.clone(),
+        edits_applied: edited.count,
+        diff,
+        etag: digest::etag(&new),
+        lines: lines.iter().take(MAX_RANGES).map(range).collect(),
+        backup: None,
+        notes: Vec::new(),
+        snippet,
+    };
+    if lines.len() > MAX_RANGES {
+        result.notes.push(format!("`lines` has the first {MAX_RANGES} of {} ranges", lines.len()));
+    }
+    if !args.dry_run && old != new {
+        let change = FileChange { place, old: Some(old.into()), new: Some(new.into()), to: None };
+        result.notes.extend(commit(workspace, VERB, vec![change])?);
+        result.backup = workspace.backup();
+    }
+    Ok(result)
+}
+
+fn check(place: &Place, edits: &[Replacement]) -> Result<()> {
+    if edits.is_empty() {
+        return Err(Error::argument(Term::Edits, "there is none").hint(phrase![
+            "give at least one ",
+            Term::OldText,
+            " with its ",
+            Term::NewText
+        ]));
+    }
+    for (index, edit) in edits.iter().enumerate() {
+        let invalid = |cause: Phrase| at_edit(Code::InvalidArgument, place, index, cause);
+        if edit.old_text.is_empty() {
+            return Err(invalid(phrase![Term::OldText, " is empty"])
+                .hint(phrase![
+                    "to insert, give the text beside the place as ",
+                    Term::OldText,
+                    " and repeat it in ",
+                    Term::NewText
+                ])
+                .also_hint(phrase![Term::WriteTool, " replaces a whole file"]));
+        }
+        if edit.old_text == edit.new_text {
+            return Err(
+                invalid(phrase![Term::OldText, " and ", Term::NewText, " are the same"]).hint("leave this edit out")
+            );
+        }
+    }
+    Ok(())
+}
+
+/// A document after all edits.
+struct Edited {
+    document: Document,
+    /// What differs from the document before.
+    changes: Vec<Change>,
+    /// Occurrences replaced.
+    count: u64,
+}
+
+fn apply(workspace: &Workspace<'_>, place: &Place, old: &Document, args: &request::Edit) -> Result<Edited> {
+    let mut edited: Option<Edited> = None;
+    for (index, edit) in args.edits.iter().enumerate() {
+        if workspace.out_of_time() {
+            return Err(at_edit(Code::LimitExceeded, place, index, "the time of one call ran out".into())
+                .hint("nothing was changed; make fewer edits in one call"));
+        }
+        let document = edited.as_ref().map_or(old, |edited| &edited.document);
+        let loose = args.is_loose.then(|| lenient::splice(&document.text, edit)).flatten();
+        let splices = match loose {
+            Some(splice) => vec![splice],
+            None => splices(workspace, place, &document.text, (index, edit))?,
+        };
+        let bytes = document.splice(&splices).map_err(|loss| {
+            let mut error = loss.at(VERB, &place.given);
+            error.message = phrase![error.message, format!(" (edit {})", index + 1)];
+            error
+        })?;
+        check_size(workspace, place, bytes.len())?;
+        let changes = diff::compose(edited.as_ref().map_or(&[], |edited| &edited.changes), &splices);
+        let count = edited.as_ref().map_or(0, |edited| edited.count) + splices.len() as u64;
+        edited = Some(Edited { document: document.decode_like(bytes), changes, count });
+    }
+    edited.ok_or_else(|| Error::argument(Term::Edits, "there is none"))
+}
+
+/// The document with lines put in.
+fn inserted(workspace: &Workspace<'_>, place: &Place, old: &Document, insert: &Insertion) -> Result<Edited> {
+    let text = &old.text;
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
+    let ends: Vec<_> = ends.chain((!text.is_empty() && !text.ends_with('\n')).then_some(text.len())).collect();
+    let at = match insert.after_line.checked_sub(1).map(usize::try_from) {
+        None => 0,
+        Some(index) => *index.ok().and_then(|index| ends.get(index)).ok_or_else(|| {
+            let cause = format!("{} is past the end: the file has {} lines", insert.after_line, ends.len());
+            let detail = Detail::PastEnd { argument: Term::InsertLine, total: ends.len() as u64 };
+            Error::argument(Term::InsertLine, cause)
+                .hint(format!("use a number from 0 to {}", ends.len()))
+                .detail(detail)
+        })?,
+    };
+    let near = eol::near(text, at);
+    let mut new = eol::with_ending(&insert.text, near).into_owned();
+    // What is put in becomes lines of its own, and a last line without an ending stays without one.
+    if at == text.len() && !text.is_empty() && !text.ends_with('\n') {
+        new.insert_str(0, near);
+    } else if !new.ends_with('\n') {
+        new.push_str(near);
+    }
+    check_size(workspace, place, text.len().saturating_add(new.len()) / 3)?;
+    let splices = [Splice { range: at..at, text: new }];
+    let bytes = old.splice(&splices).map_err(|loss| loss.at(VERB, &place.given))?;
+    check_size(workspace, place, bytes.len())?;
+    Ok(Edited { document: old.decode_like(bytes), changes: diff::compose(&[], &splices), count: 1 })
+}
+
+/// What one edit does to the text.
+fn splices(
+    workspace: &Workspace<'_>,
+    place: &Place,
+    text: &str,
+    (index, edit): (usize, &Replacement),
+) -> Result<Vec<Splice>> {
+    let most = if edit.replace_all { MAX_OCCURRENCES + 1 } else { MAX_COUNTED + 1 };
+    let found = find::occurrences(text, &edit.old_text, !edit.replace_all, most);
+    match found.len() {
+        0 => return Err(no_match(place, text, index, edit)),
+        1 => {}
+        _ if !edit.replace_all => return Err(ambiguous(place, text, index, &found)),
+        count if count > MAX_OCCURRENCES => {
+            let cause = phrase![Term::OldText, format!(" is there more than {MAX_OCCURRENCES} times")];
+            return Err(at_edit(Code::LimitExceeded, place, index, cause)
+                .hint("give more of the text around it, so that it is rarer"));
+        }
+        _ => {}
+    }
+    // Before the new text is copied that often. No encoding holds a character in
+    // less than a third of the bytes that UTF-8 needs.
+    let grown = text.len().saturating_add(found.len().saturating_mul(edit.new_text.len()));
+    let gone = found.iter().map(|range| range.len()).sum::<usize>();
+    check_size(workspace, place, grown.saturating_sub(gone) / 3)?;
+    let splice = |range: std::ops::Range<usize>| {
+        let text = find::localize(text, &range, &edit.new_text).into_owned();
+        Splice { range, text }
+    };
+    Ok(found.into_iter().map(splice).collect())
+}
+
+fn check_size(workspace: &Workspace<'_>, place: &Place, size: usize) -> Result<()> {
+    let limit = workspace.policy.limits.max_file_bytes;
+    if size as u64 <= limit {
+        return Ok(());
+    }
+    let cause = format!("it would have more than {limit} bytes, up to which files are handled whole");
+    Err(Error::at(Code::TooLarge, VERB, &place.given, cause).hint("nothing was changed; replace less, or by less"))
+}
+
+fn no_match(place: &Place, text: &str, index: usize, edit: &Replacement) -> Error {
+    let near = nearest::places(text, &edit.old_text);
+    let cause = match near.first().and_then(|near| Some((near, near.difference?))) {
+        Some((near, difference)) => {
+            phrase![Term::OldText, format!(" is not there, but line {} differs only in {difference}", near.line)]
+        }
+        None => phrase![Term::OldText, " is not there"],
+    };
+    // A shorter text is anywhere by chance.
+    let made = if edit.new_text.trim().chars().count() < 4 {
+        Vec::new()
+    } else {
+        find::occurrences(text, &edit.new_text, false, 1)
+    };
+    let made = find::line_numbers(text, made.iter().map(|range| range.start)).first().copied();
+    let mut error = at_edit(Code::NoMatch, place, index, cause);
+    if let Some(line) = made {
+        let already = format!(" is there already, at line {line}: the edit may have been made before");
+        error = error.also_hint(phrase![Term::NewText, already]);
+    }
+    if near.is_empty() {
+        let from = " from it";
+        error.also_hint(phrase!["nothing there is like it: read the file and copy ", Term::OldText, from])
+    } else {
+        let shown: Vec<_> = near.iter().map(|near| format!("line {}: `{}`", near.line, near.shown)).collect();
+        error.also_hint(format!("nearest (`·` space, `→` tab, `⏎` line end): {}", shown.join("; "))).also_hint(phrase![
+            "copy ",
+            Term::OldText,
+            " from the file, character by character"
+        ])
+    }
+}
+
+fn ambiguous(place: &Place, text: &str, index: usize, found: &[std::ops::Range<usize>]) -> Error {
+    let lines = find::line_numbers(text, found.iter().map(|range| range.start));
+    let listed: Vec<_> = lines.iter().take(MAX_LISTED).map(u64::to_string).collect();
+    let count = match found.len() {
+        count if count > MAX_COUNTED => format!("more than {MAX_COUNTED}"),
+        count => count.to_string(),
+    };
+    let more = if lines.len() > MAX_LISTED { " and more" } else { "" };
+    let lines = format!("{}{more}", listed.join(", "));
+    let cause = phrase![Term::OldText, format!(" is there {count} times, at lines {lines}")];
+    let around = "give more of the lines around the one that is meant";
+    at_edit(Code::AmbiguousMatch, place, index, cause)
+        .hint(phrase![around, ", or set ", Term::ReplaceAll])
+        .or_hint(around)
+        .detail(Detail::Occurrences(lines))
+}
+
+/// The failure of one edit; its number says nothing to a caller who cannot make several.
+fn at_edit(code: Code, place: &Place, index: usize, cause: Phrase) -> Error {
+    Error::at(code, VERB, &place.given, phrase![When(Term::Edits, format!("edit {}: ", index + 1)), cause])
+}
+
+fn range(change: &LineChange) -> LineRange {
+    let (start, count) = change.new;
+    LineRange { start, end: (start + count).saturating_sub(1) }
+}
+
+#[cfg(test)]
+mod tests {
+    use paddock_types::policy::Policy;
+    use paddock_workspace::fixture;
+
+    use super::*;
+
+    fn replacement(old: &str, new: &str) -> Replacement {
+        Replacement { old_text: old.to_owned(), new_text: new.to_owned(), replace_all: false }
+    }
+
+    fn all(old: &str, new: &str) -> Replacement {
+        Replacement { replace_all: true, ..replacement(old, new) }
+    }
+
+    fn edit(bytes: &[u8], edits: &[Replacement]) -> Result<response::Edit> {
+        let args = request::Edit {
+            path: "a.txt".to_owned(),
+            edits: edits.to_vec(),
+            if_match: Some(digest::etag(bytes)),
+            dry_run: true,
+            ..request::Edit::default()
+        };
+        fixture::with(&[("a.txt", bytes)], &Policy::default(), |workspace| run(workspace, &args))
+    }
+
+    /// The bytes after the edits.
+    fn edited(bytes: &[u8], edits: &[Replacement]) -> Vec<u8> {
+        fixture::with(&[("a.txt", bytes)], &Policy::default(), |workspace| {
+            let place = workspace.resolve("a.txt", VERB).unwrap();
+            let old = Document::decode(bytes.to_vec(), None);
+            let args = request::Edit { edits: edits.to_vec(), ..request::Edit::default() };
+            apply(workspace, &place, &old, &args).unwrap().document.into_bytes()
+        })
+    }
+
+    fn failure(bytes: &[u8], edits: &[Replacement]) -> (Code, String, String) {
+        let error = edit(bytes, edits).unwrap_err();
+        (error.code, error.message(), error.hint_text().unwrap())
+    }
+
+    #[test]
+    fn only_what_was_asked_for_changes() {
+        let script = b"\xef\xbb\xbf#!/bin/sh\r\necho one\r\n\tx \r\n";
+        assert_eq!(
+            edited(script, &[replacement("one\n\tx", "two\nthree\n\tx")]),
+            b"\xef\xbb\xbf#!/bin/sh\r\necho two\r\nthree\r\n\tx \r\n"
+        );
+        assert_eq!(edited(b"\xff\xfea\0\n\0", &[replacement("a", "\u{e4}")]), b"\xff\xfe\xe4\0\n\0");
+        assert_eq!(edited(b"caf\xe9 a\nna\xefve b", &[replacement("b", "\u{e9}")]), b"caf\xe9 a\nna\xefve \xe9");
+        assert_eq!(edited(b"a\r\nb\nc\n", &[replacement("b", "x\ny")]), b"a\r\nx\r\ny\nc\n");
+    }
+
+    #[test]
+    fn edits_follow_each_other() {
+        let result =
+            edit(b"a b\nc\n", &[replacement("a", "x"), replacement("x b", "y\nz"), all("\n", "\n\n")]).unwrap();
+        assert_eq!(result.edits_applied, 5);
+        assert_eq!(result.diff, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,6 @@\n-a b\n+y\n+\n+z\n+\n c\n+\n");
+        assert_eq!(result.lines, [LineRange { start: 1, end: 4 }, LineRange { start: 6, end: 6 }]);
+        assert_eq!(result.etag, digest::etag(b"y\n\nz\n\nc\n\n"));
+    }
+
+    #[test]
+    fn removed_lines_end_before_they_start() {
+        let result = edit(b"a\nb\nc\n", &[replacement("b\n", "")]).unwrap();
+        assert_eq!(result.lines, [LineRange { start: 2, end: 1 }]);
+    }
+
+    #[test]
+    fn no_match_tells_the_nearest() {
+        let (code, message, hint) = failure(b"fn a() {\n\tone();\n}\n", &[replacement("    one();", "two();")]);
+        assert_eq!(code, Code::NoMatch);
+        assert_eq!(
+            message,
+            "cannot edit `a.txt`: edit 1: `old_text` is not there, but line 2 differs only in indentation (tabs against spaces)"
+        );
+        assert!(hint.contains("line 2: `→one();`"), "{hint}");
+        let (_, message, hint) = failure(b"two\n", &[replacement("two", "three"), replacement("one", "three")]);
+        assert_eq!(message, "cannot edit `a.txt`: edit 2: `old_text` is not there");
+        assert!(hint.starts_with("`new_text` is there already, at line 1"), "{hint}");
+    }
+
+    #[test]
+    fn ambiguity_tells_every_line() {
+        let (code, message, hint) = failure(b"a\nb\na\n", &[replacement("a", "x")]);
+        assert_eq!(code, Code::AmbiguousMatch);
+        assert_eq!(message, "cannot edit `a.txt`: edit 1: `old_text` is there 2 times, at lines 1, 3");
+        assert!(hint.contains("`replace_all`"));
+        assert_eq!(failure(b"xaaa", &[replacement("aa", "b")]).0, Code::AmbiguousMatch);
+        let (_, message, _) = failure(&b"a\n".repeat(5000), &[replacement("a", "x")]);
+        assert!(message.contains("more than 1000 times") && message.ends_with("50 and more"), "{message}");
+    }
+
+    #[test]
+    fn wrong_arguments() {
+        for edits in [&[][..], &[replacement("", "x")], &[replacement("a", "a")]] {
+            assert_eq!(failure(b"a", edits).0, Code::InvalidArgument);
+        }
+        assert_eq!(failure(b"\0a", &[replacement("a", "b")]).0, Code::BinaryFile);
+        assert_eq!(failure(b"caf\xe9", &[replacement("caf", "\u{4e2d}")]).0, Code::EncodingLoss);
+        let (code, message, _) = failure(&b"ab".repeat(60_000), &[all("a", &"x".repeat(1000))]);
+        assert_eq!(code, Code::TooLarge, "{message}");
+        assert_eq!(failure(&b"a".repeat(100_001), &[all("a", "b")]).0, Code::LimitExceeded);
+    }
+
+    #[test]
+    fn a_stale_etag_changes_nothing() {
+        let args = request::Edit {
+            path: "a.txt".to_owned(),
+            edits: vec![replacement("a", "b")],
+            if_match: Some("0123456789abcdef".to_owned()),
+            dry_run: true,
+            ..request::Edit::default()
+        };
+        let result = fixture::with(&[("a.txt", b"a")], &Policy::default(), |workspace| run(workspace, &args));
+        assert_eq!(result.unwrap_err().code, Code::ChangedSinceRead);
+    }
+}

@@ -1,0 +1,47 @@
+//! The lines around a change, for a caller that shows them with its answer.
+
+use encoding_rs::UTF_8;
+use paddock_text::lines::{Ender, Lines};
+use paddock_text::page::{Layout, page};
+use paddock_types::policy::Limits;
+use paddock_types::response::{LineRange, Snippet};
+
+/// The lines of `text` that changed, with `around` lines on each side, as a read would show them. None where the change
+/// took all lines away.
+pub fn of(text: &str, changed: &LineRange, around: u64, limits: &Limits) -> Option<Snippet> {
+    let start = changed.start.saturating_sub(around).max(1);
+    let count = (changed.end.max(changed.start).saturating_sub(start) + 1).saturating_add(around);
+    let bytes = text.as_bytes();
+    let mut lines = Lines::from(bytes, Ender::of(bytes, UTF_8), 0);
+    let Ok(_) = lines.skip(start - 1);
+    let layout = Layout {
+        lines: count.min(limits.max_lines),
+        line_chars: limits.max_line_chars,
+        bytes: limits.max_result_bytes,
+        raw: false,
+        last: false,
+        encoding: UTF_8,
+    };
+    let Ok(page) = page(&mut lines, start, &layout);
+    (page.end > 0).then_some(Snippet { start_line: start, text: page.content })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_on_both_sides() {
+        let shown = |start, end, text: &str| {
+            let snippet = of(text, &LineRange { start, end }, 1, &Limits::default())?;
+            Some((snippet.start_line, snippet.text))
+        };
+        let text = "a\nb\r\nc\nd\ne";
+        assert_eq!(shown(3, 3, text), Some((2, "b\nc\nd".to_owned())));
+        assert_eq!(shown(1, 1, text), Some((1, "a\nb".to_owned())));
+        assert_eq!(shown(5, 5, text), Some((4, "d\ne".to_owned())));
+        // Lines that were taken away are a range that ends before it starts.
+        assert_eq!(shown(3, 2, text), Some((2, "b\nc\nd".to_owned())));
+        assert_eq!(shown(1, 0, ""), None);
+    }
+}

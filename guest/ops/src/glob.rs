@@ -1,0 +1,227 @@
+//! Finds files by name.
+
+use std::rc::Rc;
+
+use paddock_search::glob::Glob;
+use paddock_search::page::{Page, Rank};
+use paddock_search::{cursor, glob, page};
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result, Term};
+use paddock_types::request::PathSort;
+use paddock_types::response::Skipped;
+use paddock_types::{request, response};
+use paddock_vfs::Dir;
+use paddock_workspace::Workspace;
+use paddock_workspace::resolved_path::Place;
+use paddock_workspace::walk::{Entry, Options, Start, Walk};
+use serde::{Deserialize, Serialize};
+
+use crate::details;
+
+pub mod shares;
+
+const VERB: &str = "search";
+
+/// Finds files by name.
+pub fn run(workspace: &Workspace<'_>, args: &request::Glob) -> Result<response::Glob> {
+    let (area, fingerprint, position) = begin(workspace, args)?;
+    let after = match position {
+        Some(Position::Ranked(rank)) => Some(rank),
+        position if args.sort == PathSort::Path => {
+            let mut search = Search::new(&area, area.walk(start(position), None)?, args.limit);
+            search.advance(u64::MAX);
+            return Ok(described(workspace, args, search.finish(&fingerprint)));
+        }
+        _ => None,
+    };
+    let page = Page::new(page::size(args.limit), after);
+    let (paths, skipped, end) = by_time(&area, area.walk(None, None)?, page)?;
+    Ok(described(workspace, args, page_of(paths, skipped, end.map(Position::Ranked), &fingerprint)))
+}
+
+/// An answer with what the request asks of each path.
+fn described(workspace: &Workspace<'_>, args: &request::Glob, mut result: response::Glob) -> response::Glob {
+    if let Some(wanted) = &args.details {
+        result.entries = details::entries(workspace, wanted, &result.paths);
+    }
+    result
+}
+
+fn begin<'w>(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<(Rc<Area<'w>>, String, Option<Position>)> {
+    if args.limit == 0 {
+        return Err(Error::argument(Term::Limit, "it has to be at least 1"));
+    }
+    let area = Area::new(workspace, args)?;
+    let fingerprint = cursor::fingerprint(args);
+    let position = cursor::open(args.cursor.as_deref(), &fingerprint)?;
+    let by_path = args.sort == PathSort::Path;
+    if position.as_ref().is_some_and(|position| matches!(position, Position::After(_)) != by_path) {
+        return Err(cursor::no_cursor());
+    }
+    Ok((Rc::new(area), fingerprint, position))
+}
+
+fn start(position: Option<Position>) -> Option<Start> {
+    match position? {
+        Position::After(path) => Some(Start { path, inclusive: false }),
+        Position::Ranked(_) => None,
+    }
+}
+
+/// Where a page ended.
+#[derive(Serialize, Deserialize)]
+enum Position {
+    /// In the order of the walk.
+    After(String),
+    /// In order of time.
+    Ranked(Rank),
+}
+
+/// What is found, and where.
+struct Area<'w> {
+    workspace: &'w Workspace<'w>,
+    glob: Glob,
+    directories: bool,
+    place: Place,
+    dir: Dir,
+    options: Options,
+}
+
+impl<'w> Area<'w> {
+    fn new(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<Self> {
+        let glob = Glob::parse(&args.pattern, "pattern", &workspace.root_names())?;
+        let options = Options {
+            hidden: glob.hidden(args.include_hidden),
+            include_ignored: args.include_ignored,
+            max_depth: glob.max_depth,
+            exclude: glob::exclusion(&args.exclude, "exclude", &workspace.root_names())?,
+            prefix: glob.prefix.clone(),
+            ..Options::default()
+        };
+        let (place, dir) = workspace.directory_to_search(&args.path, VERB)?;
+        Ok(Self { workspace, glob, directories: args.directories, place, dir, options })
+    }
+
+    fn walk(&self, start: Option<Start>, until: Option<String>) -> Result<Walk<'w>> {
+        self.walk_as(Options { start, until, ..self.options.clone() })
+    }
+
+    fn walk_as(&self, options: Options) -> Result<Walk<'w>> {
+        Walk::new(self.workspace, &self.place, &self.dir, options, VERB)
+    }
+
+    /// A path of a result, relative to the top of the walk.
+    fn below<'p>(&self, path: &'p str) -> &'p str {
+        path.get(self.place.base().len()..).unwrap_or_default()
+    }
+
+    fn is_match(&self, entry: &Entry<'_>) -> bool {
+        (entry.kind != Kind::Directory || self.directories) && self.glob.matches(entry.below)
+    }
+}
+
+/// A search under way, in the order of the walk.
+struct Search<'w> {
+    area: Rc<Area<'w>>,
+    walk: Walk<'w>,
+    /// Paths of one page.
+    size: usize,
+    paths: Vec<String>,
+    /// The last of them relative to the top, and what had been left out until there.
+    last: (String, Skipped),
+    /// What other walks left out, and where the one before this got to.
+    skipped: Skipped,
+    reached: String,
+    /// Where the page ends, when it is full or a limit is reached.
+    end: Option<Position>,
+}
+
+impl<'w> Search<'w> {
+    fn new(area: &Rc<Area<'w>>, walk: Walk<'w>, limit: u32) -> Self {
+        let (size, area) = (page::size(limit), Rc::clone(area));
+        let (paths, last, skipped) = (Vec::new(), Default::default(), Skipped::default());
+        let reached = walk.reached().to_owned();
+        Self { area, walk, size, paths, last, skipped, reached, end: None }
+    }
+
+    /// Goes on until the walk has looked at so many entries. False where there is nothing more to look at.
+    fn advance(&mut self, entries: u64) -> bool {
+        while self.end.is_none() && self.walk.looked_at() < entries {
+            if !self.walk.advance() {
+                self.end = self.walk.stopped.then(|| Position::After(self.reached().to_owned()));
+                return false;
+            }
+            self.look();
+        }
+        self.end.is_none()
+    }
+
+    /// Looks at the entry where the walk stands.
+    fn look(&mut self) {
+        let Some(entry) = self.walk.entry().filter(|entry| self.area.is_match(entry)) else { return };
+        match entry.kind {
+            Kind::Link => self.walk.skipped.links += 1,
+            Kind::Other => self.walk.skipped.special += 1,
+            // What is left out between two pages is for the second to say.
+            _ if self.paths.len() == self.size => self.end = Some(Position::After(self.last.0.clone())),
+            Kind::File | Kind::Directory => {
+                self.last.0.clear();
+                self.last.0.push_str(entry.below);
+                self.paths.push(entry.path.to_owned());
+                self.last.1 = self.left_out();
+            }
+        }
+    }
+
+    /// All up to here was looked at.
+    fn reached(&self) -> &str {
+        if self.walk.has_begun() { self.walk.reached() } else { &self.reached }
+    }
+
+    fn left_out(&self) -> Skipped {
+        let mut skipped = self.skipped;
+        skipped.add(&self.walk.skipped);
+        skipped
+    }
+
+    fn finish(self, fingerprint: &str) -> response::Glob {
+        let is_full = self.end.is_some() && !self.walk.stopped;
+        let skipped = if is_full { self.last.1 } else { self.left_out() };
+        page_of(self.paths, skipped, self.end, fingerprint)
+    }
+}
+
+fn by_time(
+    area: &Area<'_>,
+    mut walk: Walk<'_>,
+    mut page: Page<String>,
+) -> Result<(Vec<String>, Skipped, Option<Rank>)> {
+    while walk.advance() {
+        let Some(entry) = walk.entry().filter(|entry| area.is_match(entry)) else { continue };
+        match entry.kind {
+            Kind::Link => walk.skipped.links += 1,
+            Kind::Other => walk.skipped.special += 1,
+            Kind::File | Kind::Directory => {
+                let stat = area.workspace.fs.stat(entry.dir, entry.name).ok();
+                let modified = stat.and_then(|stat| stat.modified);
+                page.push(Rank::by_time(modified, entry.below), entry.path.to_owned());
+            }
+        }
+    }
+    if walk.stopped {
+        return Err(too_many("modified", "path"));
+    }
+    let (paths, end) = page.finish();
+    Ok((paths, walk.skipped, end))
+}
+
+fn page_of(paths: Vec<String>, skipped: Skipped, end: Option<Position>, fingerprint: &str) -> response::Glob {
+    let next_cursor = end.as_ref().and_then(|end| cursor::seal(fingerprint, end));
+    response::Glob { paths, skipped, truncated: end.is_some(), next_cursor, entries: Vec::new() }
+}
+
+/// The failure of a call whose order needs more entries than one call can look at.
+pub(super) fn too_many(sort: &str, other: &str) -> Error {
+    Error::new(Code::LimitExceeded, format!("cannot sort by `{sort}`: the walk reached its limit of entries or time"))
+        .hint(format!("name a directory further down, or pass `sort: {other}`, which goes on page by page"))
+}

@@ -1,0 +1,283 @@
+//! A search for names by several instances: a share is a part of the walk, from
+//! one directory to another, which the helper walks itself.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use paddock_types::entry::Kind;
+use paddock_types::error::Result;
+use paddock_types::request;
+use paddock_types::request::Request;
+use paddock_types::response::{Response, Skipped};
+use paddock_workspace::Workspace;
+use paddock_workspace::walk::{Options, Start, Walk};
+use serde::{Deserialize, Serialize};
+
+use crate::glob::{Area, Position, Search};
+use crate::shares;
+use crate::shares::{Findings, Found, Names};
+
+/// Entries that the leader looks at before it asks for help: less is not worth it.
+const ALONE_ENTRIES: u64 = 512;
+/// Places where a search can be cut are enough from here on.
+const ENOUGH_CUTS: usize = 16;
+/// Levels down to which a search is cut, and entries that are looked at to find where.
+const MAX_LEVEL: u32 = 5;
+const MAX_ENTRIES: u64 = 5_000;
+/// Entries that a share should have: with fewer, handing them out is what takes the time.
+const SHARE_ENTRIES: u64 = 1_024;
+/// Shares that should be left until a page is full: what is looked at beyond its end is for nothing.
+const SHARES_LEFT: u64 = 8;
+/// Parts between two cuts that one share has at most.
+const MAX_PARTS: u64 = 64;
+
+/// The instance that has the page.
+pub struct Lead<'w> {
+    search: Search<'w>,
+    args: &'w request::Glob,
+    fingerprint: String,
+    ahead: Ahead,
+    /// Shares that are not joined yet, first ones first.
+    out: VecDeque<Share>,
+    /// Entries that were looked at in what is joined.
+    looked_at: u64,
+    /// Entries and parts of the shares that are joined.
+    joined: (u64, u64),
+    is_over: bool,
+}
+
+/// What nobody has of the walk.
+enum Ahead {
+    /// All that the leader did not search, before the first share is asked for.
+    Unknown,
+    /// The same, and there is no place to cut it.
+    Whole,
+    /// From `start` on, if anything, with places where it can be cut.
+    Cut { start: Option<Start>, cuts: VecDeque<String> },
+}
+
+/// A stretch of the walk.
+#[derive(Clone, Serialize, Deserialize)]
+struct Share {
+    start: Start,
+    until: Option<String>,
+    /// How many parts it has, from one cut to the next.
+    parts: u64,
+}
+
+impl<'w> Lead<'w> {
+    /// Begins the search and makes the first part of it, or all of it.
+    pub fn begin(workspace: &'w Workspace<'w>, args: &'w request::Glob) -> Result<Self> {
+        let (area, fingerprint, position) = crate::glob::begin(workspace, args)?;
+        let mut search = Search::new(&area, area.walk(crate::glob::start(position), None)?, args.limit);
+        let is_over = !search.advance(ALONE_ENTRIES);
+        let (ahead, out) = (Ahead::Unknown, VecDeque::new());
+        Ok(Self { search, args, fingerprint, ahead, out, looked_at: 0, joined: (0, 0), is_over })
+    }
+
+    /// All that is not searched yet.
+    fn rest(&self) -> Ahead {
+        let start = Start { path: self.search.reached.clone(), inclusive: false };
+        let cuts = self.cuts(&start);
+        if cuts.is_empty() { Ahead::Whole } else { Ahead::Cut { start: Some(start), cuts } }
+    }
+
+    /// Where what is left can be cut: before directories, down to the first level where those are enough.
+    fn cuts(&self, start: &Start) -> VecDeque<String> {
+        let mut cuts = VecDeque::new();
+        let area = &self.search.area;
+        for level in 1..=area.options.max_depth.unwrap_or(MAX_LEVEL).min(MAX_LEVEL) {
+            let options = Options { max_depth: Some(level), start: Some(start.clone()), ..area.options.clone() };
+            let Ok(mut walk) = area.walk_as(options) else { break };
+            let mut found = VecDeque::new();
+            while walk.looked_at() < MAX_ENTRIES
+                && let Some(entry) = walk.next_entry()
+            {
+                if entry.kind == Kind::Directory {
+                    found.push_back(entry.below.to_owned());
+                }
+            }
+            if walk.looked_at() >= MAX_ENTRIES {
+                break;
+            }
+            // Of a level that leads to the start nothing may be left, and of the next one much.
+            let is_last = found.len() == cuts.len() && level as usize >= start.path.split('/').count();
+            cuts = found;
+            if is_last || cuts.len() >= ENOUGH_CUTS {
+                break;
+            }
+        }
+        cuts
+    }
+
+    /// How many parts the next share has, by how large those before were and how far the page is from full.
+    fn parts(&self) -> u64 {
+        let (entries, parts) = self.joined;
+        let (found, room) = (self.search.paths.len() as u64, (self.search.size - self.search.paths.len()) as u64);
+        let left = (room * self.looked_at).checked_div(found).unwrap_or(u64::MAX);
+        let due = SHARE_ENTRIES.min(left / SHARES_LEFT);
+        (due * parts).checked_div(entries).unwrap_or(1).clamp(1, MAX_PARTS)
+    }
+
+    /// Adds what was found in a share; how many entries that took. None where it is not to be added.
+    fn take(&mut self, findings: Findings) -> Option<u64> {
+        let Found::Glob(found) = findings.found else { return None };
+        let looked_at = self.looked_at.checked_add(findings.used)?;
+        let is_within = looked_at <= self.search.area.workspace.policy.limits.max_entries;
+        (is_within && self.search.take(&found, findings.done > 0)).then_some(findings.used)
+    }
+
+    /// Searches a share as if there were no helpers.
+    fn search_alone(&mut self, start: Start, until: Option<String>) {
+        let Ok(mut walk) = self.search.area.walk(Some(start), until) else {
+            // The directory searched cannot be listed any more: the call that goes on from here says so.
+            self.search.last = (self.search.reached.clone(), self.search.left_out());
+            self.search.end = Some(Position::After(self.search.last.0.clone()));
+            return;
+        };
+        walk.add_looked_at(self.looked_at);
+        self.search.skipped = self.search.left_out();
+        self.search.walk = walk;
+        self.search.advance(u64::MAX);
+        self.search.reached = self.search.reached().to_owned();
+        self.looked_at = self.search.walk.looked_at();
+    }
+}
+
+impl Ahead {
+    /// A share of so many parts; none where nothing is left.
+    fn cut(&mut self, parts: u64) -> Option<Share> {
+        let Self::Cut { start, cuts } = self else { return None };
+        let mut share = Share { start: start.take()?, until: None, parts: 0 };
+        while share.parts < parts {
+            share.parts += 1;
+            share.until = cuts.pop_front();
+            if share.until.is_none() {
+                break;
+            }
+        }
+        *start = share.until.clone().map(|path| Start { path, inclusive: true });
+        Some(share)
+    }
+}
+
+impl Search<'_> {
+    /// Adds what a helper found in a share, all of it or its first paths, as far as the page has room. False where that
+    /// does not tell enough: the end of a page says what was left out up to its last path.
+    fn take(&mut self, found: &Names, is_whole: bool) -> bool {
+        let room = self.size - self.paths.len();
+        let count = memchr::memchr_iter(0, found.paths.as_bytes()).count();
+        let (is_over, is_full) = (count > room, room > 0 && count >= room);
+        if !(is_whole || is_over) || (is_full && found.skipped != Skipped::default()) {
+            return false;
+        }
+        if !is_over {
+            self.skipped.add(&found.skipped);
+            if let Some(reached) = &found.reached {
+                self.reached.clone_from(reached);
+            }
+        }
+        self.paths.extend(found.paths.split_terminator('\0').take(room).map(str::to_owned));
+        if let Some(path) = self.paths.last().filter(|_| room > 0 && count > 0) {
+            self.last = (self.area.below(path).to_owned(), self.left_out());
+        }
+        self.end = is_over.then(|| Position::After(self.last.0.clone()));
+        true
+    }
+}
+
+impl shares::Lead for Lead<'_> {
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn order(&self) -> (Request, u64) {
+        (Request::Glob(self.args.clone()), self.search.area.workspace.time_left_ms())
+    }
+
+    fn next_share(&mut self) -> Option<String> {
+        if self.is_over {
+            return None;
+        }
+        if matches!(self.ahead, Ahead::Unknown) {
+            self.looked_at = self.search.walk.looked_at();
+            self.search.reached = self.search.reached().to_owned();
+            self.ahead = self.rest();
+        }
+        let parts = self.parts();
+        let share = self.ahead.cut(parts)?;
+        let told = serde_json::to_string(&share).ok()?;
+        self.out.push_back(share);
+        Some(told)
+    }
+
+    fn join(&mut self, findings: Option<Findings>) -> bool {
+        let Some(share) = self.out.pop_front() else { return true };
+        match findings.and_then(|findings| self.take(findings)) {
+            Some(entries) => {
+                self.looked_at += entries;
+                self.joined = (self.joined.0 + entries, self.joined.1 + share.parts);
+            }
+            None => self.search_alone(share.start, share.until),
+        }
+        self.is_over |= self.search.end.is_some();
+        self.is_over
+    }
+
+    fn finish(mut self: Box<Self>) -> Response {
+        match std::mem::replace(&mut self.ahead, Ahead::Whole) {
+            Ahead::Unknown | Ahead::Whole => drop(self.search.advance(u64::MAX)),
+            Ahead::Cut { start: Some(start), .. } if !self.is_over => self.search_alone(start, None),
+            Ahead::Cut { .. } => {}
+        }
+        let workspace = self.search.area.workspace;
+        Response::Glob(crate::glob::described(workspace, self.args, self.search.finish(&self.fingerprint)))
+    }
+}
+
+/// An instance that searches shares.
+pub struct Helper<'w> {
+    area: Rc<Area<'w>>,
+    limit: u32,
+    /// The walk of the last share, with the listings that lead on from there.
+    walk: Option<Walk<'w>>,
+}
+
+impl<'w> Helper<'w> {
+    /// Makes ready for shares of the search that `args` is.
+    pub fn enlist(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<Self> {
+        Ok(Self { area: Rc::new(Area::new(workspace, args)?), limit: args.limit, walk: None })
+    }
+
+    /// Searches a share, which comes after all before. None where a limit ended that, or it cannot be begun.
+    fn search(&mut self, share: &str) -> Option<Search<'w>> {
+        let Share { start, until, .. } = serde_json::from_str(share).ok()?;
+        let walk = match self.walk.take() {
+            Some(mut walk) => {
+                walk.seek(start, until);
+                walk
+            }
+            None => self.area.walk(Some(start), until).ok()?,
+        };
+        let mut search = Search::new(&self.area, walk, self.limit);
+        search.advance(u64::MAX);
+        Some(search).filter(|search| !search.walk.stopped)
+    }
+}
+
+impl shares::Help for Helper<'_> {
+    fn look(&mut self, share: &str) -> Findings {
+        // Without an answer, the leader searches it itself.
+        let Some(search) = self.search(share) else {
+            return Findings { done: 0, found: Found::Glob(Names::default()), used: 0 };
+        };
+        let walk = self.walk.insert(search.walk);
+        let reached = walk.has_begun().then(|| walk.reached().to_owned());
+        let mut names = Names { paths: String::new(), reached, skipped: walk.skipped };
+        for path in search.paths {
+            names.paths.push_str(&path);
+            names.paths.push('\0');
+        }
+        Findings { done: search.end.is_none().into(), found: Found::Glob(names), used: walk.looked_at() }
+    }
+}

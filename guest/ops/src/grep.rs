@@ -1,0 +1,222 @@
+//! Finds text in files.
+
+use std::rc::Rc;
+
+use paddock_search::cursor;
+use paddock_search::glob::Glob;
+use paddock_search::hidden::Hidden;
+use paddock_search::matcher::Matcher;
+use paddock_search::page::Rank;
+use paddock_types::entry::Kind;
+use paddock_types::error::{Argument, Error, Result, Term};
+use paddock_types::request::PathSort;
+use paddock_types::response::Grep;
+use paddock_types::{phrase, request};
+use paddock_vfs::Dir;
+use paddock_workspace::Workspace;
+use paddock_workspace::resolved_path::Place;
+use paddock_workspace::walk::{Entry, Options, Start, Walk};
+use serde::{Deserialize, Serialize};
+
+mod file;
+mod page;
+pub mod shares;
+
+use crate::grep::file::Files;
+use crate::grep::page::{End, Within};
+
+const VERB: &str = "search";
+/// Lines of context on each side of a match.
+const MAX_CONTEXT: u32 = 1_000;
+
+/// Finds text in files.
+pub fn run(workspace: &Workspace<'_>, args: &request::Grep) -> Result<Grep> {
+    let mut search = Search::begin(workspace, args)?;
+    search.advance(usize::MAX);
+    Ok(sorted(workspace, args, search.finish()))
+}
+
+/// An answer with its files in the order that the request asks for.
+fn sorted(workspace: &Workspace<'_>, args: &request::Grep, mut result: Grep) -> Grep {
+    if args.sort == PathSort::Modified {
+        let time = |path: &str| {
+            let place = workspace.resolve(path, VERB).ok()?;
+            place.existing(workspace, VERB).ok()?.modified
+        };
+        result.files.sort_by_cached_key(|file| Rank::by_time(time(&file.path), &file.path));
+    }
+    result
+}
+
+fn check(args: &request::Grep) -> Result<()> {
+    if args.limit == 0 || args.max_per_file == Some(0) {
+        let zero = |name: Argument| Err(Error::argument(name, "it has to be at least 1"));
+        return zero(if args.limit == 0 { Term::Limit.into() } else { "max_per_file".into() });
+    }
+    for (name, lines) in [("before", args.before), ("after", args.after)] {
+        if lines > MAX_CONTEXT {
+            return Err(Error::argument(name, format!("it has to be at most {MAX_CONTEXT}"))
+                .hint(phrase![Term::ReadTool, " shows more of a file"]));
+        }
+    }
+    Ok(())
+}
+
+/// Where a page ended.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Position {
+    /// A file relative to the directory that is searched.
+    path: String,
+    /// How far the search in it went; none where it is done.
+    within: Option<Within>,
+}
+
+/// A search under way.
+struct Search<'w> {
+    workspace: &'w Workspace<'w>,
+    fingerprint: String,
+    files: Files<'w>,
+    /// The files to search; none where one file was named.
+    hunt: Option<Hunt<'w>>,
+    /// Whether the page is full, the time is up, or all is searched.
+    is_over: bool,
+    /// Where the next page begins, if there is one.
+    end: Option<Position>,
+}
+
+/// The way through a directory.
+#[derive(Clone)]
+pub(super) struct Hunt<'w> {
+    /// The walk over all that is there.
+    pub(super) walk: Walk<'w>,
+    glob: Option<Rc<Glob>>,
+    /// The file in the middle of which the last page ended, and where.
+    within: Option<(String, Within)>,
+}
+
+impl<'w> Search<'w> {
+    /// Makes ready, and searches the file that was named, if it was one.
+    fn begin(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
+        check(args)?;
+        let files = Files::new(workspace, args, Matcher::new(args)?);
+        let fingerprint = cursor::fingerprint(args);
+        let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
+        let place = workspace.resolve(&args.path, VERB)?;
+        let mut search = Self { workspace, fingerprint, files, hunt: None, is_over: false, end: None };
+        match place.existing(workspace, VERB)?.kind {
+            Kind::File => search.named(&place, position)?,
+            Kind::Directory => {
+                let dir = place.open_dir(workspace, VERB)?;
+                search.hunt = Some(Hunt::new(workspace, args, &place, &dir, position)?);
+            }
+            kind => return Err(place.not_a_file(VERB, kind)),
+        }
+        Ok(search)
+    }
+
+    /// Searches the file that was named, whatever the rules for walks say of it.
+    fn named(&mut self, place: &Place, position: Option<Position>) -> Result<()> {
+        let within = position.and_then(|position| position.within).unwrap_or_default();
+        let end = self.files.search(&place.dir, &place.name, &place.path, within);
+        if let End::Page(within) = end.map_err(|fault| fault.at(VERB, &place.given))? {
+            self.end = Some(Position { path: String::new(), within: Some(within) });
+        }
+        self.is_over = true;
+        Ok(())
+    }
+
+    /// Searches the next files, `most` of them.
+    fn advance(&mut self, most: usize) {
+        let Some(hunt) = self.hunt.as_mut().filter(|_| !self.is_over) else { return };
+        for _ in 0..most {
+            if !hunt.advance() {
+                self.is_over = true;
+                break;
+            }
+            let Some(entry) = hunt.walk.entry() else { break };
+            let end = self.files.one_of_many(entry.dir, entry.name, entry.path, hunt.within(&entry));
+            if let End::Page(within) = end {
+                self.is_over = true;
+                self.end = Some(Position { path: entry.below.to_owned(), within: Some(within) });
+                return;
+            }
+            if self.files.is_clock_due() && self.workspace.out_of_time() {
+                self.is_over = true;
+                hunt.walk.stopped = true;
+                break;
+            }
+        }
+        self.end = hunt.walk.stopped.then(|| Position { path: hunt.walk.reached().to_owned(), within: None });
+    }
+
+    fn finish(mut self) -> Grep {
+        let (mut result, _) = self.files.take();
+        if let Some(hunt) = &self.hunt {
+            result.skipped.add(&hunt.walk.skipped);
+        }
+        result.truncated = self.end.is_some();
+        result.next_cursor = self.end.and_then(|position| cursor::seal(&self.fingerprint, &position));
+        result
+    }
+}
+
+impl<'w> Hunt<'w> {
+    /// From the top, or from where a page ended.
+    pub(super) fn new(
+        workspace: &'w Workspace<'w>,
+        args: &'w request::Grep,
+        place: &Place,
+        dir: &Dir,
+        position: Option<Position>,
+    ) -> Result<Self> {
+        let glob = args.glob.as_deref().map(|glob| Glob::parse(glob, "glob", &workspace.root_names())).transpose()?;
+        let within = position.as_ref().and_then(|position| Some((position.path.clone(), position.within?)));
+        let start = position.map(|position| Start { inclusive: position.within.is_some(), path: position.path });
+        let include_hidden = args.include_hidden;
+        let options = Options {
+            hidden: glob.as_ref().map_or_else(|| Hidden::from_flag(include_hidden), |glob| glob.hidden(include_hidden)),
+            include_ignored: args.include_ignored,
+            max_depth: glob.as_ref().and_then(|glob| glob.max_depth),
+            prefix: glob.as_ref().map(|glob| glob.prefix.clone()).unwrap_or_default(),
+            start,
+            ..Options::default()
+        };
+        Ok(Self { walk: Walk::new(workspace, place, dir, options, VERB)?, glob: glob.map(Rc::new), within })
+    }
+
+    /// Goes past the next files, which have been searched, however long it takes.
+    fn pass(&mut self, files: usize) {
+        self.walk.is_patient = true;
+        for _ in 0..files {
+            self.advance();
+        }
+        self.walk.is_patient = false;
+    }
+
+    /// Where in a file the search begins.
+    fn within(&self, entry: &Entry<'_>) -> Within {
+        let here = self.within.as_ref().filter(|(path, _)| path == entry.below);
+        here.map(|(_, within)| *within).unwrap_or_default()
+    }
+
+    /// The next file to search.
+    fn next_entry(&mut self) -> Option<Entry<'_>> {
+        if self.advance() { self.walk.entry() } else { None }
+    }
+
+    /// Goes on to the next file to search; false where there is none.
+    pub(super) fn advance(&mut self) -> bool {
+        while let Some(entry) = self.walk.next_entry() {
+            if self.glob.as_ref().is_some_and(|glob| !glob.matches(entry.below)) {
+                continue;
+            }
+            match entry.kind {
+                Kind::File => return true,
+                Kind::Directory => {}
+                Kind::Link => self.walk.skipped.links += 1,
+                Kind::Other => self.walk.skipped.special += 1,
+            }
+        }
+        false
+    }
+}

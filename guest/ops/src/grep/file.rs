@@ -1,0 +1,155 @@
+//! The search in one file after another.
+
+use paddock_search::line_buffer::{Opened, Source};
+use paddock_search::matcher::Matcher;
+use paddock_search::searcher::Scan;
+use paddock_types::request;
+use paddock_types::request::GrepOutput;
+use paddock_types::response::{FileCount, Grep, Skipped};
+use paddock_vfs::{Dir, Fault, FsResult, Open};
+use paddock_workspace::Workspace;
+
+use crate::grep::page::{End, Page, Progress, Within};
+
+/// What is searched for, and what was found.
+pub struct Files<'w> {
+    workspace: &'w Workspace<'w>,
+    args: &'w request::Grep,
+    matcher: Matcher,
+    source: Source<'w>,
+    /// Bytes read, with so many for each file, at the last look at the clock.
+    clocked: u64,
+    /// What was found.
+    pub page: Page<'w>,
+}
+
+/// Bytes between two looks at the clock, and how many a file counts for beside its own.
+const BYTES_PER_CLOCK: u64 = 1024 * 1024;
+const BYTES_PER_FILE: u64 = 16 * 1024;
+
+/// How much was found at a time.
+pub struct Mark {
+    matches: usize,
+    files: usize,
+    files_searched: u64,
+    skipped: Skipped,
+    used: usize,
+    bytes_read: u64,
+}
+
+impl<'w> Files<'w> {
+    /// An empty page for what `args` asks.
+    pub fn new(workspace: &'w Workspace<'w>, args: &'w request::Grep, matcher: Matcher) -> Self {
+        let limits = &workspace.policy.limits;
+        let source = Source::new(workspace.fs, limits.max_file_bytes, matcher.needs_utf8);
+        Self { workspace, args, matcher, source, clocked: 0, page: Page::new(args, limits.max_result_bytes) }
+    }
+
+    /// Bytes read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.source.bytes_read
+    }
+
+    /// What was found, without the walk's part of it; the page is empty then.
+    pub fn take(&mut self) -> (Grep, usize) {
+        let empty = Page::new(self.args, self.workspace.policy.limits.max_result_bytes);
+        let page = std::mem::replace(&mut self.page, empty);
+        let bytes_searched = page.result.bytes_searched + std::mem::take(&mut self.source.bytes_read);
+        (Grep { bytes_searched, ..page.result }, page.used)
+    }
+
+    /// Whether it is time to look at the clock, after a file.
+    pub fn is_clock_due(&mut self) -> bool {
+        self.clocked += BYTES_PER_FILE + self.source.last_read();
+        let is_due = self.clocked >= BYTES_PER_CLOCK;
+        if is_due {
+            self.clocked = 0;
+        }
+        is_due
+    }
+
+    /// How much was found so far.
+    pub fn mark(&self) -> Mark {
+        let result = &self.page.result;
+        Mark {
+            matches: result.matches.len(),
+            files: result.files.len(),
+            files_searched: result.files_searched,
+            skipped: result.skipped,
+            used: self.page.used,
+            bytes_read: self.source.bytes_read,
+        }
+    }
+
+    /// Forgets what was found since.
+    pub fn back_to(&mut self, mark: Mark) {
+        let result = &mut self.page.result;
+        result.matches.truncate(mark.matches);
+        result.files.truncate(mark.files);
+        result.files_searched = mark.files_searched;
+        result.skipped = mark.skipped;
+        self.page.used = mark.used;
+        self.source.bytes_read = mark.bytes_read;
+    }
+
+    /// Searches one of many files: one that cannot be searched is counted.
+    pub fn one_of_many(&mut self, dir: &Dir, name: &str, path: &str, within: Within) -> End {
+        self.search(dir, name, path, within).unwrap_or_else(|fault| {
+            self.count(&fault);
+            End::Done
+        })
+    }
+
+    /// Counts a file that could not be searched to its end.
+    pub fn count(&mut self, fault: &Fault) {
+        match fault {
+            Fault::Link => self.page.result.skipped.links += 1,
+            Fault::NotRegular | Fault::IsDirectory => self.page.result.skipped.special += 1,
+            _ => self.page.result.skipped.unreadable += 1,
+        }
+    }
+
+    /// Searches one file from `within` on.
+    pub fn search(&mut self, dir: &Dir, name: &str, path: &str, within: Within) -> FsResult<End> {
+        let file = self.workspace.fs.open_file(dir, name, Open::Read)?;
+        match self.source.open(file, self.args.multiline)? {
+            Opened::Text => {}
+            Opened::Binary => {
+                self.page.result.skipped.binary += 1;
+                return Ok(End::Done);
+            }
+            Opened::TooLarge => {
+                self.page.result.skipped.too_large += 1;
+                return Ok(End::Done);
+            }
+        }
+        self.page.result.files_searched += 1;
+        let scan = Scan::new(self.args, self.workspace.policy.limits.max_line_chars, within.line, within.shown);
+        let mut progress = Progress { scan, within, path, is_leaving: false };
+        let end = self.windows(&mut progress)?;
+        let found = progress.within.found;
+        if self.args.output == GrepOutput::Count && found > 0 && matches!(end, End::Done) {
+            self.page.result.files.push(FileCount { path: path.to_owned(), count: Some(found) });
+        }
+        Ok(end)
+    }
+
+    fn windows(&mut self, progress: &mut Progress<'_>) -> FsResult<End> {
+        let offset = usize::try_from(progress.within.offset).unwrap_or(usize::MAX);
+        while let Some(window) = self.source.next_window(&self.matcher)? {
+            self.page.result.skipped.long_lines += u64::from(window.splits_line);
+            let is_new = progress.scan.enter(&window, offset);
+            if (is_new || progress.is_leaving)
+                && let Some(end) = self.page.fill(progress, &mut self.matcher, window.text)
+            {
+                return Ok(end);
+            }
+            progress.scan.leave(window.text, window.is_last);
+            if is_new && !window.is_last && self.workspace.out_of_time() {
+                let (line, shown) = (progress.scan.done(), progress.scan.shown);
+                return Ok(End::Page(Within { line, shown, ..progress.within }));
+            }
+        }
+        Ok(End::Done)
+    }
+}

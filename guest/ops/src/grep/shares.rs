@@ -1,0 +1,207 @@
+//! A search of contents by several instances: a share is some of the files, in
+//! the order of the walk, which the leader makes.
+
+use std::collections::VecDeque;
+
+use paddock_search::matcher::Matcher;
+use paddock_types::error::Result;
+use paddock_types::request;
+use paddock_types::request::Request;
+use paddock_types::response::Response;
+use paddock_vfs::{Dir, FsResult};
+use paddock_workspace::Workspace;
+
+use crate::grep::file::Files;
+use crate::grep::page::{End, Within};
+use crate::grep::{Hunt, Search, VERB};
+use crate::shares;
+use crate::shares::{Findings, Found};
+
+/// Files and bytes that the leader searches before it asks for help: less is not worth it.
+const ALONE_FILES: usize = 64;
+const ALONE_BYTES: u64 = 1024 * 1024;
+/// Bytes that a share is to have, going by those before, and the most files in it.
+const SHARE_BYTES: u64 = 1024 * 1024;
+const SHARE_FILES: u64 = 256;
+/// What ends each path in a share. No name has it.
+const PATH_END: char = '\0';
+
+/// The instance that has the walk and the page.
+pub struct Lead<'w> {
+    search: Search<'w>,
+    /// Shares that are not joined yet, first ones first.
+    out: VecDeque<Share<'w>>,
+    args: &'w request::Grep,
+}
+
+struct Share<'w> {
+    /// The walk as it was before the share.
+    before: Hunt<'w>,
+    files: usize,
+}
+
+impl<'w> Lead<'w> {
+    /// Begins the search and makes the first part of it, or all of it.
+    pub fn begin(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
+        let mut lead = Self { search: Search::begin(workspace, args)?, out: VecDeque::new(), args };
+        for _ in 0..ALONE_FILES {
+            if lead.search.is_over || lead.search.files.bytes_read() >= ALONE_BYTES {
+                break;
+            }
+            lead.search.advance(1);
+        }
+        Ok(lead)
+    }
+
+    fn share_files(&self) -> usize {
+        let page = &self.search.files.page.result;
+        let bytes = page.bytes_searched + self.search.files.bytes_read();
+        let files = SHARE_BYTES.saturating_mul(page.files_searched.max(1)) / bytes.max(1);
+        usize::try_from(files.clamp(1, SHARE_FILES)).unwrap_or(1)
+    }
+
+    /// Adds what was found in a share; how many of its files that were. None where it does not fit.
+    fn take(&mut self, findings: Findings) -> Option<usize> {
+        let Found::Grep(found) = findings.found else { return None };
+        let used = usize::try_from(findings.used).unwrap_or(usize::MAX);
+        let fits = self.search.files.page.append(found, used);
+        fits.then(|| usize::try_from(findings.done).unwrap_or(usize::MAX))
+    }
+
+    /// Searches what is left of a share as if there were no helpers: a page has to end at the very match.
+    fn go_on_from(&mut self, share: Share<'w>, done: usize) {
+        let mut hunt = share.before;
+        hunt.pass(done);
+        let ahead = self.search.hunt.replace(hunt);
+        self.search.advance(share.files - done);
+        if !self.search.is_over {
+            self.search.hunt = ahead;
+        }
+    }
+}
+
+impl shares::Lead for Lead<'_> {
+    fn is_over(&self) -> bool {
+        self.search.is_over
+    }
+
+    fn order(&self) -> (Request, u64) {
+        (Request::Grep(self.args.clone()), self.search.workspace.time_left_ms())
+    }
+
+    /// Paths below the directory searched, each ended by a NUL byte.
+    fn next_share(&mut self) -> Option<String> {
+        if self.search.is_over {
+            return None;
+        }
+        let most = self.share_files();
+        let hunt = self.search.hunt.as_mut()?;
+        let before = hunt.clone();
+        let mut share = String::new();
+        let mut files = 0;
+        while files < most
+            && let Some(entry) = hunt.next_entry()
+        {
+            share.push_str(entry.below);
+            share.push(PATH_END);
+            files += 1;
+        }
+        if files == 0 {
+            return None;
+        }
+        self.out.push_back(Share { before, files });
+        Some(share)
+    }
+
+    fn join(&mut self, findings: Option<Findings>) -> bool {
+        let Some(share) = self.out.pop_front() else { return true };
+        let done = findings.and_then(|findings| self.take(findings)).unwrap_or(0);
+        if done < share.files {
+            self.go_on_from(share, done);
+        }
+        self.search.is_over
+    }
+
+    fn finish(mut self: Box<Self>) -> Response {
+        self.search.advance(usize::MAX);
+        let workspace = self.search.workspace;
+        Response::Grep(crate::grep::sorted(workspace, self.args, self.search.finish()))
+    }
+}
+
+/// An instance that searches shares.
+pub struct Helper<'w> {
+    workspace: &'w Workspace<'w>,
+    files: Files<'w>,
+    /// Path of the last file searched as results show it, and how much of it is that of the directory searched.
+    shown: String,
+    base: usize,
+    /// The directories from it down to the last one searched, each with its path below it.
+    trail: Vec<(String, Dir)>,
+}
+
+impl<'w> Helper<'w> {
+    /// Makes ready for shares of the search that `args` is.
+    pub fn enlist(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
+        let files = Files::new(workspace, args, Matcher::new(args)?);
+        let (place, dir) = workspace.directory_to_search(&args.path, VERB)?;
+        let shown = place.base();
+        Ok(Self { workspace, files, base: shown.len(), shown, trail: vec![(String::new(), dir)] })
+    }
+
+    fn file(&mut self, path: &str) -> End {
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        match self.enter(above) {
+            Ok(dir) => {
+                self.shown.truncate(self.base);
+                self.shown.push_str(path);
+                self.files.one_of_many(&dir, name, &self.shown, Within::default())
+            }
+            Err(fault) => {
+                self.files.count(&fault);
+                End::Done
+            }
+        }
+    }
+
+    /// Opens a directory name by name, from the last one that is above it or it.
+    fn enter(&mut self, path: &str) -> FsResult<Dir> {
+        let is_in = |above: &str| {
+            above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        while self.trail.len() > 1 && self.trail.last().is_some_and(|(above, _)| !is_in(above)) {
+            self.trail.pop();
+        }
+        let (above, dir) = self.trail.last().ok_or(paddock_vfs::Fault::Gone)?;
+        let (mut at, mut dir) = (above.clone(), dir.clone());
+        let rest = path.get(at.len()..).unwrap_or_default();
+        for name in rest.split('/').filter(|name| !name.is_empty()) {
+            dir = self.workspace.fs.open_dir(&dir, name)?;
+            if !at.is_empty() {
+                at.push('/');
+            }
+            at.push_str(name);
+            self.trail.push((at.clone(), dir.clone()));
+        }
+        Ok(dir)
+    }
+}
+
+impl shares::Help for Helper<'_> {
+    fn look(&mut self, share: &str) -> Findings {
+        let mut files = 0;
+        for path in share.split_terminator(PATH_END) {
+            let before = self.files.mark();
+            if matches!(self.file(path), End::Page(_)) {
+                self.files.back_to(before);
+                break;
+            }
+            files += 1;
+            if self.files.is_clock_due() && self.workspace.out_of_time() {
+                break;
+            }
+        }
+        let (found, used) = self.files.take();
+        Findings { done: files, found: Found::Grep(found), used: used as u64 }
+    }
+}

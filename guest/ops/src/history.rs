@@ -1,0 +1,34 @@
+//! Lists the backups that changes left, the newest first.
+
+use paddock_types::entry::Time;
+use paddock_types::error::Result;
+use paddock_types::{request, response, time};
+use paddock_workspace::Workspace;
+use paddock_workspace::change::backup;
+use paddock_workspace::change::backup::Saved;
+
+/// Lists the backups that changes left.
+pub fn run(workspace: &Workspace<'_>, args: &request::History) -> Result<response::History> {
+    let most = usize::try_from(args.limit).unwrap_or(usize::MAX);
+    let (mut entries, mut truncated) = (Vec::new(), false);
+    for (backup, ms) in backup::ids(workspace)? {
+        // One that is damaged is shown all the same, without what it held.
+        let record = Saved::find(workspace, &backup)?.map(|saved| saved.record);
+        if record.as_ref().is_some_and(|record| !record.is_of(workspace)) {
+            continue;
+        }
+        if entries.len() == most {
+            truncated = true;
+            break;
+        }
+        let changes = record.as_ref().map(|record| record.entries.as_slice()).unwrap_or_default();
+        entries.push(response::HistoryEntry {
+            time: time::rfc3339_seconds(Time { seconds: ms / 1_000, nanoseconds: 0 }).unwrap_or_default(),
+            size: changes.iter().filter_map(|entry| entry.content).map(|(_, size)| size).sum(),
+            paths: changes.iter().map(|entry| entry.path.clone()).collect(),
+            verb: record.map_or_else(|| "damaged".to_owned(), |record| record.verb),
+            backup,
+        });
+    }
+    Ok(response::History { entries, truncated })
+}

@@ -1,0 +1,208 @@
+//! Lists a directory.
+
+use paddock_search::glob::Glob;
+use paddock_search::hidden::Hidden;
+use paddock_search::page::{Page, Rank};
+use paddock_search::{cursor, page};
+use paddock_types::entry::Kind;
+use paddock_types::error::{Error, Result};
+use paddock_types::request::ListSort;
+use paddock_types::response::Entry;
+use paddock_types::{request, response, time};
+use paddock_vfs::Stat;
+use paddock_workspace::walk::{Options, Start, Walk};
+use paddock_workspace::{Workspace, walk};
+use serde::{Deserialize, Serialize};
+
+use crate::details;
+
+const VERB: &str = "list";
+/// Entries up to which totals are found: it takes a look at every file.
+const MAX_TOTALED: u64 = 100_000;
+
+/// Lists a directory.
+pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::List> {
+    for (name, value) in [("depth", args.depth), ("limit", args.limit)] {
+        if value == 0 {
+            return Err(Error::argument(name, "it has to be at least 1"));
+        }
+    }
+    let glob = args.pattern.as_deref().map(|glob| Glob::parse(glob, "pattern", &workspace.root_names())).transpose()?;
+    let fingerprint = cursor::fingerprint(args);
+    let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
+    let (place, dir) = workspace.directory_to_search(&args.path, VERB)?;
+    let start = position.as_ref().filter(|position| position.rank.is_none());
+    let start = start.map(|position| Start { path: position.path.clone(), inclusive: false });
+    let options = options(args, glob.as_ref(), start);
+    let walk = Walk::new(workspace, &place, &dir, options, VERB)?;
+    let mut listing = Listing { workspace, glob, walk, totals: Totals::default() };
+    let size = page::size(args.limit);
+    let (mut entries, end) = match args.sort {
+        ListSort::Name => listing.by_name(size, position.map(|position| position.totals)),
+        sort => listing.by_rank(sort, Page::new(size, position.and_then(|position| position.rank)))?,
+    };
+    let totals = listing.totals.known;
+    details::add(workspace, &args.details, &mut entries);
+    Ok(response::List {
+        path: place.path,
+        entries,
+        total_files: totals.map(|totals| totals.files),
+        total_directories: totals.map(|totals| totals.directories),
+        total_size: totals.map(|totals| totals.size),
+        skipped: listing.walk.skipped,
+        truncated: end.is_some(),
+        next_cursor: end.and_then(|end| cursor::seal(&fingerprint, &end)),
+    })
+}
+
+fn options(args: &request::List, glob: Option<&Glob>, start: Option<Start>) -> Options {
+    let hidden = args.include_hidden;
+    Options {
+        hidden: glob.map_or_else(|| Hidden::from_flag(hidden), |glob| glob.hidden(hidden)),
+        include_ignored: args.include_ignored,
+        max_depth: Some(args.depth),
+        prefix: glob.map(|glob| glob.prefix.clone()).unwrap_or_default(),
+        start,
+        ..Options::default()
+    }
+}
+
+/// Where a page ended.
+#[derive(Serialize, Deserialize)]
+struct Position {
+    /// In the order of the walk.
+    path: String,
+    /// In another order.
+    rank: Option<Rank>,
+    /// What the first page found, since a later one does not see all.
+    totals: Option<Sums>,
+}
+
+/// Sums over a whole listing.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Sums {
+    files: u64,
+    directories: u64,
+    size: u64,
+}
+
+struct Totals {
+    /// None where not all entries have been looked at.
+    known: Option<Sums>,
+}
+
+impl Default for Totals {
+    fn default() -> Self {
+        Self { known: Some(Sums { files: 0, directories: 0, size: 0 }) }
+    }
+}
+
+impl Totals {
+    fn add(&mut self, kind: Kind, stat: Option<&Stat>) {
+        let Some(sums) = &mut self.known else { return };
+        match kind {
+            Kind::File => {
+                sums.files += 1;
+                sums.size = sums.size.saturating_add(stat.map_or(0, |stat| stat.size));
+            }
+            Kind::Directory => sums.directories += 1,
+            Kind::Link | Kind::Other => {}
+        }
+        if sums.files + sums.directories > MAX_TOTALED {
+            self.known = None;
+        }
+    }
+}
+
+struct Listing<'w> {
+    workspace: &'w Workspace<'w>,
+    glob: Option<Glob>,
+    walk: Walk<'w>,
+    totals: Totals,
+}
+
+impl Listing<'_> {
+    /// A page in the order of the walk. The first page goes on to the end for the totals; later ones are told them.
+    fn by_name(&mut self, size: usize, told: Option<Option<Sums>>) -> (Vec<Entry>, Option<Position>) {
+        let mut entries: Vec<Entry> = Vec::new();
+        let (mut last, mut skipped, mut more) = (String::new(), self.walk.skipped, false);
+        while let Some(entry) = next_match(&mut self.walk, self.glob.as_ref()) {
+            let is_full = entries.len() == size;
+            more |= is_full;
+            if is_full && (told.is_some() || self.totals.known.is_none()) {
+                break;
+            }
+            let stat = self.workspace.fs.stat(entry.dir, entry.name).ok();
+            self.totals.add(entry.kind, stat.as_ref());
+            if !is_full {
+                last.clear();
+                last.push_str(entry.below);
+                entries.push(shown(&entry, stat));
+                skipped = self.walk.skipped;
+            }
+        }
+        if self.walk.stopped {
+            self.totals.known = None;
+        }
+        if let Some(told) = told {
+            self.totals.known = told;
+        }
+        let path = if more {
+            // What is left out after this page is for the next ones to say.
+            self.walk.skipped = skipped;
+            last
+        } else if self.walk.stopped {
+            self.walk.reached().to_owned()
+        } else {
+            return (entries, None);
+        };
+        (entries, Some(Position { path, rank: None, totals: self.totals.known }))
+    }
+
+    fn by_rank(&mut self, sort: ListSort, mut page: Page<Entry>) -> Result<(Vec<Entry>, Option<Position>)> {
+        while let Some(entry) = next_match(&mut self.walk, self.glob.as_ref()) {
+            let stat = self.workspace.fs.stat(entry.dir, entry.name).ok();
+            self.totals.add(entry.kind, stat.as_ref());
+            let rank = match sort {
+                ListSort::Modified => Rank::by_time(stat.and_then(|stat| stat.modified), entry.below),
+                ListSort::Breadth => {
+                    Rank { key: Some((u64::from(u32::MAX - entry.depth), 0)), path: entry.below.to_owned() }
+                }
+                ListSort::Size | ListSort::Name => {
+                    let size = stat.filter(|_| entry.kind == Kind::File).map(|stat| (stat.size, 0));
+                    Rank { key: size, path: entry.below.to_owned() }
+                }
+            };
+            page.push(rank, shown(&entry, stat));
+        }
+        if self.walk.stopped {
+            let name = match sort {
+                ListSort::Size => "size",
+                ListSort::Breadth => "breadth",
+                ListSort::Modified | ListSort::Name => "modified",
+            };
+            return Err(crate::glob::too_many(name, "name"));
+        }
+        let (entries, end) = page.finish();
+        Ok((entries, end.map(|rank| Position { path: String::new(), rank: Some(rank), totals: None })))
+    }
+}
+
+fn next_match<'a>(walk: &'a mut Walk<'_>, glob: Option<&Glob>) -> Option<walk::Entry<'a>> {
+    while walk.advance() {
+        if glob.is_none_or(|glob| walk.entry().is_some_and(|entry| glob.matches(entry.below))) {
+            return walk.entry();
+        }
+    }
+    None
+}
+
+fn shown(entry: &walk::Entry<'_>, stat: Option<Stat>) -> Entry {
+    Entry {
+        path: entry.path.to_owned(),
+        kind: entry.kind,
+        size: stat.filter(|_| entry.kind == Kind::File).map(|stat| stat.size),
+        modified: stat.and_then(|stat| stat.modified).and_then(time::rfc3339_seconds),
+        details: response::Details::default(),
+    }
+}

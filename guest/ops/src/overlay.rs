@@ -1,0 +1,152 @@
+//! An overlay as a transaction: what differs from the base is shown, taken over
+//! into it, or thrown away, all of it or some; and it can be set back to where it
+//! was. A person does this, or a program for one; no tool does.
+
+mod commit;
+mod diff;
+mod git;
+mod merge;
+mod plan;
+mod undo;
+
+use paddock_types::error::{Code, Error, Result, printable};
+use paddock_types::policy::Policy;
+use paddock_vfs::checkpoint::check_name;
+use paddock_vfs::overlay::whiteouts::Was;
+use paddock_vfs::overlay::{Difference, OverlayFs};
+use paddock_vfs::{Dir, Fault, Filesystem, FsResult};
+
+pub use crate::overlay::commit::{Commit, CommitArgs, recover};
+pub use crate::overlay::diff::{Diff, DiffArgs, Shown};
+pub use crate::overlay::plan::Conflict;
+
+/// An overlay, and what is below it.
+pub struct Transaction<'f> {
+    fs: &'f dyn Filesystem,
+    policy: &'f Policy,
+    overlay: OverlayFs<'f>,
+    /// Guest path of the root whose paths have no prefix.
+    workspace: String,
+}
+
+impl<'f> Transaction<'f> {
+    /// The overlay that `fs` preopens, over its roots.
+    pub fn open(fs: &'f dyn Filesystem, policy: &'f Policy) -> Result<Self> {
+        Self::of(fs, policy, OverlayFs::open(fs, policy))
+    }
+
+    /// The overlay whose directory is `top`.
+    fn open_at(fs: &'f dyn Filesystem, policy: &'f Policy, top: Dir) -> Result<Self> {
+        Self::of(fs, policy, OverlayFs::open_at(fs, policy, Some(top)))
+    }
+
+    fn of(
+        fs: &'f dyn Filesystem,
+        policy: &'f Policy,
+        overlay: std::result::Result<OverlayFs<'f>, Fault>,
+    ) -> Result<Self> {
+        let overlay = overlay.map_err(|fault| failed("open", &fault))?;
+        let first = overlay.preopens().into_iter().map(|preopen| preopen.guest_path).next();
+        Ok(Self { fs, policy, overlay, workspace: first.unwrap_or_default() })
+    }
+
+    /// The file system below the overlay.
+    pub fn base(&self) -> &dyn Filesystem {
+        self.fs
+    }
+
+    /// What the host allows.
+    pub fn policy(&self) -> &Policy {
+        self.policy
+    }
+
+    /// Keeps what was changed until now under a name. Fails with `already-exists` where one has it.
+    pub fn checkpoint(&self, name: &str) -> Result<()> {
+        check_name(name)?;
+        self.overlay.checkpoint(name).map_err(|fault| match fault {
+            Fault::Exists => Error::new(Code::AlreadyExists, format!("there is a checkpoint `{name}` already"))
+                .hint("use another name"),
+            fault => failed("keep a checkpoint of", &fault),
+        })
+    }
+
+    /// Makes the overlay what it was at a checkpoint. Fails with `not-found` where there is none of that name.
+    pub fn rollback(&self, name: &str) -> Result<()> {
+        check_name(name)?;
+        self.overlay.rollback(name).map_err(|fault| match fault {
+            Fault::NotFound => Error::new(Code::NotFound, format!("there is no checkpoint `{name}`"))
+                .hint(format!("there are: {}", self.overlay.checkpoints().unwrap_or_default().join(", "))),
+            fault => failed("roll back", &fault),
+        })
+    }
+
+    /// The names of all checkpoints.
+    pub fn checkpoints(&self) -> Result<Vec<String>> {
+        self.overlay.checkpoints().map_err(|fault| failed("read the checkpoints of", &fault))
+    }
+
+    /// What differs at these paths and below them, all where none is given. Fails where nothing does, and where something
+    /// in a directory is named that was replaced as a whole.
+    fn choose(&self, paths: &[String]) -> Result<Vec<Difference>> {
+        let all = self.overlay.changes().map_err(|fault| failed("read", &fault))?;
+        if paths.is_empty() {
+            return Ok(all);
+        }
+        let paths: Vec<&str> = paths.iter().map(|path| plain(path)).collect();
+        let is_chosen = |path: &str, chosen: &str| {
+            chosen.is_empty() || path.strip_prefix(chosen).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let shown: Vec<String> = all.iter().map(|difference| self.path(difference)).collect();
+        if let Some(path) = paths.iter().find(|path| !shown.iter().any(|shown| is_chosen(shown, path))) {
+            return Err(Error::at(Code::NotFound, "choose", path, "nothing differs from the base there")
+                .hint("`diff` shows what does"));
+        }
+        let (mut chosen, mut whole): (Vec<Difference>, Vec<&Difference>) = (Vec::new(), Vec::new());
+        for (difference, path) in all.iter().zip(&shown) {
+            if paths.iter().any(|chosen| is_chosen(path, chosen)) {
+                if let Some(above) = whole.iter().find(|above| difference.is_in(above)) {
+                    return Err(Error::at(Code::InvalidArgument, "choose", path, "a directory above it was replaced")
+                        .hint(format!("choose `{}`, which goes as a whole", printable(&self.path(above)))));
+                }
+                chosen.push(difference.clone());
+            } else if difference.hides_directory() {
+                whole.push(difference);
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// What the base has now at each of these, and whether that is what the overlay has: of a directory that was replaced,
+    /// all of it.
+    fn now(&self, differences: &[Difference]) -> Result<Vec<(Option<Was>, bool)>> {
+        let now = differences.iter().map(|difference| self.overlay.base_now(difference));
+        let now = now.collect::<FsResult<Vec<_>>>().map_err(|fault| failed("compare", &fault))?;
+        let same: Vec<_> =
+            differences.iter().zip(&now).map(|(difference, now)| difference.is_same(now.as_ref())).collect();
+        let is_whole = |(at, difference): (usize, &Difference)| {
+            let mut within = differences.iter().zip(&same).skip(at).take_while(|(below, _)| below.is_in(difference));
+            if difference.hides_directory() { within.all(|(_, same)| *same) } else { same.get(at) == Some(&true) }
+        };
+        let is_there: Vec<_> = differences.iter().enumerate().map(is_whole).collect();
+        Ok(now.into_iter().zip(is_there).collect())
+    }
+
+    /// Where a difference is, as results show it.
+    fn path(&self, difference: &Difference) -> String {
+        let path = difference.path.join("/");
+        if difference.root == self.workspace { path } else { format!("{}/{path}", difference.root) }
+    }
+}
+
+/// A path as results show it.
+fn plain(path: &str) -> &str {
+    let path = path.trim_start_matches("./").trim_end_matches('/');
+    if path == "." { "" } else { path }
+}
+
+/// The failure of a call in an overlay that cannot be read or written.
+pub fn failed(verb: &str, fault: &Fault) -> Error {
+    let error = fault.at(verb, "the overlay");
+    Error { code: Code::Io, path: None, ..error }
+        .hint("the person who runs this has to see to the overlay's directory; nothing in the workspace was changed")
+}

@@ -1,0 +1,268 @@
+//! Taking over what an overlay has into its base: all that was chosen or nothing.
+//!
+//! Files and new directories are one change of many files, with its journal. Where
+//! links, or directories that go, or names that become another kind of thing come
+//! in, it takes several; a note in the state directory says so until all are
+//! made, and the next call that finds it makes the rest.
+
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result};
+use paddock_types::request::Restore;
+use paddock_types::response::Change;
+use paddock_vfs::bytes::read_up_to;
+use paddock_vfs::content::Content;
+use paddock_vfs::open_location::Site;
+use paddock_vfs::overlay::Difference;
+use paddock_vfs::overlay::whiteouts::Was;
+use paddock_vfs::{Dir, Fault, FsResult, Open};
+use paddock_workspace::Workspace;
+use paddock_workspace::change::backup::{Action, Entry};
+use paddock_workspace::change::commit::{Changes, commit_all};
+use paddock_workspace::change::file_change::FileChange;
+use paddock_workspace::change::links;
+use paddock_workspace::resolve::Last;
+use paddock_workspace::resolved_path::Place;
+use serde::{Deserialize, Serialize};
+
+use crate::overlay::plan::{Act, Conflict, Make, Plan, moved};
+use crate::overlay::{Transaction, failed};
+use crate::restore;
+
+const VERB: &str = "take over";
+/// The note in the state directory.
+const NOTE: &str = "commit";
+const UNFINISHED: &str = "commit.new";
+/// Where the state directory has overlays.
+const OVERLAYS: &str = "overlays";
+const MAX_NOTE: u64 = 16 * 1024 * 1024;
+
+/// What to take over.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct CommitArgs {
+    /// Name of the overlay, as the state directory has it.
+    pub overlay: String,
+    /// Paths, with all below them; all where there is none.
+    pub paths: Vec<String>,
+    /// Merge texts that were changed in both, where that is at different places.
+    pub merge: bool,
+}
+
+/// What was taken over; nothing where there are conflicts.
+#[derive(Clone, Debug, Default)]
+pub struct Commit {
+    /// What was changed in the base, in order.
+    pub changes: Vec<Change>,
+    /// Paths whose text was merged.
+    pub merged: Vec<String>,
+    /// What somebody else changed meanwhile.
+    pub conflicts: Vec<Conflict>,
+    /// The backup from which it can be undone.
+    pub backup: Option<String>,
+    /// What else there is to say.
+    pub notes: Vec<String>,
+}
+
+impl Transaction<'_> {
+    /// Makes the base have what was chosen. The overlay still has it; [`Self::settle`] takes it out. The base was opened to
+    /// be changed, and has recovered.
+    pub fn commit(&self, base: &Workspace<'_>, args: &CommitArgs) -> Result<Commit> {
+        let Plan { acts, conflicts } = self.plan(&self.choose(&args.paths)?, args.merge)?;
+        if !conflicts.is_empty() {
+            return Ok(Commit { conflicts, ..Commit::default() });
+        }
+        let merged = acts.iter().filter(|act| act.is_merged).map(|act| act.path.clone()).collect();
+        let takes_several = acts.iter().any(Act::is_no_file_change);
+        if takes_several {
+            note(base, args).map_err(|fault| {
+                // One that may not be durable must not be followed either.
+                drop(forget(base));
+                failed("keep a note of taking over", &fault)
+            })?;
+        }
+        let made = make(base, acts).map_err(|error| take_back(base, error));
+        if takes_several && (made.is_ok() || base.changes().is_empty()) {
+            forget(base).map_err(|fault| failed("end taking over", &fault))?;
+        }
+        Ok(Commit { changes: base.take_changes(), merged, conflicts, backup: base.backup(), notes: made? })
+    }
+
+    /// Makes the rest of what a crash stopped; what somebody changed since stays.
+    fn finish(&self, base: &Workspace<'_>, args: &CommitArgs) -> Result<()> {
+        let fail = |fault| failed("compare", &fault);
+        let mut acts = Vec::new();
+        for difference in self.choose(&args.paths).unwrap_or_default() {
+            let now = self.overlay.base_now(&difference).map_err(fail)?;
+            // What went, and a directory of which a part went, may have gone by this.
+            let may_be_ours = now == difference.was || now.is_none() || is_part_gone(&difference, now.as_ref());
+            if difference.is_same(now.as_ref()) {
+                continue;
+            }
+            if may_be_ours {
+                acts.push(self.act(&difference, now.as_ref()).map_err(fail)?);
+            } else if args.merge {
+                acts.extend(self.merged(&difference, now.as_ref()).map_err(fail)?);
+            }
+        }
+        match make(base, acts) {
+            Err(error) if matches!(error.code, Code::NoSpace | Code::Io | Code::PermissionDenied) => Err(error),
+            // Somebody else was there.
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Finishes taking over an overlay that a crash stopped between two of its changes.
+pub fn recover(workspace: &Workspace<'_>) -> Result<()> {
+    let Some(args) = read_note(workspace).map_err(|fault| failed("read the note of taking over", &fault))? else {
+        return Ok(());
+    };
+    if let Some(top) = overlay_dir(workspace, &args.overlay) {
+        Transaction::open_at(workspace.fs, workspace.policy, top)?.finish(workspace, &args)?;
+    }
+    forget(workspace).map_err(|fault| failed("end taking over", &fault))
+}
+
+fn is_part_gone(difference: &Difference, now: Option<&Was>) -> bool {
+    difference.hides_directory() && matches!(now, Some(Was::Directory { .. }))
+}
+
+impl Act {
+    fn is_no_file_change(&self) -> bool {
+        let is_file_or_new = matches!(
+            (self.now, &self.make),
+            (None | Some(Kind::File), Make::File(_)) | (Some(Kind::File), Make::Nothing) | (None, Make::Directory)
+        );
+        !is_file_or_new
+    }
+}
+
+/// Makes all changes: what has to go before something else can come first.
+fn make(base: &Workspace<'_>, acts: Vec<Act>) -> Result<Vec<String>> {
+    if !acts.iter().any(Act::changes_kind) {
+        return batch(base, &acts, |_| true, |_| true);
+    }
+    let mut notes = batch(base, &acts, |act| matches!(act.make, Make::Nothing) || act.changes_kind(), |_| false)?;
+    notes.extend(batch(base, &acts, |_| false, |act| !matches!(act.make, Make::Nothing))?);
+    Ok(notes)
+}
+
+/// Removes at some paths and makes at some, with one record for all of it.
+fn batch(
+    base: &Workspace<'_>,
+    acts: &[Act],
+    removes: impl Fn(&Act) -> bool,
+    makes: impl Fn(&Act) -> bool,
+) -> Result<Vec<String>> {
+    let mut changes = Changes::default();
+    let (mut links, mut gone) = (Vec::new(), Vec::new());
+    for act in acts {
+        let is_replaced = matches!((act.now, &act.make), (Some(Kind::File), Make::File(_)));
+        if removes(act) && act.now.is_some() && !is_replaced {
+            let place = resolve(base, &act.path)?;
+            match act.now {
+                Some(Kind::File) => changes.files.push(file(base, act, place, None)?),
+                _ => gone.push(place),
+            }
+        }
+        if makes(act) {
+            match &act.make {
+                Make::Nothing => {}
+                Make::File(content) => {
+                    let place = resolve(base, &act.path)?;
+                    changes.files.push(file(base, act, place, Some(content.clone()))?);
+                }
+                Make::Directory => changes.directories.push(resolve(base, &act.path)?),
+                Make::Link(target) => links.push((resolve(base, &act.path)?, target.clone())),
+            }
+        }
+    }
+    changes.directories.retain(|place| place.stat.is_none());
+    changes.others = others(base, &links, &gone);
+    let notes = commit_all(base, VERB, changes)?;
+    for (place, target) in &links {
+        links::link(base, VERB, &resolve(base, &place.given)?, target)?;
+    }
+    // Inner ones first.
+    for place in gone.iter().rev() {
+        base.check_change(place, VERB)?;
+        links::remove(base, place).map_err(|fault| fault.at(VERB, &place.given))?;
+    }
+    Ok(notes)
+}
+
+/// The place itself: no link leads there.
+fn resolve(base: &Workspace<'_>, path: &str) -> Result<Place> {
+    let place = base.resolve_with(path, VERB, Last::Keep)?;
+    if place.path == path.trim_start_matches('/') || place.path == path { Ok(place) } else { Err(moved(path)) }
+}
+
+fn file(base: &Workspace<'_>, act: &Act, place: Place, new: Option<Content>) -> Result<FileChange> {
+    let old = place.stat.map(|_| place.content(base, VERB)).transpose()?;
+    // What was merged or compared, and nothing else.
+    if old.as_ref().is_some_and(|old| Some(old.sha256()) != act.sha256) {
+        return Err(Error::at(
+            Code::ChangedSinceRead,
+            VERB,
+            &place.given,
+            "it was changed at the same time by someone else",
+        )
+        .hint("nothing was taken over; try again"));
+    }
+    Ok(FileChange { place, old, new, to: None })
+}
+
+/// What is done beside the files, for the backup.
+fn others(base: &Workspace<'_>, links: &[(Place, String)], gone: &[Place]) -> Vec<Entry> {
+    let linked = links.iter().map(|(place, _)| Entry::of(Action::Created, &place.path, Kind::Link));
+    gone.iter().map(|place| links::gone(base, place)).chain(linked).collect()
+}
+
+/// Undoes what was made before an error.
+fn take_back(base: &Workspace<'_>, error: Error) -> Error {
+    if base.changes().is_empty() {
+        return error;
+    }
+    let undone = restore::run(base, &Restore { backup: base.backup(), ..Restore::default() });
+    match undone {
+        Ok(_) => {
+            base.take_changes();
+            error
+        }
+        Err(_) => error
+            .and_then("taking back what was done failed too")
+            .hint("a later call makes the rest of it, or `paddock restore` undoes it"),
+    }
+}
+
+fn note(base: &Workspace<'_>, args: &CommitArgs) -> FsResult<()> {
+    let dir = base.state.clone().ok_or(Fault::ReadOnly)?;
+    let json = serde_json::to_vec(args).map_err(|cause| Fault::Io(cause.to_string()))?;
+    let new = Site { dir: dir.clone(), name: UNFINISHED.to_owned() };
+    new.discard(base.fs)?;
+    new.create(base.fs, &json.into())?;
+    new.rename(base.fs, &new.beside(NOTE))?;
+    base.fs.sync_dir(&dir)
+}
+
+fn forget(base: &Workspace<'_>) -> FsResult<()> {
+    let Some(dir) = base.state.clone() else { return Ok(()) };
+    Site { dir, name: NOTE.to_owned() }.discard(base.fs)
+}
+
+/// The note, if there is one that can be read.
+fn read_note(base: &Workspace<'_>) -> FsResult<Option<CommitArgs>> {
+    let Some(dir) = &base.state else { return Ok(None) };
+    let file = match base.fs.open_file(dir, NOTE, Open::Read) {
+        Err(Fault::NotFound) => return Ok(None),
+        other => other?,
+    };
+    let json = read_up_to(base.fs, &file, MAX_NOTE)?;
+    serde_json::from_slice(&json).map(Some).map_err(|cause| Fault::Io(cause.to_string()))
+}
+
+/// The directory of the overlay of that name. A name that leads elsewhere has none.
+fn overlay_dir(base: &Workspace<'_>, name: &str) -> Option<Dir> {
+    crate::overlay::check_name(name).ok()?;
+    let all = base.fs.open_dir(base.state.as_ref()?, OVERLAYS).ok()?;
+    base.fs.open_dir(&all, name).ok()
+}

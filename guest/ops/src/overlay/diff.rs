@@ -1,0 +1,150 @@
+//! What differs from the base, as a list and as a patch.
+
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result};
+use paddock_vfs::content::Content;
+use paddock_vfs::open_location::Site;
+use paddock_vfs::overlay::whiteouts::Was;
+use paddock_vfs::overlay::{Difference, Is};
+use paddock_vfs::{Fault, FsResult};
+
+use crate::overlay::git::{Counts, Mode, Side};
+use crate::overlay::{Transaction, failed, git};
+
+/// Bytes of one patch.
+const MAX_PATCH: usize = 64 * 1024 * 1024;
+
+/// What to show.
+#[derive(Clone, Debug, Default)]
+pub struct DiffArgs {
+    /// Paths, with all below them; all where there is none.
+    pub paths: Vec<String>,
+    /// Make the patch too.
+    pub patch: bool,
+    /// Paths of files that are executable in the base, and of those that are in the overlay: WASI does not tell.
+    pub executable: (Vec<String>, Vec<String>),
+}
+
+/// What differs.
+#[derive(Clone, Debug, Default)]
+pub struct Diff {
+    /// One path each, a directory before what is in it.
+    pub differences: Vec<Shown>,
+    /// For `git apply`; empty where it was not asked for.
+    pub patch: String,
+}
+
+/// What differs at one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// As results show it.
+    pub path: String,
+    /// What the base had there.
+    pub was: Option<Kind>,
+    /// What is there now.
+    pub is: Option<Kind>,
+    /// Bytes of the file that was there.
+    pub old_size: Option<u64>,
+    /// Bytes of the file that is there.
+    pub new_size: Option<u64>,
+    /// Lines added and removed, where a patch was asked for and its content is text.
+    pub lines: Counts,
+    /// Somebody changed the base there since.
+    pub is_stale: bool,
+    /// Where the file that is there lies in the overlay's directory.
+    pub content: Option<String>,
+}
+
+impl Transaction<'_> {
+    /// Shows what differs from the base, without what the base has by now as well.
+    pub fn diff(&self, args: &DiffArgs) -> Result<Diff> {
+        let mut diff = Diff::default();
+        let chosen = self.choose(&args.paths)?;
+        for (difference, (now, is_there)) in chosen.iter().zip(self.now(&chosen)?) {
+            if is_there {
+                continue;
+            }
+            let mut shown = self.shown(difference, now != difference.was);
+            if args.patch {
+                shown.lines = self.push(&mut diff.patch, difference, args).map_err(|fault| match fault {
+                    Fault::TooLarge => self.too_large(&shown.path),
+                    fault => failed("read", &fault),
+                })?;
+            }
+            diff.differences.push(shown);
+        }
+        Ok(diff)
+    }
+
+    fn shown(&self, difference: &Difference, is_stale: bool) -> Shown {
+        let (old_size, new_size) = (
+            match difference.was {
+                Some(Was::File { size, .. }) => Some(size),
+                _ => None,
+            },
+            match difference.is {
+                Some(Is::File { size, .. }) => Some(size),
+                _ => None,
+            },
+        );
+        let (was, is) = (difference.was.as_ref().map(Was::kind), difference.is.as_ref().map(Is::kind));
+        let content = (is == Some(Kind::File)).then(|| self.overlay.upper_path(difference));
+        Shown { path: self.path(difference), was, is, old_size, new_size, lines: None, is_stale, content }
+    }
+
+    fn push(&self, out: &mut String, difference: &Difference, args: &DiffArgs) -> FsResult<Counts> {
+        let path = self.path(difference);
+        let old = self.old_content(difference)?;
+        let new = self.new_content(difference)?;
+        let mode = |is_link: bool, executable: &[String]| match () {
+            () if is_link => Mode::Link,
+            () if executable.contains(&path) => Mode::Executable,
+            () => Mode::File,
+        };
+        let was_link = matches!(difference.was, Some(Was::Link { .. }));
+        let is_link = matches!(difference.is, Some(Is::Link { .. }));
+        let old = old.as_deref().map(|content| Side { mode: mode(was_link, &args.executable.0), content });
+        let new = new.as_deref().map(|content| Side { mode: mode(is_link, &args.executable.1), content });
+        if old.is_none() && new.is_none() {
+            return Ok(None);
+        }
+        let counts = git::push(out, path.trim_start_matches('/'), old, new);
+        if out.len() > MAX_PATCH { Err(Fault::TooLarge) } else { Ok(counts) }
+    }
+
+    /// What the file or link held in the base when it was first changed; none of anything else.
+    pub(super) fn old_content(&self, difference: &Difference) -> FsResult<Option<Vec<u8>>> {
+        match &difference.was {
+            Some(Was::Link { target: Some(target) }) => Ok(Some(target.clone().into_bytes())),
+            Some(Was::File { size, .. }) => match self.overlay.origin_site(difference) {
+                Err(Fault::NotFound) => self.read(self.overlay.base_site(difference)?, *size).map(Some),
+                site => self.read(site?, *size).map(Some),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    fn new_content(&self, difference: &Difference) -> FsResult<Option<Vec<u8>>> {
+        match &difference.is {
+            Some(Is::Link { target: Some(target) }) => Ok(Some(target.clone().into_bytes())),
+            Some(Is::File { size, .. }) => self.read(self.overlay.upper_site(difference)?, *size).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn read(&self, site: Site, size: u64) -> FsResult<Vec<u8>> {
+        if size > self.policy.limits.max_file_bytes {
+            return Err(Fault::TooLarge);
+        }
+        match Content::stored(self.fs, site, 0, size)?.held(self.fs)? {
+            Content::Bytes(bytes) => Ok(bytes),
+            Content::Stored(_) => Err(Fault::TooLarge),
+        }
+    }
+
+    fn too_large(&self, path: &str) -> Error {
+        let limit = self.policy.limits.max_file_bytes;
+        let cause = format!("a patch has at most {MAX_PATCH} bytes, and files in it at most {limit}");
+        Error::at(Code::TooLarge, "show", path, cause).hint("name other paths, or do without the patch")
+    }
+}

@@ -1,0 +1,170 @@
+//! What taking over means for each path, and where it cannot be.
+
+use paddock_text::diff;
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result};
+use paddock_vfs::content::Content;
+use paddock_vfs::overlay::whiteouts::Was;
+use paddock_vfs::overlay::{Difference, Is};
+use paddock_vfs::{Fault, FsResult};
+
+use crate::overlay::merge::merge;
+use crate::overlay::{Transaction, failed, git};
+
+/// Bytes of each diff of a conflict.
+const MAX_DIFF: usize = 16 * 1024;
+
+/// A path that somebody else changed meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// As results show it.
+    pub path: String,
+    /// What happened.
+    pub cause: String,
+    /// What the base has that it had not, as a unified diff where that can be.
+    pub theirs: String,
+    /// What the overlay has, as a unified diff from what the base had.
+    pub ours: String,
+}
+
+/// What to do at a path.
+pub struct Act {
+    /// As results show it.
+    pub path: String,
+    /// What the base has there.
+    pub now: Option<Kind>,
+    /// SHA-256 of the file that it has, if it is one.
+    pub sha256: Option<String>,
+    pub make: Make,
+    /// What was changed in the base was changed in the overlay too, at other places.
+    pub is_merged: bool,
+}
+
+/// What is to be there.
+pub enum Make {
+    Nothing,
+    File(Content),
+    Directory,
+    Link(String),
+}
+
+impl Act {
+    /// What is there has to go first.
+    pub fn changes_kind(&self) -> bool {
+        match (self.now, &self.make) {
+            (None, _) | (_, Make::Nothing) | (Some(Kind::File), Make::File(_)) => false,
+            (Some(_), Make::File(_) | Make::Directory | Make::Link(_)) => true,
+        }
+    }
+}
+
+/// What to do, and what is in the way.
+#[derive(Default)]
+pub struct Plan {
+    pub acts: Vec<Act>,
+    pub conflicts: Vec<Conflict>,
+}
+
+impl Transaction<'_> {
+    /// What has to be done so that the base has what was chosen. With `merge`, texts that were changed in both are merged.
+    pub(super) fn plan(&self, chosen: &[Difference], merge: bool) -> Result<Plan> {
+        let mut plan = Plan::default();
+        let look = |fault: Fault| failed("compare", &fault);
+        for (difference, (now, is_there)) in chosen.iter().zip(self.now(chosen)?) {
+            if is_there {
+                continue;
+            }
+            if now == difference.was {
+                plan.acts.push(self.act(difference, now.as_ref()).map_err(look)?);
+                continue;
+            }
+            let merged = if merge { self.merged(difference, now.as_ref()).map_err(look)? } else { None };
+            match merged {
+                Some(act) => plan.acts.push(act),
+                None => plan.conflicts.push(self.conflict(difference, now.as_ref()).map_err(look)?),
+            }
+        }
+        Ok(plan)
+    }
+
+    pub(super) fn act(&self, difference: &Difference, now: Option<&Was>) -> FsResult<Act> {
+        let make = match &difference.is {
+            None => Make::Nothing,
+            Some(Is::Directory) => Make::Directory,
+            Some(Is::Link { target: Some(target) }) => Make::Link(target.clone()),
+            Some(Is::File { size, sha256 }) => {
+                let (site, lends) = (self.overlay.upper_site(difference)?, self.policy.host.lends_modes);
+                Make::File(Content::known(site, *size, sha256.clone(), lends))
+            }
+            Some(Is::Link { target: None } | Is::Other) => return Err(Fault::Unsupported),
+        };
+        let sha256 = match now {
+            Some(Was::File { sha256, .. }) => sha256.clone(),
+            _ => None,
+        };
+        Ok(Act { path: self.path(difference), now: now.map(Was::kind), sha256, make, is_merged: false })
+    }
+
+    /// The file of both, where it is a text in all three versions and they changed different lines.
+    pub(super) fn merged(&self, difference: &Difference, now: Option<&Was>) -> FsResult<Option<Act>> {
+        let (Some(Was::File { .. }), Some(Is::File { size, .. }), Some(Was::File { size: base_size, .. })) =
+            (&difference.was, &difference.is, now)
+        else {
+            return Ok(None);
+        };
+        let (Some(old), ours, theirs) = (
+            self.origin(difference)?,
+            self.read(self.overlay.upper_site(difference)?, *size)?,
+            self.read(self.overlay.base_site(difference)?, *base_size)?,
+        ) else {
+            return Ok(None);
+        };
+        let Some(merged) = merge(&old, &ours, &theirs) else { return Ok(None) };
+        let act = self.act(difference, now)?;
+        Ok(Some(Act { make: Make::File(merged.into()), is_merged: true, ..act }))
+    }
+
+    fn origin(&self, difference: &Difference) -> FsResult<Option<Vec<u8>>> {
+        let Some(Was::File { size, .. }) = difference.was else { return Ok(None) };
+        match self.overlay.origin_site(difference) {
+            Err(Fault::NotFound) => Ok(None),
+            site => self.read(site?, size).map(Some),
+        }
+    }
+
+    fn conflict(&self, difference: &Difference, now: Option<&Was>) -> FsResult<Conflict> {
+        let path = self.path(difference);
+        let old = self.origin(difference)?.unwrap_or_default();
+        let of_file = |site: FsResult<_>, size: u64| match site.and_then(|site| self.read(site, size)) {
+            Err(Fault::TooLarge | Fault::NotFound) => Ok(Vec::new()),
+            other => other,
+        };
+        let theirs = match now {
+            Some(Was::File { size, .. }) => of_file(self.overlay.base_site(difference), *size)?,
+            _ => Vec::new(),
+        };
+        let ours = match &difference.is {
+            Some(Is::File { size, .. }) => of_file(self.overlay.upper_site(difference), *size)?,
+            _ => Vec::new(),
+        };
+        let diff = |new: &[u8]| match (git::text(&old), git::text(new)) {
+            (Some(old), Some(new)) => {
+                diff::unified(&path, (old, new), &git::line_changes(old, new), diff::CONTEXT, MAX_DIFF)
+            }
+            _ => String::new(),
+        };
+        let cause = match (&difference.was, now) {
+            (None, _) => "the base has something there by now",
+            (Some(Was::Directory { .. }), Some(Was::Directory { .. })) => "something in that directory was changed",
+            (_, None) => "it was removed in the base",
+            _ => "it was changed in the base",
+        };
+        Ok(Conflict { cause: cause.to_owned(), theirs: diff(&theirs), ours: diff(&ours), path })
+    }
+}
+
+/// The failure where a path that is to be changed leads elsewhere than to itself.
+pub fn moved(path: &str) -> Error {
+    Error::at(Code::ChangedSinceRead, "take over", path, "a directory on the way to it is a link now")
+        .hint("nothing was taken over; see to the link in the workspace, or leave the path out")
+}

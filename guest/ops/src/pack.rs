@@ -1,0 +1,492 @@
+//! Packs files and directories into a zip archive.
+
+use std::collections::BTreeMap;
+
+use paddock_archive::zip::MAX_TOTAL_BYTES;
+use paddock_archive::zip::write::{Writer, can_hold};
+use paddock_search::hidden::Hidden;
+use paddock_types::digest::etag;
+use paddock_types::entry::{Kind, Time};
+use paddock_types::error::{Code, Error, Result, Term, printable};
+use paddock_types::{phrase, request, response};
+use paddock_vfs::open_location::Site;
+use paddock_vfs::{Fault, Open, READ_SIZE};
+use paddock_workspace::Workspace;
+use paddock_workspace::change::commit::commit;
+use paddock_workspace::change::file_change::FileChange;
+use paddock_workspace::protected_paths::protected;
+use paddock_workspace::resolved_path::Place;
+use paddock_workspace::walk::{Options, Walk};
+
+const VERB: &str = "pack";
+
+/// Packs files and directories into a zip archive.
+pub fn run(workspace: &Workspace<'_>, args: &request::Pack) -> Result<response::Pack> {
+    if args.sources.is_empty() {
+        return Err(Error::argument("sources", "nothing is named").hint("give the files and directories to pack"));
+    }
+    let target = target(workspace, args)?;
+    let mut plan = Plan::new(workspace, &target);
+    args.sources.iter().try_for_each(|source| plan.source(source))?;
+    if plan.items.is_empty() {
+        return Err(Error::argument("sources", "there is nothing in them to pack").hint("name other ones"));
+    }
+    let (archive, bytes) = plan.archive()?;
+    let mut result = response::Pack {
+        path: target.path.clone(),
+        entries: plan.items.len() as u64,
+        files: plan.items.values().filter(|item| item.file.is_some()).count() as u64,
+        bytes,
+        size: archive.len() as u64,
+        etag: etag(&archive),
+        backup: None,
+        notes: plan.notes(),
+    };
+    let old = target.stat.map(|_| workspace.read_whole(&target, VERB)).transpose()?.map(|(bytes, _)| bytes);
+    if old.as_ref() != Some(&archive) {
+        let change =
+            FileChange { place: target.clone(), old: old.map(Into::into), new: Some(archive.into()), to: None };
+        result.notes.extend(commit(workspace, VERB, vec![change])?);
+        result.backup = workspace.backup();
+    }
+    Ok(result)
+}
+
+/// Where the archive is to be.
+fn target(workspace: &Workspace<'_>, args: &request::Pack) -> Result<Place> {
+    let place = workspace.resolve(&args.destination, VERB)?;
+    match place.stat {
+        Some(stat) if stat.kind != Kind::File => return Err(place.not_a_file(VERB, stat.kind)),
+        Some(_) if !args.overwrite => {
+            return Err(Fault::Exists
+                .at(VERB, &args.destination)
+                .hint(phrase![Term::Overwrite, " replaces a file that is there"]));
+        }
+        None if place.given.ends_with('/') || place.given.ends_with("/.") => {
+            return Err(Error::at(Code::NotAFile, VERB, &place.given, "a path that ends in `/` names a directory")
+                .hint("name the archive itself"));
+        }
+        Some(_) | None => workspace.check_change(&place, VERB)?,
+    }
+    Ok(place)
+}
+
+/// What goes into an archive.
+struct Plan<'w> {
+    workspace: &'w Workspace<'w>,
+    target: &'w Place,
+    /// By their names in the archive, in their order there; those of directories end in `/`.
+    items: BTreeMap<String, Item>,
+    /// Bytes of the files, as their directories tell.
+    total: u64,
+    left_out: LeftOut,
+}
+
+/// A file or directory.
+struct Item {
+    /// As results show it.
+    path: String,
+    /// Where the file is; none for a directory.
+    file: Option<Site>,
+    /// When it changed; for a directory, the newest file in it, so that packing again makes the same archive.
+    modified: Option<Time>,
+}
+
+/// What is not packed, by reason.
+#[derive(Default)]
+struct LeftOut {
+    denied: u64,
+    links: u64,
+    special: u64,
+    unnamed: u64,
+    unsafe_names: u64,
+    own: u64,
+}
+
+impl<'w> Plan<'w> {
+    fn new(workspace: &'w Workspace<'w>, target: &'w Place) -> Self {
+        Self { workspace, target, items: BTreeMap::new(), total: 0, left_out: LeftOut::default() }
+    }
+
+    /// Adds what the caller named.
+    fn source(&mut self, source: &str) -> Result<()> {
+        let place = self.workspace.resolve(source, VERB)?;
+        let stat = place.existing(self.workspace, VERB)?;
+        match stat.kind {
+            Kind::File if place.path == self.target.path => {
+                let cause = "it is the archive that is to be written";
+                Err(Error::at(Code::InvalidArgument, VERB, source, cause).hint("name another destination"))
+            }
+            Kind::File => self.file(place.path, Site { dir: place.dir, name: place.name }),
+            Kind::Directory => self.directory(&place),
+            Kind::Link | Kind::Other => Err(place.not_a_file(VERB, stat.kind)),
+        }
+    }
+
+    /// Adds a directory with all below it.
+    fn directory(&mut self, place: &Place) -> Result<()> {
+        if place.path != "." {
+            self.add(place.path.clone(), None, None)?;
+        }
+        let dir = place.open_dir(self.workspace, VERB)?;
+        let options = Options { hidden: Hidden::Show, include_ignored: true, ..Options::default() };
+        let mut walk = Walk::new(self.workspace, place, &dir, options, VERB)?;
+        while let Some(entry) = walk.next_entry() {
+            match entry.kind {
+                Kind::Directory => drop(self.add(entry.path.to_owned(), None, None)?),
+                Kind::File if entry.path == self.target.path => self.left_out.own += 1,
+                Kind::File => {
+                    let site = Site { dir: entry.dir.clone(), name: entry.name.to_owned() };
+                    self.file(entry.path.to_owned(), site)?;
+                }
+                Kind::Link => self.left_out.links += 1,
+                Kind::Other => self.left_out.special += 1,
+            }
+        }
+        if walk.stopped {
+            return Err(self.out_of_time(&place.given));
+        }
+        if walk.skipped.unreadable > 0 {
+            return Err(Error::at(
+                Code::PermissionDenied,
+                VERB,
+                &place.given,
+                "a part of it cannot be read, or is too deep",
+            )
+            .hint("name what can be read in it"));
+        }
+        self.left_out.denied += walk.skipped.denied;
+        self.left_out.unnamed += walk.skipped.unnamed;
+        Ok(())
+    }
+
+    fn file(&mut self, path: String, site: Site) -> Result<()> {
+        let stat = self.workspace.fs.stat(&site.dir, &site.name).map_err(|fault| fault.at(VERB, &path))?;
+        self.check_size(&path, stat.size)?;
+        if self.add(path, Some(site), stat.modified)? {
+            self.total = self.total.saturating_add(stat.size);
+        }
+        self.check_total(self.total)
+    }
+
+    /// Adds a file or directory; whether it was not there yet.
+    fn add(&mut self, path: String, file: Option<Site>, modified: Option<Time>) -> Result<bool> {
+        let end = if file.is_some() { "" } else { "/" };
+        let name = format!("{}{end}", path.trim_start_matches('/'));
+        if !can_hold(&name) {
+            self.left_out.unsafe_names += 1;
+            return Ok(false);
+        }
+        match self.items.get(&name) {
+            // Named twice, or once more with the directory that it is in.
+            Some(there) if there.path == path => return Ok(false),
+            Some(there) => {
+                let (one, other) = (printable(&there.path), printable(&path));
+                let cause = format!("`{one}` and `{other}` would have one name in the archive");
+                return Err(Error::argument("sources", cause).hint("pack them into two archives"));
+            }
+            None if self.items.len() as u64 >= self.workspace.policy.limits.max_files => {
+                let most = self.workspace.policy.limits.max_files;
+                let cause = format!("there are more than {most} files and directories, the most for one call");
+                return Err(Error::at(Code::LimitExceeded, VERB, &self.target.given, cause)
+                    .hint("pack them into several archives, one directory at a time"));
+            }
+            None => {}
+        }
+        for (slash, _) in name.match_indices('/') {
+            if let Some(above) = name.get(..=slash).and_then(|above| self.items.get_mut(above)) {
+                above.modified = above.modified.max(modified);
+            }
+        }
+        self.items.insert(name, Item { path, file, modified });
+        Ok(true)
+    }
+
+    /// The archive, and how many bytes its files have.
+    fn archive(&self) -> Result<(Vec<u8>, u64)> {
+        let mut writer = Writer::new();
+        let given = &self.target.given;
+        let failed = |cause: rawzip::Error| Error::at(Code::Io, VERB, given, cause.to_string());
+        let mut total = 0;
+        for (name, item) in &self.items {
+            let Some(site) = &item.file else {
+                writer.directory(name, item.modified).map_err(failed)?;
+                continue;
+            };
+            if self.workspace.out_of_time() {
+                return Err(self.out_of_time(given));
+            }
+            let content = self.content(&item.path, site)?;
+            total += content.len() as u64;
+            self.check_total(total)?;
+            writer.file(name, item.modified, &content).map_err(failed)?;
+            self.check_archive(writer.size())?;
+        }
+        let archive = writer.finish().map_err(failed)?;
+        self.check_archive(archive.len() as u64)?;
+        Ok((archive, total))
+    }
+
+    /// All bytes of a file that a walk found, unless something else has its place now.
+    fn content(&self, path: &str, site: &Site) -> Result<Vec<u8>> {
+        let fs = self.workspace.fs;
+        let blame = |fault: Fault| fault.at(VERB, path);
+        let stat = fs.stat(&site.dir, &site.name).map_err(blame)?;
+        if stat.kind != Kind::File {
+            return Err(blame(Fault::NotRegular));
+        }
+        let file = fs.open_file(&site.dir, &site.name, Open::Read).map_err(blame)?;
+        let mut content = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0).min(READ_SIZE));
+        while fs.read(&file, content.len() as u64, READ_SIZE, &mut content).map_err(blame)? > 0 {
+            self.check_size(path, content.len() as u64)?;
+        }
+        Ok(content)
+    }
+
+    fn check_size(&self, path: &str, size: u64) -> Result<()> {
+        let limit = self.workspace.policy.limits.max_file_bytes;
+        if size <= limit {
+            return Ok(());
+        }
+        let cause = format!("it has {size} bytes, and files are packed up to {limit}");
+        Err(Error::at(Code::TooLarge, VERB, path, cause).hint("name the other files, one directory at a time"))
+    }
+    fn check_total(&self, total: u64) -> Result<()> {
+        if total <= MAX_TOTAL_BYTES {
+            return Ok(());
+        }
+        let cause = format!("the files have more than {MAX_TOTAL_BYTES} bytes together");
+        Err(Error::at(Code::LimitExceeded, VERB, &self.target.given, cause).hint("pack them into several archives"))
+    }
+
+    fn check_archive(&self, size: u64) -> Result<()> {
+        let limit = self.workspace.policy.limits.max_file_bytes;
+        if size <= limit {
+            return Ok(());
+        }
+        let cause = format!("it would have more than {limit} bytes, up to which files are handled whole");
+        Err(Error::at(Code::TooLarge, VERB, &self.target.given, cause).hint("pack them into several archives"))
+    }
+
+    fn out_of_time(&self, path: &str) -> Error {
+        let cause = "it takes more time than a call has, or there are too many entries to look at";
+        Error::at(Code::LimitExceeded, VERB, path, cause).hint("pack one directory at a time")
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let left_out = &self.left_out;
+        let reasons = [
+            (left_out.denied, "kept back by `.agentignore`"),
+            (left_out.links, "symbolic links, which are not followed"),
+            (left_out.special, "FIFOs, sockets or devices"),
+            (left_out.unnamed, "with names that are not UTF-8"),
+            (left_out.unsafe_names, "with names that would not be the same everywhere"),
+            (left_out.own, "the archive itself"),
+        ];
+        let told = reasons.iter().filter(|(count, _)| *count > 0);
+        let mut notes: Vec<_> = told.map(|(count, reason)| format!("left out: {count} {reason}")).collect();
+        let held = self.items.keys().filter(|name| protected(name).is_some()).count();
+        if held > 0 {
+            notes.push(format!("{held} entries have protected names, such as `.git`: `unpack` does not write those"));
+        }
+        notes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paddock_archive::zip::read::members;
+    use paddock_types::policy::{Limits, Policy};
+    use paddock_types::request::Request;
+    use paddock_types::response::Response;
+    use paddock_vfs::Filesystem;
+
+    use super::*;
+    use crate::fixture::Desk;
+
+    fn pack(desk: &Desk, sources: &[&str], destination: &str, overwrite: bool) -> Result<response::Pack> {
+        let sources = sources.iter().map(|source| (*source).to_owned()).collect();
+        let request = request::Pack { sources, destination: destination.to_owned(), overwrite };
+        desk.run(Request::Pack(request)).map(|(response, _)| match response {
+            Response::Pack(pack) => pack,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    fn bytes(desk: &Desk, path: &str) -> Vec<u8> {
+        let (dir, name) = desk.enter(path);
+        let file = desk.memory.open_file(&dir, name, Open::Read).unwrap();
+        let mut bytes = Vec::new();
+        desk.memory.read(&file, 0, usize::MAX, &mut bytes).unwrap();
+        bytes
+    }
+
+    /// What is in an archive, as a line each.
+    fn contents(archive: &[u8]) -> Vec<String> {
+        let members = members(archive, &Limits::default(), "a.zip").unwrap();
+        let line = |member: &paddock_archive::zip::read::Member<'_>| match member.is_dir {
+            true => format!("{}/", member.path),
+            false => format!("{}: {}", member.path, String::from_utf8(member.content("a.zip").unwrap()).unwrap()),
+        };
+        members.iter().map(line).collect()
+    }
+
+    fn desk() -> Desk {
+        Desk::new(&[
+            ("src/b.rs", b"b"),
+            ("src/a.rs", b"a"),
+            ("src/.hidden", b"h"),
+            ("src/.gitignore", b"a.rs"),
+            ("src/empty/", b""),
+            ("src.txt", b"text"),
+            ("link -> src", b""),
+        ])
+    }
+
+    #[test]
+    fn directories_with_all_that_is_in_them() {
+        let desk = desk();
+        let result = pack(&desk, &["src.txt", "src"], "new/a.zip", false).unwrap();
+        let archive = bytes(&desk, "new/a.zip");
+        let expected = [
+            "src.txt: text",
+            "src/",
+            "src/.gitignore: a.rs",
+            "src/.hidden: h",
+            "src/a.rs: a",
+            "src/b.rs: b",
+            "src/empty/",
+        ];
+        assert_eq!(contents(&archive), expected);
+        assert_eq!((result.path.as_str(), result.entries, result.files, result.bytes), ("new/a.zip", 7, 5, 11));
+        assert_eq!((result.size, &result.etag), (archive.len() as u64, &etag(&archive)));
+        assert!(result.notes.is_empty(), "{:?}", result.notes);
+        desk.restore(result.backup);
+        assert_eq!(desk.tree(), self::desk().tree());
+    }
+
+    #[test]
+    fn the_same_files_make_the_same_bytes() {
+        let (one, two) = (desk(), desk());
+        pack(&one, &["src", "src.txt"], "a.zip", false).unwrap();
+        // In another order, each more than once, and through a link.
+        pack(&two, &["src.txt", "./src/../src/a.rs", "src.txt", "link", "src/b.rs"], "src/new/a.zip", false).unwrap();
+        let other = pack(&two, &["src.txt", "src"], "src/new/a.zip", true).unwrap();
+        assert!(other.notes.contains(&"left out: 1 the archive itself".to_owned()), "{:?}", other.notes);
+        let plain = |desk: &Desk, path| {
+            contents(&bytes(desk, path)).into_iter().filter(|line| line != "src/new/").collect::<Vec<_>>()
+        };
+        assert_eq!(plain(&one, "a.zip"), plain(&two, "src/new/a.zip"));
+        let (dir, name) = two.enter("src/new/");
+        assert!(name.is_empty());
+        two.memory.unlink(&dir, "a.zip").unwrap();
+        two.memory.remove_dir(&two.enter("src/").0, "new").unwrap();
+        let again = pack(&two, &["src", "src.txt"], "a.zip", false).unwrap();
+        assert_eq!(bytes(&one, "a.zip"), bytes(&two, "a.zip"));
+        // Nothing to do leaves nothing to undo.
+        assert_eq!(pack(&two, &["src", "src.txt"], "a.zip", true).unwrap().backup, None);
+        assert!(again.backup.is_some());
+    }
+
+    #[test]
+    fn the_workspace_itself() {
+        let desk = desk();
+        let result = pack(&desk, &["."], "a.zip", false).unwrap();
+        assert_eq!(result.notes, ["left out: 1 symbolic links, which are not followed"]);
+        assert_eq!(contents(&bytes(&desk, "a.zip")).first().map(String::as_str), Some("src.txt: text"));
+        let before = bytes(&desk, "a.zip");
+        pack(&desk, &["."], "a.zip", true).unwrap();
+        assert_eq!(bytes(&desk, "a.zip"), before);
+    }
+
+    #[test]
+    fn what_is_left_out_is_told() {
+        let desk = Desk::new(&[
+            (".agentignore", b".env\nkeys/\n"),
+            ("d/.env", b"secret"),
+            ("d/keys/a", b"secret"),
+            ("d/up -> ../..", b""),
+            ("d/back\\slash", b"1"),
+            ("d/.git/config", b"[core]"),
+            ("d/x", b"x"),
+        ]);
+        let result = pack(&desk, &["d"], "a.zip", false).unwrap();
+        assert_eq!(contents(&bytes(&desk, "a.zip")), ["d/", "d/.git/", "d/.git/config: [core]", "d/x: x"]);
+        let expected = [
+            "left out: 2 kept back by `.agentignore`",
+            "left out: 1 symbolic links, which are not followed",
+            "left out: 1 with names that would not be the same everywhere",
+            "2 entries have protected names, such as `.git`: `unpack` does not write those",
+        ];
+        assert_eq!(result.notes, expected);
+        for source in ["d/.env", "d/keys", "d/keys/a"] {
+            assert_eq!(pack(&desk, &[source], "b.zip", false).unwrap_err().code, Code::Denied);
+        }
+        assert_eq!(pack(&desk, &["d/up"], "b.zip", false).unwrap_err().code, Code::OutsideWorkspace);
+    }
+
+    #[test]
+    fn refusals_change_nothing() {
+        let desk = desk();
+        let before = desk.tree();
+        let code =
+            |sources: &[&str], destination, overwrite| pack(&desk, sources, destination, overwrite).unwrap_err().code;
+        assert_eq!(code(&[], "a.zip", false), Code::InvalidArgument);
+        assert_eq!(code(&["none"], "a.zip", false), Code::NotFound);
+        assert_eq!(code(&["../x"], "a.zip", false), Code::OutsideWorkspace);
+        assert_eq!(code(&["src"], "../a.zip", false), Code::OutsideWorkspace);
+        assert_eq!(code(&["src"], "src.txt", false), Code::AlreadyExists);
+        assert_eq!(code(&["src", "src.txt"], "src.txt", true), Code::InvalidArgument);
+        assert_eq!(code(&["src"], "src", true), Code::NotAFile);
+        assert_eq!(code(&["src"], "new/", false), Code::NotAFile);
+        assert_eq!(code(&["src"], ".git/a.zip", false), Code::ReadOnly);
+        assert_eq!(desk.tree(), before);
+    }
+
+    #[test]
+    fn limits() {
+        let mut desk = desk();
+        let noise: Vec<u8> =
+            (0u32..1 << 18).flat_map(|n| n.wrapping_mul(2_654_435_769).to_le_bytes().into_iter().rev()).collect();
+        desk.put("noise/1", &noise);
+        desk.put("noise/2", &noise.iter().map(|byte| byte ^ 0x5a).collect::<Vec<_>>());
+        let before = desk.tree();
+        let refused = |desk: &Desk, source: &str| {
+            let error = pack(desk, &[source], "a.zip", false).unwrap_err();
+            (error.code, error.path.unwrap())
+        };
+        desk.policy.limits.max_file_bytes = noise.len() as u64 - 1;
+        assert_eq!(refused(&desk, "noise/1"), (Code::TooLarge, "noise/1".to_owned()));
+        desk.policy.limits.max_file_bytes = noise.len() as u64;
+        assert_eq!(refused(&desk, "noise"), (Code::TooLarge, "a.zip".to_owned()));
+        desk.policy.limits.max_files = 5;
+        assert_eq!(refused(&desk, "src"), (Code::LimitExceeded, "a.zip".to_owned()));
+        assert_eq!(desk.tree(), before);
+    }
+
+    #[test]
+    fn all_files_together_have_a_bound() {
+        let mut desk = Desk::new(&[]);
+        let zeros = vec![0; 10 << 20];
+        (0..7).for_each(|n| desk.put(&format!("d/{n}"), &zeros));
+        let error = pack(&desk, &["d"], "a.zip", false).unwrap_err();
+        assert_eq!(error.code, Code::LimitExceeded);
+        assert!(error.message().contains("more than 67108864 bytes together"), "{error}");
+        desk.policy.limits.max_files = 7;
+        assert!(pack(&desk, &["d/1", "d/2", "d/3", "d/4", "d/5", "d/6", "d/1", "d/2"], "a.zip", false).is_ok());
+    }
+
+    #[test]
+    fn two_roots_have_one_name_for_two_files() {
+        use paddock_vfs::memory::MemoryFs;
+        let clock = || Time { seconds: 1_700_000_000, nanoseconds: 0 };
+        let desk = Desk { memory: MemoryFs::new(&["/workspace", "/notes"], clock, 7), policy: Policy::default() };
+        desk.put("notes/x", b"one");
+        let notes = desk.memory.preopens()[1].dir.clone();
+        desk.memory.write(&desk.memory.open_file(&notes, "x", Open::CreateNew).unwrap(), 0, b"two").unwrap();
+        let error = pack(&desk, &["notes/x", "/notes/x"], "a.zip", false).unwrap_err();
+        assert!(error.message().contains("`notes/x` and `/notes/x` would have one name"), "{error}");
+        pack(&desk, &["/notes"], "a.zip", false).unwrap();
+        assert_eq!(contents(&bytes(&desk, "a.zip")), ["notes/", "notes/x: two"]);
+    }
+}

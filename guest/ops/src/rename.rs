@@ -1,0 +1,129 @@
+//! Moves a file or directory.
+
+use paddock_types::entry::Kind;
+use paddock_types::error::Result;
+use paddock_types::response::{Change, ChangeKind};
+use paddock_types::{request, response};
+use paddock_vfs::open_location::{Site, temporary_name};
+use paddock_vfs::{Fault, Filesystem, FsResult};
+use paddock_workspace::change::backup;
+use paddock_workspace::change::backup::{Action, Draft, Entry};
+use paddock_workspace::change::commit::{commit, directories_to_make, make_missing};
+use paddock_workspace::change::file_change::FileChange;
+use paddock_workspace::change::journal::Journal;
+use paddock_workspace::change::stored_location::Spot;
+use paddock_workspace::resolved_path::Place;
+use paddock_workspace::{Workspace, tree};
+
+use crate::copy::ends;
+
+const VERB: &str = "move";
+
+/// Moves a file, a link or a directory.
+pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<response::Transfer> {
+    let (source, target) = ends(workspace, args, VERB)?;
+    workspace.check_change(&source, VERB)?;
+    workspace.check_movable(&source, VERB)?;
+    let stat = source.existing(workspace, VERB)?;
+    let (mut files, mut bytes, mut notes) = (1, stat.size, Vec::new());
+    match stat.kind {
+        Kind::Directory => (files, bytes) = move_dir(workspace, &source, &target)?,
+        Kind::File if target.stat.is_none() && stat.size <= workspace.policy.limits.max_file_bytes => {
+            notes = move_file(workspace, &source, &target)?;
+        }
+        _ => notes.extend(rename(workspace, &source, &target)?),
+    }
+    let (source, destination) = (source.path, target.path);
+    Ok(response::Transfer { source, destination, files, bytes, backup: workspace.backup(), notes })
+}
+
+/// Moves a file so that a crash leaves it at one name or the other.
+fn move_file(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Vec<String>> {
+    let content = source.content(workspace, VERB)?;
+    let (old, new) = (Some(content.clone()), Some(content));
+    commit(workspace, VERB, vec![FileChange { place: source.clone(), old, new, to: Some(target.clone()) }])
+}
+
+fn move_dir(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<(u64, u64)> {
+    let survey = tree::survey(workspace, source, VERB, workspace.policy.limits.max_entries, target.depth())?;
+    survey.refuse_denied(source, VERB)?;
+    survey.refuse_protected(workspace, source, VERB)?;
+    // Rules hold for them too, and cannot be asked about a name that is not text.
+    survey.refuse_unnamed(source, VERB)?;
+    rename(workspace, source, target)?;
+    Ok((survey.files, survey.bytes))
+}
+
+/// Keeps what the move does, and what it overwrites; a note where that is more than backups may hold.
+fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Option<String>> {
+    let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(None) };
+    draft.add_made(&directories_to_make(workspace, target))?;
+    let note = target.stat.and_then(|stat| backup::too_large(workspace, stat.size));
+    if target.stat.is_some() && note.is_none() {
+        let site = target.site();
+        draft.add_file(Action::Deleted, &target.path, &site)?;
+    }
+    let kind = source.stat.map_or(Kind::File, |stat| stat.kind);
+    draft.add(Entry { to: Some(target.path.clone()), ..Entry::of(Action::Moved, &source.path, kind) }, None)?;
+    draft.finish()?;
+    Ok(note)
+}
+
+/// Renames at once. A link, FIFO or very large file is linked and unlinked, so
+/// that nothing is replaced that appeared meanwhile; a crash in between leaves both names.
+fn rename(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Option<String>> {
+    let fs = workspace.fs;
+    let note = keep(workspace, source, target)?;
+    let aside = Spot::of(workspace, target).beside(&temporary_name(fs));
+    let journal = Journal {
+        directories: directories_to_make(workspace, target),
+        debris: target.stat.map(|_| aside.clone()).into_iter().collect(),
+        ..Journal::default()
+    };
+    let is_kept = !journal.directories.is_empty() || !journal.debris.is_empty();
+    if is_kept {
+        journal.write(workspace).inspect_err(|_| backup::forget(workspace))?;
+    }
+    let mut made = Vec::new();
+    let done = make_missing(fs, target, &mut made).and_then(|dir| {
+        let to = Site { dir, name: target.name.clone() };
+        put(fs, source, &to, target.stat.map(|_| to.beside(&aside.name)).as_ref())
+    });
+    if done.is_err() {
+        backup::forget(workspace);
+        made.iter().rev().for_each(|site| drop(fs.remove_dir(&site.dir, &site.name)));
+    }
+    if is_kept {
+        // A journal that stays has nothing left to do but to remove what is out of sight.
+        drop(journal.tidy(workspace));
+    }
+    done.map_err(|fault| match fault {
+        Fault::CrossDevice => fault.at(VERB, &target.given).hint("copy it, then delete the source"),
+        fault => fault.at(VERB, &target.given),
+    })?;
+    let (path, to) = (source.path.clone(), Some(target.path.clone()));
+    let size = source.stat.filter(|stat| stat.kind == Kind::File).map(|stat| stat.size);
+    workspace.changed(Change { kind: ChangeKind::Moved, path, to, size });
+    Ok(note)
+}
+
+/// Gives the source its new name, durably or not at all; `aside` keeps what it replaces, as long as that can be needed.
+fn put(fs: &dyn Filesystem, source: &Place, to: &Site, aside: Option<&Site>) -> FsResult<()> {
+    let from = source.site();
+    let is_dir = source.stat.is_some_and(|stat| stat.kind == Kind::Directory);
+    if let Some(aside) = aside {
+        // Where it can have no second name, nothing brings it back but its backup.
+        drop(to.link(fs, aside));
+    }
+    match (is_dir, aside) {
+        (false, None) => from.move_to_free(fs, to)?,
+        (true, None) if fs.stat(&to.dir, &to.name) != Err(Fault::NotFound) => return Err(Fault::Exists),
+        _ => from.rename(fs, to)?,
+    }
+    let sync = || fs.sync_dir(&from.dir).and_then(|()| fs.sync_dir(&to.dir));
+    let take_back = || {
+        to.rename(fs, &from)?;
+        aside.map_or(Ok(()), |aside| aside.rename(fs, to))
+    };
+    sync().inspect_err(|_| drop(take_back()))
+}

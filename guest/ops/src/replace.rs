@@ -1,0 +1,568 @@
+//! Replaces text in many files, all of it or nothing. Without a plan nothing is
+//! changed, and what would be is told with one; with it, all is found again, and
+//! done if it is just what the plan was made for.
+
+use paddock_search::matcher::Matcher;
+use paddock_search::replacer::{Excess, Replacer};
+use paddock_text::document::{Document, Loss, Splice};
+use paddock_text::{diff, encoding};
+use paddock_types::digest::etag;
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result, Term, printable};
+use paddock_types::response::{ReplacedFile, Skipped};
+use paddock_types::{phrase, request, response};
+use paddock_vfs::{Dir, Fault, FsResult, Open, READ_SIZE};
+use paddock_workspace::Workspace;
+use paddock_workspace::change::commit::commit;
+use paddock_workspace::change::file_change::FileChange;
+use paddock_workspace::resolve::Last;
+use paddock_workspace::resolved_path::Place;
+
+use crate::grep::Hunt;
+use crate::read::content;
+
+mod plan;
+
+/// What it does, in failures and in the history.
+pub const VERB: &str = "replace in";
+/// Bytes of all files together, before and after: they are in memory at the same time.
+const MAX_TOTAL_BYTES: usize = 64 * 1024 * 1024;
+/// Matches in one file: each is held in memory.
+const MAX_MATCHES: usize = 100_000;
+/// Files that a result lists, and those that cannot be changed that its notes name.
+const MAX_LISTED: usize = 100;
+const MAX_NOTED: usize = 10;
+
+/// How much of the diffs is shown, in bytes.
+#[derive(Clone, Copy)]
+pub struct Sampling {
+    /// Of all files.
+    all: usize,
+    /// Of one file.
+    each: usize,
+}
+
+/// What a model needs to see whether the pattern does what it is meant to.
+const SAMPLE: Sampling = Sampling { all: 8 * 1024, each: 2 * 1024 };
+/// As much as a result holds.
+pub const FULL: Sampling = Sampling { all: usize::MAX, each: usize::MAX };
+
+/// Plans a replacement, or does what was planned.
+pub fn run(workspace: &Workspace<'_>, args: &request::Replace) -> Result<response::Replace> {
+    let found = find(workspace, args, SAMPLE)?;
+    let mut result = found.result(args);
+    if args.plan.is_some() {
+        let changes = found.files.into_iter().map(|file| FileChange {
+            place: file.place,
+            old: Some(file.old.into()),
+            new: Some(file.new.into()),
+            to: None,
+        });
+        result.notes.extend(commit(workspace, VERB, changes.collect())?);
+        result.backup = workspace.backup();
+    }
+    Ok(result)
+}
+
+/// All that would be replaced, with diffs. Fails where a plan is given that is for something else.
+pub fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, show: Sampling) -> Result<Found<'w>> {
+    let search = args.search();
+    let mut found = Found {
+        workspace,
+        replacer: Replacer::new(&search, &args.replacement)?,
+        matcher: Matcher::new(&search)?,
+        files: Vec::new(),
+        replacements: 0,
+        searched: 0,
+        bytes: 0,
+        unchangeable: Vec::new(),
+        skipped: Skipped::default(),
+        sample: Sample {
+            text: String::new(),
+            most: show.all.min(workspace.policy.limits.max_result_bytes),
+            each: show.each,
+        },
+    };
+    let place = workspace.resolve(&args.path, VERB)?;
+    match place.existing(workspace, VERB)?.kind {
+        Kind::File => found.named(place)?,
+        Kind::Directory => {
+            let dir = place.open_dir(workspace, VERB)?;
+            found.all(Hunt::new(workspace, &search, &place, &dir, None)?)?;
+        }
+        kind => return Err(place.not_a_file(VERB, kind)),
+    }
+    if let Some(plan) = &args.plan {
+        plan::check(plan, args, &found.files)?;
+    }
+    Ok(found)
+}
+
+/// What was found so far.
+pub struct Found<'w> {
+    workspace: &'w Workspace<'w>,
+    replacer: Replacer,
+    /// Tells of most files that they have no match, undecoded.
+    matcher: Matcher,
+    /// The files that change, in the order of the walk.
+    pub files: Vec<Planned>,
+    replacements: u64,
+    searched: u64,
+    /// Bytes of the files, before and after.
+    bytes: usize,
+    /// The files that have matches and cannot be changed, each with why.
+    unchangeable: Vec<(String, String)>,
+    skipped: Skipped,
+    /// Diffs of the first files.
+    sample: Sample,
+}
+
+/// A file that changes.
+pub struct Planned {
+    /// The file.
+    pub place: Place,
+    old: Vec<u8>,
+    new: Vec<u8>,
+    count: u64,
+}
+
+struct Sample {
+    text: String,
+    most: usize,
+    each: usize,
+}
+
+/// What a file turned out to be.
+enum Read {
+    Text(Vec<u8>),
+    Binary(Vec<u8>),
+    TooLarge(u64),
+}
+
+impl Found<'_> {
+    /// Diffs of the first files.
+    pub fn sample(&self) -> &str {
+        &self.sample.text
+    }
+
+    /// The file that was named, whatever the rules for walks say of it: what keeps it from being changed is a failure.
+    fn named(&mut self, place: Place) -> Result<()> {
+        match self.read(&place.dir, &place.name).map_err(|fault| fault.at(VERB, &place.given))? {
+            Read::Text(bytes) => {
+                let Some((file, document)) = self.changed(place, bytes)? else { return Ok(()) };
+                self.workspace.check_change(&file.place, VERB)?;
+                let document = document.map_err(|loss| loss.at(VERB, &file.place.given))?;
+                self.add(file, document)
+            }
+            Read::Binary(bytes) => Err(content::binary(&place, VERB, bytes.len() as u64, &bytes)),
+            Read::TooLarge(size) => Err(self.workspace.too_large(&place, VERB, size)),
+        }
+    }
+
+    fn all(&mut self, mut hunt: Hunt<'_>) -> Result<()> {
+        while hunt.advance() {
+            let Some(entry) = hunt.walk.entry() else { break };
+            match self.read(entry.dir, entry.name) {
+                Ok(Read::Text(bytes)) => self.one_of_many(entry.path, bytes)?,
+                Ok(Read::Binary(_)) => self.skipped.binary += 1,
+                Ok(Read::TooLarge(_)) => self.skipped.too_large += 1,
+                Err(Fault::Link) => self.skipped.links += 1,
+                Err(Fault::NotRegular | Fault::IsDirectory) => self.skipped.special += 1,
+                Err(_) => self.skipped.unreadable += 1,
+            }
+            if self.workspace.out_of_time() {
+                hunt.walk.stopped = true;
+                break;
+            }
+        }
+        self.skipped.add(&hunt.walk.skipped);
+        if hunt.walk.stopped {
+            return Err(narrower("the search did not come to its end within the limits of one call"));
+        }
+        Ok(())
+    }
+
+    /// A file of a walk: one that cannot be changed is left as it is, and told.
+    fn one_of_many(&mut self, path: &str, bytes: Vec<u8>) -> Result<()> {
+        if !self.may_match(&bytes) {
+            self.searched += 1;
+            return Ok(());
+        }
+        // What the walk found by its name is found again from the top, with all that rules say of it.
+        let Ok(place) = self.workspace.resolve_with(path, VERB, Last::Keep) else {
+            self.skipped.unreadable += 1;
+            return Ok(());
+        };
+        let Some((file, document)) = self.changed(place, bytes)? else { return Ok(()) };
+        let document = self
+            .workspace
+            .check_change(&file.place, VERB)
+            .and_then(|()| document.map_err(|loss| loss.at(VERB, &file.place.given)));
+        match document {
+            Ok(document) => self.add(file, document),
+            Err(error) => {
+                let message = error.message();
+                let cause = message.split_once("`: ").map_or(message.as_str(), |(_, cause)| cause);
+                self.unchangeable.push((file.place.path, cause.to_owned()));
+                Ok(())
+            }
+        }
+    }
+
+    fn read(&self, dir: &Dir, name: &str) -> FsResult<Read> {
+        let (fs, limit) = (self.workspace.fs, self.workspace.policy.limits.max_file_bytes);
+        let file = fs.open_file(dir, name, Open::Read)?;
+        let size = fs.stat_file(&file)?.size;
+        if size > limit {
+            return Ok(Read::TooLarge(size));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).saturating_add(1));
+        while fs.read(&file, bytes.len() as u64, READ_SIZE, &mut bytes)? > 0 {
+            if bytes.len() as u64 > limit {
+                return Ok(Read::TooLarge(bytes.len() as u64));
+            }
+        }
+        Ok(if encoding::is_binary(&bytes) { Read::Binary(bytes) } else { Read::Text(bytes) })
+    }
+
+    /// Whether a file can have a match. False is certain.
+    fn may_match(&self, bytes: &[u8]) -> bool {
+        let is_utf16 = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") || bytes.contains(&0);
+        is_utf16 || self.matcher.may_match(bytes)
+    }
+
+    /// The file with its matches replaced, as far as its encoding can; none where nothing changes.
+    fn changed(
+        &mut self,
+        place: Place,
+        bytes: Vec<u8>,
+    ) -> Result<Option<(Planned, std::result::Result<Diffed, Loss>)>> {
+        self.searched += 1;
+        let old = Document::decode(bytes, None);
+        let limit = usize::try_from(self.workspace.policy.limits.max_file_bytes).unwrap_or(usize::MAX);
+        // No encoding holds a character in less than a third of the bytes that UTF-8 needs.
+        let splices = self.replacer.splices(&old.text, MAX_MATCHES, limit.saturating_mul(3));
+        let splices = splices.map_err(|excess| too_much(&place, excess, limit))?;
+        let count = splices.len() as u64;
+        let new = match old.splice(&splices) {
+            Ok(new) if new.len() > limit => return Err(too_much(&place, Excess::Bytes, limit)),
+            Ok(new) => new,
+            Err(loss) => {
+                let old = old.into_bytes();
+                return Ok(Some((Planned { place, old, new: Vec::new(), count }, Err(loss))));
+            }
+        };
+        if *old.bytes() == *new {
+            return Ok(None);
+        }
+        let diff = if self.sample.has_room() { self.sample.of(&place, &old, &new, &splices) } else { String::new() };
+        Ok(Some((Planned { place, old: old.into_bytes(), new, count }, Ok(Diffed(diff)))))
+    }
+
+    fn add(&mut self, file: Planned, diff: Diffed) -> Result<()> {
+        let most = self.workspace.policy.limits.max_files;
+        if self.files.len() as u64 >= most {
+            return Err(narrower(&format!("more than {most} files would change, which is the most of one call")));
+        }
+        self.bytes = self.bytes.saturating_add(file.old.len()).saturating_add(file.new.len());
+        if self.bytes > MAX_TOTAL_BYTES {
+            let cause = format!("the files have more than {MAX_TOTAL_BYTES} bytes together, before and after");
+            return Err(narrower(&cause));
+        }
+        self.sample.text.push_str(&diff.0);
+        self.replacements += file.count;
+        self.files.push(file);
+        Ok(())
+    }
+
+    fn result(&self, args: &request::Replace) -> response::Replace {
+        let applied = args.plan.is_some();
+        let listed = self.files.iter().take(MAX_LISTED).map(|file| ReplacedFile {
+            path: file.place.path.clone(),
+            replacements: file.count,
+            etag: etag(&file.new),
+        });
+        response::Replace {
+            files: listed.collect(),
+            total_files: self.files.len() as u64,
+            total_replacements: self.replacements,
+            diff: if applied { String::new() } else { self.sample.text.clone() },
+            plan: (!applied && !self.files.is_empty()).then(|| plan::of(args, &self.files)),
+            applied,
+            files_searched: self.searched,
+            unchangeable: self.unchangeable.len() as u64,
+            skipped: self.skipped,
+            truncated: self.files.len() > MAX_LISTED,
+            backup: None,
+            notes: self.notes(),
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let named = self.unchangeable.iter().take(MAX_NOTED);
+        let mut notes: Vec<_> =
+            named.map(|(path, cause)| format!("`{}` stays as it is: {cause}", printable(path))).collect();
+        let more = self.unchangeable.len().saturating_sub(MAX_NOTED);
+        if more > 0 {
+            notes.push(format!("{more} more files with matches stay as they are"));
+        }
+        notes
+    }
+}
+
+/// The diff of a file that can be changed.
+struct Diffed(String);
+
+impl Sample {
+    fn has_room(&self) -> bool {
+        self.text.len() < self.most
+    }
+
+    fn of(&self, place: &Place, old: &Document, new: &[u8], splices: &[Splice]) -> String {
+        let new = old.decode_like(new.to_vec());
+        let lines = diff::line_changes(&old.text, &new.text, &diff::compose(&[], splices));
+        let most = self.most.saturating_sub(self.text.len()).min(self.each);
+        diff::unified(&place.path, (&old.text, &new.text), &lines, diff::CONTEXT, most)
+    }
+}
+
+fn too_much(place: &Place, excess: Excess, limit: usize) -> Error {
+    let (code, cause) = match excess {
+        Excess::Matches => (Code::LimitExceeded, format!("it has more than {MAX_MATCHES} matches")),
+        Excess::Bytes => {
+            (Code::TooLarge, format!("it would have more than {limit} bytes, up to which files are handled whole"))
+        }
+    };
+    Error::at(code, VERB, &place.path, cause).hint(phrase![
+        "nothing was changed; make the pattern match less, or leave the file out by ",
+        Term::Glob,
+        " or ",
+        Term::Path
+    ])
+}
+
+fn narrower(cause: &str) -> Error {
+    Error::new(Code::LimitExceeded, cause).hint(phrase![
+        "nothing was changed; narrow it by ",
+        Term::Path,
+        " or ",
+        Term::Glob,
+        ", and replace part by part"
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use paddock_types::entry::Time;
+    use paddock_types::policy::Policy;
+    use paddock_types::request::Replace;
+    use paddock_vfs::Filesystem;
+    use paddock_vfs::memory::MemoryFs;
+
+    use super::*;
+
+    fn desk(files: &[(&str, &[u8])]) -> MemoryFs {
+        let fs = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 9, nanoseconds: 0 }, 1);
+        files.iter().for_each(|(name, bytes)| put(&fs, name, bytes));
+        fs
+    }
+
+    /// Makes a file anew, whatever is there.
+    fn put(fs: &MemoryFs, path: &str, bytes: &[u8]) {
+        let mut dir = fs.preopens().remove(0).dir;
+        let mut names: Vec<_> = path.split('/').collect();
+        let name = names.pop().unwrap();
+        for above in names {
+            let _ = fs.make_dir(&dir, above);
+            dir = fs.open_dir(&dir, above).unwrap();
+        }
+        let _ = fs.unlink(&dir, name);
+        fs.write(&fs.open_file(&dir, name, Open::CreateNew).unwrap(), 0, bytes).unwrap();
+    }
+
+    fn bytes(fs: &MemoryFs, path: &str) -> Vec<u8> {
+        let policy = Policy::default();
+        let workspace = Workspace::open(fs, &policy).unwrap();
+        workspace.read_whole(&workspace.resolve(path, "read").unwrap(), "read").unwrap().0
+    }
+
+    fn call(fs: &MemoryFs, policy: &Policy, args: &Replace) -> Result<response::Replace> {
+        run(&Workspace::open(fs, policy).unwrap(), args)
+    }
+
+    fn asked(pattern: &str, replacement: &str) -> Replace {
+        Replace::of(pattern.to_owned(), replacement.to_owned())
+    }
+
+    /// Plans, then does what was planned.
+    #[track_caller]
+    fn done(fs: &MemoryFs, args: &Replace) -> response::Replace {
+        let policy = Policy::default();
+        let planned = call(fs, &policy, args).unwrap();
+        assert!(planned.plan.is_some() && !planned.applied && planned.backup.is_none());
+        let done = call(fs, &policy, &Replace { plan: planned.plan, ..args.clone() }).unwrap();
+        assert_eq!((&done.files, done.total_replacements), (&planned.files, planned.total_replacements));
+        assert!(done.applied && done.plan.is_none() && done.diff.is_empty());
+        done
+    }
+
+    #[test]
+    fn planned_then_done() {
+        let fs = desk(&[("a.rs", b"old(1);\nold(2);\n"), ("d/b.rs", b"old(x)"), ("c.txt", b"old"), ("n.rs", b"new")]);
+        let args = Replace { glob: Some("*.rs".to_owned()), ..asked(r"old\((\w+)\)", "new($1, $1)") };
+        let planned = call(&fs, &Policy::default(), &args).unwrap();
+        assert_eq!((planned.total_files, planned.total_replacements, planned.files_searched), (2, 3, 3));
+        assert_eq!(
+            planned.diff,
+            "--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n-old(1);\n+new(1, 1);\n-old(2);\n+new(2, 2);\n\
+             --- a/d/b.rs\n+++ b/d/b.rs\n@@ -1 +1 @@\n-old(x)\n\\ No newline at end of file\n+new(x, x)\n\
+             \\ No newline at end of file\n"
+        );
+        assert_eq!(bytes(&fs, "a.rs"), b"old(1);\nold(2);\n");
+        let done = done(&fs, &args);
+        assert_eq!(bytes(&fs, "a.rs"), b"new(1, 1);\nnew(2, 2);\n");
+        assert_eq!((bytes(&fs, "d/b.rs"), bytes(&fs, "c.txt")), (b"new(x, x)".to_vec(), b"old".to_vec()));
+        assert_eq!(done.files[0].etag, etag(b"new(1, 1);\nnew(2, 2);\n"));
+        assert!(done.backup.is_some());
+    }
+
+    #[test]
+    fn every_other_byte_stays() {
+        let utf16: Vec<u8> = "\u{feff}aä\r\nb\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let fs = desk(&[
+            ("w", &utf16),
+            ("bom", b"\xef\xbb\xbfb\r\n"),
+            ("bad", b"b \xff\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4 b"),
+        ]);
+        done(&fs, &asked("b", "c\nd"));
+        let expected: Vec<u8> = "\u{feff}aä\r\nc\r\nd\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(bytes(&fs, "w"), expected);
+        assert_eq!(bytes(&fs, "bom"), b"\xef\xbb\xbfc\r\nd\r\n");
+        assert!(bytes(&fs, "bad").starts_with(b"c\nd \xff\xc3\xa4") && bytes(&fs, "bad").ends_with(b"\xa4 c\nd"));
+    }
+
+    #[test]
+    fn what_cannot_be_changed_is_left_as_it_is_and_told() {
+        let latin = b"caf\xe9 caf\xe9 d\xe9j\xe0 vu, na\xefve\n";
+        let files: &[(&str, &[u8])] =
+            &[("latin", latin), (".vscode/x.json", b"caf"), ("bin", b"caf\0"), ("ok", b"caf"), ("big", &[b'c'; 200])];
+        let fs = desk(files);
+        let mut policy = Policy::default();
+        policy.limits.max_file_bytes = 100;
+        let args = Replace { include_hidden: true, ..asked("caf", "\u{4e16}") };
+        let planned = call(&fs, &policy, &args).unwrap();
+        assert_eq!((planned.total_files, planned.unchangeable), (1, 2));
+        assert_eq!((planned.skipped.binary, planned.skipped.too_large), (1, 1));
+        assert!(
+            planned.notes[0].starts_with("`.vscode/x.json` stays as it is: `.vscode` is protected"),
+            "{:?}",
+            planned.notes
+        );
+        assert!(planned.notes[1].starts_with("`latin` stays as it is:"), "{:?}", planned.notes);
+        let code =
+            |path: &str| call(&fs, &policy, &Replace { path: path.to_owned(), ..args.clone() }).unwrap_err().code;
+        assert_eq!(["latin", ".vscode/x.json"].map(code), [Code::EncodingLoss, Code::ReadOnly]);
+        assert_eq!(["bin", "big", "none"].map(code), [Code::BinaryFile, Code::TooLarge, Code::NotFound]);
+    }
+
+    #[test]
+    fn secrets_are_not_looked_into() {
+        let fs = desk(&[(".agentignore", b"key"), ("key", b"x"), ("d/key", b"x"), ("a", b"x")]);
+        let planned = call(&fs, &Policy::default(), &Replace { include_hidden: true, ..asked("x", "y") }).unwrap();
+        assert_eq!((planned.total_files, planned.skipped.denied, planned.unchangeable), (1, 2, 0));
+        let named = Replace { path: "key".to_owned(), ..asked("x", "y") };
+        assert_eq!(call(&fs, &Policy::default(), &named).unwrap_err().code, Code::Denied);
+    }
+
+    #[test]
+    fn a_plan_is_for_what_was_there() {
+        let fresh = || desk(&[("a", b"x 1"), ("b", b"x 2"), ("c", b"none"), ("d", b"x 3")]);
+        let fs = fresh();
+        let policy = Policy::default();
+        let plan = call(&fs, &policy, &asked("x", "y")).unwrap().plan;
+        let refused = |change: &dyn Fn(&MemoryFs)| {
+            let fs = fresh();
+            change(&fs);
+            let error = call(&fs, &policy, &Replace { plan: plan.clone(), ..asked("x", "y") }).unwrap_err();
+            assert_eq!((error.code, bytes(&fs, "a")), (Code::ChangedSinceRead, b"x 1".to_vec()));
+            error.message()
+        };
+        let since = "cannot replace: changed since the plan was made: ";
+        assert_eq!(refused(&|fs| put(fs, "b", b"x two")), format!("{since}`b`"));
+        assert_eq!(refused(&|fs| put(fs, "c", b"x")), format!("{since}`c`"));
+        assert_eq!(refused(&|fs| put(fs, "b", b"gone")), format!("{since}1 of its files without a match now"));
+        assert_eq!(
+            refused(&|fs| {
+                put(fs, "b", b"x x");
+                put(fs, "e", b"x")
+            }),
+            format!("{since}`b`, `e`")
+        );
+        let all = refused(&|fs| ["b", "d"].iter().for_each(|name| put(fs, name, b"")));
+        assert_eq!(all, format!("{since}2 of its files without a match now"));
+        // What has no match is no part of it.
+        put(&fs, "c", b"other");
+        assert!(call(&fs, &policy, &Replace { plan, ..asked("x", "y") }).unwrap().applied);
+        assert_eq!(bytes(&fs, "d"), b"y 3");
+    }
+
+    #[test]
+    fn a_plan_is_for_its_arguments_and_nothing_forged() {
+        let fs = desk(&[("a", b"x")]);
+        let policy = Policy::default();
+        let plan = call(&fs, &policy, &asked("x", "y")).unwrap().plan;
+        let others = [
+            asked("x", "z"),
+            Replace { fixed: true, ..asked("x", "y") },
+            Replace { path: "a".to_owned(), ..asked("x", "y") },
+        ];
+        for other in others {
+            let error = call(&fs, &policy, &Replace { plan: plan.clone(), ..other }).unwrap_err();
+            assert_eq!(error.message(), "argument `plan`: it was made for other arguments");
+        }
+        for forged in ["", "x", "0123456789abcdef", "0123456789abcdef-", "0123456789abcdef-Aé", "0123456789abcdef-AAA"]
+        {
+            let error = call(&fs, &policy, &Replace { plan: Some(forged.to_owned()), ..asked("x", "y") }).unwrap_err();
+            assert_eq!(error.message(), "argument `plan`: it is not a plan", "{forged}");
+        }
+        assert_eq!(bytes(&fs, "a"), b"x");
+    }
+
+    #[test]
+    fn of_many_files_the_last_count_too() {
+        let names: Vec<_> = (0..200).map(|number| format!("f{number:03}")).collect();
+        let files: Vec<_> = names.iter().map(|name| (name.as_str(), b"x".as_slice())).collect();
+        let fs = desk(&files);
+        let policy = Policy::default();
+        let planned = call(&fs, &policy, &asked("x", "y")).unwrap();
+        assert_eq!((planned.files.len(), planned.total_files, planned.truncated), (100, 200, true));
+        assert!(planned.plan.as_ref().unwrap().len() < 150 && planned.diff.len() <= 8 * 1024 + 100);
+        put(&fs, "f199", b"x!");
+        let error = call(&fs, &policy, &Replace { plan: planned.plan, ..asked("x", "y") }).unwrap_err();
+        assert_eq!(error.message(), "cannot replace: changed since the plan was made: a file after the first 64");
+    }
+
+    #[test]
+    fn nothing_to_do_is_no_plan() {
+        let fs = desk(&[("a", b"x")]);
+        for args in [asked("nowhere", "y"), asked("x", "x"), asked("(x)", "$1")] {
+            let planned = call(&fs, &Policy::default(), &args).unwrap();
+            assert_eq!((planned.total_files, planned.total_replacements, planned.plan), (0, 0, None));
+        }
+    }
+
+    #[test]
+    fn limits_hold() {
+        let fs = desk(&[("a", &[b'x'; 90]), ("b", b"x"), ("c", b"x")]);
+        let mut policy = Policy::default();
+        policy.limits.max_file_bytes = 100;
+        assert_eq!(call(&fs, &policy, &asked("x", "yy")).unwrap_err().code, Code::TooLarge);
+        assert_eq!(call(&fs, &policy, &asked("x", &"y".repeat(301))).unwrap_err().code, Code::TooLarge);
+        policy.limits.max_files = 2;
+        assert_eq!(call(&fs, &policy, &asked("x", "y")).unwrap_err().code, Code::LimitExceeded);
+        policy.limits.max_files = 3;
+        assert_eq!(call(&fs, &policy, &asked("x", "y")).unwrap().total_files, 3);
+        policy.limits.max_entries = 2;
+        assert_eq!(call(&fs, &policy, &asked("x", "y")).unwrap_err().code, Code::LimitExceeded);
+    }
+}

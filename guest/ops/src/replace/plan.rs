@@ -1,0 +1,111 @@
+//! Plans as a caller hands them back: a digest of the arguments and of every
+//! file with its content, and a mark for each of the first files, which tells
+//! what differs where the digest is another. A plan holds no right: what is done
+//! is what was found just now.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use paddock_text::compare;
+use paddock_types::digest::{etag, sha256};
+use paddock_types::error::{Code, Error, Result, Term, printable};
+use paddock_types::{phrase, request};
+use sha2::{Digest, Sha256};
+use similar::DiffOp;
+
+use crate::replace::Planned;
+
+/// Hexadecimal digits of the digest.
+const DIGEST_DIGITS: usize = 16;
+/// Characters of a mark, six bits each.
+const MARK: usize = 2;
+/// Files that have a mark.
+const MARKED: usize = 64;
+/// Files that a failure names.
+const MAX_NAMED: usize = 5;
+
+/// The plan for these arguments and files.
+pub fn of(args: &request::Replace, files: &[Planned]) -> String {
+    let stamps: Vec<_> = files.iter().map(stamp).collect();
+    let mut digest = sha256(format!("{:?}\n{}", arguments(args), stamps.join("\n")).as_bytes());
+    digest.truncate(DIGEST_DIGITS);
+    let marked =
+        std::iter::once(&arguments(args)).chain(&stamps).take(MARKED + 1).map(|text| mark(text)).collect::<String>();
+    format!("{digest}-{marked}")
+}
+
+/// Fails where `plan` is not the one for these arguments and files.
+pub fn check(plan: &str, args: &request::Replace, files: &[Planned]) -> Result<()> {
+    let now = of(args, files);
+    if plan == now {
+        return Ok(());
+    }
+    let again = phrase![
+        "nothing was changed; call again without ",
+        Term::Plan,
+        ", look at what would be replaced now, and pass that plan on"
+    ];
+    let (then, now) = match (marks(plan), marks(&now)) {
+        (Some(then), Some(now)) => (then, now),
+        _ => return Err(Error::argument(Term::Plan, "it is not a plan").hint(again)),
+    };
+    if then.first() != now.first() {
+        return Err(Error::argument(Term::Plan, "it was made for other arguments").hint(again).also_hint(phrase![
+            "all arguments but ",
+            Term::Plan,
+            " have to be the same"
+        ]));
+    }
+    let then = then.get(1..).unwrap_or_default();
+    let now = now.get(1..).unwrap_or_default();
+    let (named, gone) = differences(then, now, files);
+    let mut causes: Vec<_> = named.iter().take(MAX_NAMED).map(|path| format!("`{}`", printable(path))).collect();
+    if named.len() > MAX_NAMED {
+        causes.push(format!("{} more", named.len() - MAX_NAMED));
+    }
+    if gone > 0 {
+        causes.push(format!("{gone} of its files without a match now"));
+    }
+    if causes.is_empty() {
+        causes.push(format!("a file after the first {MARKED}"));
+    }
+    let cause = format!("cannot replace: changed since the plan was made: {}", causes.join(", "));
+    Err(Error { path: named.first().cloned(), ..Error::new(Code::ChangedSinceRead, cause).hint(again) })
+}
+
+/// The files that are not as they were, and how many of then are not found any more.
+fn differences(then: &[u32], now: &[u32], files: &[Planned]) -> (Vec<String>, usize) {
+    let (mut named, mut gone) = (Vec::new(), 0);
+    for op in compare::numbers(then, now) {
+        let (old, new) = (op.old_range().len(), op.new_range().len());
+        if matches!(op, DiffOp::Equal { .. }) {
+            continue;
+        }
+        named.extend(files.get(op.new_range()).unwrap_or_default().iter().map(|file| file.place.path.clone()));
+        // What is behind the last mark moves up where a file is gone.
+        gone += old.saturating_sub(new);
+    }
+    (named, gone)
+}
+
+fn arguments(args: &request::Replace) -> String {
+    format!("{:?}", request::Replace { plan: None, ..args.clone() })
+}
+
+fn stamp(file: &Planned) -> String {
+    format!("{:?} {}", file.place.path, etag(&file.old))
+}
+
+fn mark(text: &str) -> String {
+    let mut mark = URL_SAFE_NO_PAD.encode(Sha256::digest(text));
+    mark.truncate(MARK);
+    mark
+}
+
+/// The marks of a plan, as numbers; none where it is none.
+fn marks(plan: &str) -> Option<Vec<u32>> {
+    let (digest, marks) = plan.split_once('-')?;
+    let is_plan = digest.len() == DIGEST_DIGITS && digest.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let is_marked = (MARK..=MARK * (MARKED + 1)).contains(&marks.len()) && marks.len().is_multiple_of(MARK);
+    let number = |mark: &[u8; MARK]| u32::from(u16::from_be_bytes(*mark));
+    (is_plan && is_marked).then(|| marks.as_bytes().as_chunks::<MARK>().0.iter().map(number).collect())
+}

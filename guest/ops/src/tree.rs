@@ -1,0 +1,138 @@
+//! Shows a directory as a tree.
+
+use paddock_search::hidden::Hidden;
+use paddock_search::{glob, page};
+use paddock_types::entry::Kind;
+use paddock_types::error::{Error, Result};
+use paddock_types::response::TreeNode;
+use paddock_types::{path_order, request, response};
+use paddock_workspace::walk::{Options, Walk};
+use paddock_workspace::{Workspace, walk};
+
+const VERB: &str = "list";
+
+/// Shows a directory as a tree. Where the limit does not allow all, upper
+/// levels come first, so that a large directory does not hide its siblings.
+pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::Tree> {
+    for (name, value) in [("depth", args.depth), ("limit", args.limit)] {
+        if value == 0 {
+            return Err(Error::argument(name, "it has to be at least 1"));
+        }
+    }
+    let (place, dir) = workspace.directory_to_search(&args.path, VERB)?;
+    let options = Options {
+        hidden: Hidden::from_flag(args.include_hidden),
+        include_ignored: args.include_ignored,
+        max_depth: Some(args.depth),
+        exclude: glob::exclusion(&args.exclude, "exclude", &workspace.root_names())?,
+        ..Options::default()
+    };
+    let mut walk = Walk::new(workspace, &place, &dir, options, VERB)?;
+    let mut levels = Levels::new(page::size(args.limit));
+    while let Some(entry) = walk.next_entry() {
+        if levels.has_room(entry.depth) {
+            let size = (entry.kind == Kind::File).then(|| workspace.fs.stat(entry.dir, entry.name));
+            levels.push(&entry, size.and_then(|stat| Some(stat.ok()?.size)));
+            walk.max_depth = walk.max_depth.min(levels.cut());
+        }
+    }
+    let truncated = levels.is_over || walk.stopped;
+    let complete = if truncated { levels.complete() } else { args.depth };
+    let entries = levels.finish();
+    let count = |kind| entries.iter().filter(|entry| entry.kind == kind).count() as u64;
+    let (files, directories) = (count(Kind::File), count(Kind::Directory));
+    let name = place.path.rsplit('/').next().unwrap_or(".").to_owned();
+    let tree = nest(name, entries, complete);
+    Ok(response::Tree { path: place.path, tree, files, directories, skipped: walk.skipped, truncated })
+}
+
+/// One entry of the tree. It holds no directory open, since there can be more than a host has handles.
+struct Leaf {
+    name: String,
+    /// Relative to the top of the tree.
+    path: String,
+    depth: u32,
+    kind: Kind,
+    size: Option<u64>,
+}
+
+/// The first entries of each level.
+struct Levels {
+    limit: usize,
+    /// The first is for depth 1.
+    levels: Vec<Vec<Leaf>>,
+    /// Whether entries fell away.
+    is_over: bool,
+}
+
+impl Levels {
+    fn new(limit: usize) -> Self {
+        Self { limit, levels: Vec::new(), is_over: false }
+    }
+
+    /// Whether an entry of this depth can be among the first; one more is kept than the limit, to know of it.
+    fn has_room(&mut self, depth: u32) -> bool {
+        let depth = usize::try_from(depth).unwrap_or(usize::MAX);
+        let has_room = self.levels.get(depth.saturating_sub(1)).is_none_or(|leaves| leaves.len() <= self.limit);
+        self.is_over |= !has_room;
+        has_room
+    }
+
+    fn push(&mut self, entry: &walk::Entry<'_>, size: Option<u64>) {
+        let depth = usize::try_from(entry.depth).unwrap_or(usize::MAX);
+        // The entry's parent came before it, so that at most one level is new.
+        if self.levels.len() < depth {
+            self.levels.push(Vec::new());
+        }
+        if let Some(leaves) = self.levels.get_mut(depth.saturating_sub(1)) {
+            let (name, path) = (entry.name.to_owned(), entry.below.to_owned());
+            leaves.push(Leaf { name, path, depth: entry.depth, kind: entry.kind, size });
+        }
+    }
+
+    /// Drops the levels for which those above leave no room; the depth of the last that is left, or of none.
+    fn cut(&mut self) -> u32 {
+        let mut sum = 0;
+        let full = self.levels.iter().position(|leaves| {
+            sum += leaves.len();
+            sum > self.limit
+        });
+        let Some(full) = full else { return u32::MAX };
+        self.is_over = true;
+        self.levels.truncate(full + 1);
+        u32::try_from(full + 1).unwrap_or(u32::MAX)
+    }
+
+    /// Levels of which every entry is there.
+    fn complete(&self) -> u32 {
+        u32::try_from(self.levels.len()).unwrap_or(u32::MAX).saturating_sub(1)
+    }
+
+    /// The entries that fit, in the order of the walk.
+    fn finish(self) -> Vec<Leaf> {
+        let mut leaves: Vec<Leaf> = self.levels.into_iter().flatten().take(self.limit).collect();
+        leaves.sort_by(|a, b| path_order::compare(&a.path, &b.path));
+        leaves
+    }
+}
+
+/// Puts entries, in the order of a walk, into each other. A directory above the
+/// level `complete` that has no entries is empty, and not just left out.
+fn nest(name: String, entries: Vec<Leaf>, complete: u32) -> TreeNode {
+    let mut open = vec![TreeNode { name, kind: Kind::Directory, size: None, children: Some(Vec::new()) }];
+    for entry in entries {
+        close(&mut open, usize::try_from(entry.depth).unwrap_or(usize::MAX));
+        let children = (entry.kind == Kind::Directory && entry.depth < complete).then(Vec::new);
+        open.push(TreeNode { name: entry.name, kind: entry.kind, size: entry.size, children });
+    }
+    close(&mut open, 1);
+    open.pop().unwrap_or(TreeNode { name: String::new(), kind: Kind::Directory, size: None, children: None })
+}
+
+/// Ends the nodes that are deeper than the last `depth` open ones.
+fn close(open: &mut Vec<TreeNode>, depth: usize) {
+    while open.len() > depth {
+        let (Some(child), Some(parent)) = (open.pop(), open.last_mut()) else { return };
+        parent.children.get_or_insert_default().push(child);
+    }
+}

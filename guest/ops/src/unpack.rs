@@ -1,0 +1,422 @@
+//! Unpacks a zip archive into a directory: all of it or nothing. Every name,
+//! size and place is checked, and every content held, before the first is written.
+
+use std::collections::{HashMap, HashSet};
+
+use paddock_archive::zip::MAX_TOTAL_BYTES;
+use paddock_archive::zip::read::{Member, members};
+use paddock_types::entry::{Kind, Time};
+use paddock_types::error::{Code, Error, Result, Term, printable};
+use paddock_types::policy::HardLinks;
+use paddock_types::{phrase, request, response};
+use paddock_vfs::Fault;
+use paddock_workspace::Workspace;
+use paddock_workspace::change::commit::{Changes, commit_all};
+use paddock_workspace::change::file_change::FileChange;
+use paddock_workspace::resolved_path::Place;
+
+const VERB: &str = "unpack";
+
+/// Unpacks a zip archive into a directory.
+pub fn run(workspace: &Workspace<'_>, args: &request::Unpack) -> Result<response::Unpack> {
+    let source = workspace.resolve(&args.source, VERB)?;
+    let (archive, _) = workspace.read_whole(&source, VERB).map_err(|error| match error.code {
+        Code::TooLarge => error.hint("make several smaller archives of it"),
+        _ => error,
+    })?;
+    let members = members(&archive, &workspace.policy.limits, &args.source)?;
+    let mut plan = Plan::new(workspace, args)?;
+    members.iter().try_for_each(|member| plan.member(member))?;
+    plan.check_aliases()?;
+    let mut result = response::Unpack {
+        destination: plan.destination.clone(),
+        entries: members.len() as u64,
+        files: members.iter().filter(|member| !member.is_dir).count() as u64,
+        bytes: members.iter().map(|member| member.size).sum(),
+        backup: None,
+        notes: plan.notes(),
+    };
+    let changes = Changes { files: plan.changes, directories: plan.directories, ..Changes::default() };
+    result.notes.extend(commit_all(workspace, VERB, changes)?);
+    result.backup = workspace.backup();
+    Ok(result)
+}
+
+/// What an archive makes of what is there.
+struct Plan<'w> {
+    workspace: &'w Workspace<'w>,
+    args: &'w request::Unpack,
+    /// Where to, as results show it.
+    destination: String,
+    /// The path in front of the entries'.
+    base: String,
+    changes: Vec<FileChange>,
+    /// Directories that are not there.
+    directories: Vec<Place>,
+    /// Where files lead.
+    known: HashSet<String>,
+    /// Bytes of the files, before and after.
+    total: u64,
+    /// Files that are there as they are in the archive.
+    same: u64,
+    /// New files that can be executed in the archive.
+    executable: u64,
+}
+
+impl<'w> Plan<'w> {
+    fn new(workspace: &'w Workspace<'w>, args: &'w request::Unpack) -> Result<Self> {
+        let place = workspace.resolve(&args.destination, VERB)?;
+        let mut plan = Self {
+            workspace,
+            args,
+            destination: place.path.clone(),
+            base: place.base(),
+            changes: Vec::new(),
+            directories: Vec::new(),
+            known: HashSet::new(),
+            total: 0,
+            same: 0,
+            executable: 0,
+        };
+        plan.directory(place)?;
+        Ok(plan)
+    }
+
+    /// Plans one entry. Where it leads is resolved like the path of any other change.
+    fn member(&mut self, member: &Member<'_>) -> Result<()> {
+        if self.workspace.out_of_time() {
+            return Err(Error::at(Code::LimitExceeded, VERB, &self.args.source, "it takes more time than a call has")
+                .hint("nothing was unpacked; make several smaller archives of it"));
+        }
+        if member.path.is_empty() {
+            return Ok(());
+        }
+        let place = self.workspace.resolve(&format!("{}{}", self.base, member.path), VERB)?;
+        self.check(&place)?;
+        if member.is_dir { self.directory(place) } else { self.file(place, member) }
+    }
+
+    /// Refuses what no change may touch, and what is so deep that the names of all entries would fill the memory.
+    fn check(&self, place: &Place) -> Result<()> {
+        let most = self.workspace.policy.limits.max_depth;
+        if place.depth() > usize::try_from(most).unwrap_or(usize::MAX) {
+            let cause = format!("it would be in more than {most} directories, one in the other");
+            return Err(Error::at(Code::InvalidPath, VERB, &place.given, cause).hint("use another destination"));
+        }
+        self.workspace.check_change(place, VERB)
+    }
+
+    fn directory(&mut self, place: Place) -> Result<()> {
+        match place.stat {
+            Some(stat) if stat.kind == Kind::Directory => {}
+            Some(_) => {
+                let cause = "something is there that is not a directory";
+                return Err(Error::at(Code::NotADirectory, VERB, &place.given, cause).hint("use another destination"));
+            }
+            None => {
+                self.check(&place)?;
+                self.directories.push(place);
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, place: Place, member: &Member<'_>) -> Result<()> {
+        match place.stat {
+            None => {}
+            Some(stat) if stat.kind == Kind::Directory => {
+                let cause = "a directory is there, and the archive has a file of that name";
+                return Err(Error::at(Code::NotAFile, VERB, &place.given, cause).hint("use another destination"));
+            }
+            Some(stat) if stat.kind != Kind::File => return Err(place.not_a_file(VERB, stat.kind)),
+            Some(_) if !self.args.overwrite => {
+                return Err(Fault::Exists
+                    .at(VERB, &place.given)
+                    .hint("nothing was unpacked")
+                    .also_hint(phrase![Term::Overwrite, " replaces files that are there"]));
+            }
+            Some(_) => {}
+        }
+        if !self.known.insert(place.path.clone()) {
+            return Err(self.twice(&place));
+        }
+        let old = place.stat.map(|_| self.workspace.read_whole(&place, VERB)).transpose()?.map(|(bytes, _)| bytes);
+        self.count(old.as_ref().map_or(0, Vec::len))?;
+        let new = member.content(&self.args.source)?;
+        self.count(new.len())?;
+        if old.as_ref() == Some(&new) {
+            self.same += 1;
+            return Ok(());
+        }
+        self.executable += u64::from(member.is_executable && old.is_none());
+        self.changes.push(FileChange { place, old: old.map(Into::into), new: Some(new.into()), to: None });
+        Ok(())
+    }
+
+    fn count(&mut self, bytes: usize) -> Result<()> {
+        self.total = self.total.saturating_add(bytes as u64);
+        if self.total <= MAX_TOTAL_BYTES {
+            return Ok(());
+        }
+        let cause = format!("its files and those that they replace have more than {MAX_TOTAL_BYTES} bytes together");
+        Err(Error::at(Code::LimitExceeded, VERB, &self.args.source, cause)
+            .hint("nothing was unpacked; use an empty destination, or several smaller archives"))
+    }
+
+    /// Two entries may be one file by a spelling that the file system folds, or
+    /// by a hard link that is written through: one would overwrite the other.
+    fn check_aliases(&self) -> Result<()> {
+        let time = |time: Option<Time>| time.map(|time| (time.seconds, time.nanoseconds));
+        // By what they have in common where they are one file.
+        let mut groups: HashMap<_, Vec<&Place>> = HashMap::new();
+        for change in &self.changes {
+            if let Some(stat) = change.place.stat {
+                groups.entry((stat.size, time(stat.changed), time(stat.modified))).or_default().push(&change.place);
+            }
+        }
+        for place in groups.values().filter(|group| group.len() > 1).flatten() {
+            let is_linked = place.stat.is_some_and(|stat| stat.links > 1);
+            if (is_linked && self.workspace.policy.hard_links == HardLinks::Keep) || !self.is_listed(place) {
+                return Err(self.twice(place));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the directory has the name just as it is spelled.
+    fn is_listed(&self, place: &Place) -> bool {
+        let listing = self.workspace.fs.list(&place.dir);
+        listing.is_ok_and(|listing| listing.entries.iter().any(|entry| entry.name == place.name))
+    }
+
+    fn twice(&self, place: &Place) -> Error {
+        let cause = format!("another entry of the archive may lead to `{}` too", printable(&place.path));
+        Error::at(Code::InvalidArgument, VERB, &place.given, cause)
+            .hint("nothing was unpacked; use a destination without symbolic and hard links")
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let reasons = [
+            (self.same, "files were there already as they are in the archive"),
+            (self.executable, "new files can be executed in the archive and not here, since WASI cannot set modes"),
+        ];
+        let told = reasons.iter().filter(|(count, _)| *count > 0);
+        told.map(|(count, what)| format!("{count} {what}")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paddock_archive::zip::fixture::{Forged, archive, file, stored};
+    use paddock_types::request::Request;
+    use paddock_types::response::{ChangeKind, Response};
+    use paddock_vfs::Filesystem;
+
+    use super::*;
+    use crate::fixture::Desk;
+
+    fn directory(name: &str) -> Forged {
+        Forged { mode: 0o040_755, ..stored(name, b"") }
+    }
+
+    /// Unpacks these entries, which do not stay in the workspace as an archive.
+    fn unpack(desk: &Desk, entries: &[Forged], destination: &str, overwrite: bool) -> Result<response::Unpack> {
+        let (dir, _) = desk.enter("in.zip");
+        desk.put("in.zip", &archive(entries));
+        let (source, destination) = ("in.zip".to_owned(), destination.to_owned());
+        let done = desk.run(Request::Unpack(request::Unpack { source, destination, overwrite }));
+        desk.memory.unlink(&dir, "in.zip").unwrap();
+        done.map(|(response, _)| match response {
+            Response::Unpack(unpack) => unpack,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    /// Whether this fails so, and changes nothing.
+    #[track_caller]
+    fn check_refused(desk: &Desk, entries: &[Forged], overwrite: bool, code: Code, cause: &str) {
+        let before = desk.tree();
+        let error = unpack(desk, entries, "out", overwrite).unwrap_err();
+        assert_eq!(error.code, code, "{error}");
+        assert!(error.message().contains(cause), "{error}");
+        assert_eq!(desk.tree(), before);
+    }
+
+    #[test]
+    fn a_tree_comes_out_and_goes_again() {
+        let desk = Desk::new(&[("out/kept", b"kept"), ("out/old", b"old"), ("out/same", b"same")]);
+        let entries = [
+            directory("new/"),
+            directory("new/empty/"),
+            file("new/in/deep", b"deep"),
+            file("old", b"new"),
+            file("same", b"same"),
+            Forged { mode: 0o100_755, ..stored("run", b"#!") },
+        ];
+        let before = desk.tree();
+        let result = unpack(&desk, &entries, "out", true).unwrap();
+        assert_eq!((result.destination.as_str(), result.entries, result.files, result.bytes), ("out", 6, 4, 13));
+        assert!(result.notes.iter().any(|note| note.starts_with("1 files were there already")), "{:?}", result.notes);
+        assert!(result.notes.iter().any(|note| note.starts_with("1 new files can be executed")), "{:?}", result.notes);
+        let expected = [
+            "out/",
+            "out/kept: kept",
+            "out/new/",
+            "out/new/empty/",
+            "out/new/in/",
+            "out/new/in/deep: deep",
+            "out/old: new",
+            "out/run: #!",
+            "out/same: same",
+        ];
+        assert_eq!(desk.tree(), expected);
+        desk.restore(result.backup);
+        assert_eq!(desk.tree(), before);
+    }
+
+    #[test]
+    fn a_destination_is_made_and_goes_again() {
+        let desk = Desk::new(&[]);
+        for (entries, there) in [
+            (vec![], vec!["a/", "a/b/"]),
+            (vec![directory("./")], vec!["a/", "a/b/"]),
+            (vec![directory("c/")], vec!["a/", "a/b/", "a/b/c/"]),
+            (vec![stored("c/d", b"1")], vec!["a/", "a/b/", "a/b/c/", "a/b/c/d: 1"]),
+        ] {
+            let result = unpack(&desk, &entries, "a/b", false).unwrap();
+            assert_eq!(desk.tree(), there);
+            desk.restore(result.backup);
+            assert!(desk.tree().is_empty(), "{:?}", desk.tree());
+        }
+        let top = unpack(&desk, &[stored("x", b"1")], ".", false).unwrap();
+        assert_eq!((desk.tree(), top.destination.as_str()), (vec!["x: 1".to_owned()], "."));
+        // Nothing to do leaves nothing to undo.
+        assert_eq!(unpack(&desk, &[stored("x", b"1")], ".", true).unwrap().backup, None);
+    }
+
+    #[test]
+    fn changes_are_told() {
+        let desk = Desk::new(&[("out/old", b"old")]);
+        desk.put("a.zip", &archive(&[directory("d/"), file("d/new", b"1"), file("old", b"22")]));
+        let request = request::Unpack { source: "a.zip".to_owned(), destination: "out".to_owned(), overwrite: true };
+        let (_, changes) = desk.run(Request::Unpack(request)).unwrap();
+        let told: Vec<_> = changes.iter().map(|change| (change.kind, change.path.as_str(), change.size)).collect();
+        let expected = [
+            (ChangeKind::Created, "out/d", None),
+            (ChangeKind::Created, "out/d/new", Some(1)),
+            (ChangeKind::Modified, "out/old", Some(2)),
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn what_is_there_stays_unless_asked() {
+        let desk = Desk::new(&[("out/a", b"mine"), ("out/d/x", b"x")]);
+        check_refused(&desk, &[file("new", b"1"), file("a", b"2")], false, Code::AlreadyExists, "`out/a`");
+        check_refused(&desk, &[file("d", b"2")], true, Code::NotAFile, "`out/d`: a directory is there");
+        check_refused(&desk, &[directory("a/")], true, Code::NotADirectory, "`out/a`");
+        check_refused(&desk, &[file("new", b""), file("a/b", b"2")], true, Code::NotADirectory, "`out/a/b`");
+        let error = unpack(&desk, &[], "out/a", true).unwrap_err();
+        assert_eq!(error.code, Code::NotADirectory);
+        unpack(&desk, &[directory("d/"), file("d/y", b"y")], "out", false).unwrap();
+        assert!(desk.tree().contains(&"out/d/y: y".to_owned()));
+    }
+
+    #[test]
+    fn nothing_leads_out_and_nothing_protected_or_secret_is_written() {
+        let desk = Desk::new(&[
+            (".agentignore", b".env\n/out/secrets/\n"),
+            ("out/up -> ../..", b""),
+            ("out/abs -> /etc", b""),
+            ("out/loop -> loop", b""),
+            ("out/git/", b""),
+        ]);
+        let ok = file("fine", b"1");
+        for (name, code) in [
+            ("up/x", Code::OutsideWorkspace),
+            ("abs/passwd", Code::OutsideWorkspace),
+            ("loop/x", Code::InvalidPath),
+            (".git/hooks/pre-commit", Code::ReadOnly),
+            ("git/.GIT./config", Code::ReadOnly),
+            ("new/.vscode/tasks.json", Code::ReadOnly),
+            (".agentignore", Code::ReadOnly),
+            ("new/.agentignore", Code::ReadOnly),
+            (".env", Code::Denied),
+            ("new/.ENV", Code::Denied),
+            ("new/.env/x", Code::Denied),
+            ("secrets/key", Code::Denied),
+        ] {
+            check_refused(&desk, &[ok.clone(), file(name, b"1")], true, code, name);
+        }
+        check_refused(&desk, &[ok.clone(), directory(".git/")], true, Code::ReadOnly, ".git");
+        check_refused(&desk, &[ok, stored("../x", b"")], true, Code::OutsideWorkspace, "entry `../x`");
+        assert_eq!(unpack(&desk, &[], ".git/new", false).unwrap_err().code, Code::ReadOnly);
+        assert_eq!(unpack(&desk, &[], "../out", false).unwrap_err().code, Code::OutsideWorkspace);
+        let mut read_only = Desk::new(&[]);
+        read_only.policy.read_only = true;
+        assert_eq!(unpack(&read_only, &[], "x", false).unwrap_err().code, Code::ReadOnly);
+    }
+
+    #[test]
+    fn links_inside_are_followed_once() {
+        let desk = Desk::new(&[("real/a", b"old"), ("out/in -> ../real", b""), ("out/one -> ../real/a", b"")]);
+        let result = unpack(&desk, &[file("in/b", b"1"), file("one", b"2")], "out", true).unwrap();
+        assert!(desk.tree().contains(&"real/a: 2".to_owned()) && desk.tree().contains(&"real/b: 1".to_owned()));
+        desk.restore(result.backup);
+        check_refused(
+            &desk,
+            &[file("in/a", b"1"), file("one", b"2")],
+            true,
+            Code::InvalidArgument,
+            "may lead to `real/a`",
+        );
+        check_refused(&desk, &[file("in/a", b"1"), file("one", b"old")], true, Code::InvalidArgument, "may lead to");
+    }
+
+    #[test]
+    fn hard_links_that_are_written_through_are_one_file() {
+        let mut desk = Desk::new(&[("out/a", b"old")]);
+        let (dir, _) = desk.enter("out/");
+        desk.memory.link(&dir, "a", &dir, "b").unwrap();
+        let entries = [file("a", b"1"), file("b", b"2")];
+        desk.policy.hard_links = HardLinks::Keep;
+        check_refused(&desk, &entries, true, Code::InvalidArgument, "another entry of the archive may lead to");
+        desk.policy.hard_links = HardLinks::Break;
+        unpack(&desk, &entries, "out", true).unwrap();
+        assert_eq!(desk.tree(), ["out/", "out/a: 1", "out/b: 2"]);
+    }
+
+    #[test]
+    fn limits_hold_for_what_comes_out() {
+        let mut desk = Desk::new(&[("out/", b"")]);
+        let part = vec![b'x'; 9 << 20];
+        let eight: Vec<_> = (0..8).map(|n| file(&format!("{n}"), &part)).collect();
+        check_refused(&desk, &eight, false, Code::LimitExceeded, "more than 67108864 bytes together");
+        // What is replaced is held too.
+        let four = &eight[..4];
+        unpack(&desk, four, "out", false).unwrap();
+        let other: Vec<_> = (0..4).map(|n| file(&format!("{n}"), &vec![b'y'; 9 << 20])).collect();
+        check_refused(&desk, &other, true, Code::LimitExceeded, "and those that they replace");
+        desk.policy.limits.max_file_bytes = 100;
+        check_refused(&desk, &[file("x", &[0; 101])], false, Code::TooLarge, "");
+        check_refused(&desk, &[stored("x", &[1; 80])], false, Code::TooLarge, "`in.zip`");
+        desk.policy.limits.max_file_bytes = 1 << 20;
+        desk.policy.limits.max_files = 2;
+        check_refused(&desk, &[directory("a/"), file("b/c", b"")], false, Code::LimitExceeded, "more than 2 files");
+        desk.policy.limits.max_depth = 3;
+        assert_eq!(unpack(&desk, &[file("a", b"")], "x/y/z/", false).unwrap_err().code, Code::InvalidPath);
+        assert_eq!(unpack(&desk, &[], "x/y/z/w", false).unwrap_err().code, Code::InvalidPath);
+        assert!(unpack(&desk, &[file("a", b"")], "x/y", false).is_ok());
+    }
+
+    #[test]
+    fn what_is_no_archive() {
+        let desk = Desk::new(&[("text", b"PK is not enough"), ("d/", b"")]);
+        let code = |source: &str| {
+            let (source, destination) = (source.to_owned(), "out".to_owned());
+            desk.run(Request::Unpack(request::Unpack { source, destination, overwrite: false })).unwrap_err().code
+        };
+        assert_eq!([code("text"), code("d"), code("none")], [Code::InvalidArgument, Code::NotAFile, Code::NotFound]);
+        assert_eq!(desk.tree(), ["d/", "text: PK is not enough"]);
+    }
+}

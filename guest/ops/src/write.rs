@@ -1,0 +1,217 @@
+//! Writes a file whole, or appends to it.
+
+use encoding_rs::{Encoding, UTF_8};
+use paddock_text::codec::is_utf16;
+use paddock_text::document::{Document, Splice};
+use paddock_text::encoding;
+use paddock_text::encoding::Detected;
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result, Term};
+use paddock_types::{digest, phrase, request, response};
+use paddock_workspace::Workspace;
+use paddock_workspace::change::commit::commit;
+use paddock_workspace::change::file_change::FileChange;
+use paddock_workspace::resolved_path::Place;
+
+use crate::read::content;
+
+const VERB: &str = "write";
+
+/// Writes a file whole, or appends to it.
+pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response::Write> {
+    let given = args.encoding.as_deref().map(encoding::by_label).transpose()?;
+    let place = workspace.resolve(&args.path, VERB)?;
+    check(&place, args)?;
+    workspace.check_change(&place, VERB)?;
+    check_size(workspace, &place, args.content.len() as u64 / 3)?;
+    let old = place.stat.map(|_| workspace.read_whole(&place, VERB)).transpose()?.map(|(bytes, _)| bytes);
+    paddock_workspace::check_etag(args.if_match.as_deref(), old.as_deref(), &place, VERB)?;
+    let new = match &old {
+        Some(old) if args.append && !old.is_empty() => appended(&place, old, given, &args.content)?,
+        _ => written(&place, old.as_deref(), given, &args.content)?,
+    };
+    check_size(workspace, &place, new.len() as u64)?;
+    let kept = if args.append { old.as_ref().map_or(0, Vec::len) } else { 0 };
+    let mut result = response::Write {
+        path: place.path.clone(),
+        bytes_written: new.len().saturating_sub(kept) as u64,
+        created: old.is_none(),
+        etag: Some(digest::etag(&new)),
+        backup: None,
+        notes: Vec::new(),
+    };
+    if old.as_deref() != Some(new.as_slice()) {
+        result.notes = commit(
+            workspace,
+            VERB,
+            vec![FileChange { place, old: old.map(Into::into), new: Some(new.into()), to: None }],
+        )?;
+        result.backup = workspace.backup();
+    }
+    Ok(result)
+}
+
+fn check(place: &Place, args: &request::Write) -> Result<()> {
+    match place.stat {
+        Some(stat) if stat.kind != Kind::File => return Err(place.not_a_file(VERB, stat.kind)),
+        Some(_) if args.create_only => {
+            return Err(Error::at(Code::AlreadyExists, VERB, &place.given, "something exists there already")
+                .hint(phrase!["leave ", Term::CreateOnly, " out to replace it, or choose another name"])
+                .or_hint(phrase!["set ", Term::Overwrite, " to replace it, or choose another name"])
+                .or_hint(phrase![Term::WriteTool, " overwrites it"])
+                .or_hint("choose another name, or edit what is there"));
+        }
+        Some(_) => {}
+        None if place.given.ends_with(['/']) || place.given.ends_with("/.") => {
+            return Err(Error::at(Code::NotAFile, VERB, &place.given, "a path that ends in `/` names a directory")
+                .hint(phrase!["leave the `/` at the end out, or use ", Term::MakeDirectoryTool])
+                .or_hint("leave the `/` at the end out"));
+        }
+        None => {}
+    }
+    if args.append && args.create_only {
+        return Err(Error::argument(
+            Term::Append,
+            phrase![Term::CreateOnly, " writes a new file, and there is nothing to append to"],
+        )
+        .hint("leave one of them out"));
+    }
+    Ok(())
+}
+
+fn check_size(workspace: &Workspace<'_>, place: &Place, size: u64) -> Result<()> {
+    let limit = workspace.policy.limits.max_file_bytes;
+    if size <= limit {
+        return Ok(());
+    }
+    let cause = format!("it would have more than {limit} bytes, up to which files are handled whole");
+    Err(Error::at(Code::TooLarge, VERB, &place.given, cause).hint("nothing was changed; write several smaller files"))
+}
+
+/// The bytes of a file that is written whole.
+fn written(place: &Place, old: Option<&[u8]>, given: Option<&'static Encoding>, content: &str) -> Result<Vec<u8>> {
+    let (content, marked) = match content.strip_prefix('\u{feff}') {
+        Some(content) => (content, true),
+        None => (content, false),
+    };
+    // What is not text has no encoding to keep.
+    let before = old.filter(|old| !old.is_empty() && !encoding::is_binary(old)).map(encoding::detect);
+    let encoding = given.or(before.map(|before| before.encoding)).unwrap_or(UTF_8);
+    let same = before.filter(|before| before.encoding == encoding);
+    let bom = marked || same.map_or(is_utf16(encoding), |same| same.bom > 0);
+    let bom = if bom { encoding::bom(encoding).to_vec() } else { Vec::new() };
+    let detected = Detected { encoding, bom: bom.len() };
+    Document::decode_as(bom, detected).encode_like(content).map_err(|loss| loss.at(VERB, &place.given))
+}
+
+/// The bytes of a file with text after them.
+fn appended(place: &Place, old: &[u8], given: Option<&'static Encoding>, content: &str) -> Result<Vec<u8>> {
+    if given.is_none() && encoding::is_binary(old) {
+        return Err(content::binary(place, VERB, old.len() as u64, old)
+            .hint(phrase!["text is appended to text; give ", Term::Encoding, " if it is text after all"])
+            .or_hint("text is appended to text"));
+    }
+    let is = encoding::detect(old).encoding;
+    if let Some(given) = given
+        && is_utf16(given) != is_utf16(is)
+    {
+        return Err(Error::argument(Term::Encoding, format!("the file that is there is {}", is.name())).hint(phrase![
+            "leave ",
+            Term::Encoding,
+            " out to append in the file's own"
+        ]));
+    }
+    let document = Document::decode(old.to_vec(), given);
+    let end = document.text.len();
+    let splice = Splice { range: end..end, text: content.to_owned() };
+    document.splice(&[splice]).map_err(|loss| loss.at(VERB, &place.given))
+}
+
+#[cfg(test)]
+mod tests {
+    use paddock_types::policy::Policy;
+    use paddock_workspace::fixture;
+
+    use super::*;
+
+    const FILES: &[(&str, &[u8])] = &[
+        ("utf8", b"a\r\n"),
+        ("bom", b"\xef\xbb\xbfa"),
+        ("utf16", b"\xff\xfea\0"),
+        ("latin1", b"caf\xe9\n"),
+        ("binary", b"\0\x01"),
+        ("empty", b""),
+        ("d/", b""),
+        ("link -> utf8", b""),
+    ];
+
+    fn args(path: &str, content: &str) -> request::Write {
+        request::Write { path: path.to_owned(), content: content.to_owned(), ..request::Write::default() }
+    }
+
+    fn write(args: &request::Write) -> Result<response::Write> {
+        fixture::with(FILES, &Policy::default(), |workspace| run(workspace, args))
+    }
+
+    /// The etag that the result has to have is that of these bytes.
+    fn check(args: &request::Write, bytes: &[u8], written: u64, created: bool) {
+        let result = write(args).unwrap();
+        assert_eq!(result.etag, Some(digest::etag(bytes)), "{args:?}");
+        assert_eq!((result.bytes_written, result.created), (written, created), "{args:?}");
+    }
+
+    fn given(path: &str, content: &str, encoding: &str) -> request::Write {
+        request::Write { encoding: Some(encoding.to_owned()), ..args(path, content) }
+    }
+
+    fn append(path: &str, content: &str) -> request::Write {
+        request::Write { append: true, ..args(path, content) }
+    }
+
+    #[test]
+    fn the_encoding_that_is_there_stays() {
+        check(&args("new/file", "ä\n"), "ä\n".as_bytes(), 3, true);
+        check(&args("utf8", "x\n"), b"x\n", 2, false);
+        check(&args("bom", "ä"), b"\xef\xbb\xbf\xc3\xa4", 5, false);
+        check(&args("utf16", "ä"), b"\xff\xfe\xe4\0", 4, false);
+        check(&args("latin1", "ä"), b"\xe4", 1, false);
+        check(&args("binary", "ä"), b"\xc3\xa4", 2, false);
+        check(&args("empty", "\u{feff}ä"), b"\xef\xbb\xbf\xc3\xa4", 5, false);
+        check(&args("bom", "\u{feff}ä"), b"\xef\xbb\xbf\xc3\xa4", 5, false);
+        assert_eq!(write(&args("link", "x")).unwrap().path, "utf8");
+    }
+
+    #[test]
+    fn a_given_encoding() {
+        check(&given("new", "a", "utf-16be"), b"\xfe\xff\0a", 4, true);
+        check(&given("utf8", "a", "utf-16le"), b"\xff\xfea\0", 4, false);
+        check(&given("utf16", "é", "latin1"), b"\xe9", 1, false);
+        check(&given("latin1", "中", "utf-8"), "中".as_bytes(), 3, false);
+        assert_eq!(write(&args("latin1", "中")).unwrap_err().code, Code::EncodingLoss);
+        assert_eq!(write(&given("new", "a", "none")).unwrap_err().code, Code::InvalidArgument);
+    }
+
+    #[test]
+    fn appending() {
+        check(&append("utf8", "b\n"), b"a\r\nb\n", 2, false);
+        check(&append("bom", "ä"), b"\xef\xbb\xbfa\xc3\xa4", 2, false);
+        check(&append("utf16", "ä"), b"\xff\xfea\0\xe4\0", 2, false);
+        check(&append("latin1", "ä"), b"caf\xe9\n\xe4", 1, false);
+        check(&append("empty", "ä"), b"\xc3\xa4", 2, false);
+        check(&append("new", "ä"), b"\xc3\xa4", 2, true);
+        assert_eq!(write(&append("binary", "a")).unwrap_err().code, Code::BinaryFile);
+        let mixed = request::Write { append: true, ..given("utf8", "a", "utf-16") };
+        assert_eq!(write(&mixed).unwrap_err().code, Code::InvalidArgument);
+    }
+
+    #[test]
+    fn refusals() {
+        let code = |args: &request::Write| write(args).unwrap_err().code;
+        assert_eq!(code(&request::Write { create_only: true, ..args("utf8", "") }), Code::AlreadyExists);
+        assert_eq!([code(&args("d", "")), code(&args(".", "")), code(&args("new/", ""))], [Code::NotAFile; 3]);
+        assert_eq!(code(&args(".git/config", "")), Code::ReadOnly);
+        let stale = |path| request::Write { if_match: Some("0".repeat(16)), ..args(path, "") };
+        assert_eq!([code(&stale("utf8")), code(&stale("new"))], [Code::ChangedSinceRead; 2]);
+        assert_eq!(code(&args("new", &"x".repeat(10 * 1024 * 1024 + 1))), Code::TooLarge);
+    }
+}

@@ -1,0 +1,576 @@
+//! Hunks on a text: what has to be spliced in, or why a hunk does not apply.
+
+use std::cell::OnceCell;
+
+use paddock_text::document::Splice;
+use paddock_types::error::Detail;
+use paddock_types::match_pass::Pass;
+use paddock_types::request::Matching;
+
+use crate::lines::Lines;
+use crate::locate::{Haystack, MOST};
+use crate::nearest::{differs, hint, numbers};
+use crate::{Hunk, Row, RowKind, Where, quoted};
+
+/// What hunks change in a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// The replacements, in order.
+    pub splices: Vec<Splice>,
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+    /// The loosest comparison that was needed.
+    pub pass: Pass,
+}
+
+/// Why a hunk does not apply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reject {
+    /// Which one, from 1.
+    pub hunk: usize,
+    /// The line of the patch.
+    pub line: usize,
+    /// What is wrong.
+    pub cause: String,
+    /// What would work.
+    pub hint: String,
+    /// What it is about.
+    pub detail: Option<Detail>,
+}
+
+/// What `hunks` change in `text`.
+pub fn change(text: &str, hunks: &[Hunk<'_>], matching: Matching) -> Result<Change, Reject> {
+    let mut applying = Applying {
+        lines: Lines::new(text),
+        matching,
+        haystacks: Default::default(),
+        cursor: 0,
+        change: Change::default(),
+        keeps_open: false,
+    };
+    for (index, hunk) in hunks.iter().enumerate() {
+        applying.hunk(hunk).map_err(|failure| Reject {
+            hunk: index + 1,
+            line: hunk.line,
+            cause: failure.cause,
+            hint: failure.hint,
+            detail: failure.detail,
+        })?;
+    }
+    Ok(applying.finish())
+}
+
+pub(super) struct Failure {
+    pub(super) cause: String,
+    pub(super) hint: String,
+    pub(super) detail: Option<Detail>,
+}
+
+impl Failure {
+    fn new(cause: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { cause: cause.into(), hint: hint.into(), detail: None }
+    }
+}
+
+pub(super) struct Applying<'t> {
+    pub(super) lines: Lines<'t>,
+    pub(super) matching: Matching,
+    /// One for each pass.
+    haystacks: [OnceCell<Haystack>; Pass::ALL.len()],
+    /// The 0-based line after the last hunk's place.
+    pub(super) cursor: usize,
+    pub(super) change: Change,
+    /// A file without a final newline stays so, whatever becomes its last line.
+    keeps_open: bool,
+}
+
+impl Applying<'_> {
+    fn hunk(&mut self, hunk: &Hunk<'_>) -> Result<(), Failure> {
+        let start = match &hunk.place {
+            Where::Line(line) => self.stated(hunk, *line)?,
+            Where::Search { anchors, at_end } if self.matching == Matching::Strict => {
+                self.keeps_open = self.lines.is_open();
+                self.sought(hunk, anchors, *at_end)?
+            }
+            Where::Search { anchors, at_end } => {
+                self.keeps_open = self.matching == Matching::V4a && self.lines.is_open();
+                self.sought_loosely(hunk, anchors, *at_end)?
+            }
+        };
+        let is_insertion_at_end = start == self.lines.count() && hunk.old().next().is_none();
+        self.splice(hunk, start);
+        if !is_insertion_at_end {
+            self.cursor = start + hunk.old().count();
+        }
+        Ok(())
+    }
+
+    /// The place of a hunk that states it, where the file is there as the hunk says.
+    fn stated(&self, hunk: &Hunk<'_>, line: usize) -> Result<usize, Failure> {
+        let old = hunk.old().count();
+        let start = if old == 0 { line } else { line.saturating_sub(1) };
+        let reject = |cause: String| Err(Failure::new(cause, self.hint(hunk, start)));
+        if start < self.cursor {
+            return Err(Failure::new(
+                format!("it starts at line {line}, and the hunk before it goes on to line {}", self.cursor),
+                "put the hunks in the order of the file, and join those that overlap".to_owned(),
+            ));
+        }
+        for (index, row) in hunk.old().enumerate() {
+            let number = start.saturating_add(index).saturating_add(1);
+            match self.lines.get(number - 1) {
+                None => {
+                    let count = self.lines.count();
+                    return reject(format!(
+                        "line {number} should be {}, but the file has {count} lines",
+                        quoted(row.text)
+                    ));
+                }
+                Some(have) if have.text != row.text => {
+                    return reject(format!("line {number} {}", differs(have.text, row.text)));
+                }
+                Some(have) if have.ending.is_empty() != row.open => return Err(final_newline(number, row.open)),
+                Some(_) => {}
+            }
+        }
+        self.check_end(hunk, start, old)
+    }
+
+    /// What a hunk says of the end of the file has to hold too.
+    fn check_end(&self, hunk: &Hunk<'_>, start: usize, old: usize) -> Result<usize, Failure> {
+        let end = start.saturating_add(old);
+        if end > self.lines.count() {
+            let cause = format!("it adds lines after line {start}, but the file has {} lines", self.lines.count());
+            return Err(Failure::new(cause, self.hint(hunk, start)));
+        }
+        if old == 0 && end == self.lines.count() && self.lines.is_open() {
+            return Err(final_newline(end, false));
+        }
+        if hunk.rows.iter().any(|row| row.open) && end < self.lines.count() {
+            return Err(Failure::new(
+                format!("it says that the file ends with it, but line {} follows", end + 1),
+                "leave `\\ No newline at end of file` out, or make the patch again from the file as it is now"
+                    .to_owned(),
+            ));
+        }
+        Ok(start)
+    }
+
+    /// The one place where the old lines of a chunk occur.
+    fn sought(&self, hunk: &Hunk<'_>, anchors: &[&str], at_end: bool) -> Result<usize, Failure> {
+        let count = self.lines.count();
+        let old: Vec<_> = hunk.old().map(|row| row.text).collect();
+        let after = self.anchored(anchors)?;
+        if old.is_empty() {
+            return match after.as_slice() {
+                _ if at_end || anchors.is_empty() => Ok(count),
+                [place] => Ok(*place),
+                places => Err(ambiguous_anchor(anchors, places)),
+            };
+        }
+        let find = |from: usize, most: usize| self.haystack().find(old.iter().copied(), from, most);
+        if at_end {
+            let start = count.checked_sub(old.len()).filter(|start| *start >= self.cursor);
+            return start
+                .filter(|start| find(*start, 1) == [*start])
+                .ok_or_else(|| self.not_found(hunk, &old, "its old lines are not the last of the file"));
+        }
+        let mut places = if anchors.is_empty() {
+            find(self.cursor, MOST)
+        } else {
+            after.iter().filter_map(|from| find(*from, 1).first().copied()).collect()
+        };
+        places.dedup();
+        match places.as_slice() {
+            [place] => Ok(*place),
+            [] if anchors.is_empty() && self.cursor == 0 => {
+                Err(self.not_found(hunk, &old, "its old lines are not in the file"))
+            }
+            [] => Err(self.not_found(hunk, &old, &format!("its old lines are not in the file {}", self.after(&after)))),
+            places => Err(Failure::new(
+                format!("its old lines occur at {}", numbers(places)),
+                "add lines of context, or `@@ ` and a line that stands above only one of the places".to_owned(),
+            )),
+        }
+    }
+
+    /// The lines after each place where the anchors stand one after another.
+    fn anchored(&self, anchors: &[&str]) -> Result<Vec<usize>, Failure> {
+        let Some((first, inner)) = anchors.split_first() else { return Ok(vec![self.cursor]) };
+        let starts = self.anchor(first, self.cursor, MOST);
+        let mut missing = *first;
+        let mut places = Vec::new();
+        for start in starts {
+            let end = inner.iter().try_fold(start + 1, |from, anchor| {
+                missing = anchor;
+                self.anchor(anchor, from, 1).first().map(|place| place + 1)
+            });
+            places.extend(end);
+        }
+        places.dedup();
+        if places.is_empty() {
+            let cause = format!("its anchor {} is not in the file {}", quoted(missing), self.after(&[self.cursor]));
+            let hint = match hint(&self.lines, self.haystack(), &[missing], self.cursor) {
+                hint if missing.starts_with('-') => format!("`@@` takes a line of the file, no line numbers; {hint}"),
+                hint => hint,
+            };
+            return Err(Failure::new(cause, hint));
+        }
+        Ok(places)
+    }
+
+    /// Where a line is `anchor`; where none is exactly, white space around it
+    /// aside, for an anchor only says where to look.
+    fn anchor(&self, anchor: &str, from: usize, most: usize) -> Vec<usize> {
+        let exact = self.haystack().find(std::iter::once(anchor), from, most);
+        if !exact.is_empty() {
+            return exact;
+        }
+        let wanted = anchor.trim();
+        let is_it = |index: &usize| self.lines.get(*index).is_some_and(|line| line.text.trim() == wanted);
+        (from..self.lines.count()).filter(is_it).take(most).collect()
+    }
+
+    fn after(&self, places: &[usize]) -> String {
+        match places {
+            [0] => "at all".to_owned(),
+            [place] => format!("after line {place}"),
+            _ => "after its anchors".to_owned(),
+        }
+    }
+
+    pub(super) fn not_found(&self, hunk: &Hunk<'_>, old: &[&str], cause: &str) -> Failure {
+        let elsewhere = self.cursor > 0 && !self.haystack().find(old.iter().copied(), 0, 1).is_empty();
+        let hint = self.hint(hunk, self.cursor);
+        let hint = if elsewhere { format!("chunks have to be in the order of the file; {hint}") } else { hint };
+        Failure::new(cause, hint)
+    }
+
+    fn hint(&self, hunk: &Hunk<'_>, meant: usize) -> String {
+        let old: Vec<_> = hunk.old().map(|row| row.text).collect();
+        hint(&self.lines, self.haystack(), &old, meant)
+    }
+
+    fn haystack(&self) -> &Haystack {
+        self.folded(Pass::Exact)
+    }
+
+    /// The lines as a pass compares them, made ready at its first search.
+    pub(super) fn folded(&self, pass: Pass) -> &Haystack {
+        let [exact, trailing, trimmed, punctuation] = &self.haystacks;
+        let haystack = match pass {
+            Pass::Exact => exact,
+            Pass::TrailingSpace => trailing,
+            Pass::Trimmed => trimmed,
+            Pass::Punctuation => punctuation,
+        };
+        haystack.get_or_init(|| Haystack::new(&self.lines, pass))
+    }
+
+    /// Adds the splices of a hunk that applies at the 0-based line `start`: one a run of changed lines.
+    fn splice(&mut self, hunk: &Hunk<'_>, start: usize) {
+        let as_given = self.has_own_endings(hunk, start);
+        let mut line = start;
+        for run in hunk.rows.chunk_by(|a, b| (a.kind == RowKind::Keep) == (b.kind == RowKind::Keep)) {
+            let old = run.iter().filter(|row| row.kind != RowKind::Add).count();
+            if run.first().is_some_and(|row| row.kind != RowKind::Keep) {
+                let added = run.iter().filter(|row| row.kind == RowKind::Add);
+                let mut text = String::new();
+                for (index, row) in added.enumerate() {
+                    text.push_str(row.text);
+                    text.push_str(if as_given { own_ending(row) } else { self.ending(line, old, index, row) });
+                    self.change.added += 1;
+                }
+                self.change.removed += old as u64;
+                self.change.splices.push(Splice { range: self.lines.start(line)..self.lines.start(line + old), text });
+            }
+            line += old;
+        }
+    }
+
+    /// Whether the hunk writes out its line endings, and the file has those that it says.
+    fn has_own_endings(&self, hunk: &Hunk<'_>, start: usize) -> bool {
+        let fits = |(index, row): (usize, &Row<'_>)| {
+            self.lines
+                .get(start + index)
+                .is_some_and(|line| line.ending.is_empty() || (line.ending == "\r\n") == row.crlf)
+        };
+        hunk.rows.iter().any(|row| row.crlf) && hunk.old().enumerate().all(fits)
+    }
+
+    /// The ending of an added line: that of the line which it replaces, or of its neighbours.
+    fn ending(&self, line: usize, removed: usize, index: usize, row: &Row<'_>) -> &'static str {
+        if row.open {
+            return "";
+        }
+        let replaced = removed.checked_sub(1).map(|last| line + index.min(last));
+        let above = |line: Option<usize>| line.and_then(|line| line.checked_sub(1));
+        let near = [replaced, above(replaced), above(Some(line)), Some(line + removed), Some(0)];
+        near.into_iter()
+            .flatten()
+            .filter_map(|near| self.lines.get(near))
+            .find_map(|near| match near.ending {
+                "\r\n" => Some("\r\n"),
+                "\r" => Some("\r"),
+                "\n" => Some("\n"),
+                _ => None,
+            })
+            .unwrap_or("\n")
+    }
+
+    fn finish(mut self) -> Change {
+        let splices = &mut self.change.splices;
+        splices.sort_by_key(|splice| splice.range.start);
+        let mut joined: Vec<Splice> = Vec::with_capacity(splices.len());
+        for splice in splices.drain(..) {
+            match joined.last_mut() {
+                Some(last) if last.range.end == splice.range.start => {
+                    last.range.end = splice.range.end;
+                    last.text.push_str(&splice.text);
+                }
+                _ => joined.push(splice),
+            }
+        }
+        if self.keeps_open
+            && let Some(last) = joined.last_mut()
+        {
+            keep_open(last, &self.lines);
+        }
+        joined.retain(|splice| !splice.range.is_empty() || !splice.text.is_empty());
+        self.change.splices = joined;
+        self.change
+    }
+}
+
+fn own_ending(row: &Row<'_>) -> &'static str {
+    match (row.open, row.crlf) {
+        (true, _) => "",
+        (false, true) => "\r\n",
+        (false, false) => "\n",
+    }
+}
+
+fn final_newline(number: usize, open: bool) -> Failure {
+    let (cause, hint) = if open {
+        ("ends in a newline, and the patch says that it does not", "leave `\\ No newline at end of file` out after it")
+    } else {
+        (
+            "ends the file without a newline, and the patch does not say so",
+            "put `\\ No newline at end of file` after it",
+        )
+    };
+    Failure::new(format!("line {number} {cause}"), hint)
+}
+
+fn ambiguous_anchor(anchors: &[&str], places: &[usize]) -> Failure {
+    let above: Vec<_> = places.iter().map(|place| place.saturating_sub(1)).collect();
+    let last = anchors.last().copied().unwrap_or_default();
+    Failure::new(
+        format!("its anchor {} stands at {}", quoted(last), numbers(&above)),
+        "put another `@@ ` line before it, that stands above only one of the places, or add lines of context"
+            .to_owned(),
+    )
+}
+
+/// Makes the last splice of a text without final newline leave none behind.
+fn keep_open(last: &mut Splice, lines: &Lines<'_>) {
+    let text = lines.text();
+    if last.range.end < text.len() {
+        return;
+    }
+    let before = last.range.start;
+    let ending = lines.count().checked_sub(2).and_then(|line| lines.get(line)).map_or("\n", |line| line.ending);
+    if before == text.len() {
+        // Something comes after the last line, which now needs an ending.
+        last.text.insert_str(0, ending);
+    }
+    let stripped = ["\r\n", "\n", "\r"].iter().find_map(|ending| last.text.strip_suffix(ending)).map(str::len);
+    match stripped {
+        Some(length) => last.text.truncate(length),
+        None if last.text.is_empty() => {
+            let head = text.get(..before).unwrap_or_default();
+            let open = ["\r\n", "\n", "\r"].iter().find_map(|ending| head.strip_suffix(ending)).unwrap_or(head);
+            last.range.start = open.len();
+        }
+        None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Action, parse};
+
+    fn apply(text: &str, patch: &str) -> Result<String, Reject> {
+        let files = parse(patch).unwrap();
+        let hunks = match &files[0].action {
+            Action::Add(hunks) | Action::Update(hunks) | Action::Delete(Some(hunks)) => hunks,
+            Action::Move { hunks, .. } => hunks,
+            Action::Delete(None) => return Ok(String::new()),
+        };
+        let change = change(text, hunks, Matching::Strict)?;
+        let mut result = text.to_owned();
+        for splice in change.splices.iter().rev() {
+            result.replace_range(splice.range.clone(), &splice.text);
+        }
+        Ok(result)
+    }
+
+    fn chunk(text: &str, chunks: &str) -> Result<String, Reject> {
+        apply(text, &format!("*** Begin Patch\n*** Update File: f\n{chunks}\n*** End Patch\n"))
+    }
+
+    fn hunk(text: &str, hunks: &str) -> Result<String, Reject> {
+        apply(text, &format!("--- a/f\n+++ b/f\n{hunks}\n"))
+    }
+
+    #[track_caller]
+    fn fits(result: Result<String, Reject>, expected: &str) {
+        assert_eq!(result.as_deref(), Ok(expected));
+    }
+
+    #[track_caller]
+    fn fails(result: Result<String, Reject>, cause: &str, hint: &str) {
+        let reject = result.unwrap_err();
+        assert_eq!(reject.cause, cause);
+        assert!(reject.hint.contains(hint), "{}", reject.hint);
+    }
+
+    #[test]
+    fn chunks_apply_in_order() {
+        fits(chunk("a\nb\nc\nd\n", "@@\n-b\n+B\n@@\n-d\n+D"), "a\nB\nc\nD\n");
+        fits(chunk("a\nb\n", " a\n+x\n b"), "a\nx\nb\n");
+        fits(chunk("a\n\nb\n", "@@\n a\n\n-b"), "a\n\n");
+        fits(chunk("a\nb\nc\n", "-a\n\n@@\n-c\n\n"), "b\n");
+        fails(
+            chunk("a\nb\n", "@@\n-b\n@@\n-a"),
+            "its old lines are not in the file after line 2",
+            "in the order of the file",
+        );
+    }
+
+    #[test]
+    fn a_chunk_that_fits_twice_is_ambiguous_without_an_anchor() {
+        let text = "class A\n def f\n  x\nclass B\n def f\n  x\n";
+        fails(chunk(text, "@@\n-  x\n+  y"), "its old lines occur at lines 3 and 6", "add lines of context");
+        fits(chunk(text, "@@ class B\n-  x\n+  y"), "class A\n def f\n  x\nclass B\n def f\n  y\n");
+        fits(chunk(text, "@@ class A\n@@ def f\n-  x\n+  y"), "class A\n def f\n  y\nclass B\n def f\n  x\n");
+        fails(chunk(text, "@@ def f\n-  x"), "its old lines occur at lines 3 and 6", "above only one");
+        fits(chunk(text, "@@ def f\n-class B"), "class A\n def f\n  x\n def f\n  x\n");
+        fails(chunk(text, "@@ class C\n-  x"), "its anchor `class C` is not in the file at all", "`class A`");
+        fails(chunk(text, "@@ class B\n-class A"), "its old lines are not in the file after line 4", "occur at line 1");
+        fits(chunk("x\nx\nx\n", "@@\n-x\n-x\n-x\n+y"), "y\n");
+        fails(chunk("x\nx\nx\n", "@@\n-x\n-x"), "its old lines occur at lines 1 and 2", "context");
+    }
+
+    #[test]
+    fn lines_are_added_at_the_end_or_after_an_anchor() {
+        fits(chunk("a\nb\n", "@@\n+c"), "a\nb\nc\n");
+        fits(chunk("a\nb", "@@\n+c\n+d"), "a\nb\nc\nd");
+        fits(chunk("a\r\nb", "@@\n+c"), "a\r\nb\r\nc");
+        fits(chunk("", "@@\n+c"), "c\n");
+        fits(chunk("a\nb\n", "@@ a\n+c"), "a\nc\nb\n");
+        fits(chunk("a\nb\n", "@@\n+c\n@@\n-a\n+A"), "A\nb\nc\n");
+        fails(chunk("a\na\n", "@@ a\n+c"), "its anchor `a` stands at lines 1 and 2", "another `@@ `");
+    }
+
+    #[test]
+    fn the_end_of_file_marker_is_a_place() {
+        fits(chunk("x\na\nx\n", "@@\n-x\n+y\n*** End of File"), "x\na\ny\n");
+        fails(
+            chunk("x\na\n", "@@\n-x\n*** End of File"),
+            "its old lines are not the last of the file",
+            "occur at line 1",
+        );
+    }
+
+    #[test]
+    fn an_envelope_keeps_the_final_newline_as_it_is() {
+        fits(chunk("a\nb", "@@\n-b\n+c"), "a\nc");
+        fits(chunk("a\nb", "@@\n-b"), "a");
+        fits(chunk("a\nb\nc", "@@\n-b\n+x\n@@\n-c"), "a\nx");
+        fits(chunk("a\r\nb", "@@\n a\n-b"), "a");
+        fits(chunk("a", "@@\n-a"), "");
+        fits(chunk("a", "@@\n-a\n+b\n+"), "b\n");
+        fits(chunk("a\nb\n", "@@\n-b\n+c"), "a\nc\n");
+    }
+
+    #[test]
+    fn added_lines_take_the_endings_around_them() {
+        fits(chunk("a\r\nb\r\n", "@@\n-a\n+x\n+y"), "x\r\ny\r\nb\r\n");
+        fits(chunk("a\r\nb\nc\n", "@@\n a\n+x\n b"), "a\r\nx\r\nb\nc\n");
+        fits(chunk("a\r\nb\n", "@@\n-a\n-b\n+x\n+y"), "x\r\ny\n");
+        fits(hunk("a\rb\r", "@@ -2 +2 @@\n-b\n+c"), "a\rc\r");
+        fits(apply("a\r\nb\r\n", "--- a/f\r\n+++ b/f\r\n@@ -1 +1 @@\r\n-a\r\n+x\r\n"), "x\r\nb\r\n");
+        fits(apply("a\nb\n", "--- a/f\r\n+++ b/f\r\n@@ -1 +1 @@\r\n-a\r\n+x\r\n"), "x\nb\n");
+    }
+
+    #[test]
+    fn a_diff_that_writes_out_its_endings_changes_them() {
+        fits(hunk("a\nb\n", "@@ -1 +1 @@\n-a\n+a\r"), "a\r\nb\n");
+        fits(hunk("a\r\nb\r\n", "@@ -1 +1 @@\n-a\r\n+a"), "a\nb\r\n");
+        fits(hunk("a\nb\n", "@@ -1 +1 @@\n-a\r\n+x\r"), "x\nb\n");
+    }
+
+    #[test]
+    fn a_stated_line_is_honoured_exactly() {
+        fits(hunk("a\nb\nc\n", "@@ -2,2 +2,2 @@\n-b\n+B\n c"), "a\nB\nc\n");
+        fits(hunk("a\nb\n", "@@ -1,0 +2 @@\n+x"), "a\nx\nb\n");
+        fits(hunk("a\nb\n", "@@ -0,0 +1 @@\n+x"), "x\na\nb\n");
+        fits(hunk("a\nb\n", "@@ -2,0 +3 @@\n+x"), "a\nb\nx\n");
+        fails(
+            hunk("z\na\nb\n", "@@ -1,2 +1,2 @@\n-a\n+x\n b"),
+            "line 1 is `z`, not `a`",
+            "the old lines occur at line 2;",
+        );
+        fails(hunk("a\nb\n", "@@ -2,2 +2 @@\n b\n-c"), "line 3 should be `c`, but the file has 2 lines", "nearest");
+        fails(
+            hunk("a\n", "@@ -3,0 +4 @@\n+c"),
+            "it adds lines after line 3, but the file has 1 lines",
+            "read the file",
+        );
+        fails(
+            hunk("a\nb\n", "@@ -2 +2 @@\n-b\n+c\n@@ -1 +1 @@\n-a\n+b"),
+            "it starts at line 1, and the hunk before it goes on to line 2",
+            "order",
+        );
+        fails(
+            hunk("\ta\n", "@@ -1 +1 @@\n-    a\n+b"),
+            "line 1 is `\\ta`, not `    a` (only white space differs)",
+            "nearest",
+        );
+        let huge = format!("@@ -{},0 +1 @@\n+x", usize::MAX);
+        assert!(hunk("a\n", &huge).is_err());
+    }
+
+    #[test]
+    fn the_marker_of_a_missing_newline_is_honoured_exactly() {
+        const OPEN: &str = "\\ No newline at end of file";
+        fits(hunk("a\nb", &format!("@@ -2 +2 @@\n-b\n{OPEN}\n+c")), "a\nc\n");
+        fits(hunk("a\nb\n", &format!("@@ -2 +2 @@\n-b\n+c\n{OPEN}")), "a\nc");
+        fits(hunk("a\nb", &format!("@@ -1,2 +1,2 @@\n-a\n+x\n b\n{OPEN}")), "x\nb");
+        fits(hunk("a\nb", &format!("@@ -2 +2 @@\n-b\n{OPEN}\n+c\n{OPEN}")), "a\nc");
+        fails(
+            hunk("a\nb", "@@ -2 +2 @@\n-b\n+c"),
+            "line 2 ends the file without a newline, and the patch does not say so",
+            "No newline",
+        );
+        fails(
+            hunk("a\nb\n", &format!("@@ -2 +2 @@\n-b\n{OPEN}\n+c")),
+            "line 2 ends in a newline, and the patch says that it does not",
+            "out",
+        );
+        fails(
+            hunk("a\nb\n", &format!("@@ -1 +1 @@\n-a\n+c\n{OPEN}")),
+            "it says that the file ends with it, but line 2 follows",
+            "out",
+        );
+        fails(
+            hunk("a", "@@ -1,0 +2 @@\n+c"),
+            "line 1 ends the file without a newline, and the patch does not say so",
+            "No newline",
+        );
+    }
+}

@@ -1,0 +1,271 @@
+//! The Codex envelope: `*** Begin Patch`, a section a file, `*** End Patch`.
+
+use paddock_types::error::EnvelopeFault::{Header, Line, NoChunk, NoEnd, NoLines, NoSection};
+use paddock_types::error::{Detail, EnvelopeFault, Result};
+
+use crate::{Action, Cursor, FilePatch, Hunk, PatchLine, Row, RowKind, Where, formats, invalid, quoted};
+
+const BEGIN: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
+const ADD: &str = "*** Add File:";
+const DELETE: &str = "*** Delete File:";
+const UPDATE: &str = "*** Update File:";
+const MOVE: &str = "*** Move to:";
+const END_OF_FILE: &str = "*** End of File";
+
+/// The sections of an envelope, without its markers and without the here-document
+/// of a shell around them. None where the patch is no envelope.
+pub fn body(patch: &str) -> Result<Option<Cursor<'_>>> {
+    let mut cursor = Cursor::new(patch);
+    cursor.skip_blank();
+    let Some(mut first) = cursor.next() else { return Ok(None) };
+    let mut text = patch.trim_end();
+    if let Some(word) = heredoc(first.text) {
+        text = text.strip_suffix(word).unwrap_or(text).trim_end();
+        cursor.skip_blank();
+        let Some(line) = cursor.next() else { return Ok(None) };
+        first = line;
+    }
+    if first.text.trim() != BEGIN {
+        return Ok(None);
+    }
+    let (sections, last) = text.rsplit_once('\n').unwrap_or(("", text));
+    if last.trim() != END {
+        let line = text.split('\n').count();
+        return Err(formats(
+            invalid(line, format!("the last line of the envelope has to be `{END}`")).detail(fault(line, NoEnd)),
+        ));
+    }
+    let before = patch.len() - cursor.rest.len();
+    cursor.rest = sections.get(before..).unwrap_or("");
+    Ok(Some(cursor))
+}
+
+/// The word that ends the here-document which `line` begins.
+fn heredoc(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let word = line.strip_prefix("apply_patch").unwrap_or(line).trim_start().strip_prefix("<<")?;
+    let word = word.trim_matches(['\'', '"']);
+    Some(word).filter(|word| !word.is_empty() && word.chars().all(char::is_alphanumeric))
+}
+
+/// Parses the sections of an envelope.
+pub fn parse(mut cursor: Cursor<'_>) -> Result<Vec<FilePatch<'_>>> {
+    let start = cursor.number;
+    let mut files = Vec::new();
+    loop {
+        cursor.skip_blank();
+        let Some(line) = cursor.next() else { break };
+        files.push(section(&mut cursor, line)?);
+    }
+    if files.is_empty() {
+        return Err(formats(
+            invalid(start, "the envelope has no section, so there is nothing to do").detail(fault(start, NoSection)),
+        ));
+    }
+    Ok(files)
+}
+
+fn fault(line: usize, fault: EnvelopeFault) -> Detail {
+    Detail::Envelope { line, fault }
+}
+
+/// A line as messages quote it, without the quotes.
+fn shown(line: &str) -> String {
+    let quoted = quoted(line);
+    quoted.strip_prefix('`').and_then(|line| line.strip_suffix('`')).map_or_else(|| quoted.clone(), str::to_owned)
+}
+
+fn section<'p>(cursor: &mut Cursor<'p>, line: PatchLine<'p>) -> Result<FilePatch<'p>> {
+    let header = line.text.trim();
+    let (path, action) = if let Some(path) = header.strip_prefix(ADD) {
+        (path, Action::Add(added(cursor, line.number)?))
+    } else if let Some(path) = header.strip_prefix(DELETE) {
+        (path, Action::Delete(None))
+    } else if let Some(path) = header.strip_prefix(UPDATE) {
+        (path, update(cursor, line)?)
+    } else {
+        let cause =
+            format!("{} is no section header: one of `{ADD} path`, `{DELETE} path`, `{UPDATE} path`", quoted(header));
+        return Err(invalid(line.number, cause)
+            .detail(fault(line.number, Header(shown(header))))
+            .hint("lines of an added file start with `+`, those of a chunk with ` `, `-` or `+`"));
+    };
+    Ok(FilePatch { path: named(path, line.number)?, line: line.number, action, mode: None })
+}
+
+fn named(path: &str, line: usize) -> Result<String> {
+    match path.trim() {
+        "" => Err(invalid(line, "the path is missing")),
+        path => Ok(path.to_owned()),
+    }
+}
+
+fn added<'p>(cursor: &mut Cursor<'p>, line: usize) -> Result<Vec<Hunk<'p>>> {
+    let mut rows = Vec::new();
+    while let Some(row) = cursor.peek().and_then(|line| line.row()).filter(|row| row.kind == RowKind::Add) {
+        rows.push(row);
+        cursor.next();
+    }
+    Ok(if rows.is_empty() { Vec::new() } else { vec![Hunk { place: Where::Line(0), line, rows }] })
+}
+
+fn update<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Action<'p>> {
+    let mut to = None;
+    if let Some(line) = cursor.peek()
+        && let Some(path) = line.text.trim().strip_prefix(MOVE)
+    {
+        to = Some(named(path, line.number)?);
+        cursor.next();
+    }
+    let mut hunks = Vec::new();
+    loop {
+        cursor.skip_blank();
+        match cursor.peek() {
+            Some(line) if !is_marker(line.text) => hunks.push(chunk(cursor, line.number)?),
+            _ => break,
+        }
+    }
+    match to {
+        Some(to) => Ok(Action::Move { to, hunks }),
+        None if hunks.is_empty() => Err(invalid(header.number, format!("{} has no chunk", quoted(header.text.trim())))
+            .detail(fault(
+                header.number,
+                NoChunk(shown(header.text.trim().strip_prefix(UPDATE).unwrap_or_default().trim())),
+            ))
+            .hint("put `@@` and lines that start with ` `, `-` or `+` below it")),
+        None => Ok(Action::Update(hunks)),
+    }
+}
+
+fn chunk<'p>(cursor: &mut Cursor<'p>, line: usize) -> Result<Hunk<'p>> {
+    let mut anchors = Vec::new();
+    while let Some(anchor) = cursor.peek().and_then(|line| line.text.strip_prefix("@@")) {
+        anchors.extend(Some(anchor.strip_prefix(' ').unwrap_or(anchor)).filter(|anchor| !anchor.trim().is_empty()));
+        cursor.next();
+    }
+    let (rows, at_end) = rows(cursor)?;
+    if rows.iter().all(|row| row.kind == RowKind::Keep) {
+        let cause = if rows.is_empty() { "the chunk has no lines" } else { "the chunk changes nothing" };
+        let error = invalid(line, cause).hint("lines to remove start with `-`, lines to add with `+`");
+        return Err(if rows.is_empty() { error.detail(fault(line, NoLines)) } else { error });
+    }
+    Ok(Hunk { place: Where::Search { anchors, at_end }, line, rows })
+}
+
+fn rows<'p>(cursor: &mut Cursor<'p>) -> Result<(Vec<Row<'p>>, bool)> {
+    let mut rows = Vec::new();
+    let mut solid = 0;
+    while let Some(line) = cursor.peek() {
+        if line.text.trim_end() == END_OF_FILE {
+            cursor.next();
+            return Ok((rows, true));
+        }
+        if line.text.starts_with("@@") || is_marker(line.text) {
+            break;
+        }
+        rows.push(line.row().ok_or_else(|| {
+            let cause = format!("{} does not start with ` `, `-` or `+`", quoted(line.text));
+            invalid(line.number, cause)
+                .detail(fault(line.number, Line(shown(line.text))))
+                .hint("start a line that stays with a blank, one to remove with `-`, one to add with `+`")
+        })?);
+        cursor.next();
+        if !line.text.is_empty() {
+            solid = rows.len();
+        }
+    }
+    // Empty lines after a chunk part it from the next; within it they are lines of the file.
+    rows.truncate(solid);
+    Ok((rows, false))
+}
+
+fn is_marker(line: &str) -> bool {
+    line.starts_with("***")
+}
+
+#[cfg(test)]
+mod tests {
+    use paddock_types::error::{Code, Error};
+
+    use crate::{Action, FilePatch, Hunk, RowKind, Where, parse};
+
+    fn ok(patch: &str) -> Vec<FilePatch<'_>> {
+        parse(patch).unwrap()
+    }
+
+    #[track_caller]
+    fn fails(patch: &str, message: &str) -> Error {
+        let error = parse(patch).unwrap_err();
+        assert_eq!(error.code, Code::PatchInvalid);
+        assert!(error.message().contains(message), "{}", error.message());
+        error
+    }
+
+    fn texts<'p>(hunk: &Hunk<'p>) -> Vec<(RowKind, &'p str)> {
+        hunk.rows.iter().map(|row| (row.kind, row.text)).collect()
+    }
+
+    #[test]
+    fn every_kind_of_section() {
+        let patch = "*** Begin Patch\n*** Add File: a/new.txt\n+one\n+\n*** Delete File: old\n\n*** Update File: u\n\
+                     @@ fn f\n one\n-two\n+2\n\n@@\n+end\n*** End of File\n*** Update File: m\n*** Move to: dir/n\n@@\n-x\n*** End Patch";
+        let files = ok(patch);
+        let paths: Vec<_> = files.iter().map(|file| (file.path.as_str(), file.line)).collect();
+        assert_eq!(paths, [("a/new.txt", 2), ("old", 5), ("u", 7), ("m", 16)]);
+        let Action::Add(hunks) = &files[0].action else { panic!() };
+        assert_eq!(texts(&hunks[0]), [(RowKind::Add, "one"), (RowKind::Add, "")]);
+        assert_eq!(files[1].action, Action::Delete(None));
+        let Action::Update(hunks) = &files[2].action else { panic!() };
+        assert_eq!(texts(&hunks[0]), [(RowKind::Keep, "one"), (RowKind::Remove, "two"), (RowKind::Add, "2")]);
+        assert_eq!(hunks[0].place, Where::Search { anchors: vec!["fn f"], at_end: false });
+        assert_eq!(hunks[1].place, Where::Search { anchors: vec![], at_end: true });
+        assert_eq!((hunks[1].line, hunks[1].rows[0].number), (13, 14));
+        let Action::Move { to, hunks } = &files[3].action else { panic!() };
+        assert_eq!((to.as_str(), hunks.len()), ("dir/n", 1));
+    }
+
+    #[test]
+    fn padding_and_here_documents_are_taken_off() {
+        let sections = "*** Begin Patch  \n  *** Delete File:  a b  \n *** End Patch ";
+        for patch in [
+            format!("\n{sections}\n\n"),
+            format!("<<'EOF'\n{sections}\nEOF\n"),
+            format!("apply_patch <<\"END\"\n{sections}\nEND"),
+            sections.replace('\n', "\r\n"),
+        ] {
+            assert_eq!(ok(&patch)[0].path, "a b", "{patch}");
+        }
+    }
+
+    #[test]
+    fn empty_added_files_and_stacked_anchors() {
+        assert_eq!(ok("*** Begin Patch\n*** Add File: e\n*** End Patch")[0].action, Action::Add(Vec::new()));
+        let files = ok("*** Begin Patch\n*** Update File: u\n@@ class A\n@@   def f\n-x\n*** End Patch");
+        let Action::Update(hunks) = &files[0].action else { panic!() };
+        assert_eq!(hunks[0].place, Where::Search { anchors: vec!["class A", "  def f"], at_end: false });
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let error = fails("", "the patch is empty");
+        assert!(error.hint_text().unwrap().contains("*** Begin Patch"));
+        fails("*** Begin Patch\n*** End Patch\n", "line 2: the envelope has no section");
+        fails(
+            "*** Begin Patch\n*** Delete File: a\n",
+            "line 2: the last line of the envelope has to be `*** End Patch`",
+        );
+        fails("*** Begin Patch", "has to be `*** End Patch`");
+        fails(
+            "*** Begin Patch\n*** Rename File: a\n*** End Patch",
+            "line 2: `*** Rename File: a` is no section header",
+        );
+        fails("*** Begin Patch\n*** Add File:\n+a\n*** End Patch", "line 2: the path is missing");
+        fails("*** Begin Patch\n*** Add File: f\n+a\nb\n*** End Patch", "line 4: `b` is no section header");
+        fails("*** Begin Patch\n*** Update File: f\n*** End Patch", "line 2: `*** Update File: f` has no chunk");
+        fails("*** Begin Patch\n*** Update File: f\n@@\n*** End Patch", "line 3: the chunk has no lines");
+        fails("*** Begin Patch\n*** Update File: f\n@@\n a\n*** End Patch", "line 3: the chunk changes nothing");
+        fails("*** Begin Patch\n*** Update File: f\n@@\n-a\nb\n*** End Patch", "line 5: `b` does not start with");
+        fails("hello\nworld\n", "no file's part begins in it");
+    }
+}

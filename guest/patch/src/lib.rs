@@ -1,0 +1,212 @@
+//! Patches: the Codex envelope and the unified diff, parsed into one model and
+//! applied to texts. Pure; touches no file.
+//!
+//! Both are strict. A unified hunk applies at the line that it states or not at
+//! all; an envelope's chunk applies where its old lines occur exactly once.
+//! Line endings are the exception: a patch written with LF fits a CRLF file,
+//! and what it adds takes the file's ending.
+
+mod apply;
+mod codex;
+mod header;
+mod lenient;
+pub mod lines;
+pub mod locate;
+mod nearest;
+pub mod plan;
+#[cfg(test)]
+mod properties;
+mod unified;
+
+use paddock_types::error::{Code, Error, Result, printable};
+
+/// What a patch does to one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilePatch<'p> {
+    /// The file as the patch names it.
+    pub path: String,
+    /// The line of the patch where its part begins.
+    pub line: usize,
+    /// What is to be done.
+    pub action: Action<'p>,
+    /// The file mode that the patch asks for, beyond that of a usual file.
+    pub mode: Option<String>,
+}
+
+/// What a patch does to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action<'p> {
+    /// Makes it, by hunks on nothing.
+    Add(Vec<Hunk<'p>>),
+    /// Removes it: whatever it holds, or exactly what the hunks remove.
+    Delete(Option<Vec<Hunk<'p>>>),
+    /// Changes it.
+    Update(Vec<Hunk<'p>>),
+    /// Moves it, and may change it.
+    Move {
+        /// The new path.
+        to: String,
+        /// The changes.
+        hunks: Vec<Hunk<'p>>,
+    },
+}
+
+/// One place in a file that changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk<'p> {
+    /// Where the place is.
+    pub place: Where<'p>,
+    /// The line of the patch where the hunk begins.
+    pub line: usize,
+    /// Its lines.
+    pub rows: Vec<Row<'p>>,
+}
+
+impl<'p> Hunk<'p> {
+    /// The lines that the file has to have.
+    pub fn old(&self) -> impl Iterator<Item = &Row<'p>> {
+        self.rows.iter().filter(|row| row.kind != RowKind::Add)
+    }
+}
+
+/// Where a hunk applies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Where<'p> {
+    /// At this 1-based line and nowhere else; after it, where the hunk has no
+    /// old lines. The final newline becomes what the hunk says.
+    Line(usize),
+    /// Where the old lines occur. The final newline stays as it is.
+    Search {
+        /// Lines that come before the place, each after the one before.
+        anchors: Vec<&'p str>,
+        /// The old lines are the last of the file.
+        at_end: bool,
+    },
+}
+
+/// One line of a hunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row<'p> {
+    /// What happens to it.
+    pub kind: RowKind,
+    /// The line without its ending.
+    pub text: &'p str,
+    /// The line of the patch.
+    pub number: usize,
+    /// It ends in CRLF, in a patch that has other endings too.
+    pub crlf: bool,
+    /// It has no newline, since the file ends with it.
+    pub open: bool,
+}
+
+/// What a hunk does to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowKind {
+    /// It is there and stays.
+    Keep,
+    /// It is there and goes.
+    Remove,
+    /// It comes.
+    Add,
+}
+
+/// Parses a patch of either format.
+pub fn parse(patch: &str) -> Result<Vec<FilePatch<'_>>> {
+    if patch.trim().is_empty() {
+        return Err(formats(Error::new(Code::PatchInvalid, "the patch is empty")));
+    }
+    match codex::body(patch)? {
+        Some(body) => codex::parse(body),
+        None => unified::parse(Cursor::new(patch)),
+    }
+}
+
+/// The failure of a patch that does not parse, with the line of the patch.
+fn invalid(line: usize, cause: impl std::fmt::Display) -> Error {
+    Error::new(Code::PatchInvalid, format!("cannot read the patch: line {line}: {cause}"))
+}
+
+/// Adds what both formats look like.
+fn formats(error: Error) -> Error {
+    error.hint(
+        "begin with `*** Begin Patch`, then `*** Update File: path`, `@@` and lines that start with ` `, `-` or `+`, \
+         and end with `*** End Patch`; or give a unified diff: `--- a/path`, `+++ b/path`, `@@ -1,2 +1,3 @@` and such lines",
+    )
+}
+
+/// A line in backticks, short and without control characters.
+fn quoted(line: &str) -> String {
+    const SHOWN: usize = 120;
+    match line.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("`{}…`", printable(line.get(..end).unwrap_or_default())),
+        None => format!("`{}`", printable(line)),
+    }
+}
+
+/// A position in a patch, line by line.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'p> {
+    rest: &'p str,
+    number: usize,
+    /// Every line of the patch ends in CRLF, so that says nothing of the files.
+    crlf: bool,
+}
+
+/// A line of a patch, without its ending.
+#[derive(Clone, Copy, Debug)]
+pub struct PatchLine<'p> {
+    text: &'p str,
+    number: usize,
+    crlf: bool,
+}
+
+impl<'p> Cursor<'p> {
+    /// The first line of `patch`.
+    pub fn new(patch: &'p str) -> Self {
+        let whole = patch.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        let crlf = !whole.is_empty() && whole.split('\n').all(|line| line.ends_with('\r'));
+        Self { rest: patch, number: 1, crlf }
+    }
+
+    fn peek(mut self) -> Option<PatchLine<'p>> {
+        self.next()
+    }
+
+    fn next(&mut self) -> Option<PatchLine<'p>> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
+        let (text, crlf) = line.strip_suffix('\r').map_or((line, false), |text| (text, !self.crlf));
+        let number = self.number;
+        self.rest = rest;
+        self.number += 1;
+        Some(PatchLine { text, number, crlf })
+    }
+
+    /// The line after the next.
+    fn second(mut self) -> Option<PatchLine<'p>> {
+        self.next();
+        self.next()
+    }
+
+    fn skip_blank(&mut self) {
+        while self.peek().is_some_and(|line| line.text.trim().is_empty()) {
+            self.next();
+        }
+    }
+}
+
+impl<'p> PatchLine<'p> {
+    /// The line as a hunk's, by its first character.
+    fn row(&self) -> Option<Row<'p>> {
+        let mut chars = self.text.chars();
+        let kind = match chars.next() {
+            None | Some(' ') => RowKind::Keep,
+            Some('-') => RowKind::Remove,
+            Some('+') => RowKind::Add,
+            Some(_) => return None,
+        };
+        Some(Row { kind, text: chars.as_str(), number: self.number, crlf: self.crlf, open: false })
+    }
+}

@@ -1,0 +1,122 @@
+//! Where lines occur in a file. Time is linear in the file's size, however the
+//! lines repeat.
+
+use std::borrow::Cow;
+
+use memchr::memmem::Finder;
+
+use crate::lines::Lines;
+
+pub use paddock_types::match_pass::Pass;
+
+/// Places that are told of; more say nothing more.
+pub const MOST: usize = 50;
+
+/// The line as `pass` compares it.
+fn fold(pass: Pass, line: &str) -> Cow<'_, str> {
+    match pass {
+        Pass::Exact => Cow::Borrowed(line),
+        Pass::TrailingSpace => Cow::Borrowed(line.trim_end()),
+        Pass::Trimmed => Cow::Borrowed(line.trim()),
+        Pass::Punctuation if line.is_ascii() => Cow::Borrowed(line.trim()),
+        Pass::Punctuation => Cow::Owned(line.trim().chars().map(ascii_like).collect()),
+    }
+}
+
+fn ascii_like(c: char) -> char {
+    match c {
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+        '\u{2018}'..='\u{201b}' => '\'',
+        '\u{201c}'..='\u{201f}' => '"',
+        '\u{a0}' | '\u{2002}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
+        other => other,
+    }
+}
+
+/// A file's lines, made ready for searches in one pass.
+pub struct Haystack {
+    pass: Pass,
+    /// Every line folded, with LF before the first and after each.
+    text: String,
+    /// Where in `text` the LF before each line is, and that at the end.
+    starts: Vec<u32>,
+}
+
+impl Haystack {
+    /// Makes `lines` ready for `pass`.
+    pub fn new(lines: &Lines<'_>, pass: Pass) -> Self {
+        let mut text = String::with_capacity(lines.text().len() + 2);
+        let mut starts = Vec::with_capacity(lines.count() + 1);
+        for line in lines.iter() {
+            starts.extend(u32::try_from(text.len()));
+            text.push('\n');
+            text.push_str(&fold(pass, line.text));
+        }
+        starts.extend(u32::try_from(text.len()));
+        text.push('\n');
+        Self { pass, text, starts }
+    }
+
+    /// The 0-based lines from `from` on where `old` occurs, at most `most`.
+    pub fn find<'l>(&self, old: impl Iterator<Item = &'l str>, from: usize, most: usize) -> Vec<usize> {
+        let mut needle = String::from("\n");
+        for line in old {
+            needle.push_str(&fold(self.pass, line));
+            needle.push('\n');
+        }
+        let finder = Finder::new(&needle);
+        let mut found = Vec::new();
+        let mut next = from;
+        while found.len() < most
+            && let Some(start) = self.starts.get(next).map(|start| *start as usize)
+            && let Some(at) = self.text.as_bytes().get(start..).and_then(|rest| finder.find(rest))
+        {
+            let line = self.starts.partition_point(|known| (*known as usize) < start + at);
+            found.push(line);
+            next = line + 1;
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(text: &str, old: &[&str], from: usize) -> Vec<usize> {
+        Haystack::new(&Lines::new(text), Pass::Exact).find(old.iter().copied(), from, MOST)
+    }
+
+    #[test]
+    fn places_are_whole_lines_and_may_overlap() {
+        assert_eq!(find("a\na\na\n", &["a", "a"], 0), [0, 1]);
+        assert_eq!(find("a\na\na", &["a", "a"], 1), [1]);
+        assert_eq!(find("xa\nax\na\r\n", &["a"], 0), [2]);
+        assert_eq!(find("a\n\nb\n", &[""], 0), [1]);
+        assert_eq!(find("a\n", &["a", ""], 0), [0; 0]);
+        assert_eq!(find("", &["a"], 0), [0; 0]);
+        assert_eq!(find("a\n", &["a"], 9), [0; 0]);
+    }
+
+    #[test]
+    fn looser_passes_find_more() {
+        let first = |text: &str, old: &str| {
+            let lines = Lines::new(text);
+            let found = |pass: &Pass| !Haystack::new(&lines, *pass).find(std::iter::once(old), 0, 1).is_empty();
+            Pass::ALL.into_iter().find(found)
+        };
+        assert_eq!(first("x\nfoo\n", "foo"), Some(Pass::Exact));
+        assert_eq!(first("x\nfoo  \n", "foo"), Some(Pass::TrailingSpace));
+        assert_eq!(first("x\n\tfoo\n", "foo"), Some(Pass::Trimmed));
+        assert_eq!(first("x\n “a” – b\n", "\"a\" - b"), Some(Pass::Punctuation));
+        assert_eq!(first("x\n", "foo"), None);
+    }
+
+    #[test]
+    fn repeated_lines_take_linear_time() {
+        let text = "a\n".repeat(500_000);
+        let mut old = vec!["a"; 200_000];
+        old.push("b");
+        assert_eq!(find(&text, &old, 0), [0; 0]);
+    }
+}

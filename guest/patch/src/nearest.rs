@@ -1,0 +1,159 @@
+//! The place in a file that is most like lines that do not occur in it: for
+//! errors, so it is bounded in time and may miss.
+
+use std::collections::HashMap;
+
+use crate::lines::Lines;
+use crate::locate::{Haystack, MOST};
+use crate::quoted;
+
+/// Lines looked at around the place that was meant, where no line is the same.
+const WINDOW: usize = 100;
+/// Votes counted at most.
+const MOST_VOTES: usize = 50_000;
+/// Lines of the patch looked at.
+const MOST_OLD: usize = 500;
+/// Characters of a line compared one by one.
+const MOST_CHARS: usize = 200;
+
+/// What to tell of where `old` would fit, given that it was meant for about the 0-based line `meant`.
+pub fn hint(lines: &Lines<'_>, haystack: &Haystack, old: &[&str], meant: usize) -> String {
+    const AGAIN: &str = "read the file, and make the patch again from what is there now";
+    let places = haystack.find(old.iter().copied(), 0, MOST);
+    if !places.is_empty() && !old.is_empty() {
+        return format!("the old lines occur at {}; {AGAIN}", numbers(&places));
+    }
+    let Some(place) = nearest(lines, old, meant) else { return AGAIN.to_owned() };
+    let differing = old.iter().enumerate().find_map(|(index, want)| {
+        let have = lines.get(place + index).map(|line| line.text);
+        (have != Some(want)).then(|| (place + index + 1, have, *want))
+    });
+    match differing {
+        Some((number, Some(have), want)) => {
+            format!("the nearest place is line {}, where line {number} {}; {AGAIN}", place + 1, differs(have, want))
+        }
+        Some((_, None, want)) => {
+            format!("the nearest place is line {}, where the file ends before {}; {AGAIN}", place + 1, quoted(want))
+        }
+        None => AGAIN.to_owned(),
+    }
+}
+
+/// ``is `have`, not `want` ``, with what the eye may miss.
+pub fn differs(have: &str, want: &str) -> String {
+    let squeeze = |line: &str| line.split_whitespace().collect::<String>();
+    let same = have.len() < 10_000 && squeeze(have) == squeeze(want);
+    let why = if same { " (only white space differs)" } else { "" };
+    format!("is {}, not {}{why}", quoted(have), quoted(want))
+}
+
+/// `line 3` or `lines 3, 7 and 9`, from 0-based places.
+pub fn numbers(places: &[usize]) -> String {
+    let mut numbers: Vec<_> = places.iter().map(|place| (place + 1).to_string()).collect();
+    let last = numbers.pop().unwrap_or_default();
+    match numbers.as_slice() {
+        [] => format!("line {last}"),
+        _ if places.len() >= MOST => format!("lines {}, {last} and more", numbers.join(", ")),
+        _ => format!("lines {} and {last}", numbers.join(", ")),
+    }
+}
+
+fn nearest(lines: &Lines<'_>, old: &[&str], meant: usize) -> Option<usize> {
+    by_votes(lines, old, meant).or_else(|| by_likeness(lines, old, meant))
+}
+
+/// Every line of the file that is one of `old` votes for the place where `old` would then start.
+fn by_votes(lines: &Lines<'_>, old: &[&str], meant: usize) -> Option<usize> {
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    let telling = |line: &&str| line.trim().len() > 2;
+    // Braces and blank lines are everywhere; they count only where there is nothing else.
+    let any = old.iter().take(MOST_OLD).any(telling);
+    for (index, line) in old.iter().take(MOST_OLD).enumerate() {
+        if telling(line) || (!any && !line.trim().is_empty()) {
+            known.entry(line.trim()).or_insert(index);
+        }
+    }
+    let mut votes: HashMap<usize, u32> = HashMap::new();
+    for (number, line) in lines.iter().enumerate() {
+        if let Some(place) = known.get(line.text.trim()).and_then(|index| number.checked_sub(*index))
+            && (votes.len() < MOST_VOTES || votes.contains_key(&place))
+        {
+            *votes.entry(place).or_default() += 1;
+        }
+    }
+    let best =
+        votes.into_iter().max_by_key(|(place, count)| (*count, std::cmp::Reverse((place.abs_diff(meant), *place))));
+    best.map(|(place, _)| place)
+}
+
+/// The line around `meant` that is most like the first telling one of `old`.
+fn by_likeness(lines: &Lines<'_>, old: &[&str], meant: usize) -> Option<usize> {
+    let (index, want) = old.iter().enumerate().find(|(_, line)| line.trim().len() > 2)?;
+    let want = clipped(want);
+    let middle = meant.saturating_add(index).min(lines.count());
+    let around = middle.saturating_sub(WINDOW)..middle.saturating_add(WINDOW).min(lines.count());
+    let scored = around.filter_map(|number| {
+        let have = clipped(lines.get(number)?.text);
+        Some((paddock_text::similarity(have, want), number.checked_sub(index)?))
+    });
+    let nearer = |place: usize| std::cmp::Reverse(place.abs_diff(meant));
+    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| nearer(a.1).cmp(&nearer(b.1))))?;
+    (best.0 >= 0.6).then_some(best.1)
+}
+
+fn clipped(line: &str) -> &str {
+    let line = line.trim();
+    line.char_indices().nth(MOST_CHARS).and_then(|(end, _)| line.get(..end)).unwrap_or(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use paddock_types::match_pass::Pass;
+
+    use super::*;
+
+    fn told(text: &str, old: &[&str], meant: usize) -> String {
+        let lines = Lines::new(text);
+        let hint = hint(&lines, &Haystack::new(&lines, Pass::Exact), old, meant);
+        hint.split("; read the file").next().unwrap().to_owned()
+    }
+
+    #[test]
+    fn the_same_lines_elsewhere_come_first() {
+        assert_eq!(told("x\nfoo\nbar\nx\nfoo\nbar\n", &["foo", "bar"], 0), "the old lines occur at lines 2 and 5");
+    }
+
+    #[test]
+    fn then_the_place_with_most_lines_in_common() {
+        assert_eq!(
+            told("foo\nx\ny\nfoo\nbaz\nend\n", &["foo", "bar", "end"], 0),
+            "the nearest place is line 4, where line 5 is `baz`, not `bar`"
+        );
+        assert_eq!(
+            told("one\n\tfoo\n", &["foo"], 0),
+            "the nearest place is line 2, where line 2 is `\\tfoo`, not `foo` (only white space differs)"
+        );
+        assert_eq!(
+            told("one\nfoo", &["foo", "bar"], 0),
+            "the nearest place is line 2, where the file ends before `bar`"
+        );
+    }
+
+    #[test]
+    fn then_the_line_most_alike() {
+        assert_eq!(
+            told("a\nlet total = 1;\nb\n", &["let totals = 1;"], 0),
+            "the nearest place is line 2, where line 2 is `let total = 1;`, not `let totals = 1;`"
+        );
+        assert!(told("a\nb\n", &["something else"], 0).starts_with("read the file"));
+    }
+
+    #[test]
+    fn a_large_file_is_searched_in_little_time() {
+        let text = "some line of text\n".repeat(500_000);
+        let old = vec!["some line of text "; 5_000];
+        let start = std::time::Instant::now();
+        assert!(told(&text, &old, 0).contains("only white space"));
+        assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+    }
+}

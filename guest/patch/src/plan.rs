@@ -1,0 +1,50 @@
+//! What a file holds after its part of a patch, every untouched byte as it was.
+
+use paddock_text::document::Document;
+use paddock_types::error::{Code, Error, Result};
+use paddock_types::match_pass::Pass;
+use paddock_types::request::Matching;
+
+use crate::apply::Reject;
+use crate::{Hunk, apply};
+
+const VERB: &str = "patch";
+
+/// A file as it is after its hunks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patched {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+    /// The loosest comparison that was needed.
+    pub pass: Pass,
+}
+
+/// `bytes`, the content of the file that the patch calls `path`, with the hunks applied.
+pub fn patched(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>], matching: Matching) -> Result<Patched> {
+    let document = Document::decode(bytes, None);
+    let change = apply::change(&document.text, hunks, matching).map_err(|reject| rejected(path, &reject))?;
+    let bytes = document.splice(&change.splices).map_err(|loss| loss.at(VERB, path))?;
+    Ok(Patched { bytes, added: change.added, removed: change.removed, pass: change.pass })
+}
+
+/// Checks that the hunks of a deletion remove all of `bytes`; the number of lines removed.
+pub fn emptied(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>]) -> Result<u64> {
+    let rest = patched(path, bytes, hunks, Matching::Strict)?;
+    let left = Document::decode(rest.bytes, None).text.lines().count();
+    if left > 0 {
+        let cause = format!("the patch deletes the file, and {left} of its lines are not in the patch");
+        return Err(Error::at(Code::PatchRejected, VERB, path, cause)
+            .hint("read the file, and make the patch again from what is there now, or use `*** Delete File: path`"));
+    }
+    Ok(rest.removed)
+}
+
+fn rejected(path: &str, reject: &Reject) -> Error {
+    let cause = format!("hunk {} (patch line {}) does not apply: {}", reject.hunk, reject.line, reject.cause);
+    let error = Error::at(Code::PatchRejected, VERB, path, cause).hint(reject.hint.clone());
+    reject.detail.iter().cloned().fold(error, Error::detail)
+}

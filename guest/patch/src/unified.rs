@@ -1,0 +1,267 @@
+//! The unified diff, plain and as git writes it.
+
+use paddock_types::error::{Code, Error, Result};
+
+use crate::{Cursor, FilePatch, Hunk, PatchLine, Row, RowKind, Where, formats, header, invalid, quoted};
+
+/// Parses a unified diff. Lines before, between and after the files' parts, as
+/// mails and commits have them, are passed over.
+pub fn parse(mut cursor: Cursor<'_>) -> Result<Vec<FilePatch<'_>>> {
+    let mut files = Vec::new();
+    while let Some(line) = cursor.peek() {
+        if let Some(header) = header::parse(&mut cursor)? {
+            let hunks = hunks(&mut cursor)?;
+            files.push(header.finish(hunks)?);
+            continue;
+        }
+        if line.text.starts_with("@@ -") {
+            return Err(
+                invalid(line.number, "this hunk belongs to no file").hint("put `--- a/path` and `+++ b/path` above it")
+            );
+        }
+        header::refuse_binary(line)?;
+        cursor.next();
+    }
+    if files.is_empty() {
+        return Err(formats(Error::new(Code::PatchInvalid, "cannot read the patch: no file's part begins in it")));
+    }
+    Ok(files)
+}
+
+fn hunks<'p>(cursor: &mut Cursor<'p>) -> Result<Vec<Hunk<'p>>> {
+    let mut hunks = Vec::new();
+    loop {
+        let behind = *cursor;
+        cursor.skip_blank();
+        let Some(line) = cursor.peek() else { break };
+        if line.text.starts_with("@@") {
+            cursor.next();
+            hunks.push(hunk(cursor, line)?);
+            continue;
+        }
+        // Two dashes and a blank begin the signature of a mail.
+        let is_part = header::parse(&mut { *cursor })?.is_some() || line.text == "-- ";
+        if !is_part && line.text.starts_with(['+', '-', ' ', '\\']) {
+            let cause = match hunks.last() {
+                Some(_) => "this line is beyond what the header of its hunk counts",
+                None => "this line stands before any hunk header",
+            };
+            return Err(invalid(line.number, cause)
+                .hint("a hunk starts with `@@ -line,count +line,count @@`, and the counts have to be right"));
+        }
+        *cursor = behind;
+        break;
+    }
+    Ok(hunks)
+}
+
+fn hunk<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<'p>> {
+    let counts = Counts::parse(header.text).ok_or_else(|| {
+        invalid(header.number, format!("{} is no hunk header", quoted(header.text))).hint(
+            "it is `@@ -line,count +line,count @@`, with numbers; a patch without line numbers has to be \
+             in the other format, which begins with `*** Begin Patch`",
+        )
+    })?;
+    let (mut old, mut new) = (counts.old, counts.new);
+    let mut rows: Vec<Row<'p>> = Vec::new();
+    while old > 0 || new > 0 {
+        let row = cursor.peek().and_then(|line| line.row());
+        let fits = row.filter(|row| match row.kind {
+            RowKind::Keep => old > 0 && new > 0,
+            RowKind::Remove => old > 0,
+            RowKind::Add => new > 0,
+        });
+        if let Some(row) = fits {
+            old -= usize::from(row.kind != RowKind::Add);
+            new -= usize::from(row.kind != RowKind::Remove);
+            rows.push(row);
+            cursor.next();
+        } else if !open(cursor, &mut rows) {
+            return Err(miscounted(cursor, header, &counts, (counts.old - old, counts.new - new)));
+        }
+    }
+    open(cursor, &mut rows);
+    check_open(&rows)?;
+    if rows.iter().all(|row| row.kind == RowKind::Keep) {
+        return Err(invalid(header.number, "the hunk changes nothing")
+            .hint("lines to remove start with `-`, lines to add with `+`"));
+    }
+    Ok(Hunk { place: Where::Line(counts.line), line: header.number, rows })
+}
+
+/// Takes `\ No newline at end of file`, where it is next.
+fn open(cursor: &mut Cursor<'_>, rows: &mut [Row<'_>]) -> bool {
+    let is_marker = cursor.peek().is_some_and(|line| line.text.starts_with("\\ "));
+    match rows.last_mut() {
+        Some(row) if is_marker && !row.open => {
+            row.open = true;
+            cursor.next();
+            true
+        }
+        _ => false,
+    }
+}
+
+/// A line without newline is the last of its side.
+fn check_open(rows: &[Row<'_>]) -> Result<()> {
+    for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.open) {
+        let after = rows.get(index + 1..).unwrap_or_default();
+        let goes_on =
+            |other: &Row<'_>| row.kind == RowKind::Keep || other.kind == RowKind::Keep || other.kind == row.kind;
+        if after.iter().any(goes_on) {
+            return Err(invalid(row.number + 1, "`\\ No newline at end of file` stands before the end of its side"));
+        }
+    }
+    Ok(())
+}
+
+fn miscounted(cursor: &Cursor<'_>, header: PatchLine<'_>, counts: &Counts, found: (usize, usize)) -> Error {
+    let cause = format!(
+        "the hunk header counts {} old and {} new lines, and {} and {} were there",
+        counts.old, counts.new, found.0, found.1
+    );
+    let stopped = match cursor.peek() {
+        Some(line) => format!("before line {}, {}", line.number, quoted(line.text)),
+        None => "before the end of the patch".to_owned(),
+    };
+    invalid(header.number, format!("{cause} {stopped}"))
+        .hint("count the lines that start with ` ` and `-` as old, those with ` ` and `+` as new")
+}
+
+/// The numbers of a hunk header that matter; the new line number follows from them.
+struct Counts {
+    line: usize,
+    old: usize,
+    new: usize,
+}
+
+impl Counts {
+    fn parse(header: &str) -> Option<Self> {
+        let (ranges, _section) = header.strip_prefix("@@ -")?.split_once(" @@")?;
+        let (old, new) = ranges.split_once(" +")?;
+        let ((line, old), (_, new)) = (range(old)?, range(new)?);
+        // Only where there are no old lines may they stand after line 0.
+        (line > 0 || old == 0).then_some(Self { line, old, new })
+    }
+}
+
+fn range(text: &str) -> Option<(usize, usize)> {
+    let number = |text: &str| Some(text).filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok();
+    match text.split_once(',') {
+        Some((line, count)) => Some((number(line)?, number(count)?)),
+        None => Some((number(text)?, 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paddock_types::error::{Code, Error};
+
+    use crate::{Action, FilePatch, RowKind, Where, parse};
+
+    const HUNK: &str = "@@ -1 +1 @@\n-a\n+b\n";
+
+    fn one(patch: &str) -> FilePatch<'_> {
+        let mut files = parse(patch).unwrap();
+        assert_eq!(files.len(), 1);
+        files.remove(0)
+    }
+
+    #[track_caller]
+    fn fails(patch: &str, message: &str) -> Error {
+        let error = parse(patch).unwrap_err();
+        assert_eq!(error.code, Code::PatchInvalid);
+        assert!(error.message().contains(message), "{}", error.message());
+        error
+    }
+
+    #[test]
+    fn several_files_between_the_lines_of_a_mail() {
+        let patch = format!(
+            "From 1234\nSubject: x\n---\n a | 2 +-\n\ndiff --git a/a b/a\nindex 1..2 100644\n--- a/a\n+++ b/a\n{HUNK}\
+             --- b\t2026-01-01 10:00\n+++ b\t2026-01-01 11:00\n{HUNK}\nIndex: c\n=====\n--- c.orig\n+++ c\n{HUNK}-- \n2.39\n```\n"
+        );
+        let files = parse(&patch).unwrap();
+        let paths: Vec<_> = files.iter().map(|file| (file.path.as_str(), file.line)).collect();
+        assert_eq!(paths, [("a", 6), ("b", 13), ("c", 21)]);
+    }
+
+    #[test]
+    fn prefixes_of_git_are_stripped_and_no_others() {
+        let path = |old: &str, new: &str| one(&format!("--- {old}\n+++ {new}\n{HUNK}")).path;
+        assert_eq!(path("a/src/x", "b/src/x"), "src/x");
+        assert_eq!(path("i/x", "w/x"), "x");
+        assert_eq!(path("src/x", "src/x"), "src/x");
+        assert_eq!(path("a/x", "a/x"), "a/x");
+        assert_eq!(path("a/my file\t", "b/my file\t"), "my file");
+        assert_eq!(path("\"a/t\\tq\\\"\\303\\244\"", "\"b/t\\tq\\\"\\303\\244\""), "t\tq\"ä");
+        assert_eq!(one(&format!("diff --git b/x b/x\n--- b/x\n+++ b/x\n{HUNK}")).path, "b/x");
+        fails(&format!("--- x\n+++ y\n{HUNK}"), "line 1: the two sides are different files, `x` and `y`");
+        fails(&format!("--- \"a\\9\"\n+++ \"a\\9\"\n{HUNK}"), "line 1: `\"a\\9\"` is no quoted path");
+        fails(&format!("--- \"a\\377\"\n+++ \"a\\377\"\n{HUNK}"), "line 1: the path is not UTF-8");
+    }
+
+    #[test]
+    fn creation_and_deletion() {
+        let added = one("--- /dev/null\n+++ b/new\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n");
+        assert_eq!(added.path, "new");
+        let Action::Add(hunks) = &added.action else { panic!() };
+        assert!(hunks[0].rows[1].open && !hunks[0].rows[0].open);
+        let script = one(
+            "diff --git a/run b/run\nnew file mode 100755\nindex 000..123\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+a\n",
+        );
+        assert_eq!(script.mode.as_deref(), Some("100755"));
+        let empty = one("diff --git a/d/e b/d/e\nnew file mode 100644\nindex 0000000..e69de29\n");
+        assert_eq!((empty.path.as_str(), &empty.action, &empty.mode), ("d/e", &Action::Add(Vec::new()), &None));
+        let gone = one("diff --git a/e b/e\ndeleted file mode 100644\nindex e69de29..0000000\n");
+        assert_eq!(gone.action, Action::Delete(Some(Vec::new())));
+        let deleted = one("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n");
+        assert!(matches!(deleted.action, Action::Delete(Some(hunks)) if hunks.len() == 1));
+        fails("--- /dev/null\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "line 4: a new file has only lines that start with `+`");
+        fails("--- a/x\n+++ /dev/null\n@@ -1,2 +1 @@\n-a\n b\n", "line 5: a deleted file has only");
+        fails("--- /dev/null\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n", "both sides are `/dev/null`");
+    }
+
+    #[test]
+    fn renames_modes_and_copies() {
+        let pure = one("diff --git a/x b/y z\nsimilarity index 100%\nrename from x\nrename to y z\n");
+        assert_eq!((pure.path.as_str(), &pure.action), ("x", &Action::Move { to: "y z".to_owned(), hunks: vec![] }));
+        let patch = format!("diff --git a/x b/y\nrename from x\nrename to y\n--- a/x\n+++ b/y\n{HUNK}");
+        assert!(matches!(one(&patch).action, Action::Move { to, hunks } if to == "y" && hunks.len() == 1));
+        let mode = one("diff --git a/x b/x\nold mode 100644\nnew mode 100755\n");
+        assert_eq!((&mode.action, mode.mode.as_deref()), (&Action::Update(vec![]), Some("100755")));
+        fails("diff --git a/x b/y\ncopy from x\ncopy to y\n", "line 2: copies are not supported");
+        fails("diff --git a/x b/x\nnew file mode 120000\n", "line 2: symbolic links cannot be patched");
+        fails("diff --git a/x b/x\nindex 1..2 160000\n", "line 2: submodules cannot be patched");
+        fails("diff --git a/x b/x\nGIT binary patch\nliteral 1\n", "line 2: binary files cannot be patched");
+        fails("Binary files a/x and b/x differ\n", "line 1: binary files cannot be patched");
+        fails("diff --git a/x b/x\nindex 1..2 100644\n", "line 1: there is no hunk for `x`");
+    }
+
+    #[test]
+    fn counts_may_be_left_out_and_blanks_lost() {
+        let file = one("--- a/x\n+++ b/x\n@@ -3,3 +3,2 @@ fn f() {\n a\n\n-b\n@@ -9 +8,0 @@\n-c\n");
+        let Action::Update(hunks) = &file.action else { panic!() };
+        assert_eq!((&hunks[0].place, &hunks[1].place), (&Where::Line(3), &Where::Line(9)));
+        assert_eq!((hunks[0].rows[1].kind, hunks[0].rows[1].text), (RowKind::Keep, ""));
+    }
+
+    #[test]
+    fn counts_have_to_be_right() {
+        let with = |hunk: &str| format!("--- a/x\n+++ b/x\n{hunk}");
+        let few =
+            "line 3: the hunk header counts 2 old and 1 new lines, and 1 and 1 were there before the end of the patch";
+        fails(&with("@@ -1,2 +1 @@\n-a\n+b\n"), few);
+        fails(&with("@@ -1 +1 @@\n-a\n+b\n+c\n"), "line 6: this line is beyond what the header of its hunk counts");
+        fails(&with("@@ -1,3 +1,3 @@\n-a\n+b\n@@ -9 +9 @@\n-a\n+b\n"), "before line 6, `@@ -9 +9 @@`");
+        fails(&with("@@ -1 +1 @@\n-a\n+b\n\n+c\n"), "line 7: this line is beyond");
+        fails(&with("+b\n"), "line 3: this line stands before any hunk header");
+        fails(&with("@@ fn f @@\n-a\n"), "line 3: `@@ fn f @@` is no hunk header");
+        fails(&with("@@ -0,1 +1 @@\n-a\n+b\n"), "is no hunk header");
+        fails(&with("@@ -99999999999999999999 +1 @@\n-a\n+b\n"), "is no hunk header");
+        fails(&with("@@ -1 +1 @@\n a\n"), "line 3: the hunk changes nothing");
+        fails(&with("@@ -1,2 +1,2 @@\n-a\n\\ No newline at end of file\n+b\n c\n"), "line 5: `\\ No newline");
+        fails("--- a/x\n@@ -1 +1 @@\n-a\n+b\n", "line 2: a `---` line has to be followed");
+        fails("@@ -1 +1 @@\n-a\n+b\n", "line 1: this hunk belongs to no file");
+    }
+}

@@ -1,0 +1,84 @@
+//! The first entries after a position, in an order other than the walk's: what
+//! is held in memory is a page, however many there are.
+
+use std::cmp::Ordering;
+
+use paddock_types::entry::Time;
+use paddock_types::path_order;
+use serde::{Deserialize, Serialize};
+
+/// Most entries of one page, so that a result stays in bounds; a larger `limit` gets this many and a cursor.
+pub const MAX_PAGE: usize = 10_000;
+
+/// How many entries a page has that was asked to have `limit`.
+pub fn size(limit: u32) -> usize {
+    usize::try_from(limit).unwrap_or(MAX_PAGE).min(MAX_PAGE)
+}
+
+/// Where an entry stands: by its key, largest first and entries without one last, then by path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rank {
+    /// Size, or seconds and nanoseconds.
+    pub key: Option<(u64, u32)>,
+    /// Path relative to the top of the walk.
+    pub path: String,
+}
+
+impl Rank {
+    /// By time of modification.
+    pub fn by_time(time: Option<Time>, path: &str) -> Self {
+        Self { key: time.map(|time| (time.seconds, time.nanoseconds)), path: path.to_owned() }
+    }
+}
+
+impl Ord for Rank {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key.cmp(&self.key).then_with(|| path_order::compare(&self.path, &other.path))
+    }
+}
+
+impl PartialOrd for Rank {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Collects the first entries after a position.
+pub struct Page<T> {
+    after: Option<Rank>,
+    size: usize,
+    items: Vec<(Rank, T)>,
+}
+
+impl<T> Page<T> {
+    /// A page of `size` entries that come after `after`.
+    pub fn new(size: usize, after: Option<Rank>) -> Self {
+        Self { after, size, items: Vec::new() }
+    }
+
+    /// Adds an entry, if it may be on the page.
+    pub fn push(&mut self, rank: Rank, item: T) {
+        if self.after.as_ref().is_some_and(|after| rank <= *after) {
+            return;
+        }
+        self.items.push((rank, item));
+        if self.items.len() > 2 * self.size + 64 {
+            self.cut();
+        }
+    }
+
+    /// The entries in order, and where the page ended if more follow.
+    pub fn finish(mut self) -> (Vec<T>, Option<Rank>) {
+        self.cut();
+        let more = self.items.len() > self.size;
+        self.items.truncate(self.size);
+        let end = self.items.last().filter(|_| more).map(|(rank, _)| rank.clone());
+        (self.items.into_iter().map(|(_, item)| item).collect(), end)
+    }
+
+    /// Keeps the page and one entry more, which tells that more follow.
+    fn cut(&mut self) {
+        self.items.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        self.items.truncate(self.size + 1);
+    }
+}

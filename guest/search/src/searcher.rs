@@ -1,0 +1,232 @@
+//! The search in one file, window by window: which lines match, and the lines
+//! around them.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use memchr::{memchr, memchr_iter};
+use paddock_text::lines::{line_end, line_start};
+use paddock_types::request::Grep;
+use paddock_types::response::{ContextLine, GrepMatch};
+
+use crate::line_buffer::Window;
+use crate::matcher::Matcher;
+use crate::render::Renderer;
+
+/// A match: with lines, the first in its line.
+pub struct Hit {
+    /// Number of its first line.
+    pub line: u64,
+    /// Number of its last line.
+    pub last_line: u64,
+    found: Range<usize>,
+    /// Its lines, without the last line ending.
+    block: Range<usize>,
+}
+
+/// How far the search in a file is.
+pub struct Scan {
+    /// Number of the first line of the window.
+    pub line: u64,
+    /// Last line shown, as a match or as context.
+    pub shown: u64,
+    /// Where in the window the search goes on.
+    pub at: usize,
+    multiline: bool,
+    before: usize,
+    after: u64,
+    renderer: Renderer,
+    /// Last line of the last match.
+    matched: u64,
+    counter: Counter,
+    /// The next line of context after the last match, and how many there are to come.
+    pending: Pending,
+    /// Last lines of the window before.
+    carried: VecDeque<ContextLine>,
+    /// Bytes of the window's first line in windows before.
+    continued: u64,
+}
+
+/// Counts lines up to a position that only moves on.
+struct Counter {
+    at: usize,
+    line: u64,
+}
+
+struct Pending {
+    at: usize,
+    line: u64,
+    left: u64,
+}
+
+impl Scan {
+    /// A search that goes on after the lines up to `done`; those up to `shown` have been shown.
+    pub fn new(args: &Grep, max_chars: usize, done: u64, shown: u64) -> Self {
+        Self {
+            line: 1,
+            shown,
+            at: 0,
+            multiline: args.multiline,
+            before: usize::try_from(args.before).unwrap_or(usize::MAX),
+            after: u64::from(args.after),
+            renderer: Renderer::new(max_chars),
+            matched: done,
+            counter: Counter { at: 0, line: 1 },
+            pending: Pending { at: 0, line: 0, left: 0 },
+            carried: VecDeque::new(),
+            continued: 0,
+        }
+    }
+
+    /// Begins a window; with `multiline`, after `offset`. False where all of it was searched before.
+    pub fn enter(&mut self, window: &Window<'_>, offset: usize) -> bool {
+        self.continued = window.continued;
+        self.counter = Counter { at: 0, line: self.line };
+        self.at = if self.multiline { offset } else { 0 };
+        let second = || memchr(b'\n', window.text).map_or(window.text.len(), |end| end + 1);
+        self.pending.at = if self.pending.line > self.line { second() } else { 0 };
+        // In a search by lines, those before have been searched.
+        if !self.multiline && self.matched >= self.line {
+            let lines = usize::try_from(self.matched - self.line).unwrap_or(usize::MAX);
+            self.at = memchr_iter(b'\n', window.text).nth(lines).map_or(window.text.len() + 1, |end| end + 1);
+        }
+        self.at < window.text.len()
+    }
+
+    /// The next match in the window.
+    pub fn next_hit(&mut self, matcher: &mut Matcher, text: &[u8]) -> Option<Hit> {
+        loop {
+            let found = matcher.find(text, self.at)?;
+            let start = line_start(text, found.start);
+            if start >= text.len() {
+                return None;
+            }
+            let ends_line = found.end > found.start && text.get(found.end - 1) == Some(&b'\n');
+            let end = line_end(text, if ends_line { found.end - 1 } else { found.end });
+            let is_repeated = self.multiline && found.start == found.end && self.at > start;
+            self.at = if self.multiline && found.end > found.start { found.end } else { end + 1 };
+            if is_repeated {
+                continue;
+            }
+            let line = self.counter.line_at(text, start);
+            let last_line = if self.multiline { line + count(text, start..end) } else { line };
+            return Some(Hit { line, last_line, found: found.start..found.end, block: start..end });
+        }
+    }
+
+    /// Shows a match, with the lines before it.
+    pub fn show(&mut self, path: &str, text: &[u8], hit: &Hit) -> GrepMatch {
+        let shown = self.renderer.matched(text, hit.block.clone(), hit.found.clone());
+        let before = self.lines_before(text, hit);
+        let base = if hit.block.start == 0 { self.continued } else { 0 };
+        self.matched = hit.last_line;
+        self.shown = self.shown.max(hit.last_line);
+        self.pending = Pending { at: hit.block.end + 1, line: hit.last_line + 1, left: self.after };
+        GrepMatch {
+            path: path.to_owned(),
+            line: hit.line,
+            text: shown.text,
+            text_start: base + shown.text_start,
+            match_start: base + shown.match_start,
+            match_end: base + shown.match_end,
+            before,
+            after: Vec::new(),
+        }
+    }
+
+    /// Counts a match without showing it.
+    pub fn pass(&mut self, hit: &Hit) {
+        self.matched = hit.last_line;
+    }
+
+    /// Lines of context that are still to come after the last match.
+    pub fn owes(&self) -> bool {
+        self.pending.left > 0
+    }
+
+    /// The lines of context after the last match, up to line `until`.
+    pub fn lines_after(&mut self, text: &[u8], until: u64) -> Vec<ContextLine> {
+        let mut lines = Vec::new();
+        while self.pending.left > 0 && self.pending.line < until && self.pending.at < text.len() {
+            let end = line_end(text, self.pending.at);
+            let line = self.pending.line;
+            lines.push(ContextLine { line, text: self.renderer.context(text, self.pending.at..end) });
+            self.shown = self.shown.max(line);
+            self.pending = Pending { at: end + 1, line: line + 1, left: self.pending.left - 1 };
+        }
+        lines
+    }
+
+    /// Last line that is done, between windows.
+    pub fn done(&self) -> u64 {
+        self.matched.max(self.line.saturating_sub(1))
+    }
+
+    /// Ends a window.
+    pub fn leave(&mut self, text: &[u8], is_last: bool) {
+        if is_last {
+            return;
+        }
+        let next = self.counter.line_at(text, text.len());
+        if self.before > 0 {
+            self.carry(text, next);
+        }
+        self.line = next;
+    }
+
+    /// Keeps the last lines of a window as context for what is in the next.
+    fn carry(&mut self, text: &[u8], next: u64) {
+        let (mut at, mut line) = (text.len(), next);
+        // A part of a line that is too long ends without a line ending.
+        let mut open = !text.ends_with(b"\n");
+        let mut lines = VecDeque::new();
+        while lines.len() < self.before && at > 0 {
+            let end = if open { at } else { at - 1 };
+            let start = line_start(text, end);
+            line = if open { line } else { line.saturating_sub(1) };
+            if line <= self.shown {
+                break;
+            }
+            lines.push_front(ContextLine { line, text: self.renderer.context(text, start..end) });
+            (at, open) = (start, false);
+        }
+        let first = lines.front().map_or(next, |line| line.line);
+        self.carried.retain(|carried| carried.line < first);
+        self.carried.extend(lines);
+        while self.carried.len() > self.before {
+            self.carried.pop_front();
+        }
+    }
+
+    fn lines_before(&mut self, text: &[u8], hit: &Hit) -> Vec<ContextLine> {
+        let (mut at, mut line) = (hit.block.start, hit.line);
+        let mut lines = Vec::new();
+        while lines.len() < self.before && at > 0 && line - 1 > self.shown {
+            let start = line_start(text, at - 1);
+            line -= 1;
+            lines.push(ContextLine { line, text: self.renderer.context(text, start..at - 1) });
+            at = start;
+        }
+        if at == 0 {
+            let earlier = self.carried.iter().rev().filter(|carried| carried.line < line && carried.line > self.shown);
+            let missing = self.before - lines.len();
+            lines.extend(earlier.take(missing).cloned());
+        }
+        lines.reverse();
+        lines
+    }
+}
+
+impl Counter {
+    fn line_at(&mut self, text: &[u8], at: usize) -> u64 {
+        if at > self.at {
+            self.line += count(text, self.at..at);
+            self.at = at;
+        }
+        self.line
+    }
+}
+
+fn count(text: &[u8], range: Range<usize>) -> u64 {
+    memchr_iter(b'\n', text.get(range).unwrap_or_default()).count() as u64
+}

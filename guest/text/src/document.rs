@@ -1,0 +1,371 @@
+//! A text and the bytes it was decoded from, so that a change is spliced into
+//! the bytes and leaves every other byte alone.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use encoding_rs::{Encoding, ISO_2022_JP, UTF_8};
+
+use crate::codec;
+pub use crate::codec::Loss;
+use crate::codec::Run;
+use crate::encoding;
+use crate::encoding::Detected;
+use crate::eol;
+use crate::eol::Eol;
+
+/// A decoded text over its bytes.
+pub struct Document {
+    /// The text, without a byte order mark; sequences that the encoding does not know are U+FFFD.
+    pub text: String,
+    /// The encoding.
+    pub encoding: &'static Encoding,
+    /// Whether a byte order mark is at the start of the bytes.
+    pub bom: bool,
+    /// The bytes after the mark; none where they are those of `text`.
+    bytes: Option<Vec<u8>>,
+}
+
+/// A change of a document: `range` of its text (in bytes of the UTF-8 `text`) becomes `text`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Splice {
+    /// What to replace.
+    pub range: Range<usize>,
+    /// What to put there, as it is: line endings are the caller's business.
+    pub text: String,
+}
+
+impl Document {
+    /// Decodes `bytes`, by detection unless the encoding is given.
+    pub fn decode(bytes: Vec<u8>, encoding: Option<&'static Encoding>) -> Self {
+        let detected = match encoding {
+            Some(encoding) => encoding::given(encoding, &bytes),
+            None => encoding::detect(&bytes),
+        };
+        Self::decode_as(bytes, detected)
+    }
+
+    /// Decodes `bytes` in an encoding that is known, with or without a byte order mark.
+    pub fn decode_as(mut bytes: Vec<u8>, detected: Detected) -> Self {
+        let Detected { encoding, bom } = detected;
+        bytes.drain(..bom.min(bytes.len()));
+        let bom = bom > 0;
+        if encoding != UTF_8 {
+            let text = codec::decode(&bytes, encoding).into_owned();
+            return Self { text, encoding, bom, bytes: Some(bytes) };
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => Self { text, encoding, bom, bytes: None },
+            Err(error) => {
+                let bytes = error.into_bytes();
+                Self { text: String::from_utf8_lossy(&bytes).into_owned(), encoding, bom, bytes: Some(bytes) }
+            }
+        }
+    }
+
+    /// The same encoding and mark over other bytes: what `splice` gave, to splice again.
+    pub fn decode_like(&self, bytes: Vec<u8>) -> Self {
+        Self::decode_as(bytes, Detected { encoding: self.encoding, bom: self.mark().len() })
+    }
+
+    /// Its bytes, the byte order mark included.
+    pub fn bytes(&self) -> Cow<'_, [u8]> {
+        match self.bom {
+            true => Cow::Owned([self.mark(), self.body()].concat()),
+            false => Cow::Borrowed(self.body()),
+        }
+    }
+
+    /// Its bytes, without a copy where they are those of the text.
+    pub fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self { bom: false, bytes: None, text, .. } => text.into_bytes(),
+            Self { bom: false, bytes: Some(bytes), .. } => bytes,
+            Self { bom: true, .. } => self.bytes().into_owned(),
+        }
+    }
+
+    /// What ends its lines.
+    pub fn line_ending(&self) -> Eol {
+        eol::detect(&self.text)
+    }
+
+    /// The bytes of another text in the same encoding, with a byte order mark if this one has it.
+    pub fn encode_like(&self, text: &str) -> Result<Vec<u8>, Loss> {
+        let body = codec::encode(text, self.encoding)?;
+        Ok([self.mark(), body.as_ref()].concat())
+    }
+
+    /// The bytes with the splices made; those are in order, between characters, and do not overlap.
+    ///
+    /// Every byte outside the ranges is as it was; inside, what the old and the
+    /// new text have in common at both ends too. A change that would be read
+    /// back as something else is a loss.
+    pub fn splice(&self, splices: &[Splice]) -> Result<Vec<u8>, Loss> {
+        let trimmed: Option<Vec<_>> = splices.iter().map(|splice| self.trim(splice)).collect();
+        let trimmed = trimmed.ok_or_else(|| self.damaged())?;
+        let edges = || trimmed.iter().flat_map(|(range, _)| [range.start, range.end]);
+        if !edges().is_sorted() {
+            return Err(self.damaged());
+        }
+        let text = || {
+            let parts = trimmed.iter().map(|(range, text)| (range.clone(), text.as_bytes()));
+            replace(b"", self.text.as_bytes(), parts)
+        };
+        if self.bytes.is_none() {
+            return Ok(replace(
+                self.mark(),
+                self.text.as_bytes(),
+                trimmed.iter().map(|(r, t)| (r.clone(), t.as_bytes())),
+            ));
+        }
+        if trimmed.iter().any(|(_, new)| new.contains('\u{fffd}')) {
+            // It stands for bytes that the text does not hold, so it cannot be written.
+            return Err(self.damaged());
+        }
+        let bytes = match self.encoding == ISO_2022_JP {
+            true => self.encode_stateful(&text())?,
+            false => self.splice_bytes(&trimmed, &locate(self.body(), &self.text, self.encoding, edges()))?,
+        };
+        let body = bytes.get(self.mark().len()..).unwrap_or_default();
+        match codec::decode(body, self.encoding).as_bytes() == text() {
+            true => Ok(bytes),
+            false => Err(self.damaged()),
+        }
+    }
+
+    fn splice_bytes(&self, trimmed: &[(Range<usize>, &str)], spots: &[Spot]) -> Result<Vec<u8>, Loss> {
+        let mut parts = Vec::with_capacity(trimmed.len());
+        let mut end_before = 0;
+        for ((range, new), [start, end]) in trimmed.iter().zip(spots.as_chunks::<2>().0) {
+            // Where one sequence of bytes is two characters, all of it is written anew.
+            let (from, to) = (start.before, end.after);
+            let kept = |range: Range<usize>| self.text.get(range).ok_or_else(|| self.damaged());
+            let new = match (from.text == range.start, to.text == range.end) {
+                (true, true) => Cow::Borrowed(*new),
+                _ => Cow::Owned([kept(from.text..range.start)?, *new, kept(range.end..to.text)?].concat()),
+            };
+            if from.byte < end_before {
+                return Err(self.damaged());
+            }
+            end_before = to.byte;
+            parts.push((from.byte..to.byte, codec::encode(&new, self.encoding)?.into_owned()));
+        }
+        Ok(replace(self.mark(), self.body(), parts.iter().map(|(range, new)| (range.clone(), new.as_slice()))))
+    }
+
+    /// A stateful encoding has no bytes of a character's own: it is encoded
+    /// whole, which leaves other lines alone if that gives the same bytes today.
+    fn encode_stateful(&self, text: &[u8]) -> Result<Vec<u8>, Loss> {
+        if codec::encode(&self.text, self.encoding)? != self.body() {
+            return Err(self.damaged());
+        }
+        self.encode_like(&String::from_utf8_lossy(text))
+    }
+
+    /// The splice without what is the same at both ends; none where its range is none of this text.
+    fn trim<'s>(&self, splice: &'s Splice) -> Option<(Range<usize>, &'s str)> {
+        let old = self.text.get(splice.range.clone())?;
+        let new = splice.text.as_str();
+        let same = |(a, b): &(char, char)| a == b;
+        let head: usize = old.chars().zip(new.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+        let (old, new) = (old.get(head..)?, new.get(head..)?);
+        let tail: usize = old.chars().rev().zip(new.chars().rev()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
+        let range = splice.range.start + head..splice.range.end - tail;
+        Some((range, new.get(..new.len() - tail)?))
+    }
+
+    fn mark(&self) -> &'static [u8] {
+        if self.bom { encoding::bom(self.encoding) } else { b"" }
+    }
+
+    fn body(&self) -> &[u8] {
+        self.bytes.as_deref().unwrap_or(self.text.as_bytes())
+    }
+
+    fn damaged(&self) -> Loss {
+        Loss { character: None, encoding: self.encoding.name() }
+    }
+}
+
+/// `mark`, then `old` with the parts replaced.
+fn replace<'n>(mark: &[u8], old: &[u8], parts: impl Iterator<Item = (Range<usize>, &'n [u8])>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(mark.len() + old.len());
+    out.extend_from_slice(mark);
+    let mut at = 0;
+    for (range, new) in parts {
+        out.extend_from_slice(old.get(at..range.start).unwrap_or_default());
+        out.extend_from_slice(new);
+        at = range.end;
+    }
+    out.extend_from_slice(old.get(at..).unwrap_or_default());
+    out
+}
+
+/// The same boundary in the bytes and in the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Boundary {
+    byte: usize,
+    text: usize,
+}
+
+/// An offset of the text between boundaries; both are the same where it is one itself.
+struct Spot {
+    before: Boundary,
+    after: Boundary,
+}
+
+/// Where ascending offsets of the text are in the bytes.
+fn locate(bytes: &[u8], text: &str, encoding: &'static Encoding, offsets: impl Iterator<Item = usize>) -> Vec<Spot> {
+    let mut at = Boundary::default();
+    offsets
+        .map(|offset| {
+            if !codec::is_utf16(encoding) {
+                at = skip_lines(bytes, text, at, offset);
+            }
+            for run in codec::runs(bytes.get(at.byte..).unwrap_or_default(), encoding) {
+                let next = Boundary { byte: at.byte + run.bytes, text: at.text + run.text };
+                match offset {
+                    _ if offset >= next.text => at = next,
+                    _ if offset == at.text => break,
+                    _ => return within(at, next, run, offset),
+                }
+            }
+            Spot { before: at, after: at }
+        })
+        .collect()
+}
+
+fn within(at: Boundary, next: Boundary, run: Run, offset: usize) -> Spot {
+    match run.linear {
+        true => {
+            let here = Boundary { byte: at.byte + (offset - at.text), text: offset };
+            Spot { before: here, after: here }
+        }
+        false => Spot { before: at, after: next },
+    }
+}
+
+/// The start of the line that `offset` is in. In all encodings but UTF-16 the
+/// byte of a line feed is a line feed wherever it stands, so that lines before
+/// it need no decoding.
+fn skip_lines(bytes: &[u8], text: &str, at: Boundary, offset: usize) -> Boundary {
+    let between = text.as_bytes().get(at.text..offset).unwrap_or_default();
+    let Some(last) = memchr::memrchr(b'\n', between) else { return at };
+    let count = memchr::memchr_iter(b'\n', between).count();
+    let rest = bytes.get(at.byte..).unwrap_or_default();
+    match memchr::memchr_iter(b'\n', rest).nth(count - 1) {
+        Some(end) => Boundary { byte: at.byte + end + 1, text: at.text + last + 1 },
+        None => at,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use encoding_rs::{BIG5, EUC_KR, GB18030, GBK, SHIFT_JIS, UTF_16BE, UTF_16LE, WINDOWS_1252};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn splice(range: Range<usize>, text: &str) -> Splice {
+        Splice { range, text: text.to_owned() }
+    }
+
+    /// Replaces the only `old` by `new`.
+    fn change(bytes: &[u8], encoding: &'static Encoding, old: &str, new: &str) -> Result<Vec<u8>, Loss> {
+        let document = Document::decode(bytes.to_vec(), Some(encoding));
+        let at = document.text.find(old).unwrap();
+        document.splice(&[splice(at..at + old.len(), new)])
+    }
+
+    #[test]
+    fn a_mark_stays_and_is_no_text() {
+        let document = Document::decode(b"\xef\xbb\xbfa\r\nb".to_vec(), None);
+        assert_eq!((document.text.as_str(), document.bom, document.line_ending()), ("a\r\nb", true, Eol::Crlf));
+        assert_eq!(document.splice(&[splice(0..1, "x")]).unwrap(), b"\xef\xbb\xbfx\r\nb");
+        assert_eq!(document.bytes().as_ref(), b"\xef\xbb\xbfa\r\nb");
+        assert_eq!(document.encode_like("é").unwrap(), b"\xef\xbb\xbf\xc3\xa9");
+        assert_eq!(change(b"\xff\xfea\0", UTF_16LE, "a", "😀").unwrap(), b"\xff\xfe\x3d\xd8\x00\xde");
+    }
+
+    #[test]
+    fn damaged_bytes_stay() {
+        assert_eq!(change(b"a\xffb\n\xe4\xb8c", UTF_8, "b", "é").unwrap(), b"a\xff\xc3\xa9\n\xe4\xb8c");
+        assert_eq!(change(b"\x00\xd8a\0b\0\0", UTF_16LE, "a", "z").unwrap(), b"\x00\xd8z\0b\0\0");
+        // Shown as U+FFFD, found as U+FFFD, and not written as it.
+        assert_eq!(change(b"a\xffb", UTF_8, "a\u{fffd}b", "a\u{fffd}c").unwrap(), b"a\xffc");
+        assert!(change(b"a\xffb", UTF_8, "a\u{fffd}b", "x\u{fffd}c").is_err());
+    }
+
+    #[test]
+    fn a_change_that_would_read_differently_is_a_loss() {
+        // A lead byte without its trail byte would swallow what is put after it.
+        assert!(change(b"\x81\n\x81 a", GBK, " a", "中").is_err());
+        assert_eq!(change(b"\x81\n\xd6\xd0a", GBK, "a", "b").unwrap(), b"\x81\n\xd6\xd0b");
+        assert_eq!(change(b"caf\xe9", WINDOWS_1252, "caf", "中").unwrap_err().character, Some('中'));
+    }
+
+    #[test]
+    fn two_characters_of_one_sequence() {
+        // 0x8862 is U+00CA and U+0304 in Big5, and neither alone can be written.
+        assert_eq!(change(b"\x88\x62.", BIG5, "\u{ca}\u{304}", "x").unwrap(), b"x.");
+        assert!(change(b"\x88\x62.", BIG5, "\u{304}", "").is_err());
+    }
+
+    #[test]
+    fn a_stateful_encoding_is_changed_where_it_is_canonical() {
+        let bytes = codec::encode("日本\nabc\n", ISO_2022_JP).unwrap().into_owned();
+        let new = change(&bytes, ISO_2022_JP, "abc", "語").unwrap();
+        assert_eq!(codec::decode(&new, ISO_2022_JP), "日本\n語\n");
+        assert!(change(b"\x1b(B\x1b(Babc", ISO_2022_JP, "abc", "x").is_err());
+    }
+
+    #[test]
+    fn ranges_that_are_none() {
+        let document = Document::decode("aé".into(), None);
+        for bad in [vec![splice(2..3, "")], vec![splice(0..9, "")], vec![splice(1..3, ""), splice(0..1, "")]] {
+            assert!(document.splice(&bad).is_err());
+        }
+    }
+
+    const ENCODINGS: &[&Encoding] = &[UTF_8, UTF_16LE, UTF_16BE, WINDOWS_1252, GBK, GB18030, BIG5, SHIFT_JIS, EUC_KR];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn splicing_leaves_every_other_byte(
+            bytes in prop::collection::vec(prop_oneof![any::<u8>(), 0x81..=0xfe_u8, Just(b'\n'), 0x20..0x7f_u8], 0..80),
+            encoding in prop::sample::select(ENCODINGS),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..7),
+            new in "[a-zé\r\n中]{0,5}",
+        ) {
+            let document = Document::decode(bytes.clone(), Some(encoding));
+            prop_assert_eq!(document.bytes().into_owned(), bytes.clone());
+            prop_assert_eq!(document.splice(&[]).unwrap(), &bytes[..]);
+            let text = &document.text;
+            let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(text.len() + 1)).filter(|at| text.is_char_boundary(*at)).collect();
+            cuts.sort_unstable();
+            let splices: Vec<_> = cuts.as_chunks::<2>().0.iter().map(|[a, b]| splice(*a..*b, &new)).collect();
+            if let Ok(spliced) = document.splice(&splices) {
+                let mut expected = text.clone();
+                for splice in splices.iter().rev() {
+                    expected.replace_range(splice.range.clone(), &splice.text);
+                }
+                prop_assert_eq!(&document.decode_like(spliced.clone()).text, &expected);
+                if let (Some(first), Some(last)) = (splices.first(), splices.last()) && encoding != BIG5 {
+                    let head = locate(&bytes, text, encoding, [first.range.start].into_iter())[0].before.byte;
+                    let tail = bytes.len() - locate(&bytes, text, encoding, [last.range.end].into_iter())[0].after.byte;
+                    // A mark is not in the text.
+                    if !document.bom {
+                        prop_assert!(spliced.starts_with(&bytes[..head]));
+                        prop_assert!(spliced.ends_with(&bytes[bytes.len() - tail..]));
+                    }
+                }
+            } else {
+                // Valid UTF-8 holds everything.
+                prop_assert!(encoding != UTF_8 || std::str::from_utf8(&bytes).is_err());
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Where a text is in another one, line endings aside.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::memmem;
+
+use crate::eol;
+
+/// Where `wanted` is in `text`, the first `most` places. `\n` in it matches the
+/// text's own line endings, unless it has a `\r` too and so says what it means.
+///
+/// Places may overlap where `overlapping` says so.
+pub fn occurrences(text: &str, wanted: &str, overlapping: bool, most: usize) -> Vec<Range<usize>> {
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let any_ending = wanted.contains('\n') && !wanted.contains('\r') && text.contains('\r');
+    let folded = if any_ending { fold(text) } else { Cow::Borrowed(text) };
+    let finder = memmem::Finder::new(wanted);
+    let mut from = 0;
+    let starts: Vec<usize> = std::iter::from_fn(|| {
+        let start = from + finder.find(folded.as_bytes().get(from..)?)?;
+        from = start + if overlapping { 1 } else { wanted.len() };
+        Some(start)
+    })
+    .take(most)
+    .collect();
+    let ends = starts.iter().map(|start| start + wanted.len());
+    if folded.len() == text.len() {
+        return starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect();
+    }
+    let unfolded = unfold(text, ends);
+    unfold(text, starts.iter().copied()).into_iter().zip(unfolded).map(|(start, end)| start..end).collect()
+}
+
+/// `text` with its line endings as `\n`.
+fn fold(text: &str) -> Cow<'_, str> {
+    if text.contains("\r\n") {
+        Cow::Owned(text.replace("\r\n", "\n"))
+    } else if text.contains('\n') {
+        // Here a lone `\r` ends no line.
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.replace('\r', "\n"))
+    }
+}
+
+/// Ascending offsets of the folded text as offsets of `text`.
+fn unfold(text: &str, offsets: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut pairs = memmem::find_iter(text.as_bytes(), "\r\n").peekable();
+    let mut before = 0;
+    offsets
+        .map(|offset| {
+            while pairs.next_if(|pair| *pair < offset + before).is_some() {
+                before += 1;
+            }
+            offset + before
+        })
+        .collect()
+}
+
+/// The numbers of the lines that ascending `offsets` are in.
+pub fn line_numbers(text: &str, offsets: impl Iterator<Item = usize>) -> Vec<u64> {
+    let ender = if text.contains('\n') { b'\n' } else { b'\r' };
+    let (mut at, mut line) = (0, 1);
+    offsets
+        .map(|offset| {
+            let between = text.as_bytes().get(at..offset).unwrap_or_default();
+            line += memchr::memchr_iter(ender, between).count() as u64;
+            at = offset;
+            line
+        })
+        .collect()
+}
+
+/// `new` as it is to stand in place of `range`: its n-th line break is the n-th
+/// of what was there, further ones are like those; a `\r\n` that it has stays.
+pub fn localize<'n>(text: &str, range: &Range<usize>, new: &'n str) -> Cow<'n, str> {
+    if !new.contains('\n') || !text.contains('\r') {
+        return Cow::Borrowed(new);
+    }
+    let near = eol::near(text, range.start);
+    let old = text.get(range.clone()).unwrap_or_default();
+    if eol::detect(old) != eol::Eol::Mixed {
+        // What is replaced tells more than what is before it.
+        let ending = if old.contains("\r\n") {
+            "\r\n"
+        } else if old.contains('\n') {
+            "\n"
+        } else {
+            near
+        };
+        return eol::with_ending(new, ending);
+    }
+    let mut endings = old.split_inclusive('\n').map(|line| if line.ends_with("\r\n") { "\r\n" } else { "\n" });
+    let mut last = near;
+    new.split_inclusive('\n')
+        .map(|line| {
+            last = endings.next().unwrap_or(last);
+            eol::with_ending(line, last)
+        })
+        .collect::<String>()
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn places(text: &str, wanted: &str) -> Vec<Range<usize>> {
+        occurrences(text, wanted, true, 100)
+    }
+
+    #[test]
+    fn line_feeds_match_any_ending() {
+        assert_eq!(places("a\r\nb\r\na\r\nb", "a\nb"), [0..4, 6..10]);
+        assert_eq!(places("a\r\nb\na\nb", "\n"), [1..3, 4..5, 6..7]);
+        assert_eq!(places("x\r\n\r\n", "\n\n"), [1..5; 1]);
+        assert_eq!(places("a\rb", "a\nb"), [0..3; 1]);
+        assert!(places("a\rb\nc", "a\nb").is_empty());
+        assert_eq!(places("a\nb\r\nb", "\r\nb"), [3..6; 1]);
+        assert!(places("a\nb", "a\r\nb").is_empty());
+    }
+
+    #[test]
+    fn overlaps_count() {
+        assert_eq!(places("aaa", "aa"), [0..2, 1..3]);
+        assert_eq!(occurrences("aaaa", "aa", false, 100), [0..2, 2..4]);
+        assert_eq!(occurrences("aaaa", "a", true, 2).len(), 2);
+        assert!(places("a", "").is_empty());
+    }
+
+    #[test]
+    fn new_text_takes_the_endings_that_are_there() {
+        let localized = |text: &str, range, new| localize(text, &range, new).into_owned();
+        assert_eq!(localized("a\r\nb\r\n", 0..1, "x\ny\r\nz"), "x\r\ny\r\nz");
+        assert_eq!(localized("a\r\nb\nc\n", 0..6, "x\ny\nz\n"), "x\r\ny\nz\n");
+        assert_eq!(localized("a\r\nb\nc\n", 5..6, "x\ny"), "x\ny");
+        assert_eq!(localized("a\r\nb\nc\n", 3..5, "x\ny\n"), "x\ny\n");
+        assert_eq!(localized("a\nb", 0..1, "x\n"), "x\n");
+        assert_eq!(localized("a\rb", 0..1, "x\ny"), "x\ry");
+    }
+
+    #[test]
+    fn numbers_of_lines() {
+        assert_eq!(line_numbers("a\nb\nc", [0, 1, 2, 4].into_iter()), [1, 1, 2, 3]);
+        assert_eq!(line_numbers("a\rb", [2].into_iter()), [2]);
+    }
+
+    proptest! {
+        #[test]
+        fn folded_places_are_places(text in "([ab]|\r\n|\n){0,20}", wanted in "[ab\n]{1,3}") {
+            let folded = text.replace("\r\n", "\n");
+            let found = places(&text, &wanted);
+            for place in &found {
+                prop_assert_eq!(text[place.clone()].replace("\r\n", "\n"), wanted.as_str());
+            }
+            let expected = (0..folded.len()).filter(|at| folded[*at..].starts_with(&wanted)).count();
+            prop_assert_eq!(found.len(), expected);
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! A page: consecutive lines as a result shows them, within its limits.
+
+use std::collections::VecDeque;
+
+use encoding_rs::{Encoding, UTF_8};
+
+use crate::codec;
+use crate::eol::Eol;
+use crate::lines::{Line, Lines, Source};
+
+/// What a line that was cut ends in.
+pub const CUT_MARK: &str = "… [truncated line]";
+
+/// How much a page may hold, and how it shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// Most lines.
+    pub lines: u64,
+    /// Most characters of one line; not with `raw`.
+    pub line_chars: usize,
+    /// Most bytes of text.
+    pub bytes: usize,
+    /// Lines as they are, endings included.
+    pub raw: bool,
+    /// Where not everything fits, the last lines are shown rather than the first ones.
+    pub last: bool,
+    /// The encoding.
+    pub encoding: &'static Encoding,
+}
+
+/// Consecutive lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// The text.
+    pub content: String,
+    /// The first line's number; 0 where there is none.
+    pub start: u64,
+    /// The last line's number; 0 where there is none.
+    pub end: u64,
+    /// Whether there are lines after it.
+    pub more: bool,
+    /// Whether a limit cut a line short, or lines off where `more` does not tell.
+    pub cut: bool,
+    /// Line endings of the lines.
+    pub ending: Eol,
+}
+
+/// The page of the lines that come next, of which the first is number `first`.
+///
+/// It has at least one line, if there is one, so that page after page gets to the end.
+pub fn page<S: Source + ?Sized>(lines: &mut Lines<'_, S>, first: u64, layout: &Layout) -> Result<Page, S::Error> {
+    let mut builder = Builder {
+        layout,
+        first,
+        content: String::new(),
+        starts: VecDeque::new(),
+        gone: 0,
+        count: 0,
+        cut: false,
+        ending: Eol::None,
+    };
+    let mut kept = Vec::new();
+    let mut taken = 0;
+    let mut more = false;
+    // Most text needs nothing done to it, and is taken as it is, many lines at once.
+    let mut runs = layout.encoding == UTF_8 && !layout.last;
+    while taken < layout.lines {
+        if runs {
+            let room = layout.bytes.saturating_sub(builder.content.len());
+            let (text, count) = lines.run(layout.lines - taken, layout.longest(), room)?;
+            builder.add_run(text, count);
+            taken += count;
+            runs = count > 0;
+            if taken == layout.lines {
+                break;
+            }
+        }
+        let Some(line) = lines.next(layout.keep(), &mut kept)? else { break };
+        if !builder.add(line, &kept, first.saturating_add(taken)) {
+            more = true;
+            break;
+        }
+        taken += 1;
+    }
+    let more = more || !lines.is_at_end()?;
+    Ok(builder.finish(more))
+}
+
+impl Layout {
+    /// Bytes of a line that is shown whole, whatever its characters.
+    fn longest(&self) -> usize {
+        if self.raw { usize::MAX } else { self.line_chars }
+    }
+
+    /// How many bytes of a line to look at: more than can be shown.
+    fn keep(&self) -> usize {
+        let shown = if self.raw { self.bytes } else { self.line_chars.min(self.bytes) };
+        shown.saturating_mul(4).saturating_add(16)
+    }
+}
+
+/// The lines are put together as they come, without a string for each: a page has thousands.
+struct Builder<'l> {
+    layout: &'l Layout,
+    /// The number of the first line of `content`.
+    first: u64,
+    content: String,
+    /// Where each line starts in `content`; with `last` only, which takes lines off again.
+    starts: VecDeque<usize>,
+    /// Where the first line that is shown starts.
+    gone: usize,
+    count: u64,
+    cut: bool,
+    ending: Eol,
+}
+
+impl Builder<'_> {
+    /// Adds lines that fit, each with `\n` after it.
+    fn add_run(&mut self, text: &str, count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.separate();
+        let shown = if self.layout.raw { text } else { text.strip_suffix('\n').unwrap_or(text) };
+        self.content.push_str(shown);
+        self.ending = self.ending.and(Eol::Lf);
+        self.count += count;
+    }
+
+    /// A line feed between lines.
+    fn separate(&mut self) {
+        if !self.layout.raw && self.count > 0 {
+            self.content.push('\n');
+        }
+    }
+
+    /// Adds a line; false where it does not fit any more.
+    fn add(&mut self, line: Line, kept: &[u8], number: u64) -> bool {
+        let before = self.content.len();
+        // A line feed between lines counts.
+        self.separate();
+        let start = self.content.len();
+        let cut = if self.layout.raw { self.add_raw(line, kept, number) } else { self.add_plain(line, kept) };
+        if self.content.len() > self.layout.bytes && self.count > 0 && !self.layout.last {
+            self.content.truncate(before);
+            return false;
+        }
+        self.cut |= cut;
+        self.ending = self.ending.and(line.ending);
+        self.count += 1;
+        if self.layout.last {
+            self.starts.push_back(start);
+            self.take_off();
+        }
+        true
+    }
+
+    /// Takes the first lines off again, so that the last ones fit.
+    fn take_off(&mut self) {
+        while self.content.len() - self.gone > self.layout.bytes && self.starts.len() > 1 {
+            self.starts.pop_front();
+            self.gone = self.starts.front().copied().unwrap_or(self.gone);
+            self.first += 1;
+            self.count -= 1;
+            self.cut = true;
+        }
+        // Not at each line, or each would be moved many times.
+        if self.gone > self.layout.bytes {
+            self.content.drain(..self.gone);
+            for start in &mut self.starts {
+                *start -= self.gone;
+            }
+            self.gone = 0;
+        }
+    }
+
+    /// The line without its ending, cut where it is too long. Says whether it was.
+    fn add_plain(&mut self, line: Line, kept: &[u8]) -> bool {
+        let text = codec::decode(kept, self.layout.encoding);
+        let limit = match text.len() > self.layout.line_chars {
+            true => text.char_indices().nth(self.layout.line_chars).map_or(text.len(), |(at, _)| at),
+            false => text.len(),
+        };
+        let limit = text.floor_char_boundary(limit.min(self.layout.bytes));
+        let cut = limit < text.len() || line.size > kept.len() as u64;
+        self.content.push_str(text.get(..limit).unwrap_or_default());
+        if cut {
+            self.content.push_str(CUT_MARK);
+        }
+        cut
+    }
+
+    /// The line with its ending. One that fills more than a page is cut, and says where its rest is.
+    fn add_raw(&mut self, line: Line, kept: &[u8], number: u64) -> bool {
+        let text = codec::decode(kept, self.layout.encoding);
+        if line.size == kept.len() as u64 && text.len() <= self.layout.bytes {
+            self.content.push_str(&text);
+            self.content.push_str(match line.ending {
+                Eol::Crlf => "\r\n",
+                Eol::Cr => "\r",
+                Eol::Lf => "\n",
+                Eol::Mixed | Eol::None => "",
+            });
+            return false;
+        }
+        let shown = text.get(..text.floor_char_boundary(self.layout.bytes)).unwrap_or_default();
+        let rest = line.start + codec::byte_at(kept, self.layout.encoding, shown) as u64 + 1;
+        self.content.push_str(shown);
+        self.content.push_str(&format!("… [line {number} goes on: `mode` `base64`, `offset` {rest}]"));
+        true
+    }
+
+    fn finish(mut self, more: bool) -> Page {
+        let (start, end) = match self.count {
+            0 => (0, 0),
+            count => (self.first, self.first.saturating_add(count - 1)),
+        };
+        self.content.drain(..self.gone);
+        Page { content: self.content, start, end, more, cut: self.cut, ending: self.ending }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use encoding_rs::UTF_16LE;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::lines::{CHUNK, Ender};
+
+    const PLAIN: Layout = Layout { lines: 10, line_chars: 20, bytes: 100, raw: false, last: false, encoding: UTF_8 };
+
+    fn read(bytes: &[u8], skip: u64, layout: &Layout) -> Page {
+        let mut lines = Lines::from(bytes, Ender::of(bytes, layout.encoding), 0);
+        lines.skip(skip).unwrap();
+        page(&mut lines, skip + 1, layout).unwrap()
+    }
+
+    #[test]
+    fn lines_are_joined_by_lf() {
+        let page = read(b"a\r\n\r\nb\r\n", 0, &PLAIN);
+        assert_eq!((page.content.as_str(), page.start, page.end, page.more, page.cut), ("a\n\nb", 1, 3, false, false));
+        assert_eq!(page.ending, Eol::Crlf);
+        assert_eq!(read(b"", 0, &PLAIN).end, 0);
+    }
+
+    #[test]
+    fn a_long_line_is_cut_between_characters() {
+        let page = read("äöü\nx".as_bytes(), 0, &Layout { line_chars: 2, ..PLAIN });
+        assert_eq!((page.content.as_str(), page.cut), ("äö… [truncated line]\nx", true));
+        let page = read("äöü".as_bytes(), 0, &Layout { bytes: 3, ..PLAIN });
+        assert_eq!(page.content, "ä… [truncated line]");
+        assert_eq!(read("äö".as_bytes(), 0, &Layout { line_chars: 2, ..PLAIN }).content, "äö");
+    }
+
+    #[test]
+    fn a_raw_line_says_where_its_rest_is() {
+        let layout = Layout { bytes: 4, raw: true, ..PLAIN };
+        let page = read(b"ab\n0123456\nz", 1, &layout);
+        assert_eq!(page.content, "0123… [line 2 goes on: `mode` `base64`, `offset` 8]");
+        assert!(page.more && page.cut);
+        let utf16: Vec<u8> = "0123456".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let page = read(&utf16, 0, &Layout { encoding: UTF_16LE, ..layout });
+        assert_eq!(page.content, "0123… [line 1 goes on: `mode` `base64`, `offset` 9]");
+    }
+
+    #[test]
+    fn the_last_lines_stay_where_not_all_fit() {
+        let page = read(b"aaa\nbbb\nccc\n", 0, &Layout { bytes: 7, last: true, ..PLAIN });
+        assert_eq!((page.content.as_str(), page.start, page.end, page.cut), ("bbb\nccc", 2, 3, true));
+    }
+
+    /// The lines as they are taken one by one, without any limit but that of a line.
+    fn one_by_one(bytes: &[u8], line_chars: usize) -> String {
+        let mut lines = Lines::from(bytes, Ender::of(bytes, UTF_8), 0);
+        let mut kept = Vec::new();
+        let mut all = Vec::new();
+        while lines.next(usize::MAX, &mut kept).unwrap().is_some() {
+            let text = String::from_utf8_lossy(&kept);
+            let shown: String = text.chars().take(line_chars).collect();
+            all.push(if shown.len() < text.len() { shown + CUT_MARK } else { shown });
+        }
+        all.join("\n")
+    }
+
+    proptest! {
+        #[test]
+        fn lines_taken_at_once_are_those_taken_one_by_one(
+            parts in prop::collection::vec((prop_oneof![0..30_usize, Just(CHUNK - 1), Just(CHUNK)], 0..8_usize), 0..40),
+        ) {
+            let ends: [&[u8]; 8] = [b"\n", b"\n", b"\n", b"\r\n", b"\r", "\u{e9}\n".as_bytes(), b"\xff\n", b"\n\n"];
+            let bytes: Vec<u8> = parts.iter().flat_map(|(size, end)| [&b"x".repeat(*size), ends[*end]].concat()).collect();
+            let layout = Layout { lines: u64::MAX, bytes: usize::MAX, ..PLAIN };
+            let page = read(&bytes, 0, &layout);
+            prop_assert_eq!(page.content, one_by_one(&bytes, layout.line_chars));
+            prop_assert!(!page.more);
+        }
+
+        #[test]
+        fn a_page_after_a_page_gives_the_whole(
+            text in "([a-zé中]{0,12}(\n|\r\n)){0,12}[a-z]{0,3}", lines in 1..5_u64, bytes in 40..60_usize, raw in any::<bool>(),
+        ) {
+            let layout = Layout { lines, bytes, raw, ..PLAIN };
+            let mut parts = Vec::new();
+            let mut at = 0;
+            loop {
+                let page = read(text.as_bytes(), at, &layout);
+                prop_assert!(page.content.len() <= bytes && !page.cut);
+                prop_assert!(page.end == 0 || page.end + 1 - page.start <= lines);
+                parts.push(page.content);
+                if !page.more {
+                    break;
+                }
+                prop_assert!(page.end > at);
+                at = page.end;
+            }
+            if raw {
+                prop_assert_eq!(parts.concat(), text);
+            } else {
+                let text = text.replace("\r\n", "\n");
+                prop_assert_eq!(parts.join("\n"), text.strip_suffix('\n').unwrap_or(&text));
+            }
+        }
+    }
+}

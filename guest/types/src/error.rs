@@ -1,0 +1,268 @@
+//! The one error type of every operation, and the one mapping from what a file
+//! system reports ([`Fault`]) to it.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::approval_plan::Plan;
+use crate::phrase;
+
+mod detail;
+mod phrase;
+
+pub use crate::error::detail::{Detail, EnvelopeFault};
+pub use crate::error::phrase::{Hint, Phrase, Term, TypedNames, Vocabulary, When};
+
+/// Result of everything that a caller can see fail.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What class of failure it is: the `error-code` of `wit/types.wit`, where each is explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "each case is documented in wit/types.wit")]
+pub enum Code {
+    NotFound,
+    AlreadyExists,
+    NotAFile,
+    NotADirectory,
+    DirectoryNotEmpty,
+    OutsideWorkspace,
+    InvalidPath,
+    InvalidArgument,
+    UnknownTool,
+    UnknownDialect,
+    BinaryFile,
+    EncodingLoss,
+    NoMatch,
+    AmbiguousMatch,
+    PatchInvalid,
+    PatchRejected,
+    ChangedSinceRead,
+    ReadOnly,
+    Denied,
+    ApprovalRequired,
+    TooLarge,
+    LimitExceeded,
+    NoSpace,
+    PermissionDenied,
+    Cancelled,
+    BackendGone,
+    Io,
+}
+
+/// A failure, with all that a dialect needs to tell it in its own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// What class of failure it is.
+    pub code: Code,
+    /// Verb, path in backticks, cause; no full stop at the end.
+    pub message: Phrase,
+    /// The path as the caller gave it, where the failure is about one.
+    pub path: Option<String>,
+    /// What would work instead.
+    pub hint: Hint,
+    /// What it is about, for dialects that have a text of their own for it.
+    pub detail: Option<Box<Detail>>,
+    /// What a person would have to approve, where the code is [`Code::ApprovalRequired`].
+    pub plan: Option<Box<Plan>>,
+}
+
+/// A failure in the names of one caller.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "Error"))]
+pub struct ErrorText {
+    /// What class of failure it is.
+    pub code: Code,
+    /// Verb, path in backticks, cause; no full stop at the end.
+    pub message: String,
+    /// The path as the caller gave it, where the failure is about one.
+    pub path: Option<String>,
+    /// What would work instead.
+    pub hint: Option<String>,
+    /// What it is about, for dialects that have a text of their own for it.
+    #[serde(skip)]
+    pub detail: Option<Box<Detail>>,
+    /// What a person would have to approve, where the code is [`Code::ApprovalRequired`].
+    #[serde(skip)]
+    pub plan: Option<Box<Plan>>,
+}
+
+impl Error {
+    /// A failure without a path.
+    pub fn new(code: Code, message: impl Into<Phrase>) -> Self {
+        Self::of(code, message.into())
+    }
+
+    // Code that is not generic is there once: failures are told in hundreds of places.
+    #[cold]
+    #[inline(never)]
+    fn of(code: Code, message: Phrase) -> Self {
+        Self { code, message, path: None, hint: Hint::default(), detail: None, plan: None }
+    }
+
+    /// A failure to `verb` the `path`: ``cannot {verb} `{path}`: {cause}``.
+    pub fn at(code: Code, verb: &str, path: &str, cause: impl Into<Phrase>) -> Self {
+        Self::of_path(code, verb, path, cause.into())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn of_path(code: Code, verb: &str, path: &str, cause: Phrase) -> Self {
+        let message = phrase![format!("cannot {verb} `{}`: ", printable(path)), cause];
+        Self { path: Some(path.to_owned()), ..Self::of(code, message) }
+    }
+
+    /// A value for one argument that cannot be used: ``argument `{name}`: {cause}``.
+    pub fn argument(name: impl Into<Argument>, cause: impl Into<Phrase>) -> Self {
+        Self::of_argument(name.into(), cause.into())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn of_argument(name: Argument, cause: Phrase) -> Self {
+        Self::of(Code::InvalidArgument, phrase!["argument ", name.0, ": ", cause])
+    }
+
+    /// Says what would work instead, in place of what was said.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<Phrase>) -> Self {
+        Self { hint: Hint::default(), ..self }.add_hint(hint.into())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_hint(mut self, hint: Phrase) -> Self {
+        self.hint.add(hint);
+        self
+    }
+
+    /// Says the hint in other words, for callers who lack a name in those before.
+    #[must_use]
+    pub fn or_hint(self, wording: impl Into<Phrase>) -> Self {
+        self.add_wording(wording.into())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_wording(mut self, wording: Phrase) -> Self {
+        self.hint.or(wording);
+        self
+    }
+
+    /// Adds to what would work instead.
+    #[must_use]
+    pub fn also_hint(self, hint: impl Into<Phrase>) -> Self {
+        self.add_hint(hint.into())
+    }
+
+    /// Adds what it is about.
+    #[must_use]
+    pub fn detail(mut self, detail: Detail) -> Self {
+        self.detail = Some(Box::new(detail));
+        self
+    }
+
+    /// Adds what failed besides.
+    #[must_use]
+    pub fn and_then(mut self, more: &str) -> Self {
+        self.message = phrase![self.message, "; ", more];
+        self
+    }
+
+    /// The message in the names of the typed interface.
+    pub fn message(&self) -> String {
+        self.message.full_text(&TypedNames)
+    }
+
+    /// What would work instead, in the names of the typed interface.
+    pub fn hint_text(&self) -> Option<String> {
+        self.hint.text(&TypedNames)
+    }
+
+    /// The failure in the names of a caller.
+    pub fn in_names(self, names: &dyn Vocabulary) -> ErrorText {
+        let Self { code, message, path, hint, detail, plan } = self;
+        ErrorText { code, message: message.full_text(names), path, hint: hint.text(names), detail, plan }
+    }
+}
+
+/// The name of an argument in a message: a [`Term`], or a name that only one dialect has.
+pub struct Argument(Phrase);
+
+impl From<Term> for Argument {
+    fn from(term: Term) -> Self {
+        Self(term.into())
+    }
+}
+
+impl From<&str> for Argument {
+    fn from(name: &str) -> Self {
+        Self(format!("`{name}`").into())
+    }
+}
+
+impl From<Error> for ErrorText {
+    fn from(error: Error) -> Self {
+        error.in_names(&TypedNames)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message())
+    }
+}
+
+impl fmt::Display for ErrorText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl Serialize for Error {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        ErrorText::from(self.clone()).serialize(serializer)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Error {
+    fn schema_name() -> Cow<'static, str> {
+        ErrorText::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        ErrorText::json_schema(generator)
+    }
+}
+
+/// `text` with control and bidirectional characters escaped, so that a file name
+/// cannot forge a line of output.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    // Nearly all names are of these, and a page may have thousands.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(text);
+    }
+    let hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    };
+    if !text.contains(hidden) {
+        return Cow::Borrowed(text);
+    }
+    let escaped = text.chars().fold(String::with_capacity(text.len()), |mut out, c| {
+        if hidden(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+        out
+    });
+    Cow::Owned(escaped)
+}

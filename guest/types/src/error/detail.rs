@@ -1,0 +1,49 @@
+//! What a failure is about, as data: some dialects have texts of their own for it, which their models know.
+
+use crate::error::Term;
+
+/// What a failure is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// A line was asked for that is past the end.
+    PastEnd {
+        /// The argument that asks for it.
+        argument: Term,
+        /// Lines of the file.
+        total: u64,
+    },
+    /// A text is in several places of a file: the lines at which they start, as many as are listed.
+    Occurrences(String),
+    /// There is a directory where a file is needed.
+    IsDirectory,
+    /// A patch changes a file that is not there.
+    NoFileToPatch,
+    /// The context of a hunk is not in the file.
+    NoContext(String),
+    /// The old lines of a hunk are not in the file.
+    NoOldLines(String),
+    /// A patch in an envelope cannot be read.
+    Envelope {
+        /// The line of the patch.
+        line: usize,
+        /// What is wrong there.
+        fault: EnvelopeFault,
+    },
+}
+
+/// What is wrong in an envelope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EnvelopeFault {
+    /// Its last line is missing.
+    NoEnd,
+    /// It changes nothing.
+    NoSection,
+    /// This is no header of a section.
+    Header(String),
+    /// The section of the file has no chunk.
+    NoChunk(String),
+    /// A chunk has no lines.
+    NoLines,
+    /// This line of a chunk does not start as one.
+    Line(String),
+}

@@ -1,0 +1,122 @@
+//! What the host allows, as `PADDOCK_POLICY` tells it: the policy's own
+//! settings and, beside them, what the host is and has. Rights are the host's
+//! preopens; the policy refuses early and explains, and sets the limits.
+
+use std::ops::{Deref, DerefMut};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::approval_plan::Decision;
+use crate::error::{Code, Error, Result};
+
+pub use paddock_policy::{Access as RootAccess, Approval, Backups, Commands, HardLinks, Limits};
+
+/// What the host allows, is and has; every part may be left out.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    /// What tools may do.
+    pub rules: paddock_policy::Policy,
+    /// Which file system serves: `backend`.
+    pub backend: Backend,
+    /// What is to be known of each preopen, by its guest path: `roots`.
+    pub roots: Vec<RootPolicy>,
+    /// What the host does beyond WASI: `host`.
+    pub host: HostPolicy,
+}
+
+impl Policy {
+    /// Reads the policy's JSON, for a call in `dialect`, which may have defaults of its own.
+    pub fn parse(json: &str, dialect: &str) -> Result<Self> {
+        Self::read(json, dialect).map_err(|cause| {
+            Error::new(Code::InvalidArgument, format!("cannot read PADDOCK_POLICY: {cause}"))
+                .hint("the host has to set it to the JSON object that the documentation shows, or leave it unset")
+        })
+    }
+
+    fn read(json: &str, dialect: &str) -> serde_json::Result<Self> {
+        let mut settings: Map<String, Value> = serde_json::from_str(json)?;
+        Ok(Self {
+            backend: take(&mut settings, "backend")?,
+            roots: take(&mut settings, "roots")?,
+            host: take(&mut settings, "host")?,
+            rules: paddock_policy::Policy::new(settings, dialect)?,
+        })
+    }
+}
+
+fn take<T: DeserializeOwned + Default>(settings: &mut Map<String, Value>, name: &str) -> serde_json::Result<T> {
+    settings.remove(name).map_or_else(|| Ok(T::default()), serde_json::from_value)
+}
+
+impl Deref for Policy {
+    type Target = paddock_policy::Policy;
+
+    fn deref(&self) -> &Self::Target {
+        &self.rules
+    }
+}
+
+impl DerefMut for Policy {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.rules
+    }
+}
+
+/// Which file system serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backend {
+    /// The host's preopens.
+    #[default]
+    Wasi,
+    /// A tree in the instance's own memory, kept as long as the instance.
+    Memory,
+    /// The host's preopens, unchanged, below what calls changed: that is in a preopen of its own.
+    Overlay,
+}
+
+/// What is to be known of one preopen.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RootPolicy {
+    /// The preopen's guest path.
+    pub guest: String,
+    /// The directory's own absolute path on the host: paths below it are mapped into the root.
+    #[serde(default)]
+    pub host: Option<String>,
+    /// What tells the directory from any other that has its guest path in another workspace, or is at its path later.
+    #[serde(default)]
+    pub id: Option<String>,
+    /// Whether it may be changed.
+    #[serde(default)]
+    pub access: RootAccess,
+}
+
+/// What the host does beyond WASI.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HostPolicy {
+    /// At a rename of a temporary file over an existing one, the host gives the
+    /// new one the old one's mode bits, owner and extended attributes.
+    pub carries_modes: bool,
+    /// The same at a rename that it refuses, since the existing file is in a read-only root: an overlay gives its copy of
+    /// a file the file's mode by that. Must not be said where such a rename would be made.
+    pub lends_modes: bool,
+    /// The host tells permission bits, in the last twelve of the upper word of the hash of a file's or directory's metadata,
+    /// and sets them at a rename to the name `.paddock-mode-` and four octal digits, which renames nothing. It makes files
+    /// whose names end in `.private.tmp` for their owner alone.
+    pub keeps_modes: bool,
+    /// The host's own files, by absolute path: kept from every tool where a root holds them.
+    pub private: Vec<String>,
+    /// Links on the way to them, by absolute path: they may be followed and not changed.
+    pub fixed: Vec<String>,
+    /// The key with which the host signs approvals, in hexadecimal. Without one, it cannot ask anybody.
+    pub approval_key: Option<String>,
+    /// What the host says of this call, if it needs approval. It comes by a call, not with the policy.
+    #[serde(skip)]
+    pub decision: Option<Decision>,
+    /// The host keeps a record of calls, and asks what each touched.
+    pub records: bool,
+}

@@ -1,0 +1,381 @@
+//! What a call asks for, with every default filled in: dialects and the typed
+//! interface make these, operations take them. Fields mean what
+//! `wit/files.wit`, `wit/search.wit` and `wit/commands.wit` say of them.
+//!
+//! Searches are serialized for the fingerprints of cursors, without what may differ from page to page.
+
+#![expect(missing_docs, reason = "each field is documented in wit/")]
+
+use serde::Serialize;
+
+mod archive;
+mod command;
+mod search;
+
+pub use crate::request::archive::{Pack, Unpack};
+pub use crate::request::command::{Command, Input, Run, Script, Start};
+pub use crate::request::search::{Changes, Grep, GrepOutput, LetterCase, Replace};
+
+/// One operation with its arguments.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Request {
+    Read(Read),
+    ReadMany(ReadMany),
+    View(Box<View>),
+    Write(Write),
+    Edit(Edit),
+    ApplyPatch(ApplyPatch),
+    MakeDir(MakeDir),
+    Copy(Transfer),
+    Move(Transfer),
+    Delete(Delete),
+    Restore(Restore),
+    History(History),
+    Pack(Pack),
+    Unpack(Unpack),
+    Stat(Stat),
+    List(List),
+    Tree(Tree),
+    Glob(Glob),
+    Grep(Grep),
+    Replace(Replace),
+    Changes(Changes),
+    Command(Command),
+}
+
+/// What a request does to files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Looks.
+    Read,
+    /// Changes.
+    Change,
+}
+
+impl Request {
+    /// The permission that the request needs. No wildcard: a new operation has to say.
+    pub fn access(&self) -> Access {
+        match self {
+            Self::Read(_) | Self::ReadMany(_) | Self::View(_) | Self::Stat(_) | Self::History(_) => Access::Read,
+            Self::List(_) | Self::Tree(_) | Self::Glob(_) | Self::Grep(_) | Self::Changes(_) => Access::Read,
+            Self::Edit(edit) if edit.dry_run => Access::Read,
+            Self::ApplyPatch(patch) if patch.dry_run => Access::Read,
+            Self::Replace(replace) if replace.plan.is_none() => Access::Read,
+            Self::Write(_) | Self::Edit(_) | Self::ApplyPatch(_) | Self::MakeDir(_) => Access::Change,
+            Self::Copy(_) | Self::Move(_) | Self::Delete(_) | Self::Restore(_) => Access::Change,
+            Self::Pack(_) | Self::Unpack(_) | Self::Replace(_) => Access::Change,
+            // What a command changes, the host does.
+            Self::Command(_) => Access::Read,
+        }
+    }
+
+    /// Whether it, or the host on its behalf, can change something.
+    pub fn can_change(&self) -> bool {
+        match self {
+            Self::Command(command) => command.can_change(),
+            request => request.access() == Access::Change,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReadMode {
+    #[default]
+    Lines,
+    Indentation,
+    Raw,
+    Base64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    pub path: String,
+    pub offset: u64,
+    /// The number that the caller gives the first line, so that a failure counts as the caller does.
+    pub first_line: u64,
+    /// Characters of one line before it is cut, at most the policy's.
+    pub line_chars: Option<usize>,
+    /// Bytes of a file above which it is refused, at most the policy's.
+    pub max_bytes: Option<u64>,
+    /// The SHA-256 of the file too.
+    pub checksum: bool,
+    /// All lines of a file that is handled whole, however many and long.
+    pub unlimited: bool,
+    pub limit: Option<u64>,
+    pub tail: Option<u64>,
+    pub mode: ReadMode,
+    pub anchor_line: Option<u64>,
+    pub max_levels: u32,
+    pub include_siblings: bool,
+    pub include_header: bool,
+    pub encoding: Option<String>,
+    pub if_none_match: Option<String>,
+}
+
+impl Read {
+    /// A read of `path` from line `offset`, everything else by default.
+    pub fn lines(path: impl Into<String>, offset: u64, limit: Option<u64>) -> Self {
+        Self {
+            path: path.into(),
+            offset,
+            first_line: 1,
+            line_chars: None,
+            max_bytes: None,
+            checksum: false,
+            unlimited: false,
+            limit,
+            tail: None,
+            mode: ReadMode::Lines,
+            anchor_line: None,
+            max_levels: 0,
+            include_siblings: false,
+            include_header: true,
+            encoding: None,
+            if_none_match: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReadMany {
+    pub files: Vec<Read>,
+    pub glob: Option<String>,
+}
+
+/// A file is read, a directory is listed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// The read, where the path is that of a file.
+    pub read: Read,
+    /// The listing, where it is that of a directory; of the same path.
+    pub list: List,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Write {
+    pub path: String,
+    pub content: String,
+    pub create_only: bool,
+    pub append: bool,
+    pub encoding: Option<String>,
+    pub if_match: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replacement {
+    pub old_text: String,
+    pub new_text: String,
+    pub replace_all: bool,
+}
+
+/// Text put in after a line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Insertion {
+    /// The line, from 1; 0 is the start of the file.
+    pub after_line: u64,
+    /// What is put in. It becomes lines of its own.
+    pub text: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Edit {
+    pub path: String,
+    pub edits: Vec<Replacement>,
+    /// Lines put in, in place of `edits`.
+    pub insert: Option<Insertion>,
+    /// White space around the lines of an old text may differ, where it is in one place only.
+    pub is_loose: bool,
+    /// Lines of context in the diff.
+    pub context: Option<usize>,
+    /// Lines around the first change that the answer shows.
+    pub snippet: Option<u64>,
+    pub if_match: Option<String>,
+    pub dry_run: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ApplyPatch {
+    pub patch: String,
+    pub dry_run: bool,
+    pub matching: Matching,
+}
+
+/// How the lines of a patch are found in a file, and what a patch may overwrite.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Matching {
+    /// As they are, in one place only; nothing is overwritten unseen.
+    #[default]
+    Strict,
+    /// As Codex does: the first place, exactly or more and more loosely.
+    Codex,
+    /// As OpenAI's `apply_patch` tool does: that, and an anchor that is nowhere is passed over.
+    V4a,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct MakeDir {
+    pub path: String,
+    pub parents: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transfer {
+    pub source: String,
+    pub destination: String,
+    pub overwrite: bool,
+    pub recursive: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delete {
+    pub path: String,
+    pub recursive: bool,
+    /// Refuses directories, empty ones too.
+    pub files_only: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Restore {
+    pub path: Option<String>,
+    pub backup: Option<String>,
+    pub overwrite: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct History {
+    pub limit: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stat {
+    pub path: String,
+    pub checksum: bool,
+    /// What the directory tells alone, without a look at the content.
+    pub brief: bool,
+    /// Also the kind of what a link leads to.
+    pub follow: bool,
+}
+
+impl Stat {
+    /// A description of `path`, everything else by default.
+    pub fn of(path: String) -> Self {
+        Self { path, checksum: false, brief: false, follow: false }
+    }
+}
+
+/// What an answer tells of the entries that it shows, beyond what their directory tells. Each takes a look at the entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Details {
+    /// The files, first ones first, whose etag is told.
+    pub etags: usize,
+    /// The kind of what links lead to.
+    pub link_targets: bool,
+    /// The first bytes of each file of a size in this range.
+    pub heads: Option<(u64, u64)>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub enum ListSort {
+    #[default]
+    Name,
+    Size,
+    Modified,
+    /// Upper levels first; of one level, by path.
+    Breadth,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct List {
+    pub path: String,
+    pub depth: u32,
+    pub pattern: Option<String>,
+    pub include_hidden: bool,
+    pub include_ignored: bool,
+    pub sort: ListSort,
+    #[serde(skip)]
+    pub limit: u32,
+    #[serde(skip)]
+    pub cursor: Option<String>,
+    #[serde(skip)]
+    pub details: Details,
+}
+
+impl List {
+    /// A listing of the directory `path` alone, everything else by default.
+    pub fn of(path: String) -> Self {
+        Self {
+            path,
+            depth: 1,
+            pattern: None,
+            include_hidden: false,
+            include_ignored: false,
+            sort: ListSort::Name,
+            limit: 200,
+            cursor: None,
+            details: Details::default(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tree {
+    pub path: String,
+    pub depth: u32,
+    pub limit: u32,
+    /// Globs of what is left out, directories with all that is in them.
+    pub exclude: Vec<String>,
+    pub include_hidden: bool,
+    pub include_ignored: bool,
+}
+
+impl Tree {
+    /// The tree below the directory `path`, everything else by default.
+    pub fn of(path: String) -> Self {
+        Self { path, depth: 3, limit: 500, exclude: Vec::new(), include_hidden: false, include_ignored: false }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub enum PathSort {
+    #[default]
+    Path,
+    Modified,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Glob {
+    pub pattern: String,
+    pub path: String,
+    /// Globs of what is left out, directories with all that is in them.
+    pub exclude: Vec<String>,
+    /// Directories are found too.
+    pub directories: bool,
+    pub include_hidden: bool,
+    pub include_ignored: bool,
+    pub sort: PathSort,
+    #[serde(skip)]
+    pub limit: u32,
+    #[serde(skip)]
+    pub cursor: Option<String>,
+    /// The answer describes each path.
+    #[serde(skip)]
+    pub details: Option<Details>,
+}
+
+impl Glob {
+    /// A search for paths that match `pattern` in the whole workspace, everything else by default.
+    pub fn of(pattern: String) -> Self {
+        Self {
+            pattern,
+            path: ".".to_owned(),
+            exclude: Vec::new(),
+            directories: false,
+            include_hidden: false,
+            include_ignored: false,
+            sort: PathSort::Path,
+            limit: 100,
+            cursor: None,
+            details: None,
+        }
+    }
+}

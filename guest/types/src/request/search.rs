@@ -1,0 +1,131 @@
+//! Requests about what is in many files.
+
+use serde::Serialize;
+
+use crate::request::PathSort;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub enum LetterCase {
+    #[default]
+    Sensitive,
+    Insensitive,
+    Smart,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub enum GrepOutput {
+    #[default]
+    Content,
+    Files,
+    Count,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Grep {
+    pub pattern: String,
+    pub path: String,
+    pub glob: Option<String>,
+    pub fixed: bool,
+    pub letter_case: LetterCase,
+    pub multiline: bool,
+    pub before: u32,
+    pub after: u32,
+    pub output: GrepOutput,
+    #[serde(skip)]
+    pub limit: u32,
+    pub max_per_file: Option<u32>,
+    pub include_hidden: bool,
+    pub include_ignored: bool,
+    #[serde(skip)]
+    pub cursor: Option<String>,
+    /// The order of the files of one answer.
+    #[serde(skip)]
+    pub sort: PathSort,
+}
+
+impl Grep {
+    /// A search for `pattern` in the whole workspace, everything else by default.
+    pub fn of(pattern: String) -> Self {
+        Self {
+            pattern,
+            path: ".".to_owned(),
+            glob: None,
+            fixed: false,
+            letter_case: LetterCase::Sensitive,
+            multiline: false,
+            before: 0,
+            after: 0,
+            output: GrepOutput::Content,
+            limit: 100,
+            max_per_file: None,
+            include_hidden: false,
+            include_ignored: false,
+            cursor: None,
+            sort: PathSort::Path,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replace {
+    pub pattern: String,
+    pub replacement: String,
+    pub path: String,
+    pub glob: Option<String>,
+    pub fixed: bool,
+    pub letter_case: LetterCase,
+    pub multiline: bool,
+    pub include_hidden: bool,
+    pub include_ignored: bool,
+    pub plan: Option<String>,
+}
+
+impl Replace {
+    /// A plan for `pattern` in the whole workspace, everything else by default.
+    pub fn of(pattern: String, replacement: String) -> Self {
+        Self {
+            pattern,
+            replacement,
+            path: ".".to_owned(),
+            glob: None,
+            fixed: false,
+            letter_case: LetterCase::Sensitive,
+            multiline: false,
+            include_hidden: false,
+            include_ignored: false,
+            plan: None,
+        }
+    }
+
+    /// The search for what is to be replaced.
+    pub fn search(&self) -> Grep {
+        Grep {
+            path: self.path.clone(),
+            glob: self.glob.clone(),
+            fixed: self.fixed,
+            letter_case: self.letter_case,
+            multiline: self.multiline,
+            include_hidden: self.include_hidden,
+            include_ignored: self.include_ignored,
+            ..Grep::of(self.pattern.clone())
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Changes {
+    #[serde(skip)]
+    pub since: Option<String>,
+    pub path: String,
+    pub include_hidden: bool,
+    pub include_ignored: bool,
+    #[serde(skip)]
+    pub limit: u32,
+}
+
+impl Changes {
+    /// A token for the whole workspace, everything else by default.
+    pub fn of(since: Option<String>) -> Self {
+        Self { since, path: ".".to_owned(), include_hidden: false, include_ignored: false, limit: 200 }
+    }
+}

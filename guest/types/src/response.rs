@@ -1,0 +1,348 @@
+//! What an operation answers. Fields mean what `wit/files.wit`,
+//! `wit/search.wit` and `wit/commands.wit` say of them; the `paddock` dialect
+//! shows these as they are, other dialects make their own shapes of them.
+
+#![expect(missing_docs, reason = "each field is documented in wit/")]
+
+use serde::Serialize;
+
+mod command;
+mod listing;
+mod search;
+
+pub use crate::response::command::{Captured, Ran, Refused, Session, Sessions};
+pub use crate::response::listing::{Details, Entry, Glob, List, Tree, TreeNode};
+pub use crate::response::search::{Changes, ContextLine, FileCount, Grep, GrepMatch, Replace, ReplacedFile};
+
+use crate::entry::Kind;
+use crate::error::Error;
+use crate::match_pass::Pass;
+
+/// The answer to a [`crate::request::Request`], variant by variant.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Response {
+    Read(Read),
+    ReadMany(ReadMany),
+    Write(Write),
+    Edit(Edit),
+    ApplyPatch(ApplyPatch),
+    MakeDir(MakeDir),
+    Copy(Transfer),
+    Move(Transfer),
+    Delete(Delete),
+    Restore(Restore),
+    History(History),
+    Pack(Pack),
+    Unpack(Unpack),
+    Stat(Stat),
+    List(List),
+    Tree(Tree),
+    Glob(Glob),
+    Grep(Grep),
+    Replace(Replace),
+    Changes(Changes),
+    Ran(Ran),
+    Sessions(Sessions),
+}
+
+/// One change that a call made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Change {
+    pub kind: ChangeKind,
+    pub path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum ChangeKind {
+    Created,
+    Modified,
+    Deleted,
+    Moved,
+}
+
+/// What a walk left out, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Skipped {
+    pub ignored: u64,
+    pub hidden: u64,
+    pub denied: u64,
+    pub unreadable: u64,
+    pub unnamed: u64,
+    pub links: u64,
+    pub special: u64,
+    pub binary: u64,
+    pub too_large: u64,
+    pub long_lines: u64,
+}
+
+impl Skipped {
+    /// Adds what was left out elsewhere.
+    pub fn add(&mut self, other: &Self) {
+        self.ignored += other.ignored;
+        self.hidden += other.hidden;
+        self.denied += other.denied;
+        self.unreadable += other.unreadable;
+        self.unnamed += other.unnamed;
+        self.links += other.links;
+        self.special += other.special;
+        self.binary += other.binary;
+        self.too_large += other.too_large;
+        self.long_lines += other.long_lines;
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Read {
+    pub path: String,
+    pub content: String,
+    pub start_line: u64,
+    pub end_line: u64,
+    pub total_lines: Option<u64>,
+    pub next_offset: Option<u64>,
+    pub truncated: bool,
+    pub encoding: String,
+    pub bom: bool,
+    pub line_ending: &'static str,
+    pub size: u64,
+    pub modified: Option<String>,
+    pub etag: Option<String>,
+    /// Where the request asked for it.
+    #[serde(skip)]
+    pub sha256: Option<String>,
+    pub mime: String,
+    pub unchanged: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReadMany {
+    pub entries: Vec<ReadManyEntry>,
+    pub truncated: bool,
+    pub remaining: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReadManyEntry {
+    pub path: String,
+    #[serde(flatten)]
+    pub outcome: ReadOutcome,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ReadOutcome {
+    Result(Box<Read>),
+    Error(Error),
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Write {
+    pub path: String,
+    pub bytes_written: u64,
+    pub created: bool,
+    pub etag: Option<String>,
+    pub backup: Option<String>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LineRange {
+    pub start: u64,
+    pub end: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Edit {
+    pub path: String,
+    pub edits_applied: u64,
+    pub diff: String,
+    pub etag: String,
+    pub lines: Vec<LineRange>,
+    pub backup: Option<String>,
+    pub notes: Vec<String>,
+    /// Where the request asked for it, and lines are left.
+    #[serde(skip)]
+    pub snippet: Option<Snippet>,
+}
+
+/// Lines of a file after it was edited.
+#[derive(Clone, Debug)]
+pub struct Snippet {
+    /// The number of the first line, from 1.
+    pub start_line: u64,
+    /// The lines, the last one without its ending.
+    pub text: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ApplyPatch {
+    pub files: Vec<PatchedFile>,
+    pub backup: Option<String>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PatchedFile {
+    pub path: String,
+    pub action: PatchAction,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<String>,
+    pub lines_added: u64,
+    pub lines_removed: u64,
+    pub etag: Option<String>,
+    /// The loosest comparison that a line of the file needed.
+    #[serde(skip)]
+    pub pass: Pass,
+    /// Bytes of the file afterwards.
+    #[serde(skip)]
+    pub size: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum PatchAction {
+    Add,
+    Update,
+    Move,
+    Delete,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MakeDir {
+    pub path: String,
+    pub created: bool,
+    pub backup: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Transfer {
+    pub source: String,
+    pub destination: String,
+    pub files: u64,
+    pub bytes: u64,
+    pub backup: Option<String>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Delete {
+    pub path: String,
+    pub entries_deleted: u64,
+    pub backup: Option<String>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Restore {
+    pub undone: String,
+    pub restored: Vec<String>,
+    pub backup: Option<String>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct History {
+    pub entries: Vec<HistoryEntry>,
+    pub truncated: bool,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HistoryEntry {
+    pub backup: String,
+    pub time: String,
+    pub verb: String,
+    pub paths: Vec<String>,
+    pub size: u64,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Pack {
+    pub path: String,
+    pub entries: u64,
+    pub files: u64,
+    pub bytes: u64,
+    pub size: u64,
+    pub etag: String,
+    pub backup: Option<String>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Unpack {
+    pub destination: String,
+    pub entries: u64,
+    pub files: u64,
+    pub bytes: u64,
+    pub backup: Option<String>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Stat {
+    pub path: String,
+    pub kind: Kind,
+    pub size: Option<u64>,
+    pub modified: Option<String>,
+    pub accessed: Option<String>,
+    pub changed: Option<String>,
+    pub hard_links: u64,
+    pub lines: Option<u64>,
+    pub encoding: Option<String>,
+    pub mime: Option<String>,
+    pub link_target: Option<String>,
+    pub etag: Option<String>,
+    pub sha256: Option<String>,
+    /// The kind of what a link leads to in the workspace, where the request asked for it.
+    #[serde(skip)]
+    pub target_kind: Option<Kind>,
+}
+
+impl Response {
+    /// Returns whether a limit cut the answer short.
+    pub fn truncated(&self) -> bool {
+        match self {
+            Self::Read(read) => read.truncated,
+            Self::ReadMany(many) => many.truncated,
+            Self::List(list) => list.truncated,
+            Self::Tree(tree) => tree.truncated,
+            Self::History(history) => history.truncated,
+            Self::Glob(glob) => glob.truncated,
+            Self::Grep(grep) => grep.truncated,
+            Self::Replace(replace) => replace.truncated,
+            Self::Changes(changes) => changes.truncated,
+            Self::Ran(ran) => ran.is_cut(),
+            Self::Write(_) | Self::Edit(_) | Self::ApplyPatch(_) | Self::MakeDir(_) => false,
+            Self::Copy(_) | Self::Move(_) | Self::Delete(_) | Self::Restore(_) | Self::Stat(_) => false,
+            Self::Pack(_) | Self::Unpack(_) | Self::Sessions(_) => false,
+        }
+    }
+}

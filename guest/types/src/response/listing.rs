@@ -1,0 +1,75 @@
+//! Results that list entries: of one directory, of a tree, of the matches of a glob.
+
+use serde::Serialize;
+
+use crate::entry::Kind;
+use crate::response::Skipped;
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Entry {
+    pub path: String,
+    pub kind: Kind,
+    pub size: Option<u64>,
+    pub modified: Option<String>,
+    /// What the request asked for beyond that.
+    #[serde(skip)]
+    pub details: Details,
+}
+
+/// What [`crate::request::Details`] asks for of one entry; empty where it could not be found out in time.
+#[derive(Clone, Debug, Default)]
+pub struct Details {
+    pub etag: Option<String>,
+    pub target_kind: Option<Kind>,
+    pub head: Vec<u8>,
+    /// Bytes of the file that were read for this.
+    pub read: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct List {
+    pub path: String,
+    pub entries: Vec<Entry>,
+    pub total_files: Option<u64>,
+    pub total_directories: Option<u64>,
+    pub total_size: Option<u64>,
+    pub skipped: Skipped,
+    pub truncated: bool,
+    pub next_cursor: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Tree {
+    pub path: String,
+    pub tree: TreeNode,
+    pub files: u64,
+    pub directories: u64,
+    pub skipped: Skipped,
+    pub truncated: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TreeNode {
+    pub name: String,
+    pub kind: Kind,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub children: Option<Vec<TreeNode>>,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Glob {
+    pub paths: Vec<String>,
+    pub skipped: Skipped,
+    pub truncated: bool,
+    pub next_cursor: Option<String>,
+    /// The paths with what is known of them, where the request asked for it.
+    #[serde(skip)]
+    pub entries: Vec<Entry>,
+}

@@ -1,0 +1,52 @@
+//! The bytes of open files, in parts.
+
+use paddock_types::digest::hex;
+use sha2::{Digest, Sha256};
+
+use crate::{Fault, File, Filesystem, FsResult, READ_SIZE};
+
+/// SHA-256 of an open file in hexadecimal, in constant memory.
+pub fn digest(fs: &dyn Filesystem, file: &File) -> FsResult<String> {
+    let mut hash = Sha256::new();
+    each_part(fs, file, 0, u64::MAX, |_, part| {
+        hash.update(part);
+        Ok(())
+    })?;
+    Ok(hex(&hash.finalize()))
+}
+
+/// Copies the bytes of one open file to another, in constant memory; how many they were.
+pub fn copy_bytes(fs: &dyn Filesystem, from: &File, to: &File) -> FsResult<u64> {
+    each_part(fs, from, 0, u64::MAX, |offset, part| fs.write(to, offset, part))
+}
+
+/// All bytes of an open file; [`Fault::TooLarge`] where it has more than `most`.
+pub fn read_up_to(fs: &dyn Filesystem, file: &File, most: u64) -> FsResult<Vec<u8>> {
+    let mut bytes = Vec::new();
+    while fs.read(file, bytes.len() as u64, READ_SIZE, &mut bytes)? > 0 {
+        if bytes.len() as u64 > most {
+            return Err(Fault::TooLarge);
+        }
+    }
+    Ok(bytes)
+}
+
+/// Hands over `size` bytes of a file from `start` on, in parts and with how many came before each; how many there were.
+pub fn each_part(
+    fs: &dyn Filesystem,
+    file: &File,
+    start: u64,
+    size: u64,
+    mut take: impl FnMut(u64, &[u8]) -> FsResult<()>,
+) -> FsResult<u64> {
+    let (mut done, mut part) = (0, Vec::with_capacity(READ_SIZE));
+    loop {
+        part.clear();
+        let asked = usize::try_from(size - done).map_or(READ_SIZE, |rest| rest.min(READ_SIZE));
+        if asked == 0 || fs.read(file, start.saturating_add(done), asked, &mut part)? == 0 {
+            return Ok(done);
+        }
+        take(done, &part)?;
+        done += part.len() as u64;
+    }
+}

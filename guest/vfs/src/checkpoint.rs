@@ -1,0 +1,13 @@
+//! Names of checkpoints, of trees in memory and of overlays.
+
+use paddock_policy::name::is_plain;
+use paddock_types::error::{Error, Result, printable};
+
+/// Refuses what is no name for a checkpoint.
+pub fn check_name(name: &str) -> Result<()> {
+    if !is_plain(name) {
+        return Err(Error::argument("name", format!("`{}` is no name for a checkpoint", printable(name)))
+            .hint("use 1 to 64 letters, digits, `-`, `_` and `.`, no `.` first"));
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! Copying one file and removing a whole tree.
+
+use paddock_types::entry::Kind;
+
+use crate::bytes::copy_bytes;
+use crate::open_location::{Site, is_temporary, private_name};
+use crate::{Dir, DirEntry, Fault, Filesystem, FsResult, Open};
+
+/// Copies the file `from` as the new file `to`, durably; how many bytes it has.
+///
+/// WASI cannot set a mode, owner or attributes. Where the host carries modes over at a rename of a
+/// temporary file, the new content is renamed over `model`, a second link of the
+/// source, which gives it the source's, and then to its place.
+pub fn copy_file(fs: &dyn Filesystem, carries_modes: bool, from: &Site, to: &Site, model: &Site) -> FsResult<u64> {
+    let draft = if is_temporary(&to.name) { to.clone() } else { to.beside(&private_name(fs)) };
+    let source = fs.open_file(&from.dir, &from.name, Open::Read)?;
+    let target = fs.open_file(&draft.dir, &draft.name, Open::CreateNew)?;
+    let size = copy_bytes(fs, &source, &target)?;
+    fs.sync_file(&target)?;
+    if carries_modes {
+        match from.link(fs, model) {
+            Ok(()) => {
+                let carried = draft.rename(fs, model).and_then(|()| model.rename(fs, to));
+                return carried.map(|()| size).inspect_err(|_| drop(model.discard(fs)));
+            }
+            Err(Fault::Unsupported | Fault::Access | Fault::CrossDevice) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    if let Some(mode) = from.mode(fs) {
+        fs.set_mode(&draft.dir, &draft.name, mode)?;
+    }
+    if draft.name != to.name {
+        draft.rename(fs, to)?;
+    }
+    Ok(size)
+}
+
+/// Removes the file, link or whole directory of that name; nothing there is fine.
+pub fn remove(fs: &dyn Filesystem, site: &Site) -> FsResult<()> {
+    match fs.stat(&site.dir, &site.name) {
+        Ok(stat) if stat.kind == Kind::Directory => {}
+        Ok(_) => return site.discard(fs),
+        Err(Fault::NotFound) => return Ok(()),
+        Err(fault) => return Err(fault),
+    }
+    let mut path = vec![Emptied::open(fs, site.clone())?];
+    while let Some(top) = path.last_mut() {
+        match top.left.pop() {
+            Some(entry) if entry.kind == Kind::Directory => {
+                let inner = Site { dir: top.dir.clone(), name: entry.name };
+                path.push(Emptied::open(fs, inner)?);
+            }
+            Some(entry) => Site { dir: top.dir.clone(), name: entry.name }.discard(fs)?,
+            None => match fs.remove_dir(&top.site.dir, &top.site.name) {
+                // Something came into it since it was listed.
+                Err(Fault::NotEmpty) if top.looks < MAX_LOOKS => top.look(fs)?,
+                removed => {
+                    removed?;
+                    path.pop();
+                }
+            },
+        }
+    }
+    Ok(())
+}
+
+/// How often a directory is listed that others put something into while it is removed.
+const MAX_LOOKS: u32 = 8;
+
+/// A directory that is to be removed, with what is left in it.
+struct Emptied {
+    site: Site,
+    dir: Dir,
+    left: Vec<DirEntry>,
+    looks: u32,
+}
+
+impl Emptied {
+    fn open(fs: &dyn Filesystem, site: Site) -> FsResult<Self> {
+        let dir = fs.open_dir(&site.dir, &site.name)?;
+        let mut emptied = Self { site, dir, left: Vec::new(), looks: 0 };
+        emptied.look(fs)?;
+        Ok(emptied)
+    }
+
+    fn look(&mut self, fs: &dyn Filesystem) -> FsResult<()> {
+        self.looks += 1;
+        self.left = fs.list(&self.dir)?.entries;
+        Ok(())
+    }
+}

@@ -1,0 +1,92 @@
+//! Failures that a backend reports, and the errors that they become.
+
+use paddock_types::error::{Code, Error};
+
+/// Result of a backend's operation.
+pub type FsResult<T> = Result<T, Fault>;
+
+/// What a backend reports; `Fault::at` makes an error of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing has that name.
+    NotFound,
+    /// Something has that name already.
+    Exists,
+    /// It is no directory.
+    NotDirectory,
+    /// It is a directory.
+    IsDirectory,
+    /// The directory has entries.
+    NotEmpty,
+    /// It is a symbolic link.
+    Link,
+    /// It is a FIFO, socket or device.
+    NotRegular,
+    /// The backend keeps it outside.
+    Outside,
+    /// Access was refused.
+    Access,
+    /// No room is left.
+    NoSpace,
+    /// The host has too little memory or too many open files.
+    NoMemory,
+    /// The file system or the preopen is read-only.
+    ReadOnly,
+    /// Over the largest size or offset.
+    TooLarge,
+    /// Not a name for this file system.
+    Name,
+    /// Two names that are not on one file system.
+    CrossDevice,
+    /// The backend has no such operation.
+    Unsupported,
+    /// In use by another.
+    Busy,
+    /// The file system is no longer there.
+    Gone,
+    /// Anything else.
+    Io(String),
+}
+
+impl Fault {
+    /// The failure to `verb` the `path` that this fault is.
+    pub fn at(&self, verb: &str, path: &str) -> Error {
+        let (code, cause) = self.explain();
+        let error = Error::at(code, verb, path, cause);
+        match self {
+            Self::NoSpace => error.hint("free some space, then call again; nothing was changed"),
+            Self::NoMemory => error.hint("call again when fewer calls are under way, or do it in smaller parts"),
+            Self::ReadOnly => error.hint("read from it, or change something in a writable root"),
+            _ => error,
+        }
+    }
+
+    /// The cause alone.
+    pub fn cause(&self) -> &str {
+        self.explain().1
+    }
+
+    fn explain(&self) -> (Code, &str) {
+        match self {
+            Self::NotFound => (Code::NotFound, "no such file or directory"),
+            Self::Exists => (Code::AlreadyExists, "something exists there already"),
+            Self::NotDirectory => (Code::NotADirectory, "a part of the path is not a directory"),
+            Self::IsDirectory => (Code::NotAFile, "it is a directory"),
+            Self::NotEmpty => (Code::DirectoryNotEmpty, "the directory is not empty"),
+            Self::Link => (Code::OutsideWorkspace, "a part of the path became a symbolic link"),
+            Self::NotRegular => (Code::NotAFile, "it is not a regular file"),
+            Self::Outside => (Code::OutsideWorkspace, "it leads outside the workspace"),
+            Self::Access => (Code::PermissionDenied, "the file system refused access"),
+            Self::NoSpace => (Code::NoSpace, "no space left on the file system"),
+            Self::NoMemory => (Code::LimitExceeded, "the host has too many open files or too little memory"),
+            Self::ReadOnly => (Code::ReadOnly, "this root is read-only"),
+            Self::TooLarge => (Code::TooLarge, "the file system allows no file of that size"),
+            Self::Name => (Code::InvalidPath, "the file system takes no such name"),
+            Self::CrossDevice => (Code::Io, "the two are on different file systems"),
+            Self::Unsupported => (Code::Io, "the file system cannot do that"),
+            Self::Busy => (Code::Io, "it is in use"),
+            Self::Gone => (Code::BackendGone, "the file system has gone away"),
+            Self::Io(cause) => (Code::Io, cause),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The protocol that every backend serves: relative to a directory, one name at
+//! a time, never through a link. It is shaped like `wasi:filesystem`, so that
+//! the `wasi` backend adds nothing and any other can stand in for it.
+//!
+//! Names are single components: no `/`, not empty, not `.` or `..`. Whoever has
+//! a path resolves it first ([`resolve`]); nothing above this module hands a
+//! path to a backend. What else a backend has to promise, and how it is wired in
+//! and tested, is in `guest/BACKENDS.md`.
+
+use std::any::Any;
+use std::rc::Rc;
+
+pub use crate::fault::{Fault, FsResult};
+pub use paddock_types::entry::{Kind, Time};
+
+pub mod bytes;
+pub mod checkpoint;
+pub mod content;
+pub mod copy_remove;
+pub mod fault;
+pub mod memory;
+pub mod memory_tar;
+pub mod open_location;
+pub mod overlay;
+#[cfg(target_family = "wasm")]
+pub mod wasi;
+
+/// A file system, or several, behind directory handles.
+///
+/// Handles close when their last clone is dropped. A handle keeps naming the
+/// same directory or file whatever happens to its name.
+pub trait Filesystem {
+    /// The directories that the host handed over, in its order.
+    fn preopens(&self) -> Vec<Preopen>;
+
+    /// Opens the directory `name` in `dir`; a link there is [`Fault::Link`] or [`Fault::NotDirectory`].
+    fn open_dir(&self, dir: &Dir, name: &str) -> FsResult<Dir>;
+
+    /// Opens the regular file `name` in `dir`. A link there is [`Fault::Link`],
+    /// anything else that is no regular file [`Fault::NotRegular`] or [`Fault::IsDirectory`].
+    fn open_file(&self, dir: &Dir, name: &str, mode: Open) -> FsResult<File>;
+
+    /// All entries of `dir`, in no order.
+    fn list(&self, dir: &Dir) -> FsResult<Listing>;
+
+    /// What `name` in `dir` is; of a link, the link itself.
+    fn stat(&self, dir: &Dir, name: &str) -> FsResult<Stat>;
+
+    /// What an open file is.
+    fn stat_file(&self, file: &File) -> FsResult<Stat>;
+
+    /// What an open directory is.
+    fn stat_dir(&self, dir: &Dir) -> FsResult<Stat>;
+
+    /// Whether two handles are of one directory.
+    fn is_same_dir(&self, dir: &Dir, other: &Dir) -> FsResult<bool>;
+
+    /// What the link `name` in `dir` says. [`Fault::Outside`] where the backend does not tell, as WASI does for absolute targets.
+    fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String>;
+
+    /// Reads at most `max` bytes at `offset` and appends them to `into`; the number read, 0 only at the end.
+    fn read(&self, file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> FsResult<usize>;
+
+    /// Writes all of `bytes` at `offset`.
+    fn write(&self, file: &File, offset: u64, bytes: &[u8]) -> FsResult<()>;
+
+    /// Cuts or extends the file to `size` bytes.
+    fn set_size(&self, file: &File, size: u64) -> FsResult<()>;
+
+    /// Makes the file's content durable.
+    fn sync_file(&self, file: &File) -> FsResult<()>;
+
+    /// Makes the names in the directory durable.
+    fn sync_dir(&self, dir: &Dir) -> FsResult<()>;
+
+    /// Makes the directory `name` in `dir`; [`Fault::Exists`] where something is there.
+    fn make_dir(&self, dir: &Dir, name: &str) -> FsResult<()>;
+
+    /// Gives the file or link `name` a second name; [`Fault::Exists`] where something is there.
+    fn link(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()>;
+
+    /// Makes the symbolic link `name` in `dir` that says `target`; [`Fault::Exists`] where something is there.
+    fn symlink(&self, dir: &Dir, name: &str, target: &str) -> FsResult<()>;
+
+    /// Renames, replacing a file or an empty directory at the new name.
+    fn rename(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()>;
+
+    /// Removes the name of a file or link.
+    fn unlink(&self, dir: &Dir, name: &str) -> FsResult<()>;
+
+    /// Removes an empty directory.
+    fn remove_dir(&self, dir: &Dir, name: &str) -> FsResult<()>;
+
+    /// Removes a directory with all it holds, out of sight at once. [`Fault::Unsupported`] where the backend can only do that
+    /// name by name.
+    fn remove_tree(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        let _ = (dir, name);
+        Err(Fault::Unsupported)
+    }
+
+    /// The permission bits of `name` in `dir`, where the backend tells them.
+    fn mode(&self, dir: &Dir, name: &str) -> Option<u32> {
+        let _ = (dir, name);
+        None
+    }
+
+    /// Gives the file or directory `name` these permission bits. A backend that does not tell them sets none.
+    fn set_mode(&self, dir: &Dir, name: &str, mode: u32) -> FsResult<()> {
+        let _ = (dir, name, mode);
+        Ok(())
+    }
+
+    /// Random bits, for names that nobody can guess.
+    fn random(&self) -> u64;
+
+    /// Milliseconds on a clock that only goes forward.
+    fn clock_ms(&self) -> u64;
+
+    /// The time of day.
+    fn now(&self) -> Time;
+}
+
+/// An open directory; what is in it is its backend's own business.
+#[derive(Clone)]
+pub struct Dir(pub Rc<dyn Any>);
+
+/// An open regular file.
+#[derive(Clone)]
+pub struct File(pub Rc<dyn Any>);
+
+/// A directory that the host handed over.
+#[derive(Clone)]
+pub struct Preopen {
+    /// The name by which the host calls it: an absolute path, or `.`.
+    pub guest_path: String,
+    /// The directory.
+    pub dir: Dir,
+}
+
+/// How to open a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    /// For reading.
+    Read,
+    /// For reading and writing in place.
+    Write,
+    /// For writing, as a new file; [`Fault::Exists`] where anything is there.
+    CreateNew,
+}
+
+/// All entries of a directory.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// Entries whose name is UTF-8.
+    pub entries: Vec<DirEntry>,
+    /// How many names are not UTF-8.
+    pub unnamed: u64,
+    /// How many entries the file system failed to tell.
+    pub unreadable: u64,
+}
+
+/// One entry of a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirEntry {
+    /// Its name, one component.
+    pub name: String,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What the file system keeps about a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: Kind,
+    /// Size in bytes.
+    pub size: u64,
+    /// Hard links to it.
+    pub links: u64,
+    /// When its content last changed.
+    pub modified: Option<Time>,
+    /// When it was last read.
+    pub accessed: Option<Time>,
+    /// When its status last changed.
+    pub changed: Option<Time>,
+}
+
+/// The guest path at which a host preopens the state directory.
+pub const STATE_GUEST_PATH: &str = "/paddock-state";
+
+/// The guest path at which a host preopens the directory of an overlay.
+pub const OVERLAY_GUEST_PATH: &str = "/paddock-overlay";
+
+/// Bytes that one read asks a backend for. A larger one is no longer in the
+/// processor's cache when it is looked at; some hosts give less a call.
+pub const READ_SIZE: usize = 256 * 1024;
+
+/// The largest offset that every host handles: JavaScript ones lose precision above 2^53.
+pub const MAX_OFFSET: u64 = 1 << 53;

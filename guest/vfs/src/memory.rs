@@ -1,0 +1,394 @@
+//! A tree in the instance's own memory: for a browser, for sessions that must
+//! touch no disk, and for the native tests. It behaves as a POSIX file system
+//! does, without permissions.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use paddock_types::entry::{Kind, Time};
+
+use crate::{Dir, DirEntry, Fault, File, Filesystem, FsResult, Listing, MAX_OFFSET, Open, Preopen, Stat};
+
+mod checkpoints;
+mod metadata;
+mod quota;
+
+/// A file system of trees in memory, one a preopen. The first is the workspace, whose bytes are counted.
+pub struct MemoryFs {
+    preopens: Vec<(String, Node)>,
+    clock: fn() -> Time,
+    random: Cell<u64>,
+    checkpoints: RefCell<BTreeMap<String, Node>>,
+    room: quota::Room,
+}
+
+type Node = Rc<Inode>;
+
+/// A file, directory or link; names are in the directories that hold it.
+pub struct Inode {
+    content: RefCell<Content>,
+    links: Cell<u64>,
+    modified: Cell<Time>,
+    /// Mode bits, where an archive told them.
+    mode: Cell<Option<u32>>,
+    /// Whether its bytes count.
+    is_counted: Cell<bool>,
+}
+
+enum Content {
+    /// Bytes that checkpoints share, until somebody writes.
+    File(Rc<Vec<u8>>),
+    Directory(BTreeMap<String, Node>),
+    Link(String),
+}
+
+impl MemoryFs {
+    /// Empty trees with these guest paths; `clock` tells the time for modification times.
+    pub fn new(guest_paths: &[&str], clock: fn() -> Time, seed: u64) -> Self {
+        let top = |is_counted| Inode::new(Content::Directory(BTreeMap::new()), clock(), is_counted);
+        let trees = guest_paths.iter().enumerate();
+        Self {
+            preopens: trees.map(|(index, path)| ((*path).to_owned(), top(index == 0))).collect(),
+            clock,
+            random: Cell::new(seed),
+            checkpoints: RefCell::default(),
+            room: quota::Room::default(),
+        }
+    }
+
+    /// Empty trees with the same guest paths, and the same checkpoints and room.
+    pub fn empty_like(&self) -> Self {
+        let paths: Vec<_> = self.preopens.iter().map(|(path, _)| path.as_str()).collect();
+        let checkpoints = self.checkpoints.clone();
+        Self { checkpoints, room: self.room.clone(), ..Self::new(&paths, self.clock, self.random.get()) }
+    }
+
+    /// The same trees again, every file a copy with one name.
+    pub fn clone_tree(&self) -> Self {
+        let preopens = self.preopens.iter().map(|(path, node)| (path.clone(), Inode::deep_clone(node))).collect();
+        Self { preopens, ..self.empty_like() }
+    }
+
+    /// Replaces the first tree by the first one of `other`.
+    pub fn replace_tree(&self, other: &Self) -> FsResult<()> {
+        let (Some((_, own)), Some((_, new))) = (self.preopens.first(), other.preopens.first()) else {
+            return Err(Fault::NotFound);
+        };
+        own.content.swap(&new.content);
+        self.room.forget();
+        Ok(())
+    }
+
+    fn add(&self, dir: &Dir, name: &str, node: Node) -> FsResult<()> {
+        self.place(dir, &node)?;
+        change_entries(dir, (self.clock)(), |entries| {
+            if entries.contains_key(name) {
+                return Err(Fault::Exists);
+            }
+            entries.insert(name.to_owned(), node);
+            Ok(())
+        })
+    }
+}
+
+impl Filesystem for MemoryFs {
+    fn preopens(&self) -> Vec<Preopen> {
+        let preopen = |(path, node): &(String, Node)| Preopen { guest_path: path.clone(), dir: Dir(node.clone()) };
+        self.preopens.iter().map(preopen).collect()
+    }
+
+    fn open_dir(&self, dir: &Dir, name: &str) -> FsResult<Dir> {
+        let node = entry(dir, name)?;
+        match node.kind() {
+            Kind::Directory => Ok(Dir(node)),
+            Kind::Link => Err(Fault::Link),
+            Kind::File | Kind::Other => Err(Fault::NotDirectory),
+        }
+    }
+
+    fn open_file(&self, dir: &Dir, name: &str, mode: Open) -> FsResult<File> {
+        if mode == Open::CreateNew {
+            let node = Inode::new(Content::File(Rc::default()), (self.clock)(), false);
+            self.add(dir, name, node.clone())?;
+            return Ok(File(node));
+        }
+        let node = entry(dir, name)?;
+        match node.kind() {
+            Kind::File => Ok(File(node)),
+            Kind::Directory => Err(Fault::IsDirectory),
+            Kind::Link => Err(Fault::Link),
+            Kind::Other => Err(Fault::NotRegular),
+        }
+    }
+
+    fn list(&self, dir: &Dir) -> FsResult<Listing> {
+        with_entries(dir, |entries| {
+            let entry = |(name, node): (&String, &Node)| DirEntry { name: name.clone(), kind: node.kind() };
+            Listing { entries: entries.iter().map(entry).collect(), ..Listing::default() }
+        })
+    }
+
+    fn stat(&self, dir: &Dir, name: &str) -> FsResult<Stat> {
+        Ok(entry(dir, name)?.stat())
+    }
+
+    fn stat_file(&self, file: &File) -> FsResult<Stat> {
+        Ok(node(&file.0)?.stat())
+    }
+
+    fn stat_dir(&self, dir: &Dir) -> FsResult<Stat> {
+        Ok(node(&dir.0)?.stat())
+    }
+
+    fn is_same_dir(&self, dir: &Dir, other: &Dir) -> FsResult<bool> {
+        Ok(Rc::ptr_eq(&node(&dir.0)?, &node(&other.0)?))
+    }
+
+    fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String> {
+        match &*entry(dir, name)?.content.borrow() {
+            Content::Link(target) => Ok(target.clone()),
+            Content::File(_) | Content::Directory(_) => Err(Fault::Io("it is not a symbolic link".to_owned())),
+        }
+    }
+
+    fn read(&self, file: &File, offset: u64, max: usize, into: &mut Vec<u8>) -> FsResult<usize> {
+        look_at_bytes(file, |bytes| {
+            let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+            let end = start.saturating_add(max).min(bytes.len());
+            let part = bytes.get(start..end).unwrap_or_default();
+            into.extend_from_slice(part);
+            Ok(part.len())
+        })
+    }
+
+    fn write(&self, file: &File, offset: u64, new: &[u8]) -> FsResult<()> {
+        let end = offset.checked_add(new.len() as u64).filter(|end| *end <= MAX_OFFSET).ok_or(Fault::TooLarge)?;
+        let (start, end) = (index(offset)?, index(end)?);
+        self.grow(file, end)?;
+        with_bytes(file, |bytes| {
+            if bytes.len() < end {
+                bytes.resize(end, 0);
+            }
+            if let Some(part) = bytes.get_mut(start..end) {
+                part.copy_from_slice(new);
+            }
+            Ok(())
+        })?;
+        node(&file.0)?.modified.set((self.clock)());
+        Ok(())
+    }
+
+    fn set_size(&self, file: &File, size: u64) -> FsResult<()> {
+        let size = index(size)?;
+        self.grow(file, size)?;
+        with_bytes(file, |bytes| {
+            bytes.resize(size, 0);
+            Ok(())
+        })?;
+        node(&file.0)?.modified.set((self.clock)());
+        Ok(())
+    }
+
+    fn sync_file(&self, _file: &File) -> FsResult<()> {
+        Ok(())
+    }
+
+    fn sync_dir(&self, _dir: &Dir) -> FsResult<()> {
+        Ok(())
+    }
+
+    fn make_dir(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        self.add(dir, name, Inode::new(Content::Directory(BTreeMap::new()), (self.clock)(), false))
+    }
+
+    fn link(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()> {
+        let node = entry(dir, name)?;
+        if node.kind() == Kind::Directory {
+            return Err(Fault::Access);
+        }
+        self.add(to_dir, to, node.clone())?;
+        node.links.set(node.links.get() + 1);
+        Ok(())
+    }
+
+    fn symlink(&self, dir: &Dir, name: &str, target: &str) -> FsResult<()> {
+        self.add(dir, name, Inode::new(Content::Link(target.to_owned()), (self.clock)(), false))
+    }
+
+    fn rename(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()> {
+        let moved = entry(dir, name)?;
+        if let Ok(there) = entry(to_dir, to) {
+            if Rc::ptr_eq(&moved, &there) {
+                return Ok(());
+            }
+            match (moved.kind(), there.kind()) {
+                (Kind::Directory, Kind::Directory) if !there.is_empty_dir() => return Err(Fault::NotEmpty),
+                (Kind::Directory, Kind::Directory) => {}
+                (Kind::Directory, _) => return Err(Fault::NotDirectory),
+                (_, Kind::Directory) => return Err(Fault::IsDirectory),
+                _ => {
+                    there.links.set(there.links.get().saturating_sub(1));
+                    moved.mode.set(moved.mode.get().or(there.mode.get()));
+                }
+            }
+        }
+        if moved.kind() == Kind::Directory && contains(&moved, &node(&to_dir.0)?) {
+            return Err(Fault::Io("a directory cannot be moved into itself".to_owned()));
+        }
+        self.place(to_dir, &moved)?;
+        change_entries(dir, (self.clock)(), |entries| entries.remove(name).map(|_| ()).ok_or(Fault::NotFound))?;
+        change_entries(to_dir, (self.clock)(), |entries| {
+            entries.insert(to.to_owned(), moved);
+            Ok(())
+        })
+    }
+
+    fn unlink(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        let node = entry(dir, name)?;
+        if node.kind() == Kind::Directory {
+            return Err(Fault::IsDirectory);
+        }
+        node.links.set(node.links.get().saturating_sub(1));
+        change_entries(dir, (self.clock)(), |entries| entries.remove(name).map(|_| ()).ok_or(Fault::NotFound))
+    }
+
+    fn remove_dir(&self, dir: &Dir, name: &str) -> FsResult<()> {
+        let node = entry(dir, name)?;
+        match node.kind() {
+            Kind::Directory if node.is_empty_dir() => {}
+            Kind::Directory => return Err(Fault::NotEmpty),
+            _ => return Err(Fault::NotDirectory),
+        }
+        change_entries(dir, (self.clock)(), |entries| entries.remove(name).map(|_| ()).ok_or(Fault::NotFound))
+    }
+
+    fn random(&self) -> u64 {
+        // SplitMix64: names only have to differ, nobody else sees this tree.
+        let next = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
+        self.random.set(next);
+        let mixed = (next ^ (next >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn now(&self) -> Time {
+        (self.clock)()
+    }
+
+    fn clock_ms(&self) -> u64 {
+        let now = (self.clock)();
+        now.seconds * 1_000 + u64::from(now.nanoseconds / 1_000_000)
+    }
+}
+
+impl Inode {
+    fn new(content: Content, now: Time, is_counted: bool) -> Node {
+        Rc::new(Self {
+            content: RefCell::new(content),
+            links: Cell::new(1),
+            modified: Cell::new(now),
+            mode: Cell::new(None),
+            is_counted: Cell::new(is_counted),
+        })
+    }
+
+    fn deep_clone(node: &Node) -> Node {
+        let content = match &*node.content.borrow() {
+            Content::File(bytes) => Content::File(Rc::clone(bytes)),
+            Content::Directory(entries) => {
+                Content::Directory(entries.iter().map(|(name, node)| (name.clone(), Self::deep_clone(node))).collect())
+            }
+            Content::Link(target) => Content::Link(target.clone()),
+        };
+        let copy = Self::new(content, node.modified.get(), node.is_counted.get());
+        copy.mode.set(node.mode.get());
+        copy
+    }
+
+    fn kind(&self) -> Kind {
+        match &*self.content.borrow() {
+            Content::File(_) => Kind::File,
+            Content::Directory(_) => Kind::Directory,
+            Content::Link(_) => Kind::Link,
+        }
+    }
+
+    fn stat(&self) -> Stat {
+        let size = match &*self.content.borrow() {
+            Content::File(bytes) => bytes.len(),
+            Content::Directory(_) => 0,
+            Content::Link(target) => target.len(),
+        };
+        let modified = Some(self.modified.get());
+        Stat {
+            kind: self.kind(),
+            size: size as u64,
+            links: self.links.get(),
+            modified,
+            accessed: modified,
+            changed: modified,
+        }
+    }
+
+    fn is_empty_dir(&self) -> bool {
+        matches!(&*self.content.borrow(), Content::Directory(entries) if entries.is_empty())
+    }
+}
+
+fn node(handle: &Rc<dyn std::any::Any>) -> FsResult<Node> {
+    handle.clone().downcast::<Inode>().map_err(|_| Fault::Gone)
+}
+
+fn entry(dir: &Dir, name: &str) -> FsResult<Node> {
+    with_entries(dir, |entries| entries.get(name).cloned())?.ok_or(Fault::NotFound)
+}
+
+fn with_entries<T>(dir: &Dir, look: impl FnOnce(&BTreeMap<String, Node>) -> T) -> FsResult<T> {
+    match &*node(&dir.0)?.content.borrow() {
+        Content::Directory(entries) => Ok(look(entries)),
+        Content::File(_) | Content::Link(_) => Err(Fault::NotDirectory),
+    }
+}
+
+fn change_entries(
+    dir: &Dir,
+    now: Time,
+    change: impl FnOnce(&mut BTreeMap<String, Node>) -> FsResult<()>,
+) -> FsResult<()> {
+    let node = node(&dir.0)?;
+    let mut content = node.content.borrow_mut();
+    let Content::Directory(entries) = &mut *content else { return Err(Fault::NotDirectory) };
+    change(entries)?;
+    node.modified.set(now);
+    Ok(())
+}
+
+fn with_bytes<T>(file: &File, look: impl FnOnce(&mut Vec<u8>) -> FsResult<T>) -> FsResult<T> {
+    match &mut *node(&file.0)?.content.borrow_mut() {
+        Content::File(bytes) => look(Rc::make_mut(bytes)),
+        Content::Directory(_) | Content::Link(_) => Err(Fault::NotRegular),
+    }
+}
+
+fn look_at_bytes<T>(file: &File, look: impl FnOnce(&[u8]) -> FsResult<T>) -> FsResult<T> {
+    match &*node(&file.0)?.content.borrow() {
+        Content::File(bytes) => look(bytes),
+        Content::Directory(_) | Content::Link(_) => Err(Fault::NotRegular),
+    }
+}
+
+/// Whether `inner` is `outer` or somewhere below it.
+fn contains(outer: &Node, inner: &Node) -> bool {
+    if Rc::ptr_eq(outer, inner) {
+        return true;
+    }
+    match &*outer.content.borrow() {
+        Content::Directory(entries) => entries.values().any(|node| contains(node, inner)),
+        Content::File(_) | Content::Link(_) => false,
+    }
+}
+
+fn index(size: u64) -> FsResult<usize> {
+    usize::try_from(size).map_err(|_| Fault::TooLarge)
+}

@@ -1,0 +1,176 @@
+//! How many bytes the workspace's tree and its checkpoints may hold together.
+//!
+//! What they hold is counted only where a write may not fit: until then it is
+//! enough to know how many bytes surely do.
+
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use crate::memory::{Content, Inode, MemoryFs, Node, node};
+use crate::{Dir, Fault, File, FsResult};
+
+/// The limit, and what is surely left of it.
+#[derive(Clone)]
+pub(super) struct Room {
+    limit: Cell<u64>,
+    spare: Cell<u64>,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self { limit: Cell::new(u64::MAX), spare: Cell::new(0) }
+    }
+}
+
+impl Room {
+    /// The tree has become another one.
+    pub(super) fn forget(&self) {
+        self.spare.set(0);
+    }
+}
+
+impl MemoryFs {
+    /// Bytes of all files, those of checkpoints included, that there may be.
+    pub fn limit(&self) -> u64 {
+        self.room.limit.get()
+    }
+
+    /// Allows no more bytes than that from now on.
+    pub fn set_limit(&self, bytes: u64) {
+        if self.room.limit.replace(bytes) != bytes {
+            self.room.forget();
+        }
+    }
+
+    /// Makes sure that a file may have `size` bytes.
+    pub(super) fn grow(&self, file: &File, size: usize) -> FsResult<()> {
+        let node = node(&file.0)?;
+        let Content::File(bytes) = &*node.content.borrow() else { return Err(Fault::NotRegular) };
+        let own = if Rc::strong_count(bytes) > 1 { 0 } else { bytes.len() };
+        let after = size.max(bytes.len());
+        if !node.is_counted.get() { Ok(()) } else { self.reserve(after.saturating_sub(own) as u64) }
+    }
+
+    /// Counts what is put into a directory of the workspace, and what leaves it no more.
+    pub(super) fn place(&self, dir: &Dir, moved: &Node) -> FsResult<()> {
+        let is_counted = node(&dir.0)?.is_counted.get();
+        if is_counted == moved.is_counted.get() {
+            return Ok(());
+        }
+        if is_counted {
+            self.reserve(sum(moved, &mut HashSet::new()))?;
+        }
+        mark(moved, is_counted);
+        Ok(())
+    }
+
+    fn reserve(&self, bytes: u64) -> FsResult<()> {
+        let room = &self.room;
+        if bytes > room.spare.get() {
+            room.spare.set(room.limit.get().saturating_sub(self.used()));
+        }
+        let left = room.spare.get().checked_sub(bytes).ok_or(Fault::NoSpace)?;
+        room.spare.set(left);
+        Ok(())
+    }
+
+    /// Bytes of the workspace's files and of those of checkpoints; what they share counts once.
+    fn used(&self) -> u64 {
+        let mut seen = HashSet::new();
+        let own = self.preopens.first().map_or(0, |(_, top)| sum(top, &mut seen));
+        self.checkpoints.borrow().values().fold(own, |used, top| used + sum(top, &mut seen))
+    }
+}
+
+/// Bytes of the files at and below a node, without those that were seen before.
+fn sum(node: &Node, seen: &mut HashSet<*const Vec<u8>>) -> u64 {
+    match &*node.content.borrow() {
+        Content::File(bytes) if seen.insert(Rc::as_ptr(bytes)) => bytes.len() as u64,
+        Content::Directory(entries) => entries.values().map(|node| sum(node, seen)).sum(),
+        Content::File(_) | Content::Link(_) => 0,
+    }
+}
+
+fn mark(node: &Inode, is_counted: bool) {
+    node.is_counted.set(is_counted);
+    if let Content::Directory(entries) = &*node.content.borrow() {
+        entries.values().for_each(|node| mark(node, is_counted));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use paddock_types::entry::Time;
+    use paddock_types::error::Code;
+
+    use super::*;
+    use crate::{Filesystem, Open};
+
+    fn tree(limit: u64) -> (MemoryFs, Dir, Dir) {
+        let tree = MemoryFs::new(&["/workspace", "/state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
+        tree.set_limit(limit);
+        let mut tops = tree.preopens().into_iter().map(|preopen| preopen.dir);
+        let (own, state) = (tops.next().unwrap(), tops.next().unwrap());
+        (tree, own, state)
+    }
+
+    fn write(tree: &MemoryFs, dir: &Dir, name: &str, bytes: usize) -> FsResult<()> {
+        let file = tree.open_file(dir, name, Open::Write).or_else(|_| tree.open_file(dir, name, Open::CreateNew))?;
+        tree.set_size(&file, 0)?;
+        tree.write(&file, 0, &vec![b'x'; bytes])
+    }
+
+    #[test]
+    fn the_last_byte_fits_and_the_next_does_not() {
+        let (tree, top, _) = tree(100);
+        write(&tree, &top, "a", 60).unwrap();
+        write(&tree, &top, "b", 40).unwrap();
+        assert_eq!(write(&tree, &top, "c", 1), Err(Fault::NoSpace));
+        assert_eq!(tree.stat(&top, "c").unwrap().size, 0);
+        write(&tree, &top, "b", 39).unwrap();
+        write(&tree, &top, "c", 1).unwrap();
+        tree.unlink(&top, "a").unwrap();
+        write(&tree, &top, "d", 60).unwrap();
+        let file = tree.open_file(&top, "d", Open::Write).unwrap();
+        assert_eq!(tree.set_size(&file, 61), Err(Fault::NoSpace));
+        assert_eq!(tree.write(&file, 60, b"x"), Err(Fault::NoSpace));
+    }
+
+    #[test]
+    fn a_checkpoint_costs_what_changes_after_it() {
+        let (tree, top, _) = tree(100);
+        write(&tree, &top, "a", 50).unwrap();
+        tree.checkpoint("one").unwrap();
+        tree.checkpoint("two").unwrap();
+        write(&tree, &top, "b", 50).unwrap();
+        let file = tree.open_file(&top, "a", Open::Write).unwrap();
+        assert_eq!(tree.write(&file, 0, b"y"), Err(Fault::NoSpace), "the checkpoint keeps the old bytes");
+        tree.unlink(&top, "b").unwrap();
+        tree.write(&file, 0, b"y").unwrap();
+        assert_eq!(write(&tree, &top, "b", 1), Err(Fault::NoSpace));
+        tree.rollback("one").unwrap();
+        let mut bytes = Vec::new();
+        tree.read(&tree.open_file(&top, "a", Open::Read).unwrap(), 0, 100, &mut bytes).unwrap();
+        assert_eq!(bytes, [b'x'; 50]);
+        write(&tree, &top, "b", 50).unwrap();
+        assert_eq!(tree.checkpoints(), ["one", "two"]);
+        assert_eq!(tree.checkpoint("one").unwrap_err().code, Code::AlreadyExists);
+        assert_eq!(tree.rollback("three").unwrap_err().code, Code::NotFound);
+        assert_eq!(tree.checkpoint("a/b").unwrap_err().code, Code::InvalidArgument);
+    }
+
+    #[test]
+    fn what_is_kept_for_undoing_does_not_count() {
+        let (tree, top, state) = tree(100);
+        write(&tree, &state, "backup", 500).unwrap();
+        write(&tree, &top, "a", 100).unwrap();
+        assert_eq!(tree.rename(&state, "backup", &top, "b"), Err(Fault::NoSpace));
+        assert_eq!(tree.stat(&state, "backup").unwrap().size, 500);
+        tree.rename(&top, "a", &state, "a").unwrap();
+        write(&tree, &top, "c", 100).unwrap();
+        tree.unlink(&top, "c").unwrap();
+        tree.rename(&state, "a", &top, "a").unwrap();
+        assert_eq!(write(&tree, &top, "c", 1), Err(Fault::NoSpace));
+    }
+}

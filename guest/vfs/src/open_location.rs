@@ -1,0 +1,152 @@
+//! An entry by its name in an open directory: the authority for every change.
+
+use paddock_types::entry::Kind;
+
+use crate::bytes::{copy_bytes, digest};
+use crate::content::Content;
+use crate::{Dir, Fault, Filesystem, FsResult, Open};
+
+/// A name in an open directory.
+#[derive(Clone)]
+pub struct Site {
+    /// The directory.
+    pub dir: Dir,
+    /// The name in it.
+    pub name: String,
+}
+
+impl Site {
+    /// The name `name` in the same directory.
+    pub fn beside(&self, name: &str) -> Self {
+        Self { dir: self.dir.clone(), name: name.to_owned() }
+    }
+
+    /// Its permission bits, where the backend tells them.
+    pub fn mode(&self, fs: &dyn Filesystem) -> Option<u32> {
+        fs.mode(&self.dir, &self.name)
+    }
+
+    /// Removes the name, if it is there.
+    pub fn discard(&self, fs: &dyn Filesystem) -> FsResult<()> {
+        match fs.unlink(&self.dir, &self.name) {
+            Err(Fault::NotFound) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Makes a new file with this content, durably.
+    pub fn create(&self, fs: &dyn Filesystem, content: &Content) -> FsResult<()> {
+        let file = fs.open_file(&self.dir, &self.name, Open::CreateNew)?;
+        content.write(fs, &file, 0)?;
+        fs.sync_file(&file)
+    }
+
+    /// Copies this file's bytes to `to`, durably, all or none; what is there goes.
+    pub fn copy(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
+        let source = fs.open_file(&self.dir, &self.name, Open::Read)?;
+        to.discard(fs)?;
+        let target = fs.open_file(&to.dir, &to.name, Open::CreateNew)?;
+        let copied = copy_bytes(fs, &source, &target).and_then(|_| fs.sync_file(&target));
+        copied.inspect_err(|_| drop(to.discard(fs)))
+    }
+
+    /// Makes this file's bytes those of `from`, in place and durably.
+    pub fn overwrite(&self, fs: &dyn Filesystem, from: &Self) -> FsResult<()> {
+        let source = fs.open_file(&from.dir, &from.name, Open::Read)?;
+        let target = fs.open_file(&self.dir, &self.name, Open::Write)?;
+        let size = copy_bytes(fs, &source, &target)?;
+        fs.set_size(&target, size)?;
+        fs.sync_file(&target)
+    }
+
+    /// Makes this file's bytes `old` again, in place and durably, if they are not.
+    pub fn restore(&self, fs: &dyn Filesystem, old: &Content) -> FsResult<()> {
+        let file = fs.open_file(&self.dir, &self.name, Open::Write)?;
+        old.write(fs, &file, 0)?;
+        fs.set_size(&file, old.size())?;
+        fs.sync_file(&file)
+    }
+
+    /// Gives this file the name `to`, where nothing may be.
+    pub fn link(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
+        fs.link(&self.dir, &self.name, &to.dir, &to.name)
+    }
+
+    /// Renames this to `to`.
+    pub fn rename(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
+        fs.rename(&self.dir, &self.name, &to.dir, &to.name)
+    }
+
+    /// Gives this file the name `to` instead of its own, and never replaces what is there: durably the new name, before
+    /// the old one goes.
+    pub fn move_to_free(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
+        self.give_free(fs, to)?;
+        let moved = fs.sync_dir(&to.dir).and_then(|()| self.discard(fs));
+        moved.inspect_err(|_| drop(self.give_back(fs, to)))
+    }
+
+    /// Gives this file the name `to`, and never replaces what is there. Its own name stays, unless the file system has no
+    /// hard links: there it goes, and something that appears between the look and the rename is replaced.
+    pub fn give_free(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
+        match self.link(fs, to) {
+            Err(Fault::Unsupported | Fault::Access) => match fs.stat(&to.dir, &to.name) {
+                Err(Fault::NotFound) => self.rename(fs, to),
+                Ok(_) => Err(Fault::Exists),
+                Err(fault) => Err(fault),
+            },
+            other => other,
+        }
+    }
+
+    /// Takes the name `to` back.
+    fn give_back(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
+        match fs.stat(&self.dir, &self.name) {
+            Ok(_) => to.discard(fs),
+            Err(_) => to.rename(fs, self),
+        }
+    }
+
+    /// SHA-256 of the regular file of that name; none where there is none.
+    pub fn digest(&self, fs: &dyn Filesystem) -> FsResult<Option<String>> {
+        match fs.stat(&self.dir, &self.name) {
+            Ok(stat) if stat.kind == Kind::File => {}
+            Ok(_) | Err(Fault::NotFound) => return Ok(None),
+            Err(fault) => return Err(fault),
+        }
+        let file = fs.open_file(&self.dir, &self.name, Open::Read)?;
+        digest(fs, &file).map(Some)
+    }
+}
+
+/// Opens the directory `name` in `dir`, made if it is not there.
+pub fn open_or_make(fs: &dyn Filesystem, dir: &Dir, name: &str) -> FsResult<Dir> {
+    match fs.open_dir(dir, name) {
+        Err(Fault::NotFound) => {
+            fs.make_dir(dir, name)?;
+            fs.open_dir(dir, name)
+        }
+        other => other,
+    }
+}
+
+/// A name for a temporary file that nobody can guess, and that walks leave out.
+pub fn temporary_name(fs: &dyn Filesystem) -> String {
+    format!("{TEMPORARY_PREFIX}{:016x}{TEMPORARY_SUFFIX}", fs.random())
+}
+
+/// The same for one that hosts which set permission bits make for its owner alone: what it replaces or becomes may be
+/// for nobody else, which is set before it has its place.
+pub fn private_name(fs: &dyn Filesystem) -> String {
+    format!("{TEMPORARY_PREFIX}{:016x}{PRIVATE}{TEMPORARY_SUFFIX}", fs.random())
+}
+
+/// Whether `name` is one that [`temporary_name`] or [`private_name`] makes.
+pub fn is_temporary(name: &str) -> bool {
+    let digits = name.strip_prefix(TEMPORARY_PREFIX).and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX));
+    let digits = digits.map(|digits| digits.strip_suffix(PRIVATE).unwrap_or(digits));
+    digits.is_some_and(|digits| digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+}
+
+const TEMPORARY_PREFIX: &str = ".paddock-";
+const TEMPORARY_SUFFIX: &str = ".tmp";
+const PRIVATE: &str = ".private";

@@ -1,0 +1,245 @@
+//! What differs from the base.
+
+use std::collections::BTreeSet;
+
+use paddock_types::entry::Kind;
+
+use crate::bytes::digest;
+use crate::overlay::OverlayFs;
+use crate::overlay::whiteouts::{Marks, Was};
+use crate::{Dir, Fault, FsResult, Open};
+
+/// A name that is not as it is in the base.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The root's guest path.
+    pub root: String,
+    /// The names that lead to it from its root; at least one.
+    pub path: Vec<String>,
+    /// What the base had when it was first replaced or removed; none where it had nothing. In a directory that was
+    /// hidden as a whole, what the base has now: [`OverlayFs::base_now`] of that directory tells whether it was so then.
+    pub was: Option<Was>,
+    /// What is there now; none where it was removed.
+    pub is: Option<Is>,
+}
+
+/// What there is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Is {
+    /// A regular file.
+    File {
+        /// Its size in bytes.
+        size: u64,
+        /// SHA-256 of its content in hexadecimal.
+        sha256: String,
+    },
+    /// A directory; what is in it follows.
+    Directory,
+    /// A symbolic link.
+    Link {
+        /// What it says; none where the backend does not tell.
+        target: Option<String>,
+    },
+    /// A FIFO, socket or device, which somebody else put there.
+    Other,
+}
+
+impl Is {
+    /// What class of thing it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::File { .. } => Kind::File,
+            Self::Directory => Kind::Directory,
+            Self::Link { .. } => Kind::Link,
+            Self::Other => Kind::Other,
+        }
+    }
+}
+
+impl OverlayFs<'_> {
+    /// What differs from the base, root by root and in the order of a walk: a directory, then what is in it, names in the
+    /// order of their bytes. It looks at what was changed, and not at the rest of the base.
+    ///
+    /// A file that was taken above and holds what it held is none. Nor is one whose mode alone differs, since WASI
+    /// does not tell modes; no tool changes them either. Fails where the overlay is damaged.
+    pub fn changes(&self) -> FsResult<Vec<Difference>> {
+        let mut changes = Vec::new();
+        for preopen in &self.preopens {
+            let Some(root) = crate::overlay::node(&preopen.dir) else { continue };
+            let top = Level { base: root.base(), is_hidden: false, marks: root.marks(), upper: root.upper(), depth: 0 };
+            let mut walk = Walk { overlay: self, root: &preopen.guest_path, path: Vec::new(), changes: &mut changes };
+            walk.all_below(top)?;
+        }
+        Ok(changes)
+    }
+
+    /// What the base has now where a difference is; none where it has nothing. Where that is not what it was, somebody
+    /// changed the base meanwhile.
+    pub fn base_now(&self, difference: &Difference) -> FsResult<Option<Was>> {
+        let roots = self.inner.preopens();
+        let root = roots.into_iter().find(|preopen| preopen.guest_path == difference.root).ok_or(Fault::Gone)?;
+        let Some((name, above)) = difference.path.split_last() else { return Err(Fault::Name) };
+        let mut dir = root.dir;
+        for name in above {
+            dir = match self.inner.open_dir(&dir, name) {
+                Err(Fault::NotFound | Fault::NotDirectory | Fault::Link) => return Ok(None),
+                other => other?,
+            };
+        }
+        match self.record(&dir, name) {
+            Err(Fault::NotFound) => Ok(None),
+            other => other.map(Some),
+        }
+    }
+}
+
+/// A directory in the layers, as far as there is something to tell of it.
+struct Level {
+    base: Option<Dir>,
+    /// The base's directory was hidden as a whole: everything in it is a difference that is not above just so.
+    is_hidden: bool,
+    marks: Option<Marks>,
+    upper: Option<Dir>,
+    /// How many names lead to it.
+    depth: usize,
+}
+
+struct Walk<'w, 'f> {
+    overlay: &'w OverlayFs<'f>,
+    root: &'w str,
+    /// The names that lead to where the walk is.
+    path: Vec<String>,
+    changes: &'w mut Vec<Difference>,
+}
+
+impl Walk<'_, '_> {
+    /// Everything below a directory, without a depth of the stack for a depth of the tree.
+    fn all_below(&mut self, top: Level) -> FsResult<()> {
+        let first = self.names(&top)?;
+        let mut ahead = vec![(top, first)];
+        while let Some((level, names)) = ahead.last_mut() {
+            self.path.truncate(level.depth);
+            let Some(name) = names.pop_first() else {
+                ahead.pop();
+                continue;
+            };
+            self.path.push(name.clone());
+            if let Some(next) = self.look(level, &name)? {
+                let names = self.names(&next)?;
+                ahead.push((next, names));
+            }
+        }
+        Ok(())
+    }
+
+    /// The names in a directory about which there may be something to tell.
+    fn names(&self, level: &Level) -> FsResult<BTreeSet<String>> {
+        let mut names = BTreeSet::new();
+        let marks = level.marks.iter().flat_map(|marks| [&marks.at, &marks.within]).flatten();
+        let hidden = level.base.iter().filter(|_| level.is_hidden);
+        for dir in level.upper.iter().chain(marks).chain(hidden) {
+            let listing = self.overlay.inner.list(dir)?;
+            if listing.unreadable > 0 {
+                return Err(Fault::Io("a directory of the overlay cannot be listed whole".to_owned()));
+            }
+            names.extend(listing.entries.into_iter().map(|entry| entry.name));
+        }
+        Ok(names)
+    }
+
+    /// Notes what is different about a name; the directory, where there may be more in it.
+    fn look(&mut self, level: &Level, name: &str) -> FsResult<Option<Level>> {
+        let overlay = self.overlay;
+        let is = level.upper.as_ref().map_or(Ok(None), |upper| self.is(upper, name))?;
+        let mark = level.marks.as_ref().and_then(|marks| marks.at.as_ref());
+        let mark = match mark {
+            Some(at) if overlay.inner.stat(at, name) != Err(Fault::NotFound) => Some(overlay.read_mark(at, name)?),
+            _ => None,
+        };
+        let there = level.base.as_ref().map_or(Ok(None), |base| self.there(base, name))?;
+        let is_hidden = level.is_hidden || mark.is_some();
+        let merged = there == Some(Kind::Directory) && matches!(is, None | Some(Is::Directory)) && !is_hidden;
+        let was = match (mark, &level.base) {
+            _ if merged => None,
+            (Some(mark), _) => Some(mark),
+            // What is only hidden with its directory.
+            (None, Some(base)) if there.is_some() && level.is_hidden => Some(overlay.record(base, name)?),
+            // What was about to be changed is the same above. Anything else the base got since: it had nothing.
+            (None, Some(base)) if there.is_some() && is.is_some() => {
+                Some(overlay.record(base, name)?).filter(|was| is_same(was, is.as_ref()))
+            }
+            _ => None,
+        };
+        if !merged && !self.note(level, name, was, is.clone())? {
+            return Ok(None);
+        }
+        self.below(level, name, is == Some(Is::Directory), is_hidden)
+    }
+
+    /// The directory `name`, in whichever layers it is one.
+    fn below(&self, level: &Level, name: &str, is_above: bool, is_hidden: bool) -> FsResult<Option<Level>> {
+        let open = |dir: &Dir| match self.overlay.inner.open_dir(dir, name) {
+            Err(Fault::NotFound | Fault::NotDirectory | Fault::Link) => Ok(None),
+            other => other.map(Some),
+        };
+        let base = level.base.as_ref().map_or(Ok(None), open)?;
+        let upper = level.upper.as_ref().filter(|_| is_above).map_or(Ok(None), open)?;
+        if base.is_none() && upper.is_none() {
+            return Ok(None);
+        }
+        let marks = if is_hidden { None } else { self.overlay.marks_below(level.marks.as_ref(), name)? };
+        Ok(Some(Level { base, is_hidden, marks, upper, depth: level.depth + 1 }))
+    }
+
+    /// Notes what became of a name; whether there is more to tell of what is in it.
+    fn note(&mut self, level: &Level, name: &str, was: Option<Was>, is: Option<Is>) -> FsResult<bool> {
+        let is_same = match (&was, &is) {
+            (None, None) => true,
+            (Some(Was::Directory { sha256 }), Some(Is::Directory)) => match &level.upper {
+                Some(upper) => self.overlay.record(upper, name)? == Was::Directory { sha256: sha256.clone() },
+                None => false,
+            },
+            (Some(was), is) => is_same(was, is.as_ref()),
+            (None, Some(_)) => false,
+        };
+        let holds_more = matches!(was, Some(Was::Directory { .. })) || is == Some(Is::Directory);
+        if !is_same {
+            self.changes.push(Difference { root: self.root.to_owned(), path: self.path.clone(), was, is });
+        }
+        Ok(!is_same && holds_more)
+    }
+
+    fn there(&self, base: &Dir, name: &str) -> FsResult<Option<Kind>> {
+        match self.overlay.inner.stat(base, name) {
+            Ok(stat) => Ok(Some(stat.kind)),
+            Err(Fault::NotFound) => Ok(None),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn is(&self, upper: &Dir, name: &str) -> FsResult<Option<Is>> {
+        let fs = self.overlay.inner;
+        let stat = match fs.stat(upper, name) {
+            Err(Fault::NotFound) => return Ok(None),
+            other => other?,
+        };
+        Ok(Some(match stat.kind {
+            Kind::File => {
+                let file = fs.open_file(upper, name, Open::Read)?;
+                Is::File { size: stat.size, sha256: digest(fs, &file)? }
+            }
+            Kind::Directory => Is::Directory,
+            Kind::Link => Is::Link { target: fs.read_link(upper, name).ok() },
+            Kind::Other => Is::Other,
+        }))
+    }
+}
+
+/// Whether a file or link is what it was.
+pub(super) fn is_same(was: &Was, is: Option<&Is>) -> bool {
+    match (was, is) {
+        (Was::File { sha256: Some(was), .. }, Some(Is::File { sha256, .. })) => was == sha256,
+        (Was::Link { target: Some(was) }, Some(Is::Link { target: Some(target) })) => was == target,
+        _ => false,
+    }
+}

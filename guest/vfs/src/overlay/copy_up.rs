@@ -1,0 +1,223 @@
+//! Taking things of the base above, before their first change. Nobody sees it:
+//! what is above is as what it hides.
+
+use std::rc::Rc;
+
+use paddock_types::entry::Kind;
+
+use crate::bytes::{copy_bytes, digest};
+use crate::open_location::{Site, temporary_name};
+use crate::overlay::lookup::Found;
+use crate::overlay::node::Node;
+use crate::overlay::whiteouts::Was;
+use crate::overlay::{ORIGIN, OverlayFs, UPPER, WORK};
+use crate::{Dir, Fault, FsResult, Open, copy_remove};
+
+impl OverlayFs<'_> {
+    /// The upper directory of `node`, made if it is not there.
+    pub(super) fn make_upper(&self, node: &Node) -> FsResult<Dir> {
+        if let Some(upper) = node.upper() {
+            return Ok(upper);
+        }
+        if node.is_removed() {
+            return Err(Fault::NotFound);
+        }
+        let mut missing = Vec::new();
+        let mut next = node.way();
+        let mut dir = loop {
+            match next {
+                None => {
+                    break self
+                        .make_way(&self.make_layers()?, [UPPER, self.roots.get(node.root).ok_or(Fault::Gone)?])?;
+                }
+                Some((above, name)) => {
+                    let upper = above.upper();
+                    next = above.way();
+                    missing.push((above, name));
+                    if let Some(upper) = upper {
+                        break upper;
+                    }
+                }
+            }
+        };
+        while let Some((above, name)) = missing.pop() {
+            above.set_upper(dir.clone());
+            dir = self.make_way(&dir, [name.as_str()])?;
+        }
+        node.set_upper(dir.clone());
+        Ok(dir)
+    }
+
+    /// The directory that these names lead to, made as far as it is not there.
+    pub(super) fn make_way<'n>(&self, top: &Dir, names: impl IntoIterator<Item = &'n str>) -> FsResult<Dir> {
+        names.into_iter().try_fold(top.clone(), |dir, name| match self.inner.open_dir(&dir, name) {
+            Err(Fault::NotFound) => {
+                self.inner.make_dir(&dir, name)?;
+                self.inner.sync_dir(&dir)?;
+                self.inner.open_dir(&dir, name)
+            }
+            other => other,
+        })
+    }
+
+    /// The upper directory in which something new is to have a name that nothing has.
+    pub(super) fn make_room(&self, node: &Node, name: &str) -> FsResult<Dir> {
+        match self.find_any(node, name)? {
+            Some(_) => Err(Fault::Exists),
+            None => self.make_upper(node),
+        }
+    }
+
+    /// A name in the directory for unfinished work, emptied of what a crash left.
+    pub(super) fn draft(&self) -> FsResult<Site> {
+        let mut work = self.work.borrow_mut();
+        let dir = match &*work {
+            Some(dir) => dir.clone(),
+            None => {
+                let dir = self.make_way(self.top.as_ref().ok_or(Fault::ReadOnly)?, [WORK])?;
+                for entry in self.inner.list(&dir)?.entries {
+                    copy_remove::remove(self.inner, &Site { dir: dir.clone(), name: entry.name })?;
+                }
+                work.insert(dir).clone()
+            }
+        };
+        Ok(Site { dir, name: temporary_name(self.inner) })
+    }
+
+    /// Makes sure that what was found, a file or link, is above, and what it was is marked.
+    pub(super) fn take_up(&self, node: &Node, name: &str, found: &Found) -> FsResult<()> {
+        let was = match found.is_upper {
+            false => Some(self.copy_up(node, name, found, true)?),
+            true => self.behind(node, name)?.map(|(base, _)| self.record(&base, name)).transpose()?,
+        };
+        was.map_or(Ok(()), |was| self.mark(node, name, &was))
+    }
+
+    /// Copies what the base has under `name`, a file or link, into the upper layer; what it was.
+    fn copy_up(&self, node: &Node, name: &str, found: &Found, keep: bool) -> FsResult<Was> {
+        let site = |dir: Dir| Site { dir, name: name.to_owned() };
+        match found.stat.kind {
+            Kind::File => {
+                let draft = self.draft()?;
+                let copied = self.copy_file(&site(found.dir.clone()), &draft, node, keep).and_then(|was| {
+                    let upper = self.make_upper(node)?;
+                    draft.rename(self.inner, &site(upper.clone()))?;
+                    self.inner.sync_dir(&upper)?;
+                    Ok(was)
+                });
+                copied.inspect_err(|_| drop(draft.discard(self.inner)))
+            }
+            Kind::Link => {
+                let target = self.inner.read_link(&found.dir, name)?;
+                let upper = self.make_upper(node)?;
+                self.inner.symlink(&upper, name, &target)?;
+                self.inner.sync_dir(&upper)?;
+                Ok(Was::Link { target: Some(target) })
+            }
+            Kind::Directory | Kind::Other => Err(Fault::Unsupported),
+        }
+    }
+
+    fn copy_file(&self, from: &Site, draft: &Site, node: &Node, keep: bool) -> FsResult<Was> {
+        let fs = self.inner;
+        let source = fs.open_file(&from.dir, &from.name, Open::Read)?;
+        let target = fs.open_file(&draft.dir, &draft.name, Open::CreateNew)?;
+        let size = copy_bytes(fs, &source, &target)?;
+        fs.sync_file(&target)?;
+        let sha256 = if keep { Some(digest(fs, &target)?) } else { None };
+        if keep {
+            self.keep_origin(node, draft, &from.name, size)?;
+        }
+        self.lend_mode(draft, from);
+        Ok(Was::File { size, sha256 })
+    }
+
+    /// Gives the temporary file `to` the mode of a file of the base. WASI has no way to ask for it but a rename, which the
+    /// host refuses, since the base is read-only, after it has carried the mode over.
+    pub(super) fn lend_mode(&self, to: &Site, from: &Site) {
+        if self.lends_modes {
+            drop(to.rename(self.inner, from));
+        }
+    }
+
+    /// Keeps in `origin/` what a file of the base held, of which `copy` has the content; the first that was there stays.
+    fn keep_origin(&self, node: &Node, copy: &Site, name: &str, size: u64) -> FsResult<()> {
+        if size > self.max_origin {
+            return Ok(());
+        }
+        let fs = self.inner;
+        let layers = self.make_layers()?;
+        let path = node.path();
+        let root = self.roots.get(node.root).ok_or(Fault::Gone)?;
+        let dir = match self.make_way(&layers, [ORIGIN, root].into_iter().chain(path.iter().map(String::as_str))) {
+            Ok(dir) => dir,
+            // The base had a file where it has a directory now: its digest has to do.
+            Err(Fault::NotDirectory) => return Ok(()),
+            Err(fault) => return Err(fault),
+        };
+        if fs.stat(&dir, name).is_ok() {
+            return Ok(());
+        }
+        let draft = self.draft()?;
+        let put = || {
+            let source = fs.open_file(&copy.dir, &copy.name, Open::Read)?;
+            let target = fs.open_file(&draft.dir, &draft.name, Open::CreateNew)?;
+            copy_bytes(fs, &source, &target)?;
+            fs.sync_file(&target)?;
+            draft.rename(fs, &Site { dir: dir.clone(), name: name.to_owned() })?;
+            fs.sync_dir(&dir)
+        };
+        put().inspect_err(|_| drop(draft.discard(fs)))
+    }
+
+    /// What the base has under a name that is about to get another entry above, its content kept.
+    pub(super) fn remember(&self, node: &Node, name: &str, base: &Dir) -> FsResult<Was> {
+        let was = self.record(base, name)?;
+        if let Was::File { size, sha256: Some(_) } = was {
+            self.keep_origin(node, &Site { dir: base.clone(), name: name.to_owned() }, name, size)?;
+        }
+        Ok(was)
+    }
+
+    /// Copies all of a directory that the base has a part in into the upper layer. Where that fails, what was copied goes again.
+    pub(super) fn fill(&self, top: &Rc<Node>) -> FsResult<()> {
+        let mut copied = Vec::new();
+        self.fill_all(top, &mut copied).inspect_err(|_| {
+            for site in copied.iter().rev() {
+                drop(site.discard(self.inner));
+            }
+        })
+    }
+
+    fn fill_all(&self, top: &Rc<Node>, copied: &mut Vec<Site>) -> FsResult<()> {
+        let mut ahead = vec![top.clone()];
+        while let Some(node) = ahead.pop() {
+            if node.base().is_none() {
+                continue;
+            }
+            let listing = self.list_merged(&node)?;
+            if listing.unreadable > 0 {
+                return Err(Fault::Access);
+            }
+            if listing.unnamed > 0 {
+                return Err(Fault::Unsupported);
+            }
+            let upper = self.make_upper(&node)?;
+            for entry in listing.entries {
+                if entry.kind == Kind::Directory {
+                    let below = self.open_below(&node, &entry.name)?;
+                    self.make_upper(&below)?;
+                    ahead.push(below);
+                    continue;
+                }
+                let found = self.find(&node, &entry.name)?;
+                if !found.is_upper {
+                    self.copy_up(&node, &entry.name, &found, false)?;
+                    copied.push(Site { dir: upper.clone(), name: entry.name });
+                }
+            }
+            self.inner.sync_dir(&upper)?;
+        }
+        Ok(())
+    }
+}

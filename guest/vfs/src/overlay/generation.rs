@@ -1,0 +1,131 @@
+//! Which layers count. The layers of an overlay are in one directory,
+//! `layers-N`, and the file `current` says which N counts: what replaces all of
+//! them is prepared as the next one, and then counts by one rename.
+
+use paddock_types::entry::Kind;
+
+use crate::bytes::read_up_to;
+use crate::open_location::{Site, temporary_name};
+use crate::overlay::OverlayFs;
+use crate::{Dir, Fault, Filesystem, FsResult, Open, copy_remove};
+
+const CURRENT: &str = "current";
+const LAYERS: &str = "layers-";
+const CHECKPOINTS: &str = "checkpoints";
+/// Bytes of the largest number.
+const MAX_DIGITS: u64 = 20;
+
+/// Which layers count in an overlay's directory; the first where nothing says.
+pub(super) fn current(fs: &dyn Filesystem, top: &Dir) -> FsResult<u64> {
+    let file = match fs.open_file(top, CURRENT, Open::Read) {
+        Err(Fault::NotFound) => return Ok(0),
+        other => other?,
+    };
+    let digits = match read_up_to(fs, &file, MAX_DIGITS) {
+        Err(Fault::TooLarge) => Vec::new(),
+        other => other?,
+    };
+    let number = std::str::from_utf8(&digits).ok().and_then(|digits| digits.parse().ok());
+    number.ok_or_else(|| Fault::Io(format!("the overlay is damaged: `{CURRENT}` is no number")))
+}
+
+impl OverlayFs<'_> {
+    /// The directory of the layers; none where nothing was changed yet.
+    pub(super) fn layers(&self) -> FsResult<Option<Dir>> {
+        let Some(top) = &self.top else { return Ok(None) };
+        self.open_if_there(top, &name(self.generation))
+    }
+
+    /// The same, made if it is not there.
+    pub(super) fn make_layers(&self) -> FsResult<Dir> {
+        self.make_way(self.top.as_ref().ok_or(Fault::ReadOnly)?, [name(self.generation).as_str()])
+    }
+
+    /// Keeps what was changed until now under a name. [`Fault::Exists`] where one has it.
+    pub fn checkpoint(&self, name: &str) -> FsResult<()> {
+        let fs = self.inner;
+        let dir = self.make_way(self.top.as_ref().ok_or(Fault::ReadOnly)?, [CHECKPOINTS])?;
+        match fs.stat(&dir, name) {
+            Err(Fault::NotFound) => {}
+            Ok(_) => return Err(Fault::Exists),
+            Err(fault) => return Err(fault),
+        }
+        let draft = self.draft()?;
+        copy(fs, self.layers()?, &draft)?;
+        draft.rename(fs, &Site { dir: dir.clone(), name: name.to_owned() })?;
+        fs.sync_dir(&dir)
+    }
+
+    /// Makes what was changed what a checkpoint has. [`Fault::NotFound`] where there is none of that name. The overlay has
+    /// to be opened again to see it.
+    pub fn rollback(&self, name: &str) -> FsResult<()> {
+        let kept = self.checkpoints_dir()?.ok_or(Fault::NotFound)?;
+        self.replace_by(Some(self.inner.open_dir(&kept, name)?))
+    }
+
+    /// Throws away what was changed. The overlay has to be opened again to see it.
+    pub fn clear(&self) -> FsResult<()> {
+        self.replace_by(None)
+    }
+
+    /// The names of all checkpoints, in the order of their bytes.
+    pub fn checkpoints(&self) -> FsResult<Vec<String>> {
+        let Some(dir) = self.checkpoints_dir()? else { return Ok(Vec::new()) };
+        let mut names: Vec<_> = self.inner.list(&dir)?.entries.into_iter().map(|entry| entry.name).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn checkpoints_dir(&self) -> FsResult<Option<Dir>> {
+        self.top.as_ref().map_or(Ok(None), |top| self.open_if_there(top, CHECKPOINTS))
+    }
+
+    /// Makes a copy of `layers` count in place of those that do.
+    fn replace_by(&self, layers: Option<Dir>) -> FsResult<()> {
+        let fs = self.inner;
+        let top = self.top.as_ref().ok_or(Fault::ReadOnly)?;
+        let next = self.generation.checked_add(1).ok_or(Fault::TooLarge)?;
+        let site = |name: String| Site { dir: top.clone(), name };
+        // What a crash left of an earlier attempt.
+        copy_remove::remove(fs, &site(name(next)))?;
+        copy(fs, layers, &site(name(next)))?;
+        fs.sync_dir(top)?;
+        let draft = self.draft()?;
+        draft.create(fs, &next.to_string().into_bytes().into())?;
+        draft.rename(fs, &site(CURRENT.to_owned()))?;
+        fs.sync_dir(top)?;
+        // What cannot be removed counts no more.
+        drop(copy_remove::remove(fs, &site(name(self.generation))));
+        Ok(())
+    }
+}
+
+pub(super) fn name(generation: u64) -> String {
+    format!("{LAYERS}{generation}")
+}
+
+/// Copies all layers as the new directory `to`, durably, files with their modes where the host carries those.
+fn copy(fs: &dyn Filesystem, layers: Option<Dir>, to: &Site) -> FsResult<()> {
+    fs.make_dir(&to.dir, &to.name)?;
+    let Some(from) = layers else { return Ok(()) };
+    let mut ahead = vec![(from, fs.open_dir(&to.dir, &to.name)?)];
+    while let Some((from, to)) = ahead.pop() {
+        for entry in fs.list(&from)?.entries {
+            let source = Site { dir: from.clone(), name: entry.name.clone() };
+            let target = Site { dir: to.clone(), name: entry.name.clone() };
+            match entry.kind {
+                Kind::Directory => {
+                    fs.make_dir(&to, &entry.name)?;
+                    ahead.push((fs.open_dir(&from, &entry.name)?, fs.open_dir(&to, &entry.name)?));
+                }
+                Kind::File => {
+                    copy_remove::copy_file(fs, true, &source, &target, &target.beside(&temporary_name(fs)))?;
+                }
+                Kind::Link => fs.symlink(&to, &entry.name, &fs.read_link(&from, &entry.name)?)?,
+                Kind::Other => {}
+            }
+        }
+        fs.sync_dir(&to)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! Where the layers have what differs, for whoever shows it, takes it over or
+//! takes it back.
+
+use crate::copy_remove;
+use crate::open_location::Site;
+use crate::overlay::changes::{Difference, Is, is_same};
+use crate::overlay::whiteouts::Was;
+use crate::overlay::{GONE, ORIGIN, OverlayFs, UPPER, root_name};
+use crate::{Dir, Fault, FsResult};
+
+impl Difference {
+    /// Whether it is below another one, or that itself.
+    pub fn is_in(&self, other: &Self) -> bool {
+        self.root == other.root && self.path.starts_with(&other.path)
+    }
+
+    /// Whether a directory of the base was hidden as a whole, so that nothing in it has a mark of its own.
+    pub fn hides_directory(&self) -> bool {
+        matches!(self.was, Some(Was::Directory { .. }))
+    }
+
+    /// Whether a directory is there now.
+    pub fn is_directory(&self) -> bool {
+        self.is == Some(Is::Directory)
+    }
+
+    /// Whether the base has what the overlay has, `now` being what it has.
+    pub fn is_same(&self, now: Option<&Was>) -> bool {
+        match (&self.is, now) {
+            (None, None) => true,
+            (Some(Is::Directory), Some(Was::Directory { .. })) => true,
+            (is, Some(now)) => is_same(now, is.as_ref()),
+            (Some(_), None) => false,
+        }
+    }
+}
+
+impl OverlayFs<'_> {
+    /// Where what is there now lies.
+    pub fn upper_site(&self, difference: &Difference) -> FsResult<Site> {
+        self.site(UPPER, difference)
+    }
+
+    /// The same, as a path in the overlay's directory.
+    pub fn upper_path(&self, difference: &Difference) -> String {
+        let layers = crate::overlay::generation::name(self.generation);
+        [&layers, UPPER, &root_name(&difference.root), &difference.path.join("/")].map(str::to_owned).join("/")
+    }
+
+    /// Where the base has it, or would.
+    pub fn base_site(&self, difference: &Difference) -> FsResult<Site> {
+        let roots = self.inner.preopens();
+        let root = roots.into_iter().find(|preopen| preopen.guest_path == difference.root).ok_or(Fault::Gone)?;
+        let (name, above) = difference.path.split_last().ok_or(Fault::Name)?;
+        Ok(Site { dir: self.enter(root.dir, above)?, name: name.clone() })
+    }
+
+    /// Where the content lies that the base's file had; [`Fault::NotFound`] where it was too large to keep.
+    pub fn origin_site(&self, difference: &Difference) -> FsResult<Site> {
+        let site = self.site(ORIGIN, difference)?;
+        self.inner.stat(&site.dir, &site.name).map(|_| site)
+    }
+
+    /// Takes the upper entry and the mark of a name away, so that the base's shows. Which of both went first does not show,
+    /// but at the moment when the upper entry goes.
+    pub fn take_back(&self, difference: &Difference) -> FsResult<()> {
+        self.discard_mark(difference)?;
+        self.discard(ORIGIN, difference)?;
+        self.discard(UPPER, difference)
+    }
+
+    /// Takes the mark of a name away.
+    pub fn discard_mark(&self, difference: &Difference) -> FsResult<()> {
+        let (name, above) = difference.path.split_last().ok_or(Fault::Name)?;
+        let names = above
+            .iter()
+            .flat_map(|name| [crate::overlay::whiteouts::IN, name.as_str()])
+            .chain([crate::overlay::whiteouts::AT]);
+        let names: Vec<_> = names.map(str::to_owned).collect();
+        match self.tree_dir(GONE, &difference.root).and_then(|dir| self.enter(dir, &names)) {
+            Ok(dir) => Site { dir, name: name.clone() }.discard(self.inner),
+            Err(Fault::NotFound) => Ok(()),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn discard(&self, tree: &str, difference: &Difference) -> FsResult<()> {
+        match self.site(tree, difference) {
+            Ok(site) => copy_remove::remove(self.inner, &site),
+            Err(Fault::NotFound | Fault::NotDirectory) => Ok(()),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    fn site(&self, tree: &str, difference: &Difference) -> FsResult<Site> {
+        let (name, above) = difference.path.split_last().ok_or(Fault::Name)?;
+        Ok(Site { dir: self.enter(self.tree_dir(tree, &difference.root)?, above)?, name: name.clone() })
+    }
+
+    fn tree_dir(&self, tree: &str, root: &str) -> FsResult<Dir> {
+        let dir = self.tree(tree)?.ok_or(Fault::NotFound)?;
+        self.inner.open_dir(&dir, &root_name(root))
+    }
+
+    fn enter(&self, dir: Dir, names: &[String]) -> FsResult<Dir> {
+        names.iter().try_fold(dir, |dir, name| self.inner.open_dir(&dir, name))
+    }
+}

@@ -1,0 +1,124 @@
+//! Looking through both layers.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use paddock_types::entry::Kind;
+
+use crate::overlay::OverlayFs;
+use crate::overlay::node::Node;
+use crate::{Dir, Fault, File, FsResult, Listing, Open, Stat};
+
+/// A name that is there.
+pub(super) struct Found {
+    pub(super) stat: Stat,
+    /// The directory of the layer that has it.
+    pub(super) dir: Dir,
+    pub(super) is_upper: bool,
+}
+
+impl OverlayFs<'_> {
+    /// What `name` is, and in which layer.
+    pub(super) fn find(&self, node: &Node, name: &str) -> FsResult<Found> {
+        if let Some(dir) = node.upper() {
+            match self.inner.stat(&dir, name) {
+                Ok(stat) => return Ok(Found { stat, dir, is_upper: true }),
+                Err(Fault::NotFound) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        let dir = self.shown_base(node, name)?.ok_or(Fault::NotFound)?;
+        Ok(Found { stat: self.inner.stat(&dir, name)?, dir, is_upper: false })
+    }
+
+    /// The same; none where nothing has that name.
+    pub(super) fn find_any(&self, node: &Node, name: &str) -> FsResult<Option<Found>> {
+        match self.find(node, name) {
+            Err(Fault::NotFound) => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    /// The base's directory, where no mark hides `name` in it.
+    fn shown_base(&self, node: &Node, name: &str) -> FsResult<Option<Dir>> {
+        let Some(base) = node.base() else { return Ok(None) };
+        Ok(if self.is_marked(node, name)? { None } else { Some(base) })
+    }
+
+    /// What the base has under `name` that no mark hides, be it behind an upper entry.
+    pub(super) fn behind(&self, node: &Node, name: &str) -> FsResult<Option<(Dir, Kind)>> {
+        let Some(base) = self.shown_base(node, name)? else { return Ok(None) };
+        match self.inner.stat(&base, name) {
+            Ok(stat) => Ok(Some((base, stat.kind))),
+            Err(Fault::NotFound) => Ok(None),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    pub(super) fn open_below(&self, node: &Rc<Node>, name: &str) -> FsResult<Rc<Node>> {
+        if let Some(open) = node.opened(name) {
+            return Ok(open);
+        }
+        let upper = node.upper().map_or(Ok(None), |upper| self.open_if_there(&upper, name))?;
+        let base = match self.shown_base(node, name)? {
+            None => None,
+            Some(base) => match self.inner.open_dir(&base, name) {
+                Ok(dir) => Some(dir),
+                // Something else than a directory is hidden by one above it.
+                Err(Fault::NotFound | Fault::NotDirectory | Fault::Link) if upper.is_some() => None,
+                Err(fault) => return Err(fault),
+            },
+        };
+        if upper.is_none() && base.is_none() {
+            return Err(Fault::NotFound);
+        }
+        let marks = match base {
+            Some(_) => self.marks_below(node.marks().as_ref(), name)?,
+            None => None,
+        };
+        Ok(node.open(name, base, upper, marks))
+    }
+
+    pub(super) fn open_to_read(&self, node: &Node, name: &str) -> FsResult<File> {
+        // A walk has listed the directory, and opens all of its files.
+        if let Some(base) = node.base().filter(|_| node.is_base_only(self.changed.get(), name)) {
+            return self.inner.open_file(&base, name, Open::Read);
+        }
+        if let Some(upper) = node.upper() {
+            match self.inner.open_file(&upper, name, Open::Read) {
+                Err(Fault::NotFound) => {}
+                other => return other,
+            }
+        }
+        let base = self.shown_base(node, name)?.ok_or(Fault::NotFound)?;
+        self.inner.open_file(&base, name, Open::Read)
+    }
+
+    /// What both layers have, each name once.
+    pub(super) fn list_merged(&self, node: &Node) -> FsResult<Listing> {
+        let (upper, base) = (node.upper(), node.base());
+        let below = base.map(|base| self.inner.list(&base)).transpose()?;
+        let above = upper.map(|upper| self.inner.list(&upper)).transpose()?;
+        let marks = node.marks().and_then(|marks| marks.at).map(|at| self.inner.list(&at)).transpose()?;
+        if marks.as_ref().is_some_and(|marks| marks.unreadable + marks.unnamed > 0) {
+            return Err(Fault::Io("the overlay is damaged: its marks cannot be listed".to_owned()));
+        }
+        let Some(mut listing) = below else { return Ok(above.unwrap_or_default()) };
+        let above = above.unwrap_or_default();
+        let hidden = marks.iter().flat_map(|marks| &marks.entries).chain(&above.entries);
+        let hidden: HashSet<&str> = hidden.map(|entry| entry.name.as_str()).collect();
+        if !hidden.is_empty() {
+            listing.entries.retain(|entry| !hidden.contains(entry.name.as_str()));
+        }
+        node.set_listed(self.changed.get(), hidden.into_iter().map(str::to_owned).collect());
+        listing.entries.extend(above.entries.iter().cloned());
+        listing.unnamed += above.unnamed;
+        listing.unreadable += above.unreadable;
+        Ok(listing)
+    }
+
+    pub(super) fn is_empty(&self, node: &Node) -> FsResult<bool> {
+        let listing = self.list_merged(node)?;
+        Ok(listing.entries.is_empty() && listing.unnamed + listing.unreadable == 0)
+    }
+}

@@ -1,0 +1,176 @@
+//! Directories of an overlay while they are open. Every one is open once, so that
+//! whoever holds it sees what becomes of it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashSet};
+use std::rc::{Rc, Weak};
+
+use crate::overlay::whiteouts::Marks;
+use crate::{Dir, Fault, FsResult};
+
+/// A directory of an overlay.
+pub struct Node {
+    /// Which root it is in.
+    pub root: usize,
+    /// The directory that holds it, and its name there; none of a root, and of one that was removed.
+    way: RefCell<Option<(Rc<Node>, String)>>,
+    /// The base's directory, where it shows.
+    base: RefCell<Option<Dir>>,
+    upper: RefCell<Option<Dir>>,
+    /// Marks on the base's names.
+    marks: RefCell<Option<Marks>>,
+    below: RefCell<BTreeMap<String, Weak<Node>>>,
+    is_removed: Cell<bool>,
+    /// The names that are above or marked, as the last listing found them, and how many changes had been made then.
+    listed: RefCell<Option<(u64, Rc<HashSet<String>>)>>,
+}
+
+impl Node {
+    pub fn root(root: usize, base: Dir, upper: Option<Dir>, marks: Option<Marks>) -> Rc<Self> {
+        Rc::new(Self::new(root, None, Some(base), upper, marks))
+    }
+
+    fn new(
+        root: usize,
+        way: Option<(Rc<Self>, String)>,
+        base: Option<Dir>,
+        upper: Option<Dir>,
+        marks: Option<Marks>,
+    ) -> Self {
+        Self {
+            root,
+            way: RefCell::new(way),
+            base: RefCell::new(base),
+            upper: RefCell::new(upper),
+            marks: RefCell::new(marks),
+            below: RefCell::default(),
+            is_removed: Cell::default(),
+            listed: RefCell::default(),
+        }
+    }
+
+    /// What a listing found above or marked, for as long as nothing is changed.
+    pub fn set_listed(&self, changes: u64, names: HashSet<String>) {
+        self.listed.replace(Some((changes, Rc::new(names))));
+    }
+
+    /// Whether a name is known to be in the base alone.
+    pub fn is_base_only(&self, changes: u64, name: &str) -> bool {
+        self.listed.borrow().as_ref().is_some_and(|(then, names)| *then == changes && !names.contains(name))
+    }
+
+    /// The directory `name` in this one, which was not open.
+    pub fn open(self: &Rc<Self>, name: &str, base: Option<Dir>, upper: Option<Dir>, marks: Option<Marks>) -> Rc<Self> {
+        let node = Rc::new(Self::new(self.root, Some((self.clone(), name.to_owned())), base, upper, marks));
+        self.below.borrow_mut().insert(name.to_owned(), Rc::downgrade(&node));
+        node
+    }
+
+    /// The directory `name` in this one, where it is open.
+    pub fn opened(&self, name: &str) -> Option<Rc<Self>> {
+        self.below.borrow().get(name)?.upgrade()
+    }
+
+    pub fn way(&self) -> Option<(Rc<Self>, String)> {
+        self.way.borrow().clone()
+    }
+
+    /// The names that lead to it from its root.
+    pub fn path(&self) -> Vec<String> {
+        let mut path = Vec::new();
+        let mut next = self.way();
+        while let Some((above, name)) = next {
+            path.push(name);
+            next = above.way();
+        }
+        path.reverse();
+        path
+    }
+
+    pub fn base(&self) -> Option<Dir> {
+        self.base.borrow().clone()
+    }
+
+    pub fn upper(&self) -> Option<Dir> {
+        self.upper.borrow().clone()
+    }
+
+    pub fn set_upper(&self, upper: Dir) {
+        self.upper.replace(Some(upper));
+    }
+
+    pub fn marks(&self) -> Option<Marks> {
+        self.marks.borrow().clone()
+    }
+
+    pub fn set_marks(&self, marks: Marks) {
+        self.marks.replace(Some(marks));
+    }
+
+    /// The directory of the layer that is looked at first.
+    pub fn highest(&self) -> FsResult<Dir> {
+        self.upper().or_else(|| self.base()).ok_or(Fault::NotFound)
+    }
+
+    pub fn is_removed(&self) -> bool {
+        self.is_removed.get()
+    }
+
+    /// Whether it is `name` in `above`, or somewhere below that.
+    pub fn is_within(self: &Rc<Self>, above: &Rc<Self>, name: &str) -> bool {
+        let mut next = self.way();
+        while let Some((holder, own)) = next {
+            if Rc::ptr_eq(&holder, above) && own == name {
+                return true;
+            }
+            next = holder.way();
+        }
+        false
+    }
+
+    /// The base's part of `name` was hidden by a mark on the whole.
+    pub fn hide_base(&self, name: &str) {
+        let mut ahead: Vec<_> = self.opened(name).into_iter().collect();
+        while let Some(node) = ahead.pop() {
+            node.base.replace(None);
+            node.marks.replace(None);
+            ahead.extend(node.below.borrow().values().filter_map(Weak::upgrade));
+        }
+    }
+
+    /// What was `name` is no longer there; whoever has it open has an empty directory in which nothing can be made.
+    pub fn forget(&self, name: &str) {
+        let mut ahead: Vec<_> = self.opened(name).into_iter().collect();
+        self.below.borrow_mut().remove(name);
+        while let Some(node) = ahead.pop() {
+            node.base.replace(None);
+            node.marks.replace(None);
+            node.upper.replace(None);
+            node.is_removed.set(true);
+            ahead.extend(node.below.borrow().values().filter_map(Weak::upgrade));
+        }
+    }
+
+    /// What was `name` is `to` in `into` now.
+    pub fn moved(&self, name: &str, into: &Rc<Self>, to: &str) {
+        into.forget(to);
+        let moved = self.opened(name);
+        self.below.borrow_mut().remove(name);
+        if let Some(node) = moved {
+            node.way.replace(Some((into.clone(), to.to_owned())));
+            into.below.borrow_mut().insert(to.to_owned(), Rc::downgrade(&node));
+        }
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let Some((above, name)) = self.way.take() else { return };
+        // Another may have been opened there since.
+        if let Ok(mut below) = above.below.try_borrow_mut()
+            && below.get(&name).is_some_and(|node| node.strong_count() == 0)
+        {
+            below.remove(&name);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Renames and links: what moves is above first, and what it leaves is marked,
+//! so that the one step that is seen is a rename in the upper layer.
+
+use std::rc::Rc;
+
+use paddock_types::entry::Kind;
+
+use crate::open_location::Site;
+use crate::overlay::OverlayFs;
+use crate::overlay::lookup::Found;
+use crate::overlay::node::Node;
+use crate::{Fault, FsResult};
+
+impl OverlayFs<'_> {
+    pub(super) fn link_merged(&self, from: &Rc<Node>, name: &str, into: &Rc<Node>, to: &str) -> FsResult<()> {
+        let found = self.find(from, name)?;
+        if found.stat.kind == Kind::Directory {
+            return Err(Fault::Access);
+        }
+        let target = self.make_room(into, to)?;
+        self.take_up(from, name, &found)?;
+        self.inner.link(&self.make_upper(from)?, name, &target, to)
+    }
+
+    pub(super) fn rename_merged(&self, from: &Rc<Node>, name: &str, into: &Rc<Node>, to: &str) -> FsResult<()> {
+        let found = self.find(from, name)?;
+        if Rc::ptr_eq(from, into) && name == to {
+            return Ok(());
+        }
+        let there = self.find_any(into, to)?;
+        let is_dir = found.stat.kind == Kind::Directory;
+        if let Some(there) = &there {
+            match (is_dir, there.stat.kind == Kind::Directory) {
+                (true, true) if !self.is_empty(&*self.open_below(into, to)?)? => return Err(Fault::NotEmpty),
+                (true, false) => return Err(Fault::NotDirectory),
+                (false, true) => return Err(Fault::IsDirectory),
+                (true, true) | (false, false) => {}
+            }
+        }
+        match is_dir {
+            true => self.rename_dir((from, name), (into, to), there.as_ref()),
+            false => self.rename_file((from, name, &found), (into, to)),
+        }
+    }
+
+    fn rename_dir(
+        &self,
+        (from, name): (&Rc<Node>, &str),
+        (into, to): (&Rc<Node>, &str),
+        there: Option<&Found>,
+    ) -> FsResult<()> {
+        if into.is_within(from, name) {
+            return Err(Fault::Io("a directory cannot be moved into itself".to_owned()));
+        }
+        let upper = self.make_upper(into)?;
+        let source = self.open_below(from, name)?;
+        if source.base().is_some() {
+            self.fill(&source)?;
+        }
+        // Either may have something of the base behind it that does not show, and must not from now on.
+        self.hide_dir(from, name)?;
+        if there.is_some() {
+            self.make_upper(&*self.open_below(into, to)?)?;
+            self.hide_dir(into, to)?;
+        }
+        self.inner.rename(&self.make_upper(from)?, name, &upper, to)?;
+        from.moved(name, into, to);
+        Ok(())
+    }
+
+    fn rename_file(
+        &self,
+        (from, name, found): (&Rc<Node>, &str, &Found),
+        (into, to): (&Rc<Node>, &str),
+    ) -> FsResult<()> {
+        let upper = self.make_upper(into)?;
+        self.take_up(from, name, found)?;
+        let source = Site { dir: self.make_upper(from)?, name: name.to_owned() };
+        let target = Site { dir: upper, name: to.to_owned() };
+        let Some((base, kind)) = self.behind(into, to)? else { return source.rename(self.inner, &target) };
+        let was = self.remember(into, to, &base)?;
+        if kind == Kind::File && found.stat.kind == Kind::File && self.inner.stat(&target.dir, to).is_err() {
+            self.lend_mode(&source, &Site { dir: base, name: to.to_owned() });
+        }
+        source.rename(self.inner, &target)?;
+        // Only now, or there would be a moment without either.
+        self.mark(into, to, &was)
+    }
+}

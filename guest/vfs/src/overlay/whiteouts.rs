@@ -1,0 +1,215 @@
+//! Marks: which names of the base are not looked at any more, and what they were.
+//!
+//! The marks of a directory are in one of their own, which holds two more: `at/`
+//! has a file for each marked name, `in/` has for directories the same again. So
+//! `gone/workspace/in/src/at/main.rs` marks `src/main.rs`. A directory can be
+//! marked though names in it are, and its mark comes at once, whatever is in it.
+
+use paddock_types::digest::hex;
+use paddock_types::entry::Kind;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::bytes::{digest, read_up_to};
+use crate::open_location::Site;
+use crate::overlay::node::Node;
+use crate::overlay::{GONE, OverlayFs};
+use crate::{Dir, Fault, FsResult, Open};
+
+pub(super) const AT: &str = "at";
+pub(super) const IN: &str = "in";
+
+/// Bytes that a mark has at most: the target of a link is the largest part.
+const MAX_MARK: u64 = 64 * 1024;
+
+/// What a name of the base was when it was hidden: the JSON of its mark.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Was {
+    /// A regular file.
+    File {
+        /// Its size in bytes.
+        size: u64,
+        /// SHA-256 of its content in hexadecimal; none where it could not be read.
+        sha256: Option<String>,
+    },
+    /// A directory.
+    Directory {
+        /// SHA-256 over all that is in it: of each directory's entries in the order of their names, what each is.
+        sha256: String,
+    },
+    /// A symbolic link.
+    Link {
+        /// What it says; none where the backend does not tell.
+        target: Option<String>,
+    },
+    /// A FIFO, socket or device.
+    Other,
+}
+
+impl Was {
+    /// What class of thing it is.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::File { .. } => Kind::File,
+            Self::Directory { .. } => Kind::Directory,
+            Self::Link { .. } => Kind::Link,
+            Self::Other => Kind::Other,
+        }
+    }
+}
+
+/// The marks of a directory, as far as there are any.
+#[derive(Clone)]
+pub struct Marks {
+    dir: Dir,
+    /// Marks on its names.
+    pub(super) at: Option<Dir>,
+    /// Marks of directories in it.
+    pub(super) within: Option<Dir>,
+}
+
+impl OverlayFs<'_> {
+    pub(super) fn open_marks(&self, dir: &Dir) -> FsResult<Marks> {
+        let (at, within) = (self.open_if_there(dir, AT)?, self.open_if_there(dir, IN)?);
+        Ok(Marks { dir: dir.clone(), at, within })
+    }
+
+    /// The marks of the directory `name` in the one whose marks are `above`.
+    pub(super) fn marks_below(&self, above: Option<&Marks>, name: &str) -> FsResult<Option<Marks>> {
+        let Some(within) = above.and_then(|marks| marks.within.as_ref()) else { return Ok(None) };
+        self.open_if_there(within, name)?.map(|dir| self.open_marks(&dir)).transpose()
+    }
+
+    pub(super) fn is_marked(&self, node: &Node, name: &str) -> FsResult<bool> {
+        let Some(at) = node.marks().and_then(|marks| marks.at) else { return Ok(false) };
+        match self.inner.stat(&at, name) {
+            Ok(_) => Ok(true),
+            Err(Fault::NotFound) => Ok(false),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Marks a name of the base, durably and at once. A mark that is there stays: it tells what was first hidden.
+    pub(super) fn mark(&self, node: &Node, name: &str, was: &Was) -> FsResult<()> {
+        if self.is_marked(node, name)? {
+            return Ok(());
+        }
+        let at = self.make_marks(node)?;
+        let body = serde_json::to_vec(was).map_err(|cause| Fault::Io(cause.to_string()))?;
+        let draft = self.draft()?;
+        let put = draft.create(self.inner, &body.into()).and_then(|()| {
+            draft.rename(self.inner, &Site { dir: at.clone(), name: name.to_owned() })?;
+            self.inner.sync_dir(&at)
+        });
+        put.inspect_err(|_| drop(draft.discard(self.inner)))
+    }
+
+    /// The directory for marks on names of `node`.
+    fn make_marks(&self, node: &Node) -> FsResult<Dir> {
+        if let Some(at) = node.marks().and_then(|marks| marks.at) {
+            return Ok(at);
+        }
+        let root = self.roots.get(node.root).ok_or(Fault::Gone)?;
+        let mut dir = self.make_way(&self.make_layers()?, [GONE, root])?;
+        for name in node.path() {
+            dir = self.make_way(&dir, [IN, &name])?;
+        }
+        let at = self.make_way(&dir, [AT])?;
+        node.set_marks(self.open_marks(&dir)?);
+        self.renew_marks_above(node)?;
+        Ok(at)
+    }
+
+    /// Directories above that are open may have had no marks below them until now.
+    fn renew_marks_above(&self, node: &Node) -> FsResult<()> {
+        let mut next = node.way();
+        while let Some((above, name)) = next {
+            let marks = match above.marks() {
+                Some(marks) if marks.within.is_some() => break,
+                Some(marks) => self.open_marks(&marks.dir)?,
+                None => self.find_marks(&above)?.ok_or_else(|| damaged(&name))?,
+            };
+            above.set_marks(marks);
+            next = above.way();
+        }
+        Ok(())
+    }
+
+    fn find_marks(&self, node: &Node) -> FsResult<Option<Marks>> {
+        let Some(gone) = self.tree(GONE)? else { return Ok(None) };
+        let root = self.roots.get(node.root).ok_or(Fault::Gone)?;
+        let Some(dir) = self.open_if_there(&gone, root)? else { return Ok(None) };
+        let mut marks = Some(self.open_marks(&dir)?);
+        for name in node.path() {
+            marks = self.marks_below(marks.as_ref(), &name)?;
+        }
+        Ok(marks)
+    }
+
+    /// What a mark says.
+    pub(super) fn read_mark(&self, at: &Dir, name: &str) -> FsResult<Was> {
+        let file = self.inner.open_file(at, name, Open::Read).map_err(|fault| match fault {
+            Fault::Link | Fault::IsDirectory | Fault::NotRegular => damaged(name),
+            fault => fault,
+        })?;
+        let body = read_up_to(self.inner, &file, MAX_MARK).map_err(|fault| match fault {
+            Fault::TooLarge => damaged(name),
+            fault => fault,
+        })?;
+        serde_json::from_slice(&body).map_err(|_| damaged(name))
+    }
+
+    /// What `name` in a directory of the base is.
+    pub(super) fn record(&self, base: &Dir, name: &str) -> FsResult<Was> {
+        let fs = self.inner;
+        let stat = fs.stat(base, name)?;
+        Ok(match stat.kind {
+            Kind::File => Was::File { size: stat.size, sha256: self.digest_if_readable(base, name)? },
+            Kind::Directory => Was::Directory { sha256: self.digest_tree(&fs.open_dir(base, name)?)? },
+            Kind::Link => Was::Link { target: fs.read_link(base, name).ok() },
+            Kind::Other => Was::Other,
+        })
+    }
+
+    fn digest_if_readable(&self, dir: &Dir, name: &str) -> FsResult<Option<String>> {
+        match self.inner.open_file(dir, name, Open::Read).and_then(|file| digest(self.inner, &file)) {
+            Ok(digest) => Ok(Some(digest)),
+            Err(Fault::Access) => Ok(None),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// SHA-256 over all that is in a directory of the base.
+    fn digest_tree(&self, top: &Dir) -> FsResult<String> {
+        let mut hash = Sha256::new();
+        let mut ahead = vec![top.clone()];
+        while let Some(dir) = ahead.pop() {
+            let mut listing = self.inner.list(&dir)?;
+            listing.entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+            let unnamed = listing.unnamed + listing.unreadable;
+            hash.update(format!("{} {unnamed}\n", listing.entries.len()));
+            for entry in listing.entries {
+                hash.update(format!("{} {:?} {}\n", entry.name.len(), entry.kind, entry.name));
+                match entry.kind {
+                    Kind::File => {
+                        let digest = self.digest_if_readable(&dir, &entry.name)?;
+                        hash.update(digest.unwrap_or_default());
+                    }
+                    Kind::Directory => ahead.push(self.inner.open_dir(&dir, &entry.name)?),
+                    Kind::Link => {
+                        let target = self.inner.read_link(&dir, &entry.name).unwrap_or_default();
+                        hash.update(format!("{} {target}", target.len()));
+                    }
+                    Kind::Other => {}
+                }
+            }
+        }
+        Ok(hex(&hash.finalize()))
+    }
+}
+
+/// What the overlay's own directory holds cannot have come from here.
+pub(super) fn damaged(name: &str) -> Fault {
+    Fault::Io(format!("the overlay is damaged: its mark on `{name}` cannot be read"))
+}

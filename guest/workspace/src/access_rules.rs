@@ -1,0 +1,300 @@
+//! What the policy keeps from every tool: directories by name or path, files by
+//! extension, and the host's own files where a root holds them.
+
+use paddock_text::name_folding;
+use paddock_types::entry::Kind;
+use paddock_types::policy::{Policy, RootAccess};
+
+/// What is kept from every tool in one root. Names count under any spelling
+/// that some file system folds to them.
+#[derive(Debug, Default)]
+pub struct Barred {
+    /// Directories at any depth.
+    names: Vec<String>,
+    /// Directories, from the top of the root.
+    paths: Vec<String>,
+    /// Files and directories of the host's own.
+    private: Vec<String>,
+    /// Extensions that files need to have, if there are any.
+    allowed: Vec<String>,
+    /// Extensions that files may not have.
+    blocked: Vec<String>,
+    /// Further roots that lie in this one, and may not be changed through it either; links on the way to the host's own.
+    read_only: Vec<String>,
+    /// All roots that lie in this one: each stays where it is.
+    roots: Vec<String>,
+}
+
+/// Why something is kept from every tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Denial {
+    /// A rule of an `.agentignore`.
+    Secret,
+    /// A directory that the policy blocks.
+    Directory,
+    /// An extension that the policy blocks, or does not allow.
+    Extension,
+    /// It belongs to the program that runs the tools.
+    Private,
+}
+
+impl Denial {
+    /// The reason, for a failure.
+    pub fn cause(self) -> &'static str {
+        match self {
+            Self::Secret => "`.agentignore` keeps it from every tool",
+            Self::Directory => "the policy blocks that directory",
+            Self::Extension => "the policy allows no file with that extension",
+            Self::Private => "it belongs to the program that runs the tools",
+        }
+    }
+}
+
+impl Barred {
+    /// What the policy bars in the root of these absolute names, the last its own on the `host`, if anything.
+    pub fn of(policy: &Policy, root: &[String], host: Option<&str>) -> Option<Self> {
+        let mut barred = Self::default();
+        let (inner, outer) = (roots_inside(policy, host), roots_around(policy, host));
+        for path in &policy.blocked_directories {
+            let components = plain(path);
+            match (path.starts_with('/'), path.contains('/')) {
+                (true, _) => barred.paths.extend(within(&components, root)),
+                (false, true) => {
+                    // From the top of every root, by whichever root it is reached.
+                    barred.paths.extend(inner.iter().map(|(top, _)| format!("{top}/{components}")));
+                    barred.paths.extend(outer.iter().filter_map(|own| within(&components, std::slice::from_ref(own))));
+                    barred.paths.push(components);
+                }
+                (false, false) => barred.names.push(components),
+            }
+        }
+        barred.roots = inner.iter().map(|(top, _)| top.clone()).collect();
+        let read_only = |(top, access)| (access == RootAccess::ReadOnly).then_some(top);
+        let fixed = policy.host.fixed.iter().filter_map(|path| within(&plain(path), root));
+        let fixed = fixed.filter(|path| !path.is_empty());
+        barred.read_only = inner.into_iter().filter_map(read_only).chain(fixed).collect();
+        let private = policy.host.private.iter().filter_map(|path| within(&plain(path), root));
+        barred.private = private.filter(|path| !path.is_empty()).collect();
+        barred.allowed = policy.allowed_extensions.iter().map(|extension| name_folding::fold(extension)).collect();
+        barred.blocked = policy.blocked_extensions.iter().map(|extension| name_folding::fold(extension)).collect();
+        (!barred.is_empty()).then_some(barred)
+    }
+
+    fn is_empty(&self) -> bool {
+        let Self { names, paths, private, allowed, blocked, read_only, roots } = self;
+        [names, paths, private, allowed, blocked, read_only, roots].iter().all(|list| list.is_empty())
+    }
+
+    /// Why `name` is barred, in the directory `above` from the top of the root, which ends in `/` unless it is empty.
+    pub fn bars(&self, above: &str, name: &str, kind: Kind) -> Option<Denial> {
+        let folded = name_folding::fold(name);
+        if kind == Kind::Directory && self.names.contains(&folded) {
+            return Some(Denial::Directory);
+        }
+        if kind == Kind::Directory && holds(&self.paths, above, &folded) {
+            return Some(Denial::Directory);
+        }
+        if holds(&self.private, above, &folded) {
+            return Some(Denial::Private);
+        }
+        (kind == Kind::File && self.bars_file(&folded)).then_some(Denial::Extension)
+    }
+
+    /// Whether something at or above `path`, from the top of the root, would stand where a barred path goes through.
+    pub fn leads_through(&self, path: &str) -> bool {
+        let path = plain(path);
+        self.paths.iter().chain(&self.private).any(|barred| is_at_or_below(barred, &path))
+    }
+
+    /// Whether `path`, from the top of the root, is of what may not be changed there, or holds it.
+    pub fn is_read_only(&self, path: &str) -> bool {
+        let path = plain(path);
+        self.read_only.iter().any(|root| is_at_or_below(root, &path) || is_at_or_below(&path, root))
+    }
+
+    /// Whether `path`, from the top of the root, is another root or holds one.
+    pub fn holds_root(&self, path: &str) -> bool {
+        let path = plain(path);
+        self.roots.iter().any(|root| is_at_or_below(root, &path))
+    }
+
+    /// Whether no file may have that name, in any spelling, for its extension.
+    pub fn bars_file(&self, name: &str) -> bool {
+        let name = name_folding::fold(name);
+        let has = |extension: &String| match extension.as_str() {
+            "" => !name.trim_start_matches('.').contains('.'),
+            extension => name.len() > extension.len() && name.ends_with(extension),
+        };
+        self.blocked.iter().any(has) || (!self.allowed.is_empty() && !self.allowed.iter().any(has))
+    }
+}
+
+/// Whether one of the folded `paths` is that of the folded `name` in `above`, or the whole root.
+fn holds(paths: &[String], above: &str, name: &str) -> bool {
+    paths.iter().any(|path| {
+        let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
+        path.is_empty() || (last == name && plain(above) == parent)
+    })
+}
+
+/// Whether one plain path is that of `top` or of something in it.
+fn is_at_or_below(path: &str, top: &str) -> bool {
+    path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Further roots that lie in the root at `host`, by their paths from its top.
+fn roots_inside(policy: &Policy, host: Option<&str>) -> Vec<(String, RootAccess)> {
+    let Some(host) = host.map(str::to_owned) else { return Vec::new() };
+    let top = |other: &str| within(&plain(other), std::slice::from_ref(&host)).filter(|path| !path.is_empty());
+    policy.roots.iter().filter_map(|root| Some((top(root.host.as_deref()?)?, root.access))).collect()
+}
+
+/// The paths of the root at `host` from the tops of the roots that it lies in.
+fn roots_around(policy: &Policy, host: Option<&str>) -> Vec<String> {
+    let Some(host) = host.map(plain) else { return Vec::new() };
+    let own = |other: &str| within(&host, &[other.to_owned()]).filter(|path| !path.is_empty());
+    policy.roots.iter().filter_map(|root| own(root.host.as_deref()?)).collect()
+}
+
+/// A path's names, folded, with one `/` between them.
+fn plain(path: &str) -> String {
+    let names = path.split('/').filter(|name| !name.is_empty() && *name != ".");
+    names.map(name_folding::fold).collect::<Vec<_>>().join("/")
+}
+
+/// A plain absolute path from the top of a root that has one of these names; empty where it is or holds the root.
+fn within(path: &str, root: &[String]) -> Option<String> {
+    root.iter().map(|name| plain(name)).find_map(|root| {
+        let holds_root =
+            path.is_empty() || root == path || root.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
+        if holds_root {
+            return Some(String::new());
+        }
+        let below = if root.is_empty() { Some(path) } else { path.strip_prefix(&root)?.strip_prefix('/') };
+        below.map(str::to_owned)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn barred(settings: &str) -> Barred {
+        let policy = Policy::parse(settings, "paddock").unwrap();
+        Barred::of(&policy, &["/workspace".to_owned(), "/home/me/project".to_owned()], Some("/home/me/project"))
+            .unwrap()
+    }
+
+    #[test]
+    fn a_name_is_a_directory_at_any_depth_and_a_path_one_from_the_top() {
+        let barred =
+            barred(r#"{"blocked_directories": ["bin", "./obj", "src/gen", "/home/me/project/private", "/elsewhere"]}"#);
+        for (above, name) in
+            [("", "bin"), ("a/b/", "BIN"), ("a/", "bin."), ("", "obj"), ("src/", "gen"), ("", "private")]
+        {
+            assert_eq!(barred.bars(above, name, Kind::Directory), Some(Denial::Directory), "{above}{name}");
+        }
+        for (above, name) in
+            [("a/", "obj"), ("", "gen"), ("a/src/", "gen"), ("a/", "private"), ("", "bins"), ("", "elsewhere")]
+        {
+            assert_eq!(barred.bars(above, name, Kind::Directory), None, "{above}{name}");
+        }
+        assert_eq!(barred.bars("", "bin", Kind::File), None, "a file of that name");
+    }
+
+    #[test]
+    fn a_blocked_path_that_holds_the_root_bars_all_of_it() {
+        for path in ["/home/me", "/home/me/project", "/"] {
+            let barred = barred(&format!(r#"{{"blocked_directories": ["{path}"]}}"#));
+            assert_eq!(barred.bars("a/", "b", Kind::Directory), Some(Denial::Directory), "{path}");
+        }
+    }
+
+    #[test]
+    fn extensions_count_in_any_spelling_and_for_files_alone() {
+        let barred = barred(r#"{"blocked_extensions": [".exe", ".tar.gz"]}"#);
+        for name in ["a.exe", "a.EXE", "a.exe.", "a.exe::$DATA", "b.tar.gz"] {
+            assert_eq!(barred.bars("", name, Kind::File), Some(Denial::Extension), "{name}");
+        }
+        for (name, kind) in
+            [("a.exe", Kind::Directory), ("a.exe", Kind::Link), ("exe", Kind::File), (".exe", Kind::File)]
+        {
+            assert_eq!(barred.bars("", name, kind), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_allowed_extensions_allows_no_other() {
+        let barred = barred(r#"{"allowed_extensions": [".md", ""]}"#);
+        let allowed = |name| barred.bars("", name, Kind::File).is_none();
+        assert!(allowed("a.md") && allowed("a.MD") && allowed("Makefile") && allowed(".gitignore"));
+        assert!(!allowed("a.rs") && !allowed("a.md.sh"));
+    }
+
+    #[test]
+    fn what_is_the_host_s_own_is_barred_as_file_and_directory() {
+        let barred = barred(r#"{"host": {"private": ["/home/me/project/.state", "/home/me/project", "/var/state"]}}"#);
+        assert_eq!(barred.bars("", ".state", Kind::Directory), Some(Denial::Private));
+        assert_eq!(barred.bars("", ".STATE", Kind::File), Some(Denial::Private));
+        assert_eq!(barred.bars("", "src", Kind::Directory), None, "the root itself cannot be");
+    }
+
+    #[test]
+    fn a_root_in_another_keeps_its_rules_there() {
+        let barred = barred(
+            r#"{"blocked_directories": ["./out"], "roots": [
+                {"guest": "/workspace", "host": "/home/me/project", "access": "read-write"},
+                {"guest": "/vendor", "host": "/home/me/project/vendor", "access": "read-only"},
+                {"guest": "/sub", "host": "/home/me/project/sub", "access": "read-write"},
+                {"guest": "/me", "host": "/home/me", "access": "read-only"},
+                {"guest": "/other", "host": "/workspace/elsewhere", "access": "read-only"}
+            ]}"#,
+        );
+        for above in ["", "vendor/", "sub/"] {
+            assert_eq!(barred.bars(above, "out", Kind::Directory), Some(Denial::Directory), "{above}");
+        }
+        assert_eq!(barred.bars("other/", "out", Kind::Directory), None);
+        for path in ["vendor", "VENDOR/a", "./vendor/a/b"] {
+            assert!(barred.is_read_only(path), "{path}");
+        }
+        for path in ["sub/a", "vendors", "a/vendor", "elsewhere/a"] {
+            assert!(!barred.is_read_only(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_stands_above_a_barred_path_is_known() {
+        let barred = barred(
+            r#"{"blocked_directories": ["./a/b", "name"], "host": {"private": ["/home/me/project/.config/paddock"]}}"#,
+        );
+        for path in ["a", ".config", ".CONFIG/paddock"] {
+            assert!(barred.leads_through(path), "{path}");
+        }
+        for path in ["b", "a/c", ".config/other", ".conf", "name"] {
+            assert!(!barred.leads_through(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_link_on_the_way_to_the_host_s_own_stays_as_it_is() {
+        let barred = barred(r#"{"host": {"fixed": ["/home/me/project/.config", "/home/me", "/var/link"]}}"#);
+        assert!(barred.is_read_only(".config") && barred.is_read_only(".CONFIG/a"));
+        assert!(!barred.is_read_only("src"), "the root that such a link leads to is not one");
+        assert_eq!(barred.bars("", ".config", Kind::Link), None, "it may be followed");
+    }
+
+    #[test]
+    fn a_policy_that_bars_nothing_leaves_nothing_to_look_at() {
+        let policy = Policy::parse(r#"{"blocked_directories": ["/elsewhere"]}"#, "paddock").unwrap();
+        assert!(Barred::of(&policy, &["/workspace".to_owned()], None).is_none());
+    }
+
+    #[test]
+    fn a_failure_says_what_bars_it() {
+        let says = |denial: Denial, words: &str| assert!(denial.cause().contains(words), "{denial:?}");
+        says(Denial::Secret, "`.agentignore`");
+        says(Denial::Directory, "the policy blocks that directory");
+        says(Denial::Extension, "no file with that extension");
+        says(Denial::Private, "belongs to the program");
+    }
+}

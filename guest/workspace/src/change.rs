@@ -1,0 +1,9 @@
+//! Changes of files: all or none, journaled and backed up.
+
+pub mod backup;
+pub mod commit;
+pub mod file_change;
+pub mod journal;
+pub mod links;
+pub mod step;
+pub mod stored_location;

@@ -1,0 +1,370 @@
+//! What calls changed, as it was before: one file a call in the state directory,
+//! written durably before the call's first change, so that each can be undone.
+//!
+//! The file holds the old contents one after the other, then what they are as
+//! JSON, then how long that is. Its name is the record's id: when, a count within
+//! that millisecond, and the size. A file that a crash left unfinished has
+//! another name, and goes when the next one is written.
+
+use std::collections::BTreeMap;
+
+use paddock_types::digest::etag_of;
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result};
+use paddock_vfs::bytes::each_part;
+use paddock_vfs::content::Content;
+use paddock_vfs::open_location::{Site, open_or_make};
+use paddock_vfs::{Dir, Fault, File, FsResult, Open};
+use serde::{Deserialize, Serialize};
+
+use crate::change::stored_location::Spot;
+use crate::{Root, Workspace};
+
+const DIRECTORY: &str = "history";
+const UNFINISHED: &str = "unfinished-";
+/// Digits at the end of a record that say how long its JSON is.
+const LENGTH_DIGITS: usize = 16;
+/// Bytes of a record's JSON: what it may hold, and what is believed of a file that anyone may have put there.
+const MAX_JSON: u64 = 16 * 1024 * 1024;
+const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// What one call changed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// What it did, as its failures call it.
+    pub verb: String,
+    /// The record of what the same call did before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The roots of the call by their labels, each with what tells it from others, where the host says so.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub roots: BTreeMap<String, String>,
+    /// Its changes, in order.
+    pub entries: Vec<Entry>,
+}
+
+impl Record {
+    /// Whether the paths of its changes name the same directories in this workspace: its state directory may have served
+    /// another whose first root had the same path.
+    pub fn is_of(&self, workspace: &Workspace<'_>) -> bool {
+        let paths = self.entries.iter().flat_map(|entry| entry.to.iter().chain([&entry.path]));
+        paths.into_iter().all(|path| {
+            let holds = |label: &&String| {
+                path.strip_prefix(label.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            let label = self.roots.keys().filter(|label| !label.is_empty()).find(holds).map_or("", String::as_str);
+            let now = workspace.roots.iter().find(|root| root.label == label).and_then(|root| root.id.as_ref());
+            self.roots.get(label).zip(now).is_none_or(|(then, now)| then == now)
+        })
+    }
+}
+
+/// One change of a record.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// What happened.
+    pub action: Action,
+    /// Where, as results show it.
+    pub path: String,
+    /// Where it was moved to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// What was there before; after a creation, what is there since.
+    pub kind: Kind,
+    /// What the link said that was there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// Where its old content is in the record, and how long it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<(u64, u64)>,
+    /// The permission bits that it had, where the host tells them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
+    /// The etag of the content that the change left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+}
+
+/// What a change did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// Something is there that was not.
+    Created,
+    /// The content changed.
+    Modified,
+    /// It is not there any more.
+    Deleted,
+    /// It is somewhere else.
+    Moved,
+}
+
+impl Entry {
+    /// A change of what is or was a file at `path`.
+    pub fn file(action: Action, path: &str, after: Option<&Content>) -> Self {
+        let (path, after) = (path.to_owned(), after.map(|after| etag_of(&after.sha256())));
+        Self { action, path, to: None, kind: Kind::File, target: None, content: None, mode: None, after }
+    }
+
+    /// A change of something that has no content of its own.
+    pub fn of(action: Action, path: &str, kind: Kind) -> Self {
+        Self { kind, after: None, ..Self::file(action, path, None) }
+    }
+}
+
+/// A record that is being written.
+pub struct Draft<'w> {
+    workspace: &'w Workspace<'w>,
+    dir: Dir,
+    name: String,
+    file: File,
+    size: u64,
+    record: Record,
+}
+
+impl<'w> Draft<'w> {
+    /// Begins the record of a call; none where the policy keeps none, or the host has no place for it.
+    pub fn begin(workspace: &'w Workspace<'w>, verb: &str) -> Result<Option<Self>> {
+        let Some(state) = workspace.state.as_ref().filter(|_| workspace.policy.backups.enabled) else {
+            return Ok(None);
+        };
+        let begin = || {
+            let fs = workspace.fs;
+            let dir = open_or_make(fs, state, DIRECTORY)?;
+            let name = format!("{UNFINISHED}{:016x}", fs.random());
+            let file = fs.open_file(&dir, &name, Open::CreateNew)?;
+            let id = |root: &Root| Some((root.label.clone(), root.id.clone()?));
+            let roots = workspace.roots.iter().filter_map(id).collect();
+            let record = Record { verb: verb.to_owned(), before: workspace.backup(), roots, entries: Vec::new() };
+            Ok(Self { workspace, dir, name, file, size: 0, record })
+        };
+        begin().map(Some).map_err(|fault| failed(&fault))
+    }
+
+    /// Adds a change, with the content that it replaces or removes.
+    pub fn add(&mut self, mut entry: Entry, content: Option<&Content>) -> Result<()> {
+        if let Some(content) = content {
+            entry.content = Some((self.size, content.size()));
+            content.write(self.workspace.fs, &self.file, self.size).map_err(|fault| failed(&fault))?;
+            self.size += content.size();
+        }
+        self.record.entries.push(entry);
+        Ok(())
+    }
+
+    /// Adds the change of the regular file of that name, which is there now, whatever its size.
+    pub fn add_file(&mut self, action: Action, path: &str, site: &Site) -> Result<()> {
+        let fs = self.workspace.fs;
+        let mut copy = || {
+            let file = fs.open_file(&site.dir, &site.name, Open::Read)?;
+            let start = self.size;
+            each_part(fs, &file, 0, u64::MAX, |_, part| self.append(part))?;
+            Ok((start, self.size - start))
+        };
+        let content = copy().map_err(|fault: Fault| failed(&fault))?;
+        let mode = site.mode(fs);
+        self.record.entries.push(Entry { content: Some(content), mode, ..Entry::of(action, path, Kind::File) });
+        Ok(())
+    }
+
+    /// Adds the directories that the call makes.
+    pub fn add_made(&mut self, directories: &[Spot]) -> Result<()> {
+        directories
+            .iter()
+            .try_for_each(|spot| self.add(Entry::of(Action::Created, &spot.path(), Kind::Directory), None))
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> FsResult<()> {
+        self.workspace.fs.write(&self.file, self.size, bytes)?;
+        self.size += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Makes the record durable, and lets the oldest ones go that are too many, too old or too large together.
+    pub fn finish(mut self) -> Result<()> {
+        let json = serde_json::to_string(&self.record).unwrap_or_default();
+        if json.len() as u64 > MAX_JSON {
+            drop(Site { dir: self.dir.clone(), name: self.name.clone() }.discard(self.workspace.fs));
+            let changes = self.record.entries.len();
+            return Err(Error::new(Code::LimitExceeded, format!("{changes} changes are too many for a backup"))
+                .hint("change less at once, or turn `backups` off"));
+        }
+        let end = format!("{json}{:0LENGTH_DIGITS$}", json.len());
+        let mut finish = || {
+            self.append(end.as_bytes())?;
+            let fs = self.workspace.fs;
+            fs.sync_file(&self.file)?;
+            let now = fs.now();
+            let now_ms = now.seconds * 1_000 + u64::from(now.nanoseconds / 1_000_000);
+            let names = fs.list(&self.dir)?.entries.into_iter().map(|entry| entry.name);
+            let names: Vec<_> = names.filter(|name| *name != self.name).collect();
+            // After all others, whatever the clock says.
+            let (ms, count) = match names.iter().filter_map(|name| parts(name)).map(|id| (id.ms, id.count)).max() {
+                Some((last, count)) if last >= now_ms => (last, count + 1),
+                _ => (now_ms, 0),
+            };
+            let id = format!("{ms:013}-{count:06x}-{}", self.size);
+            fs.rename(&self.dir, &self.name, &self.dir, &id)?;
+            fs.sync_dir(&self.dir)?;
+            prune(self.workspace, &self.dir, names, &id, now_ms)?;
+            Ok(id)
+        };
+        let id = finish().map_err(|fault: Fault| failed(&fault))?;
+        self.workspace.backed_up(id);
+        Ok(())
+    }
+}
+
+fn failed(fault: &Fault) -> Error {
+    fault
+        .at("keep what was there before in", "the state directory")
+        .hint("nothing was changed; the person who runs this has to see to the state directory, or turn `backups` off")
+}
+
+/// What an id says.
+struct Id {
+    /// When, in milliseconds.
+    ms: u64,
+    /// How many came before it in that millisecond.
+    count: u64,
+    /// How many bytes it has.
+    size: u64,
+}
+
+fn parts(id: &str) -> Option<Id> {
+    let mut parts = id.split('-');
+    let (ms, count, size) = (parts.next()?, parts.next()?, parts.next()?);
+    let id = Id { ms: ms.parse().ok()?, count: u64::from_str_radix(count, 16).ok()?, size: size.parse().ok()? };
+    Some(id).filter(|_| parts.next().is_none())
+}
+
+/// Removes the records that the policy does not keep, and what crashes left unfinished.
+///
+/// The one of the call under way stays, whatever its size.
+fn prune(workspace: &Workspace<'_>, dir: &Dir, names: Vec<String>, own: &str, now_ms: u64) -> FsResult<()> {
+    let kept = &workspace.policy.backups;
+    let (mut ids, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| parts(name).is_some());
+    // Newest first.
+    ids.sort_unstable_by(|a, b| b.cmp(a));
+    let (mut count, mut bytes) = (1, parts(own).map_or(0, |id| id.size));
+    let is_gone = |name: &String| {
+        let Some(id) = parts(name) else { return false };
+        count += 1;
+        bytes = bytes.saturating_add(id.size);
+        let is_old = now_ms.saturating_sub(id.ms) > kept.max_days.saturating_mul(DAY_MS);
+        count > kept.max_count || is_old || bytes > kept.max_bytes
+    };
+    let gone: Vec<_> = ids.into_iter().filter(is_gone).collect();
+    let unfinished = others.into_iter().filter(|name| name.starts_with(UNFINISHED));
+    for name in gone.into_iter().chain(unfinished) {
+        Site { dir: dir.clone(), name }.discard(workspace.fs)?;
+    }
+    Ok(())
+}
+
+/// The note for a change of which nothing is kept, since it replaces or removes more than backups may hold.
+pub fn too_large(workspace: &Workspace<'_>, bytes: u64) -> Option<String> {
+    let kept = &workspace.policy.backups;
+    let is_too_large = bytes > kept.max_bytes && kept.enabled && workspace.state.is_some();
+    let most = kept.max_bytes;
+    is_too_large.then(|| format!("no backup: what was there had {bytes} bytes, and backups keep at most {most}"))
+}
+
+/// Lets the last record of the call go, since nothing was changed in the end.
+pub fn forget(workspace: &Workspace<'_>) {
+    if let (Some(id), Ok(Some(dir))) = (workspace.not_backed_up(), directory(workspace)) {
+        // One that stays undoes nothing.
+        drop(Site { dir, name: id }.discard(workspace.fs));
+    }
+}
+
+/// The ids of all records, the newest first, with when each was made in milliseconds.
+pub fn ids(workspace: &Workspace<'_>) -> Result<Vec<(String, u64)>> {
+    let Some(dir) = directory(workspace)? else { return Ok(Vec::new()) };
+    let listing = workspace.fs.list(&dir).map_err(|fault| unreadable(&fault))?;
+    let known = listing.entries.into_iter().filter_map(|entry| Some((parts(&entry.name)?.ms, entry.name)));
+    let mut ids: Vec<_> = known.map(|(ms, id)| (id, ms)).collect();
+    ids.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(ids)
+}
+
+/// A record that is there, open.
+pub struct Saved<'w> {
+    workspace: &'w Workspace<'w>,
+    site: Site,
+    /// What it holds.
+    pub record: Record,
+}
+
+impl<'w> Saved<'w> {
+    /// The record of that id.
+    pub fn open(workspace: &'w Workspace<'w>, id: &str) -> Result<Self> {
+        let saved = Self::find(workspace, id)?.ok_or_else(|| {
+            Error::new(Code::Io, format!("the backup `{id}` is damaged")).hint("another one may hold the file too")
+        })?;
+        if saved.record.is_of(workspace) {
+            return Ok(saved);
+        }
+        Err(Error::new(Code::Denied, format!("the backup `{id}` is of other directories that had the same names"))
+            .hint("only what was changed in the directories of this workspace can be restored"))
+    }
+
+    /// The same; none where it is damaged.
+    pub fn find(workspace: &'w Workspace<'w>, id: &str) -> Result<Option<Self>> {
+        let missing = || {
+            Error::new(Code::NotFound, format!("there is no backup `{}`", paddock_types::error::printable(id)))
+                .hint("results of changes name theirs; the oldest go when there are too many")
+        };
+        let size = parts(id).ok_or_else(missing)?.size;
+        let dir = directory(workspace)?.ok_or_else(missing)?;
+        let file = match workspace.fs.open_file(&dir, id, Open::Read) {
+            Err(Fault::NotFound) => return Err(missing()),
+            other => other.map_err(|fault| unreadable(&fault))?,
+        };
+        let record = Self::record(workspace, &file, size).map_err(|fault| unreadable(&fault))?;
+        Ok(record.map(|record| Self { workspace, site: Site { dir, name: id.to_owned() }, record }))
+    }
+
+    fn record(workspace: &Workspace<'_>, file: &File, size: u64) -> FsResult<Option<Record>> {
+        let Some(end) = size.checked_sub(LENGTH_DIGITS as u64) else { return Ok(None) };
+        let digits = range(workspace, file, end, LENGTH_DIGITS as u64)?;
+        let length = std::str::from_utf8(&digits).ok().and_then(|digits| digits.parse::<u64>().ok());
+        let length = length.filter(|length| *length <= MAX_JSON.min(end));
+        let Some(length) = length else { return Ok(None) };
+        Ok(serde_json::from_slice(&range(workspace, file, end - length, length)?).ok())
+    }
+
+    /// The old content of one of its entries.
+    pub fn content(&self, entry: &Entry) -> Result<Content> {
+        let (start, size) = entry.content.unwrap_or_default();
+        let content = Content::stored(self.workspace.fs, self.site.clone(), start, size);
+        let content = content.map_err(|fault| unreadable(&fault))?;
+        if content.size() != size {
+            return Err(Error::at(Code::Io, "restore", &entry.path, "its backup is damaged")
+                .hint("another backup may hold the file too"));
+        }
+        Ok(content.with_mode(entry.mode))
+    }
+}
+
+/// The bytes of a range; fewer where the file ends before.
+fn range(workspace: &Workspace<'_>, file: &File, start: u64, size: u64) -> FsResult<Vec<u8>> {
+    let mut bytes = Vec::new();
+    each_part(workspace.fs, file, start, size, |_, part| {
+        bytes.extend_from_slice(part);
+        Ok(())
+    })?;
+    Ok(bytes)
+}
+
+fn directory(workspace: &Workspace<'_>) -> Result<Option<Dir>> {
+    let Some(state) = &workspace.state else { return Ok(None) };
+    match workspace.fs.open_dir(state, DIRECTORY) {
+        Err(Fault::NotFound) => Ok(None),
+        other => other.map(Some).map_err(|fault| unreadable(&fault)),
+    }
+}
+
+fn unreadable(fault: &Fault) -> Error {
+    fault.at("read the backups in", "the state directory")
+}

@@ -1,0 +1,322 @@
+use paddock_types::entry::Time;
+use paddock_types::policy::Policy;
+use paddock_vfs::Open;
+use paddock_vfs::memory::MemoryFs;
+
+use crate::change::commit::*;
+
+const CARRIES_MODES: &str = r#"{"host": {"carries_modes": true}}"#;
+
+/// Runs `test` on a workspace with these files, in one directory.
+fn with(policy: &str, files: &[(&str, &str)], test: impl FnOnce(&Workspace<'_>)) {
+    let fs = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
+    files.iter().for_each(|(name, text)| put(&fs, name, text));
+    let policy = Policy::parse(policy, "paddock").unwrap();
+    test(&Workspace::open(&fs, &policy).unwrap());
+}
+
+/// Somebody else's change.
+fn put(fs: &dyn Filesystem, name: &str, text: &str) {
+    let dir = fs.preopens().remove(0).dir;
+    let _ = fs.unlink(&dir, name);
+    fs.write(&fs.open_file(&dir, name, Open::CreateNew).unwrap(), 0, text.as_bytes()).unwrap();
+}
+
+fn place(workspace: &Workspace<'_>, path: &str) -> Place {
+    workspace.resolve(path, "change").unwrap()
+}
+
+/// Of a file, from what is there.
+fn change(workspace: &Workspace<'_>, path: &str, new: Option<&str>) -> FileChange {
+    let place = place(workspace, path);
+    let old = place.stat.map(|_| workspace.read_whole(&place, "change").unwrap().0.into());
+    FileChange { place, old, new: new.map(|text| text.as_bytes().to_vec().into()), to: None }
+}
+
+fn write(workspace: &Workspace<'_>, path: &str, text: &str) -> FileChange {
+    change(workspace, path, Some(text))
+}
+
+fn move_to(workspace: &Workspace<'_>, path: &str, to: &str) -> FileChange {
+    let change = change(workspace, path, None);
+    FileChange { new: change.old.clone(), to: Some(place(workspace, to)), ..change }
+}
+
+fn made(workspace: &Workspace<'_>, files: Vec<FileChange>) -> Result<Vec<String>> {
+    commit(workspace, "change", files)
+}
+
+#[track_caller]
+fn refused(workspace: &Workspace<'_>, files: Vec<FileChange>, code: Code) -> Error {
+    let error = made(workspace, files).unwrap_err();
+    assert_eq!(error.code, code, "{error:?}");
+    error
+}
+
+fn text(workspace: &Workspace<'_>, path: &str) -> Option<String> {
+    let place = place(workspace, path);
+    place.stat.map(|_| String::from_utf8(workspace.read_whole(&place, "read").unwrap().0).unwrap())
+}
+
+/// Every name in the workspace's top directory.
+fn names(workspace: &Workspace<'_>) -> Vec<String> {
+    let entries = workspace.fs.list(&workspace.roots[0].dir).unwrap().entries;
+    entries.into_iter().map(|entry| entry.name).collect()
+}
+
+#[test]
+fn nothing_is_put_over_what_nobody_read() {
+    with("{}", &[("a", "a\n"), ("b", "b\n")], |workspace| {
+        let blind = |path: &str| FileChange { old: None, ..write(workspace, path, "new\n") };
+        let error = refused(workspace, vec![write(workspace, "a", "A\n"), blind("b")], Code::AlreadyExists);
+        assert_eq!(error.path.as_deref(), Some("b"));
+        refused(workspace, vec![move_to(workspace, "a", "b")], Code::AlreadyExists);
+        let gone = FileChange { old: Some(b"c\n".to_vec().into()), ..write(workspace, "c", "C\n") };
+        refused(workspace, vec![gone], Code::NotFound);
+        let top = FileChange { place: place(workspace, "."), ..write(workspace, "new", "x") };
+        refused(workspace, vec![top], Code::NotAFile);
+        let contents = (text(workspace, "a").unwrap(), text(workspace, "b").unwrap());
+        assert_eq!(contents, ("a\n".to_owned(), "b\n".to_owned()));
+        assert_eq!(names(workspace), ["a", "b"]);
+        let state = workspace.fs.list(workspace.state.as_ref().unwrap()).unwrap();
+        assert!(state.entries.is_empty(), "no change was begun: {state:?}");
+    });
+}
+
+#[test]
+fn what_somebody_changed_since_it_was_read_stops_the_whole_change() {
+    with(CARRIES_MODES, &[("a", "a\n"), ("b", "b\n")], |workspace| {
+        let files =
+            || vec![write(workspace, "a", "A\n"), write(workspace, "in/new", "new\n"), write(workspace, "b", "B\n")];
+        let planned = files();
+        put(workspace.fs, "b", "theirs\n");
+        let error = refused(workspace, planned, Code::ChangedSinceRead);
+        assert!(error.hint_text().unwrap().contains("read it again"));
+        let planned = files();
+        workspace.fs.unlink(&workspace.roots[0].dir, "b").unwrap();
+        refused(workspace, planned, Code::ChangedSinceRead);
+        let planned = vec![write(workspace, "a", "A\n"), write(workspace, "c", "mine\n")];
+        put(workspace.fs, "c", "theirs\n");
+        refused(workspace, planned, Code::AlreadyExists);
+        assert_eq!((text(workspace, "a").as_deref(), text(workspace, "c").as_deref()), (Some("a\n"), Some("theirs\n")));
+        assert_eq!(names(workspace), ["a", "c"], "nothing of it stays");
+        assert_eq!((workspace.backup(), backup::ids(workspace).unwrap().len()), (None, 0), "nor its backup");
+        assert!(workspace.changes().is_empty());
+    });
+}
+
+#[test]
+fn a_move_replaces_nothing_that_appeared_meanwhile() {
+    with(CARRIES_MODES, &[("a", "a\n"), ("b", "b\n")], |workspace| {
+        let planned = vec![write(workspace, "b", "B\n"), move_to(workspace, "a", "c")];
+        put(workspace.fs, "c", "theirs\n");
+        refused(workspace, planned, Code::AlreadyExists);
+        let texts = ["a", "b", "c"].map(|path| text(workspace, path).unwrap());
+        assert_eq!(texts, ["a\n", "b\n", "theirs\n"]);
+        assert_eq!(names(workspace), ["a", "b", "c"]);
+    });
+}
+
+#[test]
+fn a_change_that_failed_takes_no_other_change_s_backup_along() {
+    let policy = r#"{"backups": {"max_bytes": 400}, "host": {"carries_modes": true}}"#;
+    let large = "x".repeat(500);
+    with(policy, &[("a", "a\n"), ("large", &large)], |workspace| {
+        made(workspace, vec![write(workspace, "a", "A\n")]).unwrap();
+        let first = workspace.backup();
+        assert!(first.is_some());
+        // Of what is too large there is no record, so the last one is the first change's.
+        let stored = place(workspace, "large").content(workspace, "change").unwrap();
+        let planned = FileChange { old: Some(stored), ..write(workspace, "large", "small\n") };
+        put(workspace.fs, "large", "theirs\n");
+        refused(workspace, vec![planned], Code::ChangedSinceRead);
+        assert_eq!(workspace.backup(), first);
+        assert_eq!(backup::ids(workspace).unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn rules_hold_for_whatever_is_changed() {
+    let policy = r#"{"blocked_extensions": [".exe"], "limits": {"max_file_bytes": 1000}}"#;
+    with(policy, &[("a", "a\n"), ("old.exe", "x")], |workspace| {
+        for path in [".git/config", ".claude/settings.json", ".agentignore"] {
+            refused(workspace, vec![write(workspace, path, "x")], Code::ReadOnly);
+            refused(workspace, vec![move_to(workspace, "a", path)], Code::ReadOnly);
+            let directories = vec![place(workspace, path)];
+            let error = commit_all(workspace, "make", Changes { directories, ..Changes::default() }).unwrap_err();
+            assert_eq!(error.code, Code::ReadOnly, "{path}");
+        }
+        refused(workspace, vec![write(workspace, "new.exe", "x")], Code::Denied);
+        refused(workspace, vec![move_to(workspace, "a", "a.exe")], Code::Denied);
+        assert_eq!(names(workspace), ["a", "old.exe"]);
+    });
+}
+
+#[test]
+fn a_file_may_get_as_large_as_the_policy_says() {
+    with(r#"{"limits": {"max_file_bytes": 1000}}"#, &[("a", "a\n")], |workspace| {
+        let (most, more) = ("x".repeat(1_000), "x".repeat(1_001));
+        refused(workspace, vec![write(workspace, "a", &more)], Code::TooLarge);
+        refused(workspace, vec![write(workspace, "new", &more)], Code::TooLarge);
+        assert_eq!((text(workspace, "a").as_deref(), names(workspace)), (Some("a\n"), vec!["a".to_owned()]));
+        made(workspace, vec![write(workspace, "a", &most)]).unwrap();
+        assert_eq!(text(workspace, "a"), Some(most));
+    });
+}
+
+#[test]
+fn what_is_rewritten_in_place_is_held_up_to_the_same_size() {
+    let small = r#""limits": {"max_file_bytes": 1000}"#;
+    let (most, more) = ("x".repeat(1_000), "x".repeat(1_001));
+    let files = [("most", most.as_str()), ("more", more.as_str())];
+    let stored = |workspace: &Workspace<'_>, path: &str| {
+        let place = place(workspace, path);
+        let old = Some(place.content(workspace, "change").unwrap());
+        FileChange { place, old, new: Some(b"new\n".to_vec().into()), to: None }
+    };
+    with(&format!("{{{small}}}"), &files, |workspace| {
+        refused(workspace, vec![stored(workspace, "more")], Code::TooLarge);
+        made(workspace, vec![stored(workspace, "most")]).unwrap();
+        assert_eq!(text(workspace, "most").as_deref(), Some("new\n"));
+        let mut change = stored(workspace, "most");
+        hold(workspace, "change", &mut change).unwrap();
+        assert!(matches!(change.old, Some(Content::Bytes(_))), "a file that is written over brings nothing back");
+    });
+    with(&format!(r#"{{{small}, "host": {{"carries_modes": true}}}}"#), &files, |workspace| {
+        made(workspace, vec![stored(workspace, "more")]).unwrap();
+        assert_eq!(text(workspace, "more").as_deref(), Some("new\n"), "one that is replaced can have any size");
+    });
+}
+
+#[test]
+fn hard_links_are_broken_kept_or_refused() {
+    for (hard_links, carries_modes) in
+        [("break", true), ("break", false), ("keep", true), ("keep", false), ("refuse", true), ("refuse", false)]
+    {
+        let policy = format!(r#"{{"hard_links": "{hard_links}", "host": {{"carries_modes": {carries_modes}}}}}"#);
+        with(&policy, &[("a", "old\n"), ("alone", "old\n")], |workspace| {
+            let top = &workspace.roots[0].dir;
+            ["b", "c"].iter().for_each(|name| workspace.fs.link(top, "a", top, name).unwrap());
+            let done = made(workspace, vec![write(workspace, "a", "new\n")]);
+            let other = text(workspace, "b").unwrap();
+            match hard_links {
+                "break" => {
+                    assert_eq!(done.unwrap(), ["`a` had 2 other hard link(s), which keep the old content"]);
+                    assert_eq!((text(workspace, "a").unwrap().as_str(), other.as_str()), ("new\n", "old\n"));
+                }
+                "keep" => assert_eq!((done.unwrap().len(), other.as_str()), (0, "new\n")),
+                _ => {
+                    let error = done.unwrap_err();
+                    assert_eq!(error.code, Code::Denied);
+                    assert!(error.message().contains("it has 3 hard links"), "{error:?}");
+                    assert_eq!(text(workspace, "a").unwrap(), "old\n");
+                }
+            }
+            // What leaves the content as it is breaks nothing: the same again, a move, a deletion; nor does one name alone.
+            let same = text(workspace, "b").unwrap();
+            assert!(made(workspace, vec![write(workspace, "b", &same)]).unwrap().is_empty());
+            assert!(made(workspace, vec![move_to(workspace, "b", "d")]).unwrap().is_empty());
+            assert!(made(workspace, vec![change(workspace, "d", None)]).unwrap().is_empty());
+            assert!(made(workspace, vec![write(workspace, "alone", "new\n")]).unwrap().is_empty());
+        });
+    }
+}
+
+#[test]
+fn only_what_is_rewritten_is_rewritten_in_place() {
+    for (policy, in_place) in [(CARRIES_MODES, false), ("{}", true)] {
+        with(policy, &[("a", "a\n"), ("b", "b\n")], |workspace| {
+            let step = |change: &FileChange| plan(workspace, "change", change, &mut Vec::new()).unwrap();
+            let kinds = [
+                (write(workspace, "a", "new\n"), in_place, true),
+                (FileChange { to: Some(place(workspace, "c")), ..write(workspace, "a", "new\n") }, in_place, true),
+                (write(workspace, "new", "new\n"), false, true),
+                (write(workspace, "a", "a\n"), false, false),
+                (move_to(workspace, "b", "c"), false, false),
+                (change(workspace, "b", None), false, false),
+            ];
+            for (index, (change, in_place, has_temporary)) in kinds.iter().enumerate() {
+                let step = step(change);
+                assert_eq!((step.in_place, step.temporary.is_some()), (*in_place, *has_temporary), "{index}");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_record_says_what_was_done_and_made() {
+    with(CARRIES_MODES, &[("a", "a\n"), ("b", "b\n"), ("c", "c\n")], |workspace| {
+        let files = vec![
+            write(workspace, "a", "A\n"),
+            change(workspace, "b", None),
+            move_to(workspace, "c", "in/c"),
+            write(workspace, "in/deep/d", "d\n"),
+        ];
+        made(workspace, files).unwrap();
+        let record = backup::Saved::open(workspace, &workspace.backup().unwrap()).unwrap().record;
+        let entries: Vec<_> =
+            record.entries.iter().map(|entry| (entry.action, entry.path.as_str(), entry.to.as_deref())).collect();
+        assert_eq!(
+            entries,
+            [
+                (Action::Created, "in", None),
+                (Action::Created, "in/deep", None),
+                (Action::Modified, "a", None),
+                (Action::Deleted, "b", None),
+                (Action::Moved, "c", Some("in/c")),
+                (Action::Created, "in/deep/d", None),
+            ]
+        );
+        let kinds: Vec<_> =
+            workspace.changes().into_iter().map(|change| (change.kind, change.path, change.size)).collect();
+        assert_eq!(
+            kinds,
+            [
+                (ChangeKind::Modified, "a".to_owned(), Some(2)),
+                (ChangeKind::Deleted, "b".to_owned(), None),
+                (ChangeKind::Moved, "c".to_owned(), Some(2)),
+                (ChangeKind::Created, "in/deep/d".to_owned(), Some(2)),
+            ]
+        );
+    });
+}
+
+#[test]
+fn what_the_caller_does_right_after_is_recorded_and_needs_no_journal() {
+    with(CARRIES_MODES, &[("a", "a\n")], |workspace| {
+        // Nothing can take the place of a directory.
+        workspace.fs.make_dir(workspace.state.as_ref().unwrap(), "journal").unwrap();
+        let others = || vec![Entry::of(Action::Deleted, "link", Kind::Link)];
+        commit_all(workspace, "restore", Changes { others: others(), ..Changes::default() }).unwrap();
+        let id = workspace.backup().unwrap();
+        let record = backup::Saved::open(workspace, &id).unwrap().record;
+        assert_eq!((record.verb.as_str(), record.entries.len()), ("restore", 1));
+        assert_eq!((record.entries[0].action, record.entries[0].path.as_str()), (Action::Deleted, "link"));
+        // Without a journal no file is changed, and the record of that goes.
+        let files = vec![write(workspace, "a", "A\n")];
+        let error =
+            commit_all(workspace, "restore", Changes { files, others: others(), ..Changes::default() }).unwrap_err();
+        assert!(error.message().contains("the state directory"), "{error:?}");
+        assert_eq!((workspace.backup(), backup::ids(workspace).unwrap().len()), (Some(id), 1));
+        assert_eq!(text(workspace, "a").as_deref(), Some("a\n"));
+    });
+}
+
+#[test]
+fn each_directory_is_made_once_and_outer_ones_first() {
+    with("{}", &[("file", "x")], |workspace| {
+        let directories = vec![place(workspace, "there")];
+        commit_all(workspace, "make", Changes { directories, ..Changes::default() }).unwrap();
+        let files: Vec<_> = ["new/deep/a", "new/deep/b", "new/c", "there/x/y/z", "there/d", "top"]
+            .iter()
+            .map(|path| write(workspace, path, "x"))
+            .collect();
+        let paths = |spots: Vec<Spot>| spots.iter().map(Spot::path).collect::<Vec<_>>();
+        let all = all_directories(workspace, &files, &[place(workspace, "new/empty"), place(workspace, "new")]);
+        assert_eq!(paths(all), ["new", "new/empty", "new/deep", "there/x", "there/x/y"]);
+        let to_make = |path: &str| paths(directories_to_make(workspace, &place(workspace, path)));
+        assert_eq!(to_make("there/x/y/z"), ["there/x", "there/x/y"]);
+        assert_eq!(to_make("a/b/c"), ["a", "a/b"]);
+        assert!(to_make("there/d").is_empty() && to_make("file").is_empty());
+    });
+}

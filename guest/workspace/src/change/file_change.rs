@@ -1,0 +1,24 @@
+//! One file's change, as callers plan it and a step makes it.
+
+use paddock_vfs::content::Content;
+
+use crate::resolved_path::Place;
+
+/// One file's change, planned whole in memory.
+pub struct FileChange {
+    /// Where the file is, or is to be. Missing parent directories are made.
+    pub place: Place,
+    /// What it holds now; none where nothing may be there.
+    pub old: Option<Content>,
+    /// What it is to hold; none to remove it.
+    pub new: Option<Content>,
+    /// Where it is to be moved; nothing may be there.
+    pub to: Option<Place>,
+}
+
+impl FileChange {
+    /// What it replaces or removes.
+    pub fn replaced(&self) -> Option<&Content> {
+        self.old.as_ref().filter(|_| self.old != self.new)
+    }
+}

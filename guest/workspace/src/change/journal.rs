@@ -1,0 +1,272 @@
+//! The journal: what a change is about to do, written durably before its first
+//! step, so that after a crash a later call finishes it or undoes it.
+
+use paddock_types::digest::sha256;
+use paddock_types::error::{Code, Error, Result};
+use paddock_vfs::bytes::read_up_to;
+use paddock_vfs::open_location::{Site, is_temporary};
+use paddock_vfs::{Dir, Fault, Filesystem, FsResult, Open, copy_remove};
+use serde::{Deserialize, Serialize};
+
+use crate::change::step::Step;
+use crate::change::stored_location::Spot;
+use crate::protected_paths::protected;
+use crate::{Root, Workspace};
+
+/// The state directory inside the workspace, for hosts that preopen none outside.
+const INSIDE: &str = ".paddock";
+const NAME: &str = "journal";
+/// What a journal that is being written has after its name.
+const UNFINISHED: &str = ".new";
+/// Digits that tell the roots of one journal from those of another.
+const ID_DIGITS: usize = 16;
+const REFUSED: &str = "journal.refused";
+
+/// Where a journal is kept.
+enum Home<'w> {
+    /// In the state directory, outside the roots.
+    State(&'w Dir),
+    /// In the root that it changes, for hosts that preopen no state directory.
+    Inside(&'w Root),
+}
+
+/// What a change is about to do.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Journal {
+    /// Directories that the change makes, outer ones first; undoing it removes them.
+    pub directories: Vec<Spot>,
+    /// Changes of files.
+    pub steps: Vec<Step>,
+    /// Trees that are to go, whether the change is finished or undone.
+    pub debris: Vec<Spot>,
+}
+
+impl Journal {
+    /// Makes the journal durable. From here on a crash is recovered from.
+    pub fn write(&self, workspace: &Workspace<'_>) -> Result<()> {
+        // An earlier change of the same call may have left one, to be cleaned up after.
+        if !workspace.changes().is_empty() {
+            recover(workspace)?;
+        }
+        let home = self.home(workspace)?;
+        let put = || {
+            let dir = home.open(workspace, true)?.ok_or(Fault::NotFound)?;
+            let body = serde_json::to_string(self).map_err(|cause| Fault::Io(cause.to_string()))?;
+            let name = name(workspace);
+            let new = Site { dir: dir.clone(), name: format!("{name}{UNFINISHED}") };
+            new.discard(workspace.fs)?;
+            let text = format!("{}\n{body}", sha256(body.as_bytes()));
+            new.create(workspace.fs, &text.into_bytes().into())?;
+            new.rename(workspace.fs, &new.beside(&name))?;
+            workspace.fs.sync_dir(&dir)
+        };
+        put().map_err(|fault: Fault| {
+            // One that may not be durable must not be followed either, since its call has failed.
+            drop(self.clear(workspace));
+            fault.at("keep a journal in", "the state directory")
+        })
+    }
+
+    /// Removes the journal: the change is done, or undone.
+    pub fn clear(&self, workspace: &Workspace<'_>) -> FsResult<()> {
+        let Ok(home) = self.home(workspace) else { return Ok(()) };
+        let Some(dir) = home.open(workspace, false)? else { return Ok(()) };
+        Site { dir: dir.clone(), name: name(workspace) }.discard(workspace.fs)?;
+        // What has steps can be seen to be done; directories without would be taken away if a crash brought this back.
+        if self.steps.is_empty() && !self.directories.is_empty() { workspace.fs.sync_dir(&dir) } else { Ok(()) }
+    }
+
+    /// Every name that the change touches and a caller can know of.
+    fn spots(&self) -> impl Iterator<Item = &Spot> {
+        self.steps.iter().flat_map(Step::spots).chain(&self.directories).chain(&self.debris)
+    }
+
+    /// Where the journal is kept: without a state directory in the root that it changes.
+    fn home<'w>(&self, workspace: &'w Workspace<'_>) -> Result<Home<'w>> {
+        if let Some(dir) = &workspace.state {
+            return Ok(Home::State(dir));
+        }
+        let mut roots = workspace.roots.iter().filter(|root| self.spots().any(|spot| spot.root == root.label));
+        match (roots.next(), roots.next()) {
+            (Some(root), None) => Ok(Home::Inside(root)),
+            _ => Err(Error::new(
+                Code::Io,
+                "cannot change several roots in one call: the host keeps no state directory for this workspace",
+            )
+            .hint("change them one call after the other")),
+        }
+    }
+
+    /// Removes what is to go however the change ended, and then the journal.
+    pub fn tidy(&self, workspace: &Workspace<'_>) -> FsResult<()> {
+        remove_debris(workspace, self).and_then(|()| self.clear(workspace))
+    }
+
+    /// Whether every name in it is one that a change could have had.
+    fn is_sound(&self, workspace: &Workspace<'_>) -> bool {
+        let mut spots = self.spots().peekable();
+        let is_own = |spot: &Spot| is_temporary(&spot.name);
+        let may_change =
+            |spot: &Spot| spot.is_sound() && (workspace.policy.allow_protected || protected(&spot.path()).is_none());
+        spots.peek().is_some()
+            && spots.all(may_change)
+            // A change leaves nothing to be removed but its own temporary files and directories.
+            && self.debris.iter().all(is_own)
+            && self.steps.iter().flat_map(Step::own_names).all(is_temporary)
+    }
+
+    /// Whether it can have been left by a change of the root in which it lies, of nothing that rules hide: whoever made
+    /// the workspace may have written it.
+    fn is_of(&self, workspace: &Workspace<'_>, root: &Root) -> bool {
+        self.spots().all(|spot| spot.root == root.label && !workspace.is_secret(&spot.path()))
+    }
+}
+
+/// Finishes or undoes what a crash left half done.
+///
+/// The host makes sure that the journal is not that of a change under way: it
+/// holds a lock around each changing call, or makes one call at a time.
+pub fn recover(workspace: &Workspace<'_>) -> Result<()> {
+    match &workspace.state {
+        Some(dir) => recover_in(workspace, &Home::State(dir)),
+        None => workspace.roots.iter().try_for_each(|root| recover_in(workspace, &Home::Inside(root))),
+    }
+}
+
+fn recover_in(workspace: &Workspace<'_>, home: &Home<'_>) -> Result<()> {
+    let found = read(workspace, home).map_err(|fault| fault.at("read the journal in", "the state directory"))?;
+    let Some((dir, text)) = found else { return Ok(()) };
+    let is_ours = |journal: &Journal| match home {
+        Home::State(_) => true,
+        Home::Inside(root) => journal.is_of(workspace, root),
+    };
+    let journal = parse(&text).filter(|journal| journal.is_sound(workspace) && is_ours(journal));
+    let done = match journal {
+        Some(journal) => settle(workspace, &journal).and_then(|()| journal.clear(workspace)),
+        // Not one of ours, or damaged: never replayed, and kept for whoever wants to look.
+        None => workspace.fs.rename(&dir, &name(workspace), &dir, REFUSED),
+    };
+    done.map_err(|fault| {
+        let error = fault.at("recover the unfinished change in", "the journal");
+        Error { code: Code::Io, ..error }.hint("the workspace has to be writable for it; then call again")
+    })
+}
+
+/// All steps forward if each can be, else all back.
+fn settle(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
+    use crate::change::step::Progress::{Applied, Lost, Ready};
+    let fs = workspace.fs;
+    let mut steps = Vec::new();
+    for step in &journal.steps {
+        match step.open(workspace) {
+            Ok(work) => steps.push((work.progress(fs)?, work)),
+            // Its directory was to be made, and was not.
+            Err(Fault::NotFound) => return undo_all(workspace, journal),
+            Err(fault) => return Err(fault),
+        }
+    }
+    let lost = steps.iter().any(|(progress, _)| *progress == Lost);
+    let applied = steps.iter().any(|(progress, _)| *progress == Applied);
+    if lost && !applied || journal.steps.is_empty() {
+        return undo_all(workspace, journal);
+    }
+    for (progress, work) in &steps {
+        if *progress == Ready {
+            work.apply(fs)?;
+        }
+    }
+    for (_, work) in &steps {
+        work.sync(fs)?;
+        work.tidy(fs)?;
+    }
+    remove_debris(workspace, journal)
+}
+
+/// Takes back what was prepared; no step was applied.
+fn undo_all(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
+    for step in &journal.steps {
+        match step.open(workspace) {
+            Ok(work) => work.tidy(workspace.fs)?,
+            Err(Fault::NotFound) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    remove_debris(workspace, journal)?;
+    for spot in journal.directories.iter().rev() {
+        let Ok(site) = spot.open(workspace) else { continue };
+        match workspace.fs.remove_dir(&site.dir, &site.name) {
+            Ok(()) => workspace.fs.sync_dir(&site.dir)?,
+            Err(Fault::NotFound | Fault::NotEmpty | Fault::NotDirectory) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(())
+}
+
+fn remove_debris(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
+    for spot in &journal.debris {
+        match spot.open(workspace) {
+            // What cannot be removed stays out of sight; it must not stop every later change.
+            Ok(site) => match copy_remove::remove(workspace.fs, &site) {
+                Ok(()) => workspace.fs.sync_dir(&site.dir)?,
+                Err(Fault::Access | Fault::NotEmpty) => {}
+                Err(fault) => return Err(fault),
+            },
+            Err(Fault::NotFound) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(())
+}
+
+/// The journal's text, if there is one.
+fn read(workspace: &Workspace<'_>, home: &Home<'_>) -> FsResult<Option<(Dir, Vec<u8>)>> {
+    let Some(dir) = home.open(workspace, false)? else { return Ok(None) };
+    let file = match workspace.fs.open_file(&dir, &name(workspace), Open::Read) {
+        Ok(file) => file,
+        Err(Fault::NotFound) => return Ok(None),
+        Err(fault) => return Err(fault),
+    };
+    Ok(Some((dir, read_up_to(workspace.fs, &file, u64::MAX)?)))
+}
+
+/// The name of the journal: of changes of just these roots, since one state directory can serve workspaces whose first
+/// root alone is the same.
+fn name(workspace: &Workspace<'_>) -> String {
+    let ids: Vec<_> = workspace.roots.iter().map(|root| (&root.label, &root.id)).collect();
+    if ids.iter().all(|(_, id)| id.is_none()) {
+        return NAME.to_owned();
+    }
+    let digest = sha256(format!("{ids:?}").as_bytes());
+    format!("{NAME}-{}", digest.get(..ID_DIGITS).unwrap_or_default())
+}
+
+fn parse(text: &[u8]) -> Option<Journal> {
+    let (sum, body) = std::str::from_utf8(text).ok()?.split_once('\n')?;
+    (sum == sha256(body.as_bytes())).then(|| serde_json::from_str(body).ok())?
+}
+
+impl Home<'_> {
+    /// The directory, made if need be; none where it is not there. In a root it ignores itself.
+    fn open(&self, workspace: &Workspace<'_>, make: bool) -> FsResult<Option<Dir>> {
+        let root = match self {
+            Self::State(dir) => return Ok(Some((*dir).clone())),
+            Self::Inside(root) => root,
+        };
+        match workspace.fs.open_dir(&root.dir, INSIDE) {
+            Err(Fault::NotFound) if make => make_inside(workspace.fs, &root.dir).map(Some),
+            Err(Fault::NotFound) => Ok(None),
+            other => other.map(Some),
+        }
+    }
+}
+
+fn make_inside(fs: &dyn Filesystem, root: &Dir) -> FsResult<Dir> {
+    fs.make_dir(root, INSIDE)?;
+    let dir = fs.open_dir(root, INSIDE)?;
+    Site { dir: dir.clone(), name: ".gitignore".to_owned() }.create(fs, &b"*\n".to_vec().into())?;
+    Ok(dir)
+}
+
+#[cfg(test)]
+mod tests;

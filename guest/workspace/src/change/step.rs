@@ -1,0 +1,221 @@
+//! One step of a change: applied, taken back, or judged by what a crash left of it.
+
+use paddock_types::error::{Code, Error, Result};
+use paddock_vfs::content::Content;
+use paddock_vfs::open_location::Site;
+use paddock_vfs::{Dir, Fault, Filesystem, FsResult};
+use serde::{Deserialize, Serialize};
+
+use crate::Workspace;
+use crate::change::file_change::FileChange;
+use crate::change::stored_location::Spot;
+
+/// A file's change as the journal keeps it: names and digests, no content.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Step {
+    /// Where the file is, or is to be.
+    pub target: Spot,
+    /// Where it is to be moved.
+    pub to: Option<Spot>,
+    /// The name beside the target that holds the new content; none where it does not change.
+    pub temporary: Option<String>,
+    /// The name beside the target that keeps the old file until all is done.
+    pub backup: String,
+    /// SHA-256 of the old content; none where nothing was there.
+    pub old: Option<String>,
+    /// SHA-256 of the new content; none where the file goes.
+    pub new: Option<String>,
+    /// The file is rewritten, not replaced.
+    pub in_place: bool,
+}
+
+impl Step {
+    /// Every name that the step touches.
+    pub fn spots(&self) -> impl Iterator<Item = &Spot> {
+        std::iter::once(&self.target).chain(&self.to)
+    }
+
+    /// The names of the files that the change makes beside the target for itself.
+    pub fn own_names(&self) -> impl Iterator<Item = &str> {
+        self.temporary.as_deref().into_iter().chain([self.backup.as_str()])
+    }
+
+    /// The step with its directories open.
+    pub fn open(&self, workspace: &Workspace<'_>) -> FsResult<Work<'_>> {
+        let dir = self.target.open(workspace)?.dir;
+        let to = self.to.as_ref().map(|to| to.open(workspace)).transpose()?;
+        Ok(self.at(dir, to.map(|site| site.dir)))
+    }
+
+    /// The step in directories that are open already.
+    pub fn at(&self, dir: Dir, to_dir: Option<Dir>) -> Work<'_> {
+        let target = Site { dir, name: self.target.name.clone() };
+        let to = to_dir.zip(self.to.as_ref()).map(|(dir, to)| Site { dir, name: to.name.clone() });
+        let temporary = self.temporary.as_ref().map(|name| target.beside(name));
+        Work { step: self, backup: target.beside(&self.backup), temporary, to, target }
+    }
+}
+
+/// A step with its directories open.
+pub struct Work<'s> {
+    step: &'s Step,
+    target: Site,
+    to: Option<Site>,
+    /// The temporary file.
+    pub temporary: Option<Site>,
+    backup: Site,
+}
+
+/// How far a step came before a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It can be applied, from the start or from where it stopped.
+    Ready,
+    /// It is done.
+    Applied,
+    /// It was not prepared whole, or someone else changed the file since.
+    Lost,
+}
+
+impl Work<'_> {
+    /// Applies the step, from wherever it stopped.
+    pub fn apply(&self, fs: &dyn Filesystem) -> FsResult<()> {
+        match (&self.temporary, &self.step.old, &self.step.new) {
+            // The temporary name goes when the other one is durable.
+            (Some(temporary), None, _) => return temporary.give_free(fs, &self.target),
+            (Some(temporary), Some(_), _) if self.step.in_place => self.target.overwrite(fs, temporary)?,
+            (Some(temporary), Some(_), _) => self.replace(fs, temporary)?,
+            (None, _, None) => return self.target.rename(fs, &self.backup),
+            (None, _, Some(_)) => {}
+        }
+        match &self.to {
+            None => Ok(()),
+            Some(to) => self.move_to(fs, to),
+        }
+    }
+
+    fn move_to(&self, fs: &dyn Filesystem, to: &Site) -> FsResult<()> {
+        match self.target.move_to_free(fs, to) {
+            // Linked before the crash; only the old name was still to go.
+            Err(Fault::Exists) if to.digest(fs)? == self.step.new => self.target.discard(fs),
+            other => other,
+        }
+    }
+
+    /// Puts the temporary file in the target's place, and keeps the old one as backup.
+    fn replace(&self, fs: &dyn Filesystem, temporary: &Site) -> FsResult<()> {
+        match self.target.link(fs, &self.backup) {
+            Ok(()) | Err(Fault::Exists) => {}
+            // A file system without hard links gets a copy: a later step that fails takes this one back.
+            Err(Fault::Unsupported | Fault::Access) => self.target.copy(fs, &self.backup)?,
+            Err(fault) => return Err(fault),
+        }
+        match temporary.rename(fs, &self.target) {
+            // Replaced before the crash; only the move was missing.
+            Err(Fault::NotFound) if self.to.is_some() => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Takes the step back, from wherever it stopped; `old` is what the file held.
+    pub fn undo(&self, fs: &dyn Filesystem, old: Option<&Content>) -> FsResult<()> {
+        if let Some(to) = &self.to {
+            self.undo_move(fs, to)?;
+        }
+        match old {
+            None if self.is_linked(fs)? => self.target.discard(fs),
+            None => Ok(()),
+            Some(old) if self.step.in_place => self.target.restore(fs, old),
+            // Not replaced yet, and the backup may be half a copy.
+            Some(_) if self.target.digest(fs)? == self.step.old => Ok(()),
+            Some(_) => match self.backup.rename(fs, &self.target) {
+                Err(Fault::NotFound) => Ok(()),
+                other => other,
+            },
+        }
+    }
+
+    fn undo_move(&self, fs: &dyn Filesystem, to: &Site) -> FsResult<()> {
+        if to.digest(fs)? != self.step.new {
+            return Ok(());
+        }
+        match self.target.digest(fs)? {
+            None => to.move_to_free(fs, &self.target),
+            Some(_) => to.discard(fs),
+        }
+    }
+
+    /// Whether the new file that is at the target is the one that was prepared, not someone else's.
+    fn is_linked(&self, fs: &dyn Filesystem) -> FsResult<bool> {
+        let Some(temporary) = &self.temporary else { return Ok(false) };
+        match fs.stat(&temporary.dir, &temporary.name) {
+            Ok(stat) => Ok(stat.links > 1),
+            Err(Fault::NotFound) => Ok(self.target.digest(fs)? == self.step.new),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Fails where the file is no longer what the change was planned on.
+    pub fn check_fresh(&self, fs: &dyn Filesystem, verb: &str, change: &FileChange) -> Result<()> {
+        let path = &change.place.given;
+        let there = self.target.digest(fs).map_err(|fault| fault.at(verb, path))?;
+        match (&there, &self.step.old) {
+            (there, old) if there == old => Ok(()),
+            (Some(_), None) => Err(Fault::Exists.at(verb, path)),
+            _ => Err(Error::at(Code::ChangedSinceRead, verb, path, "it was changed at the same time by someone else")
+                .hint("read it again, then repeat the change on what is there now")),
+        }
+    }
+
+    /// How far the step came, judged by content.
+    pub fn progress(&self, fs: &dyn Filesystem) -> FsResult<Progress> {
+        let step = self.step;
+        let target = self.target.digest(fs)?;
+        let prepared = match &self.temporary {
+            Some(temporary) => temporary.digest(fs)? == step.new,
+            None => true,
+        };
+        // A rewrite in place that was torn is begun again from the temporary file.
+        let ready = prepared && (target == step.old || (step.in_place && target.is_some()));
+        if let Some(to) = &self.to {
+            let moved = to.digest(fs)? == step.new;
+            return Ok(match (moved, &target) {
+                (true, None) => Progress::Applied,
+                // Also where it has the new name already, and the old one did not go or even change.
+                (_, target) if *target == step.new || ready => Progress::Ready,
+                _ => Progress::Lost,
+            });
+        }
+        Ok(match () {
+            () if target == step.new => Progress::Applied,
+            () if ready => Progress::Ready,
+            () => Progress::Lost,
+        })
+    }
+
+    /// Makes the names that the step touched durable.
+    pub fn sync(&self, fs: &dyn Filesystem) -> FsResult<()> {
+        self.directories().try_for_each(|(_, site)| fs.sync_dir(&site.dir))
+    }
+
+    /// The directories that the step touches.
+    pub fn directories(&self) -> impl Iterator<Item = (&Spot, &Site)> {
+        let to = self.step.to.as_ref().zip(self.to.as_ref());
+        std::iter::once((&self.step.target, &self.target)).chain(to)
+    }
+
+    /// Removes the temporary file and the backup, durably.
+    pub fn tidy(&self, fs: &dyn Filesystem) -> FsResult<()> {
+        self.clean(fs)?;
+        self.sync(fs)
+    }
+
+    /// Removes the temporary file and the backup.
+    pub fn clean(&self, fs: &dyn Filesystem) -> FsResult<()> {
+        self.temporary.as_ref().map_or(Ok(()), |temporary| temporary.discard(fs))?;
+        self.backup.discard(fs)
+    }
+}
+
+#[cfg(test)]
+mod tests;

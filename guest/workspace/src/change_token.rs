@@ -1,0 +1,197 @@
+//! What was below a directory at a time, kept in the state directory under a
+//! token that names it: when it was taken, and the digest of what the file
+//! holds, so that no other file is taken for it.
+
+use paddock_types::digest::sha256;
+use paddock_types::entry::{Kind, Time};
+use paddock_types::error::{Code, Error, Result, Term, printable};
+use paddock_types::phrase;
+use paddock_vfs::bytes::read_up_to;
+use paddock_vfs::open_location::{Site, open_or_make};
+use paddock_vfs::{Dir, Fault, FsResult, Open, Stat};
+use serde::{Deserialize, Serialize};
+
+use crate::Workspace;
+
+const DIRECTORY: &str = "changes";
+const UNFINISHED: &str = "unfinished-";
+/// Hexadecimal digits of the digest in a token.
+const DIGEST_DIGITS: usize = 16;
+/// Bytes of one snapshot, of all of them, and how many are kept; the oldest go first.
+const MAX_BYTES: u64 = 32 * 1024 * 1024;
+const MAX_ALL_BYTES: u64 = 128 * 1024 * 1024;
+const MAX_COUNT: usize = 32;
+/// Seconds within which a file can change again under the same times.
+const SETTLING_SECONDS: u64 = 2;
+
+/// What was there at a time.
+#[derive(Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Of the arguments of the look: another one sees other files.
+    pub fingerprint: String,
+    /// When the look began, in seconds since 1970.
+    pub taken: u64,
+    /// What was there, in the order of a walk.
+    pub entries: Vec<Entry>,
+}
+
+/// A file or link that was there.
+#[derive(Serialize, Deserialize)]
+pub struct Entry {
+    /// Its path, as results show it.
+    #[serde(rename = "p")]
+    pub path: String,
+    /// Whether it is a link.
+    #[serde(rename = "l", default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_link: bool,
+    /// Its size in bytes.
+    #[serde(rename = "s")]
+    pub size: u64,
+    /// When its content last changed, in seconds and nanoseconds.
+    #[serde(rename = "m")]
+    pub modified: Option<(u64, u32)>,
+    /// When its status last changed.
+    #[serde(rename = "c")]
+    pub changed: Option<(u64, u32)>,
+    /// Its etag, of a link that of its target; none where that was too much to look at.
+    #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+}
+
+impl Entry {
+    /// What the file system says of a file or link.
+    pub fn of(path: &str, stat: &Stat) -> Self {
+        let time = |time: Time| (time.seconds, time.nanoseconds);
+        Self {
+            path: path.to_owned(),
+            is_link: stat.kind == Kind::Link,
+            size: stat.size,
+            modified: stat.modified.map(time),
+            changed: stat.changed.map(time),
+            etag: None,
+        }
+    }
+
+    /// Whether the file system says the same of another.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let known = |entry: &Self| (entry.is_link, entry.size, entry.modified, entry.changed);
+        known(self) == known(other)
+    }
+
+    /// Whether a change after `taken` would show in its times.
+    pub fn is_settled(&self, taken: u64) -> bool {
+        let newest = self.modified.max(self.changed);
+        self.modified.is_some() && newest.is_some_and(|(seconds, _)| seconds.saturating_add(SETTLING_SECONDS) < taken)
+    }
+
+    /// Whether another has another content, as far as is known.
+    pub fn differs(&self, other: &Self) -> bool {
+        match (&self.etag, &other.etag) {
+            (Some(own), Some(others)) => own != others || self.is_link != other.is_link,
+            _ => !self.is_like(other),
+        }
+    }
+}
+
+/// The snapshot of a token, if it was taken by a look with the same arguments.
+pub fn open(workspace: &Workspace<'_>, token: &str, fingerprint: &str) -> Result<Snapshot> {
+    let anew =
+        "call without `since` for a new token; what changed before it is not known then, so read again what matters";
+    if parts(token).is_none() {
+        return Err(Error::argument(Term::Since, "it is not a token").hint(anew));
+    }
+    let bytes = read(workspace, token).map_err(|fault| failed(&fault))?;
+    let is_own = |bytes: &Vec<u8>| parts(token).is_some_and(|(_, digest)| sha256(bytes).starts_with(digest));
+    let snapshot: Option<Snapshot> = bytes.filter(is_own).and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let Some(snapshot) = snapshot else {
+        let cause = format!("there is no token `{}` any more: the last {MAX_COUNT} are kept", printable(token));
+        return Err(Error::new(Code::NotFound, cause).hint(anew));
+    };
+    if snapshot.fingerprint != fingerprint {
+        return Err(Error::argument(Term::Since, "it is the token of a call with other arguments").hint(phrase![
+            "repeat ",
+            Term::Path,
+            ", ",
+            Term::IncludeHidden,
+            " and ",
+            Term::IncludeIgnored,
+            " as they were, or leave ",
+            Term::Since,
+            " out"
+        ]));
+    }
+    Ok(snapshot)
+}
+
+/// Keeps a snapshot, and lets the oldest ones go that are too many or too large together. Its token.
+pub fn keep(workspace: &Workspace<'_>, snapshot: &Snapshot) -> Result<String> {
+    let json = serde_json::to_vec(snapshot).unwrap_or_default();
+    if json.len() as u64 > MAX_BYTES {
+        let cause = format!("cannot keep what is there: {} files are too many", snapshot.entries.len());
+        return Err(
+            Error::new(Code::LimitExceeded, cause).hint(phrase!["give a directory with less in it as ", Term::Path])
+        );
+    }
+    let now = workspace.fs.now();
+    let ms = now.seconds.saturating_mul(1_000).saturating_add(u64::from(now.nanoseconds / 1_000_000));
+    let digest: String = sha256(&json).chars().take(DIGEST_DIGITS).collect();
+    let token = format!("{ms:013}-{digest}");
+    write(workspace, &token, json).map_err(|fault| failed(&fault))?;
+    Ok(token)
+}
+
+fn write(workspace: &Workspace<'_>, token: &str, json: Vec<u8>) -> FsResult<()> {
+    let fs = workspace.fs;
+    let state = workspace.state.as_ref().ok_or(Fault::NotFound)?;
+    let dir = open_or_make(fs, state, DIRECTORY)?;
+    let new = Site { dir: dir.clone(), name: format!("{UNFINISHED}{:016x}", fs.random()) };
+    let put = new.create(fs, &json.into()).and_then(|()| new.rename(fs, &new.beside(token)));
+    put.inspect_err(|_| drop(new.discard(fs)))?;
+    prune(workspace, &dir, token)
+}
+
+/// Removes the oldest snapshots, and what crashes left unfinished; the one just taken stays.
+fn prune(workspace: &Workspace<'_>, dir: &Dir, own: &str) -> FsResult<()> {
+    let fs = workspace.fs;
+    let names = fs.list(dir)?.entries.into_iter().map(|entry| entry.name);
+    let (mut tokens, others): (Vec<_>, Vec<_>) = names.partition(|name| parts(name).is_some());
+    // Newest first.
+    tokens.sort_unstable_by(|a, b| b.cmp(a));
+    let (mut count, mut bytes) = (0, 0_u64);
+    let is_gone = |name: &String| {
+        count += 1;
+        bytes = bytes.saturating_add(fs.stat(dir, name).map_or(0, |stat| stat.size));
+        name != own && (count > MAX_COUNT || bytes > MAX_ALL_BYTES)
+    };
+    let gone: Vec<_> = tokens.into_iter().filter(is_gone).collect();
+    let unfinished = others.into_iter().filter(|name| name.starts_with(UNFINISHED));
+    gone.into_iter().chain(unfinished).try_for_each(|name| Site { dir: dir.clone(), name }.discard(fs))
+}
+
+/// What the file of that name holds; none where there is none, or it is larger than one can be.
+fn read(workspace: &Workspace<'_>, token: &str) -> FsResult<Option<Vec<u8>>> {
+    let (fs, state) = (workspace.fs, workspace.state.as_ref().ok_or(Fault::NotFound)?);
+    let file = match fs.open_dir(state, DIRECTORY).and_then(|dir| fs.open_file(&dir, token, Open::Read)) {
+        Err(Fault::NotFound) => return Ok(None),
+        other => other?,
+    };
+    match read_up_to(fs, &file, MAX_BYTES) {
+        Err(Fault::TooLarge) => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+/// When a token was given, in milliseconds, and its digest.
+fn parts(token: &str) -> Option<(u64, &str)> {
+    let (ms, digest) = token.split_once('-')?;
+    let is_digest =
+        digest.len() == DIGEST_DIGITS && digest.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    let is_time = ms.len() == 13 && ms.bytes().all(|digit| digit.is_ascii_digit());
+    if is_digest && is_time { Some((ms.parse().ok()?, digest)) } else { None }
+}
+
+fn failed(fault: &Fault) -> Error {
+    fault
+        .at("keep what is there now in", "the state directory")
+        .hint("the person who runs this has to see to the state directory")
+}

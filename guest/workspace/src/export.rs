@@ -1,0 +1,164 @@
+//! A directory's tree as a tar archive, in path order: what of it a workspace in
+//! memory is to begin with. Nothing is followed, and no secret is in it.
+
+use std::io;
+
+use globset::GlobSet;
+use paddock_search::glob;
+use paddock_search::hidden::Hidden;
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result, Term};
+use paddock_types::phrase;
+use paddock_types::response::Skipped;
+use paddock_vfs::{Dir, Fault, Open, bytes};
+
+use crate::Workspace;
+use crate::walk::{Options, Walk};
+
+const VERB: &str = "copy";
+
+/// What of a directory is taken.
+pub struct Choice {
+    /// Globs of the only files to take; all where there is none.
+    pub include: Vec<String>,
+    /// Globs of what is left out, directories with all that is in them.
+    pub exclude: Vec<String>,
+    /// The most bytes of all files together.
+    pub max_bytes: Option<u64>,
+}
+
+/// What was taken.
+pub struct Collected {
+    /// The archive.
+    pub archive: Vec<u8>,
+    /// Files in it.
+    pub files: u64,
+    /// Bytes of these files.
+    pub bytes: u64,
+    /// Links with an absolute target, which say something of where they were.
+    pub absolute_links: u64,
+    /// What else was left out.
+    pub skipped: Skipped,
+}
+
+/// The workspace's tree.
+pub fn collect(workspace: &Workspace<'_>, choice: &Choice) -> Result<Collected> {
+    let include = glob::exclusion(&choice.include, "include", &workspace.root_names())?;
+    let options = Options {
+        hidden: Hidden::Show,
+        include_ignored: true,
+        exclude: glob::exclusion(&choice.exclude, "exclude", &workspace.root_names())?,
+        ..Options::default()
+    };
+    let (place, dir) = workspace.directory_to_search(".", VERB)?;
+    let mut walk = Walk::new(workspace, &place, &dir, options, VERB)?;
+    let mut collecting = Collecting {
+        workspace,
+        include: Some(include).filter(|_| !choice.include.is_empty()),
+        max_bytes: choice.max_bytes.unwrap_or(u64::MAX),
+        archive: tar::Builder::new(Vec::new()),
+        files: 0,
+        bytes: 0,
+        absolute_links: 0,
+    };
+    while let Some(entry) = walk.next_entry() {
+        collecting.add(entry.dir, entry.name, entry.below, entry.kind)?;
+    }
+    if walk.stopped || walk.skipped.unreadable > 0 {
+        let cause = if walk.stopped { "it has more entries than can be looked at" } else { "a part cannot be read" };
+        return Err(
+            Error::at(Code::LimitExceeded, VERB, ".", cause).hint(phrase!["leave parts out by ", Term::Exclude])
+        );
+    }
+    let Collecting { archive, files, bytes, absolute_links, .. } = collecting;
+    let archive = archive.into_inner().map_err(|cause| Error::new(Code::Io, cause.to_string()))?;
+    Ok(Collected { archive, files, bytes, absolute_links, skipped: walk.skipped })
+}
+
+struct Collecting<'w> {
+    workspace: &'w Workspace<'w>,
+    include: Option<GlobSet>,
+    max_bytes: u64,
+    archive: tar::Builder<Vec<u8>>,
+    files: u64,
+    bytes: u64,
+    absolute_links: u64,
+}
+
+impl Collecting<'_> {
+    fn add(&mut self, dir: &Dir, name: &str, path: &str, kind: Kind) -> Result<()> {
+        let is_included = self.include.as_ref().is_none_or(|include| include.is_match(path));
+        match kind {
+            // With globs, only the directories of what matches are made.
+            Kind::Directory if self.include.is_none() => {
+                let header = header(tar::EntryType::Directory, 0o755, 0);
+                self.append(header, path, &[])
+            }
+            Kind::File if is_included => self.add_file(dir, name, path),
+            Kind::Link if is_included => self.add_link(dir, name, path),
+            _ => Ok(()),
+        }
+    }
+
+    fn add_file(&mut self, dir: &Dir, name: &str, path: &str) -> Result<()> {
+        let fault = |fault: Fault| fault.at(VERB, path);
+        let fs = self.workspace.fs;
+        let file = fs.open_file(dir, name, Open::Read).map_err(fault)?;
+        let stat = fs.stat_file(&file).map_err(fault)?;
+        let room = self.max_bytes.saturating_sub(self.bytes);
+        let mut bytes = Vec::new();
+        if stat.size <= room {
+            // One more than fits: a file may grow while it is read.
+            let most = room.saturating_add(1);
+            bytes::each_part(fs, &file, 0, most, |_, part| {
+                bytes.extend_from_slice(part);
+                Ok(())
+            })
+            .map_err(fault)?;
+        }
+        if stat.size > room || bytes.len() as u64 > room {
+            let cause = format!("the files together have more than {} bytes", self.max_bytes);
+            return Err(Error::at(Code::LimitExceeded, VERB, path, cause).hint(phrase![
+                "leave some out by ",
+                Term::Exclude,
+                ", or raise the cap"
+            ]));
+        }
+        self.files += 1;
+        self.bytes += bytes.len() as u64;
+        let mut header = header(tar::EntryType::Regular, 0o644, bytes.len() as u64);
+        header.set_mtime(stat.modified.map_or(0, |modified| modified.seconds));
+        self.append(header, path, &bytes)
+    }
+
+    fn add_link(&mut self, dir: &Dir, name: &str, path: &str) -> Result<()> {
+        let target = match self.workspace.fs.read_link(dir, name) {
+            Ok(target) if !target.starts_with('/') => target,
+            Ok(_) | Err(Fault::Outside) => {
+                self.absolute_links += 1;
+                return Ok(());
+            }
+            Err(fault) => return Err(fault.at(VERB, path)),
+        };
+        let mut header = header(tar::EntryType::Symlink, 0o777, 0);
+        let appended = self.archive.append_link(&mut header, path, target);
+        appended.map_err(|cause| failed(path, &cause))
+    }
+
+    fn append(&mut self, mut header: tar::Header, path: &str, bytes: &[u8]) -> Result<()> {
+        self.archive.append_data(&mut header, path, bytes).map_err(|cause| failed(path, &cause))
+    }
+}
+
+fn header(kind: tar::EntryType, mode: u32, size: u64) -> tar::Header {
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_mode(mode);
+    header.set_size(size);
+    header.set_mtime(0);
+    header
+}
+
+fn failed(path: &str, cause: &io::Error) -> Error {
+    Error::at(Code::Io, VERB, path, cause.to_string())
+}

@@ -1,0 +1,375 @@
+//! Ignore rules in gitignore syntax: which entries a walk leaves out
+//! ([`Rules`]), and which no tool may touch ([`Secrets`]).
+//!
+//! Rule files are small texts of the workspace, which nobody vouches for: they
+//! are read through the handle of their directory, never through a link, up to
+//! a limit, and matched by an automaton in time linear in the path.
+
+use std::rc::Rc;
+
+use encoding_rs::{Encoding, UTF_8};
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use paddock_text::glob_class::split_class;
+use paddock_text::name_folding;
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result};
+use paddock_vfs::bytes::read_up_to;
+use paddock_vfs::{Dir, DirEntry, Fault, Filesystem, FsResult, Open};
+
+use crate::access_rules::{Barred, Denial};
+
+/// The rules that keep a path from every tool.
+pub const SECRETS_FILE: &str = ".agentignore";
+
+/// Bytes of one rule file; the largest in common use have a tenth of that.
+const MAX_RULE_BYTES: usize = 128 * 1024;
+/// Bytes of all files of one name that apply to a path. Compiled they can take sixty times that.
+const MAX_STACK_BYTES: usize = 2 * MAX_RULE_BYTES;
+
+/// What no tool may touch: `.agentignore` rules from a root down to a directory,
+/// and what the policy bars. The rule that decides is the last that matches in
+/// the deepest file that has one.
+///
+/// Letter case counts in a negated rule only, and spellings that some file
+/// system folds to a denied name are denied too: what is meant to stay secret
+/// must not depend on where the workspace is mounted.
+#[derive(Clone, Default)]
+pub struct Secrets {
+    rules: Stack,
+    barred: Option<Rc<Barred>>,
+    /// How much of the path of `rules` leads to the top of the root, from the outermost root that holds it.
+    above_root: usize,
+    /// How results begin paths in the root, with a `/` at its end; empty where they begin with nothing.
+    label: String,
+}
+
+impl Secrets {
+    /// Those of a root in which this is barred, before any directory was entered. Its paths begin with `label`.
+    pub fn new(label: &str, barred: Option<Rc<Barred>>) -> Self {
+        Self { barred, ..Self::default() }.labelled(label)
+    }
+
+    /// These rules for a root that is the last directory entered; what is barred there is counted from its top.
+    #[must_use]
+    pub fn at_root(self, label: &str, barred: Option<Rc<Barred>>) -> Self {
+        Self { above_root: self.rules.path.len(), barred, ..self }.labelled(label)
+    }
+
+    fn labelled(self, label: &str) -> Self {
+        let label = if label.is_empty() { String::new() } else { format!("{}/", label.trim_end_matches('/')) };
+        Self { label, ..self }
+    }
+
+    /// Adds the directory `name`, which is not there, and so has no rules.
+    pub fn enter_missing(&mut self, name: &str) {
+        self.rules.push(name, None, 0);
+    }
+
+    /// Adds the rules of the directory `name`, which `dir` is. Rules that
+    /// cannot be read or do not parse deny the whole directory: this fails.
+    pub fn enter(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<()> {
+        let (rules, size) = self.load(name, dir, fs)?;
+        self.rules.push(name, rules, size);
+        Ok(())
+    }
+
+    /// As [`Self::enter`], for a directory whose entries are known.
+    pub fn enter_listed(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem, entries: &[DirEntry]) -> Result<()> {
+        if entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(SECRETS_FILE)) {
+            return self.enter(name, dir, fs);
+        }
+        self.rules.push(name, None, 0);
+        Ok(())
+    }
+
+    /// Drops the rules of the last directory entered.
+    pub fn leave(&mut self) {
+        self.rules.pop();
+    }
+
+    /// Whether there is no rule.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Whether `name`, an entry of the last directory entered, is kept from every tool.
+    pub fn denies(&self, name: &str, kind: Kind) -> bool {
+        self.denial(name, kind).is_some()
+    }
+
+    /// Why `name`, an entry of the last directory entered, is kept from every tool.
+    pub fn denial(&self, name: &str, kind: Kind) -> Option<Denial> {
+        let above = self.rules.path.get(self.above_root..).unwrap_or_default();
+        let barred = self.barred.as_ref().and_then(|barred| barred.bars(above, name, kind));
+        barred.or_else(|| self.is_secret(name, kind == Kind::Directory).then_some(Denial::Secret))
+    }
+
+    fn is_secret(&self, name: &str, is_dir: bool) -> bool {
+        if self.rules.is_empty() {
+            return false;
+        }
+        let plain = name_folding::visible(name);
+        self.rules.verdict(name, is_dir) == Some(Verdict::Out)
+            || (plain != name && self.rules.verdict(&plain, is_dir) == Some(Verdict::Out))
+    }
+
+    fn load(&self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<(Option<Rc<Gitignore>>, usize)> {
+        let refuse = |cause: String| {
+            let path = self.rules.below(name);
+            let below = path.get(self.above_root..).unwrap_or_default();
+            let file = format!("{}{below}{}{SECRETS_FILE}", self.label, if name.is_empty() { "" } else { "/" });
+            Error::at(Code::Denied, "apply the rules in", &file, cause)
+                .hint("nothing in that directory can be used until a person has repaired the file")
+        };
+        let text = match read_rules(dir, SECRETS_FILE, fs, self.rules.room()) {
+            Ok(None) => return Ok((None, 0)),
+            Ok(Some(text)) => text,
+            Err(Fault::NotRegular) => return Err(refuse("it is not a regular file".to_owned())),
+            Err(Fault::TooLarge) => return Err(refuse("it is too large".to_owned())),
+            Err(_) => return Err(refuse("it cannot be read".to_owned())),
+        };
+        parse(&text, Syntax::Strict).map(|rules| (Some(rules), text.len())).map_err(refuse)
+    }
+}
+
+/// What walks leave out, from a root down to a directory: `.gitignore`,
+/// `.ignore`, and `.git/info/exclude` of the root, as git and ripgrep do.
+///
+/// A matching `.ignore` rule at any level wins over every `.gitignore`, and
+/// those win over `.git/info/exclude`; among files of one name the deepest
+/// wins, and in a file the last rule. Global excludes are left alone: they are
+/// not in the workspace. The rules hold in nested repositories too.
+#[derive(Clone, Default)]
+pub struct Rules {
+    ignore: Stack,
+    git: Stack,
+    exclude: Stack,
+}
+
+impl Rules {
+    /// Adds the rules of the directory `name`, which `dir` is; `entries` are
+    /// its entries, if they are known. Returns how many rule files could not be
+    /// used: links, unreadable or too large ones exclude nothing.
+    pub fn enter(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem, entries: Option<&[DirEntry]>) -> u64 {
+        let is_there = |file: &str| entries.is_none_or(|entries| entries.iter().any(|entry| entry.name == file));
+        let read = |file: &str, room| if is_there(file) { read_rules(dir, file, fs, room) } else { Ok(None) };
+        let ignore = read(".ignore", self.ignore.room());
+        let git = read(".gitignore", self.git.room());
+        let exclude = if name.is_empty() { exclude_file(dir, fs) } else { Ok(None) };
+        let mut unusable = 0;
+        for (stack, text) in [(&mut self.ignore, ignore), (&mut self.git, git), (&mut self.exclude, exclude)] {
+            let (rules, size) = match text {
+                Ok(None) => (None, 0),
+                Ok(Some(text)) => (parse(&text, Syntax::Lenient).ok(), text.len()),
+                Err(_) => (None, 1),
+            };
+            unusable += u64::from(rules.is_none() && size > 0);
+            stack.push(name, rules, size);
+        }
+        unusable
+    }
+
+    /// Adds the directory `name`, which is not there, and so has no rules.
+    pub fn enter_missing(&mut self, name: &str) {
+        for stack in [&mut self.ignore, &mut self.git, &mut self.exclude] {
+            stack.push(name, None, 0);
+        }
+    }
+
+    /// Drops the rules of the last directory entered.
+    pub fn leave(&mut self) {
+        for stack in [&mut self.ignore, &mut self.git, &mut self.exclude] {
+            stack.pop();
+        }
+    }
+
+    /// Whether the rules exclude `name`, an entry of the last directory entered.
+    pub fn excludes(&self, name: &str, is_dir: bool) -> bool {
+        let verdict = [&self.ignore, &self.git, &self.exclude].iter().find_map(|stack| stack.verdict(name, is_dir));
+        verdict == Some(Verdict::Out)
+    }
+}
+
+/// What a rule says of a path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Out,
+    /// A negated rule matched.
+    In,
+}
+
+/// The files of one name, a layer for each directory from a root down.
+#[derive(Clone, Default)]
+struct Stack {
+    /// The last directory entered, relative to the root, each name followed by `/`.
+    path: String,
+    layers: Vec<Layer>,
+    /// Layers that have rules.
+    filled: usize,
+}
+
+#[derive(Clone)]
+struct Layer {
+    /// Where in `Stack::path` the paths start to which the rules apply.
+    start: usize,
+    rules: Option<Rc<Gitignore>>,
+    /// Bytes of their file.
+    size: usize,
+}
+
+impl Stack {
+    fn push(&mut self, name: &str, rules: Option<Rc<Gitignore>>, size: usize) {
+        if !name.is_empty() {
+            self.path.push_str(name);
+            self.path.push('/');
+        }
+        self.filled += usize::from(rules.is_some());
+        self.layers.push(Layer { start: self.path.len(), rules, size });
+    }
+
+    fn pop(&mut self) {
+        if let Some(layer) = self.layers.pop() {
+            self.filled -= usize::from(layer.rules.is_some());
+        }
+        self.path.truncate(self.layers.last().map_or(0, |layer| layer.start));
+    }
+
+    /// Bytes that the next file may have.
+    fn room(&self) -> usize {
+        let taken = self.layers.iter().map(|layer| layer.size).sum();
+        MAX_STACK_BYTES.saturating_sub(taken).min(MAX_RULE_BYTES)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    fn below(&self, name: &str) -> String {
+        format!("{}{name}", self.path)
+    }
+
+    fn verdict(&self, name: &str, is_dir: bool) -> Option<Verdict> {
+        if self.is_empty() {
+            return None;
+        }
+        let path = self.below(name);
+        self.layers.iter().rev().find_map(|layer| {
+            match layer.rules.as_ref()?.matched(path.get(layer.start..)?, is_dir) {
+                Match::None => None,
+                Match::Ignore(_) => Some(Verdict::Out),
+                Match::Whitelist(_) => Some(Verdict::In),
+            }
+        })
+    }
+}
+
+/// `.git/info/exclude` of a root.
+fn exclude_file(root: &Dir, fs: &dyn Filesystem) -> FsResult<Option<String>> {
+    let info = fs.open_dir(root, ".git").and_then(|git| fs.open_dir(&git, "info"));
+    info.map_or(Ok(None), |info| read_rules(&info, "exclude", fs, MAX_RULE_BYTES))
+}
+
+/// The text of a rule file, if there is one.
+fn read_rules(dir: &Dir, name: &str, fs: &dyn Filesystem, room: usize) -> FsResult<Option<String>> {
+    match fs.stat(dir, name) {
+        Err(Fault::NotFound) => return Ok(None),
+        Err(fault) => return Err(fault),
+        Ok(stat) if stat.kind != Kind::File => return Err(Fault::NotRegular),
+        Ok(_) => {}
+    }
+    let file = fs.open_file(dir, name, Open::Read)?;
+    let bytes = read_up_to(fs, &file, room as u64)?;
+    // Some shells write UTF-16: rules that nobody can read would hide nothing. A mark of UTF-8 goes as well.
+    let (encoding, mark) = Encoding::for_bom(&bytes).unwrap_or((UTF_8, 0));
+    let (text, _) = encoding.decode_without_bom_handling(bytes.get(mark..).unwrap_or_default());
+    Ok(Some(text.into_owned()))
+}
+
+/// What to do with a rule that does not parse, and with letter case.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Syntax {
+    /// As git does: such a rule matches nothing.
+    Lenient,
+    /// Fail, and let case count in negated rules only.
+    Strict,
+}
+
+fn parse(text: &str, syntax: Syntax) -> std::result::Result<Rc<Gitignore>, String> {
+    let mut builder = GitignoreBuilder::new("");
+    builder.allow_unclosed_class(false);
+    for (number, line) in text.strip_prefix('\u{feff}').unwrap_or(text).split('\n').enumerate() {
+        let Some(rule) = translate(line.strip_suffix('\r').unwrap_or(line)) else { continue };
+        let fold = syntax == Syntax::Strict && !rule.starts_with('!');
+        let added = builder.case_insensitive(fold).and_then(|builder| builder.add_line(None, &rule));
+        if added.is_err() && syntax == Syntax::Strict {
+            return Err(format!("line {} is no valid rule", number + 1));
+        }
+    }
+    builder.build().map(Rc::new).map_err(|_| "its rules are too complex".to_owned())
+}
+
+/// A line as git reads it, written for globset: braces are no alternatives,
+/// `[[:alpha:]]` is a class, and only unescaped spaces are cut at the end.
+fn translate(line: &str) -> Option<String> {
+    let line = trim_spaces(line);
+    if line.is_empty() || line.starts_with('#') || matches!(line, "/" | "!" | "!/") {
+        return None;
+    }
+    let mut out = String::with_capacity(line.len() + 2);
+    let mut rest = line.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' => {
+                out.push(c);
+                out.extend(rest.next());
+            }
+            '{' | '}' => out.extend(['\\', c]),
+            '[' => {
+                let (class, after) = split_class(rest.as_str());
+                out.push('[');
+                out.push_str(&posix_classes(&class));
+                rest = after.chars();
+            }
+            _ => out.push(c),
+        }
+    }
+    // What keeps a class from matching a `/` must not anchor the rule.
+    let is_name = !line.trim_end_matches('/').contains('/');
+    if is_name && out.trim_end_matches('/').contains('/') {
+        out.insert_str(usize::from(out.starts_with('!')), "**/");
+    }
+    // The builder would cut this white space, which git keeps.
+    let bare = |c: &char| c.is_whitespace() && !out.ends_with("\\ ");
+    if let Some(last) = out.chars().last().filter(bare) {
+        out.pop();
+        out.extend(['[', last, ']']);
+    }
+    Some(out)
+}
+
+/// Without the spaces at the end that no backslash escapes.
+fn trim_spaces(line: &str) -> &str {
+    let trimmed = line.trim_end_matches(' ');
+    let escaped = trimmed.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;
+    let keep = trimmed.len() + usize::from(escaped && trimmed.len() < line.len());
+    line.get(..keep).unwrap_or(line)
+}
+
+fn posix_classes(class: &str) -> String {
+    const CLASSES: &[(&str, &str)] = &[
+        ("[:alnum:]", "0-9A-Za-z"),
+        ("[:alpha:]", "A-Za-z"),
+        ("[:blank:]", " \t"),
+        ("[:digit:]", "0-9"),
+        ("[:lower:]", "a-z"),
+        ("[:punct:]", "!-.:-@[-`{-~"),
+        ("[:space:]", " \t-\r"),
+        ("[:upper:]", "A-Z"),
+        ("[:xdigit:]", "0-9A-Fa-f"),
+    ];
+    if !class.contains("[:") {
+        return class.to_owned();
+    }
+    CLASSES.iter().fold(class.to_owned(), |class, (name, members)| class.replace(name, members))
+}

@@ -1,0 +1,401 @@
+//! What every operation works on: the roots, the policy and the file system
+
+//! behind them, for one call.
+
+pub mod access_rules;
+pub mod change;
+pub mod change_token;
+pub mod export;
+#[cfg(any(test, feature = "fixtures"))]
+pub mod fixture;
+pub mod ignore_rules;
+pub mod protected_paths;
+pub mod redaction;
+pub mod resolve;
+pub mod resolved_path;
+pub mod tree;
+pub mod walk;
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+
+use paddock_types::digest::etag;
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Error, Result, Term, printable};
+use paddock_types::phrase;
+use paddock_types::policy::{Policy, RootAccess};
+use paddock_types::response::Change;
+use paddock_vfs::{Dir, Fault, File, Filesystem, OVERLAY_GUEST_PATH, Open, READ_SIZE, STATE_GUEST_PATH, Stat};
+
+use crate::access_rules::{Barred, Denial};
+use crate::ignore_rules::Secrets;
+use crate::resolve::{below, denied};
+use crate::resolved_path::Place;
+
+/// The roots, the policy and the file system, for one call.
+pub struct Workspace<'a> {
+    /// Where everything is read and changed.
+    pub fs: &'a dyn Filesystem,
+    /// What the host allows.
+    pub policy: &'a Policy,
+    /// The workspace itself first, then further roots.
+    pub roots: Vec<Root>,
+    /// Where journals and backups are kept, if the host preopened a place outside the workspace.
+    pub state: Option<Dir>,
+    started_ms: u64,
+    /// Milliseconds from then, where they are not the policy's.
+    time_ms: Option<u64>,
+    changes: RefCell<Vec<Change>>,
+    /// Records of the call, in order.
+    backups: RefCell<Vec<String>>,
+}
+
+/// One root.
+pub struct Root {
+    /// Prefix of its paths in results: empty for the workspace, else its guest path.
+    pub label: String,
+    /// Absolute names below which paths are mapped into it.
+    pub names: Vec<String>,
+    /// Its absolute path on the host, if that is known.
+    pub host: Option<String>,
+    /// What tells it from other directories that have its label at another time, if the host says so.
+    pub id: Option<String>,
+    /// The directory.
+    pub dir: Dir,
+    /// Whether it may be changed.
+    pub writable: bool,
+    /// What the policy keeps from every tool there.
+    pub barred: Option<Rc<Barred>>,
+    /// The outermost root that it lies in, with its path from there.
+    pub within: Option<(usize, String)>,
+    secrets: OnceCell<Secrets>,
+}
+
+impl Root {
+    /// How results show the path `below` its top.
+    pub fn shown(&self, below: &str) -> String {
+        match (self.label.is_empty(), below.is_empty()) {
+            (true, true) => ".".to_owned(),
+            (true, false) => below.to_owned(),
+            (false, true) => self.label.clone(),
+            (false, false) => format!("{}/{below}", self.label.trim_end_matches('/')),
+        }
+    }
+}
+
+/// Why something may not be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unchangeable<'p> {
+    /// Its root is read-only there.
+    ReadOnly,
+    /// The name in its path that is protected.
+    Protected(&'p str),
+}
+
+impl Unchangeable<'_> {
+    /// The reason, for a failure.
+    pub fn cause(&self) -> String {
+        match self {
+            Self::ReadOnly => "this root is read-only".to_owned(),
+            Self::Protected(name) => {
+                format!("`{}` is protected, since it can run code or change rules later", printable(name))
+            }
+        }
+    }
+}
+
+impl<'a> Workspace<'a> {
+    /// A workspace over what `fs` preopens. Fails where that is nothing.
+    pub fn open(fs: &'a dyn Filesystem, policy: &'a Policy) -> Result<Self> {
+        let (state, roots): (Vec<_>, Vec<_>) =
+            fs.preopens().into_iter().partition(|preopen| preopen.guest_path == STATE_GUEST_PATH);
+        let roots: Vec<Root> = roots
+            .into_iter()
+            .filter(|preopen| preopen.guest_path != OVERLAY_GUEST_PATH)
+            .enumerate()
+            .map(|(index, preopen)| {
+                let known = policy.roots.iter().find(|root| root.guest == preopen.guest_path);
+                let absolute = Some(preopen.guest_path.clone()).filter(|path| path.starts_with('/'));
+                let names: Vec<_> = absolute.into_iter().chain(known.and_then(|root| root.host.clone())).collect();
+                let host = known.and_then(|root| root.host.as_deref());
+                Root {
+                    barred: Barred::of(policy, &names, host).map(Rc::new),
+                    label: if index == 0 { String::new() } else { preopen.guest_path.clone() },
+                    names,
+                    host: host.map(str::to_owned),
+                    id: known.and_then(|root| root.id.clone()),
+                    dir: preopen.dir,
+                    writable: !policy.read_only && known.is_none_or(|root| root.access == RootAccess::ReadWrite),
+                    within: None,
+                    secrets: OnceCell::new(),
+                }
+            })
+            .collect();
+        let roots = with_outermost(roots);
+        if roots.is_empty() {
+            return Err(Error::new(Code::BackendGone, "the host preopened no directory")
+                .hint("the host has to preopen the workspace directory"));
+        }
+        let state = state.into_iter().next().map(|preopen| preopen.dir);
+        Ok(Self {
+            fs,
+            policy,
+            roots,
+            state,
+            started_ms: fs.clock_ms(),
+            time_ms: None,
+            changes: RefCell::default(),
+            backups: RefCell::default(),
+        })
+    }
+
+    /// Returns the absolute paths of the roots.
+    pub fn root_names(&self) -> Vec<&str> {
+        self.roots.iter().flat_map(|root| root.names.iter().map(String::as_str)).collect()
+    }
+
+    /// Records a change that was made.
+    pub fn changed(&self, change: Change) {
+        self.changes.borrow_mut().push(change);
+    }
+
+    /// Says that what the call changes can be undone from the backup of this id.
+    pub fn backed_up(&self, id: String) {
+        self.backups.borrow_mut().push(id);
+    }
+
+    /// The backup from which the call can be undone, if it left one.
+    pub fn backup(&self) -> Option<String> {
+        self.backups.borrow().last().cloned()
+    }
+
+    /// Takes back what [`Self::backed_up`] said last.
+    pub fn not_backed_up(&self) -> Option<String> {
+        self.backups.borrow_mut().pop()
+    }
+
+    /// The changes made so far, in order, which stay.
+    pub fn changes(&self) -> Vec<Change> {
+        self.changes.borrow().clone()
+    }
+
+    /// The changes made so far, in order.
+    pub fn take_changes(&self) -> Vec<Change> {
+        self.changes.take()
+    }
+
+    /// Whether the call has used up its time. Walks and searches end with what they have.
+    pub fn out_of_time(&self) -> bool {
+        self.time_left_ms() == 0
+    }
+
+    /// Milliseconds until [`Self::out_of_time`].
+    pub fn time_left_ms(&self) -> u64 {
+        // Some of the time is left for handing over what was found.
+        let time = self.time_ms.unwrap_or(self.policy.limits.max_time_ms * 9 / 10);
+        time.saturating_sub(self.fs.clock_ms().saturating_sub(self.started_ms))
+    }
+
+    /// Gives the call less time than the policy does.
+    pub fn set_time_left_ms(&mut self, time_ms: u64) {
+        self.time_ms = Some(time_ms.min(self.time_left_ms()));
+        self.started_ms = self.fs.clock_ms();
+    }
+
+    /// Opens the regular file at `place` for reading, with what it is.
+    /// Links have been resolved, so a link here was put in meanwhile.
+    pub fn open_file(&self, place: &Place, verb: &str) -> Result<(File, Stat)> {
+        let stat = place.existing(self, verb)?;
+        if stat.kind != Kind::File {
+            return Err(place.not_a_file(verb, stat.kind));
+        }
+        let file =
+            self.fs.open_file(&place.dir, &place.name, Open::Read).map_err(|fault| fault.at(verb, &place.given))?;
+        let stat = self.fs.stat_file(&file).map_err(|fault| fault.at(verb, &place.given))?;
+        Ok((file, stat))
+    }
+
+    /// All bytes of the file at `place`, up to the whole-file limit.
+    pub fn read_whole(&self, place: &Place, verb: &str) -> Result<(Vec<u8>, Stat)> {
+        let (file, stat) = self.open_file(place, verb)?;
+        let bytes = self.read_open(&file, &stat, place, verb)?;
+        Ok((bytes, stat))
+    }
+
+    /// All bytes of an open file, up to the whole-file limit. A file that
+    /// claims to be empty, as in `/proc`, is read all the same.
+    pub fn read_open(&self, file: &File, stat: &Stat, place: &Place, verb: &str) -> Result<Vec<u8>> {
+        let limit = self.policy.limits.max_file_bytes;
+        if stat.size > limit {
+            return Err(self.too_large(place, verb, stat.size));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0));
+        loop {
+            let offset = bytes.len() as u64;
+            // One byte more than there should be: where fewer come, that was all.
+            let rest = usize::try_from(stat.size.saturating_sub(offset) + 1).unwrap_or(READ_SIZE);
+            let asked = rest.min(READ_SIZE);
+            let read = self.fs.read(file, offset, asked, &mut bytes).map_err(|fault| fault.at(verb, &place.given))?;
+            if bytes.len() as u64 > limit {
+                return Err(self.too_large(place, verb, bytes.len() as u64));
+            }
+            if read == 0 || (bytes.len() as u64 == stat.size && read < asked) {
+                return Ok(bytes);
+            }
+        }
+    }
+
+    /// Refuses any change where no root may be changed.
+    pub fn check_any_change(&self) -> Result<()> {
+        if self.roots.iter().any(|root| root.writable) {
+            return Ok(());
+        }
+        Err(Error::new(Code::ReadOnly, "nothing may be changed: the workspace is read-only")
+            .hint("only tools that read work here"))
+    }
+
+    /// Refuses to change `place` where its root or a rule forbids it.
+    pub fn check_change(&self, place: &Place, verb: &str) -> Result<()> {
+        match self.unchangeable(place.root, &place.below_root(), &place.path) {
+            None => Ok(()),
+            Some(Unchangeable::ReadOnly) => Err(Fault::ReadOnly.at(verb, &place.given)),
+            Some(protected @ Unchangeable::Protected(_)) => {
+                Err(Error::at(Code::ReadOnly, verb, &place.given, protected.cause())
+                    .hint("leave it as it is, or ask the person who runs this to change it"))
+            }
+        }
+    }
+
+    /// Why nothing may be changed at `below` in a root, which results show as `path`; none where it may.
+    pub fn unchangeable<'p>(&self, root: usize, below: &str, path: &'p str) -> Option<Unchangeable<'p>> {
+        let root = self.roots.get(root).filter(|root| root.writable);
+        if root.is_none_or(|root| root.barred.as_ref().is_some_and(|barred| barred.is_read_only(below))) {
+            return Some(Unchangeable::ReadOnly);
+        }
+        let name = crate::protected_paths::protected(path).filter(|_| !self.policy.allow_protected);
+        name.map(Unchangeable::Protected)
+    }
+
+    /// Refuses to move or remove what another root is or lies in.
+    pub fn check_movable(&self, place: &Place, verb: &str) -> Result<()> {
+        if !self.barred(place).is_some_and(|barred| barred.holds_root(&place.below_root())) {
+            return Ok(());
+        }
+        let cause = "it is a root of the workspace, or holds one, and stays where it is";
+        Err(Error::at(Code::Denied, verb, &place.given, cause).hint("name what is in it instead"))
+    }
+
+    /// What no tool may touch at the top of a root: by its own rules, and those of all directories that hold it, from the
+    /// outermost root down. By whatever path a file is named, the same rules hold for it.
+    pub fn secrets_of(&self, root: usize, path: &str, verb: &str) -> Result<Secrets> {
+        let top = self.roots.get(root).ok_or_else(|| Fault::Gone.at(verb, path))?;
+        if let Some(known) = top.secrets.get() {
+            return Ok(known.clone());
+        }
+        let blame = |error: Error| Error { path: Some(path.to_owned()), ..error };
+        let secrets = match &top.within {
+            None => {
+                let mut secrets = Secrets::new(&top.label, top.barred.clone());
+                secrets.enter("", &top.dir, self.fs).map_err(blame)?;
+                secrets
+            }
+            Some((outermost, below)) => self.secrets_within(*outermost, below, top, path, verb).map_err(blame)?,
+        };
+        Ok(top.secrets.get_or_init(|| secrets).clone())
+    }
+
+    fn secrets_within(&self, outermost: usize, below: &str, root: &Root, path: &str, verb: &str) -> Result<Secrets> {
+        let mut secrets = self.secrets_of(outermost, path, verb)?;
+        let moved = || {
+            let cause = "the root is no longer in the directory that held it, whose rules apply to it";
+            Error::at(Code::BackendGone, verb, path, cause)
+                .hint("no call can work in it any more; the person who runs this has to open the workspace again")
+        };
+        let mut dir = self.roots.get(outermost).ok_or_else(moved)?.dir.clone();
+        for name in below.split('/') {
+            if let Some(denial) = secrets.denial(name, Kind::Directory) {
+                return Err(denied(denial, path, verb));
+            }
+            dir = self.fs.open_dir(&dir, name).map_err(|_| moved())?;
+            secrets.enter(name, &dir, self.fs)?;
+        }
+        match self.fs.is_same_dir(&dir, &root.dir) {
+            Ok(true) => Ok(secrets.at_root(&root.label, root.barred.clone())),
+            _ => Err(moved()),
+        }
+    }
+
+    /// The outermost root that holds a place, and its path from the top of that: the same by whatever root it is named.
+    pub fn from_outermost(&self, place: &Place) -> (usize, String) {
+        let below = place.below_root();
+        match self.roots.get(place.root).and_then(|root| root.within.as_ref()) {
+            None => (place.root, below),
+            Some((outermost, above)) if below.is_empty() => (*outermost, above.clone()),
+            Some((outermost, above)) => (*outermost, format!("{above}/{below}")),
+        }
+    }
+
+    /// Refuses to give a file the name of `place` where the policy allows no file with its extension.
+    pub fn check_new_file(&self, place: &Place, verb: &str) -> Result<()> {
+        match self.barred(place).is_some_and(|barred| barred.bars_file(&place.name)) {
+            true => Err(denied(Denial::Extension, &place.given, verb)),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses to put a whole tree or a link where it would bring something to a path that is kept from every tool.
+    pub fn check_new_tree(&self, place: &Place, verb: &str) -> Result<()> {
+        if !self.barred(place).is_some_and(|barred| barred.leads_through(&place.below_root())) {
+            return Ok(());
+        }
+        let cause = "something below that path is kept from every tool";
+        Err(Error::at(Code::Denied, verb, &place.given, cause).hint("make the directory, then fill it file by file"))
+    }
+
+    fn barred(&self, place: &Place) -> Option<&Barred> {
+        self.roots.get(place.root).and_then(|root| root.barred.as_deref())
+    }
+
+    /// The failure of a call that would have to hold too large a file.
+    pub fn too_large(&self, place: &Place, verb: &str, size: u64) -> Error {
+        self.larger_than(place, verb, size, self.policy.limits.max_file_bytes)
+    }
+
+    /// The failure of a call on a file of more than `limit` bytes.
+    pub fn larger_than(&self, place: &Place, verb: &str, size: u64, limit: u64) -> Error {
+        let cause = format!("it has {size} bytes, and files are handled whole up to {limit}");
+        Error::at(Code::TooLarge, verb, &place.given, cause)
+            .hint(phrase![Term::PartTool, ", and ", Term::SearchTool, ", work on files of any size"])
+            .or_hint("read a part of it, or search in it")
+    }
+}
+
+/// Roots, each with the outermost one that it lies in.
+fn with_outermost(mut roots: Vec<Root>) -> Vec<Root> {
+    let hosts: Vec<_> = roots.iter().map(|root| root.host.clone()).collect();
+    for root in &mut roots {
+        let Some(own) = root.host.clone() else { continue };
+        let holding = hosts.iter().enumerate().filter_map(|(index, host)| {
+            let host = host.as_deref()?;
+            let below = below(&own, host).filter(|below| !below.is_empty())?;
+            Some((host.len(), index, below.to_owned()))
+        });
+        root.within = holding.min().map(|(_, index, below)| (index, below));
+    }
+    roots
+}
+
+/// Refuses a change where the caller's etag no longer fits what is there.
+pub fn check_etag(if_match: Option<&str>, bytes: Option<&[u8]>, place: &Place, verb: &str) -> Result<()> {
+    let Some(expected) = if_match else { return Ok(()) };
+    let current = bytes.map(etag);
+    if current.as_deref() == Some(expected) {
+        return Ok(());
+    }
+    let cause = match &current {
+        Some(current) => format!("its etag is `{current}`, not `{expected}`: it was changed since it was read"),
+        None => "it does not exist any more".to_owned(),
+    };
+    Err(Error::at(Code::ChangedSinceRead, verb, &place.given, cause)
+        .hint("read it again, then repeat the change on what is there now"))
+}

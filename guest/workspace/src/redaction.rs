@@ -1,0 +1,143 @@
+//! Whether a path names what `.agentignore` keeps secret, be it one that leads
+//! nowhere: what may not be told of must not show in a record of a failed call either.
+
+use paddock_types::entry::Kind;
+use paddock_types::error::Code;
+
+use crate::Workspace;
+use crate::ignore_rules::Secrets;
+
+const VERB: &str = "tell of";
+/// Bytes of a path, and names in it, beyond which nobody looks whether it is secret: it counts as such.
+const MAX_BYTES: usize = 4_096;
+const MAX_NAMES: usize = 64;
+
+impl Workspace<'_> {
+    /// Whether `path` names what no tool may know of, or nobody can say.
+    pub fn is_secret(&self, path: &str) -> bool {
+        if path.len() > MAX_BYTES {
+            return true;
+        }
+        self.leads_to_secret(path).unwrap_or_else(|| {
+            // It leads nowhere as it is, and still tells the names that are in it.
+            let names: Vec<_> = names(path).filter(|name| *name != "..").collect();
+            names.len() > MAX_NAMES
+                || self.leads_to_secret(&collapsed(path)) == Some(true)
+                || (0..self.roots.len()).any(|root| self.holds_secret(root, &names))
+        })
+    }
+
+    /// Whether what `path` leads to is secret; none where it leads nowhere.
+    fn leads_to_secret(&self, path: &str) -> Option<bool> {
+        match self.resolve(path, VERB) {
+            Ok(_) => Some(false),
+            Err(error) if error.code == Code::Denied => Some(true),
+            Err(_) => None,
+        }
+    }
+
+    /// Whether some of the names in a row are a path that the rules at the top of a root deny.
+    fn holds_secret(&self, root: usize, names: &[&str]) -> bool {
+        let Ok(top) = self.secrets_of(root, ".", VERB) else { return true };
+        !top.is_empty() && (0..names.len()).any(|start| denies(&top, names.get(start..).unwrap_or_default()))
+    }
+}
+
+/// Whether the rules deny one of the names, each in the one before, whatever it is.
+fn denies(rules: &Secrets, names: &[&str]) -> bool {
+    let mut rules = rules.clone();
+    names.iter().any(|name| {
+        let denied = rules.denies(name, Kind::Directory) || rules.denies(name, Kind::Other);
+        rules.enter_missing(name);
+        denied
+    })
+}
+
+/// The names in a path, by every separator that some host knows.
+fn names(path: &str) -> impl Iterator<Item = &str> {
+    path.split(['/', '\\', '\0']).filter(|name| !name.is_empty() && *name != ".")
+}
+
+/// The path that is meant where no name on it is a link.
+fn collapsed(path: &str) -> String {
+    let kept = names(path).fold(Vec::new(), |mut kept, name| {
+        if name == ".." {
+            kept.pop();
+        } else {
+            kept.push(name);
+        }
+        kept
+    });
+    kept.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use paddock_types::policy::Policy;
+
+    use crate::fixture;
+
+    #[test]
+    fn in_any_spelling() {
+        let files: &[(&str, &[u8])] = &[
+            (".agentignore", b".env\n/conf/key\nbuild/\n/logs/\n"),
+            (".env", b"x"),
+            ("a.txt", b"x"),
+            ("conf/", b""),
+            ("link -> .env", b""),
+        ];
+        fixture::with(files, &Policy::default(), |workspace| {
+            let secret = [
+                ".env",
+                ".ENV",
+                "./.env",
+                "link",
+                "conf/../.env",
+                "/workspace/.env",
+                "new/.env",
+                "new/../.env",
+                "a.txt/.env",
+                "../elsewhere/.env",
+                "/etc/.env",
+                ".env\0",
+                "new\\.env",
+                "conf/key",
+                "conf/new/../key",
+                "../elsewhere/conf/key",
+                "../elsewhere//conf/./key",
+                "../elsewhere/logs/x",
+                "build/x",
+                "build",
+                "new/build/x",
+            ];
+            for path in secret {
+                assert!(workspace.is_secret(path), "{path:?}");
+            }
+            for path in [
+                "a.txt",
+                "new/a.txt",
+                "key",
+                "new/conf/key",
+                "new/logs/x",
+                "../a.txt",
+                "/etc/passwd",
+                "",
+                ".",
+                "conf",
+                "b\0c",
+            ] {
+                assert!(!workspace.is_secret(path), "{path:?}");
+            }
+            assert!(!workspace.is_secret(&"a/".repeat(65)) && workspace.is_secret(&format!("../{}", "a/".repeat(65))));
+            assert!(!workspace.is_secret(&format!("../{}", "a/".repeat(64))));
+            assert!(!workspace.is_secret(&"a".repeat(4_096)) && workspace.is_secret(&"a".repeat(4_097)));
+        });
+    }
+
+    #[test]
+    fn without_rules_nothing_is() {
+        fixture::with(&[("a.txt", b"x")], &Policy::default(), |workspace| {
+            assert!(["a.txt", ".env", "../.env", "new/.env"].iter().all(|path| !workspace.is_secret(path)));
+        });
+    }
+}

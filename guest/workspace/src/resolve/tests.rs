@@ -1,0 +1,369 @@
+use paddock_types::entry::Time;
+use paddock_types::policy::Policy;
+use paddock_vfs::memory::MemoryFs;
+use paddock_vfs::{Filesystem, Open};
+
+use crate::resolve::*;
+
+/// Runs `test` on roots, each a guest path with what is in it: `a/b` is a file, `a/` a directory, `a -> b` a link.
+fn with(policy: &str, roots: &[(&str, &[&str])], test: impl FnOnce(&Workspace<'_>)) {
+    let paths: Vec<_> = roots.iter().map(|(path, _)| *path).collect();
+    let fs = MemoryFs::new(&paths, || Time { seconds: 7, nanoseconds: 0 }, 1);
+    for (preopen, (_, entries)) in fs.preopens().iter().zip(roots) {
+        entries.iter().for_each(|entry| put(&fs, &preopen.dir, entry));
+    }
+    let policy = Policy::parse(policy, "paddock").unwrap();
+    test(&Workspace::open(&fs, &policy).unwrap());
+}
+
+/// Makes one entry; a rule file as `.agentignore: rule`.
+fn put(fs: &MemoryFs, top: &Dir, entry: &str) {
+    let (path, target) = entry.split_once(" -> ").map_or((entry, None), |(path, target)| (path, Some(target)));
+    let (path, text) = path.split_once(": ").unwrap_or((path, "x"));
+    let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let dir = above.split('/').filter(|name| !name.is_empty()).fold(top.clone(), |dir, name| {
+        let _ = fs.make_dir(&dir, name);
+        fs.open_dir(&dir, name).unwrap()
+    });
+    match target {
+        Some(target) => fs.symlink(&dir, name, target).unwrap(),
+        None if name.is_empty() => {}
+        None => fs.write(&fs.open_file(&dir, name, Open::CreateNew).unwrap(), 0, text.as_bytes()).unwrap(),
+    }
+}
+
+/// One root with these entries.
+fn with_one(entries: &[&str], test: impl FnOnce(&Workspace<'_>)) {
+    with("{}", &[("/workspace", entries)], test);
+}
+
+/// Where a path leads, as results show it, and what is there.
+fn led(workspace: &Workspace<'_>, path: &str) -> Result<(String, Option<Kind>)> {
+    workspace.resolve(path, "read").map(|place| (place.path, place.stat.map(|stat| stat.kind)))
+}
+
+#[track_caller]
+fn leads(workspace: &Workspace<'_>, path: &str, to: &str, kind: impl Into<Option<Kind>>) {
+    assert_eq!(led(workspace, path), Ok((to.to_owned(), kind.into())), "{path:?}");
+}
+
+#[track_caller]
+fn fails(workspace: &Workspace<'_>, path: &str, code: Code) -> Error {
+    let error = led(workspace, path).unwrap_err();
+    assert_eq!(error.code, code, "{path:?}: {error:?}");
+    error
+}
+
+#[test]
+fn every_spelling_of_a_path_leads_to_the_same_place() {
+    with_one(&["a/b/c.txt"], |workspace| {
+        for path in ["a/b/c.txt", "./a//b/./c.txt", "a/b/../b/c.txt", "/workspace/a/b/c.txt", "a/../a/b/c.txt"] {
+            leads(workspace, path, "a/b/c.txt", Kind::File);
+        }
+        for path in ["a/b", "a/b/", "a/b/.", "a/b/../b"] {
+            leads(workspace, path, "a/b", Kind::Directory);
+        }
+        for path in [".", "/workspace", "/workspace/", "a/..", "a/b/../.."] {
+            leads(workspace, path, ".", Kind::Directory);
+        }
+        // As a kernel has it: what is above a name that is not there is not known.
+        for path in ["a/x/..", "a/x/../..", "a/x/../b"] {
+            fails(workspace, path, Code::NotFound);
+        }
+        fails(workspace, "a/b/c.txt/..", Code::NotADirectory);
+    });
+}
+
+#[test]
+fn a_place_knows_what_it_was_called_and_what_is_above_it() {
+    with_one(&["a/b/c.txt"], |workspace| {
+        let place = workspace.resolve("./a/b/c.txt", "read").unwrap();
+        let trail: Vec<_> = place.trail.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!((place.given.as_str(), place.name.as_str(), trail), ("./a/b/c.txt", "c.txt", vec!["a", "b"]));
+        assert!(workspace.fs.stat(&place.dir, "c.txt").is_ok());
+        let place = workspace.resolve("a/new/deep/er.txt", "write").unwrap();
+        assert_eq!(
+            (place.name.as_str(), place.missing, place.stat),
+            ("er.txt", vec!["new".into(), "deep".into()], None)
+        );
+        assert!(workspace.fs.stat(&place.dir, "b").is_ok());
+        assert!(workspace.resolve("a/..", "read").unwrap().is_root());
+    });
+}
+
+#[test]
+fn dot_dot_does_not_lead_out() {
+    with_one(&["a/b.txt", "up -> ../..", "into -> a", "over -> a/../../workspace/a"], |workspace| {
+        for path in ["..", "../x", "a/../..", "into/../..", "/workspace/.."] {
+            let error = fails(workspace, path, Code::OutsideWorkspace);
+            assert!(error.message().contains("`..` leads out of the root"), "{error:?}");
+            assert_eq!(error.hint_text().unwrap(), "use a path relative to the workspace; `.` is its top");
+        }
+        for path in ["up", "up/x", "over"] {
+            let error = fails(workspace, path, Code::OutsideWorkspace);
+            assert!(error.message().contains("a symbolic link on it leads outside"), "{error:?}");
+        }
+        // The caller's own `..`, after a link that was fine.
+        leads(workspace, "into/..", ".", Kind::Directory);
+    });
+}
+
+#[test]
+fn links_lead_where_they_say_and_only_inside() {
+    let entries = [
+        "dir/file",
+        "dir/near -> file",
+        "far -> dir/near",
+        "whole -> /workspace/dir",
+        "slash -> dir/",
+        "file/ish -> ../dir/file",
+        "dangling -> dir/new/er",
+        "out -> /etc/passwd",
+        "backslash -> dir\\file",
+        "to_file -> dir/file/",
+        "deep/er/whole -> /workspace/dir",
+    ];
+    with_one(&entries, |workspace| {
+        for path in ["dir/near", "far", "whole/file", "slash/near", "file/ish", "whole/../far", "deep/er/whole/file"] {
+            leads(workspace, path, "dir/file", Kind::File);
+        }
+        for path in ["whole", "slash", "slash/", "whole/."] {
+            leads(workspace, path, "dir", Kind::Directory);
+        }
+        leads(workspace, "dangling", "dir/new/er", None);
+        for path in ["out", "out/x", "backslash"] {
+            let error = fails(workspace, path, Code::OutsideWorkspace);
+            assert!(error.message().contains("a symbolic link on it leads outside"), "{error:?}");
+            assert_eq!(error.path.as_deref(), Some(path));
+        }
+        for path in ["far/x", "far/", "to_file", "dir/file/", "dir/file/.", "dir/file/x", "dir/near/"] {
+            fails(workspace, path, Code::NotADirectory);
+        }
+    });
+}
+
+#[test]
+fn the_last_link_is_kept_for_whoever_wants_the_link() {
+    with_one(&["dir/file", "to_dir -> dir", "to_file -> dir/file", "out -> /etc"], |workspace| {
+        let kept = |path| workspace.resolve_with(path, "delete", Last::Keep).map(|place| (place.path, place.stat));
+        for path in ["to_dir", "to_file", "out"] {
+            let (at, stat) = kept(path).unwrap();
+            assert_eq!((at.as_str(), stat.unwrap().kind), (path, Kind::Link));
+        }
+        assert_eq!(kept("to_dir/file").unwrap().0, "dir/file", "one on the way is followed");
+        assert_eq!(kept("dir/").unwrap().0, "dir", "a slash after a directory changes nothing");
+        for path in ["to_dir/", "to_file/", "to_dir/."] {
+            let error = kept(path).unwrap_err();
+            assert_eq!(error.code, Code::NotADirectory);
+            assert!(error.message().contains("a `/` follows the name of a symbolic link"), "{error:?}");
+            assert!(error.hint_text().unwrap().contains("leave the `/` out"));
+        }
+    });
+}
+
+#[test]
+fn a_path_goes_through_forty_links() {
+    let chain: Vec<_> = (0..41).map(|link| format!("link{link} -> link{}", link + 1)).collect();
+    let entries: Vec<_> = chain.iter().map(String::as_str).chain(["link41", "loop -> loop"]).collect();
+    with_one(&entries, |workspace| {
+        leads(workspace, "link1", "link41", Kind::File);
+        for path in ["link0", "loop"] {
+            let error = fails(workspace, path, Code::InvalidPath);
+            assert!(error.message().contains("too many symbolic links"), "{error:?}");
+        }
+    });
+}
+
+#[test]
+fn what_cannot_be_a_path_is_refused() {
+    let (name, long_name) = ("n".repeat(255), "n".repeat(256));
+    let (path, long_path) = ("x/".repeat(2_048), "x/".repeat(2_048) + "y");
+    let long_link = format!("long -> dir/{long_name}");
+    with_one(&["dir/", &long_link], |workspace| {
+        leads(workspace, &name, &name, None);
+        leads(workspace, &path, path.trim_end_matches('/'), None);
+        for path in ["", "a\0b", "a\\b", &long_name, &long_path, "long"] {
+            let error = fails(workspace, path, Code::InvalidPath);
+            assert!(error.message().len() < 600, "{error:?}");
+        }
+        assert!(fails(workspace, &format!("{long_name}/.."), Code::InvalidPath).message().contains("longer than 255"));
+        assert_eq!(fails(workspace, "", Code::InvalidPath).hint_text().unwrap(), "`.` is the top of the workspace");
+    });
+}
+
+#[test]
+fn a_directory_is_needed_where_one_is_opened() {
+    with_one(&["dir/file", "to_dir -> dir"], |workspace| {
+        let opened = |path| workspace.resolve_dir(path, "list").map(|(place, dir)| (place.path, dir));
+        for path in ["dir", "to_dir"] {
+            let (at, dir) = opened(path).unwrap();
+            assert!(at == "dir" && workspace.fs.stat(&dir, "file").is_ok());
+        }
+        let (at, dir) = opened(".").unwrap();
+        assert!(at == "." && workspace.fs.stat(&dir, "dir").is_ok());
+        let error = opened("dir/file").err().unwrap();
+        assert_eq!(
+            (error.code, error.message().as_str()),
+            (Code::NotADirectory, "cannot list `dir/file`: it is not a directory")
+        );
+        assert_eq!(opened("none").err().unwrap().code, Code::NotFound);
+    });
+}
+
+#[test]
+fn rules_hold_on_every_way() {
+    let entries = [
+        ".agentignore: /secret\nhidden/\nkey",
+        "secret/in",
+        "hidden/in",
+        "key",
+        "dir/secret/in",
+        "dir/.agentignore: own",
+        "dir/own",
+        "own",
+        "to_secret -> secret/in",
+        "to_key -> key",
+        "to_own -> dir/own",
+    ];
+    with_one(&entries, |workspace| {
+        let denied = [
+            "secret",
+            "secret/in",
+            "hidden",
+            "hidden/in",
+            "key",
+            "dir/key",
+            "dir/own",
+            "dir/new/own",
+            "new/key",
+            "new/hidden",
+            "new/hidden/x",
+            "to_secret",
+            "to_key",
+            "to_own",
+            "dir/secret/../own",
+            "dir/../key",
+            "hidden/../own",
+            "/workspace/key",
+        ];
+        for path in denied {
+            let error = fails(workspace, path, Code::Denied);
+            assert!(error.message().contains("`.agentignore` keeps it from every tool"), "{error:?}");
+            assert!(error.hint_text().unwrap().contains("do without it"));
+        }
+        for path in ["own", "dir/secret/in", "new/own", "new/secret", "dir/../own", "dir/secret/../../own"] {
+            assert!(led(workspace, path).is_ok(), "{path}");
+        }
+    });
+}
+
+#[test]
+fn a_name_that_is_not_there_can_become_a_file_or_a_directory() {
+    with_one(&[".agentignore: thing\n!thing/\nplace/", "in/place"], |workspace| {
+        fails(workspace, "thing", Code::Denied);
+        leads(workspace, "thing/x", "thing/x", None);
+        fails(workspace, "place", Code::Denied);
+        fails(workspace, "place/x", Code::Denied);
+        leads(workspace, "in/place", "in/place", Kind::File);
+    });
+}
+
+#[test]
+fn a_place_has_the_rules_of_the_directory_that_it_is_in() {
+    with_one(&[".agentignore: /a/b/key", "a/in/x"], |workspace| {
+        // What is made or found below a place is checked from there on.
+        for (path, below) in [
+            ("a/b/c/d", &["b"][..]),
+            ("a/b", &["b"]),
+            ("a", &["a", "b"]),
+            ("a/.", &["a", "b"]),
+            ("a/in/..", &["a", "b"]),
+            ("a/in/../..", &["a", "b"]),
+        ] {
+            let mut secrets = workspace.resolve(path, "list").unwrap().secrets;
+            below.iter().for_each(|name| secrets.enter_missing(name));
+            assert!(secrets.denies("key", Kind::File), "{path}");
+            secrets.enter_missing("c");
+            assert!(!secrets.denies("key", Kind::File), "{path}");
+        }
+    });
+}
+
+#[test]
+fn rules_that_cannot_be_read_close_their_directory() {
+    with_one(&["dir/.agentignore: a[", "dir/file", "file", "to_dir -> dir"], |workspace| {
+        leads(workspace, "file", "file", Kind::File);
+        leads(workspace, "dir", "dir", Kind::Directory);
+        for path in ["dir/file", "to_dir/file", "dir/new"] {
+            let error = fails(workspace, path, Code::Denied);
+            assert_eq!(error.path.as_deref(), Some(path), "the path is the caller's, not that of the rules");
+        }
+    });
+    with_one(&[".agentignore: a[", "file"], |workspace| {
+        assert_eq!(fails(workspace, "file", Code::Denied).path.as_deref(), Some("file"));
+    });
+}
+
+#[test]
+fn an_absolute_path_is_below_the_root_of_the_longest_name() {
+    let policy = r#"{"roots": [{"guest": "/workspace", "host": "/home/me/project", "access": "read-write"}]}"#;
+    let roots: [(&str, &[&str]); 3] = [
+        ("/workspace", &["a", "sub/a", "to_vendor -> /vendor/lib/v", "back -> /vendor/back"]),
+        ("/vendor", &["lib/v", "back -> /home/me/project/a", "up -> .."]),
+        ("/workspace/sub", &["inner"]),
+    ];
+    with(policy, &roots, |workspace| {
+        for (path, root, to) in [
+            ("/workspace/a", 0, "a"),
+            ("/home/me/project/a", 0, "a"),
+            ("/vendor/lib/v", 1, "/vendor/lib/v"),
+            ("/vendor", 1, "/vendor"),
+            ("/workspace/sub/inner", 2, "/workspace/sub/inner"),
+            ("/workspace/subs", 0, "subs"),
+            ("sub/a", 0, "sub/a"),
+            ("to_vendor", 1, "/vendor/lib/v"),
+            ("back", 0, "a"),
+            ("/vendor/back", 0, "a"),
+        ] {
+            let place = workspace.resolve(path, "read").unwrap();
+            assert_eq!((place.root, place.path.as_str()), (root, to), "{path}");
+        }
+        for path in ["/workspaces/a", "/etc/passwd", "/", "/home/me", "/vendor/..", "/vendor/up"] {
+            let hint = fails(workspace, path, Code::OutsideWorkspace).hint_text().unwrap();
+            assert_eq!(
+                hint, "use a path relative to the workspace, or one below `/vendor`, `/workspace/sub`",
+                "{path}"
+            );
+        }
+    });
+}
+
+#[test]
+fn above_a_root_in_a_whole_tree_is_that_tree() {
+    let roots: [(&str, &[&str]); 2] = [
+        ("/srv/app", &["a", "to_host -> ../etc/host", "to_top -> ../../.."]),
+        ("/", &["etc/os", "srv/etc/host", ".agentignore: /srv/key", "srv/key"]),
+    ];
+    with("{}", &roots, |workspace| {
+        leads(workspace, "..", "/srv", Kind::Directory);
+        leads(workspace, "../../etc/os", "/etc/os", Kind::File);
+        leads(workspace, "to_host", "/srv/etc/host", Kind::File);
+        leads(workspace, "/etc/os", "/etc/os", Kind::File);
+        leads(workspace, "/srv/app/a", "a", Kind::File);
+        fails(workspace, "../key", Code::Denied);
+        // Nothing is above it; a kernel stays there, and the next name is one below it.
+        leads(workspace, "../../../etc/os", "/etc/os", Kind::File);
+        leads(workspace, "to_top", "/", Kind::Directory);
+        leads(workspace, "/..", "/", Kind::Directory);
+    });
+}
+
+#[test]
+fn a_path_is_below_a_directory_by_whole_names() {
+    assert_eq!(below("/ws/a/b", "/ws"), Some("a/b"));
+    assert_eq!(below("/ws", "/ws/"), Some(""));
+    assert_eq!(below("/ws/", "/ws"), Some(""));
+    assert_eq!(below("/etc", "/"), Some("etc"));
+    assert_eq!(below("/ws-evil/a", "/ws"), None);
+    assert_eq!(below("/w", "/ws"), None);
+}

@@ -1,0 +1,127 @@
+//! What a resolved path is: a name in an open directory, with what is there.
+
+use paddock_types::entry::Kind;
+use paddock_types::error::{Code, Detail, Error, Result, Term, printable};
+use paddock_types::phrase;
+use paddock_vfs::content::Content;
+use paddock_vfs::open_location::Site;
+use paddock_vfs::{Dir, Stat};
+
+use crate::Workspace;
+use crate::ignore_rules::Secrets;
+
+/// Where a path leads: a name in a directory that exists.
+#[derive(Clone)]
+pub struct Place {
+    /// Which root it is in.
+    pub root: usize,
+    /// The deepest directory of the path that exists, the last name not counted.
+    pub dir: Dir,
+    /// The directories passed below the root, each with its name and handle; `dir` is the last.
+    pub trail: Vec<(String, Dir)>,
+    /// What no tool may touch, from the root down to `dir`.
+    pub secrets: Secrets,
+    /// Directories between `dir` and `name` that do not exist.
+    pub missing: Vec<String>,
+    /// The last name; empty where the place is the root itself, and `dir` is it.
+    pub name: String,
+    /// The path as results show it, links resolved.
+    pub path: String,
+    /// The path as the caller gave it.
+    pub given: String,
+    /// What is there; none where nothing is.
+    pub stat: Option<Stat>,
+}
+
+impl Place {
+    /// What is there, or `not-found` with up to three near names.
+    pub fn existing(&self, workspace: &Workspace<'_>, verb: &str) -> Result<Stat> {
+        self.stat.ok_or_else(|| {
+            let error = Error::at(Code::NotFound, verb, &self.given, "no such file or directory");
+            match self.near_names(workspace) {
+                near if near.is_empty() => error
+                    .hint(phrase![Term::FindTool, " and ", Term::ListTool, " show what is there"])
+                    .or_hint(phrase![Term::ListTool, " shows what is there"])
+                    .or_hint("list the directory to see what is there"),
+                near => error.hint(format!("did you mean {}?", near.join(", "))),
+            }
+        })
+    }
+
+    /// The path in front of those of what is in the directory: with a `/`, unless it is the workspace itself.
+    pub fn base(&self) -> String {
+        if self.path == "." { String::new() } else { format!("{}/", self.path.trim_end_matches('/')) }
+    }
+
+    /// The path from the top of its root.
+    pub fn below_root(&self) -> String {
+        let above = self.trail.iter().map(|(name, _)| name).chain(&self.missing);
+        above.chain([&self.name]).map(String::as_str).collect::<Vec<_>>().join("/")
+    }
+
+    /// Whether the place is a root itself.
+    pub fn is_root(&self) -> bool {
+        self.name.is_empty()
+    }
+
+    /// How many directories below its root a directory there is.
+    pub fn depth(&self) -> usize {
+        self.trail.len() + self.missing.len() + usize::from(!self.is_root())
+    }
+
+    /// Opens the directory that is there.
+    pub fn open_dir(&self, workspace: &Workspace<'_>, verb: &str) -> Result<Dir> {
+        if self.is_root() {
+            return Ok(self.dir.clone());
+        }
+        workspace.fs.open_dir(&self.dir, &self.name).map_err(|fault| fault.at(verb, &self.given))
+    }
+
+    /// The entry in its open directory.
+    pub fn site(&self) -> Site {
+        Site { dir: self.dir.clone(), name: self.name.clone() }
+    }
+
+    /// The content of the regular file that is there.
+    pub fn content(&self, workspace: &Workspace<'_>, verb: &str) -> Result<Content> {
+        match self.existing(workspace, verb)?.kind {
+            Kind::File => {
+                Content::stored(workspace.fs, self.site(), 0, u64::MAX).map_err(|fault| fault.at(verb, &self.given))
+            }
+            kind => Err(self.not_a_file(verb, kind)),
+        }
+    }
+
+    /// The failure of a call that needs a file, for a place that is something else.
+    pub fn not_a_file(&self, verb: &str, kind: Kind) -> Error {
+        let fail = |cause: &str| Error::at(Code::NotAFile, verb, &self.given, cause);
+        match kind {
+            Kind::Directory => fail("it is a directory")
+                .hint(phrase![Term::ListTool, " shows a directory"])
+                .or_hint("list the directory instead")
+                .detail(Detail::IsDirectory),
+            Kind::Link => fail("it is a symbolic link").hint("name what the link names"),
+            Kind::File | Kind::Other => fail("it is a FIFO, socket or device").hint("only regular files are opened"),
+        }
+    }
+
+    /// Up to three names beside the missing one that look like it, as paths in backticks.
+    fn near_names(&self, workspace: &Workspace<'_>) -> Vec<String> {
+        let wanted = self.missing.first().unwrap_or(&self.name);
+        let Ok(listing) = workspace.fs.list(&self.dir) else { return Vec::new() };
+        let gone = self.missing.len() + 1;
+        let above: Vec<_> = self.path.split('/').collect();
+        let above = above.get(..above.len().saturating_sub(gone)).unwrap_or_default().join("/");
+        let mut scored: Vec<_> = listing
+            .entries
+            .into_iter()
+            .filter(|entry| !self.secrets.denies(&entry.name, entry.kind))
+            .map(|entry| (paddock_text::similarity(&wanted.to_lowercase(), &entry.name.to_lowercase()), entry.name))
+            .filter(|(score, _)| *score >= 0.6)
+            .collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        let is_relative = above.is_empty() && !self.path.starts_with('/');
+        let full = |name: &str| if is_relative { name.to_owned() } else { format!("{above}/{name}") };
+        scored.iter().take(3).map(|(_, name)| format!("`{}`", printable(&full(name)))).collect()
+    }
+}

@@ -1,0 +1,389 @@
+//! A walk over everything below a directory, in a fixed order.
+//!
+//! The order is depth first: a directory, then what is in it, then its next
+//! sibling; siblings in the byte order of their names. So two paths compare
+//! name by name: `a`, `a/z`, `a.txt`. No link is followed, and what is held in
+//! memory is the listings from the top down to where the walk is.
+
+use std::rc::Rc;
+
+use globset::Candidate;
+use paddock_types::entry::Kind;
+use paddock_types::error::Result;
+use paddock_types::response::Skipped;
+use paddock_vfs::open_location::is_temporary;
+use paddock_vfs::{Dir, DirEntry, Listing};
+
+use crate::Workspace;
+use crate::ignore_rules::{Rules, Secrets};
+use crate::resolved_path::Place;
+
+pub use crate::walk::options::{Options, Start};
+
+mod options;
+mod seek;
+
+/// Where a workspace keeps its own state if the host has no other place for it: no walk shows it.
+const STATE_NAME: &str = ".paddock";
+/// Shown with ignored entries only, hidden or not: it is what git has, not what the workspace has.
+const GIT_NAME: &str = ".git";
+/// Entries between two looks at the clock.
+const ENTRIES_PER_CLOCK: u64 = 256;
+
+/// One entry, as long as the walk stands at it.
+pub struct Entry<'a> {
+    /// The directory that holds it.
+    pub dir: &'a Dir,
+    /// Its name there.
+    pub name: &'a str,
+    /// What it is.
+    pub kind: Kind,
+    /// Its path as results show it.
+    pub path: &'a str,
+    /// Its path relative to the top of the walk.
+    pub below: &'a str,
+    /// Levels below the top of the walk: 1 for an entry of the top itself.
+    pub depth: u32,
+}
+
+/// A walk under way. A clone goes on from the same place, and costs little.
+#[derive(Clone)]
+pub struct Walk<'w> {
+    /// What has been left out so far.
+    pub skipped: Skipped,
+    /// Levels to descend; may be lowered while walking.
+    pub max_depth: u32,
+    /// Whether a limit ended the walk: [`Self::reached`] is where to go on.
+    pub stopped: bool,
+    /// Go on though the time is up.
+    pub is_patient: bool,
+    workspace: &'w Workspace<'w>,
+    options: Rc<Options>,
+    rules: Option<Rules>,
+    secrets: Secrets,
+    frames: Vec<Frame>,
+    /// Path of the entry where the walk stands, as results show it; of the top, with a `/` unless empty, before the first.
+    path: String,
+    /// How much of it is that of the top.
+    base: usize,
+    /// The entry is a directory to list before going on.
+    pending: Option<Below>,
+    looked_at: u64,
+    has_begun: bool,
+    has_descended: bool,
+    is_root: bool,
+}
+
+#[derive(Clone)]
+struct Frame {
+    dir: Dir,
+    entries: Rc<Vec<DirEntry>>,
+    /// The next entry.
+    next: usize,
+    /// How much of the path of each entry is that of the directory.
+    above: usize,
+    /// Which component of the start is among the entries.
+    start: Option<usize>,
+}
+
+/// What is below a directory: the component of the start, if it is in there.
+#[derive(Clone, Copy)]
+struct Below {
+    start: Option<usize>,
+}
+
+/// Why an entry is left out.
+#[derive(Clone, Copy)]
+enum Reason {
+    Own,
+    Denied,
+    Hidden,
+    Ignored,
+}
+
+impl<'w> Walk<'w> {
+    /// A walk over everything below `dir`, which `place` is.
+    pub fn new(workspace: &'w Workspace<'w>, place: &Place, dir: &Dir, options: Options, verb: &str) -> Result<Self> {
+        let mut walk = Self {
+            skipped: Skipped::default(),
+            max_depth: options.max_depth.unwrap_or(u32::MAX),
+            stopped: false,
+            is_patient: false,
+            workspace,
+            rules: (!options.include_ignored).then(Rules::default),
+            secrets: place.secrets.clone(),
+            frames: Vec::new(),
+            path: place.base(),
+            base: place.base().len(),
+            pending: None,
+            looked_at: 0,
+            has_begun: false,
+            has_descended: false,
+            is_root: place.is_root(),
+            options: Rc::new(options),
+        };
+        let mut unusable = walk.enter_parents(place);
+        let listing = workspace.fs.list(dir).map_err(|fault| fault.at(verb, &place.given))?;
+        if !walk.is_root {
+            walk.secrets.enter_listed(&place.name, dir, workspace.fs, &listing.entries)?;
+        }
+        unusable += walk.enter_rules(&place.name, dir, &listing.entries);
+        let start = walk.options.start.as_ref().filter(|start| !start.path.is_empty()).map(|_| 0);
+        walk.skipped.unreadable += if start.is_none() { unusable } else { 0 };
+        walk.push(dir.clone(), listing, start);
+        Ok(walk)
+    }
+
+    /// How many entries were looked at.
+    pub fn looked_at(&self) -> u64 {
+        self.looked_at
+    }
+
+    /// Counts entries that another walk looked at against the limit of this one.
+    pub fn add_looked_at(&mut self, entries: u64) {
+        self.looked_at += entries;
+    }
+
+    /// Where the walk is: everything up to this path, relative to its top, has been looked at.
+    pub fn reached(&self) -> &str {
+        match &self.options.start {
+            Some(start) if !self.has_begun => &start.path,
+            _ => self.path.get(self.base..).unwrap_or_default().trim_end_matches('/'),
+        }
+    }
+
+    /// Whether anything was looked at that was not passed on the way to the start.
+    pub fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// Goes on to the next entry.
+    pub fn next_entry(&mut self) -> Option<Entry<'_>> {
+        if self.advance() { self.entry() } else { None }
+    }
+
+    /// The entry where the walk stands.
+    pub fn entry(&self) -> Option<Entry<'_>> {
+        let frame = self.frames.last()?;
+        let DirEntry { name, kind } = frame.entry()?;
+        let below = self.path.get(self.base..).unwrap_or_default();
+        Some(Entry { dir: &frame.dir, name, kind: *kind, path: &self.path, below, depth: self.depth() })
+    }
+
+    /// Goes on to the next entry; false where there is none.
+    pub fn advance(&mut self) -> bool {
+        loop {
+            if let Some(below) = self.pending.take() {
+                self.descend(below);
+            }
+            let Some(frame) = self.frames.last_mut() else { return false };
+            if frame.next == frame.entries.len() {
+                self.ascend();
+                continue;
+            }
+            frame.next += 1;
+            if self.is_past_end() {
+                self.step_back();
+                return false;
+            }
+            let (passed, start) = self.passed();
+            // What leads to the start is no progress: to go on from there would be to go back.
+            if !passed {
+                if self.is_over() {
+                    self.stopped = true;
+                    self.frames.clear();
+                    return false;
+                }
+                self.has_begun = true;
+            }
+            let Some(kind) = self.stand() else { return false };
+            if let Some(reason) = self.left_out(kind) {
+                if !passed {
+                    self.count(reason);
+                }
+                continue;
+            }
+            if kind == Kind::Directory && self.goes_deeper(passed) {
+                self.pending = Some(Below { start });
+            }
+            if !passed {
+                return true;
+            }
+        }
+    }
+
+    /// Rules of the directories above `place`; how many of their files cannot be used.
+    fn enter_parents(&mut self, place: &Place) -> u64 {
+        let (Some(rules), Some(root)) = (&mut self.rules, self.workspace.roots.get(place.root)) else { return 0 };
+        if place.is_root() {
+            return 0;
+        }
+        let above = std::iter::once(("", &root.dir)).chain(place.trail.iter().map(|(name, dir)| (name.as_str(), dir)));
+        above.map(|(name, dir)| rules.enter(name, dir, self.workspace.fs, None)).sum()
+    }
+
+    /// How many rule files of the directory cannot be used.
+    fn enter_rules(&mut self, name: &str, dir: &Dir, entries: &[DirEntry]) -> u64 {
+        self.rules.as_mut().map_or(0, |rules| rules.enter(name, dir, self.workspace.fs, Some(entries)))
+    }
+
+    fn push(&mut self, dir: Dir, listing: Listing, start: Option<usize>) {
+        let mut entries = listing.entries;
+        if let Some(only) = self.options.prefix.get(self.frames.len()) {
+            entries.retain(|entry| entry.name == *only);
+        }
+        if let Some(first) = self.start_name(start) {
+            entries.retain(|entry| entry.name.as_str() >= first);
+        } else {
+            // A walk that goes on in the middle of a directory has counted these before.
+            self.skipped.unnamed += listing.unnamed;
+            self.skipped.unreadable += listing.unreadable;
+        }
+        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        self.frames.push(Frame { dir, entries: Rc::new(entries), next: 0, above: self.path.len(), start });
+    }
+
+    fn start_name(&self, component: Option<usize>) -> Option<&str> {
+        self.options.start.as_ref()?.path.split('/').nth(component?)
+    }
+
+    /// Lists the directory where the walk stands.
+    fn descend(&mut self, below: Below) {
+        let Some((name, above)) = self.frames.last().and_then(|frame| Some((frame.entry()?.name.clone(), &frame.dir)))
+        else {
+            return;
+        };
+        let fs = self.workspace.fs;
+        self.has_descended = true;
+        let opened = fs.open_dir(above, &name).and_then(|dir| Ok((fs.list(&dir)?, dir)));
+        // A walk that goes on below it has counted it before.
+        let is_new = u64::from(below.start.is_none());
+        let Ok((listing, dir)) = opened else {
+            self.skipped.unreadable += is_new;
+            return;
+        };
+        if self.secrets.enter_listed(&name, &dir, fs, &listing.entries).is_err() {
+            self.skipped.denied += is_new;
+            return;
+        }
+        self.skipped.unreadable += is_new * self.enter_rules(&name, &dir, &listing.entries);
+        self.path.push('/');
+        self.push(dir, listing, below.start);
+    }
+
+    fn ascend(&mut self) {
+        self.frames.pop();
+        if self.frames.is_empty() {
+            return;
+        }
+        self.secrets.leave();
+        if let Some(rules) = &mut self.rules {
+            rules.leave();
+        }
+    }
+
+    /// Makes the path that of the entry where the walk stands now, and says what that is.
+    fn stand(&mut self) -> Option<Kind> {
+        let frame = self.frames.last()?;
+        let entry = frame.entry()?;
+        self.path.truncate(frame.above);
+        self.path.push_str(&entry.name);
+        Some(entry.kind)
+    }
+
+    /// Goes back to before the entry, so that it is still to come.
+    fn step_back(&mut self) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.next -= 1;
+        }
+    }
+
+    /// Whether the entry to stand at next is the end, or comes after it. The walk that begins there looks at it.
+    fn is_past_end(&self) -> bool {
+        let (Some(until), Some(frame)) = (&self.options.until, self.frames.last()) else { return false };
+        // Below the last directory on the way to the end everything comes before it.
+        self.frames.len() <= until.split('/').count()
+            && frame.entry().is_some_and(|entry| {
+                let above = self.path.get(self.base..frame.above).unwrap_or_default();
+                above.split_terminator('/').chain([entry.name.as_str()]).cmp(until.split('/')).is_ge()
+            })
+    }
+
+    fn depth(&self) -> u32 {
+        u32::try_from(self.frames.len()).unwrap_or(u32::MAX)
+    }
+
+    fn is_over(&mut self) -> bool {
+        self.looked_at += 1;
+        self.looked_at > self.workspace.policy.limits.max_entries
+            || (self.is_clock_due() && !self.is_patient && self.workspace.out_of_time())
+    }
+
+    /// Also at the first entry of each directory, since its rules may have taken long.
+    fn is_clock_due(&mut self) -> bool {
+        let has_descended = std::mem::take(&mut self.has_descended);
+        (has_descended && self.looked_at > 1) || self.looked_at.is_multiple_of(ENTRIES_PER_CLOCK)
+    }
+
+    /// How the entry stands to the start: whether it was shown before, and the component of the start below it.
+    fn passed(&mut self) -> (bool, Option<usize>) {
+        let Some(frame) = self.frames.last_mut() else { return (false, None) };
+        let (Some(component), Some(start)) = (frame.start.take(), &self.options.start) else { return (false, None) };
+        let mut rest = start.path.split('/').skip(component);
+        if rest.next() != frame.entry().map(|entry| entry.name.as_str()) {
+            return (false, None);
+        }
+        match rest.next() {
+            Some(_) => (true, Some(component + 1)),
+            None => (!start.inclusive, None),
+        }
+    }
+
+    /// Why the entry where the walk stands is not shown.
+    fn left_out(&self, kind: Kind) -> Option<Reason> {
+        let name = self.frames.last()?.entry()?.name.as_str();
+        let own_state = self.is_root && self.frames.len() == 1 && name == STATE_NAME;
+        if own_state || is_temporary(name) {
+            return Some(Reason::Own);
+        }
+        if self.secrets.denies(name, kind) {
+            return Some(Reason::Denied);
+        }
+        if !self.options.hidden.shows(name) {
+            return Some(Reason::Hidden);
+        }
+        let below = || self.path.get(self.base..).unwrap_or_default();
+        if !self.options.exclude.is_empty() && self.options.exclude.is_match_candidate(&Candidate::from_bytes(below()))
+        {
+            return Some(Reason::Own);
+        }
+        let rules = self.rules.as_ref()?;
+        (name == GIT_NAME || rules.excludes(name, kind == Kind::Directory)).then_some(Reason::Ignored)
+    }
+
+    fn count(&mut self, reason: Reason) {
+        match reason {
+            Reason::Own => {}
+            Reason::Denied => self.skipped.denied += 1,
+            Reason::Hidden => self.skipped.hidden += 1,
+            Reason::Ignored => self.skipped.ignored += 1,
+        }
+    }
+
+    /// Whether the directory just looked at is to be listed; one that is too deep is counted, unless it was before.
+    fn goes_deeper(&mut self, passed: bool) -> bool {
+        let depth = self.depth();
+        let allowed = depth < self.workspace.policy.limits.max_depth;
+        if depth < self.max_depth && !allowed && !passed {
+            self.skipped.unreadable += 1;
+        }
+        depth < self.max_depth && allowed
+    }
+}
+
+impl Frame {
+    /// The entry that was gone to last.
+    fn entry(&self) -> Option<&DirEntry> {
+        self.entries.get(self.next.checked_sub(1)?)
+    }
+}
