@@ -38,18 +38,18 @@ class Changes(Typed):
         encoding: str | None = None,
         if_match: str | None = None,
     ) -> WriteResult:
-        """Writes a file whole, or appends to it.
+        """Writes a whole file, or appends to it.
 
         Fails with `already-exists`, `not-a-file`, `not-a-directory`, `encoding-loss`, `changed-since-read` and
         `too-large`.
 
         Args:
-            path: The file. Missing parent directories are made.
-            content: The whole text; line endings are written as given.
-            create_only: Fail where something exists at the path. Default: false.
-            append: Put the text after what is there. Default: false.
-            encoding: The encoding's WHATWG label. Default: that of the file that is there, with its byte order mark;
-                else UTF-8.
+            path: The file. Missing parent directories are created.
+            content: The whole text; line endings are written unchanged.
+            create_only: Fail if something exists at the path. Default: false.
+            append: Add the text at the end of the file. Default: false.
+            encoding: WHATWG label of the encoding. Default: that of the existing file, with its byte order mark; UTF-8
+                for a new file.
             if_match: Fail with `changed-since-read` unless the file has this etag.
         """
         values = (path, content, create_only, append, encoding, if_match,)
@@ -75,7 +75,7 @@ class Changes(Typed):
             path: The file.
             edits: Replacements, each applied to the result of the one before.
             if_match: Fail with `changed-since-read` unless the file has this etag.
-            dry_run: Report what would change, and change nothing. Default: false.
+            dry_run: Report the change without making it. Default: false.
         """
         values = (path, edits, if_match, dry_run,)
         result: EditResult = self._typed(
@@ -84,14 +84,14 @@ class Changes(Typed):
         return result
 
     def apply_patch(self, patch: str, *, dry_run: bool = False) -> ApplyPatchResult:
-        """Applies a patch of any number of files, all of it or nothing.
+        """Applies a patch to any number of files, as a whole or not at all.
 
-        Fails with `patch-invalid` with the line of the patch, and with `patch-rejected` with the file, the hunk and the
-        nearest place where it would fit.
+        Fails with `patch-invalid`, naming the line of the patch, and with `patch-rejected`, naming the file, the hunk
+        and the nearest place where the hunk would fit.
 
         Args:
             patch: A Codex envelope (its first line is `*** Begin Patch`) or a unified diff.
-            dry_run: Report what would change, and change nothing. Default: false.
+            dry_run: Report the change without making it. Default: false.
         """
         values = (patch, dry_run,)
         result: ApplyPatchResult = self._typed(
@@ -113,34 +113,34 @@ class Changes(Typed):
         include_ignored: bool = False,
         plan: str | None = None,
     ) -> ReplaceResult:
-        """Replaces what a pattern matches in many files: all of it or nothing.
+        """Replaces all matches of a pattern in many files, as a whole or not at all.
 
-        Without `plan` nothing is changed, and the result tells what would be, with a plan. With it everything is found
-        again, and done where that gives the same plan. Matches are found as by `search.grep`, do not overlap, and an
-        empty one counts unless it follows another at once or stands after the last line ending. Every other byte stays:
-        encoding, byte order mark, line endings. A file whose matches become what they are does not change. Binary files
-        and those over the whole-file limit are left out and counted; where `path` names such a file, or one that may
-        not be changed, that is a failure.
+        Without `plan` nothing is changed, and the result describes the change and contains a plan. With `plan` the
+        search is made again, and the change is made if it gives the same plan. Matches are found as by `search.grep`
+        and do not overlap. An empty match counts, unless it directly follows another match or is after the last line
+        ending. Encoding, byte order mark, line endings and every other byte outside of the matches are kept. A file
+        whose matches are equal to their replacements does not change. Binary files and files over the whole-file limit
+        are left out and counted; if `path` names such a file, or a file that must not be changed, the call fails.
 
-        Fails with `changed-since-read` where `plan` was made for other contents, naming the files, and nothing is
-        changed then; with `invalid-argument` for a pattern that does not parse, a replacement that names a group which
+        Fails with `changed-since-read`, naming the files, if `plan` was made for other contents; nothing is changed
+        then. Fails with `invalid-argument` for a pattern that does not parse, a replacement that names a group which
         the pattern does not have, or a `plan` for other arguments; with `not-found`, `not-a-file` and `binary-file` for
-        `path`; with `too-large` where a file would be over the whole-file limit; and with `limit-exceeded` for more
-        files than one call may change, more than 64 MiB before and after, or more than 100,000 matches in one file.
+        `path`; with `too-large` if a file would be over the whole-file limit; and with `limit-exceeded` for more files
+        than one call may change, more than 64 MiB before and after, or more than 100,000 matches in one file.
 
         Args:
-            pattern: What to find, as in `search.grep`: a regular expression in linear time, or plain text.
-            replacement: What each match becomes: `$1` and `${1}` are a group by its number, `$name` and `${name}` one
-                by its name, `$0` is the whole match, `$$` a dollar sign. With `fixed` it is taken as it is. LF becomes
-                the file's own line ending.
-            path: A directory or one file. Default: `.`.
-            glob: Only files that match this glob.
-            fixed: The pattern and the replacement are plain text. Default: false.
-            letter_case: How letter case is compared. Default: sensitive.
-            multiline: The pattern can match across lines. Default: false.
-            include_hidden: Look into names that start with a dot. Default: false.
-            include_ignored: Look into what ignore rules exclude. Default: false.
-            plan: The `plan` of an earlier result, to do what it says. Without one, nothing is changed.
+            pattern: Pattern to find, as in `search.grep`: a regular expression in linear time, or plain text.
+            replacement: Replacement of each match. `$1` and `${1}` stand for a group by its number, `$name` and
+                `${name}` for a group by its name, `$0` for the whole match, `$$` for a dollar sign. With `fixed` it is
+                plain text. LF becomes the line ending of the file.
+            path: Directory or file to change. Default: `.`.
+            glob: Glob of the files to change; all files if there is none.
+            fixed: Take the pattern and the replacement as plain text. Default: false.
+            letter_case: Comparison of letter case. Default: sensitive.
+            multiline: Allow matches across lines. Default: false.
+            include_hidden: Include names that start with a dot. Default: false.
+            include_ignored: Include entries that ignore rules exclude. Default: false.
+            plan: The `plan` of an earlier result, which this call is to carry out. Without it, nothing is changed.
         """
         values = (
             pattern,
@@ -160,13 +160,13 @@ class Changes(Typed):
         return result
 
     def make_directory(self, path: str, *, parents: bool = True) -> MakeDirectoryResult:
-        """Makes a directory.
+        """Creates a directory.
 
         Fails with `already-exists` and `not-found`.
 
         Args:
             path: The directory.
-            parents: Make missing parents, and succeed where the directory exists. Default: true.
+            parents: Create missing parents, and succeed if the directory exists. Default: true.
         """
         values = (path, parents,)
         result: MakeDirectoryResult = self._typed(
@@ -182,15 +182,15 @@ class Changes(Typed):
         overwrite: bool = False,
         recursive: bool = False,
     ) -> TransferResult:
-        """Copies a file, or a directory where `recursive` says so.
+        """Copies a file, or with `recursive` a directory.
 
-        Fails with `not-found`, `already-exists` and `not-a-file` for a directory without `recursive`.
+        Fails with `not-found`, `already-exists`, and with `not-a-file` for a directory without `recursive`.
 
         Args:
-            source: What to copy or move. A symbolic link itself is copied or moved, not what it names.
-            destination: Where to: the new path itself. Missing parent directories are made.
+            source: File or directory to copy or move. A symbolic link itself is copied or moved, not its target.
+            destination: The new path itself, not its directory. Missing parent directories are created.
             overwrite: Replace a file at the destination. Default: false.
-            recursive: Allow a directory with all it holds. Default: false for copy, true for move.
+            recursive: Allow a directory with its whole content. Default: false for copy, true for move.
         """
         values = (source, destination, overwrite, recursive,)
         result: TransferResult = self._typed(
@@ -211,10 +211,10 @@ class Changes(Typed):
         Fails as `copy` does.
 
         Args:
-            source: What to copy or move. A symbolic link itself is copied or moved, not what it names.
-            destination: Where to: the new path itself. Missing parent directories are made.
+            source: File or directory to copy or move. A symbolic link itself is copied or moved, not its target.
+            destination: The new path itself, not its directory. Missing parent directories are created.
             overwrite: Replace a file at the destination. Default: false.
-            recursive: Allow a directory with all it holds. Default: false for copy, true for move.
+            recursive: Allow a directory with its whole content. Default: false for copy, true for move.
         """
         values = (source, destination, overwrite, recursive,)
         result: TransferResult = self._typed(
@@ -223,13 +223,13 @@ class Changes(Typed):
         return result
 
     def delete(self, path: str, *, recursive: bool = False) -> DeleteResult:
-        """Deletes a file, or a directory where `recursive` says so.
+        """Deletes a file, or with `recursive` a directory.
 
         Fails with `not-found` and `directory-not-empty`.
 
         Args:
-            path: What to delete. A symbolic link itself is deleted, not what it names.
-            recursive: Delete a directory with all it holds. Default: false.
+            path: Path to delete. A symbolic link itself is deleted, not its target.
+            recursive: Delete a directory with its whole content. Default: false.
         """
         values = (path, recursive,)
         result: DeleteResult = self._typed(
@@ -238,17 +238,17 @@ class Changes(Typed):
         return result
 
     def restore(self, path: str | None = None, *, backup: str | None = None, overwrite: bool = False) -> RestoreResult:
-        """Undoes what a call changed, whole or at one path, from its backup. The undoing is a change too, with a backup
-        of its own.
+        """Undoes the changes of a call from its backup, all of them or those at one path. The undo is a change too,
+        with a backup of its own.
 
-        Fails with `not-found` where no backup holds such a change, and with `changed-since-read` where what is there is
-        not what the change left, unless `overwrite` says otherwise.
+        Fails with `not-found` if no backup contains such a change, and with `changed-since-read` if a path has changed
+        since, unless `overwrite` is set.
 
         Args:
-            path: Undo only what was done there, or below it. Without `backup`, by the newest backup that holds a change
-                there.
-            backup: The backup to undo, as the result of a change named it.
-            overwrite: Undo it even where what is there was changed since.
+            path: Undo only changes at this path or below it. Without `backup`, the newest backup that contains such a
+                change is used.
+            backup: The backup to undo, from the result of a change.
+            overwrite: Undo the change even if the path has changed since.
         """
         values = (path, backup, overwrite,)
         result: RestoreResult = self._typed(
@@ -259,16 +259,17 @@ class Changes(Typed):
     def pack(self, sources: Sequence[str], destination: str, *, overwrite: bool = False) -> PackResult:
         """Packs files and directories into a zip archive.
 
-        Entries have the paths of the workspace for names, in their byte order, and times in UTC: packing the same files
-        again makes the same bytes. No symbolic link is followed or packed, and the archive does not pack itself. A file
-        and the archive have at most the whole-file limit of bytes each, all files together 64 MiB, and there are no
-        more entries than files in a bulk operation.
+        Entries are named by their paths in the workspace, in byte order of the names, with times in UTC: packing the
+        same files again gives the same bytes. No symbolic link is followed or packed, and the archive does not contain
+        itself. Each file and the archive have at most as many bytes as the whole-file limit, all files together at most
+        64 MiB, and the archive has at most as many entries as a bulk operation has files.
 
         Fails with `not-found`, `already-exists`, `not-a-file`, `too-large` and `invalid-argument`.
 
         Args:
-            sources: Files and directories, these with all below them but what `.agentignore` keeps back. At least one.
-            destination: The archive: the new path itself. Missing parent directories are made.
+            sources: Files, and directories with everything below them except entries that `.agentignore` hides. At
+                least one.
+            destination: Path of the new archive itself. Missing parent directories are created.
             overwrite: Replace a file at the destination. Default: false.
         """
         values = (sources, destination, overwrite,)
@@ -278,21 +279,22 @@ class Changes(Typed):
         return result
 
     def unpack(self, source: str, destination: str, *, overwrite: bool = False) -> UnpackResult:
-        """Unpacks a zip archive into a directory, all of it or nothing.
+        """Unpacks a zip archive into a directory, as a whole or not at all.
 
-        The limits are those of `pack`, and hold for what is inflated, whatever the archive says. Each entry leads where
-        its name would lead in any other change, and the same rules hold for it. Modes and times are not set.
+        The limits are those of `pack`. They apply to the inflated data, whatever sizes the archive states. The name of
+        each entry is resolved as the path of any other change, and the same rules apply to it. Modes and times are not
+        set.
 
-        Fails with `not-found`, `not-a-file`, `not-a-directory`, `too-large`; with `already-exists` for a file that is
-        there, without `overwrite`; with `outside-workspace` and `invalid-path` for an entry whose name leads out or
-        does not mean the same everywhere; and with `invalid-argument` for what is no zip archive or a damaged one, and
-        for an entry that is encrypted, a symbolic link, compressed by an unknown method, longer than it says, there
-        twice, or that shares its bytes with another one.
+        Fails with `not-found`, `not-a-file`, `not-a-directory` and `too-large`; with `already-exists` for an existing
+        file, without `overwrite`; with `outside-workspace` and `invalid-path` for an entry whose name leaves the
+        workspace or is ambiguous between systems; and with `invalid-argument` for a file that is not a zip archive or
+        is damaged, and for an entry that is encrypted, is a symbolic link, is compressed by an unknown method, is
+        longer than it states, occurs twice, or shares its bytes with another entry.
 
         Args:
             source: The archive.
-            destination: The directory to unpack into. It is made, with its parents, where it is missing.
-            overwrite: Replace files that are there. Default: false.
+            destination: The directory to unpack into. It is created, with its parents, if it does not exist.
+            overwrite: Replace existing files. Default: false.
         """
         values = (source, destination, overwrite,)
         result: UnpackResult = self._typed(

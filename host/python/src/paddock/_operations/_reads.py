@@ -37,18 +37,18 @@ class Reads(Typed):
 
         Args:
             path: The file.
-            offset: The first line to return, 1-based; with `base64` the first byte, 1-based. Default: 1.
-            limit: Most lines to return, default 2,000; with `base64` most bytes, default 38,400.
-            tail: Return the last so many lines instead; not with `offset`.
-            mode: How to show it. Default: lines.
-            anchor_line: With `indentation`, the line whose block to return. Default: `offset`.
-            max_levels: With `indentation`, how many levels to go out; 0 is all. Default: 0.
+            offset: First line to return, 1-based; with `base64` the first byte, 1-based. Default: 1.
+            limit: Maximum number of lines, default 2,000; with `base64` maximum number of bytes, default 38,400.
+            tail: Number of lines to return from the end of the file; not together with `offset`.
+            mode: Form of the content. Default: lines.
+            anchor_line: With `indentation`, the line whose block is returned. Default: `offset`.
+            max_levels: With `indentation`, the number of enclosing levels to include; 0 includes all. Default: 0.
             include_siblings: With `indentation`, include blocks at the same level. Default: false.
             include_header: With `indentation`, include the comment lines above a block. Default: true.
-            encoding: The encoding's WHATWG label. Default: detected.
-            if_none_match: An etag of this file that the caller has the content of. Where the file still has it, only
-                `unchanged` is told; with `lines`, where a backup holds that content and a diff is shorter than the
-                page, only `diff`.
+            encoding: WHATWG label of the encoding. Default: detected.
+            if_none_match: Etag of the content that the caller has. If the file still has this etag, the result says
+                `unchanged` and has no content. With `lines`, if a backup contains the caller's version and a diff is
+                shorter than the page, the result has `diff` in place of content.
         """
         values = (
             path,
@@ -71,12 +71,12 @@ class Reads(Typed):
     def read_many(self, files: Sequence[FileRange] = (), *, glob: str | None = None) -> ReadManyResult:
         """Reads several files.
 
-        Fails with `invalid-argument` where the arguments do not name files in one way; a file that cannot be read is an
-        entry.
+        Fails with `invalid-argument` if the arguments contain both `files` and `glob`, or neither. If a file cannot be
+        read, its entry contains the failure.
 
         Args:
             files: Files and ranges.
-            glob: Instead, every file that the glob matches, ignore rules respected.
+            glob: Glob of the files to read, in place of `files`. Ignore rules apply.
         """
         values = (files, glob,)
         result: ReadManyResult = self._typed(
@@ -88,7 +88,7 @@ class Reads(Typed):
         """Lists the backups, the newest first.
 
         Args:
-            limit: Most entries.
+            limit: Maximum number of entries.
         """
         values = (limit,)
         result: HistoryResult = self._typed(
@@ -97,15 +97,15 @@ class Reads(Typed):
         return result
 
     def stat(self, path: str, *, checksum: bool = False, brief: bool = False) -> StatResult:
-        """Describes what a path names.
+        """Describes the entry at a path.
 
         Fails with `not-found`.
 
         Args:
-            path: The path. A symbolic link itself is described, with what it names.
+            path: The path. For a symbolic link, the link itself is described, with its target.
             checksum: Compute the SHA-256 of the whole file. Default: false.
-            brief: Tell only what needs no look at the content: no lines, encoding, media type, etag and SHA-256.
-                Default: false.
+            brief: Return only fields that need no read of the content: no lines, encoding, media type, etag and
+                SHA-256. Default: false.
         """
         values = (path, checksum, brief,)
         result: StatResult = self._typed(

@@ -43,13 +43,13 @@ class Searches(Typed):
 
         Args:
             path: The directory. Default: `.`.
-            depth: How many levels to descend; 1 shows the directory's own entries. Default: 1.
-            pattern: Only entries whose path below `path` matches this glob; one without `/` is matched against names.
-            include_hidden: Show names that start with a dot. Default: false.
-            include_ignored: Show what ignore rules exclude. Default: false.
-            sort: The order. Default: by name.
-            limit: Most entries to return. Default: 200.
-            cursor: Continue after a previous result.
+            depth: Number of levels to descend; 1 lists the entries of the directory itself. Default: 1.
+            pattern: Glob of the entries to list, relative to `path`; a glob without `/` is matched against names.
+            include_hidden: Include names that start with a dot. Default: false.
+            include_ignored: Include entries that ignore rules exclude. Default: false.
+            sort: Order of the entries. Default: by name.
+            limit: Maximum number of entries. Default: 200.
+            cursor: The `next_cursor` of the previous result.
         """
         values = (path, depth, pattern, include_hidden, include_ignored, sort, limit, cursor,)
         result: ListResult = self._typed(
@@ -66,16 +66,16 @@ class Searches(Typed):
         include_hidden: bool = False,
         include_ignored: bool = False,
     ) -> TreeResult:
-        """Shows a directory as a tree.
+        """Lists a directory as a tree.
 
         Fails as `list` does.
 
         Args:
             path: The directory. Default: `.`.
-            depth: How many levels to descend. Default: 3.
-            limit: Most entries to return. Default: 500.
-            include_hidden: Show names that start with a dot. Default: false.
-            include_ignored: Show what ignore rules exclude. Default: false.
+            depth: Number of levels to descend. Default: 3.
+            limit: Maximum number of entries. Default: 500.
+            include_hidden: Include names that start with a dot. Default: false.
+            include_ignored: Include entries that ignore rules exclude. Default: false.
         """
         values = (path, depth, limit, include_hidden, include_ignored,)
         result: TreeResult = self._typed(
@@ -101,17 +101,17 @@ class Searches(Typed):
         Fails as `list` does, and with `invalid-argument` for a glob that does not parse.
 
         Args:
-            pattern: The glob: `*`, `?`, `[a-z]`, `{a,b}`, and `**` for any number of directories. One without `/`
+            pattern: The glob: `*`, `?`, `[a-z]`, `{a,b}`, and `**` for any number of directories. A glob without `/`
                 matches names at any depth.
-            path: The directory to search, to which the pattern is relative. Default: `.`.
-            exclude: Globs of what is left out, directories with all that is in them, relative to `path`; one without
-                `/` matches names at any depth. Default: none.
+            path: The directory to search; the pattern is relative to it. Default: `.`.
+            exclude: Globs of entries to leave out, directories with their whole content, relative to `path`; a glob
+                without `/` matches names at any depth. Default: none.
             directories: Find directories too. Default: false.
-            include_hidden: Match names that start with a dot. Default: false.
-            include_ignored: Match what ignore rules exclude. Default: false.
-            sort: The order. Default: by path.
-            limit: Most paths to return. Default: 100.
-            cursor: Continue after a previous result.
+            include_hidden: Include names that start with a dot. Default: false.
+            include_ignored: Include entries that ignore rules exclude. Default: false.
+            sort: Order of the paths. Default: by path.
+            limit: Maximum number of paths. Default: 100.
+            cursor: The `next_cursor` of the previous result.
         """
         values = (pattern, path, exclude, directories, include_hidden, include_ignored, sort, limit, cursor,)
         result: GlobResult = self._typed(
@@ -140,24 +140,24 @@ class Searches(Typed):
         """Finds text in files.
 
         Fails with `not-found`, with `invalid-argument` for a pattern that does not parse or is too large, and with
-        `not-a-file` where `path` is a FIFO, socket or device.
+        `not-a-file` if `path` is a FIFO, socket or device.
 
         Args:
             pattern: A regular expression of linear time (no look-around, no back-references), or plain text with
                 `fixed`.
             path: The directory or file to search. Default: `.`.
-            glob: Only files that match this glob, relative to `path`; one without `/` is matched against names.
-            fixed: The pattern is plain text. Default: false.
-            letter_case: How letter case is compared. Default: sensitive.
-            multiline: The pattern can match across lines. Default: false.
-            before: Lines to show before a match. Default: 0.
-            after: Lines to show after a match. Default: 0.
-            output: What to return. Default: content.
-            limit: Most matches, or files, to return. Default: 100.
-            max_per_file: Most matches from one file.
-            include_hidden: Search names that start with a dot. Default: false.
-            include_ignored: Search what ignore rules exclude. Default: false.
-            cursor: Continue after a previous result.
+            glob: Glob of the files to search, relative to `path`; a glob without `/` is matched against names.
+            fixed: Take the pattern as plain text. Default: false.
+            letter_case: Comparison of letter case. Default: sensitive.
+            multiline: Allow matches across lines. Default: false.
+            before: Number of context lines before a match. Default: 0.
+            after: Number of context lines after a match. Default: 0.
+            output: Form of the result. Default: content.
+            limit: Maximum number of matches, or of files. Default: 100.
+            max_per_file: Maximum number of matches in one file.
+            include_hidden: Include names that start with a dot. Default: false.
+            include_ignored: Include entries that ignore rules exclude. Default: false.
+            cursor: The `next_cursor` of the previous result.
         """
         values = (
             pattern,
@@ -189,24 +189,25 @@ class Searches(Typed):
         include_ignored: bool = False,
         limit: int = 200,
     ) -> ChangesResult:
-        """What changed below a directory since a token, whoever changed it, with a new token.
+        """Lists the files below a directory that any process has changed since a token, and returns a new token.
 
-        What is there is kept in the state directory, outside the workspace, under the token: the last 32 looks, 128 MiB
-        together. Size and times are compared first; where they are the same, and older than two seconds when the token
-        was given, so is the content, and else the content decides. Of a file over the whole-file limit, and of what a
-        first look had no time for, size and times decide. A file that only rules keep from this look is not deleted.
+        The state directory, outside the workspace, stores the state of the directory under the token: the last 32
+        states, 128 MiB together. Size and times are compared first. If they are equal, and older than two seconds when
+        the token was made, the file counts as unchanged; otherwise the contents are compared. For a file over the
+        whole-file limit, and for files that the first call had no time to read, size and times alone decide. A file
+        that only new rules hide is not reported as deleted.
 
-        Fails as `list` does; with `io` where the host keeps no state directory, as for a workspace in which nothing may
-        be changed; with `invalid-argument` where `since` is no token or belongs to a call with other arguments; with
-        `not-found` where it is not kept any more; and with `limit-exceeded` where there is more than one call can look
-        at.
+        Fails as `list` does; with `io` if the host has no state directory, as for a workspace in which nothing may be
+        changed; with `invalid-argument` if `since` is no token or belongs to a call with other arguments; with
+        `not-found` if the state of the token is no longer stored; and with `limit-exceeded` if there are more entries
+        than one call can examine.
 
         Args:
             since: The `token` of an earlier result. Without one, only a token is returned.
-            path: The directory to look at. Default: `.`.
-            include_hidden: Look at names that start with a dot. Default: false.
-            include_ignored: Look at what ignore rules exclude. Default: false.
-            limit: Most paths to return, of all kinds of change together. Default: 200.
+            path: The directory to compare. Default: `.`.
+            include_hidden: Include names that start with a dot. Default: false.
+            include_ignored: Include entries that ignore rules exclude. Default: false.
+            limit: Maximum number of paths, of all kinds of change together. Default: 200.
         """
         values = (since, path, include_hidden, include_ignored, limit,)
         result: ChangesResult = self._typed(

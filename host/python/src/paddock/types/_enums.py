@@ -33,7 +33,7 @@ ErrorCode = Literal[
     "backend-gone",
     "io",
 ]
-"""Why a call failed. A failure is a value: nothing here traps.
+"""Class of a failure. A failure is a value: no function traps to report it.
 
 `not-found`: Nothing exists at the path. Similar to `ENOENT`.
 
@@ -50,11 +50,11 @@ ErrorCode = Literal[
 
 `invalid-path`: The path cannot name anything: empty, a NUL byte, a backslash, too long, or a link loop.
 
-`invalid-argument`: An argument is missing, unknown, of the wrong type, out of range, or at odds with another.
+`invalid-argument`: An argument is missing, unknown, of the wrong type, out of range, or contradicts another argument.
 
 `unknown-tool`: The dialect has no tool of that name.
 
-`unknown-dialect`: There is no dialect of that name.
+`unknown-dialect`: No dialect has that name.
 
 `binary-file`: The file is not text, and the call reads or changes text.
 
@@ -68,7 +68,7 @@ ErrorCode = Literal[
 
 `patch-rejected`: The patch parses and does not apply.
 
-`changed-since-read`: The file no longer has the etag that the caller gave.
+`changed-since-read`: The file no longer has the etag that the caller passed.
 
 `read-only`: The root, the path or the whole workspace may not be changed.
 
@@ -80,13 +80,13 @@ ErrorCode = Literal[
 
 `limit-exceeded`: A limit on time, memory, entries or depth ended the call.
 
-`no-space`: The file system has no room left. Similar to `ENOSPC`, `EDQUOT`.
+`no-space`: The file system has no space left. Similar to `ENOSPC`, `EDQUOT`.
 
 `permission-denied`: The file system refused access. Similar to `EACCES`, `EPERM`.
 
 `cancelled`: The caller cancelled the call.
 
-`backend-gone`: The file system behind the workspace has gone away.
+`backend-gone`: The file system of the workspace no longer exists.
 
 `io`: Anything else that the file system reported. Similar to `EIO`.
 """
@@ -97,7 +97,7 @@ EntryKind = Literal[
     "link",
     "other",
 ]
-"""What a path names.
+"""Kind of the entry at a path.
 
 `file`: A regular file.
 
@@ -113,13 +113,13 @@ LetterCase = Literal[
     "insensitive",
     "smart",
 ]
-"""How letter case is compared.
+"""How a search compares letter case.
 
-`sensitive`: As written, the default.
+`sensitive`: Letter case must match. The default.
 
-`insensitive`: Not at all.
+`insensitive`: Letter case is ignored.
 
-`smart`: As written where the pattern has an upper-case letter, else not at all.
+`smart`: Letter case must match if the pattern contains an upper-case letter, and is ignored otherwise.
 """
 
 ChangeKind = Literal[
@@ -128,7 +128,7 @@ ChangeKind = Literal[
     "deleted",
     "moved",
 ]
-"""What a call did to one path.
+"""Kind of a change to one path.
 
 `created`: The path did not exist before.
 
@@ -145,13 +145,13 @@ ReadMode = Literal[
     "raw",
     "base64",
 ]
-"""How `read` shows a file.
+"""Form in which `read` returns a file.
 
-`lines`: Lines without their endings, long ones cut, the default.
+`lines`: Lines without their endings; long lines are cut. The default.
 
-`indentation`: The block around `anchor_line`, by indentation.
+`indentation`: The block around `anchor_line`, found by indentation.
 
-`raw`: The text of the lines as it is, endings included, long lines whole.
+`raw`: The text of the lines unchanged, endings included; long lines are not cut.
 
 `base64`: Bytes in Base64; `offset` and `limit` then count bytes.
 """
@@ -162,15 +162,15 @@ PatchAction = Literal[
     "move",
     "delete",
 ]
-"""What a patch does to a file.
+"""Action of a patch on a file.
 
-`add`: Makes it.
+`add`: Creates the file.
 
-`update`: Changes it in place.
+`update`: Changes the file in place.
 
-`move`: Moves it, and may change it.
+`move`: Moves the file, and may change it.
 
-`delete`: Removes it.
+`delete`: Deletes the file.
 """
 
 ListSort = Literal[
@@ -178,7 +178,7 @@ ListSort = Literal[
     "size",
     "modified",
 ]
-"""How a listing is ordered.
+"""Order of a listing.
 
 `name`: By path, the default.
 
@@ -191,7 +191,7 @@ PathSort = Literal[
     "path",
     "modified",
 ]
-"""How paths are ordered.
+"""Order of paths.
 
 `path`: By path, the default.
 
@@ -203,13 +203,13 @@ GrepOutput = Literal[
     "files",
     "count",
 ]
-"""What `grep` returns.
+"""Form of the result of `grep`.
 
 `content`: Each matching line, the default.
 
-`files`: The files that have a match.
+`files`: Files that contain a match.
 
-`count`: How many lines match in each file.
+`count`: Number of matching lines in each file.
 """
 
 ENUMS: dict[str, frozenset[str]] = {

@@ -19,49 +19,49 @@ class ReadResult:
     path: str
     """The file, relative to the workspace."""
     content: str
-    """The text, its lines joined by LF; with `raw` as in the file; with `base64` Base64."""
+    """The text, with lines joined by LF; with `raw` as in the file; with `base64` Base64."""
     start_line: int
-    """The first line returned; 0 where none is. With `base64`, the first byte."""
+    """First line returned; 0 if no line is returned. With `base64`, the first byte."""
     end_line: int
-    """The last line returned; 0 where none is. With `base64`, the last byte."""
+    """Last line returned; 0 if no line is returned. With `base64`, the last byte."""
     total_lines: int | None
-    """How many lines the file has; none over the whole-file limit."""
+    """Number of lines of the file; none over the whole-file limit."""
     next_offset: int | None
-    """The `offset` that continues; none at the end."""
+    """The `offset` that continues; none at the end of the file."""
     truncated: bool
-    """Whether a limit cut lines off, or a long line short."""
+    """Whether a limit left out lines, or cut a long line."""
     encoding: str
-    """The encoding that was used, by its WHATWG name; `binary` with `base64`."""
+    """WHATWG name of the encoding that was used; `binary` with `base64`."""
     bom: bool
-    """Whether a byte order mark was at the start; it is not in `content`."""
+    """Whether the file starts with a byte order mark, which is not in `content`."""
     line_ending: str
-    """`lf`, `crlf`, `cr`, `mixed` or `none`, over what was read."""
+    """Line ending of the part that was read: `lf`, `crlf`, `cr`, `mixed` or `none`."""
     size: int
     """Size of the file in bytes."""
     modified: str | None
-    """When the content last changed."""
+    """Time of the last change of the content."""
     etag: str | None
     """First 16 hexadecimal digits of the SHA-256 of the file's bytes; none over the whole-file limit."""
     mime: str
-    """The media type, by content and name."""
+    """Media type, from content and name."""
     unchanged: bool
-    """`if_none_match` still fits; `content` is empty then."""
+    """Whether the file still has the etag `if_none_match`; `content` is then empty."""
     diff: str | None
-    """What changed since the content with the etag `if_none_match`, as a unified diff of the whole file against it.
-    `content` is empty then, and no line is returned. None where `content` tells.
+    """Unified diff of the whole file against the version with the etag `if_none_match`. `content` is then empty, and no
+    line is returned. None if `content` has the text.
     """
 
 
 @dataclass(frozen=True)
 class FileRange:
-    """One file of `read_many`."""
+    """One file of `read_many`, with the lines to read."""
 
     path: str
     """The file."""
     offset: int = 1
-    """The first line, 1-based."""
+    """First line, 1-based."""
     limit: int | None = None
-    """Most lines."""
+    """Maximum number of lines."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ class ReadManyEntry:
     """One entry of `read_many`."""
 
     path: str
-    """The path as given, or as found by the glob."""
+    """The path as the caller passed it, or as the glob found it."""
     outcome: ReadResult | ToolError
-    """What was read, or why not; one failure does not end the call."""
+    """The content, or the failure; the failure of one file does not end the call."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ class ReadManyResult:
     """Result of `read_many`."""
 
     entries: list[ReadManyEntry]
-    """One entry a file, in the order asked."""
+    """One entry for each file, in the requested order."""
     truncated: bool
     """Whether the text limit or the file limit ended the call early."""
     remaining: list[str]
-    """Paths that were left out for it, to ask for in another call."""
+    """Paths that were left out, for another call."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,11 @@ class WriteResult:
     created: bool
     """Whether the file is new."""
     etag: str | None
-    """Its new etag; none over the whole-file limit."""
+    """New etag; none over the whole-file limit."""
     backup: str | None
-    """What undoes the change, for `restore`; none where nothing changed, or backups are off."""
+    """The backup with which `restore` undoes the change; none if nothing changed or backups are off."""
     notes: list[str]
-    """What the caller should know: a hard link that was broken."""
+    """Notes for the caller, such as a hard link that was broken."""
 
 
 @dataclass(frozen=True)
@@ -109,21 +109,21 @@ class Replacement:
     """One replacement."""
 
     old_text: str
-    """Text that is in the file. LF matches the file's own line endings."""
+    """Text to find in the file. LF matches the line endings of the file."""
     new_text: str
-    """Text in its place; LF becomes the file's own line ending."""
+    """Text that replaces it; LF becomes the line ending of the file."""
     replace_all: bool = False
-    """Replace every occurrence, not exactly one. Default: false."""
+    """Replace every occurrence. If false, there must be exactly one. Default: false."""
 
 
 @dataclass(frozen=True)
 class LineRange:
-    """Lines that an edit touched, in the new file."""
+    """Lines of the new file that an edit changed."""
 
     start: int
-    """The first line."""
+    """First line."""
     end: int
-    """The last line; one before `start` where lines were only removed."""
+    """Last line; `start` minus 1 if the edit only removed lines."""
 
 
 @dataclass(frozen=True)
@@ -133,17 +133,17 @@ class EditResult:
     path: str
     """The file, relative to the workspace."""
     edits_applied: int
-    """Occurrences replaced."""
+    """Number of occurrences replaced."""
     diff: str
-    """A unified diff of the change."""
+    """Unified diff of the change."""
     etag: str
-    """The new etag, as it would be with `dry_run`."""
+    """New etag; with `dry_run`, the etag that the file would have."""
     lines: list[LineRange]
-    """The lines touched, in order."""
+    """Changed lines, in order."""
     backup: str | None
-    """What undoes the change, for `restore`; none where nothing changed, or backups are off."""
+    """The backup with which `restore` undoes the change; none if nothing changed or backups are off."""
     notes: list[str]
-    """What the caller should know: a hard link that was broken."""
+    """Notes for the caller, such as a hard link that was broken."""
 
 
 @dataclass(frozen=True)
@@ -153,15 +153,15 @@ class PatchedFile:
     path: str
     """The file, relative to the workspace; for a move the new path."""
     action: PatchAction
-    """What the patch did to it."""
+    """Action of the patch on the file."""
     moved_from: str | None
-    """Where it was before a move."""
+    """Path before a move."""
     lines_added: int
     """Lines added."""
     lines_removed: int
     """Lines removed."""
     etag: str | None
-    """Its new etag; none for a deletion."""
+    """New etag; none for a deletion."""
 
 
 @dataclass(frozen=True)
@@ -169,23 +169,23 @@ class ApplyPatchResult:
     """Result of `apply_patch`."""
 
     files: list[PatchedFile]
-    """One entry a file, in the order of the patch."""
+    """One entry for each file, in the order of the patch."""
     backup: str | None
-    """What undoes the change, for `restore`; none where nothing changed, or backups are off."""
+    """The backup with which `restore` undoes the change; none if nothing changed or backups are off."""
     notes: list[str]
-    """What the caller should know: a hard link that was broken, a mode that WASI cannot set."""
+    """Notes for the caller, such as a hard link that was broken, or a mode that WASI cannot set."""
 
 
 @dataclass(frozen=True)
 class ReplacedFile:
-    """One file in which something is replaced."""
+    """One file with replacements."""
 
     path: str
     """The file, relative to the workspace."""
     replacements: int
-    """Matches replaced."""
+    """Number of matches replaced."""
     etag: str
-    """Its new etag, as it would be where nothing is changed yet."""
+    """New etag; without `plan`, the etag that the file would have."""
 
 
 @dataclass(frozen=True)
@@ -193,33 +193,33 @@ class ReplaceResult:
     """Result of `replace`."""
 
     files: list[ReplacedFile]
-    """The first 100 files that change, in the order of a walk."""
+    """The first 100 files that change, in walk order."""
     total_files: int
-    """How many files change."""
+    """Number of files that change."""
     total_replacements: int
-    """Matches replaced in all of them."""
+    """Number of matches replaced in all files."""
     diff: str
-    """Unified diffs of the first files, as a sample: at most 8 KiB, and 2 KiB a file. Empty once it is done."""
+    """Unified diffs of the first files, as a sample: at most 8 KiB, and 2 KiB a file. Empty once the change is made."""
     plan: str | None
-    """Pass as `plan`, with the same arguments, to do it. It is bound to the arguments and to the path and content of
-    every file that changes. None where nothing would change, and once it is done.
+    """Plan to pass as `plan`, with the same arguments, to make the change. It is bound to the arguments and to path and
+    content of every file that changes. None if nothing would change, and once the change is made.
     """
     applied: bool
-    """Whether it is done."""
+    """Whether the change was made."""
     files_searched: int
-    """Files searched."""
+    """Number of files searched."""
     unchangeable: int
-    """Files with matches that stay as they are, since they are read-only or protected, or since their encoding does not
-    hold the result without loss; `notes` names the first 10.
+    """Number of files with matches that are not changed, because they are read-only or protected, or because their
+    encoding cannot hold the result without loss; `notes` names the first 10.
     """
     skipped: Skipped
-    """What was left out of the search."""
+    """Entries that the search left out."""
     truncated: bool
-    """Whether `files` has not all of them."""
+    """Whether `files` is incomplete."""
     backup: str | None
-    """What undoes the change, for `restore`; none where nothing changed, or backups are off."""
+    """The backup with which `restore` undoes the change; none if nothing changed or backups are off."""
     notes: list[str]
-    """What the caller should know: a file that stays as it is, a hard link that was broken."""
+    """Notes for the caller, such as a file that is not changed, or a hard link that was broken."""
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class MakeDirectoryResult:
     created: bool
     """Whether it is new."""
     backup: str | None
-    """What undoes the change, for `restore`; none where nothing changed, or backups are off."""
+    """The backup with which `restore` undoes the change; none if nothing changed or backups are off."""
 
 
 @dataclass(frozen=True)
@@ -239,17 +239,17 @@ class TransferResult:
     """Result of `copy` and `move_entry`."""
 
     source: str
-    """What was copied or moved, relative to the workspace."""
+    """The path that was copied or moved, relative to the workspace."""
     destination: str
-    """Where it is now."""
+    """The new path, relative to the workspace."""
     files: int
-    """Files and links copied or moved."""
+    """Number of files and links copied or moved."""
     bytes: int
-    """Their size in bytes."""
+    """Size of these files, in bytes."""
     backup: str | None
-    """What undoes the change, for `restore`; none where nothing changed, or backups are off."""
+    """The backup with which `restore` undoes the change; none if nothing changed or backups are off."""
     notes: list[str]
-    """What the caller should know."""
+    """Notes for the caller."""
 
 
 @dataclass(frozen=True)
@@ -257,13 +257,13 @@ class DeleteResult:
     """Result of `delete`."""
 
     path: str
-    """What was deleted, relative to the workspace."""
+    """The path that was deleted, relative to the workspace."""
     entries_deleted: int
-    """Files, links and directories deleted."""
+    """Number of files, links and directories deleted."""
     backup: str | None
-    """What undoes the change, for `restore`; none where nothing changed, or backups are off."""
+    """The backup with which `restore` undoes the change; none if nothing changed or backups are off."""
     notes: list[str]
-    """What else there is to say, such as that no backup could be kept."""
+    """Notes for the caller, such as that no backup could be stored."""
 
 
 @dataclass(frozen=True)
@@ -273,69 +273,69 @@ class StatResult:
     path: str
     """The path, relative to the workspace."""
     kind: EntryKind
-    """What it is."""
+    """Kind of the entry."""
     size: int | None
     """Size in bytes, for a regular file."""
     modified: str | None
-    """When the content last changed."""
+    """Time of the last change of the content."""
     accessed: str | None
-    """When it was last read, where the file system keeps that."""
+    """Time of the last read, if the file system stores it."""
     changed: str | None
-    """When its status last changed."""
+    """Time of the last change of the entry's status."""
     hard_links: int
-    """Hard links to it."""
+    """Number of hard links."""
     lines: int | None
-    """How many lines it has, for text up to the whole-file limit."""
+    """Number of lines, for text up to the whole-file limit."""
     encoding: str | None
-    """Its encoding, for text."""
+    """Encoding, for text."""
     mime: str | None
-    """Its media type, for a regular file."""
+    """Media type, for a regular file."""
     link_target: str | None
-    """What a symbolic link says, where it stays inside the workspace."""
+    """Target of a symbolic link, as the link contains it, if it stays inside the workspace."""
     etag: str | None
-    """First 16 hexadecimal digits of the SHA-256, up to the whole-file limit."""
+    """First 16 hexadecimal digits of the SHA-256; none over the whole-file limit."""
     sha256: str | None
-    """SHA-256 of the file's bytes in hexadecimal, where `checksum` asked for it."""
+    """SHA-256 of the file's bytes in hexadecimal, if `checksum` requested it."""
 
 
 @dataclass(frozen=True)
 class RestoreResult:
-    """What was undone."""
+    """Result of `restore`."""
 
     undone: str
     """The backup whose changes were undone."""
     restored: list[str]
     """The paths whose changes were undone."""
     backup: str | None
-    """What undoes the undoing; none where nothing changed."""
+    """The backup with which `restore` undoes this undo; none if nothing changed."""
     notes: list[str]
-    """What did not come back, and why."""
+    """Paths that were not restored, with the reason."""
 
 
 @dataclass(frozen=True)
 class HistoryEntry:
-    """One backup: what a call changed."""
+    """One backup: the changes of one call."""
 
     backup: str
     """The backup, for `restore`."""
     time: str
-    """When the call was made."""
+    """Time of the call."""
     verb: str
-    """What it did: `write`, `edit`, `patch`, `delete` and so on."""
+    """Operation of the call: `write`, `edit`, `patch`, `delete` and so on."""
     paths: list[str]
-    """What it changed."""
+    """Paths that the call changed."""
     size: int
-    """Bytes of the old contents."""
+    """Size of the old contents, in bytes."""
 
 
 @dataclass(frozen=True)
 class HistoryResult:
-    """Backups, the newest first."""
+    """Result of `history`."""
 
     entries: list[HistoryEntry]
-    """The backups."""
+    """The backups, newest first."""
     truncated: bool
-    """Whether there are more than `limit`."""
+    """Whether there are more than `limit` backups."""
 
 
 @dataclass(frozen=True)
@@ -345,19 +345,19 @@ class PackResult:
     path: str
     """The archive, relative to the workspace."""
     entries: int
-    """Files and directories in it."""
+    """Number of files and directories in the archive."""
     files: int
-    """Files in it."""
+    """Number of files in the archive."""
     bytes: int
-    """Their size in bytes."""
+    """Size of these files, in bytes."""
     size: int
     """Size of the archive in bytes."""
     etag: str
-    """Its etag."""
+    """Etag of the archive."""
     backup: str | None
-    """What undoes the change, for `restore`; none where nothing changed, or backups are off."""
+    """The backup with which `restore` undoes the change; none if nothing changed or backups are off."""
     notes: list[str]
-    """What was left out, by reason, with how many there were of it."""
+    """Entries that were left out: each reason with the number of entries."""
 
 
 @dataclass(frozen=True)
@@ -367,12 +367,12 @@ class UnpackResult:
     destination: str
     """The directory, relative to the workspace."""
     entries: int
-    """Files and directories in the archive."""
+    """Number of files and directories in the archive."""
     files: int
-    """Files in it, those included that were there already as they are in it."""
+    """Number of files in the archive, including files that already existed with the same content."""
     bytes: int
-    """Their size in bytes."""
+    """Size of these files, in bytes."""
     backup: str | None
-    """What undoes the change, for `restore`; none where nothing changed, or backups are off."""
+    """The backup with which `restore` undoes the change; none if nothing changed or backups are off."""
     notes: list[str]
-    """What the caller should know: a hard link that was broken, modes that WASI cannot set."""
+    """Notes for the caller, such as a hard link that was broken, or modes that WASI cannot set."""

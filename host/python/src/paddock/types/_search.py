@@ -15,11 +15,11 @@ class Entry:
     path: str
     """Path relative to the workspace."""
     kind: EntryKind
-    """What it is."""
+    """Kind of the entry."""
     size: int | None
     """Size in bytes, for a regular file."""
     modified: str | None
-    """When the content last changed."""
+    """Time of the last change of the content."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class ListResult:
     entries: list[Entry]
     """The entries of this page."""
     total_files: int | None
-    """Files in the whole listing, on every page; none where the walk stopped at the limit."""
+    """Number of files in the whole listing, on every page; none if the walk stopped at a limit."""
     total_directories: int | None
-    """Directories in the whole listing."""
+    """Number of directories in the whole listing."""
     total_size: int | None
     """Size of all its files, in bytes."""
     skipped: Skipped
-    """What was left out."""
+    """Entries that were left out."""
     truncated: bool
     """Whether more entries follow."""
     next_cursor: str | None
-    """Pass as `cursor` for the rest."""
+    """Value to pass as `cursor` for the next page."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ class TreeResult:
     tree: str
     """The tree as nested JSON: `{name, kind, size?, children?}`; WIT has no recursive types."""
     files: int
-    """Files shown."""
+    """Number of files in the tree."""
     directories: int
-    """Directories shown, the first one not counted."""
+    """Number of directories in the tree, without the first one."""
     skipped: Skipped
-    """What was left out."""
+    """Entries that were left out."""
     truncated: bool
-    """Whether entries were left out for the limit."""
+    """Whether the limit left out entries."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,13 @@ class GlobResult:
     """Result of `glob`."""
 
     paths: list[str]
-    """Paths of files, and of directories where asked for, relative to the workspace."""
+    """Paths of files, and of directories if `directories` is set, relative to the workspace."""
     skipped: Skipped
-    """What was left out."""
+    """Entries that were left out."""
     truncated: bool
     """Whether more paths follow."""
     next_cursor: str | None
-    """Pass as `cursor` for the rest."""
+    """Value to pass as `cursor` for the next page."""
 
 
 @dataclass(frozen=True)
@@ -81,32 +81,31 @@ class ContextLine:
     """A line of context."""
 
     line: int
-    """Its number."""
+    """Line number."""
     text: str
-    """Its text, cut at the line limit."""
+    """Text of the line, cut at the line limit."""
 
 
 @dataclass(frozen=True)
 class GrepMatch:
-    """One matching line, or with `multiline` one match."""
+    """One matching line; with `multiline`, one match."""
 
     path: str
     """The file, relative to the workspace."""
     line: int
     """The line on which the match starts."""
     text: str
-    """The text of the line, or of all lines of a multi-line match, without the last line ending, cut at the line limit.
-    """
+    """Text of the line, or of all lines of a multi-line match, without the last line ending, cut at the line limit."""
     text_start: int
-    """Where `text` starts in the line, in bytes of its UTF-8; 0 unless a long line was cut at its front."""
+    """Byte offset of `text` in the line, in UTF-8; 0 unless the start of a long line was cut off."""
     match_start: int
-    """Where the first match starts in the line, in bytes of its UTF-8."""
+    """Byte offset of the start of the first match in the line, in UTF-8."""
     match_end: int
-    """Where it ends."""
+    """Byte offset of the end of the first match."""
     before: list[ContextLine]
-    """Lines before it that no earlier match shows."""
+    """Context lines before the match that are not part of an earlier match."""
     after: list[ContextLine]
-    """Lines after it, up to the next match."""
+    """Context lines after the match, up to the next match."""
 
 
 @dataclass(frozen=True)
@@ -116,8 +115,8 @@ class FileCount:
     path: str
     """The file, relative to the workspace."""
     count: int | None
-    """How many lines match, or with `multiline` how many matches there are; at least 1. None for `grep-output::files`,
-    which stops at the first.
+    """Number of matching lines, or with `multiline` of matches; at least 1. None for `grep-output::files`, which stops
+    at the first match.
     """
 
 
@@ -130,34 +129,34 @@ class GrepResult:
     files: list[FileCount]
     """The files, for `grep-output::files` and `grep-output::count`."""
     files_searched: int
-    """Files searched for this page."""
+    """Number of files searched for this page."""
     bytes_searched: int
-    """Bytes searched for this page."""
+    """Number of bytes searched for this page."""
     skipped: Skipped
-    """What was left out."""
+    """Entries that were left out."""
     truncated: bool
-    """Whether more follows."""
+    """Whether more matches follow."""
     next_cursor: str | None
-    """Pass as `cursor` for the rest."""
+    """Value to pass as `cursor` for the next page."""
 
 
 @dataclass(frozen=True)
 class ChangesResult:
-    """Result of `changes`. Paths are relative to the workspace and in the order of a walk."""
+    """Result of `changes`. Paths are relative to the workspace and in walk order."""
 
     token: str
-    """Pass as `since` to learn what changes from here on, with the same other arguments."""
+    """Value to pass as `since`, with the same other arguments, to list later changes."""
     created: list[str]
-    """Files and links that were not there."""
+    """Files and links that did not exist."""
     modified: list[str]
-    """Files with another content, links with another target."""
+    """Files with different content, and links with a different target."""
     deleted: list[str]
-    """Files and links that are not there any more."""
+    """Files and links that no longer exist."""
     total: int
-    """How many changes there are, returned or not."""
+    """Number of changes, returned or not."""
     watched: int
-    """Files and links that the token stands for."""
+    """Number of files and links that the token represents."""
     skipped: Skipped
-    """What was left out."""
+    """Entries that were left out."""
     truncated: bool
-    """Whether more changed than `limit` let be told; the same `since` with a higher one tells it."""
+    """Whether `limit` left out changes; the same `since` with a higher limit returns them."""

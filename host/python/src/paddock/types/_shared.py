@@ -9,16 +9,16 @@ from ._enums import ChangeKind
 
 @dataclass(frozen=True)
 class Skipped:
-    """What a call left out, each by its reason. Zero is nothing left out."""
+    """Number of entries that a call left out, by reason."""
 
     ignored: int
-    """Entries that `.gitignore` or `.ignore` rules exclude; `include_ignored` shows them."""
+    """Entries that `.gitignore` or `.ignore` rules exclude; `include_ignored` includes them."""
     hidden: int
-    """Entries whose name starts with a dot; `include_hidden` shows them."""
+    """Entries whose name starts with a dot; `include_hidden` includes them."""
     denied: int
-    """Entries that `.agentignore` keeps from every tool."""
+    """Entries that `.agentignore` hides from every tool."""
     unreadable: int
-    """Entries that the file system would not let be read."""
+    """Entries that the file system did not permit to read."""
     unnamed: int
     """Entries whose name is not UTF-8."""
     links: int
@@ -28,9 +28,9 @@ class Skipped:
     binary: int
     """Files that are not text."""
     too_large: int
-    """Files over the whole-file limit that the call would have to hold whole."""
+    """Files over the whole-file limit, which the call would have to hold in memory."""
     long_lines: int
-    """Lines over 16 MiB, which are searched in parts, so that a match across two parts is missed."""
+    """Lines over 16 MiB. They are searched in parts, so a match across two parts is not found."""
 
 
 @dataclass(frozen=True)
@@ -38,26 +38,26 @@ class Change:
     """One change that a call made."""
 
     kind: ChangeKind
-    """What happened."""
+    """Kind of the change."""
     path: str
-    """Where, relative to the workspace."""
+    """The path, relative to the workspace. For `moved`, the old path."""
     to: str | None
-    """Where to, for `moved`."""
+    """The new path, for `moved`."""
     size: int | None
-    """Size afterwards, in bytes, where a file is there afterwards."""
+    """Size after the change in bytes, if a file is at the path then."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a person is asked about."""
+    """Description of a change that a person has to approve."""
 
     digest: str
-    """SHA-256, in hexadecimal, of the call with all its arguments and of what is now at every path that it would
+    """SHA-256, in hexadecimal, of the call with all its arguments and of the present state of every path that it would
     change.
     """
     summary: str
-    """What would be done, in lines of text; the first says it in short. Names are escaped, the text of a change is as
-    it is.
+    """The planned change as lines of text; the first line is a short description. Names are escaped, and the text of a
+    change is not.
     """
     paths: list[str]
-    """The paths that would change."""
+    """Paths that would change."""

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Annotations:
-    """Hints on what a tool does, as in the Model Context Protocol."""
+    """Hints on the behaviour of a tool, as in the Model Context Protocol."""
 
     title: str
-    """A title for people."""
+    """Title for display to people."""
     read_only: bool
-    """The tool changes nothing."""
+    """Whether the tool changes nothing."""
     destructive: bool
-    """The tool can replace or remove what is there."""
+    """Whether the tool can replace or remove existing content."""
     idempotent: bool
-    """A second call with the same arguments changes nothing more."""
+    """Whether a second call with the same arguments changes nothing more."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Tool:
     name: str
     """The name that `call` takes."""
     description: str
-    """What it does, for the model."""
+    """Description for the model."""
     input_schema: str
-    """JSON Schema (2020-12) of the arguments, an object."""
+    """JSON Schema (2020-12) of the arguments, which are an object."""
     output_schema: str
-    """JSON Schema (2020-12) of the result, an object."""
+    """JSON Schema (2020-12) of the result, which is an object."""
     annotations: Annotations
-    """What it does to files."""
+    """Hints on the behaviour of the tool."""
