@@ -1,4 +1,4 @@
-/** The directories that a guest gets: the roots, and what the policy allows beside them. */
+/** The directories that the guest gets: the roots, and further directories that the policy allows. */
 
 import { basename, isAbsolute } from 'node:path';
 import { PaddockError, toolError } from '../errors.js';
@@ -19,26 +19,26 @@ const OVERLAY = '/paddock-overlay';
  * A directory and its guest path.
  *
  * @typedef {object} Mount
- * @property {string} host Its absolute path, without links, when it was opened.
+ * @property {string} host Absolute path, without links, when the directory was opened.
  * @property {string} guest
  * @property {Access} access
- * @property {import('./held.js').Held} held The directory itself.
- * @property {Identity[]} holders The directories that held it when it was opened.
+ * @property {import('./held.js').Held} held The open directory.
+ * @property {Identity[]} holders Its parent directories when it was opened.
  */
 
 /**
  * A further directory.
  *
  * @typedef {object} RootOption
- * @property {string} path Where it is.
- * @property {string} [guest] Where tools see it, `/` and one name. Default: its own name.
- * @property {Access} [access] What may be done there. Default: `read-write`.
+ * @property {string} path Path of the directory.
+ * @property {string} [guest] Guest path, `/` and one name. Default: the directory's own name.
+ * @property {Access} [access] Access of tools. Default: `read-write`.
  */
 
 /** How roots are opened: by whom they are held, apart from which directories of Paddock's own, and whether by paths. @typedef {{holder: import('./held.js').Holder, own: Walk[], byPath: boolean}} Opening */
 
 /**
- * The workspace first. Fails where a root is no directory or a guest path is taken.
+ * Opens the roots, the workspace first. Fails if a root is not a directory or a guest path is taken.
  *
  * @param {RootOption} workspace
  * @param {RootOption[]} further
@@ -76,7 +76,7 @@ function allowed({ allowed_directories = [], mode }) {
 }
 
 /**
- * Opens the directory of a root, or finds the root that it is already.
+ * Opens the directory of a root, or finds the root that has it open already.
  *
  * @param {string} path
  * @param {Mount[]} mounts
