@@ -94,7 +94,7 @@ export class Walk {
   }
 
   /**
-   * The names from a directory to where the path leads, where it goes through that directory.
+   * Returns the names from a directory to the end of the path, if the path goes through that directory.
    *
    * @param {Identity} from
    */
@@ -102,12 +102,12 @@ export class Walk {
     return below(from, this.#passed, this.missing);
   }
 
-  /** The names from a directory to each link in it. @param {Identity} from */
+  /** Returns the names from a directory to each link in it. @param {Identity} from */
   linksBelow(from) {
     return this.links.map(({ holders, name }) => below(from, holders, [name])).filter((found) => found !== undefined);
   }
 
-  /** Whether a link in a directory leads out of it: then what is in it decides where the path leads. @param {Identity} root */
+  /** Returns whether a link in a directory leads out of it, so that the content of the directory decides where the path ends. @param {Identity} root */
   leaves(root) {
     const isInRoot = (/** @type {Link} */ { holders }) => holders.some(({ directory }) => same(directory.identity, root));
     return this.links.some(isInRoot) && !this.identities.some((identity) => same(identity, root));

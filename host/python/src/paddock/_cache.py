@@ -34,9 +34,9 @@ def component(engine: Engine, wasm: bytes) -> Component:
 
 
 def load(engine: Engine, above: Directory, name: str) -> Component | None:
-    """What is kept there: only this user can have written it, and what this user runs it could replace.
+    """Loads a component from the cache. Only this user can have written it, as any program that this user runs.
 
-    What is checked is the open file, and that file is loaded, whatever has its name by then.
+    The checks apply to the open file, and that file is loaded, whatever has its name by then.
     """
     try:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=above.descriptor)

@@ -134,9 +134,9 @@ class Calls(Operations):
         grant: Grant | None = None,
         approver: Approver | None = None,
     ) -> tuple[Answer, ToolError | None, Plan | None]:
-        """Runs a call that may need approval, and again where somebody approves of it.
+        """Runs a call that may need approval, and runs it again if a person approves it.
 
-        Its answer, the error among it, and what would still have to be approved.
+        Returns its answer, the error in it, and the plan that still needs approval.
         """
 
         def attempt(said: Said) -> tuple[Answer, ToolError | None, Plan | None]:

@@ -116,10 +116,10 @@ def opened(mount: Mount, guest: str = "/unnamed") -> OpenedRoot:
 
 
 def check_links(what: str, resolved: ResolvedPath, found: Iterable[OpenedRoot], table: MountTable) -> None:
-    """Refuses a path on which a link in a root leads out of that root: the contents of a root are not to decide what
-    else is opened. Every setting that names a directory comes by here.
+    """Refuses a path on which a link in a root leads out of that root, because the content of a root must not decide
+    which other directory is opened. Every setting that names a directory is checked here.
 
-    What is in a root is decided by the identity of the directories on the way, under every path that mounts give them.
+    A path is in a root if a directory on it has the root's identity, under every path that mounts give it.
     """
     links = [alias for link in resolved.links for alias in table.aliases(link)]
     ends = table.aliases(resolved.location) if links else []

@@ -52,8 +52,8 @@ def of_workspace(root: str) -> Path | None:
 class StateDir:
     """The state directory of one workspace, created at the first change.
 
-    Until then the deepest directory on its path that exists is held, and the names below that are no links. Once it is
-    there, the directory itself is held.
+    Until then, the deepest existing directory on its path is held, and the names below it must not be links. Once the
+    state directory exists, it is held itself.
     """
 
     def __init__(self, resolved: ResolvedPath) -> None:
@@ -67,7 +67,7 @@ class StateDir:
     def directory(self, *, create: bool) -> Directory | None:
         """Returns the directory if it exists. If it cannot be created, calls have no state directory.
 
-        Fails with `ToolError` where the directory was deleted, or something else is where it has to be.
+        Raises `ToolError` if the directory was deleted, or another entry has its name.
         """
         if not self._is_usable:
             return None

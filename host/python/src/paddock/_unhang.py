@@ -1,9 +1,9 @@
 """Frees a thread that is blocked in the open of a FIFO which another process has put in the place of a file.
 
-The guest looks at what a name is before it opens it, and opens regular files alone; but between the two a process
-beside it can swap a FIFO in, and wasmtime's own open then waits for ever, which no deadline ends. So whoever waits so
-is given the other end for a moment: the open succeeds, and the guest refuses what it got. Linux tells what a thread
-waits for; elsewhere such a call hangs.
+The guest examines a name before it opens it, and opens regular files only. In between, another process can swap in a
+FIFO, and wasmtime's own open then blocks without limit, which no deadline ends. This module opens the other end of the
+FIFO for a moment: the open succeeds, and the guest refuses the result. Linux reports the system call in which a thread
+waits; on other systems such a call hangs.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ StrPath = Union[str, "os.PathLike[str]"]
 class Workspace(Calls):
     """Directories, rules and limits for tool calls. Each call runs in a fresh guest.
 
-    Calls can be made from any number of threads at once. Those that change something wait for each other, and for those
-    of other processes.
+    Any number of threads can make calls at once. Calls that change files wait for each other, and for changing calls of
+    other processes.
     """
 
     def __init__(
@@ -47,11 +47,11 @@ class Workspace(Calls):
             policy: What tools may do, by the names of the README's table, as a mapping or as JSON.
             read_only: Nothing may be changed in any root.
             mounts: Further directories.
-            state_dir: Where journals, backups and the lock are: below the user's own state directory, unless this names
-                another. False keeps journals in `.paddock/` inside the workspace and takes no lock: for a workspace
-                that only one process changes.
-            approver: Who is asked about calls that need approval. Without anybody, they end in `approval-required`, and
-                `Outcome.plan` says what to ask.
+            state_dir: Directory of journals, backups and the lock. By default it is below the user's own state directory.
+                False keeps journals in `.paddock/` inside the workspace and takes no lock: only one process may then
+                change the workspace.
+            approver: Approver of calls that need approval. Without one, they end with `approval-required`, and
+                `Outcome.plan` is the plan to approve.
 
         Raises:
             OpenError: A root is no directory, or a guest path is taken; a link in a root decides where another setting
