@@ -47,7 +47,7 @@ class Workspace(Calls):
             policy: What tools may do, by the names of the README's table, as a mapping or as JSON.
             read_only: Nothing may be changed in any root.
             mounts: Further directories.
-            state_dir: Directory of journals, backups and the lock. By default it is below the user's own state directory.
+            state_dir: Directory of journals, backups and the lock, by default below the user's own state directory.
                 False keeps journals in `.paddock/` inside the workspace and takes no lock: only one process may then
                 change the workspace.
             approver: Approver of calls that need approval. Without one, they end with `approval-required`, and
