@@ -1,4 +1,4 @@
-"""Makes `src/paddock/types.py` and `src/paddock/_operations.py` from `wit/`.
+"""Generates `src/paddock/types/` and `src/paddock/_operations/` from `wit/`.
 
 Usage: python generate.py [--check]
 """
@@ -8,22 +8,23 @@ from __future__ import annotations
 import keyword
 import re
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-HERE = Path(__file__).parent
-WIT = HERE / "../../wit"
-PACKAGE = HERE / "src/paddock"
+from wit_model import LEFT_OUT, RECORD_GROUPS, Function, Member, Model, named_types
+
+PACKAGE = Path(__file__).parent / "src/paddock"
 WIDTH = 120
 
-INTERFACES = ["types", "approval", "files", "search", "tools"]
-# What of them Python has: arguments are those of methods, and an error is an exception.
-LEFT_OUT = {"error", "outcome", "written", "write-mode", "touched"}
-OPERATIONS = ["files", "search"]
-# Those that only look. `search.changes` writes to the state directory.
+# The modules of operations, each with what its operations do.
+OPERATION_GROUPS = {
+    "reads": "read files",
+    "changes": "change files",
+    "searches": "list directories and search them",
+}
+# Operations that only read. `search.changes` writes to the state directory.
 LOOKS = {"read", "read-many", "stat", "history", "list", "tree", "glob", "grep"}
-# Defaults that the documentation of a field does not say, or says for each function.
+# Defaults that the documentation of a field does not state, or states for each function.
 DEFAULTS = {
     ("file-range", "offset"): "1",
     ("read-many", "files"): "()",
@@ -32,71 +33,6 @@ DEFAULTS = {
     ("copy", "recursive"): "False",
     ("move-entry", "recursive"): "True",
 }
-
-
-@dataclass
-class Member:
-    name: str
-    type: str
-    doc: str
-
-
-@dataclass
-class Type:
-    kind: str
-    name: str
-    doc: str
-    members: list[Member] = field(default_factory=list)
-
-
-@dataclass
-class Function:
-    interface: str
-    name: str
-    doc: str
-    arguments: str
-    result: str
-
-
-@dataclass
-class Model:
-    types: dict[str, Type] = field(default_factory=dict)
-    functions: list[Function] = field(default_factory=list)
-
-    @classmethod
-    def read(cls) -> Model:
-        model = cls()
-        for interface in INTERFACES:
-            model.take(interface, (WIT / f"{interface}.wit").read_text())
-        return model
-
-    def take(self, interface: str, text: str) -> None:
-        doc: list[str] = []
-        current: Type | None = None
-        for line in map(str.strip, text.splitlines()):
-            if line.startswith("///"):
-                doc.append(line.removeprefix("///").removeprefix(" "))
-                continue
-            said, doc = "\n".join(doc), []
-            if current is not None:
-                if line == "}":
-                    current = None
-                elif found := re.fullmatch(r"%?([\w-]+)(?:: (.+?)|\((.+)\))?,", line):
-                    current.members.append(Member(found[1], found[2] or found[3] or "", said))
-            elif found := re.fullmatch(r"(record|enum|variant) ([\w-]+) \{", line):
-                current = Type(found[1], found[2], said)
-                self.types[current.name] = current
-            elif found := re.fullmatch(r"%?([\w-]+): func\(args: ([\w-]+)\) -> result<(.+), error>;", line):
-                self.functions.append(Function(interface, found[1], said, found[2], found[3]))
-
-    def operations(self) -> list[Function]:
-        return [function for function in self.functions if function.interface in OPERATIONS]
-
-    def shown(self) -> list[Type]:
-        """The types that Python has, each after those that it needs."""
-        arguments = {function.arguments for function in self.operations()}
-        kept = [each for each in self.types.values() if each.name not in LEFT_OUT | arguments]
-        return [each for each in kept if each.kind != "variant"]
 
 
 def python_name(name: str) -> str:
@@ -120,14 +56,14 @@ def python_type(wit: str, *, argument: bool = False) -> str:
 
 
 def shape(wit: str) -> str:
-    """A type as `_convert` takes it, as Python's text."""
+    """Returns the Python source of a WIT type's `Shape`."""
     if found := re.fullmatch(r"(option|list|result)<(.+?)(?:, error)?>", wit):
         return f'("{found[1]}", {shape(found[2])})'
     return f'"{wit}"'
 
 
 def default(function: str, member: Member) -> str | None:
-    """The default of an argument, as Python's text. None where it has to be given."""
+    """Returns the Python source of an argument's default, or None for a required argument."""
     if (known := DEFAULTS.get((function, member.name))) is not None:
         return known
     if member.type.startswith("option<"):
@@ -144,7 +80,7 @@ def default(function: str, member: Member) -> str | None:
 
 
 def prose(doc: str, model: Model) -> str:
-    """WIT's documentation with Python's names."""
+    """Returns WIT documentation with Python's names in it."""
     known = {member.name for each in model.types.values() if each.kind == "record" for member in each.members}
     known |= {function.name for function in model.functions}
     named = re.sub(r"`([a-z][a-z-]+)`", lambda name: f"`{python_name(name[1])}`" if name[1] in known else name[0], doc)
@@ -177,21 +113,53 @@ def docstring(text: str, indent: str) -> list[str]:
     return [*lines, indent + '"""']
 
 
-def types_module(model: Model) -> Iterator[str]:
-    yield '"""The types of the tools, made from `wit/` by `generate.py`: change them there."""'
+def header(doc: str) -> Iterator[str]:
+    yield f'"""{doc}, generated from `wit/` by `generate.py`."""'
     yield "\nfrom __future__ import annotations\n"
-    yield "from dataclasses import dataclass"
-    yield "from typing import TYPE_CHECKING, Any, Literal, Tuple, Union\n"
-    yield "if TYPE_CHECKING:"
-    yield "    from .errors import ToolError"
-    shown = model.shown()
-    for each in [each for each in shown if each.kind == "enum"]:
+
+
+def imports(module: str, names: Iterable[str], indent: str = "") -> Iterator[str]:
+    """An import of `names`, on one line or with a name on each."""
+    names = sorted(names)
+    line = f"{indent}from {module} import {', '.join(names)}"
+    if len(line) <= WIDTH:
+        yield line
+    else:
+        yield from folded(f"{indent}from {module} import (", names, ",)")
+
+
+def enums_module(model: Model) -> Iterator[str]:
+    yield from header("The enumerations of the tools")
+    yield "from typing import Literal, get_args"
+    enums = [each for each in model.shown() if each.kind == "enum"]
+    for each in enums:
         yield ""
         cases = "".join(f'    "{case.name}",\n' for case in each.members)
         yield f"{class_name(each.name)} = Literal[\n{cases}]"
         said = [f"`{case.name}`: {prose(case.doc, model)}" for case in each.members if case.doc]
         yield from docstring("\n\n".join([prose(each.doc, model), *said]), "")
-    for each in [each for each in shown if each.kind == "record"]:
+    yield "\nENUMS: dict[str, frozenset[str]] = {"
+    yield from (f'    "{each.name}": frozenset(get_args({class_name(each.name)})),' for each in enums)
+    yield "}"
+    yield '"""The cases of each enumeration, by its WIT name."""'
+
+
+def records_module(group: str, model: Model) -> Iterator[str]:
+    records = model.records(group)
+    used = {name for each in records for member in each.members for name in named_types(member.type)}
+    yield from header(f"The records of {RECORD_GROUPS[group]}")
+    yield "from dataclasses import dataclass"
+    errors = any("result<" in member.type for each in records for member in each.members)
+    if errors:
+        yield "from typing import TYPE_CHECKING"
+    yield ""
+    for module in ("enums", *RECORD_GROUPS):
+        if module != group and (names := used & model.names_in(module)):
+            yield from imports(f"._{module}", map(class_name, names))
+    if errors:
+        yield "\nif TYPE_CHECKING:"
+        yield "    from ..errors import ToolError"
+    for each in records:
         yield "\n\n@dataclass(frozen=True)"
         yield f"class {class_name(each.name)}:"
         yield from docstring(prose(each.doc, model), "    ")
@@ -201,25 +169,38 @@ def types_module(model: Model) -> Iterator[str]:
             ending = f" = {preset}" if preset else ""
             yield f"    {python_name(member.name)}: {python_type(member.type)}{ending}"
             yield from docstring(prose(member.doc, model), "    ")
-    yield "\n\nShape = Union[str, Tuple[str, Any]]"
-    yield '"""How a value is passed: a scalar, the name of an enum or a record, or a list, option or result of one."""'
-    yield "\nENUMS: dict[str, frozenset[str]] = {"
-    for each in [each for each in model.types.values() if each.kind == "enum" and each.name not in LEFT_OUT]:
-        cases = [f'"{case.name}"' for case in each.members]
-        yield from folded(f'    "{each.name}": frozenset([', cases, "]),")
-    yield "}"
+
+
+def tables_module(model: Model) -> Iterator[str]:
+    yield from header("The fields of each record, by WIT names")
+    yield "from typing import Any, Tuple, Union\n"
+    yield f"from . import {', '.join(sorted(f'_{group}' for group in RECORD_GROUPS))}"
+    yield "\nShape = Union[str, Tuple[str, Any]]"
+    yield '"""The type of a value: a scalar, the name of an enum or a record, or a list, option or result of one."""'
     yield "\nRECORDS: dict[str, tuple[type | None, tuple[tuple[str, Shape], ...]]] = {"
-    classes = {each.name for each in shown}
+    classes = {each.name: f"_{group}.{class_name(each.name)}" for group in RECORD_GROUPS for each in model.records(group)}
     for each in [each for each in model.types.values() if each.kind == "record" and each.name not in LEFT_OUT]:
         members = [f'("{member.name}", {shape(member.type)})' for member in each.members]
-        made = class_name(each.name) if each.name in classes else "None"
-        yield from folded(f'    "{each.name}": ({made}, (', members, ",)),")
+        yield from folded(f'    "{each.name}": ({classes.get(each.name)}, (', members, ",)),")
     yield "}"
-    yield '"""Each record with its class, if Python has one, and its fields by WIT\'s names."""'
+    yield '"""The class of each record, where Python has one, and its fields by their WIT names."""'
+
+
+def types_module(model: Model) -> Iterator[str]:
+    """The public module: every type, whichever file defines it."""
+    yield from header("The types of the tools")
+    names = {"_tables": {"RECORDS", "Shape"}}
+    names |= {f"_{module}": {class_name(name) for name in model.names_in(module)} for module in RECORD_GROUPS}
+    names["_enums"] = {"ENUMS", *map(class_name, model.names_in("enums"))}
+    for module in sorted(names):
+        yield from imports(f".{module}", names[module])
+    yield "\n__all__ = ["
+    yield from (f'    "{name}",' for name in sorted(set().union(*names.values())))
+    yield "]"
 
 
 def folded(start: str, items: list[str], end: str) -> Iterator[str]:
-    """A tuple or list on one line, or where that is too long an item a line."""
+    """Yields a tuple or list on one line, or with one item a line where one line is too long."""
     line = f"{start}{', '.join(items)}{end}"
     if len(line) <= WIDTH:
         yield line
@@ -231,34 +212,51 @@ def folded(start: str, items: list[str], end: str) -> Iterator[str]:
 
 
 def operations_module(model: Model) -> Iterator[str]:
-    yield '"""The operations with types, made from `wit/` by `generate.py`: change them there."""'
-    yield "\nfrom __future__ import annotations\n"
-    yield "from typing import TYPE_CHECKING, Any\n"
-    yield "if TYPE_CHECKING:"
-    yield "    from collections.abc import Sequence\n"
-    operations = model.operations()
-    used = {class_name(function.result) for function in operations}
-    for function in operations:
-        members = model.types[function.arguments].members
-        kinds = {re.sub(r"\w+<(.+)>", r"\1", member.type) for member in members}
-        used |= {class_name(kind) for kind in kinds if kind in model.types}
-    yield "    from .types import ("
-    for name in sorted(used):
-        yield f"        {name},"
-    yield "    )"
-    yield "\n\nclass Operations:"
+    yield from header("The typed operations")
+    for group in sorted(OPERATION_GROUPS):
+        yield f"from ._{group} import {group.title()}"
+    yield f"\n\nclass Operations({', '.join(group.title() for group in OPERATION_GROUPS)}):"
     yield '    """A method for each operation of `wit/files.wit` and `wit/search.wit`.\n'
-    blocks = "and blocks its thread until the end."
-    yield f"    Each raises `ToolError` where the tool fails, for the reasons that it names, {blocks}"
-    yield '    """\n'
+    yield "    Each method raises `ToolError` if the tool fails, with the error codes that it lists, and blocks the calling"
+    yield "    thread until the tool returns."
+    yield '    """'
+
+
+def typed_module(model: Model) -> Iterator[str]:
+    yield from header("The call that every typed operation makes")
+    yield "from typing import Any"
+    yield "\n\nclass Typed:"
+    yield '    """The base class of the typed operations."""\n'
     yield "    def _typed("
     arguments = "arguments: tuple[str, tuple[object, ...]], result: str, *, changing: bool"
     yield f"        self, interface: str, function: str, {arguments}"
     yield "    ) -> Any:"
     yield "        raise NotImplementedError"
-    for function in operations:
+
+
+def operation_group_module(group: str, model: Model) -> Iterator[str]:
+    yield from header(f"The operations that {OPERATION_GROUPS[group]}")
+    operations = [each for each in model.operations() if operation_group(each) == group]
+    members = [member for each in operations for member in model.types[each.arguments].members]
+    used = {each.result for each in operations}
+    used |= {name for member in members for name in named_types(member.type) if name in model.types}
+    yield "from typing import TYPE_CHECKING\n"
+    yield "from ._typed import Typed\n"
+    yield "if TYPE_CHECKING:"
+    if any(member.type.startswith("list<") for member in members):
+        yield "    from collections.abc import Sequence\n"
+    yield from imports("..types", map(class_name, used), "    ")
+    yield f"\n\nclass {group.title()}(Typed):"
+    yield f'    """The operations that {OPERATION_GROUPS[group]}."""'
+    for each in operations:
         yield ""
-        yield from method(function, model)
+        yield from method(each, model)
+
+
+def operation_group(function: Function) -> str:
+    if function.interface == "search":
+        return "searches"
+    return "reads" if function.name in LOOKS else "changes"
 
 
 def method(function: Function, model: Model) -> Iterator[str]:
@@ -304,15 +302,23 @@ def method(function: Function, model: Model) -> Iterator[str]:
 
 def modules() -> dict[Path, str]:
     model = Model.read()
-    made = {"types.py": types_module(model), "_operations.py": operations_module(model)}
-    return {PACKAGE / name: "\n".join(lines) + "\n" for name, lines in made.items()}
+    texts = {
+        "types/__init__.py": types_module(model),
+        "types/_enums.py": enums_module(model),
+        "types/_tables.py": tables_module(model),
+        "_operations/__init__.py": operations_module(model),
+        "_operations/_typed.py": typed_module(model),
+    }
+    texts |= {f"types/_{group}.py": records_module(group, model) for group in RECORD_GROUPS}
+    texts |= {f"_operations/_{group}.py": operation_group_module(group, model) for group in OPERATION_GROUPS}
+    return {PACKAGE / name: "\n".join(lines) + "\n" for name, lines in texts.items()}
 
 
 def main() -> int:
     stale = [path for path, text in modules().items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv:
         for path in stale:
-            print(f"{path.name} is not what wit/ says: run `python host/python/generate.py`", file=sys.stderr)
+            print(f"{path.name} does not match wit/: run `python host/python/generate.py`", file=sys.stderr)
         return 1 if stale else 0
     for path, text in modules().items():
         path.write_text(text)

@@ -1,5 +1,5 @@
 /**
- * A workspace's tools for the Vercel AI SDK (the package `ai`, which is the caller's to install):
+ * The tools of a workspace for the Vercel AI SDK. The caller installs the package `ai`:
  *
  *     generateText({ model, tools: await aiTools(workspace), prompt: '…' })
  */
@@ -8,13 +8,13 @@ import { jsonSchema, tool } from 'ai';
 import { plainName } from './formats.js';
 
 /**
- * The tools of a dialect by name, ready to be run. A failure is told to the model as text, as any result is.
+ * Returns the tools of a dialect by name, with functions that run them. The model gets a failure as text, like any result.
  *
  * @param {import('./workspace.js').Workspace} workspace
  * @param {object} [options]
  * @param {string} [options.dialect] Default: the workspace's.
  * @param {(name: string) => boolean} [options.only] Which tools the model gets. Default: all.
- * @param {import('./desk.js').Approver} [options.approver] Who is asked about calls that need approval, in place of the workspace's own.
+ * @param {import('./desk.js').Approver} [options.approver] Approver of calls, in place of the workspace's own.
  * @returns {Promise<import('ai').ToolSet>}
  */
 export async function aiTools(workspace, { dialect, only = () => true, approver } = {}) {

@@ -14,7 +14,7 @@ export { MemoryWorkspace };
 /** Workspaces in memory. */
 export class Workspace {
   /**
-   * An empty workspace in memory. Without `thread`, calls are made in the page's own thread, and nothing can end them.
+   * Creates an empty workspace in memory. Without `thread`, calls run on the page's own thread, and nothing can end them.
    *
    * @param {import('./memory/workspace.js').MemoryOptions} [options]
    */

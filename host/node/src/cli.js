@@ -26,7 +26,7 @@ options:
 /** The command line is wrong. */
 class Usage extends Error {}
 
-/** @param {string[]} argv @returns {Promise<number>} The exit status: 0 it worked, 1 the tool failed. */
+/** @param {string[]} argv @returns {Promise<number>} The exit status: 0 for success, 1 if the tool failed. */
 async function main(argv) {
   const { values, positionals } = parse(argv);
   const [command, directory, tool, json = '{}'] = positionals;
@@ -49,7 +49,7 @@ async function main(argv) {
   }
 }
 
-/** @param {Workspace} workspace @returns {Promise<number>} 1 where any call failed. */
+/** @param {Workspace} workspace @returns {Promise<number>} 1 if any call failed. */
 async function batch(workspace) {
   let ok = true;
   for await (const line of createInterface({ input: process.stdin })) {
@@ -68,7 +68,7 @@ function ofBatch(line) {
   return call;
 }
 
-/** Prints what a call came to. @param {import('./outcome.js').Outcome} outcome @returns {boolean} Whether it worked. */
+/** Prints the outcome of a call. @param {import('./outcome.js').Outcome} outcome @returns {boolean} Whether the call succeeded. */
 function shown({ ok, result, text, changes }) {
   print(`${JSON.stringify(ok ? { ok, result, text, changes } : { ok, error: result })}\n`);
   return ok;
@@ -99,7 +99,7 @@ async function open(directory, values) {
   }
 }
 
-/** @param {string} text A directory may well have a name that ends in `:ro`. */
+/** @param {string} text The option's value. A directory can have a name that ends in `:ro`. */
 function root(text) {
   const isReadOnly = text.endsWith(':ro') && !existsSync(text);
   return { path: isReadOnly ? text.slice(0, -3) : text, access: isReadOnly ? 'read-only' : 'read-write' };
@@ -116,7 +116,7 @@ function print(text) {
   return 0;
 }
 
-/** What the exit status says: the command line is wrong, or the host failed. */
+/** Exit status of an error: the command line is wrong, or the host failed. */
 const [WRONG_USAGE, FAILED] = [2, 3];
 
 main(process.argv.slice(2)).then(

@@ -1,31 +1,31 @@
-/** Calls that a person is asked about first: who decides, and the signature that the guest believes. */
+/** Approval of calls: the decision of a person, and the signature by which the guest verifies it. */
 
 /**
- * What somebody says to a plan: whether it may be done, or why not, which the model is told. `later` is neither yet:
- * the call ends in `approval-required`.
+ * A decision about a plan: approved or not, or a refusal with a reason for the model. With `later`, the call ends with
+ * `approval-required`.
  *
  * @typedef {boolean | 'later' | {refused: string}} Answer
  */
 
-/** @typedef {(plan: import('./outcome.js').Plan) => Answer | Promise<Answer>} Approver Asks somebody, as long as that takes. */
+/** @typedef {(plan: import('./outcome.js').Plan) => Answer | Promise<Answer>} Approver A function that decides about a plan. It may take any time. */
 /** @typedef {import('./perform.js').Decision} Decision */
 
-/** How long what was decided is good for, in milliseconds. */
+/** Validity of a decision, in milliseconds. */
 const VALID = 60_000;
 
-/** Signs what was approved, under a key that it shares with its guests alone. */
+/** Signs approvals under a key that only this host and its guests have. */
 export class Desk {
   #bytes = crypto.getRandomValues(new Uint8Array(32));
   /** @type {Promise<CryptoKey> | undefined} */
   #key;
 
-  /** The key in hexadecimal, for the guest. */
+  /** Returns the key in hexadecimal, for the guest. */
   get key() {
     return hex(this.#bytes);
   }
 
   /**
-   * What the guest is told of an answer, if there is one.
+   * Returns the decision for the guest, or nothing if the answer leaves it open.
    *
    * @param {import('./outcome.js').Plan} plan
    * @param {Answer} answer

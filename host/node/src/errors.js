@@ -5,16 +5,16 @@
  */
 
 /**
- * Why a call failed, written for a reader that has to act on it.
+ * A failure of a call, worded for a model that has to act on it.
  *
  * @typedef {object} ToolError
- * @property {ErrorCode} code What class of failure it is.
- * @property {string} message What failed and why: the verb, the path in backticks, the cause.
- * @property {string} [path] The path as the caller gave it, where the failure is about one.
- * @property {string} [hint] What would work instead.
+ * @property {ErrorCode} code Class of the failure.
+ * @property {string} message The operation that failed, the path in backticks, and the cause.
+ * @property {string} [path] The path as the caller passed it, if the failure concerns a path.
+ * @property {string} [hint] A call or an argument that would work instead.
  */
 
-/** A failure as an exception: of a typed method, of a call that was to throw, or of opening a workspace. */
+/** A failure as an exception: of a typed method, of a call with `throws`, or of opening a workspace. */
 export class PaddockError extends Error {
   /** @param {ToolError} error */
   constructor({ code, message, path, hint }) {

@@ -1,4 +1,4 @@
-/** Tools as a model's interface takes them. */
+/** Definitions of tools in the formats of providers. */
 
 /** @typedef {import('../component/interfaces/paddock-files-tools.js').Tool} Described */
 /** @typedef {import('../component/interfaces/paddock-files-tools.js').Annotations} Annotations */
@@ -8,10 +8,10 @@
  *
  * @typedef {object} Tool
  * @property {string} name The name that `call` takes.
- * @property {string} description What it does, for the model.
+ * @property {string} description Description for the model.
  * @property {any} inputSchema JSON Schema (2020-12) of the arguments, an object.
  * @property {any} outputSchema JSON Schema (2020-12) of the result, an object.
- * @property {Annotations} annotations What it does to files.
+ * @property {Annotations} annotations Hints on the behaviour of the tool.
  */
 
 /** @typedef {{name: string, title: string, description: string, inputSchema: any, outputSchema: any, annotations: {title: string, readOnlyHint: boolean, destructiveHint: boolean, idempotentHint: boolean, openWorldHint: boolean}}} McpTool */
@@ -72,7 +72,7 @@ function mcp({ name, description, inputSchema, outputSchema, annotations }) {
   return { name, title, description, inputSchema, outputSchema, annotations: { title, ...hints } };
 }
 
-/** @param {string} name The name where only letters, digits, `_` and `-` are allowed. A call takes it too. */
+/** @param {string} name The name of a tool, for providers that allow only letters, digits, `_` and `-`. Calls accept the converted name too. */
 export function plainName(name) {
   return name.replaceAll('.', '_');
 }

@@ -1,4 +1,4 @@
-/** One instance of the component: what it imports, its calls, and its end. */
+/** One instance of the component: its imports, its calls, and its end. */
 
 import { instantiate } from '../component/paddock.js';
 import { toolError } from './errors.js';
@@ -7,7 +7,7 @@ import { OutputStream } from './wasi/io.js';
 
 /** The component's core modules by name, compiled. @typedef {Map<string, WebAssembly.Module>} Modules */
 
-/** A guest that failed in itself: it cannot be called again. */
+/** The failure of a guest that cannot be called again, such as a trap. */
 export class Trap extends Error {
   /** @param {import('./errors.js').ToolError} error */
   constructor(error) {
@@ -35,7 +35,7 @@ export class Guest {
   }
 
   /**
-   * Calls a function of an interface. A `result` that is an error is thrown as its value.
+   * Calls a function of an interface. The error case of a `result` is thrown as its value.
    *
    * @param {string} interfaceName
    * @param {string} name

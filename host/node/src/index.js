@@ -16,29 +16,29 @@ export { unwrap } from './outcome.js';
 export { MemoryWorkspace };
 
 /**
- * What a workspace is to be.
+ * Options of a workspace.
  *
  * @typedef {object} Options
- * @property {import('./disk/mounts.js').RootOption[]} [roots] Further directories, which tools see as `/` and their name.
- * @property {import('./policy.js').Policy} [policy] What tools may do.
- * @property {import('./policy.js').Limits} [limits] Put over those of the policy.
- * @property {boolean} [readOnly] Nothing may be changed in any root.
- * @property {string} [dialect] Whose tools calls mean that name no dialect. Default: `paddock`.
- * @property {import('./desk.js').Approver} [approver] Who is asked about calls that need approval.
- * @property {string | false} [stateDir] Where to keep journals and backups. Default: below the user's state directory;
- *   with `false` in `.paddock/` inside the workspace, without a lock: for one that only one process changes.
- * @property {'refuse' | 'ignore'} [projectPolicy] What to do with a workspace that has a policy of its own
- *   (`.paddock.yaml` and its like), which this host does not read: fail, or go on as if there were none. Default: `ignore`.
- * @property {number} [threads] Calls that are made at once. Default: 2.
- * @property {boolean} [thread] Make calls in threads of their own, so that they can be ended. Without, a call blocks
- *   this thread and is quicker by the way there and back, and neither a time limit nor a signal ends it. Default: true.
- * @property {boolean} [byPath] Reach files as on a system without `/proc/self/fd`. For tests of that.
+ * @property {import('./disk/mounts.js').RootOption[]} [roots] Further roots, which tools see as `/` and their name.
+ * @property {import('./policy.js').Policy} [policy] The policy.
+ * @property {import('./policy.js').Limits} [limits] Limits, which override those of the policy.
+ * @property {boolean} [readOnly] Refuse changes in every root.
+ * @property {string} [dialect] Dialect of calls that name none. Default: `paddock`.
+ * @property {import('./desk.js').Approver} [approver] Approver of calls that need approval.
+ * @property {string | false} [stateDir] Directory of journals and backups. Default: below the user's state directory.
+ *   With `false`, they are in `.paddock/` in the workspace, without a lock: only one process may then change it.
+ * @property {'refuse' | 'ignore'} [projectPolicy] Behaviour if the workspace has a policy file
+ *   (`.paddock.yaml` or another of its names), which this host does not read: fail, or ignore the file. Default: `ignore`.
+ * @property {number} [threads] Maximum number of concurrent calls. Default: 2.
+ * @property {boolean} [thread] Make calls on worker threads, so that they can be ended. Otherwise a call blocks
+ *   this thread and saves a round trip, and neither a time limit nor a signal ends it. Default: true.
+ * @property {boolean} [byPath] Reach files as on a system without `/proc/self/fd`, for tests.
  */
 
-/** Directories, rules and limits, in which tools are called. */
+/** Directories, rules and limits for tool calls. */
 export class Workspace extends AnyWorkspace {
   /**
-   * The workspace at `directory`. Throws a `PaddockError` where it cannot be.
+   * Opens the workspace at `directory`. Throws a `PaddockError` on failure.
    *
    * @param {string} directory
    * @param {Options} [options]
@@ -64,7 +64,7 @@ export class Workspace extends AnyWorkspace {
   }
 
   /**
-   * An empty workspace in memory, which touches no disk.
+   * Creates an empty workspace in memory, which uses no disk.
    *
    * @param {import('./memory/workspace.js').MemoryOptions} [options]
    */
@@ -75,7 +75,7 @@ export class Workspace extends AnyWorkspace {
 }
 
 /**
- * The tools of a dialect, always in the same order.
+ * Returns the tools of a dialect, always in the same order.
  *
  * @template {import('./formats.js').Format} [F='plain']
  * @param {{dialect?: string, format?: F}} [options]
@@ -84,7 +84,7 @@ export async function tools(options) {
   return (await bare()).tools(options);
 }
 
-/** The names of all dialects. */
+/** Returns the names of all dialects. */
 export async function dialects() {
   return (await bare()).dialects();
 }
@@ -92,14 +92,14 @@ export async function dialects() {
 /** @type {Promise<MemoryWorkspace> | undefined} */
 let kept;
 
-/** A guest without a directory is enough to tell what tools there are. */
+/** Returns a workspace without a directory, which is enough to list tools. */
 function bare() {
   kept ??= Workspace.memory({ thread: false });
   return kept;
 }
 
 /**
- * What makes hosts. It knows nothing of the workspace, which can be forgotten while threads are there.
+ * Returns the function that starts hosts. It does not refer to the workspace, which can be collected while threads exist.
  *
  * @param {Awaited<ReturnType<typeof starter>>} start
  * @param {import('./guest.js').Modules} modules
@@ -113,7 +113,7 @@ function spawner(start, modules, directories, policy) {
 }
 
 /**
- * `PADDOCK_POLICY`, for guests that work in these directories.
+ * Returns `PADDOCK_POLICY` for guests in these directories.
  *
  * @param {import('./policy.js').Policy} settings
  * @param {Directories} directories
@@ -127,7 +127,7 @@ function policyOfGuests(settings, { mounts, ownPaths }, modules, desk) {
 }
 
 /**
- * The policy with absolute blocked paths as they are without links too, since the guest compares them with the roots' own.
+ * Returns the policy with the real paths of absolute blocked paths added, because the guest compares them with the roots' real paths.
  *
  * @param {import('./policy.js').Policy} policy
  */
@@ -138,7 +138,7 @@ function withoutLinks(policy) {
   return { ...policy, blocked_directories: [...new Set([...blocked, ...ends])] };
 }
 
-/** @param {string} path It as it is, where it cannot be followed. */
+/** @param {string} path Returned unchanged if it cannot be followed. */
 function withoutLink(path) {
   try {
     const walk = new Walk(path);

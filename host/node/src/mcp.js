@@ -1,4 +1,4 @@
-/** The MCP server, by the official SDK: a workspace's tools over any transport. */
+/** The MCP server, with the official SDK: the tools of a workspace over any transport. */
 
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
@@ -12,7 +12,7 @@ const { version } = createRequire(import.meta.url)('../package.json');
 
 const DIALECT = 'paddock';
 
-/** What a model is told of tools in any dialect, and of those in ours. */
+/** Instructions for the model: for every dialect, and for the `paddock` dialect. */
 const ANY_DIALECT =
   'File tools confined to one workspace. Paths are relative to it and use `/`. ' +
   'A result that was cut short says so; an error says what would work instead.';
@@ -22,11 +22,11 @@ const INSTRUCTIONS =
   'or several files at once with `apply_patch` or `replace`. A result that was cut short says which argument continues it; ' +
   'an error says what would work instead.';
 
-/** How long a person may think, in milliseconds. */
+/** Time limit for the answer of a person, in milliseconds. */
 const PATIENCE = 600_000;
 
 /**
- * A server of the workspace's tools, for a transport of the SDK's.
+ * Returns a server with the workspace's tools, for any transport of the SDK.
  *
  * @param {Workspace} workspace
  * @param {{dialect?: string}} [options]
@@ -47,7 +47,7 @@ export async function createServer(workspace, { dialect = DIALECT } = {}) {
 }
 
 /**
- * Serves over standard input and output until the client goes.
+ * Serves over standard input and output until the client disconnects.
  *
  * @param {Workspace} workspace
  * @param {{dialect?: string}} [options]
@@ -63,18 +63,18 @@ export async function serve(workspace, options) {
 }
 
 /**
- * How a call ended. A failure has no structured content, since that would have to be what the output schema says.
+ * Returns the result of a call for MCP. A failure has no structured content, because that would have to match the output schema.
  *
  * @param {Outcome} outcome
  */
 function result({ ok, result, text }) {
-  // What has no text of its own holds what is to be shown: images, sounds, resources.
+  // A result without text contains content to display: images, sounds, resources.
   const content = ok && text === '' && Array.isArray(result?.content) ? result.content : [{ type: 'text', text }];
   return ok ? { content, structuredContent: result } : { content, isError: true };
 }
 
 /**
- * Has the person at the client decide.
+ * Asks the person at the client for a decision.
  *
  * @param {Server} server
  * @param {AbortSignal} signal

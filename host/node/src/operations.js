@@ -56,7 +56,7 @@ export class Operations {
     return this.#look('files', 'readMany', { files, glob: 'glob' in args ? args.glob : undefined }, options);
   }
 
-  /** Writes a file whole, or appends to it. @param {Args<Files['write'], 'path' | 'content'>} args @param {CallOptions} [options] @returns {Result<Files['write']>} */
+  /** Writes a whole file, or appends to it. @param {Args<Files['write'], 'path' | 'content'>} args @param {CallOptions} [options] @returns {Result<Files['write']>} */
   write(args, options) {
     return this.#change('write', { createOnly: false, append: false, ...args }, options);
   }
@@ -67,12 +67,12 @@ export class Operations {
     return this.#change('edit', { dryRun: false, ...args, edits }, options);
   }
 
-  /** Applies a patch of any number of files, all of it or nothing. @param {Args<Files['applyPatch'], 'patch'>} args @param {CallOptions} [options] @returns {Result<Files['applyPatch']>} */
+  /** Applies a patch to any number of files, as a whole or not at all. @param {Args<Files['applyPatch'], 'patch'>} args @param {CallOptions} [options] @returns {Result<Files['applyPatch']>} */
   applyPatch(args, options) {
     return this.#change('applyPatch', { dryRun: false, ...args }, options);
   }
 
-  /** Replaces what a pattern matches in many files: a plan first, then just that. @param {Args<Files['replace'], 'pattern' | 'replacement'>} args @param {CallOptions} [options] @returns {Result<Files['replace']>} */
+  /** Replaces all matches of a pattern in many files. The first call returns a plan, and a call with the plan makes the change. @param {Args<Files['replace'], 'pattern' | 'replacement'>} args @param {CallOptions} [options] @returns {Result<Files['replace']>} */
   replace(args, options) {
     return this.#change('replace', { ...FIND, ...args }, options);
   }
@@ -82,7 +82,7 @@ export class Operations {
     return this.#change('makeDirectory', { parents: true, ...args }, options);
   }
 
-  /** Copies a file, or a directory where `recursive` says so. @param {Args<Files['copy'], 'source' | 'destination'>} args @param {CallOptions} [options] @returns {Result<Files['copy']>} */
+  /** Copies a file, or with `recursive` a directory. @param {Args<Files['copy'], 'source' | 'destination'>} args @param {CallOptions} [options] @returns {Result<Files['copy']>} */
   copy(args, options) {
     return this.#change('copy', { overwrite: false, recursive: false, ...args }, options);
   }
@@ -92,12 +92,12 @@ export class Operations {
     return this.#change('moveEntry', { overwrite: false, recursive: true, ...args }, options);
   }
 
-  /** Deletes a file, or a directory where `recursive` says so. @param {Args<Files['delete'], 'path'>} args @param {CallOptions} [options] @returns {Result<Files['delete']>} */
+  /** Deletes a file, or with `recursive` a directory. @param {Args<Files['delete'], 'path'>} args @param {CallOptions} [options] @returns {Result<Files['delete']>} */
   delete(args, options) {
     return this.#change('delete', { recursive: false, ...args }, options);
   }
 
-  /** Undoes what a call changed, whole or at one path. @param {Args<Files['restore']>} args @param {CallOptions} [options] @returns {Result<Files['restore']>} */
+  /** Undoes the changes of a call, all of them or those at one path. @param {Args<Files['restore']>} args @param {CallOptions} [options] @returns {Result<Files['restore']>} */
   restore(args, options) {
     return this.#change('restore', { overwrite: false, ...args }, options);
   }
@@ -112,12 +112,12 @@ export class Operations {
     return this.#change('pack', { overwrite: false, ...args }, options);
   }
 
-  /** Unpacks a zip archive into a directory, all of it or nothing. @param {Args<Files['unpack'], 'source' | 'destination'>} args @param {CallOptions} [options] @returns {Result<Files['unpack']>} */
+  /** Unpacks a zip archive into a directory, as a whole or not at all. @param {Args<Files['unpack'], 'source' | 'destination'>} args @param {CallOptions} [options] @returns {Result<Files['unpack']>} */
   unpack(args, options) {
     return this.#change('unpack', { overwrite: false, ...args }, options);
   }
 
-  /** Describes what a path names. @param {Args<Files['stat'], 'path'>} args @param {CallOptions} [options] @returns {Result<Files['stat']>} */
+  /** Describes the entry at a path. @param {Args<Files['stat'], 'path'>} args @param {CallOptions} [options] @returns {Result<Files['stat']>} */
   stat(args, options) {
     return this.#look('files', 'stat', { checksum: false, brief: false, ...args }, options);
   }
@@ -143,9 +143,9 @@ export class Operations {
     return this.#look('search', 'grep', { ...FIND, before: 0, after: 0, output: 'content', limit: 100, ...args }, options);
   }
 
-  /** What changed below a directory since a token, whoever changed it. @param {Args<Search['changes']>} [args] @param {CallOptions} [options] @returns {Result<Search['changes']>} */
+  /** Lists the files below a directory that any process has changed since a token. @param {Args<Search['changes']>} [args] @param {CallOptions} [options] @returns {Result<Search['changes']>} */
   async changes(args, options) {
-    // What is there is kept in the state directory, so this is a change too.
+    // The call writes to the state directory, so it counts as a change.
     return plain(await this.invoke('search', 'changes', [{ ...WALK, limit: 200, ...args }], { ...options, changing: true }));
   }
 

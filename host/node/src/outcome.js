@@ -1,5 +1,5 @@
 /**
- * How a call ended.
+ * Results of tool calls.
  *
  * @typedef {import('./errors.js').ToolError} ToolError
  */
@@ -10,36 +10,36 @@ import { PaddockError } from './errors.js';
  * One change that a call made.
  *
  * @typedef {object} Change
- * @property {'created' | 'modified' | 'deleted' | 'moved'} kind What happened.
- * @property {string} path Where, relative to the workspace.
- * @property {string} [to] Where to, for `moved`.
- * @property {number} [size] Bytes afterwards, where a file is there afterwards.
+ * @property {'created' | 'modified' | 'deleted' | 'moved'} kind Kind of the change.
+ * @property {string} path The path, relative to the workspace.
+ * @property {string} [to] The new path, for `moved`.
+ * @property {number} [size] Size after the change in bytes, if a file is at the path then.
  */
 
 /**
- * What a person is asked about before a call does it.
+ * Description of a change that a person has to approve.
  *
  * @typedef {object} Plan
- * @property {string} digest SHA-256 of the call and of what is at every path that it would change.
- * @property {string} summary What would be done, in lines of text; the first says it in short.
+ * @property {string} digest SHA-256 of the call and of the present state of every path that it would change.
+ * @property {string} summary The planned change as lines of text; the first line is a short description.
  * @property {string[]} paths The paths that would change.
  */
 
 /**
- * How a call ended: a failure of the tool is a value too.
+ * Result of a tool call. A failure of the tool is a value too.
  *
  * @typedef {object} Outcome
- * @property {boolean} ok Whether the tool did what was asked.
- * @property {any} result The result in the dialect's shape; where `ok` is false, the error as the dialect tells it.
+ * @property {boolean} ok Whether the call succeeded.
+ * @property {any} result The result in the dialect's shape. If `ok` is false, the error in the dialect's shape.
  * @property {string} text The result as text for the model.
- * @property {ToolError} [error] Why it failed, where `ok` is false.
- * @property {Change[]} changes What it changed, in the order in which it was done.
- * @property {boolean} truncated Whether a limit cut the result short; the result says what continues it.
- * @property {Plan} [plan] What a person would have to approve, where that is why it failed.
+ * @property {ToolError} [error] The failure, if `ok` is false.
+ * @property {Change[]} changes Changes that the call made, in order.
+ * @property {boolean} truncated Whether a limit cut the result short. The result then says which argument continues it.
+ * @property {Plan} [plan] The plan to approve, if the call failed because it needs approval.
  */
 
 /**
- * The outcome as the component tells it, which a thread hands to another.
+ * The outcome as the component returns it, which one thread sends to another.
  *
  * @typedef {import('../component/interfaces/paddock-files-tools.js').Outcome} Told
  */
@@ -73,7 +73,7 @@ function change({ kind, path, to, size }) {
 }
 
 /**
- * The outcome of a call that the host could not make or had to end.
+ * Returns the outcome of a call that the host could not make or had to end.
  *
  * @param {ToolError} error
  * @returns {Outcome}
@@ -85,7 +85,7 @@ export function failed(error) {
 }
 
 /**
- * The outcome of a call that did what was asked; throws for any other.
+ * Returns the outcome of a call that succeeded, and throws for any other.
  *
  * @param {Outcome} outcome
  */

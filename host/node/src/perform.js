@@ -1,4 +1,4 @@
-/** What a thread does for the workspace: one job at a time, in a guest of its host. */
+/** Runs jobs of a workspace on a thread, one at a time, in a guest of its host. */
 
 import { toolError } from './errors.js';
 import { Trap } from './guest.js';
@@ -7,39 +7,39 @@ import { Trap } from './guest.js';
  * A call of a tool, or of a function of an interface.
  *
  * @typedef {object} Job
- * @property {string} [dialect] Whose tool it is; with `tool` and `args`, a text of JSON.
+ * @property {string} [dialect] Dialect of a tool call; together with `tool` and `args`, a JSON text.
  * @property {string} [tool]
- * @property {string} [interface] Of a function: with `function` and `args`, a list.
+ * @property {string} [interface] Interface of a function call; together with `function` and `args`, a list.
  * @property {string} [function]
  * @property {any} [args]
- * @property {boolean} [changing] Of a function: whether it may change something.
- * @property {number} timeMs How long it may take.
- * @property {Decision} [decision] What was decided of the call.
+ * @property {boolean} [changing] Whether a function call may change files.
+ * @property {number} timeMs Time limit in milliseconds.
+ * @property {Decision} [decision] The decision about the call.
  */
 
 /** @typedef {import('../component/interfaces/paddock-files-approval.js').Decision} Decision */
 /** @typedef {import('./outcome.js').Plan} Plan */
 
 /**
- * How a job ended: with an outcome, with a function's value, or with an error.
+ * Result of a job: an outcome, the value of a function, or an error.
  *
  * @typedef {object} Done
  * @property {import('./outcome.js').Told} [told]
  * @property {any} [value]
  * @property {import('./errors.js').ToolError} [error]
- * @property {Plan} [plan] What would need approval.
- * @property {boolean} [isUnprepared] Nothing was done, since the state directory has to be made first.
+ * @property {Plan} [plan] The plan that needs approval.
+ * @property {boolean} [isUnprepared] Whether nothing was done because the state directory has to be created first.
  */
 
-/** Why a host does not make a call: the state directory has to be made first. */
+/** Thrown by a host that cannot make a call before the state directory is created. */
 export class Unprepared extends Error {}
 
 /**
- * Where guests get what they work on.
+ * Provides guests with the files that they work on.
  *
  * @typedef {object} Host
  * @property {import('./guest.js').Guest} guest
- * @property {() => void} discard Gives up the guest, which failed.
+ * @property {() => void} discard Discards the guest after a failure.
  * @property {<T>(changing: boolean, deadline: number, body: (guest: import('./guest.js').Guest) => T) => T} with
  */
 
@@ -84,7 +84,7 @@ function pending(guest, error) {
 }
 
 /**
- * Whether a tool can change something, as it says itself. One that is not known changes nothing.
+ * Returns whether a tool can change anything, by its own description. An unknown tool changes nothing.
  *
  * @param {Host} host
  * @param {Job} job
@@ -92,7 +92,7 @@ function pending(guest, error) {
 function changes(host, { dialect, tool }) {
   const name = `${dialect}\0${tool}`;
   const told = known.get(name) ?? host.guest.call('tools', 'changes', [dialect, tool]);
-  // Nothing is kept of a tool that there is not: any number of names could be asked for.
+  // Unknown names are not stored, because a caller could ask for any number of them.
   if (told !== undefined) known.set(name, told);
   return told ?? false;
 }

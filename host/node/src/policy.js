@@ -1,12 +1,12 @@
 /**
- * The policy as the guest is told it, in `PADDOCK_POLICY`: the caller's settings and, beside them, what the host is
- * and has. The component checks the settings; the README's table has all of them.
+ * The policy of the guest, in `PADDOCK_POLICY`: the caller's settings, and values that describe the host. The component
+ * checks the settings; `host/guide/src/policy.md` has a table of all of them.
  */
 
 import { PaddockError, toolError } from './errors.js';
 
 /**
- * What tools may do.
+ * Settings of the policy.
  *
  * @typedef {object} Policy
  * @property {'restricted' | 'unrestricted'} [mode]
@@ -39,17 +39,17 @@ import { PaddockError, toolError } from './errors.js';
  * @property {number} [max_tree_bytes]
  */
 
-/** The limits that the host itself holds calls to, as they are built in. */
+/** Defaults of the limits that the host itself enforces. */
 const BUILT_IN = { max_time_ms: 30_000, max_memory_bytes: 256 * 1024 * 1024, max_tree_bytes: 64 * 1024 * 1024 };
 
-/** Names beside the settings that are the host's to set. */
+/** Names next to the settings that only the host may set. */
 const OWN = ['backend', 'roots', 'host'];
 
 /**
- * What the caller set, as one policy.
+ * Returns the caller's options as one policy.
  *
  * @param {Policy} policy
- * @param {Limits} limits Put over those of the policy.
+ * @param {Limits} limits Limits, which override those of the policy.
  * @param {boolean} readOnly
  * @returns {Policy}
  */
@@ -65,15 +65,15 @@ export function settings(policy, limits, readOnly) {
   return { ...policy, limits: { ...policy.limits, ...limits }, ...(readOnly && { read_only: true }) };
 }
 
-/** @param {Policy} policy What the host itself holds calls to. */
+/** @param {Policy} policy Returns the limits that the host itself enforces. */
 export function hostLimits({ limits = {} }) {
-  // What is no number is refused by the component.
+  // The component refuses a value that is not a number.
   const limit = (/** @type {keyof typeof BUILT_IN} */ name) => (Number.isInteger(limits[name]) ? Number(limits[name]) : BUILT_IN[name]);
   return { timeMs: limit('max_time_ms'), memory: limit('max_memory_bytes'), tree: limit('max_tree_bytes') };
 }
 
 /**
- * `PADDOCK_POLICY` for the guest.
+ * Returns `PADDOCK_POLICY` for the guest.
  *
  * @param {Policy} policy
  * @param {'wasi' | 'memory'} backend

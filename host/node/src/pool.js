@@ -1,4 +1,4 @@
-/** Threads that make calls, each one at a time. A call that has to end takes its thread with it. */
+/** Threads that make calls, one at a time each. To end a call, the pool ends its thread. */
 
 import { stopped, toolError } from './errors.js';
 
@@ -6,11 +6,11 @@ import { stopped, toolError } from './errors.js';
 /** @typedef {import('./perform.js').Done} Done */
 
 /**
- * One thread, or what stands for one.
+ * A worker thread, or a host on the caller's thread.
  *
  * @typedef {object} Thread
- * @property {(job: Job) => Promise<Done>} run Rejects where the thread came to an end.
- * @property {() => void} end Stops whatever it does, at once.
+ * @property {(job: Job) => Promise<Done>} run Rejects if the thread ends.
+ * @property {() => void} end Ends the thread at once, also during a call.
  */
 
 /** @typedef {{job: Job, signal?: AbortSignal, settle: (done: Done) => void}} Waiting */
@@ -18,7 +18,7 @@ import { stopped, toolError } from './errors.js';
 export class Pool {
   #spawn;
   #most;
-  /** Whether a thread holds what cannot be made again. */
+  /** Whether the thread holds state that cannot be created again. */
   #isKept;
   /** @type {Set<Thread>} */
   #threads = new Set();
@@ -26,13 +26,13 @@ export class Pool {
   #idle = [];
   /** @type {Waiting[]} */
   #waiting = [];
-  /** @type {import('./errors.js').ToolError | undefined} Why no call is made any more. */
+  /** @type {import('./errors.js').ToolError | undefined} The reason why no more calls are made. */
   #closed;
 
   /**
    * @param {() => Thread} spawn
    * @param {number} most
-   * @param {boolean} [isKept] There is one thread, and what it holds goes with it.
+   * @param {boolean} [isKept] Use one thread, whose state is lost when it ends.
    */
   constructor(spawn, most, isKept = false) {
     this.#spawn = spawn;
@@ -41,7 +41,7 @@ export class Pool {
   }
 
   /**
-   * Makes a call, when a thread is free. Fails only as a value.
+   * Makes a call when a thread is free. Returns failures as values.
    *
    * @param {Job} job
    * @param {AbortSignal} [signal]
@@ -59,7 +59,7 @@ export class Pool {
     });
   }
 
-  /** Ends all threads, and what they do. */
+  /** Ends all threads and their calls. */
   close() {
     this.#fail(toolError('backend-gone', 'the workspace was closed', 'open it again'));
   }

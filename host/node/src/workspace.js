@@ -1,4 +1,4 @@
-/** A workspace, wherever its files are: calls of tools, typed operations, and the tools themselves. */
+/** A workspace over any backend: tool calls, typed operations, and the definitions of tools. */
 
 import { PaddockError } from './errors.js';
 import { shaped } from './formats.js';
@@ -8,7 +8,7 @@ import { failed, outcome, unwrap } from './outcome.js';
 /** The dialect of calls that name none. */
 const DIALECT = 'paddock';
 
-/** Times that somebody is asked about one call. */
+/** Maximum number of questions to an approver about one call. */
 const MAX_QUESTIONS = 3;
 
 /** @typedef {import('./outcome.js').Outcome} Outcome */
@@ -16,18 +16,18 @@ const MAX_QUESTIONS = 3;
 /** @typedef {import('./perform.js').Job} Job */
 
 /**
- * How to make one call.
+ * Options of one call.
  *
  * @typedef {object} CallOptions
- * @property {string} [dialect] Whose names and shapes the tool and its arguments have. Default: the workspace's.
+ * @property {string} [dialect] Dialect of the tool and its arguments. Default: the workspace's.
  * @property {AbortSignal} [signal] Ends the call early.
- * @property {number} [timeMs] Time for the call, at most the workspace's own limit. The time in which somebody decides does not count.
- * @property {Approver} [approver] Who is asked about the call, in place of the workspace's own approver.
- * @property {boolean} [throws] Throw a `PaddockError` where the tool fails, in place of returning that.
+ * @property {number} [timeMs] Time limit of the call, at most the workspace's own limit. The time for an approval does not count.
+ * @property {Approver} [approver] Approver of this call, in place of the workspace's own.
+ * @property {boolean} [throws] Throw a `PaddockError` if the tool fails, instead of returning the failure.
  */
 
 /**
- * What a workspace is made of.
+ * Parts of a workspace.
  *
  * @typedef {object} Parts
  * @property {import('./pool.js').Pool} pool
@@ -35,10 +35,10 @@ const MAX_QUESTIONS = 3;
  * @property {number} timeMs
  * @property {string} [dialect]
  * @property {Approver} [approver]
- * @property {{close: () => Promise<void>}} [directories] What it holds open.
+ * @property {{close: () => Promise<void>}} [directories] Directories that it holds open.
  */
 
-/** Closes workspaces that nobody can call any more. */
+/** Closes workspaces that were garbage-collected. */
 const forgotten = new FinalizationRegistry((/** @type {Ending} */ ending) => void end(ending));
 
 /** @typedef {Pick<Parts, 'pool' | 'directories'>} Ending */
@@ -78,7 +78,7 @@ export class Workspace extends Operations {
   }
 
   /**
-   * The tools of a dialect, always in the same order: as the component tells them, or as a model's interface takes them.
+   * Returns the tools of a dialect, always in the same order, as the component defines them or in the format of a provider.
    *
    * @template {import('./formats.js').Format} [F='plain']
    * @param {{dialect?: string, format?: F}} [options]
@@ -90,7 +90,7 @@ export class Workspace extends Operations {
   }
 
   /**
-   * The names of all dialects.
+   * Returns the names of all dialects.
    *
    * @returns {Promise<string[]>}
    */
@@ -99,8 +99,8 @@ export class Workspace extends Operations {
   }
 
   /**
-   * Ends the workspace's threads, and calls that are under way. The promise is settled when they have ended, and the
-   * directories that the workspace held are closed.
+   * Ends the workspace's threads and running calls. The promise settles when they have ended and the directories of the
+   * workspace are closed.
    *
    * @returns {Promise<void>}
    */
@@ -129,7 +129,7 @@ export class Workspace extends Operations {
   }
 
   /**
-   * Makes a call, and again where it needs approval and somebody approves of it.
+   * Makes a call, and makes it again if it needs approval and a person approves it.
    *
    * @param {Omit<Job, 'timeMs'>} call
    * @param {CallOptions} options
@@ -138,7 +138,7 @@ export class Workspace extends Operations {
     const { pool, desk } = this.#parts;
     const job = { ...call, timeMs: Math.min(timeMs, this.#parts.timeMs) };
     let done = await pool.run(job, signal);
-    // What is there may have changed while somebody decided, and then they are asked about that.
+    // The files may have changed while a person decided. The person then decides about the new plan.
     for (let asked = 0; done.plan && approver && asked < MAX_QUESTIONS; asked += 1) {
       const decision = await desk.decide(done.plan, await approver(done.plan));
       if (!decision) break;

@@ -1,4 +1,4 @@
-/** The directories of a workspace: opened once by the main thread, and used by every thread through their descriptors. */
+/** The directories of a workspace. The main thread opens them once, and every thread uses them through their descriptors. */
 
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { StateDirectory, statePath } from './state.js';
 /** @typedef {import('./walk.js').Walk} Walk */
 
 /**
- * Which directories a workspace is to have.
+ * The requested directories of a workspace.
  *
  * @typedef {object} Wanted
  * @property {string} directory
@@ -28,20 +28,20 @@ export class Directories {
   /** @type {StateDirectory | undefined} */
   state;
 
-  /** Opens them all. Fails with none of them open. @param {Wanted} wanted */
+  /** Opens all directories. On failure, none is left open. @param {Wanted} wanted */
   constructor({ directory, roots, policy, stateDir, projectPolicy = 'ignore', byPath = false }) {
     const own = ownWalks(byPath);
     /** @type {Walk | undefined} */
     let state;
     try {
-      /** The workspace first. */
+      /** The roots, the workspace first. */
       this.mounts = mounts({ path: directory }, roots, policy, { holder: this.#holder, own, byPath });
       if (projectPolicy === 'refuse') checkProjectPolicy(this.mounts[0]);
       state = this.#openState(stateDir, byPath);
       const { guarded: kept, paths } = guarded(this.mounts, state, own);
-      /** What is kept from guests. */
+      /** Directories and file systems that are closed to guests. */
       this.guarded = kept;
-      /** What guests are told of that. */
+      /** The closed paths, for the policy of guests. */
       this.ownPaths = paths;
       if (state) this.state = new StateDirectory(state, this.#holder);
     } catch (cause) {
@@ -68,7 +68,7 @@ export class Directories {
     }
   }
 
-  /** The state directory, made if need be; null where it cannot be made, and calls go without. */
+  /** Returns the state directory, and creates it if necessary. Returns null if it cannot be created; calls then have none. */
   makeState() {
     try {
       return { state: this.state?.make() ?? null };
@@ -78,29 +78,29 @@ export class Directories {
     }
   }
 
-  /** The state directory itself, if it is there. */
+  /** Returns the state directory if it exists. */
   stateDirectory() {
     const held = this.state?.find();
     return held && directoryOf(held);
   }
 
-  /** Keeps them open until what this returns is called. */
+  /** Keeps the directories open until the returned function is called. */
   use() {
     return this.#holder.use();
   }
 
-  /** Closes them when all who use them have ended; when that is done, the promise is settled. */
+  /** Closes the directories when all users have ended. The promise settles when they are closed. */
   close() {
     this.#free();
     return this.#holder.closed;
   }
 }
 
-/** Where a workspace keeps a policy of its own. */
+/** Names of the policy files of a workspace. */
 const PROJECT_POLICIES = ['yaml', 'yml', 'toml', 'json'].map((format) => `.paddock.${format}`);
 
 /**
- * A workspace's own policy narrows what tools may do. This host does not read it, and so does not go on as if there were none.
+ * Refuses a workspace with a policy file. The file narrows the rights of tools, and this host does not read it.
  *
  * @param {import('./mounts.js').Mount} workspace
  */

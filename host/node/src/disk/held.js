@@ -1,6 +1,6 @@
 /**
- * Directories that the main thread holds open for a workspace. Each is opened once. Threads reach it through the same
- * descriptor, which is the process's own, and so none looks it up by its path.
+ * Directories that the main thread holds open for a workspace. Each is opened once. All threads of the process use the
+ * same descriptor, so none of them looks the directory up by its path.
  */
 
 import { closeSync, fstatSync, openSync } from 'node:fs';
@@ -12,22 +12,22 @@ import { same } from '../wasi/identities.js';
 /** @typedef {import('../wasi/identities.js').Identity} Identity */
 
 /**
- * A directory that is held, as data that can be sent to a thread.
+ * A held directory, as data that can be sent to a thread.
  *
  * @typedef {object} Held
- * @property {number} [fd] Its descriptor. Without one it is reached by its path, as long as that leads to what it is.
+ * @property {number} [fd] Its descriptor. Without one, the directory is reached by its path, as long as the path leads to the same identity.
  * @property {string} path Its path without links when it was opened.
  * @property {Identity} identity
  */
 
-/** The descriptors of a workspace, which are open until the last user of them has ended. */
+/** The descriptors of a workspace, which stay open until their last user has ended. */
 export class Holder {
   /** @type {Set<number>} */
   #fds = new Set();
   #users = 0;
   /** @type {() => void} */
   #done = () => {};
-  /** Settles when all is closed. @type {Promise<void>} */
+  /** Settles when all descriptors are closed. @type {Promise<void>} */
   closed = new Promise((resolve) => {
     this.#done = resolve;
   });
@@ -49,7 +49,7 @@ export class Holder {
     return { path, identity };
   }
 
-  /** Counts one more user. @returns {() => void} Ends the use; the second time it does nothing. */
+  /** Adds a user. @returns {() => void} Ends the use; a second call has no effect. */
   use() {
     this.#users += 1;
     let isOver = false;
@@ -61,14 +61,14 @@ export class Holder {
     };
   }
 
-  /** Holds a directory open that is reached by its path: until then no other directory gets its inode number. @param {string} path @param {Identity} identity */
+  /** Holds a directory open that is reached by its path, so that no other directory gets its inode number. @param {string} path @param {Identity} identity */
   #pin(path, identity) {
     try {
       const fd = openSync(path, DIRECTORY);
       if (same(fstatSync(fd, { bigint: true }), identity)) this.#fds.add(fd);
       else closeSync(fd);
     } catch {
-      // Not every system opens directories. The identity of what has the path is compared before each use in any case.
+      // Not every system can open directories. The identity at the path is compared before each use in any case.
     }
   }
 
@@ -79,7 +79,7 @@ export class Holder {
   }
 }
 
-/** The directory itself, in any thread. @param {Held} held @returns {Directory} */
+/** Opens the directory in any thread. @param {Held} held @returns {Directory} */
 export function directoryOf({ fd, path, identity }) {
   return fd === undefined ? new PathDirectory(path, identity) : new DescriptorDirectory(fd, identity);
 }

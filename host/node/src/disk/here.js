@@ -1,4 +1,4 @@
-/** A host in the thread that asks for it: nothing can end a call there. */
+/** A host on the caller's thread, where nothing can end a call. */
 
 import { MemoryHost } from '../memory/host.js';
 import { DiskHost } from './host.js';

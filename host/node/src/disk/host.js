@@ -1,4 +1,4 @@
-/** Runs calls over directories of this machine: rights, lock and state for each, in a guest that is kept while it is sound. */
+/** Runs calls over directories of this machine, each with its rights, lock and state. The guest is reused until it fails. */
 
 import { Guest } from '../guest.js';
 import { Unprepared, perform } from '../perform.js';
@@ -11,17 +11,17 @@ import { Root } from './root.js';
 import { STATE, hasJournal, isJournal } from './state.js';
 
 /**
- * What a thread is given to make calls in a workspace.
+ * Configuration of a thread that makes calls in a workspace.
  *
  * @typedef {object} DiskSetup
  * @property {import('./mounts.js').Mount[]} mounts The workspace first.
- * @property {import('../wasi/access_control.js').Guarded} guarded What is kept from guests.
- * @property {boolean} hasState Whether there is or can be a state directory.
+ * @property {import('../wasi/access_control.js').Guarded} guarded Directories and file systems that are closed to guests.
+ * @property {boolean} hasState Whether a state directory exists or can be created.
  * @property {string} policy `PADDOCK_POLICY` for the guest.
  * @property {string} holder Names the thread that runs the host.
  */
 
-/** The state directory at a call: none where it is not there yet, and null where it cannot be made. @typedef {import('./held.js').Held | null | undefined} FoundState */
+/** The state directory of a call: undefined if it does not exist yet, null if it cannot be created. @typedef {import('./held.js').Held | null | undefined} FoundState */
 
 /** @typedef {import('../perform.js').Host} Host */
 
@@ -38,7 +38,7 @@ export class DiskHost {
   /** @type {Guest | undefined} */
   #guest;
   #files;
-  /** @type {[Descriptor, string][]} What the call may use. */
+  /** @type {[Descriptor, string][]} Preopened directories of the call. */
   #preopens = [];
 
   /** @param {import('../guest.js').Modules} modules @param {DiskSetup} setup */
@@ -50,7 +50,7 @@ export class DiskHost {
     this.#files = new OpenFiles(this.#accessControl);
   }
 
-  /** The state directory of the calls to come. @param {FoundState} state */
+  /** Sets the state directory of later calls. @param {FoundState} state */
   set state(state) {
     if (state === this.#state) return;
     this.#state = state;
@@ -59,7 +59,7 @@ export class DiskHost {
   }
 
   /**
-   * Makes a call. Where it needs the state directory, which has to be made first, it says so and has done nothing.
+   * Makes a call. If the call needs a state directory that has to be created first, it returns this and has no effect.
    *
    * @param {import('../perform.js').Job} job
    */
@@ -67,23 +67,23 @@ export class DiskHost {
     return perform(this, job);
   }
 
-  /** The guest, for the functions that need no directory. */
+  /** Returns the guest, for functions that need no directory. */
   get guest() {
     this.#guest ??= new Guest(this.#modules, [['PADDOCK_POLICY', this.#setup.policy]], {
       types,
-      // A guest owns what it is handed, so each time it is another handle on what stays open.
+      // A guest owns its handles, so each call gets new handles of the directories that stay open.
       getDirectories: () => this.#preopens,
     });
     return this.#guest;
   }
 
-  /** The next call gets another guest. */
+  /** Discards the guest; the next call gets a new one. */
   discard() {
     this.#guest = undefined;
   }
 
   /**
-   * Calls `body` with what a call gets: with the lock if it is to change something or to recover from a crash.
+   * Calls `body` with the guest of a call, and holds the lock if the call changes files or recovers from a crash.
    *
    * @template T
    * @param {boolean} changing
@@ -97,7 +97,7 @@ export class DiskHost {
     const isLocked = state !== undefined && (changing || hasJournal(state));
     const release = isLocked ? lock(state, deadline, this.#setup.holder) : undefined;
     try {
-      // A journal that another call writes after the look for one is not for a call without the lock to follow.
+      // Without the lock, a call must not follow a journal that another call has written since the check.
       const onlyLooks = this.#setup.hasState && !changing && !isLocked;
       this.#preopens = this.#roots.map((root) => [this.#preopen(root.directory(), !onlyLooks && root.access === 'read-write'), root.guest]);
       if (state) this.#preopens.push([this.#preopen(state, !onlyLooks, onlyLooks ? isJournal : undefined), STATE]);

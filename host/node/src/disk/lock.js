@@ -11,23 +11,23 @@ import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, re
 import { toolError } from '../errors.js';
 import { NEVER_WAIT } from '../wasi/flags.js';
 
-/** Where distributions have it; not by `PATH`, which anybody may have set. */
+/** Paths of the program in distributions. `PATH` is not used, because it can be set by another program. */
 const FLOCK = ['/usr/bin/flock', '/bin/flock', '/usr/local/bin/flock'].find((path) => existsSync(path));
 
-/** How often a held lock is tried again, in milliseconds. */
+/** Interval at which a held lock is tried again, in milliseconds. */
 const RETRY = 5;
 
-/** What `flock` says of a lock that another has. */
+/** Exit status of `flock` for a lock that another process holds. */
 const HELD = 1;
 
-/** Made where it is not there, and no link followed where one is there. */
+/** Flags that create the file if it does not exist, and follow no link. */
 const LOCK = constants.O_WRONLY | constants.O_CREAT | NEVER_WAIT;
 
 /** @typedef {() => void} Release */
 /** @typedef {import('../wasi/directory.js').Directory} Directory */
 
 /**
- * Waits until no other call changes the workspace.
+ * Takes the lock, and waits while another call changes the workspace.
  *
  * @param {Directory} directory The state directory.
  * @param {number} deadline By `performance.now()`.
@@ -50,7 +50,7 @@ function byDescriptor(program, path, deadline) {
   try {
     if (!fstatSync(fd).isFile()) throw new Error('the lock is not a file');
     for (;;) {
-      // The lock belongs to what is open, and the child shares that: it stays when the child has gone.
+      // The lock belongs to the open file, which the child shares. It remains when the child has ended.
       const { status, error } = spawnSync(program, ['-n', '3'], { stdio: ['ignore', 'ignore', 'ignore', fd], env: {} });
       if (status === 0) return () => closeSync(fd);
       if (status !== HELD) throw error ?? new Error(`flock ended with ${status}`);
@@ -62,7 +62,7 @@ function byDescriptor(program, path, deadline) {
   }
 }
 
-/** Where there is no `flock`. @param {string} path @param {number} deadline @param {string} holder @returns {Release} */
+/** Takes the lock on systems without `flock`. @param {string} path @param {number} deadline @param {string} holder @returns {Release} */
 export function byHolder(path, deadline, holder) {
   for (;;) {
     try {
@@ -76,7 +76,7 @@ export function byHolder(path, deadline, holder) {
 }
 
 /**
- * Takes away what a process left that has gone. Two who do so at once take two names, and put back what is not stale.
+ * Removes the lock of a process that has ended. Two callers at once rename it to two names, and put back a lock in use.
  *
  * @param {string} path
  */
@@ -95,9 +95,9 @@ function removeStale(path) {
 }
 
 /**
- * Takes away the lock of a thread of this process that was ended.
+ * Removes the lock of a thread of this process that was ended.
  *
- * @param {() => Directory | undefined} find The state directory, if it is there.
+ * @param {() => Directory | undefined} find The state directory, if it exists.
  * @param {string} holder
  */
 export function release(find, holder) {
@@ -106,7 +106,7 @@ export function release(find, holder) {
     const path = find()?.entry('lock.holder');
     if (path && holderIn(path) === holder) unlinkSync(path);
   } catch {
-    // The directory has gone, and the lock with it.
+    // The directory was deleted, and the lock with it.
   }
 }
 

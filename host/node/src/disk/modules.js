@@ -1,4 +1,4 @@
-/** The component as the package has it: what needs it is loaded late, so that its absence can be told. */
+/** The component in the package. Modules that need it are loaded late, so that a missing component is reported. */
 
 import { readFile } from 'node:fs/promises';
 import { PaddockError, toolError } from '../errors.js';
@@ -11,7 +11,7 @@ export const loadModules = modulesBy(
 );
 
 /**
- * What makes hosts: each in a thread of its own, or in this one.
+ * Returns the function that starts hosts, each on a worker thread or on this thread.
  *
  * @param {boolean} inThread
  * @returns {Promise<(setup: import('./thread.js').Setup) => import('../pool.js').Thread>}
@@ -22,7 +22,7 @@ export async function starter(inThread) {
 }
 
 /**
- * Whether the component is one that is told modes by the hash of a file's metadata: one that is not knows no
+ * Returns whether the component reads modes from the hash of a file's metadata. An older component does not know
  * `keeps_modes`, and refuses a policy that has it.
  *
  * @param {import('../guest.js').Modules} modules

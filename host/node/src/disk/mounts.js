@@ -1,4 +1,4 @@
-/** The directories that a guest gets: the roots, and what the policy allows beside them. */
+/** The directories that the guest gets: the roots, and further directories that the policy allows. */
 
 import { basename, isAbsolute } from 'node:path';
 import { PaddockError, toolError } from '../errors.js';
@@ -19,26 +19,26 @@ const OVERLAY = '/paddock-overlay';
  * A directory and its guest path.
  *
  * @typedef {object} Mount
- * @property {string} host Its absolute path, without links, when it was opened.
+ * @property {string} host Absolute path, without links, when the directory was opened.
  * @property {string} guest
  * @property {Access} access
- * @property {import('./held.js').Held} held The directory itself.
- * @property {Identity[]} holders The directories that held it when it was opened.
+ * @property {import('./held.js').Held} held The open directory.
+ * @property {Identity[]} holders Its parent directories when it was opened.
  */
 
 /**
- * A further directory.
+ * A further root.
  *
  * @typedef {object} RootOption
- * @property {string} path Where it is.
- * @property {string} [guest] Where tools see it, `/` and one name. Default: its own name.
- * @property {Access} [access] What may be done there. Default: `read-write`.
+ * @property {string} path Path of the directory.
+ * @property {string} [guest] Guest path, `/` and one name. Default: the directory's own name.
+ * @property {Access} [access] Access of tools. Default: `read-write`.
  */
 
-/** How roots are opened: by whom they are held, apart from which directories of Paddock's own, and whether by paths. @typedef {{holder: import('./held.js').Holder, own: Walk[], byPath: boolean}} Opening */
+/** How roots are opened: their holder, Paddock's own directories, which cannot be roots, and whether paths are used. @typedef {{holder: import('./held.js').Holder, own: Walk[], byPath: boolean}} Opening */
 
 /**
- * The workspace first. Fails where a root is no directory or a guest path is taken.
+ * Opens the roots, the workspace first. Fails if a root is not a directory or a guest path is taken.
  *
  * @param {RootOption} workspace
  * @param {RootOption[]} further
@@ -76,12 +76,12 @@ function allowed({ allowed_directories = [], mode }) {
 }
 
 /**
- * Opens the directory of a root, or finds the root that it is already.
+ * Opens the directory of a root, or finds the root that has it open already.
  *
  * @param {string} path
  * @param {Mount[]} mounts
  * @param {Opening} opening
- * @param {boolean} canBeKnown Whether a root that is open already is found.
+ * @param {boolean} canBeKnown Whether the directory may be a root that is already open.
  * @returns {Mount | Pick<Mount, 'host' | 'held' | 'holders'>}
  */
 function openRoot(path, mounts, { holder, own, byPath }, canBeKnown) {
@@ -103,9 +103,9 @@ function openRoot(path, mounts, { holder, own, byPath }, canBeKnown) {
 }
 
 /**
- * Follows the path of a directory that a setting names: of a root, of what the policy allows, of the state directory.
- * Every check of such a path is here. Fails where a link in a root leads out of that root, since then whoever may
- * change the root would decide which directory the setting names; and in a file system of the kernel.
+ * Follows the path of a directory that a setting names: a root, a directory of the policy, or the state directory.
+ * Every check of such a path is here. Fails if a link in a root leads out of that root, because the content of the
+ * root would then decide which directory the setting names, and if the path is in a file system of the kernel.
  *
  * @param {string} what
  * @param {string} path
@@ -140,21 +140,21 @@ function follow(what, path, byPath) {
   }
 }
 
-/** Fails where there is no directory at the end. @param {Walk} walk */
+/** Fails if the path does not end at a directory. @param {Walk} walk */
 function endOf(walk) {
   if (walk.missing.length === 0) return walk;
   const isFile = walk.isBlocked;
   throw Object.assign(new Error(isFile ? 'it is not a directory' : 'no such file or directory'), { code: isFile ? 'ENOTDIR' : 'ENOENT' });
 }
 
-/** Refuses a root that is of Paddock's own. @param {string} path @param {Identity[]} identities The root and what holds it. @param {Walk[]} own */
+/** Refuses a root that is one of Paddock's own directories. @param {string} path @param {Identity[]} identities The root and its parent directories. @param {Walk[]} own */
 export function checkOwn(path, identities, own) {
   const isOwn = (/** @type {Walk} */ { directory, missing }) => missing.length === 0 && identities.some((identity) => same(identity, directory.identity));
   if (!own.some(isOwn)) return;
   throw toolError('denied', `cannot open the root \`${path}\`: it belongs to the program that runs the tools`, 'name another directory');
 }
 
-/** The failure to open a directory, with its cause. @param {string} what @param {string} path @param {any} cause */
+/** Returns the failure to open a directory, with its cause. @param {string} what @param {string} path @param {any} cause */
 export function unopened(what, path, cause) {
   if (cause instanceof PaddockError) return cause;
   if (typeof cause?.code === 'string' && !(cause instanceof Error)) return new PaddockError(cause);
@@ -175,7 +175,7 @@ function checkGuest(guest, taken) {
   return guest;
 }
 
-/** @param {string} name @param {Set<string>} taken Numbered where another root has it already. */
+/** @param {string} name @param {Set<string>} taken A number is added if another root has the name. */
 function freeName(name, taken) {
   let free = name;
   for (let number = 2; taken.has(free); number += 1) free = `${name}-${number}`;
@@ -184,7 +184,7 @@ function freeName(name, taken) {
 }
 
 /**
- * Of two roots that are one directory, neither may do more than the other; in a read-only workspace, none may change anything.
+ * Gives roots that are one directory the narrower of their rights. In a read-only workspace, every root is read-only.
  *
  * @param {Mount[]} mounts
  * @param {boolean} readOnly

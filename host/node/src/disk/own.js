@@ -1,4 +1,4 @@
-/** Paddock's own directories: where they are, and how they are kept from tools. */
+/** Paddock's own directories: their paths, and how they are closed to tools. */
 
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
@@ -7,7 +7,7 @@ import { Walk, holdersOf } from './walk.js';
 /** @typedef {import('../wasi/access_control.js').Guarded} Guarded */
 /** @typedef {import('../wasi/identities.js').Identity} Identity */
 
-/** Where the kernel shows processes, the memory of this one among them, and itself. */
+/** File systems of the kernel, which expose processes and the memory of this one. */
 const OF_THE_KERNEL = process.platform === 'linux' ? ['/proc', '/sys'] : [];
 
 /** The directories that hold the state directories of all workspaces. This process uses the first. */
@@ -39,8 +39,8 @@ function candidates(own, shared, usual) {
 }
 
 /**
- * What a workspace keeps from its tools: for the provider, which checks it, and for the guest, which refuses early and
- * says why.
+ * Returns the files that are closed to tools, in two forms: for the provider, which enforces this, and for the guest,
+ * which refuses early with a reason.
  *
  * @param {import('./mounts.js').Mount[]} mounts
  * @param {Walk | undefined} state
@@ -90,7 +90,7 @@ function pathsOf(mounts, walks) {
 }
 
 /**
- * The paths of Paddock's own directories, followed as far as they can be. The caller closes them.
+ * Follows the paths of Paddock's own directories as far as possible. The caller closes the walks.
  *
  * @param {boolean} byPath
  */

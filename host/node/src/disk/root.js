@@ -1,4 +1,4 @@
-/** A directory that a guest gets, as the thread that runs the guest reaches it. */
+/** A directory of the guest, on the thread that runs the guest. */
 
 import { toolError } from '../errors.js';
 import { directoryOf } from './held.js';
@@ -13,7 +13,7 @@ export class Root {
     this.#directory = directoryOf(held);
   }
 
-  /** The directory that the workspace was opened on, wherever it is now. Fails where it was deleted, whatever has its path. */
+  /** Returns the directory that was opened with the workspace, whatever its present path is. Fails if it was deleted. */
   directory() {
     if (!this.#directory.isGone()) return this.#directory;
     const hint = 'no call can work in it any more; the person who runs this has to open the workspace again';

@@ -1,4 +1,4 @@
-/** Where journals and backups are kept, outside the workspace. */
+/** The state directory, which holds journals and backups outside the workspace. */
 
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { stateParents } from './own.js';
 /** The guest path of the state directory. */
 export const STATE = '/paddock-state';
 
-/** Whether a name is that of what a call leaves for the next one to finish, be it for other roots. @param {string} name */
+/** Returns whether a name is that of a journal or overlay commit that a later call has to finish, also for other roots. @param {string} name */
 export function isJournal(name) {
   return name === 'commit' || (name.startsWith('journal') && name !== 'journal.refused');
 }
@@ -18,7 +18,7 @@ export function isJournal(name) {
 /** @typedef {import('./held.js').Held} Held */
 
 /**
- * Where the state directory of a workspace is to be; nowhere if the caller wants none.
+ * Returns the path of a workspace's state directory, or nothing if the caller wants none.
  *
  * @param {string} root The workspace's path without links.
  * @param {string | false} [wanted]
@@ -29,7 +29,7 @@ export function statePath(root, wanted) {
   return join(stateParents()[0], createHash('sha256').update(root).digest('hex').slice(0, 16));
 }
 
-/** The state directory of a workspace: made when something is first changed, and held from then on. Of the main thread. */
+/** The state directory of a workspace, created at the first change and held from then on. For the main thread. */
 export class StateDirectory {
   /** @type {import('./held.js').Holder} */
   #holder;
@@ -44,29 +44,29 @@ export class StateDirectory {
   #path;
 
   /**
-   * @param {import('./walk.js').Walk} walk The path that it has or is to have.
+   * @param {import('./walk.js').Walk} walk The path of the directory, which may not exist yet.
    * @param {import('./held.js').Holder} holder
    */
   constructor(walk, holder) {
     this.#holder = holder;
     this.#path = walk.path;
     const isThere = walk.missing.length === 0;
-    // The directory above is held too: if the state directory is deleted, it is made again there.
+    // The parent directory is held too: if the state directory is deleted, it is created there again.
     this.#above = walk.take(isThere ? walk.holder : walk.directory);
     this.#names = isThere ? [basename(this.#path)] : walk.missing;
     holder.hold(this.#above, isThere ? dirname(this.#path) : walk.directoryPath);
     if (isThere) this.#keep(walk.openEnd());
   }
 
-  /** The state directory, if it is there. @returns {Held | undefined} */
+  /** Returns the state directory if it exists. @returns {Held | undefined} */
   find() {
     if (this.#held) return this.#directory?.isGone() ? undefined : this.#held;
     return this.#descend(false);
   }
 
   /**
-   * The state directory, made for its owner alone if need be; none where this process may not make it, and calls go
-   * without. Fails where it was deleted and something else has its name, or where what held it is gone.
+   * Returns the state directory, and creates it for its owner alone if necessary. Returns nothing if this process may not
+   * create it. Fails if it was deleted and another entry has its name, or if its parent was deleted.
    *
    * @returns {Held | undefined}
    */
@@ -123,7 +123,7 @@ export class StateDirectory {
   }
 }
 
-/** Fails for every cause but that this process may not make the state directory. @param {any} cause @returns {undefined} */
+/** Throws every cause except that this process may not create the state directory. @param {any} cause @returns {undefined} */
 function refused(cause) {
   if (cause?.code === 'backend-gone') throw cause;
   const code = cause?.code ?? cause;
@@ -137,7 +137,7 @@ function gone(cause) {
   return toolError('backend-gone', `cannot make the state directory: ${cause}`, hint);
 }
 
-/** Whether a call left a journal, which the next one finishes or undoes. @param {Directory} directory */
+/** Returns whether an interrupted call left a journal, which the next call finishes or undoes. @param {Directory} directory */
 export function hasJournal(directory) {
   return directory.list().some(({ name }) => isJournal(name));
 }

@@ -1,10 +1,10 @@
-/** A thread of Node that runs a host. */
+/** A worker thread of Node that runs a host. */
 
 import { Worker } from 'node:worker_threads';
 import { release } from './lock.js';
 
 /**
- * What a host is made of. The directories stay with the thread that opened them.
+ * Configuration of a host. The directories stay with the thread that opened them.
  *
  * @typedef {object} Setup
  * @property {import('../guest.js').Modules} modules
@@ -13,7 +13,7 @@ import { release } from './lock.js';
  * @property {import('../memory/host.js').MemorySetup} [memory]
  */
 
-/** A call, with the state directory where that is not what it was at the last one. @typedef {{job: import('../perform.js').Job, state?: import('./host.js').FoundState}} Message */
+/** A call, with the state directory if it has changed since the last call. @typedef {{job: import('../perform.js').Job, state?: import('./host.js').FoundState}} Message */
 
 /** @param {Setup} setup @returns {import('../pool.js').Thread} */
 export function thread({ modules, disk, directories, memory }) {
@@ -26,7 +26,7 @@ export function thread({ modules, disk, directories, memory }) {
     worker.postMessage(state === known ? { job } : { job, state });
     known = state;
   };
-  // An idle thread does not keep the process.
+  // An idle thread does not keep the process alive.
   worker.unref();
   worker.on('message', (/** @type {import('../perform.js').Done} */ done) => {
     if (done.isUnprepared && directories && waiting) {
@@ -39,7 +39,7 @@ export function thread({ modules, disk, directories, memory }) {
   });
   worker.on('error', (cause) => waiting?.reject(cause));
   worker.on('exit', () => waiting?.reject(new Error('it was stopped')));
-  // Until the thread has ended it may use a descriptor, whose number must not be another directory's by then.
+  // The thread may use a descriptor until it has ended, so the number must not be reused before that.
   const free = directories?.use();
   worker.on('exit', () => {
     if (disk) release(() => directories?.stateDirectory(), disk.holder);

@@ -1,5 +1,5 @@
 /**
- * A path, followed name by name: which directory it leads to, through which links, and what does not exist yet.
+ * A path, followed name by name: the directory at its end, the links on it, and the names that do not exist yet.
  *
  * A path is followed when a workspace opens, and never again.
  */
@@ -20,35 +20,35 @@ const MAX_LINKS = 40;
  * A symbolic link on the way.
  *
  * @typedef {object} Link
- * @property {Identity} identity What the link itself is.
+ * @property {Identity} identity Identity of the link itself.
  * @property {string} name
- * @property {Passed[]} holders The directories that hold it, from the top of the file system.
+ * @property {Passed[]} holders Its parent directories, from the root of the file system.
  */
 
 /** The directories, links and missing names of a path. The caller closes it. */
 export class Walk {
   #byPath;
-  /** @type {Passed[]} The directories passed, from the top of the file system; the last one is the deepest that exists. */
+  /** @type {Passed[]} The directories on the path, from the root of the file system; the last one is the deepest that exists. */
   #passed;
-  /** @type {Set<Directory>} All that is open. */
+  /** @type {Set<Directory>} The open directories. */
   #open = new Set();
-  /** @type {string[]} The names after the last directory, of which the first does not exist or is no directory. */
+  /** @type {string[]} The names after the last directory. The first of them does not exist or is not a directory. */
   missing = [];
-  /** Whether something that is no directory has the first missing name. */
+  /** Whether the first of the missing names is an entry that is not a directory. */
   isBlocked = false;
   /** @type {Link[]} */
   links = [];
 
   /**
-   * Follows a path. Fails where something on the way cannot be followed.
+   * Follows a path. Fails if an entry on the path cannot be followed.
    *
    * @param {string} path
-   * @param {boolean} [byPath] By paths, where the system could by descriptors too.
-   * @param {boolean} [isLenient] What cannot be followed counts as no directory.
+   * @param {boolean} [byPath] Use paths, even if the system supports descriptors.
+   * @param {boolean} [isLenient] Treat an entry that cannot be followed as one that is not a directory.
    */
   constructor(path, byPath = false, isLenient = false) {
     this.#byPath = byPath || !HAS_PROC;
-    // Not `resolve`, which takes `link/..` for nothing.
+    // `resolve` is not used, because it removes `link/..` without following the link.
     const absolute = isAbsolute(path) ? path : `${process.cwd()}${sep}${path}`;
     this.#passed = [this.#top(absolute)];
     try {
@@ -63,7 +63,7 @@ export class Walk {
     }
   }
 
-  /** The deepest directory on the path that exists. It is closed with the walk, and cannot be listed. */
+  /** Returns the deepest existing directory on the path. It is closed with the walk, and cannot be listed. */
   get directory() {
     return /** @type {Passed} */ (this.#passed.at(-1)).directory;
   }
@@ -83,7 +83,7 @@ export class Walk {
     return /** @type {Passed} */ (this.#passed.at(-1)).name;
   }
 
-  /** Where the path leads, without links, whether something is there or not. */
+  /** Returns the resolved path, without links, whether an entry exists there or not. */
   get path() {
     return join(this.directoryPath, ...this.missing);
   }
@@ -94,7 +94,7 @@ export class Walk {
   }
 
   /**
-   * The names from a directory to where the path leads, where it goes through that directory.
+   * Returns the names from a directory to the end of the path, if the path goes through that directory.
    *
    * @param {Identity} from
    */
@@ -102,12 +102,12 @@ export class Walk {
     return below(from, this.#passed, this.missing);
   }
 
-  /** The names from a directory to each link in it. @param {Identity} from */
+  /** Returns the names from a directory to each link in it. @param {Identity} from */
   linksBelow(from) {
     return this.links.map(({ holders, name }) => below(from, holders, [name])).filter((found) => found !== undefined);
   }
 
-  /** Whether a link in a directory leads out of it: then what is in it decides where the path leads. @param {Identity} root */
+  /** Returns whether a link in a directory leads out of it, so that the content of the directory decides where the path ends. @param {Identity} root */
   leaves(root) {
     const isInRoot = (/** @type {Link} */ { holders }) => holders.some(({ directory }) => same(directory.identity, root));
     return this.links.some(isInRoot) && !this.identities.some((identity) => same(identity, root));
@@ -230,7 +230,7 @@ function aboveOf(directory) {
   return { directory: PathDirectory.at(path), path };
 }
 
-/** Its path as the system knows it now: a directory can be mounted in itself, so its identity alone does not tell the top. @param {Directory} directory */
+/** Returns its present path in the system. A directory can be mounted in itself, so its identity alone does not identify the root. @param {Directory} directory */
 function pathNow(directory) {
   return directory instanceof DescriptorDirectory ? readlinkSync(`/proc/self/fd/${directory.fd}`) : directory.itself;
 }

@@ -1,10 +1,10 @@
-/** The thread's own side: it makes the calls that it is sent, one after the other. */
+/** The worker's side: makes the calls that it receives, one after the other. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { MemoryHost } from '../memory/host.js';
 import { DiskHost } from './host.js';
 
-// Failures of the system are told as codes, and where they were noticed is nothing to anybody.
+// System failures are reported by their codes, so stack traces are not needed.
 Error.stackTraceLimit = 0;
 
 /** @type {import('./thread.js').Setup} */

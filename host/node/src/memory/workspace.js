@@ -1,4 +1,4 @@
-/** A workspace in memory: it touches no disk, and lasts as long as it is kept. */
+/** A workspace in memory. It uses no disk, and exists as long as its object. */
 
 import { Desk } from '../desk.js';
 import { Pool } from '../pool.js';
@@ -9,15 +9,15 @@ import { fromTar, toTar } from './tar.js';
 import { fromZip, toZip } from './zip.js';
 
 /**
- * What a workspace in memory is to be.
+ * Options of a workspace in memory.
  *
  * @typedef {object} MemoryOptions
- * @property {import('../policy.js').Policy} [policy] What tools may do.
- * @property {import('../policy.js').Limits} [limits] Put over those of the policy.
- * @property {boolean} [readOnly] Nothing may be changed.
- * @property {string} [dialect] Whose tools calls mean that name no dialect.
- * @property {import('../desk.js').Approver} [approver] Who is asked about calls that need approval.
- * @property {boolean} [thread] Make calls in a thread of their own, so that they can be ended. Default: true.
+ * @property {import('../policy.js').Policy} [policy] The policy.
+ * @property {import('../policy.js').Limits} [limits] Limits, which override those of the policy.
+ * @property {boolean} [readOnly] Refuse changes.
+ * @property {string} [dialect] Dialect of calls that name none.
+ * @property {import('../desk.js').Approver} [approver] Approver of calls that need approval.
+ * @property {boolean} [thread] Make calls on a worker thread, so that they can be ended. Default: true.
  */
 
 /** @typedef {import('./tar.js').Tree} Tree */
@@ -29,7 +29,7 @@ export class MemoryWorkspace extends Workspace {
 
   /**
    * @param {import('../workspace.js').Parts} parts
-   * @param {number} most Bytes that all files may have.
+   * @param {number} most Maximum size of all files together, in bytes.
    */
   constructor(parts, most) {
     super(parts);
@@ -56,7 +56,7 @@ export class MemoryWorkspace extends Workspace {
 
   /**
    * Replaces the whole tree by these files: texts or bytes by their paths, or null for a directory. The tree
-   * stays as it was where that fails.
+   * is unchanged on failure.
    *
    * @param {Tree} tree
    */
@@ -131,7 +131,7 @@ export class MemoryWorkspace extends Workspace {
   }
 
   /**
-   * Keeps the tree as it is under a name, of at most 64 letters, digits, `_`, `-` and `.`, for `rollback`.
+   * Stores the state of the tree for `rollback`, under a name of at most 64 letters, digits, `_`, `-` and `.`.
    *
    * @param {string} name
    * @returns {Promise<void>}
@@ -141,7 +141,7 @@ export class MemoryWorkspace extends Workspace {
   }
 
   /**
-   * Makes the tree what it was at a checkpoint. All checkpoints stay.
+   * Returns the tree to the state of a checkpoint. All checkpoints remain.
    *
    * @param {string} name
    * @returns {Promise<void>}
@@ -151,7 +151,7 @@ export class MemoryWorkspace extends Workspace {
   }
 
   /**
-   * The names of all checkpoints, in order.
+   * Returns the names of all checkpoints, in order.
    *
    * @returns {Promise<string[]>}
    */

@@ -1,4 +1,4 @@
-/** What a guest may open, move and make, decided by what a file or directory is and not by what it is called. */
+/** Access control for guests: decides by the identity of a file or directory, and not by its name. */
 
 import { lstatSync } from 'node:fs';
 import { isOfKernel } from './kernel_files.js';
@@ -8,24 +8,24 @@ import { IdentityMap, IdentitySet } from './identities.js';
 /** @typedef {import('./identities.js').Identity} Identity */
 
 /**
- * What a workspace keeps from its guests, as data that can be sent to a thread.
+ * Files that are closed to the guests of a workspace, as data that can be sent to a thread.
  *
  * @typedef {object} Guarded
  * @property {Identity[]} closed Paddock's own directories: never opened, moved, removed or replaced.
- * @property {Identity[]} pinned Roots, what holds a root or something closed, and links on the way to it: never moved,
+ * @property {Identity[]} pinned Roots, directories above a root or a closed directory, and links on the way to it: never moved,
  *   removed or replaced.
- * @property {Identity[]} readOnly Roots that may not be changed, by whichever root they are reached.
+ * @property {Identity[]} readOnly Read-only roots, by whichever root they are reached.
  * @property {Reserved[]} reserved
  */
 
 /**
- * The path of something that is closed, from a directory that exists: the last name is never opened, made or moved,
- * whether it is there or not; those before it can be made as directories and not moved.
+ * Path of a closed entry, from an existing directory. The last name is never opened, created or moved, whether it exists
+ * or not. The names before it can be created as directories, and cannot be moved.
  *
  * @typedef {{holder: Identity, names: string[]}} Reserved
  */
 
-/** Names below a directory, folded; undefined where nothing may be done at a name. @typedef {Map<string, Names | undefined>} Names */
+/** Names below a directory, folded; undefined for a name that is closed. @typedef {Map<string, Names | undefined>} Names */
 
 /** The checks of one thread's guests. */
 export class AccessControl {
@@ -43,19 +43,19 @@ export class AccessControl {
     for (const { holder, names } of reserved) this.#reserve(holder, names);
   }
 
-  /** Closes a directory that was made since. @param {Identity} identity */
+  /** Closes a directory that was created later. @param {Identity} identity */
   close(identity) {
     this.#closed.add(identity);
   }
 
-  /** Refuses to open a name at which something closed is or would be, or to make a directory there. @param {Directory} dir @param {string} name */
+  /** Refuses to open or create a closed name, whether it exists or not. @param {Directory} dir @param {string} name */
   checkName(dir, name) {
     const names = this.#names(dir);
     if (names?.has(fold(name)) && !names.get(fold(name))) throw 'not-permitted';
   }
 
   /**
-   * Refuses to open what was found at a name where it is closed, or of a file system of the kernel.
+   * Refuses to open an entry that is closed, or that is in a file system of the kernel.
    *
    * @param {Directory} dir
    * @param {string} name
@@ -68,17 +68,17 @@ export class AccessControl {
     if (below) this.#learn(stat, below);
   }
 
-  /** Whether nothing may be changed in a directory that was opened. @param {Identity} opened */
+  /** Returns whether an open directory is read-only. @param {Identity} opened */
   isReadOnly(opened) {
     return this.#readOnly.has(opened);
   }
 
-  /** Refuses to make anything but a directory at a reserved name. @param {Directory} dir @param {string} name */
+  /** Refuses to create an entry other than a directory at a reserved name. @param {Directory} dir @param {string} name */
   checkNew(dir, name) {
     if (this.#names(dir)?.has(fold(name))) throw 'not-permitted';
   }
 
-  /** Refuses to move, remove or replace what has to stay where it is. @param {Directory} dir @param {string} name */
+  /** Refuses to move, remove or replace a pinned entry. @param {Directory} dir @param {string} name */
   checkMovable(dir, name) {
     this.checkNew(dir, name);
     const there = lstatSync(dir.entry(name), { bigint: true, throwIfNoEntry: false });
@@ -103,7 +103,7 @@ export class AccessControl {
     }
   }
 
-  /** Of a directory that was made at a reserved name, the names below it are known by what it is. @param {Identity} opened @param {Names} below */
+  /** Records the reserved names below a directory that was created at a reserved name, by its identity. @param {Identity} opened @param {Names} below */
   #learn(opened, below) {
     this.#pinned.add(opened);
     const level = this.#level(opened);
@@ -119,10 +119,10 @@ export class AccessControl {
   }
 }
 
-/** What HFS+ leaves out of a name, and what NTFS takes for the name of a stream, or leaves out at the end. */
+/** Characters that HFS+ ignores in a name, and endings that NTFS ignores or takes as the name of a stream. */
 const IGNORED = /[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]|:.*$|[. ]+$/gsu;
 
-/** A name as file systems have it that take several spellings for one. @param {string} name */
+/** Folds a name, for file systems that treat several spellings as one name. @param {string} name */
 function fold(name) {
   return name.replace(IGNORED, '').normalize('NFKC').toUpperCase().toLowerCase();
 }

@@ -1,6 +1,6 @@
 /**
- * Carrying over what WASI cannot set: when a guest's temporary file replaces a file, it gets that file's mode bits
- * and owner first. Everything goes through descriptors that were opened without following a link. Extended
+ * Carries over attributes that WASI cannot set: before a guest's temporary file replaces a file, it gets that file's mode
+ * bits and owner. All changes use descriptors that were opened without following a link. Extended
  * attributes are not carried, since Node cannot read them.
  */
 
@@ -9,11 +9,11 @@ import { SETTABLE } from './modes.js';
 
 /** @typedef {import('./directory.js').Directory} Directory */
 
-/** What the names of a guest's own files begin with. */
+/** Prefix of the names of a guest's own files. */
 const OWN = '.paddock-';
 
 /**
- * Whether a rename is that of a guest's temporary file.
+ * Returns whether a rename is that of a guest's temporary file.
  *
  * @param {string} from
  */
@@ -22,7 +22,7 @@ export function isTemporary(from) {
 }
 
 /**
- * Whether a temporary file is for its owner alone, since the file that it is to replace may be.
+ * Returns whether a temporary file is for its owner alone, because the file that it replaces can be private.
  *
  * @param {string} name
  */
@@ -31,7 +31,7 @@ export function isPrivate(name) {
 }
 
 /**
- * Gives the temporary file `from` what the regular file `to` has; nothing where there is none.
+ * Gives the temporary file `from` the attributes of the regular file `to`, if `to` exists.
  *
  * @param {Directory} fromDir
  * @param {string} from
@@ -42,7 +42,7 @@ export function isPrivate(name) {
 export function carry(fromDir, from, toDir, to, { accessControl, ownLinks }) {
   const old = lstatSync(toDir.entry(to), { bigint: true, throwIfNoEntry: false });
   if (!old?.isFile()) return;
-  // Who owns a file with further names, which may be anybody's, says nothing of this one.
+  // A file with further names can belong to any user, so its owner is not carried over.
   const isAlone = old.nlink === BigInt(1 + ownLinks.count(old));
   const entry = fromDir.find(from);
   try {
@@ -54,7 +54,7 @@ export function carry(fromDir, from, toDir, to, { accessControl, ownLinks }) {
   }
 }
 
-/** A second name, or another owner, says that somebody else put the file there. @param {import('node:fs').BigIntStats} stat */
+/** Refuses a file with a second name or another owner, because another process can have put it there. @param {import('node:fs').BigIntStats} stat */
 function checkOurs(stat) {
   const isOurs = process.geteuid === undefined || Number(stat.uid) === process.geteuid();
   if (!stat.isFile() || stat.nlink !== 1n || !isOurs) throw 'invalid';
@@ -75,7 +75,7 @@ function give(entry, old, isAlone) {
 }
 
 /**
- * The group alone where the owner may not be set: whoever edits a shared file keeps it shared.
+ * Sets the group alone if the owner cannot be set, so that a shared file stays shared.
  *
  * @param {number} fd
  * @param {number} uid

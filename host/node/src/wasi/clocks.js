@@ -21,7 +21,7 @@ export const wallClock = {
 };
 
 /**
- * A time before 1970 is none: WASI has no such.
+ * Converts a time. WASI cannot represent times before 1970.
  *
  * @param {bigint} since1970 In nanoseconds.
  * @returns {Datetime | undefined}

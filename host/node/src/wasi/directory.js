@@ -1,9 +1,9 @@
 /**
- * Open directories, and how a name in one is reached so that nothing put in its way can lead elsewhere.
+ * Open directories, and access to names in them that another process cannot redirect.
  *
- * Node has no `openat`. On Linux `/proc/self/fd/N/name` is one: the kernel starts at the descriptor, whatever
- * became of the directory's own name, so a process that renames directories and links meanwhile changes nothing.
- * Elsewhere the way to the directory is checked before and after, which a fast enough process can still get between.
+ * Node has no `openat`. On Linux `/proc/self/fd/N/name` has the same effect: the kernel starts at the descriptor,
+ * whatever the directory's present name is, so a process that renames directories and links has no influence. On other
+ * systems the path to the directory is checked before and after; a process that swaps names in between can redirect it.
  */
 
 import { closeSync, existsSync, fstatSync, fsyncSync, lstatSync, openSync, readdirSync, realpathSync } from 'node:fs';
@@ -22,13 +22,13 @@ export const HAS_PROC = process.platform === 'linux' && existsSync('/proc/self/f
  * An open directory.
  *
  * @typedef {object} Directory
- * @property {Identity} identity What it is. It has to be compared with `isGone` where it was opened long ago.
+ * @property {Identity} identity Device and inode. For a directory that was opened earlier, check `isGone` too.
  * @property {string} itself The path by which the system reaches the directory itself.
  * @property {(name: string) => string} entry The path by which the system reaches a name in it.
- * @property {() => void} verify Fails where that path led elsewhere meanwhile.
+ * @property {() => void} verify Fails if that path has led elsewhere in the meantime.
  * @property {() => boolean} isGone Whether it was deleted, or its path leads to something else.
  * @property {(name: string) => Directory} open Opens a directory in it, or itself by `.`.
- * @property {(name: string) => Entry} find What has a name in it.
+ * @property {(name: string) => Entry} find Finds the entry of a name in it.
  * @property {(entry: Entry) => Directory} openFound Opens a directory that was found in it.
  * @property {() => import('node:fs').BigIntStats} stat
  * @property {() => import('node:fs').Dirent[]} list
@@ -54,7 +54,7 @@ export class DescriptorDirectory {
   }
 
   /**
-   * Opens a directory by a path of which only the last name is not known to stay what it is.
+   * Opens a directory by a path of which only the last name can be exchanged by another process.
    *
    * @param {string} path
    * @param {number} [flags]
@@ -70,7 +70,7 @@ export class DescriptorDirectory {
     }
   }
 
-  /** The top of the file system, to pass through. */
+  /** Opens the root of the file system, to reach other directories. */
   static top() {
     return DescriptorDirectory.at('/', O_PATH | DIRECTORY);
   }
@@ -103,7 +103,7 @@ export class DescriptorDirectory {
     return new DescriptorDirectory(entry.open(DIRECTORY & ~O_NOFOLLOW), { dev, ino });
   }
 
-  /** Opens a directory in it to pass through, which needs no right to read it. @param {string} name */
+  /** Opens a directory in it to reach other entries, which needs no right to read it. @param {string} name */
   pass(name) {
     return DescriptorDirectory.at(this.itself + name, O_PATH | DIRECTORY);
   }
@@ -160,7 +160,7 @@ export class PathDirectory {
     return join(this.itself, name);
   }
 
-  /** Refuses where another directory has its place by now, or a link is on the way. */
+  /** Fails if another directory now has its path, or if the path contains a link. */
   verify() {
     if (this.isGone()) throw 'no-entry';
   }

@@ -1,6 +1,6 @@
 /**
- * What a name stands for, found out without opening it: a device, a FIFO or a file of the kernel may act as soon as it is
- * opened. What is opened afterwards, or gets other permission bits, is that same file or directory, whatever has the name
+ * Entries that are examined without opening them, because opening a device, a FIFO or a file of the kernel can have an
+ * effect. A later open or change of permission bits applies to the examined file or directory, whatever has its name
  * by then.
  */
 
@@ -12,12 +12,12 @@ import { same } from './identities.js';
 /** @typedef {import('node:fs').BigIntStats} BigIntStats */
 
 /**
- * What has a name in a directory. Whoever found it closes it.
+ * An examined entry of a directory. The caller that found it closes it.
  *
  * @typedef {object} Entry
- * @property {BigIntStats} stat What it was when it was found.
+ * @property {BigIntStats} stat Its state when it was found.
  * @property {string} itself The path by which the system reaches it.
- * @property {(flags: number) => number} open Opens it, and gives the descriptor.
+ * @property {(flags: number) => number} open Opens it and returns the descriptor.
  * @property {(mode: number) => void} chmod
  * @property {() => void} close
  */
@@ -30,7 +30,7 @@ import { same } from './identities.js';
 export class DescriptorEntry {
   #fd;
 
-  /** @param {string} path A directory's path that stays what it is, and a name. */
+  /** @param {string} path Path of a directory that cannot be exchanged, and a name. */
   constructor(path) {
     this.#fd = openSync(path, O_PATH | O_NOFOLLOW);
     this.itself = `/proc/self/fd/${this.#fd}`;
@@ -47,7 +47,7 @@ export class DescriptorEntry {
     return openSync(this.itself, flags | O_NOWAIT);
   }
 
-  /** Its bits may forbid opening it, which this does not. @param {number} mode */
+  /** Sets the permission bits without opening the entry, which its present bits can forbid. @param {number} mode */
   chmod(mode) {
     chmodSync(this.itself, mode);
   }
@@ -73,7 +73,7 @@ export class PathEntry {
     directory.verify();
   }
 
-  /** Fails where something else has its place by now. @param {number} flags */
+  /** Opens the entry. Fails if another entry now has its path. @param {number} flags */
   open(flags) {
     const fd = openSync(this.itself, flags | NEVER_WAIT);
     try {

@@ -1,5 +1,5 @@
 /**
- * What the system says, as `wasi:filesystem` tells it.
+ * Error codes of the system as those of `wasi:filesystem`.
  *
  * @typedef {import('../../component/interfaces/wasi-filesystem-types.js').ErrorCode} ErrorCode
  */
@@ -48,8 +48,8 @@ const CODES = {
 };
 
 /**
- * What a failed call of the system is to the guest: the code itself is what a provider throws. A defect of
- * the provider is no answer, and ends the instance.
+ * Returns the code of a failed system call for the guest; a provider throws the code itself. A defect of the provider is
+ * not converted, and ends the instance.
  *
  * @param {any} error
  * @returns {ErrorCode}

@@ -1,7 +1,7 @@
 /**
- * `wasi:filesystem` over Node's synchronous file functions, as far as the component imports it: descriptors that hold
- * what they opened, names that are one name and nothing else, and no link ever followed. Errors are thrown as their
- * codes, which is how jco takes a `result`.
+ * `wasi:filesystem` over Node's synchronous file functions, as far as the component imports it. A descriptor holds the
+ * opened file, a name is a single path component, and no link is followed. Errors are thrown as their codes, as jco
+ * expects for a `result`.
  *
  * @typedef {import('./directory.js').Directory} Directory
  * @typedef {import('./open_files.js').OpenFiles} OpenFiles
@@ -25,10 +25,10 @@ import { open } from './open.js';
 import { shown } from './stat.js';
 import { utf8 } from './utf8.js';
 
-/** Most bytes of one read: more would leave the processor's cache before the guest sees them. */
+/** Maximum bytes of one read. More bytes would leave the processor's cache before the guest uses them. */
 const MAX_READ = 256 * 1024;
 
-/** What is read is copied into the guest before the next call, so one place for it is enough. */
+/** Buffer of reads. One is enough, because its content is copied into the guest before the next call. */
 const scratch = Buffer.allocUnsafeSlow(MAX_READ);
 const nothing = new Uint8Array(0);
 
@@ -40,13 +40,13 @@ export class Descriptor {
   #directory;
   /** @type {number | undefined} */
   #fd;
-  /** Whether anything may be changed through it. */
+  /** Whether changes through this descriptor are allowed. */
   #mutable;
-  /** @type {import('node:fs').BigIntStats | undefined} What a file was as it was opened to be read, until that is told. */
+  /** @type {import('node:fs').BigIntStats | undefined} State of a file when it was opened for reading, until it has been returned. */
   #seen;
   /** Whether the guest may close it. */
   #isOwn = true;
-  /** @type {((name: string) => boolean) | undefined} Names in it that are not told of. */
+  /** @type {((name: string) => boolean) | undefined} Names in the directory that are hidden from the guest. */
   #hidden;
 
   /**
@@ -62,12 +62,12 @@ export class Descriptor {
   }
 
   /**
-   * A directory that stays open when the guest is done with it, or the call has ended.
+   * Returns a descriptor of a directory that stays open after the guest has closed it or the call has ended.
    *
    * @param {OpenFiles} files
    * @param {Directory} directory
    * @param {boolean} mutable
-   * @param {(name: string) => boolean} [hidden] Names in it that are as if they were not there.
+   * @param {(name: string) => boolean} [hidden] Names in it that are hidden from the guest.
    */
   static preopen(files, directory, mutable, hidden) {
     const descriptor = new Descriptor(files, directory, mutable);
@@ -80,7 +80,7 @@ export class Descriptor {
   openAt(follow, name, how, flags) {
     checkFollow(follow);
     if (name !== '.' || how.create) checkName(name);
-    // What is there, or something new: a file that is there is not to be emptied before it is known what it is.
+    // Either an existing entry or a new file: an existing file must not be truncated before it has been examined.
     if (how.truncate || Boolean(how.create) !== Boolean(how.exclusive)) throw 'not-permitted';
     const changes = how.create || flags.write || flags.mutateDirectory;
     if (changes && !this.#mutable) throw 'not-permitted';
@@ -91,7 +91,7 @@ export class Descriptor {
     });
   }
 
-  /** @param {import('./open.js').Opened} opened What was reached through this descriptor, with its rights at most. */
+  /** @param {import('./open.js').Opened} opened An entry opened through this descriptor, with at most the same rights. */
   #opened({ directory, fd, stat }) {
     if (directory) {
       const isReadOnly = this.#files.accessControl.isReadOnly(directory.identity);
@@ -146,7 +146,7 @@ export class Descriptor {
     return shown(this.#statOf(follow, name));
   }
 
-  /** Whether two descriptors are of one file or directory. @param {Descriptor} other */
+  /** Returns whether two descriptors are of one file or directory. @param {Descriptor} other */
   isSameObject(other) {
     try {
       return same(this.#identity(), other.#identity());
@@ -159,7 +159,7 @@ export class Descriptor {
     return this.#directory ? this.#directory.identity : fstatSync(this.#file(), { bigint: true });
   }
 
-  /** The hash of a file's metadata, which tells its mode. */
+  /** Returns the hash of a file's metadata, which contains its mode. */
   metadataHash() {
     return attempt(() => metadataHash(this.#directory ? this.#directory.stat() : fstatSync(this.#file(), { bigint: true })));
   }
@@ -221,7 +221,7 @@ export class Descriptor {
     return this.#in(name, (dir) => {
       const target = utf8(readlinkSync(dir.entry(name), { encoding: 'buffer' }));
       dir.verify();
-      // What is outside is not to be told.
+      // A target outside of the root is not returned.
       if (target.startsWith('/')) throw 'not-permitted';
       return target;
     });
@@ -242,7 +242,7 @@ export class Descriptor {
     checkFollow(follow);
     this.#moveAt(from, to, name, (dir, entry, toDir, second) => {
       const { accessControl } = this.#files;
-      // By a second name, something could be changed that has to stay what it is.
+      // A pinned entry could be changed through a second name.
       accessControl.checkMovable(dir, from);
       accessControl.checkNew(toDir, name);
       linkSync(entry, second);
@@ -277,14 +277,14 @@ export class Descriptor {
     this.#change(from, (dir, entry) => to.#change(name, (toDir, second) => act(dir, entry, toDir, second)));
   }
 
-  /** The guest is done with it: jco calls this. */
+  /** Drops the descriptor for the guest; jco calls this. */
   [DISPOSE]() {
     if (!this.#isOwn) return;
     this.#files.descriptors.delete(this);
     this.end();
   }
 
-  /** It stands for nothing from now on. */
+  /** Invalidates the descriptor. */
   end() {
     const [directory, fd] = [this.#directory, this.#fd];
     this.#directory = undefined;
@@ -304,7 +304,7 @@ export class Descriptor {
     return this.#directory;
   }
 
-  /** Calls `act` where names may be changed. @param {string} name @param {(dir: Directory, entry: string) => void} act */
+  /** Calls `act` if names may be changed. @param {string} name @param {(dir: Directory, entry: string) => void} act */
   #change(name, act) {
     if (!this.#mutable) throw 'not-permitted';
     this.#in(name, (dir) => {
@@ -314,10 +314,10 @@ export class Descriptor {
   }
 
   /**
-   * Calls `act` with the directory that this is.
+   * Calls `act` with the directory of this descriptor.
    *
    * @template T
-   * @param {string} name What `act` is about.
+   * @param {string} name The name that `act` works on.
    * @param {(dir: Directory) => T} act
    * @returns {T}
    */
@@ -331,12 +331,12 @@ export class Descriptor {
 /** `wasi:filesystem/types` as jco imports it. */
 export const types = { Descriptor, DirectoryEntryStream, filesystemErrorCode: () => undefined };
 
-/** No link is ever followed: the guest reads them itself. @param {PathFlags} flags */
+/** Refuses to follow a link, because the guest resolves links itself. @param {PathFlags} flags */
 function checkFollow({ symlinkFollow }) {
   if (symlinkFollow) throw 'not-permitted';
 }
 
-/** @param {bigint} offset As Node takes it, which would round a larger one. */
+/** @param {bigint} offset Converted for Node, which would round a larger number. */
 function position(offset) {
   if (offset > Number.MAX_SAFE_INTEGER) throw 'file-too-large';
   return Number(offset);

@@ -1,13 +1,13 @@
-/** Identities of files and directories, and values by them. */
+/** Identities of files and directories, and maps from identities to values. */
 
 /**
- * Device and inode number: the same for one file or directory, by whatever path it is reached.
+ * Device and inode number, which do not depend on the path by which a file or directory is reached.
  *
  * @typedef {{dev: bigint, ino: bigint}} Identity
  */
 
 /**
- * Whether two identities are of one file or directory.
+ * Returns whether two identities are those of one file or directory.
  *
  * @param {Identity} one
  * @param {Identity} other
@@ -38,7 +38,7 @@ export class IdentityMap {
   }
 }
 
-/** Files and directories that are known by what they are. @extends {IdentityMap<true>} */
+/** A set of files and directories, by identity. @extends {IdentityMap<true>} */
 export class IdentitySet extends IdentityMap {
   /** @param {Iterable<Identity>} identities */
   constructor(identities) {

@@ -1,17 +1,17 @@
-/** All that the component imports: WASI 0.2, of which the host gives directories, an environment, clocks and random numbers. */
+/** The imports of the component: WASI 0.2, with directories, an environment, clocks and random numbers. */
 
 import { monotonicClock, wallClock } from './clocks.js';
 import { InputStream, OutputStream, error, pollInterface, streams } from './io.js';
 
-/** The guest asked to be ended. */
+/** Thrown if the guest calls `exit`. */
 export class Exit extends Error {}
 
 /**
- * What the guest's directories are served by.
+ * The file system of the guest.
  *
  * @typedef {object} Filesystem
  * @property {Record<string, any>} types `wasi:filesystem/types`.
- * @property {() => [any, string][]} getDirectories What is preopened, with guest paths.
+ * @property {() => [any, string][]} getDirectories Returns the preopened directories with their guest paths.
  */
 
 /**
@@ -46,7 +46,7 @@ export function imports(environment, filesystem, stderr) {
   };
 }
 
-/** Bytes that one call of the system gives. */
+/** Maximum bytes of one call of the system. */
 const AT_ONCE = 65_536;
 
 /** @param {bigint} length */

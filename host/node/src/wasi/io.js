@@ -1,9 +1,9 @@
-/** `wasi:io`, as far as a component without sockets and streams of files has use for it. */
+/** `wasi:io`, for a component that uses no sockets and no file streams. */
 
-/** By which jco tells that a guest is done with a resource. */
+/** Method that jco calls when a guest drops a resource. */
 export const DISPOSE = Symbol.dispose ?? Symbol.for('dispose');
 
-/** Anything here is ready at once. */
+/** A pollable that is always ready. */
 export class Pollable {
   ready() {
     return true;
@@ -21,7 +21,7 @@ export class IoError {
   }
 }
 
-/** Standard input: at its end. */
+/** Standard input, which is empty. */
 export class InputStream {
   read() {
     throw { tag: 'closed' };
@@ -36,7 +36,7 @@ export class InputStream {
   }
 }
 
-/** Bytes that are kept of what a guest says: the message of a panic, in practice. */
+/** Maximum bytes kept of a guest's output, which in practice is the message of a panic. */
 const KEPT = 64 * 1024;
 
 /** Standard output or error. */
@@ -66,7 +66,7 @@ export class OutputStream {
     return new Pollable();
   }
 
-  /** What was said so far. */
+  /** Returns the output so far. */
   said() {
     return this.#text.trim();
   }

@@ -1,6 +1,6 @@
 /**
- * File systems that hold no files but the system itself, wherever they are mounted: a write to one is a command to the
- * kernel, and a read can tell the memory of this process.
+ * File systems of the kernel, which contain no ordinary files, wherever they are mounted: a write is a command to the
+ * kernel, and a read can expose the memory of this process.
  */
 
 import { statfsSync } from 'node:fs';
@@ -15,12 +15,12 @@ const KERNEL_FILE_SYSTEMS = new Set([
 ]);
 
 /**
- * Whether what is at a path is of such a file system.
+ * Returns whether the entry at a path is in such a file system.
  *
- * @param {string} path A path that leads to one thing whatever is renamed, such as `/proc/self/fd/N`.
+ * @param {string} path A path that renames do not redirect, such as `/proc/self/fd/N`.
  */
 export function isOfKernel(path) {
   if (process.platform !== 'linux') return false;
-  // Some processors have it as a signed number of 32 bits.
+  // On some processors the value is a signed number of 32 bits.
   return KERNEL_FILE_SYSTEMS.has(statfsSync(path).type >>> 0);
 }

@@ -1,16 +1,16 @@
-/** Listing a directory, with names that are not UTF-8 counted. */
+/** Directory listings, in which names that are not UTF-8 are counted. */
 
 import { lstatSync } from 'node:fs';
 import { DISPOSE } from './io.js';
 import { typeOf } from './stat.js';
 import { utf8 } from './utf8.js';
 
-/** A listing under way: `wasi:filesystem/types.directory-entry-stream`. */
+/** A listing in progress: `wasi:filesystem/types.directory-entry-stream`. */
 export class DirectoryEntryStream {
   /** @type {import('node:fs').Dirent[]} */
   #entries;
   #next = 0;
-  /** Names that are not UTF-8, still to be told. */
+  /** Names that are not UTF-8 and have not been reported yet. */
   #unnamed = 0;
   #listings;
 
@@ -18,7 +18,7 @@ export class DirectoryEntryStream {
   constructor(directory, listings) {
     this.#listings = listings;
     this.#entries = directory.list();
-    // What could not be decoded has U+FFFD in it, and so can what could.
+    // A name that could not be decoded contains U+FFFD, and so can a valid name.
     if (this.#entries.some(isOdd)) this.#settle(directory);
   }
 
@@ -29,7 +29,7 @@ export class DirectoryEntryStream {
       try {
         const name = utf8(bytes);
         if (!isOdd({ name })) continue;
-        // What was decoded alike may be of another type.
+        // Another name with the same decoded form can have another type.
         const stat = lstatSync(directory.entry(name), { throwIfNoEntry: false });
         if (stat) this.#entries.push(/** @type {any} */ (Object.assign(stat, { name })));
       } catch (error) {
@@ -49,7 +49,7 @@ export class DirectoryEntryStream {
     this.#unnamed = 0;
   }
 
-  /** The next entry, or none at the end. */
+  /** Returns the next entry, or none at the end. */
   readDirectoryEntry() {
     if (this.#next < this.#entries.length) {
       const entry = this.#entries[this.#next];

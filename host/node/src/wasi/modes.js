@@ -1,24 +1,24 @@
 /**
- * Permission bits, which WASI 0.2 neither tells nor sets.
+ * Permission bits, which WASI 0.2 neither returns nor sets.
  *
- * What a file or directory has is told in the hash of its metadata, whose upper word ends in the bits; they are set by
- * a rename to a name that says them, which renames nothing. The policy tells guests of this: `host.keeps_modes`.
+ * The hash of an entry's metadata contains the bits at the end of its upper word. A rename to a name that contains bits
+ * sets them and renames nothing. The policy announces this to guests: `host.keeps_modes`.
  */
 
 /** @typedef {import('./directory.js').Directory} Directory */
 /** @typedef {import('node:fs').BigIntStats} BigIntStats */
 
-/** How a name begins that says permission bits, by four octal digits. */
+/** Prefix of a name that sets permission bits, before four octal digits. */
 const REQUEST = '.paddock-mode-';
 
-/** The bits that a hash ends in. */
+/** The bits at the end of a hash. */
 const REPORTED = 0o7777n;
 
-/** The bits that are set or carried over: without set-ID ones, which a write in place would clear too. */
+/** The bits that are set or carried over. Set-ID bits are excluded; a write in place clears them too. */
 export const SETTABLE = 0o1777;
 
 /**
- * The value of a metadata hash.
+ * Returns the value of a metadata hash.
  *
  * @param {BigIntStats} stat
  * @returns {{lower: bigint, upper: bigint}}
@@ -37,7 +37,7 @@ function hash(seed, words) {
 }
 
 /**
- * The bits that a name says; none where it is any other name.
+ * Returns the bits that a name sets, or none for any other name.
  *
  * @param {string} name
  * @returns {number | undefined}
@@ -50,7 +50,7 @@ export function requestedMode(name) {
 }
 
 /**
- * Gives a directory, or a file that has no other name, these permission bits.
+ * Sets the permission bits of a directory, or of a file with a single name.
  *
  * @param {Directory} dir
  * @param {string} name
@@ -62,7 +62,7 @@ export function setMode(dir, name, mode, accessControl) {
   try {
     accessControl.checkFound(dir, name, entry);
     const { stat } = entry;
-    // Of a file with further names, others may be outside.
+    // Further names of a file can be outside of the root.
     const isAlone = stat.isFile() && stat.nlink === 1n;
     if (!isAlone && !stat.isDirectory()) throw 'not-permitted';
     entry.chmod(mode);

@@ -1,10 +1,10 @@
-/** Names of what is in a directory. */
+/** Names of directory entries. */
 
-/** What no name holds; a backslash leads into a directory on Windows alone. */
+/** Characters that no name contains; a backslash is a separator only on Windows. */
 const SEPARATORS = process.platform === 'win32' ? /[/\\\0]/ : /[/\0]/;
 
 /**
- * Refuses what is not one plain name, before the system is asked anything: a path could lead out of the directory.
+ * Refuses everything except one plain name, before any system call, because a path could lead out of the directory.
  *
  * @param {string} name
  */

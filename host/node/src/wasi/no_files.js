@@ -1,4 +1,4 @@
-/** The directories of a guest that has none: its tree is in its own memory. */
+/** The empty file system of a guest whose tree is in its own memory. */
 
 class Descriptor {}
 class DirectoryEntryStream {}

@@ -1,4 +1,4 @@
-/** Opening one name: nothing but a regular file or a directory, and nothing that is closed to the guest. */
+/** Opens one name, if it is a regular file or a directory and is not closed to the guest. */
 
 import { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync } from 'node:fs';
 import { isPrivate } from './carry.js';
@@ -8,10 +8,10 @@ import { same } from './identities.js';
 
 const { O_CREAT, O_EXCL, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 
-/** The bits of a file that is for its owner alone. */
+/** Permission bits of a file that only its owner can access. */
 const PRIVATE = 0o600;
 
-/** Names of `Absent` that are kept. */
+/** Maximum number of names that `Absent` stores. */
 const MOST_ABSENT = 100;
 
 /** @typedef {import('./directory.js').Directory} Directory */
@@ -21,14 +21,14 @@ const MOST_ABSENT = 100;
 /** @typedef {import('./filesystem.js').DescriptorFlags} DescriptorFlags */
 
 /**
- * A directory, or a file by its descriptor and, where it is only to be read, its state when it was found.
+ * A directory, or a file by its descriptor and, if it is opened for reading, its state when it was found.
  *
  * @typedef {{directory: Directory, fd?: undefined, stat?: undefined} | {directory?: undefined, fd: number, stat?: import('node:fs').BigIntStats}} Opened
  */
 
 /**
- * Names that were not there when they were to be opened, such as that of a journal: they are looked at first, since an
- * exception takes longer than all the rest of a call.
+ * Names that did not exist when they were opened, such as that of a journal. They are examined before the next open,
+ * because an exception takes longer than the rest of a call.
  */
 const absent = {
   /** @type {Set<string>} */
@@ -39,7 +39,7 @@ const absent = {
     if (this.names.has(name) && !lstatSync(dir.entry(name), { throwIfNoEntry: false })) throw 'no-entry';
   },
 
-  /** @param {string} name @param {any} error Why it was not opened. */
+  /** @param {string} name @param {any} error The reason why the open failed. */
   note(name, error) {
     if (error?.code !== 'ENOENT') return;
     if (this.names.size >= MOST_ABSENT) this.names.clear();
@@ -74,7 +74,7 @@ export function open(dir, name, how, flags, accessControl) {
 }
 
 /**
- * What is neither a regular file nor a directory, or is closed to the guest, is not opened.
+ * Opens an existing name. Fails if it is neither a regular file nor a directory, or is closed to the guest.
  *
  * @param {Directory} dir @param {string} name @param {OpenFlags} how @param {DescriptorFlags} flags @param {AccessControl} accessControl
  * @returns {Opened}
@@ -100,13 +100,13 @@ function checkType(stat, how) {
   if (!stat.isFile()) throw 'no-such-device';
 }
 
-/** A file where nothing is. @param {Directory} dir @param {string} name @param {number} access */
+/** Creates a file at a name that does not exist. @param {Directory} dir @param {string} name @param {number} access */
 function create(dir, name, access) {
   const path = dir.entry(name);
   const fd = openSync(path, access | O_CREAT | O_EXCL | NEVER_WAIT, isPrivate(name) ? PRIVATE : 0o666);
   try {
     if (dir instanceof PathDirectory) checkPlace(dir, path, fd);
-    // The mask of this process may have taken bits away.
+    // The umask of this process can have removed bits.
     if (isPrivate(name)) fchmodSync(fd, PRIVATE);
     return fd;
   } catch (error) {
@@ -115,7 +115,7 @@ function create(dir, name, access) {
   }
 }
 
-/** Refuses a file that was made while something else had its directory's place. @param {PathDirectory} dir @param {string} path @param {number} fd */
+/** Refuses a file that was created while another directory had the path of its directory. @param {PathDirectory} dir @param {string} path @param {number} fd */
 function checkPlace(dir, path, fd) {
   const stat = lstatSync(path, { bigint: true });
   dir.verify();

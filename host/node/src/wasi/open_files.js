@@ -1,16 +1,16 @@
 /**
- * What a guest has open during one call. When the call ends, all of it is closed and stands for nothing any more: a guest
- * is used for further calls, and by a handle that it kept it would reach whatever has the descriptor's number by then, or
- * have rights that the next call is not to have.
+ * Files and directories that a guest has open during one call. At the end of the call, all are closed and their handles
+ * become invalid. The guest is used for further calls: through an old handle it would reach another file that has the
+ * descriptor's number by then, or have rights that the next call must not have.
  */
 
 import { AccessControl } from './access_control.js';
 import { OwnLinks } from './own_links.js';
 
-/** Files and directories that a guest may have open at once; a call of a tool has some tens at most. */
+/** Maximum number of open files and directories of a guest. A tool call has some tens at most. */
 export const MAX_OPEN = 1_024;
 
-/** Listings that a guest may have at once, each with the entries of a directory; a call of a tool has one. */
+/** Maximum number of listings of a guest, each with the entries of a directory. A tool call has one. */
 export const MAX_LISTINGS = 64;
 
 /** @typedef {{end: () => void}} Resource */
@@ -26,7 +26,7 @@ class Resources {
     this.#max = max;
   }
 
-  /** Fails before anything is opened that would be too many. */
+  /** Fails if one more resource would exceed the limit. */
   checkRoom() {
     if (this.#all.size >= this.#max) throw 'insufficient-memory';
   }
@@ -51,11 +51,11 @@ class Resources {
 export class OpenFiles {
   descriptors = new Resources(MAX_OPEN);
   listings = new Resources(MAX_LISTINGS);
-  /** Directories that the guest is given: they are not its own to close. */
+  /** Preopened directories, which the guest cannot close. */
   preopens = new Resources(Infinity);
   ownLinks = new OwnLinks();
 
-  /** @param {AccessControl} [accessControl] What the guest may not open, move or make. */
+  /** @param {AccessControl} [accessControl] Rules for entries that the guest may not open, move or create. */
   constructor(accessControl = new AccessControl()) {
     this.accessControl = accessControl;
   }

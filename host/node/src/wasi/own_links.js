@@ -1,6 +1,6 @@
 /**
- * Second names that a guest gives to files for as long as it replaces them. A file without any other is nobody else's:
- * what it is owned by can be carried over to its new content.
+ * Second names that a guest gives to files while it replaces them. A file without any further name is not shared, so its
+ * owner can be carried over to its new content.
  */
 
 import { lstatSync } from 'node:fs';
@@ -19,7 +19,7 @@ export class OwnLinks {
     if (stat) this.#known.set(stat, [...(this.#known.get(stat) ?? []), { directory, name }]);
   }
 
-  /** How many of the names of a file are those. @param {Identity} file */
+  /** Returns how many names of a file are of this kind. @param {Identity} file */
   count(file) {
     const isStill = (/** @type {{directory: Directory, name: string}} */ { directory, name }) => {
       const stat = look(directory, name);
@@ -29,12 +29,12 @@ export class OwnLinks {
   }
 }
 
-/** What has a name in a directory now, if anything has. @param {Directory} directory @param {string} name */
+/** Returns the present identity of a name in a directory, if it exists. @param {Directory} directory @param {string} name */
 function look(directory, name) {
   try {
     return lstatSync(directory.entry(name), { bigint: true, throwIfNoEntry: false });
   } catch {
-    // The directory was closed since.
+    // The directory has been closed.
     return undefined;
   }
 }

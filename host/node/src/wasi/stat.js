@@ -1,5 +1,5 @@
 /**
- * What the system tells of a file, as WASI does.
+ * File status of the system as that of WASI.
  *
  * @typedef {import('../../component/interfaces/wasi-filesystem-types.js').DescriptorStat} DescriptorStat
  * @typedef {import('../../component/interfaces/wasi-filesystem-types.js').DescriptorType} DescriptorType

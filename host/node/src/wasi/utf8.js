@@ -1,4 +1,4 @@
-/** Names and link targets as WASI has them. */
+/** Names and link targets in UTF-8, as WASI requires. */
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 

@@ -1,15 +1,15 @@
 """File tools for AI agents that cannot leave the workspace.
 
-The tools are a WebAssembly component inside this package. A `Workspace` says which directories the component gets;
-there is nothing else that it could open. Each call runs in a guest of its own, with a limit on time and memory.
+The tools are a WebAssembly component inside this package. A `Workspace` defines which directories the component
+gets; it cannot open anything else. Each call runs in a fresh instance, with a limit on time and memory.
 
     with paddock.Workspace("project") as workspace:
         outcome = workspace.call("read_file", {"path": "README.md"})   # a model's tool call
         print(outcome.text)
         workspace.edit("README.md", [Replacement("colour", "color")])  # the same tools with types
 
-`call` gives an `Outcome`, in which a failure is a value; methods with types raise `ToolError`. A workspace can be used
-from any number of threads. A process that calls a tool must not be forked afterwards: start others by `spawn`.
+`call` returns an `Outcome`, in which a failure is a value; the typed methods raise `ToolError`. Any number of threads
+can use a workspace. A process that has called a tool must not be forked: start further processes by `spawn`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # What only methods with types need takes longer to make than a call.
+    # Loading the types takes longer than a call, and only typed methods need them.
     if name in ("FileRange", "Replacement"):
         from . import types
 

@@ -1,4 +1,4 @@
-"""The command line: `python -m paddock call` and its like print what the `paddock` binary prints.
+"""The command line: `python -m paddock call`, `batch` and `tools` print the same output as the `paddock` binary.
 
 Results go to standard output and nothing else does. The exit status is 0 where all went well, 1 where a tool failed, 2
 for wrong usage and 3 where the host failed.
@@ -25,7 +25,7 @@ from .workspace import Workspace
 TOOL_FAILED = 1
 HOST_FAILED = 3
 EXTENSIONS = ("yaml", "yml", "toml", "json")
-"""What a policy's file can end in."""
+"""File name extensions of policy files."""
 
 
 def main() -> int:
@@ -35,7 +35,7 @@ def main() -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # Whoever read the output has seen enough; nothing more is to be written at exit.
+        # The reader has closed the output, so nothing more is written at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (PaddockError, OSError) as cause:
@@ -98,21 +98,21 @@ def opened(arguments: argparse.Namespace) -> Workspace:
 
 
 def root(text: str) -> Mount:
-    # A directory may well have such a name.
+    # A directory can have such a name.
     if text.endswith(":ro") and not os.path.exists(text):
         return Mount(text.removesuffix(":ro"), read_only=True)
     return Mount(text)
 
 
 def policy(arguments: argparse.Namespace) -> str | None:
-    """The policy that `--policy` names, or else `PADDOCK_POLICY`."""
+    """Returns the policy of `--policy`, or of `PADDOCK_POLICY` without that option."""
     if arguments.policy is not None:
         return Path(arguments.policy).read_text(encoding="utf-8")
     return os.environ.get("PADDOCK_POLICY") or None
 
 
 def check_others(workspace: Workspace) -> None:
-    """Policies that are not read are not passed over either."""
+    """Refuses a workspace or user with policy files that this host does not read."""
     root, config = workspace._roots[0], _state.config_directory()
     for extension in EXTENSIONS:
         # In the directory that the workspace has open.
@@ -185,7 +185,7 @@ def run_component(arguments: argparse.Namespace) -> int:
 
 
 def show(line: str) -> None:
-    # Whoever writes the next line of a batch may wait for this one.
+    # The client may wait for this line before it writes the next one.
     sys.stdout.buffer.write(line.encode() + b"\n")
     sys.stdout.buffer.flush()
 

@@ -1,4 +1,4 @@
-"""Calls that a person is asked about first: who decides, and the signature that the guest believes."""
+"""Approval of calls: the decision of a person, and the signature by which the guest verifies it."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from .types import Plan
 
 Decision = Union[bool, str, None]
-"""What somebody says to a plan: True, it may be done; False or a reason, it may not; None, neither yet."""
+"""A decision about a plan: True approves, False or a reason refuses, None leaves it open."""
 
 Approver = Callable[["Plan"], Decision]
-"""Asks somebody, on the thread of the call; it may wait for the answer as long as that takes."""
+"""A function that decides about a plan, on the thread of the call; it may block for any time."""
 
 Grant = NewType("Grant", str)
-"""Leave for one call to do what a plan says: `Workspace.grant` gives it, `Workspace.call` takes it."""
+"""Permission for one call to carry out a plan: `Workspace.grant` makes it, `Workspace.call` takes it."""
 
 AT_ONCE_S = 60.0
-"""How long what was just decided is good for."""
+"""Validity of a decision of an approver."""
 
 
 class Refused(str):
-    """What the guest is told where a call may not be made: the reason."""
+    """A refusal, with the reason that the guest reports."""
 
 
 Said = Optional[Union[Grant, Refused]]
 
 
 class Desk:
-    """Signs grants, and takes each back once."""
+    """Signs grants, and accepts each of them once."""
 
     def __init__(self) -> None:
         self._key = os.urandom(32)
@@ -42,11 +42,11 @@ class Desk:
         self._lock = threading.Lock()
 
     def key(self) -> str:
-        """The key in hexadecimal, for the guest."""
+        """Returns the key in hexadecimal, for the guest."""
         return self._key.hex()
 
     def grant(self, plan: Plan, seconds: float) -> Grant:
-        """Leave to do what the plan says, for that long."""
+        """Returns a grant for the plan, valid for that time."""
         expires = time.time() + seconds
         said = f"{int(expires * 1000):x}.{os.urandom(16).hex()}"
         message = f"paddock approval 1\n{said}\n{plan.digest}"
@@ -57,7 +57,7 @@ class Desk:
         return grant
 
     def take(self, grant: str) -> Grant | Refused:
-        """What the guest is told of a grant, which is good once."""
+        """Returns the decision of a grant for the guest. A grant is valid once."""
         with self._lock:
             expires = self._given.pop(grant, None)
         if expires is None:
@@ -65,7 +65,7 @@ class Desk:
         return Grant(grant) if expires > time.time() else Refused("the approval came too late")
 
     def decided(self, plan: Plan, decision: Decision) -> Said:
-        """What the guest is told of a decision, if there is one."""
+        """Returns a decision for the guest, or None if it is still open."""
         if decision is None:
             return None
         if decision is True:

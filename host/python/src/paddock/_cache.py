@@ -1,4 +1,4 @@
-"""The compiled component, kept in the user's cache directory as it is mapped into memory."""
+"""The compiled component, stored in the user's cache directory in the form that is mapped into memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ._state import absolute, below_home
 
 
 def component(engine: Engine, wasm: bytes) -> Component:
-    """The component of these bytes: from the cache, or compiled and put there. Without one, each process compiles."""
+    """Loads the component from the cache, or compiles it and stores it. Without a cache, each process compiles."""
     above = directory()
     if above is None:
         return Component(engine, wasm)
@@ -34,9 +34,9 @@ def component(engine: Engine, wasm: bytes) -> Component:
 
 
 def load(engine: Engine, above: Directory, name: str) -> Component | None:
-    """What is kept there: only this user can have written it, and what this user runs it could replace.
+    """Loads a component from the cache. Only this user can have written it, as any program that this user runs.
 
-    What is checked is the open file, and that file is loaded, whatever has its name by then.
+    The checks apply to the open file, and that file is loaded, whatever has its name by then.
     """
     try:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=above.descriptor)
@@ -44,7 +44,7 @@ def load(engine: Engine, above: Directory, name: str) -> Component | None:
         return None
     try:
         found = os.fstat(descriptor)
-        # By another name, a file could be changed where tools are let.
+        # Tools could change a file through another hard link.
         if not is_safe(found, stat.S_ISREG) or found.st_nlink > 1:
             return None
         return deserialized(engine, descriptor)
@@ -56,7 +56,7 @@ def load(engine: Engine, above: Directory, name: str) -> Component | None:
 
 
 def deserialized(engine: Engine, descriptor: int) -> Component:
-    """The component in an open file, mapped into memory where the system has a path for open files."""
+    """Loads the component of an open file, mapped into memory if the system has a path for open files."""
     path = f"{MAGIC_LINKS}/{descriptor}"
     if os.path.exists(path):
         return Component.deserialize_file(engine, path)
@@ -65,7 +65,7 @@ def deserialized(engine: Engine, descriptor: int) -> Component:
 
 
 def keep(above: Directory, name: str, compiled: bytes | bytearray) -> None:
-    """Writes the whole file or nothing: others may read it at any time. A cache that cannot be written is none."""
+    """Writes the file atomically, because other processes read it at any time. Ignores a cache that is not writable."""
     new, within = f"{name}.{os.getpid()}.{os.urandom(4).hex()}.new", above.descriptor
     try:
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=within)
@@ -81,7 +81,7 @@ def keep(above: Directory, name: str, compiled: bytes | bytearray) -> None:
 
 
 def file_name(wasm: bytes) -> str:
-    """One name for each component, version of the runtime and kind of processor."""
+    """Returns the file name for a component, version of the runtime and kind of processor."""
     # By the name of its metadata's folder: asking for the version proper takes longer than loading the component.
     package = Path(wasmtime.__file__).parent
     version = next(package.parent.glob("wasmtime-*.dist-info"), package).name
@@ -90,7 +90,7 @@ def file_name(wasm: bytes) -> str:
 
 
 def path() -> Path | None:
-    """Where the user's own cache directory is."""
+    """Returns the path of the user's cache directory."""
     given = absolute("PADDOCK_CACHE_DIR")
     if given is not None:
         return given
@@ -99,7 +99,7 @@ def path() -> Path | None:
 
 
 class Held:
-    """The cache directory of this process, once it was looked for."""
+    """The cache directory of this process, after the first search for it."""
 
     def __init__(self, directory: Directory | None) -> None:
         self.directory = directory
@@ -110,7 +110,7 @@ _opening = threading.Lock()
 
 
 def directory() -> Directory | None:
-    """The cache directory, opened once in the life of the process. None where somebody else could write to it."""
+    """Returns the cache directory, opened once in a process. None if another user could write to it."""
     global _held
     with _opening:
         if _held is None:
@@ -120,13 +120,13 @@ def directory() -> Directory | None:
 
 
 def held_path() -> str | None:
-    """Where the directory is now that this process loads from."""
+    """Returns the present path of the directory that this process loads from."""
     known = None if _held is None else _held.directory
     return None if known is None else known.current_path()
 
 
 def opened(given: Path) -> Directory | None:
-    """Opens the directory, made if need be, if nobody but this user can write to it. It is no link itself."""
+    """Opens or creates the directory, unless it is a link or another user can write to it."""
     try:
         above = resolve(given.parent).location
         found = above.directory
@@ -143,10 +143,10 @@ def make(above: Directory, name: str) -> None:
     try:
         os.mkdir(name, 0o700, dir_fd=above.descriptor)
     except FileExistsError:
-        # Another process was faster.
+        # Another process has created it.
         return
 
 
 def is_safe(found: os.stat_result, kind: Callable[[int], bool]) -> bool:
-    """Whether it is what it has to be, and nobody but this user can change it."""
+    """Returns whether it has the expected type, and no other user can change it."""
     return kind(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022

@@ -1,4 +1,4 @@
-"""How calls are made, whatever the workspace."""
+"""Calls of tools, for every kind of workspace."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 Body = Callable[[Sandbox, Control], "tuple[Answer, ToolError | None]"]
-"""Makes a call in a guest; its answer, and the error among it if there is one."""
+"""A function that makes a call in a guest, and returns its answer and the error in it, if any."""
 
 DIALECT = "paddock"
-"""The dialect that a call has where none is said."""
+"""The dialect of calls that name none."""
 MAX_QUESTIONS = 3
-"""Times that somebody is asked about one call."""
+"""Maximum number of questions to an approver about one call."""
 UNREADABLE = "cannot read PADDOCK_POLICY: "
-"""What the guest says of a policy with a wrong name or type."""
+"""Start of the guest's message about a policy with a wrong name or type."""
 
 
 class Calls(Operations):
-    """Something in which tools are called."""
+    """The methods of every kind of workspace."""
 
     def __init__(self, policy: Policy, desk: Desk, told: str, approver: Approver | None) -> None:
         self._policy = policy
@@ -64,12 +64,12 @@ class Calls(Operations):
         """Calls a tool. It blocks its thread until the tool is done, and a failure is a value.
 
         Args:
-            tool: Its name; `tools` tells all.
-            arguments: Its arguments, a mapping or a JSON object.
-            dialect: Whose names and shapes the tool and its arguments have.
+            tool: Name of the tool; `tools` returns all tools.
+            arguments: Arguments of the tool, a mapping or a JSON object.
+            dialect: Dialect of the tool and its arguments.
             timeout: Seconds for the call, at most the policy's limit.
-            grant: Leave to do what an earlier call would have done, where that ended in `approval-required`.
-            approver: Who is asked about the call, in place of the workspace's own approver.
+            grant: Permission to carry out the plan of an earlier call, which ended with `approval-required`.
+            approver: Approver of this call, in place of the workspace's own approver.
         """
         try:
             given = {"dialect": dialect, "tool": tool, "arguments": argument_text(arguments)}
@@ -92,11 +92,11 @@ class Calls(Operations):
         return Outcome(called["ok"], called["result"], called["text"], error, changes, called["truncated"], plan)
 
     def tools(self, dialect: str = DIALECT, format: Format = "mcp") -> list[dict[str, Any]]:
-        """The tools of a dialect, as a provider's interface takes them."""
+        """Returns the tools of a dialect in the format of a provider."""
         return tools(dialect, format)
 
     def grant(self, plan: Plan, seconds: float) -> Grant:
-        """Leave for one call to do what `plan` says, for that long: for a host that has somebody decide later."""
+        """Returns a grant for one call to carry out `plan`, valid for that time: for programs that decide later."""
         return self._desk.grant(plan, seconds)
 
     def close(self) -> None:
@@ -134,9 +134,9 @@ class Calls(Operations):
         grant: Grant | None = None,
         approver: Approver | None = None,
     ) -> tuple[Answer, ToolError | None, Plan | None]:
-        """Runs a call that may need approval, and again where somebody approves of it.
+        """Runs a call that may need approval, and runs it again if a person approves it.
 
-        Its answer, the error among it, and what would still have to be approved.
+        Returns its answer, the error in it, and the plan that still needs approval.
         """
 
         def attempt(said: Said) -> tuple[Answer, ToolError | None, Plan | None]:
@@ -145,7 +145,7 @@ class Calls(Operations):
 
         asked = attempt(None if grant is None else self._desk.take(grant))
         approver = approver or self._approver
-        # What is there may have changed while somebody decided, and then they are asked about that.
+        # The files may have changed while a person decided. The person then decides about the new plan.
         for _ in range(MAX_QUESTIONS):
             plan = asked[2]
             said = None if plan is None or approver is None else self._desk.decided(plan, approver(plan))
@@ -157,7 +157,7 @@ class Calls(Operations):
     def _decided(
         self, sandbox: Sandbox, control: Control, said: Said, body: Body[Answer]
     ) -> tuple[Answer, ToolError | None, Plan | None]:
-        """Makes a call of which this was said, and asks what it would do where it needs approval."""
+        """Makes a call with this decision, and returns its plan too if it needs approval."""
         if said is not None:
             decision = Tagged("refused" if isinstance(said, Refused) else "approved", str(said))
             sandbox.call(control, "approval", "decide", (("variant", "string"), decision), has_result=False)
@@ -191,7 +191,7 @@ def with_error(outcome: Any) -> tuple[Any, ToolError | None]:
 
 
 def argument_text(arguments: str | Mapping[str, Any]) -> str:
-    """A tool's arguments as the component takes them."""
+    """Returns the arguments of a tool in the form that the component takes."""
     if isinstance(arguments, str):
         return arguments
     try:

@@ -1,4 +1,4 @@
-"""When a call has to end."""
+"""Deadlines of calls."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 import time
 
 TICK_S = 0.01
-"""How often a running call's deadline is looked at."""
+"""Interval at which the deadline of a running call is checked."""
 
 
 class Control:
-    """When one call has to end."""
+    """The deadline of one call."""
 
     def __init__(self, seconds: float) -> None:
         self.deadline = time.monotonic() + seconds
@@ -19,7 +19,7 @@ class Control:
         return self.deadline - time.monotonic()
 
     def ticks(self) -> int:
-        """Ticks of the engine's clock that are left, at least one."""
+        """Returns the remaining ticks of the engine's clock, at least one."""
         return max(1, min(math.ceil(self.remaining_s() / TICK_S), 2**62))
 
     def is_over(self) -> bool:

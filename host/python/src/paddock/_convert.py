@@ -1,7 +1,7 @@
-"""Values of the component's interface, and the classes of `types`.
+"""Conversion between values of the component's interface and the classes of `types`.
 
-Records come and go as mappings by WIT's names; the tables of `types` say what each has. Making those types takes longer
-than a call, and a model's call needs none of them, so they are loaded where they are first needed.
+In the interface, a record is a mapping by WIT names; the tables of `types` list its fields. Loading these types takes
+longer than a call, and a model's call needs none of them, so they are loaded at their first use.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LARGEST = {"u32": 2**32 - 1, "u64": 2**64 - 1}
 
 
 def lift(shape: Shape, value: Any) -> Any:
-    """A value that the component gave. An error in the place of a result is a value here."""
+    """Converts a value from the component. An error in the place of a result is returned as a value."""
     if value is None:
         return None
     if isinstance(shape, tuple):
@@ -41,11 +41,11 @@ def lift(shape: Shape, value: Any) -> Any:
 
 
 PLAIN = frozenset((str, int, bool, type(None)))
-"""Types of values that are in Python what they are in the component: most, so that the call is saved."""
+"""Types that need no conversion. They are the most frequent ones, and checking here saves a call."""
 
 
 def lower(record: str, values: Sequence[object]) -> dict[str, Any]:
-    """A record of these values, as the component takes it. What its types cannot hold is a `ToolError`."""
+    """Converts values to a record for the component. Raises `ToolError` for values that its types cannot hold."""
     from .types import RECORDS
 
     return {name: lower_value(name, shape, value) for (name, shape), value in zip(RECORDS[record][1], values)}
@@ -88,7 +88,7 @@ def lower_scalar(name: str, shape: str, value: object) -> object:
 
 
 def check_text(name: str, text: str) -> None:
-    """Refuses half of a surrogate pair, which no UTF-8 has."""
+    """Refuses a lone surrogate, which UTF-8 cannot encode."""
     try:
         text.encode()
     except UnicodeEncodeError as cause:

@@ -6,16 +6,16 @@ import os
 from collections.abc import Callable
 
 MAGIC_LINKS = "/proc/self/fd"
-"""Where Linux shows this process's descriptors as links, which lead to what is open, whatever its name is now."""
+"""Directory in which Linux has this process's descriptors as links to the open files, whatever their names are."""
 SEARCH: int = getattr(os, "O_PATH", getattr(os, "O_SEARCH", os.O_RDONLY))
-"""Opens a directory to reach what is in it, without the right to list it where the system knows that."""
+"""Flags that open a directory for reaching its entries, without the right to list it if the system has `O_PATH`."""
 
 Identity = tuple[int, int]
 """The device and inode of a directory, which no other directory has while the directory is held open."""
 
 
 class Gone(Exception):
-    """A held directory cannot be reached any more. The message is the cause."""
+    """A held directory can no longer be reached. The message is the cause."""
 
 
 def identity(status: os.stat_result) -> Identity:
@@ -41,12 +41,12 @@ class Directory:
         return cls(os.open("/", SEARCH | os.O_DIRECTORY | os.O_CLOEXEC))
 
     def child(self, name: str) -> Directory:
-        """Opens the directory of that name in this one. A link is not followed, but fails."""
+        """Opens the directory of that name in this one. Fails for a link."""
         flags = SEARCH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         return Directory(os.open(name, flags, dir_fd=self.descriptor))
 
     def has(self, name: str) -> bool:
-        """Whether something has that name here, be it a link that leads nowhere."""
+        """Returns whether an entry of that name exists in this directory, including a broken link."""
         try:
             os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
         except OSError:
@@ -57,11 +57,11 @@ class Directory:
         try:
             return os.fstat(self.descriptor).st_nlink == 0
         except OSError:
-            # A network file system says so where another machine deleted the directory.
+            # A network file system reports this if another machine has deleted the directory.
             return True
 
     def current_path(self) -> str | None:
-        """The path of the directory now, as far as the system knows it. It can be outdated when it is used."""
+        """Returns the present path of the directory, if the system knows it. It can change at any time."""
         try:
             return os.readlink(f"{MAGIC_LINKS}/{self.descriptor}")
         except OSError:

@@ -1,4 +1,4 @@
-"""Calls that need no directory: what tools there are, and which of them change something."""
+"""Calls that need no directory: the list of tools, and whether a tool changes anything."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _known: dict[tuple[str, str], bool] = {}
 
 
 def changes(dialect: str, tool: str) -> bool:
-    """Whether a tool can change something, as it says itself. One that is not known changes nothing."""
+    """Returns whether a tool can change anything, by its own description. An unknown tool changes nothing."""
     known = _known.get((dialect, tool))
     if known is not None:
         return known
     told = bare("tools", "changes", ("string", dialect), ("string", tool))
-    # Nothing is kept of a tool that there is not: any number of names could be asked for.
+    # Unknown names are not stored, because a caller could ask for any number of them.
     if told is None:
         return False
     _known[dialect, tool] = bool(told)
@@ -29,7 +29,7 @@ def changes(dialect: str, tool: str) -> bool:
 
 
 def bare(interface: str, function: str, *arguments: tuple[Shape, Any], around: Surroundings | None = None) -> Any:
-    """What a guest without a directory answers."""
+    """Returns the answer of a guest without a directory."""
     control = Control(TIME_S)
     sandbox = Sandbox(around or Surroundings(), control)
     try:

@@ -1,4 +1,4 @@
-"""What every call of the process shares: the engine, the compiled component and the clock that ends calls."""
+"""State that all calls of the process share: the engine, the compiled component and the clock that ends calls."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .errors import ComponentError
 VERSION = "0.1.0"
 """The version of the WIT package."""
 IDLE_TICKS = 100
-"""Ticks without a call before the clock sleeps: waking it costs more than a call."""
+"""Ticks without a call after which the clock sleeps. Waking it costs more than a call."""
 STUCK_TICKS = 20
-"""Ticks of one call after which it is looked at whether the system holds it: by then most have ended."""
+"""Ticks of one call after which the clock checks whether a system call blocks it. Most calls have ended by then."""
 
 
 def component_bytes() -> bytes:
-    """The component itself: the file that `PADDOCK_COMPONENT` names, or that of the package."""
+    """Returns the bytes of the component: of the file that `PADDOCK_COMPONENT` names, or of the package."""
     given = os.environ.get("PADDOCK_COMPONENT")
     try:
         if given:
@@ -35,7 +35,7 @@ def component_bytes() -> bytes:
 
 
 def where_from() -> str:
-    """What to do where the component is missing, or is none of this version."""
+    """Returns the hint for a component that is missing or has another version."""
     given = os.environ.get("PADDOCK_COMPONENT")
     if given:
         return f"PADDOCK_COMPONENT names `{given}`; without it the one in the wheel is taken"
@@ -43,13 +43,13 @@ def where_from() -> str:
 
 
 class Runtime:
-    """The process's runtime, made at the first call."""
+    """The runtime of the process, created at the first call."""
 
     def __init__(self) -> None:
         self.process = os.getpid()
         config = Config()
         config.epoch_interruption = True
-        # Of asynchronous functions the component has none, and being ready for them takes a tenth of a call.
+        # The component has no asynchronous functions, and support for them takes a tenth of a call.
         ffi.wasmtime_config_concurrency_support_set(config.ptr(), False)
         self.engine = Engine(config)
         wasm = component_bytes()
@@ -64,7 +64,7 @@ class Runtime:
         self._exports: dict[tuple[str, str], ExportIndex] = {}
 
     def export(self, interface: str, function: str) -> ExportIndex:
-        """Where the component has a function."""
+        """Returns the index of a function of the component."""
         known = self._exports.get((interface, function))
         if known is not None:
             return known
@@ -82,7 +82,7 @@ _making = threading.Lock()
 
 
 def runtime() -> Runtime:
-    """The runtime of this process. Fails with `ComponentError`."""
+    """Returns the runtime of this process. Raises `ComponentError`."""
     global _runtime
     known = _runtime
     if known is None:
@@ -97,19 +97,19 @@ def runtime() -> Runtime:
 
 
 class Clock:
-    """Advances the engine's epoch while calls run, and sleeps when none has run for a while."""
+    """A clock that advances the engine's epoch while calls run, and sleeps after a while without calls."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._lock = threading.Lock()
         self._calls: dict[int, int] = {}
-        """The tick at which each call under way began, by its thread."""
+        """Start tick of each running call, by thread."""
         self._ticks = 0
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
 
     def begin(self) -> int:
-        """Lets the epoch advance until `end` is called with what this gives."""
+        """Lets the epoch advance until `end` is called with the returned value."""
         call = threading.get_ident()
         with self._lock:
             self._calls[call] = self._ticks
@@ -129,7 +129,7 @@ class Clock:
         while True:
             time.sleep(TICK_S)
             now = time.monotonic()
-            # As many as the time says: a thread can be woken late.
+            # The number of ticks follows from the time, because the thread can be woken late.
             due = min(int((now - last) / TICK_S), IDLE_TICKS)
             last = now if due == IDLE_TICKS else last + due * TICK_S
             for _ in range(due):
@@ -139,7 +139,7 @@ class Clock:
             idle = 0 if self._calls else idle + 1
             if idle >= IDLE_TICKS:
                 self._wake.clear()
-                # A call that began before it could see this has to be seen here.
+                # A call may have started before it could see this flag, so this thread checks for one.
                 if not self._calls:
                     self._wake.wait()
                 last, idle = time.monotonic(), 0

@@ -20,20 +20,20 @@ class MountEntry(NamedTuple):
     source: str
     """The path, within the file system, of the directory or file that is mounted."""
     point: str
-    """Where it is mounted."""
+    """The mount point."""
     kind: str
     """The type of the file system."""
 
 
 class MountTable:
-    """The mounts of this process as they were when the table was read. It is empty on other systems than Linux."""
+    """The mounts of this process when the table was read. Empty on systems other than Linux."""
 
     def __init__(self, entries: Iterable[MountEntry]) -> None:
         self._entries = tuple(entries)
 
     @classmethod
     def read(cls) -> MountTable:
-        """Fails with `OSError` where the table is there and cannot be understood."""
+        """Reads the table. Raises `OSError` if it exists and cannot be parsed."""
         try:
             with open("/proc/self/mountinfo", "rb") as file:
                 lines = file.read().splitlines()
@@ -45,11 +45,11 @@ class MountTable:
             raise OSError(errno.EINVAL, "`/proc/self/mountinfo` has an unknown form") from None
 
     def points_of(self, *kinds: str) -> list[str]:
-        """Where file systems of these types are mounted."""
+        """Returns the mount points of file systems of these types."""
         return [entry.point for entry in self._entries if entry.kind in kinds and visible(entry)]
 
     def aliases(self, location: Location) -> list[Location]:
-        """`location`, and the same under every other path that a mount gives it."""
+        """Returns `location` and every other path that a mount gives it."""
         found = [location]
         same, path = self._same_file_system(location)
         for entry in same:
@@ -63,14 +63,14 @@ class MountTable:
         return found
 
     def parts(self, location: Location) -> list[Location]:
-        """Where something in the directory at `location` is mounted too."""
+        """Returns the further mount points of entries in the directory at `location`."""
         same, path = self._same_file_system(location)
         path = join(path, location.names)
         points = [visible(entry) for entry in same if relative(entry.source, path)]
         return [point for point in points if point is not None]
 
     def _same_file_system(self, location: Location) -> tuple[list[MountEntry], str]:
-        """The mounts of a directory's file system, and the directory's path within that."""
+        """Returns the mounts of a directory's file system, and the path of the directory in that file system."""
         number = mount_number(location.directory) if self._entries else None
         for entry in self._entries:
             below = relative(location.directory_path, entry.point) if entry.number == number else None
@@ -80,7 +80,7 @@ class MountTable:
 
 
 def visible(entry: MountEntry) -> Location | None:
-    """Where something is mounted, unless another mount covers it."""
+    """Returns the path of an entry below a mount, unless another mount covers it."""
     point = resolve(entry.point)
     if point.failure is None and mount_number(point.location.directory) != entry.number:
         return None
@@ -88,7 +88,7 @@ def visible(entry: MountEntry) -> Location | None:
 
 
 def parse(line: bytes) -> MountEntry:
-    """Fails with `ValueError` where a line is none of this file's."""
+    """Parses a line of the table. Raises `ValueError` for a malformed line."""
     before, after = line.split(b" - ", 1)
     number, _, device, source, point, *_ = before.split(b" ")
     kind = after.split(b" ")[0]
@@ -109,6 +109,6 @@ def mount_number(directory: Directory) -> int | None:
 
 
 def relative(path: str, top: str) -> tuple[str, ...] | None:
-    """The names that lead from `top` to `path`, where `path` is at or below `top`."""
+    """Returns the names from `top` to `path`, if `path` is at or below `top`."""
     names, above = tuple(names_of(path)), tuple(names_of(top))
     return names[len(above) :] if names[: len(above)] == above else None

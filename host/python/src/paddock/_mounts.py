@@ -1,4 +1,4 @@
-"""The directories that a guest gets."""
+"""The directories that the guest gets."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ WORKSPACE = "/workspace"
 STATE = "/paddock-state"
 """The guest path of the state directory."""
 OVERLAY = "/paddock-overlay"
-"""The guest path of an overlay's directory, of which this host has none."""
+"""The guest path of an overlay's directory. This host has no overlays, and reserves the path."""
 
 Access = Literal["read-only", "read-write"]
 
 
 @dataclass(frozen=True)
 class Mount:
-    """A further directory beside the workspace."""
+    """A further root."""
 
     path: str | os.PathLike[str]
     """The directory."""
     guest: str | None = None
-    """Where tools see it, `/` and one name; by default its own, numbered where that is taken."""
+    """The guest path, `/` and one name; by default the directory's own name, with a number if that is taken."""
     read_only: bool = False
-    """Nothing may be changed in it."""
+    """Whether the directory is read-only."""
 
 
 @dataclass(frozen=True)
@@ -41,18 +41,18 @@ class Root:
     """One directory with its guest path."""
 
     host: str
-    """Its real path when the workspace was opened."""
+    """The real path of the directory when the workspace was opened."""
     guest: str
     access: Access
     directory: Directory
-    """The directory itself, whatever its path is now."""
+    """The open directory, whatever its present path is."""
 
     def for_looks(self) -> Root:
         return replace(self, access="read-only")
 
 
 class OpenedRoot(NamedTuple):
-    """A root with what was found out when it was opened."""
+    """A root and the results of opening it."""
 
     root: Root
     requested_path: str
@@ -63,7 +63,7 @@ class OpenedRoot(NamedTuple):
 
 
 def roots(workspace: Mount, further: Iterable[Mount], policy: Policy, table: MountTable) -> list[OpenedRoot]:
-    """Opens the directories that a guest gets by these and the policy: the workspace first."""
+    """Opens the given directories and those of the policy for the guest, the workspace first."""
     further = list(further)
     named = [mount.guest for mount in further if mount.guest is not None]
     taken = {WORKSPACE, STATE, OVERLAY, *named}
@@ -86,7 +86,7 @@ def roots(workspace: Mount, further: Iterable[Mount], policy: Policy, table: Mou
 
 
 def add(found: list[OpenedRoot], taken: set[str], new: OpenedRoot, name: str | None = None) -> None:
-    """Adds what the policy allows. What is there already keeps its guest path, and may lose a right."""
+    """Adds the directories that the policy allows. An existing root keeps its guest path, and can lose a right."""
     for index, known in enumerate(found):
         if known.root.host == new.root.host and known.root.directory.identity == new.root.directory.identity:
             found[index] = known.for_looks() if new.root.access == "read-only" else known
@@ -95,7 +95,7 @@ def add(found: list[OpenedRoot], taken: set[str], new: OpenedRoot, name: str | N
 
 
 def opened(mount: Mount, guest: str = "/unnamed") -> OpenedRoot:
-    """Resolves a root's path once. From then on the root is the directory that this found, which is held open."""
+    """Resolves a root's path once, and holds the directory open. The path is not resolved again."""
     shown = os.fsdecode(mount.path)
     try:
         resolved = resolve(shown)
@@ -116,10 +116,10 @@ def opened(mount: Mount, guest: str = "/unnamed") -> OpenedRoot:
 
 
 def check_links(what: str, resolved: ResolvedPath, found: Iterable[OpenedRoot], table: MountTable) -> None:
-    """Refuses a path on which a link in a root leads out of that root: the contents of a root are not to decide what
-    else is opened. Every setting that names a directory comes by here.
+    """Refuses a path on which a link in a root leads out of that root, because the content of a root must not decide
+    which other directory is opened. Every setting that names a directory is checked here.
 
-    What is in a root is decided by the identity of the directories on the way, under every path that mounts give them.
+    A path is in a root if a directory on it has the root's identity, under every path that mounts give it.
     """
     links = [alias for link in resolved.links for alias in table.aliases(link)]
     ends = table.aliases(resolved.location) if links else []
@@ -132,13 +132,13 @@ def check_links(what: str, resolved: ResolvedPath, found: Iterable[OpenedRoot], 
 
 
 def with_settled_rights(found: list[OpenedRoot], read_only: bool) -> list[OpenedRoot]:
-    """Of two roots that are one directory, neither may do more than the other; if the policy says so, none may."""
+    """Gives roots that are one directory the narrower of their rights, and applies the policy's `read_only`."""
     narrow = {known.root.directory.identity for known in found if known.root.access == "read-only"}
     return [known.for_looks() if read_only or known.root.directory.identity in narrow else known for known in found]
 
 
 def with_free_name(new: OpenedRoot, taken: set[str], name: str | None = None) -> OpenedRoot:
-    """A root with the guest path of its directory's own name, numbered where another root has that already."""
+    """Returns a root with its directory's name as the guest path, with a number if another root has that path."""
     name = name or new.resolved.location.steps[-1].name or "root"
     guest, number = f"/{name}", 2
     while guest in taken:

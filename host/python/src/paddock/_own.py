@@ -1,4 +1,4 @@
-"""Where roots hold what belongs to this program: the guest is told, and keeps it from every tool.
+"""Paddock's own directories inside roots: the guest gets their paths and closes them to every tool.
 
 What a root holds is decided by the identity of directories, so that it makes no difference by which path a root is
 named: a bind mount of the home directory holds what the home directory holds.
@@ -17,39 +17,39 @@ from ._resolve import Location, ResolvedPath, join, resolve
 from .errors import OpenError, PolicyError
 
 KERNEL = ("/proc", "/sys")
-"""Where a system shows its processes, this one's memory among them, and itself: no files that a tool could want."""
+"""File systems of the kernel. They expose processes, with the memory of this one, and contain no ordinary files."""
 KERNEL_KINDS = ("proc", "sysfs")
 
 
 class OwnPath(NamedTuple):
-    """A path of this program's own."""
+    """A path that belongs to Paddock."""
 
     what: str
     way_out: str
-    """What a person can do where a root and this path are in each other's way."""
+    """The hint for a root that conflicts with this path."""
     resolved: ResolvedPath
 
 
 class ToldPaths(NamedTuple):
-    """What the guest is told, as absolute paths below the roots' own."""
+    """Paths for the guest, absolute below the roots' own paths."""
 
     private: list[str]
-    """Kept from every tool."""
+    """Closed to every tool."""
     fixed: list[str]
-    """May be followed, and not be changed."""
+    """Links that may be followed and not changed."""
     blocked: list[str]
-    """The policy's blocked directories, by more paths than the policy has."""
+    """The policy's blocked directories, with the further paths that lead to them."""
 
 
 class HeldPaths:
-    """The paths by which the roots of a workspace hold something."""
+    """Finds the paths by which roots of a workspace contain a location."""
 
     def __init__(self, found: list[OpenedRoot], table: MountTable) -> None:
         self._table = table
         self._aliases = [(each.root, table.aliases(each.resolved.location)) for each in found]
 
     def told(self, own: Iterable[OwnPath], blocked: list[str]) -> ToldPaths:
-        """Fails with `OpenError` where something that has to be kept from tools cannot be named to the guest."""
+        """Finds the paths. Raises `OpenError` if a path that must be closed cannot be passed to the guest."""
         private, fixed = list[str](), list[str]()
         for each in own:
             self._refuse_roots_in(each)
@@ -64,7 +64,7 @@ class HeldPaths:
         return ToldPaths(list(dict.fromkeys(private)), list(dict.fromkeys(fixed)), blocked)
 
     def _paths(self, location: Location, what: str, way_out: str) -> Iterator[str]:
-        """The paths by which roots hold `location`, from each root's own path."""
+        """Returns the paths by which roots contain `location`, below each root's own path."""
         for root, _ in self._aliases:
             for names in location.below(root.directory.identity):
                 path = join(root.host, names)
@@ -74,7 +74,7 @@ class HeldPaths:
                 yield path
 
     def _refuse_roots_in(self, own: OwnPath) -> None:
-        """The guest cannot keep a whole root from tools."""
+        """Refuses a root that would have to be closed as a whole, which the guest cannot do."""
         if own.resolved.failure is not None:
             return
         for root in self._roots_in(own.resolved.location):
@@ -82,16 +82,16 @@ class HeldPaths:
             raise OpenError(f"cannot open the root `{root.host}`: {cause}; {own.way_out}")
 
     def _roots_in(self, location: Location) -> list[Root]:
-        """The roots that are the directory at `location`, or lie in it."""
+        """Returns the roots that are the directory at `location`, or are inside it."""
         top = location.directory.identity
         return [root for root, aliases in self._aliases if any(alias.is_below(top) for alias in aliases)]
 
     def _inner(self) -> Iterator[tuple[Root, str]]:
-        """Roots that lie in another, with the path by which that holds them."""
+        """Yields roots inside another root, with their path below that root."""
         for root, aliases in self._aliases:
             for alias in aliases:
                 for path in self._paths(alias, f"the root `{root.host}`", "rename the directories on that path"):
-                    # A root that its own path says to be in another is known to the guest.
+                    # If the path of a root shows that it is inside another, the guest knows this already.
                     if path != root.host:
                         yield root, path
 
@@ -99,12 +99,12 @@ class HeldPaths:
         return [path for inner, path in self._inner() if inner.access == "read-only"]
 
     def _inner_blocked(self, blocked: list[str]) -> list[str]:
-        """Blocked paths from the top of every root, by whichever root that is reached."""
+        """Returns blocked paths from the top of every root, by every root that reaches them."""
         below = [path for path in blocked if "/" in path and not path.startswith("/")]
         return [f"{top}/{path}" for _, top in self._inner() for path in below] if below else []
 
     def _blocked(self, blocked: list[str]) -> list[str]:
-        """The paths without links of absolute blocked paths, and those by which roots hold them."""
+        """Returns the real paths of absolute blocked paths, and the paths by which roots contain them."""
         found = list[str]()
         for path in blocked:
             if not os.path.isabs(path):
@@ -123,7 +123,7 @@ class HeldPaths:
 
 
 def own_paths(state: ResolvedPath | None, table: MountTable) -> Iterator[OwnPath]:
-    """What no tool is to reach: state, cache and configuration directories, and the kernel's file systems."""
+    """Returns the paths closed to every tool: state, cache and configuration directories, kernel file systems."""
     if state is not None:
         yield OwnPath("the state directory", "name another by `state_dir`", state)
     environment = (

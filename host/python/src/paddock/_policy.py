@@ -1,4 +1,4 @@
-"""The policy: what of it is the host's to do, and how the guest is told.
+"""The policy: the settings that the host applies, and the policy of the guest.
 
 Names, types and meaning are the component's; what is checked here is what no policy may say and only hosts look at.
 """
@@ -20,12 +20,12 @@ PolicyLike = Union[Mapping[str, Any], str]
 """A policy as a mapping, or as JSON."""
 
 RESERVED = ("backend", "roots", "host", "narrowed")
-"""What stands beside a policy's settings where the guest is told them."""
+"""Names next to the settings in the policy of the guest."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What a policy says, and of it what the host has to do."""
+    """A policy, and the settings in it that the host applies."""
 
     settings: dict[str, Any] = field(default_factory=dict)
     mode: str = "restricted"
@@ -36,7 +36,7 @@ class Policy:
 
     @classmethod
     def parse(cls, policy: PolicyLike | None, *, read_only: bool = False) -> Policy:
-        """Fails with `PolicyError` where the host's part of it is wrong."""
+        """Reads a policy. Raises `PolicyError` if a setting that the host applies is invalid."""
         settings = mapping(policy)
         if read_only:
             settings["read_only"] = True
@@ -61,9 +61,9 @@ class Policy:
 
 
 def mapping(policy: PolicyLike | None) -> dict[str, Any]:
-    """A copy of a policy's settings."""
+    """Returns a copy of a policy's settings."""
     try:
-        # Through JSON, so that nothing is in it that cannot be told.
+        # The conversion to JSON refuses values that the guest cannot get.
         text = policy if isinstance(policy, str) else json.dumps(policy or {}, allow_nan=False)
         settings = json.loads(text)
     except (TypeError, ValueError) as cause:
@@ -74,7 +74,7 @@ def mapping(policy: PolicyLike | None) -> dict[str, Any]:
 
 
 def check(settings: dict[str, Any], limits: dict[str, Any]) -> None:
-    """Refuses what contradicts something else or can mean nothing, as every host does."""
+    """Refuses contradictory settings and settings without effect, as every host does."""
     for name in ("allowed_extensions", "blocked_extensions"):
         for extension in listed(settings, name):
             if not is_extension(extension):
@@ -104,7 +104,7 @@ def is_extension(text: object) -> bool:
 
 
 def names_something(path: object) -> bool:
-    """Whether a blocked path has a name in it, and nothing that is never in a resolved path."""
+    """Returns whether a blocked path contains a name, and no part that a resolved path never has."""
     if not isinstance(path, str):
         return False
     names = [name for name in path.split("/") if name not in ("", ".")]
@@ -126,7 +126,7 @@ def number(limits: dict[str, Any], name: str, default: int) -> int:
 
 
 def allowed(directory: object) -> tuple[str, Access]:
-    """A further root: its path, and what may be done there."""
+    """Returns the path and the access of a further root."""
     access: object = "read-write"
     if isinstance(directory, dict):
         access = directory.get("access", access)

@@ -14,22 +14,22 @@ MAX_LINKS = 40
 """Links that one path may go through, as on Linux."""
 
 ENDS = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG)
-"""Errors by which a path ends at a name. Others say nothing of the path, such as too many open files."""
+"""Errors that mean that a path ends at a name. Others, such as too many open files, are not about the path."""
 
 
 class Step(NamedTuple):
-    """A directory on the way of a path, and the name by which it was opened."""
+    """A directory on a path, and the name by which it was opened."""
 
     name: str
     directory: Directory
 
 
 class Location(NamedTuple):
-    """Where a path leads: the directories from `/` on, none of them a link, and the names that follow."""
+    """A resolved path: its directories from `/` on, none of them a link, and the names that follow."""
 
     steps: tuple[Step, ...]
     names: tuple[str, ...] = ()
-    """Names below the last directory that are no directories that could be opened."""
+    """Names below the last directory that are not directories which can be opened."""
 
     @property
     def directory(self) -> Directory:
@@ -46,39 +46,39 @@ class Location(NamedTuple):
         return join(self.directory_path, self.names)
 
     def below(self, top: Identity) -> Iterator[tuple[str, ...]]:
-        """The names that lead here from a directory on the way; a mount can put a directory on the way twice."""
+        """Returns the names from a directory on the path to its end. A mount can put a directory on the path twice."""
         for index, step in enumerate(self.steps):
             if step.directory.identity == top:
                 yield (*(below.name for below in self.steps[index + 1 :]), *self.names)
 
     def is_below(self, top: Identity) -> bool:
-        """Whether a directory is on the way, or the end of it."""
+        """Returns whether a directory is on the path, or its end."""
         return any(step.directory.identity == top for step in self.steps)
 
 
 class Failure(NamedTuple):
-    """Why a path leads to no directory. It is no exception, since that would hold descriptors by its traceback."""
+    """The reason why a path leads to no directory. An exception would hold descriptors by its traceback."""
 
     errno: int
     cause: str
 
 
 class ResolvedPath(NamedTuple):
-    """What a path leads to, and how."""
+    """The result of following a path."""
 
     location: Location
     links: tuple[Location, ...]
-    """The links on the way: the directory and the name of each."""
+    """The links on the path: the directory and the name of each."""
     failure: Failure | None
-    """Why it is no directory, where it is none."""
+    """The reason why the path leads to no directory, if it does not."""
 
 
 Ahead = deque[Union[str, Identity]]
-"""What is still to be resolved: names, and between them the directory that has to be reached there."""
+"""The names still to be resolved, and between them directories that must be reached at that point."""
 
 
 def resolve(path: str | os.PathLike[str]) -> ResolvedPath:
-    """Follows `path` as far as it exists. Fails with `OSError` where that cannot be found out."""
+    """Follows `path` as far as it exists. Raises `OSError` if the system cannot tell."""
     ahead = start(os.fsdecode(path))
     steps, names, links = [Step("", Directory.top())], list[str](), list[Location]()
     failure: Failure | None = None
@@ -129,7 +129,7 @@ def start(path: str) -> Ahead:
 
 
 def link_target(above: Directory, name: str) -> str | None:
-    """What the link of that name says, where it is one."""
+    """Returns the target of the link of that name, or None if it is not a link."""
     try:
         return os.readlink(name, dir_fd=above.descriptor)
     except OSError:

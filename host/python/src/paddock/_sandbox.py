@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 TABLE_ELEMENTS = 100_000
 INSTANCES = 64
 STDERR_BYTES = 64 * 1024
-"""What of a guest's standard error is kept: the message of a panic, in practice."""
+"""Maximum number of bytes kept of a guest's standard error, which in practice contains the message of a panic."""
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a guest finds: directories, the policy and limits, and nothing else."""
+    """Configuration of a sandbox: directories, the policy and limits. The guest gets nothing else."""
 
     roots: tuple[Root, ...] = ()
     policy: str = "{}"
@@ -36,7 +36,7 @@ class Surroundings:
 
 @dataclass
 class Stderr:
-    """The start of what a guest writes to standard error."""
+    """The start of a guest's output to standard error."""
 
     kept: bytearray = field(default_factory=bytearray)
 
@@ -48,7 +48,7 @@ class Stderr:
 
 
 class Sandbox:
-    """One guest with the store it lives in. It is to be closed, and is of no use after a failure of the host."""
+    """One guest with its store. The owner must close it. After a failure of the host it cannot be called again."""
 
     def __init__(self, around: Surroundings, control: Control) -> None:
         self._runtime = runtime()
@@ -71,7 +71,7 @@ class Sandbox:
     def call(
         self, control: Control, interface: str, function: str, *arguments: tuple[Shape, Any], has_result: bool = True
     ) -> Any:
-        """Calls a function with arguments and their shapes. Fails with `ToolError` where the guest was ended."""
+        """Calls a function with arguments and their shapes. Raises `ToolError` if the guest was ended."""
         found = self._instance.get_func(self._store, self._runtime.export(interface, function))
         assert found is not None, function
         self._store.set_epoch_deadline(control.ticks())
@@ -94,7 +94,7 @@ class Sandbox:
         return wasi
 
     def _explain(self, trap: WasmtimeError, control: Control) -> ToolError:
-        """Why a guest was ended."""
+        """Returns the error for a guest that was ended."""
         cause, said = str(trap), self._stderr.text()
         if control.is_over() or "wasm trap: interrupt" in cause:
             hint = "ask for less at once: a narrower path or glob, a smaller limit"
@@ -107,7 +107,7 @@ class Sandbox:
 
 
 def preopen(wasi: WasiConfig, roots: Iterable[Root]) -> None:
-    """Hands the held directories to a guest, with no right that it is not to have."""
+    """Preopens the held directories for a guest, with the rights of each mount."""
     for root in roots:
         try:
             wasi.preopen_dir(root.directory.path_to_open(root.host), root.guest, root.access == "read-write")

@@ -1,4 +1,4 @@
-"""Where journals are kept, outside the workspace, and the lock beside them."""
+"""The state directory, which holds journals outside the workspace, and its lock."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ._resolve import ResolvedPath
 from .errors import ToolError
 
 RETRY_S = 0.005
-"""How often a held lock is tried again."""
+"""Interval at which a held lock is tried again."""
 
 
 def parent() -> Path | None:
-    """Where the state directories of all workspaces are."""
+    """Returns the directory of all state directories."""
     if (given := absolute("PADDOCK_STATE_DIR")) is not None:
         return given
     if (state := absolute("XDG_STATE_HOME")) is not None:
@@ -29,7 +29,7 @@ def parent() -> Path | None:
 
 
 def absolute(name: str) -> Path | None:
-    """The directory that an environment variable names, where that is an absolute path."""
+    """Returns the directory that an environment variable names, if it is an absolute path."""
     path = Path(os.environ.get(name, ""))
     return path if path.is_absolute() else None
 
@@ -43,17 +43,17 @@ def below_home(path: str) -> Path | None:
 
 
 def of_workspace(root: str) -> Path | None:
-    """The state directory of the workspace at the real path `root`, the same that every host takes."""
+    """Returns the state directory of the workspace at the real path `root`. It is the same in every host."""
     above = parent()
     name = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
     return None if above is None else above / name
 
 
 class StateDir:
-    """The state directory of one workspace; it is made when something is first changed.
+    """The state directory of one workspace, created at the first change.
 
-    Until then the deepest directory on its path that exists is held, and the names below that are no links. Once it is
-    there, the directory itself is held.
+    Until then, the deepest existing directory on its path is held, and the names below it must not be links. Once the
+    state directory exists, it is held itself.
     """
 
     def __init__(self, resolved: ResolvedPath) -> None:
@@ -65,9 +65,9 @@ class StateDir:
         self._lock = threading.Lock()
 
     def directory(self, *, create: bool) -> Directory | None:
-        """The directory, where it exists. Where it cannot be made, calls go without.
+        """Returns the directory if it exists. If it cannot be created, calls have no state directory.
 
-        Fails with `ToolError` where the directory was deleted, or something else is where it has to be.
+        Raises `ToolError` if the directory was deleted, or another entry has its name.
         """
         if not self._is_usable:
             return None
@@ -102,8 +102,8 @@ class StateDir:
 
 
 def has_journal(directory: Directory) -> bool:
-    """Whether a call left a journal, or an overlay was being taken over, which the next call finishes or undoes."""
-    # The one that is held is only for reaching names, not for listing them.
+    """Returns whether an interrupted call left a journal or an overlay commit for the next call to finish or undo."""
+    # The held descriptor can reach names and cannot list them.
     listed = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=directory.descriptor)
     try:
         names = os.listdir(listed)
@@ -113,7 +113,7 @@ def has_journal(directory: Directory) -> bool:
 
 
 def lock(directory: Directory, control: Control) -> Lock:
-    """Waits until no other call changes the workspace of that state directory."""
+    """Locks the workspace of that state directory, and waits while another call changes it."""
     try:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         descriptor = os.open("lock", flags, 0o600, dir_fd=directory.descriptor)
@@ -127,7 +127,7 @@ def lock(directory: Directory, control: Control) -> Lock:
                 hint = "call again when it has finished; nothing was changed"
                 raise ToolError("limit-exceeded", message, hint=hint)
             time.sleep(RETRY_S)
-        # Who made the directory anew since has the lock of the new one.
+        # A process that has since created the directory again holds the lock of the new one.
         if directory.is_deleted():
             raise gone("was deleted")
     except BaseException:
@@ -166,6 +166,6 @@ def gone(cause: str) -> ToolError:
 
 
 def config_directory() -> Path | None:
-    """Where a user's own policy is, which no tool sees."""
+    """Returns the directory of the user's own policy, which is closed to tools."""
     config = absolute("XDG_CONFIG_HOME")
     return below_home(".config/paddock") if config is None else config / "paddock"

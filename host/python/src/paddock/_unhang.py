@@ -1,9 +1,9 @@
-"""Frees a thread that opened what a racing process had put in a file's place: a FIFO without another end.
+"""Frees a thread that is blocked in the open of a FIFO which another process has put in the place of a file.
 
-The guest looks at what a name is before it opens it, and opens regular files alone; but between the two a process
-beside it can swap a FIFO in, and wasmtime's own open then waits for ever, which no deadline ends. So whoever waits so
-is given the other end for a moment: the open succeeds, and the guest refuses what it got. Linux tells what a thread
-waits for; elsewhere such a call hangs.
+The guest examines a name before it opens it, and opens regular files only. In between, another process can swap in a
+FIFO, and wasmtime's own open then blocks without limit, which no deadline ends. This module opens the other end of the
+FIFO for a moment: the open succeeds, and the guest refuses the result. Linux reports the system call in which a thread
+waits; on other systems such a call hangs.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ OPENS = {"x86_64": (257, 437), "aarch64": (56, 437)}.get(platform.machine(), ())
 """The numbers of `openat` and `openat2`."""
 AT_FDCWD = 2**32 - 100
 LONGEST = 4096
-"""Bytes of a path, with its end."""
+"""Maximum bytes of a path, including the terminating NUL."""
 
 
 def free_stuck_opens() -> None:
-    """Gives every thread of this process that waits in an open of a FIFO its other end."""
+    """Opens the other end of every FIFO in whose open a thread of this process waits."""
     if sys.platform != "linux" or not OPENS:
         return
     try:
@@ -34,7 +34,7 @@ def free_stuck_opens() -> None:
             try:
                 free(thread, memory)
             except (OSError, ValueError, struct.error):
-                # The thread went on meanwhile.
+                # The thread has continued in the meantime.
                 continue
     finally:
         os.close(memory)
@@ -48,7 +48,7 @@ def free(thread: str, memory: int) -> None:
     directory, address = int(said[1], 16) & (2**32 - 1), int(said[2], 16)
     path = os.pread(memory, LONGEST, address).split(b"\0")[0]
     within = None if directory == AT_FDCWD else directory
-    # To look at it without opening it, and then to open just that.
+    # This descriptor examines the file without opening it, and then opens exactly that file.
     found = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=within)
     try:
         if stat.S_ISFIFO(os.fstat(found).st_mode):

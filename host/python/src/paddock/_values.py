@@ -1,4 +1,4 @@
-"""Values in wasmtime's own C representation, and Python's.
+"""Conversion between wasmtime's C representation of values and Python's.
 
 `wasmtime.component.Func` asks the component for all types again at every call, and passes bytes one by one, which takes
 longer than most calls. So values are made and read here, by the structures that wasmtime-py has of the C API. Their
@@ -55,7 +55,7 @@ def call(function: Func, store: Store, arguments: Sequence[tuple[Shape, Any]], *
 
 
 def lift(value: bytes) -> Any:
-    """A value as Python has it: a record is a mapping by WIT's names, a result or variant is `Tagged`."""
+    """Converts a value to Python: a record to a mapping by WIT names, a result or variant to `Tagged`."""
     kind, of = VALUE.unpack(value)
     return LIFTS[kind](of)
 
@@ -90,7 +90,7 @@ def lift_result(of: bytes) -> Tagged:
 
 
 def lower(value: Any, shape: Shape, given: Any) -> None:
-    """Makes `value` what is given, which `wasmtime_component_val_delete` frees."""
+    """Writes a Python value to `value`, which `wasmtime_component_val_delete` frees."""
     of = value.of
     if isinstance(shape, tuple):
         kind, inner = shape
@@ -175,9 +175,9 @@ OPTION = ffi.WASMTIME_COMPONENT_OPTION.value
 
 WIDTH = ctypes.sizeof(Value)
 PAYLOAD = Value.of.offset
-"""Where in a value its number is."""
+"""Offset of the payload in a value."""
 
-# How values are laid out in memory: reading that at once takes two thirds of the time of going field by field.
+# Layout of values in memory. Reading it at once takes two thirds of the time of reading field by field.
 VALUE = Struct(f"B{PAYLOAD - 1}x{WIDTH - PAYLOAD}s")
 VECTOR = Struct("NP")
 MEMBER = Struct(f"NP{VALUE.format}")

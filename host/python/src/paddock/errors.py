@@ -1,4 +1,4 @@
-"""What can go wrong. What a tool reports is a value of `Workspace.call`, and an exception of the methods with types."""
+"""Errors. `Workspace.call` returns the failure of a tool as a value; the typed methods raise it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ if TYPE_CHECKING:
 
 
 class PaddockError(Exception):
-    """Anything that Paddock raises."""
+    """Base class of all errors of Paddock."""
 
 
 class OpenError(PaddockError):
-    """A workspace cannot be what was asked for: a root that is no directory, a guest path that is taken."""
+    """A workspace cannot be opened: a root is not a directory, or a guest path is taken."""
 
 
 class PolicyError(OpenError):
-    """A policy has an unknown name, a wrong type, or a setting that contradicts another or that this host has not."""
+    """A policy has an unknown name, a wrong type, contradictory settings, or a setting that this host lacks."""
 
 
 class ComponentError(PaddockError):
@@ -25,16 +25,16 @@ class ComponentError(PaddockError):
 
 
 class ToolError(PaddockError):
-    """A tool failed, or the call was ended: written for a reader that has to act on it."""
+    """A tool failed, or the call was ended. The texts are worded for a model that has to act on them."""
 
     code: ErrorCode
-    """What class of failure it is."""
+    """Class of the failure."""
     message: str
-    """What failed and why: the verb, the path in backticks, the cause."""
+    """The operation that failed, the path in backticks, and the cause."""
     path: str | None
-    """The path as the caller gave it, where the failure is about one."""
+    """The path as the caller passed it, if the failure concerns a path."""
     hint: str | None
-    """What would work instead."""
+    """A call or an argument that would work instead."""
 
     def __init__(self, code: ErrorCode, message: str, path: str | None = None, hint: str | None = None) -> None:
         super().__init__(code, message, path, hint)

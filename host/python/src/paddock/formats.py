@@ -1,4 +1,4 @@
-"""The tools as models' interfaces take them."""
+"""Definitions of the tools in the formats of providers."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from .types import Tool
 
 Format = Literal["mcp", "openai", "anthropic", "gemini"]
-"""Whose interface: the Model Context Protocol, OpenAI's chat completions, Anthropic's messages, Google's Gemini."""
+"""A format: Model Context Protocol, OpenAI chat completions, Anthropic messages, Google Gemini."""
 
 
 def describe(dialect: str = "paddock") -> list[Tool]:
-    """The tools of a dialect, always in the same order. Fails with `ToolError` where there is no such dialect."""
+    """Returns the tools of a dialect, always in the same order. Raises `ToolError` for an unknown dialect."""
     check_text("dialect", dialect)
     told = lift(("result", ("list", "tool")), _effect.bare("tools", "describe", ("string", dialect)))
     if isinstance(told, ToolError):
@@ -27,7 +27,7 @@ def describe(dialect: str = "paddock") -> list[Tool]:
 
 
 def tools(dialect: str = "paddock", format: Format = "mcp") -> list[dict[str, Any]]:
-    """The tools of a dialect as a provider's interface takes them, as `paddock tools --format` prints them."""
+    """Returns the tools of a dialect in the format of a provider, as `paddock tools --format` prints them."""
     if format not in get_args(Format):
         raise PaddockError(f"there is no format `{format}`; there are {', '.join(get_args(Format))}")
     found = describe(dialect)
@@ -38,13 +38,13 @@ def tools(dialect: str = "paddock", format: Format = "mcp") -> list[dict[str, An
 
 
 def dialects() -> list[str]:
-    """The names of all dialects."""
+    """Returns the names of all dialects."""
     found: list[str] = _effect.bare("tools", "dialects")
     return found
 
 
 def plain(name: str) -> str:
-    """The name where only letters, digits, `_` and `-` are allowed. A call takes it too."""
+    """Returns the name for providers that allow only letters, digits, `_` and `-`. Calls accept this name too."""
     return name.replace(".", "_")
 
 

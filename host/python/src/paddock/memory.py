@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class MemoryWorkspace(Calls):
-    """A tree in the memory of a guest that is kept: it touches no disk, and lasts as long as this object.
+    """A tree in the memory of a persistent guest. It uses no disk, and exists as long as this object.
 
     Calls can be made from any number of threads, and are made one after the other.
     """
 
     def __init__(self, *, policy: PolicyLike | None = None, approver: Approver | None = None) -> None:
-        """Makes an empty one, for which a policy's roots are nothing.
+        """Creates an empty tree. Roots of the policy have no effect.
 
         Raises:
             PolicyError: The policy is wrong.
@@ -41,30 +41,30 @@ class MemoryWorkspace(Calls):
         self._kept: Sandbox | None = Sandbox(self._surroundings(), self._control())
 
     def load(self, archive: bytes) -> None:
-        """Replaces the whole tree by a tar archive's; the tree stays as it was where that fails with `ToolError`."""
+        """Replaces the whole tree by that of a tar archive. On failure it raises `ToolError` and changes nothing."""
         self._session("load", ("bytes", bytes(archive)))
 
     def snapshot(self) -> bytes:
-        """The whole tree, as a tar archive in path order."""
+        """Returns the whole tree as a tar archive, in path order."""
         return bytes(self._session("snapshot"))
 
     def checkpoint(self, name: str) -> None:
-        """Keeps the tree as it is under a name, of at most 64 letters, digits, `_`, `-` and `.`, for `rollback`."""
+        """Stores the state of the tree for `rollback`, under a name of at most 64 letters, digits, `_`, `-` and `.`."""
         check_text("name", name)
         self._session("checkpoint", ("string", name))
 
     def rollback(self, name: str) -> None:
-        """Makes the tree what it was at a checkpoint. All checkpoints stay."""
+        """Returns the tree to the state of a checkpoint. All checkpoints remain."""
         check_text("name", name)
         self._session("rollback", ("string", name))
 
     def checkpoints(self) -> list[str]:
-        """The names of all checkpoints, in order."""
+        """Returns the names of all checkpoints, in order."""
         names: list[str] = self._session("checkpoints")
         return names
 
     def close(self) -> None:
-        """Ends the workspace: its tree is gone, and later calls fail with `backend-gone`."""
+        """Ends the workspace and discards its tree. Later calls fail with `backend-gone`."""
         super().close()
         with self._turn:
             if self._kept is not None:
@@ -80,7 +80,7 @@ class MemoryWorkspace(Calls):
         return answer
 
     def _run(self, body: Callable[[Sandbox], Answer], changing: bool, control: Control) -> Answer:
-        """Runs `body` in the guest that has the tree. After a trap there is none: the tree went with it."""
+        """Runs `body` in the guest that holds the tree. A trap ends the guest, and its tree is lost."""
         with self._turn:
             self._check_open()
             kept, self._kept = self._kept, None

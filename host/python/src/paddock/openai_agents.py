@@ -26,7 +26,7 @@ def tools(workspace: Calls, dialect: str = DIALECT) -> list[Tool]:
             description=tool.description,
             params_json_schema=json.loads(tool.input_schema),
             on_invoke_tool=call_of(workspace, tool.name, dialect),
-            # Arguments that may be left out are not taken by the strict kind.
+            # Strict schemas do not accept optional arguments.
             strict_json_schema=False,
         )
         for tool in describe(dialect)

@@ -24,10 +24,10 @@ StrPath = Union[str, "os.PathLike[str]"]
 
 
 class Workspace(Calls):
-    """Directories, rules and limits, in which tools are called: each call in a guest of its own.
+    """Directories, rules and limits for tool calls. Each call runs in a fresh guest.
 
-    Calls can be made from any number of threads at once. Those that change something wait for each other, and for those
-    of other processes.
+    Any number of threads can make calls at once. Calls that change files wait for each other, and for changing calls of
+    other processes.
     """
 
     def __init__(
@@ -47,11 +47,11 @@ class Workspace(Calls):
             policy: What tools may do, by the names of the README's table, as a mapping or as JSON.
             read_only: Nothing may be changed in any root.
             mounts: Further directories.
-            state_dir: Where journals, backups and the lock are: below the user's own state directory, unless this names
-                another. False keeps journals in `.paddock/` inside the workspace and takes no lock: for a workspace
-                that only one process changes.
-            approver: Who is asked about calls that need approval. Without anybody, they end in `approval-required`, and
-                `Outcome.plan` says what to ask.
+            state_dir: Directory of journals, backups and the lock, by default below the user's own state directory.
+                False keeps journals in `.paddock/` inside the workspace and takes no lock: only one process may then
+                change the workspace.
+            approver: Approver of calls that need approval. Without one, they end with `approval-required`, and
+                `Outcome.plan` is the plan to approve.
 
         Raises:
             OpenError: A root is no directory, or a guest path is taken; a link in a root decides where another setting
@@ -80,9 +80,9 @@ class Workspace(Calls):
         self._roots, self._state = (), None
 
     def _run(self, body: Callable[[Sandbox], Answer], changing: bool, control: Control) -> Answer:
-        """Runs `body` in a fresh guest, with the lock if it is to change something or to recover from a crash."""
+        """Runs `body` in a fresh guest, with the lock if it changes files or recovers from a crash."""
         held = self._roots, self._state
-        # What is held from here on stays open until the call has ended.
+        # These directories stay open until the call has ended.
         self._check_open()
         found, lock = mounted(*held, changing, control)
         try:
@@ -99,7 +99,7 @@ class Workspace(Calls):
 def mounted(
     roots: tuple[Root, ...], state: StateDir | None, changing: bool, control: Control
 ) -> tuple[tuple[Root, ...], Lock | None]:
-    """What a guest gets."""
+    """Returns the configuration of the sandbox."""
     found, lock = roots, None
     if state is None:
         return found, None
@@ -108,7 +108,7 @@ def mounted(
         found = (*found, Root(state.path, STATE, "read-write", directory))
         lock = _state.lock(directory, control) if changing or _state.has_journal(directory) else None
     if not changing and lock is None:
-        # A journal that another call writes after the look for one is not for a call without the lock to follow.
+        # Without the lock, a call must not follow a journal that another call has written since the check.
         found = tuple(root.for_looks() for root in found)
     return found, lock
 
@@ -116,7 +116,7 @@ def mounted(
 def resolved_state(
     chosen: StrPath | Literal[False] | None, found: list[OpenedRoot], table: MountTable
 ) -> ResolvedPath | None:
-    """Where the state directory is, or has to be made."""
+    """Returns the path of the state directory, which may not exist yet."""
     if chosen is False:
         return None
     path = _state.of_workspace(found[0].root.host) if chosen is None else chosen
@@ -140,12 +140,12 @@ def is_read_only(roots: Iterable[Root]) -> bool:
 def environment(
     policy: Policy, found: list[OpenedRoot], state: ResolvedPath | None, table: MountTable, desk: Desk
 ) -> str:
-    """What the guest is told. The host's own files stay closed where a root holds them."""
-    # Opened before it is told: it is made where it is missing.
+    """Returns the policy of the guest. Paddock's own files in roots are closed to tools."""
+    # The cache is opened first, because it is created if it is missing.
     _cache.directory()
     paths = HeldPaths(found, table).told(own_paths(state, table), _policy.blocked_directories(policy))
     host: dict[str, Any] = {
-        # Wasmtime's own rename serves the guest, so there is nobody to carry a file's mode over: the guest rewrites
+        # Wasmtime's own rename does not carry a file's mode over, so the guest rewrites
         # files in place, from a copy that a later call replays after a crash.
         "carries_modes": False,
         "private": paths.private,
