@@ -16,6 +16,7 @@ mod commands {
     mod allowed;
     mod confined;
     mod descriptors;
+    #[path = "../desk.rs"]
     mod desk;
     mod ends;
     mod history;

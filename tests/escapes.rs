@@ -17,9 +17,9 @@ use std::process::{Command, Output};
 use paddock::selftest::{self, Own, Report, Subject};
 use serde_json::Value;
 
-#[path = "escapes_runner/bad.rs"]
+#[path = "escapes/bad.rs"]
 mod bad;
-#[path = "escapes_runner/memory.rs"]
+#[path = "escapes/memory.rs"]
 mod memory;
 mod without;
 

@@ -9,7 +9,7 @@
     reason = "a test fails by a panic"
 )]
 
-#[path = "commands/desk.rs"]
+#[path = "desk.rs"]
 #[allow(dead_code, reason = "not every test of commands uses all of it")]
 mod desk;
 

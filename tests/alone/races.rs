@@ -12,18 +12,19 @@
 )]
 
 #[cfg(target_os = "linux")]
-#[path = "races_runner/arena.rs"]
+#[path = "races/arena.rs"]
 mod arena;
 #[cfg(target_os = "linux")]
-#[path = "races_runner/calls.rs"]
+#[path = "races/calls.rs"]
 mod calls;
 #[cfg(target_os = "linux")]
-#[path = "races_runner/race.rs"]
+#[path = "races/race.rs"]
 mod race;
 #[cfg(target_os = "linux")]
-#[path = "races_runner/swap.rs"]
+#[path = "races/swap.rs"]
 mod swap;
 #[cfg(target_os = "linux")]
+#[path = "../without/mod.rs"]
 mod without;
 
 #[cfg(target_os = "linux")]

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-#[path = "cases_runner/mod.rs"]
+#[path = "mod.rs"]
 mod cases_runner;
 
 use cases_runner::backend::{self, Backend};
