@@ -5,19 +5,10 @@
 //! The graph is read from the text: `use` declarations and paths that begin with `crate`, `self` or `super`. A name that a
 //! module re-exports counts as an import of the re-exporting module and of the defining one.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-#[path = "import_graph/source.rs"]
 mod source;
 
 use source::{Import, Source};
@@ -239,7 +230,7 @@ fn a_cycle_is_found() {
     assert_eq!(none.cycles_of_siblings(), Vec::<Vec<String>>::new());
 }
 
-/// The edges within cycles are printed by `cargo test --test import_graph edges -- --ignored --nocapture`.
+/// The edges within cycles are printed by `cargo test --test integration import_graph::edges -- --ignored --nocapture`.
 #[test]
 #[ignore = "it checks nothing: it prints the edges, for whoever removes a cycle"]
 fn edges_within_cycles() {

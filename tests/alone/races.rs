@@ -3,56 +3,45 @@
 //! `PADDOCK_RACES` is how many attempts there are. Each part runs in a process of its own, so that a filter can take
 //! `openat2` from it, and a crash or a hang of it is seen.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
+use std::env;
 
-#[cfg(target_os = "linux")]
-#[path = "races/arena.rs"]
+use super::alone;
+
 mod arena;
-#[cfg(target_os = "linux")]
-#[path = "races/calls.rs"]
 mod calls;
-#[cfg(target_os = "linux")]
-#[path = "races/race.rs"]
 mod race;
-#[cfg(target_os = "linux")]
-#[path = "races/swap.rs"]
 mod swap;
-#[cfg(target_os = "linux")]
-#[path = "../without/mod.rs"]
-mod without;
 
-#[cfg(target_os = "linux")]
-fn main() {
-    use std::env;
+#[test]
+fn a_host_that_checks_and_then_opens_is_redirected() {
+    let _alone = alone();
+    race::control();
+}
 
+#[test]
+fn nothing_gets_out_with_openat2() {
+    let _alone = alone();
+    race::in_child(false);
+}
+
+#[test]
+fn nothing_gets_out_without_openat2() {
+    let _alone = alone();
+    race::in_child(true);
+}
+
+#[test]
+#[ignore = "it is the process that makes raced calls, and the tests of races start it"]
+fn calls_in_child() {
+    if let Ok(attempts) = env::var(race::RACES_NOW) {
+        race::run(attempts.parse().unwrap());
+    }
+}
+
+#[test]
+#[ignore = "it is the process that swaps names, and the tests of races start it"]
+fn swaps_in_child() {
     if let Some(directory) = env::var_os(swap::SWAPS) {
         swap::forever(directory.as_ref());
     }
-    if let Ok(attempts) = env::var(race::RACES_NOW) {
-        race::run(attempts.parse().unwrap());
-        return;
-    }
-    let trials = vec![
-        libtest_mimic::Trial::test("a_host_that_checks_and_then_opens_is_redirected", || {
-            race::control();
-            Ok(())
-        }),
-        libtest_mimic::Trial::test("nothing_gets_out_with_openat2", || race::in_child(false)),
-        libtest_mimic::Trial::test("nothing_gets_out_without_openat2", || race::in_child(true)),
-    ];
-    let mut arguments = libtest_mimic::Arguments::from_args();
-    // Each takes both processors.
-    arguments.test_threads = Some(1);
-    libtest_mimic::run(&arguments, trials).exit();
-}
-
-#[cfg(not(target_os = "linux"))]
-fn main() {
-    println!("skipped: names are exchanged by a call of Linux");
 }

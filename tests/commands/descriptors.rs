@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use paddock::{Access, Workspace};
 use serde_json::json;
 
-use super::desk::{CANARY, Desk, stdout};
+use crate::desk::{CANARY, Desk, stdout};
 
 /// Threads that rename directories of many entries: each is a question for each entry.
 const QUESTIONS: &str = r#"

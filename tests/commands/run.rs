@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use paddock::{CallOptions, CancelToken};
 use serde_json::json;
 
-use super::desk::{Desk, stdout};
+use crate::desk::{Desk, stdout};
 
 #[test]
 fn output_status_and_directory() {
