@@ -1,7 +1,7 @@
 //! What size costs: walks over ever larger trees, and many workspaces at once in
 //! one process. `benches/README.md` holds the figures.
 //!
-//! `cargo bench -p paddock --bench scale` goes up to 100,000 entries;
+//! `cargo bench -p paddock-cli --bench scale` goes up to 100,000 entries;
 //! `PADDOCK_SCALE=1000000` in the environment goes on to a million.
 
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a bench that cannot run stops")]

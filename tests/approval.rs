@@ -1,7 +1,5 @@
 //! Calls that a person is asked about first: nothing runs but what was approved.
 
-#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by a panic")]
-
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

@@ -1,13 +1,5 @@
 //! Archives through the component: what goes in comes out, here and with other tools, or nothing does.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,9 +8,8 @@ use paddock::types::*;
 use paddock::{Limits, Policy, Workspace};
 use paddock_archive::zip::write::Writer;
 use tempfile::TempDir;
-use tree::{Tree, tree_of};
 
-mod tree;
+use crate::tree::{Tree, tree_of};
 
 /// Everything below a directory but links, which an archive does not hold.
 fn without_links(top: &Path) -> Tree {

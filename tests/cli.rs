@@ -1,13 +1,5 @@
 //! The command line from outside: exit statuses, and one JSON object on standard output.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
-
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};

@@ -1,19 +1,10 @@
 //! Containers, for real: a busybox root that runc runs. Without runc, busybox or root rights the tests say so and
 //! end, unless `PADDOCK_TEST_CONTAINERS` is set, as in `.ci/run`; podman's and docker's own answers are recorded ones.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
 #![cfg(target_os = "linux")]
 
-mod container {
-    mod commands;
-    mod engines;
-    mod gone;
-    mod inside;
-    mod runc;
-}
+mod commands;
+mod engines;
+mod gone;
+mod inside;
+mod runc;

@@ -1,13 +1,6 @@
 //! The escape suite over every backend, with and without the kernel's `openat2`, and on hosts that have to fail it.
 //! `tests/README.md` says how `tests/escapes/` is read.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -17,13 +10,10 @@ use std::process::{Command, Output};
 use paddock::selftest::{self, Own, Report, Subject};
 use serde_json::Value;
 
-#[path = "escapes_runner/bad.rs"]
-mod bad;
-#[path = "escapes_runner/memory.rs"]
-mod memory;
-mod without;
+use crate::without::{is_unknown, openat2, without};
 
-use without::{is_unknown, openat2, without};
+mod bad;
+mod memory;
 
 /// Attempts that the suite has at least, so that none gets lost.
 const ON_DISK: u64 = 23_000;

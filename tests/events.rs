@@ -1,13 +1,5 @@
 //! What is told of calls, and the audit that keeps it.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -19,9 +11,7 @@ use paddock::{Access, Builder, CallOptions, Ended, Event, FileWritten, Limits, P
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-#[path = "events/audit.rs"]
 mod audit;
-#[path = "events/cli.rs"]
 mod cli;
 
 /// A workspace whose events are kept.

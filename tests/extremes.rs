@@ -1,16 +1,9 @@
 //! Trees and arguments as large, deep and strange as anybody can make them: each call ends in time with an answer or a
 //! clear error, and the next one works.
 //!
-//! `PADDOCK_EXTREMES=1000000 cargo test --release --test extremes -- --nocapture` has a million names in a directory and a
+//! `PADDOCK_EXTREMES=1000000 cargo test --release --test integration extremes:: -- --nocapture` has a million names in a directory and a
 //! gigabyte of content.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, File};

@@ -1,12 +1,5 @@
 //! A FIFO that a process beside the tools puts in a file's place hangs nobody.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
 #![cfg(target_os = "linux")]
 
 use std::fs;

@@ -1,13 +1,6 @@
 //! A tree that holds everything that breaks file tools: each answers quickly,
 //! in little memory, and says what it left out.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
@@ -28,7 +21,6 @@ use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-#[path = "hostile/roots.rs"]
 mod roots;
 
 /// Guest memory that has to be enough for everything here.
@@ -124,14 +116,14 @@ impl Drop for Tree {
     }
 }
 
-/// Runs a test of this file again as a user whom permissions hold; false for one whom they hold already.
+/// Runs a test of this module again as a user whom permissions hold; false for one whom they hold already.
 fn again_as_nobody(test: &str) -> bool {
     let probe = TempDir::new().unwrap();
     if fs::metadata(probe.path()).unwrap().uid() != 0 {
         return false;
     }
     let mut command = Command::new("/proc/self/exe");
-    command.args(["--exact", test, "--nocapture"]).uid(NOBODY).gid(NOBODY).current_dir("/");
+    command.args(["--exact", &format!("hostile::{test}"), "--nocapture"]).uid(NOBODY).gid(NOBODY).current_dir("/");
     let output = command.output().unwrap();
     print!("{}", String::from_utf8_lossy(&output.stdout));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,13 +1,5 @@
 //! The list of the component's imports is the list of its permissions.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
-
 use wasmtime::Engine;
 use wasmtime::component::Component;
 

@@ -1,13 +1,5 @@
 //! The library from outside: typed operations, roots and the workspace in memory.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
-
 use std::fs;
 use std::thread;
 

@@ -1,13 +1,5 @@
 //! Every limit ends in an error value, in any thread, and never in a panic.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
-
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};

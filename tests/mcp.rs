@@ -1,13 +1,5 @@
 //! `paddock mcp` as a client sees it, line by line, in both eras of the protocol.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -20,9 +12,7 @@ use tempfile::TempDir;
 
 /// Bounds on the memory that one client can make the server take, and its end when the client reads nothing.
 #[cfg(target_os = "linux")]
-mod mcp {
-    mod bounds;
-}
+mod bounds;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 

@@ -1,34 +1,24 @@
 //! Workspaces in memory: what goes in, what comes out, how much there may be, and what stays.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
+mod archives;
+mod kept;
+mod mounts;
+mod room;
 
-mod memory {
-    mod archives;
-    mod kept;
-    mod mounts;
-    mod room;
+use paddock::{Limits, Policy, Workspace};
+use serde_json::{Value, json};
 
-    use paddock::{Limits, Policy, Workspace};
-    use serde_json::{Value, json};
+/// With room for so many bytes.
+fn workspace_of(max_tree_bytes: u64) -> Workspace {
+    let limits = Limits { max_tree_bytes, ..Limits::default() };
+    Workspace::memory(Policy { limits, ..Policy::default() }).unwrap()
+}
 
-    /// With room for so many bytes.
-    fn workspace_of(max_tree_bytes: u64) -> Workspace {
-        let limits = Limits { max_tree_bytes, ..Limits::default() };
-        Workspace::memory(Policy { limits, ..Policy::default() }).unwrap()
-    }
+fn write(workspace: &Workspace, path: &str, content: &str) -> Value {
+    workspace.call("write_file", &json!({"path": path, "content": content}).to_string()).value()
+}
 
-    fn write(workspace: &Workspace, path: &str, content: &str) -> Value {
-        workspace.call("write_file", &json!({"path": path, "content": content}).to_string()).value()
-    }
-
-    fn read(workspace: &Workspace, path: &str) -> Value {
-        let outcome = workspace.call("read_file", &json!({"path": path, "mode": "raw"}).to_string()).value();
-        if outcome["content"].is_string() { outcome["content"].clone() } else { outcome["code"].clone() }
-    }
+fn read(workspace: &Workspace, path: &str) -> Value {
+    let outcome = workspace.call("read_file", &json!({"path": path, "mode": "raw"}).to_string()).value();
+    if outcome["content"].is_string() { outcome["content"].clone() } else { outcome["code"].clone() }
 }

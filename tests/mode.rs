@@ -1,12 +1,5 @@
 //! A replaced file keeps its mode, owner and extended attributes.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, Permissions};

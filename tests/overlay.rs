@@ -1,13 +1,6 @@
 //! An overlay through the component: the directories stay as they are, whatever
 //! is in them and whatever is done.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, Permissions};

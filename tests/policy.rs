@@ -1,12 +1,5 @@
 //! The policy: its levels, its three formats, what a workspace's own file may do, and that nothing in there widens it.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
 #![cfg(unix)]
 
 use std::fs;

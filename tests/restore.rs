@@ -1,13 +1,5 @@
 //! Every change can be undone, and the undoing too.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
-
 use std::fs;
 use std::path::PathBuf;
 
@@ -15,9 +7,8 @@ use paddock::types::*;
 use paddock::{Backups, Outcome, Policy, Workspace};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tree::{Tree, tree_of};
 
-mod tree;
+use crate::tree::{Tree, tree_of};
 
 struct Desk {
     home: TempDir,

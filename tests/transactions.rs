@@ -1,13 +1,6 @@
 //! Work that can be thrown away: what is made in an overlay, shown as a patch,
 //! taken over all or in part, or not at all, by the library and the command line.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
 #![cfg(target_os = "linux")]
 
 use std::fs::{self, Permissions};
@@ -20,9 +13,8 @@ use paddock::types::ErrorCode;
 use paddock::{Builder, Workspace};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tree::{Tree, tree_of};
 
-mod tree;
+use crate::tree::{Tree, tree_of};
 
 struct Desk {
     home: TempDir,

@@ -14,13 +14,11 @@ use paddock_vfs::{STATE_GUEST_PATH, memory_tar};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use paddock_guest::case::Case;
-use paddock_guest::container;
-use paddock_guest::layers;
-use paddock_guest::tree;
-use paddock_guest::tree::{Node, Tree};
-use paddock_types::outcome;
-use paddock_types::outcome::Names;
+use super::case::Case;
+use super::container;
+use super::layers;
+use super::outcome::{self, Names};
+use super::tree::{self, Node, Tree};
 
 /// Seconds since 1970 that the native memory backend takes for now.
 pub const NOW: u64 = 1_750_000_000;
@@ -184,13 +182,13 @@ impl Surroundings {
 }
 
 /// The start with the backend's own names in links.
-fn absolute(case: &Case, names: &Names) -> Result<paddock_guest::setup::Start> {
+fn absolute(case: &Case, names: &Names) -> Result<super::setup::Start> {
     let start = &case.start;
     let tree = start.tree.iter().map(|(path, node)| match node {
         Node::Link(target) => (path.clone(), Node::Link(names.fill(target))),
         other => (path.clone(), other.clone()),
     });
-    Ok(paddock_guest::setup::Start {
+    Ok(super::setup::Start {
         tree: tree.collect(),
         hard_links: start.hard_links.clone(),
         modes: start.modes.clone(),

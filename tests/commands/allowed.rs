@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::desk::Desk;
+use crate::desk::Desk;
 
 /// Lines that a shell would take for an allowed command, or none, and that run another.
 const EVALUATED: [&str; 12] = [
@@ -145,6 +145,6 @@ fn no_program_is_run_from_memory() {
         let desk = Desk::with(policy);
         std::fs::write(desk.root().join("m.pl"), script).unwrap();
         let ran = desk.shell("perl m.pl");
-        assert!(super::desk::stdout(&ran).contains(expected), "{ran}");
+        assert!(crate::desk::stdout(&ran).contains(expected), "{ran}");
     }
 }

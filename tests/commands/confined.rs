@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 
 use serde_json::json;
 
-use super::desk::{CANARY, Desk, stdout};
+use crate::desk::{CANARY, Desk, stdout};
 
 /// The outside, by names, contents and modes.
 fn outside(desk: &Desk) -> Vec<String> {

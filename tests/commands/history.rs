@@ -7,7 +7,7 @@ use std::process::Command;
 use paddock::types::HistoryArgs;
 use serde_json::json;
 
-use super::desk::{Desk, changes};
+use crate::desk::{Desk, changes};
 
 #[test]
 fn changes_are_told_and_undone() {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use paddock::{CallOptions, Decision, Event, Policy, Workspace};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, changes};
+use crate::desk::{Desk, changes};
 
 #[test]
 fn off_unless_enabled() {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use paddock::{CallOptions, CancelToken};
 use serde_json::json;
 
-use super::desk::{Desk, stdout};
+use crate::desk::{Desk, stdout};
 
 #[test]
 fn output_status_and_directory() {
@@ -36,7 +36,7 @@ fn the_environment_is_made_anew() {
     let own = std::env::var("CARGO_MANIFEST_DIR").unwrap();
     let desk = Desk::with(json!({"environment": {"GREETING": "hello"}, "pass_environment": ["CARGO_PKG_NAME"]}));
     let printed = desk.printed("env");
-    assert!(printed.contains("GREETING=hello\n") && printed.contains("CARGO_PKG_NAME=paddock\n"), "{printed}");
+    assert!(printed.contains("GREETING=hello\n") && printed.contains("CARGO_PKG_NAME=paddock-cli\n"), "{printed}");
     assert!(!printed.contains(&own), "{printed}");
     assert_eq!(desk.printed("echo x > ~/kept; cat < $TMPDIR/kept"), "x\n");
     assert_eq!(desk.shell("cat ~/kept")["exit_code"], 1, "each command has a home of its own");

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, changes, stdout};
+use crate::desk::{Desk, changes, stdout};
 
 /// Writes to a session until what it printed has `until`.
 #[track_caller]

@@ -197,7 +197,7 @@ fn a_state_directory_that_is_deleted_is_made_again() {
     place.works_in(&place.top.join("work/a/b"));
     fs::remove_dir_all(place.top.join("state/ws")).unwrap();
     let written = place.call("write_file", json!({"path": "file.txt", "content": "other\n"}));
-    assert!(written.error.is_none());
+    assert!(written.error.is_none(), "{:?}", written.error);
     assert!(place.call("restore", json!({"path": "file.txt"})).error.is_none());
     assert!(place.top.join("state/ws/history").is_dir());
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::Client;
+use super::Client;
 
 /// Memory in bytes that the server may take beyond what it has after its first call.
 const MAX_GROWTH: u64 = 64 << 20;
@@ -261,7 +261,7 @@ fn every_request_of_a_repeated_id_is_answered() {
 #[test]
 fn running_calls_delay_neither_a_ping_nor_their_cancellation() {
     let mut client = Client::legacy("2025-06-18");
-    let arguments = crate::slow(&client);
+    let arguments = super::slow(&client);
     for id in 100..300 {
         client.ask(id, "tools/call", json!({"name": "grep", "arguments": arguments}));
     }
@@ -280,7 +280,7 @@ fn running_calls_delay_neither_a_ping_nor_their_cancellation() {
 
 #[test]
 fn questions_to_the_client_are_bounded_and_end_with_their_calls() {
-    let (mut client, _home) = crate::asking(false, json!({"elicitation": {}}));
+    let (mut client, _home) = super::asking(false, json!({"elicitation": {}}));
     client.initialize("2025-06-18");
     for id in 100..150 {
         client.ask(id, "tools/call", json!({"name": "delete", "arguments": {"path": "a.txt"}}));

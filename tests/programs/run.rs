@@ -71,7 +71,7 @@ fn the_environment_is_the_policys() {
         json!({}),
         json!({"environment": {"GREETING": "hello"}, "pass_environment": ["CARGO_PKG_NAME"]}),
     );
-    assert_eq!(printed(&desk, &["env"]), "PWD=/workspace\nCARGO_PKG_NAME=paddock\nGREETING=hello\n");
+    assert_eq!(printed(&desk, &["env"]), "PWD=/workspace\nCARGO_PKG_NAME=paddock-cli\nGREETING=hello\n");
 }
 
 #[test]

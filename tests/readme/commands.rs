@@ -64,7 +64,7 @@ fn the_first_command_finds_something() {
     let output = run(line, &repository());
     let outcome: Value = serde_json::from_slice(&output.stdout).unwrap();
     let files = outcome["result"]["files"].as_array().unwrap();
-    assert!(files.iter().any(|file| file["path"] == "host/rust/src/main.rs"), "{outcome}");
+    assert!(files.iter().any(|file| file["path"] == "host/cli/src/main.rs"), "{outcome}");
 }
 
 /// Without a name, `cargo run` runs the default binary of one package.

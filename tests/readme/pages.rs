@@ -93,8 +93,15 @@ pub(super) fn names() -> Vec<String> {
     names
 }
 
+/// The names of the decision records, as pages of the guide.
+pub(super) fn decisions() -> Vec<String> {
+    let files = fs::read_dir(repository().join(GUIDE).join("decisions")).unwrap();
+    let names = files.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter_map(|name| Some(format!("decisions/{}", name.strip_suffix(".md")?))).collect()
+}
+
 /// The README and all pages of the guide.
 pub(super) fn all() -> Vec<Page> {
-    let pages = names();
-    std::iter::once(readme()).chain(pages.iter().map(|name| guide(name))).collect()
+    let pages = names().into_iter().chain(decisions());
+    std::iter::once(readme()).chain(pages.map(|name| guide(&name))).collect()
 }

@@ -6,8 +6,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use paddock::types::Plan;
-use paddock::{Approver, Decision};
 use rmcp::RoleServer;
 use rmcp::model::{
     BooleanSchema, CallToolRequestParams, ElicitRequest, ElicitRequestParams, ElicitResult, ElicitationAction,
@@ -17,7 +15,9 @@ use rmcp::service::RequestContext;
 use tokio::runtime::Handle;
 
 use super::is_stateless;
-use crate::plan;
+use crate::terminal;
+use crate::types::Plan;
+use crate::{Approver, Decision};
 
 /// How long a person may think.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -109,7 +109,7 @@ fn form(plan: &Plan) -> Option<ElicitRequestParams> {
     let field = |schema: BooleanSchema| schema.title("Do this").description("Nothing is changed otherwise");
     Some(ElicitRequestParams::FormElicitationParams {
         meta: None,
-        message: format!("A tool call needs your approval:\n\n{}", plan::shown(&plan.summary)),
+        message: format!("A tool call needs your approval:\n\n{}", terminal::render_plan(&plan.summary)),
         requested_schema: ElicitationSchema::builder().required_bool_property(FIELD, field).build().ok()?,
     })
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use paddock::Outcome;
-use paddock::types::Tool;
 use rmcp::model::{self, CallToolResult, ContentBlock, ToolAnnotations};
 
 use super::splice::Marks;
+use crate::Outcome;
+use crate::types::Tool;
 
 /// A tool as `tools/list` shows it.
 pub(super) fn tool(tool: Tool) -> serde_json::Result<model::Tool> {

@@ -9,16 +9,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use paddock::{Ended, Event};
 use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
 use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 
 use super::is_stateless;
+use crate::{Ended, Event};
 
-/// Which calls are told of.
+/// The calls whose end a client wants to be sent as a log message. Clones share one state.
 #[derive(Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<Shared>>);
+pub struct Log(Arc<Mutex<Shared>>);
 
 #[derive(Default)]
 struct Shared {
@@ -37,8 +37,8 @@ pub(super) struct Told {
 }
 
 impl Log {
-    /// What the workspace has to tell of its calls.
-    pub(crate) fn listener(&self) -> impl Fn(&Event) + Clone + Send + Sync + 'static {
+    /// Returns the listener for [`Builder::on_event`](crate::Builder::on_event) of every workspace that is served.
+    pub fn listener(&self) -> impl Fn(&Event) + Clone + Send + Sync + 'static {
         let log = self.clone();
         move |event| {
             if let Event::End(ended) = event

@@ -1,80 +1,123 @@
-//! The Model Context Protocol over standard input and output: both the revisions
-//! that start with `initialize` and the stateless one of 2026-07-28.
+//! A server of the Model Context Protocol over any stream of bytes: both the revisions that start with `initialize` and
+//! the stateless one of 2026-07-28.
+//!
+//! The messages are lines of JSON, as the protocol's stdio transport has them. The stream can be the standard input and
+//! output of the process, a pipe, a socket, or memory:
+//!
+//! ```no_run
+//! use paddock::{Workspace, mcp};
+//!
+//! # async fn serve() -> Result<(), Box<dyn std::error::Error>> {
+//! let log = mcp::Log::default();
+//! let workspace = Workspace::builder().root("/path/to/project").on_event(log.listener()).build()?;
+//! let server = mcp::Server::new(workspace).with_log(log).with_dialect("anthropic");
+//! server.serve(tokio::io::stdin(), tokio::io::stdout()).await?;
+//! # Ok(())
+//! # }
+//! ```
 
-use std::time::Duration;
+use std::path::PathBuf;
 
-use paddock::Workspace;
 use rmcp::model::ProtocolVersion;
-use rmcp::service::RequestContext;
+use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{RoleServer, ServiceExt};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::options::DIALECT;
+use crate::workspace::Workspace;
 
 mod asking;
 mod convert;
+mod handler;
 mod lines;
 mod load;
 mod log;
 mod message;
 mod resources;
 mod roots;
-mod server;
 mod splice;
 mod subscriptions;
 mod wire;
 
-pub(crate) use log::Log;
+use handler::Handler;
+pub use log::Log;
+use roots::Open;
+use splice::Marks;
+use wire::Wire;
 
-/// How long a call may go on after the client has gone.
-const GRACE: Duration = Duration::from_secs(1);
+/// An MCP server for one client, whose tool calls are calls of a workspace.
+#[must_use = "a server does nothing until `serve` is called"]
+pub struct Server {
+    workspace: Workspace,
+    dialect: String,
+    log: Log,
+    open: Open,
+}
+
+/// Why the connection of a client failed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot serve the MCP client")]
+pub struct Error(#[source] Box<dyn std::error::Error + Send + Sync>);
+
+impl Server {
+    /// Returns a server of the `paddock` dialect, which sends no log messages and ignores the roots that a client names.
+    pub fn new(workspace: Workspace) -> Self {
+        Self { workspace, dialect: DIALECT.to_owned(), log: Log::default(), open: Box::new(|_| None) }
+    }
+
+    /// Sets the dialect of the tools.
+    pub fn with_dialect(mut self, name: impl Into<String>) -> Self {
+        self.dialect = name.into();
+        self
+    }
+
+    /// Sends log messages to a client that asks for them. [`Log::listener`] has to listen to the events of every workspace
+    /// that is served.
+    pub fn with_log(mut self, log: Log) -> Self {
+        self.log = log;
+        self
+    }
+
+    /// Sets the function that opens a workspace over the roots that a client names, which only the dialect
+    /// `mcp-filesystem` asks for. Where it returns `None`, calls are made in the server's own workspace.
+    pub fn with_client_roots(
+        mut self,
+        open: impl Fn(Vec<PathBuf>) -> Option<Workspace> + Send + Sync + 'static,
+    ) -> Self {
+        self.open = Box::new(open);
+        self
+    }
+
+    /// Serves the client until `input` ends and every answer has been written or given up. Needs a tokio runtime with
+    /// time enabled.
+    ///
+    /// # Errors
+    ///
+    /// If the client violates the protocol before the first call, or the connection breaks. A client that goes before it
+    /// has sent anything is no error.
+    pub async fn serve<R, W>(self, input: R, output: W) -> Result<(), Error>
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let marks = Marks::default();
+        let place = roots::Place::new(self.workspace, self.open);
+        let handler = Handler::new(place, self.dialect, marks.clone(), self.log);
+        let wire = Wire::new(marks, input, output);
+        let finished = wire.finished();
+        match handler.serve(wire).await {
+            Ok(service) => tokio::select! {
+                ended = service.waiting() => ended.map(|_| ()).map_err(|cause| Error(cause.into())),
+                // The protocol's library would wait for subscriptions, which only the client could have ended.
+                () = finished.notified() => Ok(()),
+            },
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(cause) => Err(Error(cause.into())),
+        }
+    }
+}
 
 /// Whether a request is of the revision without `initialize`, or a later one.
 fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
-}
-
-/// Serves a workspace in a dialect until standard input closes or a signal ends the process. `log` has to listen to the
-/// events of every workspace that is served.
-pub(crate) fn run(workspace: Workspace, open: roots::Open, dialect: String, log: Log) -> anyhow::Result<()> {
-    let place = roots::Place::new(workspace, open);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let result = runtime.block_on(async {
-        tokio::select! {
-            served = serve(place, dialect, log) => served,
-            () = told_to_end() => Ok(()),
-        }
-    });
-    // Standard input is read on a thread that nothing can stop.
-    runtime.shutdown_timeout(GRACE);
-    result
-}
-
-/// Waits for a signal to end, so that sessions are ended and recorded first.
-async fn told_to_end() {
-    #[cfg(unix)]
-    if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        tokio::select! {
-            _ = terminate.recv() => return,
-            _ = tokio::signal::ctrl_c() => return,
-        }
-    }
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
-    }
-}
-
-async fn serve(place: roots::Place, dialect: String, log: Log) -> anyhow::Result<()> {
-    let marks = splice::Marks::default();
-    let (input, output) = rmcp::transport::stdio();
-    let server = server::Server::new(place, dialect, marks.clone(), log);
-    let wire = wire::Wire::new(marks, input, output);
-    let finished = wire.finished();
-    match server.serve(wire).await {
-        Ok(service) => tokio::select! {
-            ended = service.waiting() => ended.map(|_| ()).map_err(Into::into),
-            // The protocol's library would wait for subscriptions, which only the client could have ended.
-            () = finished.notified() => Ok(()),
-        },
-        // A client that goes before it has said anything wanted nothing.
-        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-        Err(cause) => Err(cause.into()),
-    }
 }

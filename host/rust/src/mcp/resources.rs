@@ -3,8 +3,6 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use paddock::types::{ErrorCode, ToolError};
-use paddock::{CallOptions, Workspace};
 use percent_encoding::percent_decode_str;
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -14,6 +12,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use url::Url;
+
+use crate::types::{ErrorCode, ToolError};
+use crate::{CallOptions, Workspace};
 
 const TEMPLATE: &str = "file:///{path}";
 /// Entries of the workspace's top that a page of the list is made of.

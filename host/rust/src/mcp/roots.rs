@@ -1,6 +1,5 @@
-//! The roots of a client of an older revision. In the `mcp-filesystem` dialect
-//! they take the place of the command line's, as in the server that it can
-//! stand in for; rights and policy stay the command line's.
+//! The roots of a client of an older revision. In the `mcp-filesystem` dialect they take the place of the server's own
+//! roots, as in the server that this dialect imitates; rights and policy stay the server's own.
 
 #![expect(deprecated, reason = "deprecated in the newest revision, and what clients of older ones have")]
 
@@ -8,13 +7,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use paddock::Workspace;
 use rmcp::RoleServer;
 use rmcp::service::{Peer, RequestContext};
 use tokio::sync::Mutex;
 use url::Url;
 
 use super::is_stateless;
+use crate::Workspace;
 
 /// The dialect in which a client's roots count.
 const DIALECT: &str = "mcp-filesystem";
@@ -22,8 +21,8 @@ const DIALECT: &str = "mcp-filesystem";
 /// How long a client may take to name its roots.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Opens a workspace with other roots than the command line's.
-pub(crate) type Open = Box<dyn Fn(Vec<PathBuf>) -> anyhow::Result<Workspace> + Send + Sync>;
+/// Opens a workspace over the roots that a client names, in place of the server's own.
+pub(super) type Open = Box<dyn Fn(Vec<PathBuf>) -> Option<Workspace> + Send + Sync>;
 
 /// The workspace in which calls are made.
 pub(super) struct Place {
@@ -53,7 +52,7 @@ impl Place {
             return workspace.clone();
         }
         let roots = roots(&context.peer).await;
-        let workspace = if roots.is_empty() { None } else { (self.open)(roots).ok() };
+        let workspace = if roots.is_empty() { None } else { (self.open)(roots) };
         asked.insert(workspace.unwrap_or_else(|| self.own.clone())).clone()
     }
 

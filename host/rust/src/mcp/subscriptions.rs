@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use paddock::types::ToolError;
-use paddock::{CancelToken, Look, Workspace};
 use rmcp::model::{ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, RequestContext, SubscriptionContext, SubscriptionSink};
 use rmcp::{ErrorData, RoleServer};
@@ -18,6 +16,8 @@ use tokio::task::AbortHandle;
 
 use super::resources::{failure, is_missing, paths};
 use super::roots::Place;
+use crate::types::ToolError;
+use crate::{CancelToken, Look, Workspace};
 
 /// Subscriptions of a session.
 const MAX: usize = 100;

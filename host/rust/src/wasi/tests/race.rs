@@ -1,4 +1,4 @@
-//! The control of the races in `tests/races.rs`: the provider without the check that they are about loses one.
+//! The control of the races in `tests/alone/races.rs`: the provider without the check that they are about loses one.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -8,13 +8,13 @@ use crate::Workspace;
 use crate::weakened::{Check, without};
 
 #[allow(dead_code, reason = "the races look at what is outside too")]
-#[path = "../../../../../tests/races_runner/arena.rs"]
+#[path = "../../../../../tests/alone/races/arena.rs"]
 mod arena;
 #[allow(dead_code, reason = "the races count attempts too")]
-#[path = "../../../../../tests/races_runner/calls.rs"]
+#[path = "../../../../../tests/alone/races/calls.rs"]
 mod calls;
 #[allow(dead_code, reason = "the races swap in a process of its own")]
-#[path = "../../../../../tests/races_runner/swap.rs"]
+#[path = "../../../../../tests/alone/races/swap.rs"]
 mod swap;
 
 use arena::{Arena, CANARY, ONLY_OUTSIDE};

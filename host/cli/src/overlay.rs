@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use paddock::terminal::escape;
 use paddock::types::{Conflict, Difference, EntryKind, ToolError};
 use paddock::{Outcome, Workspace};
 
 use super::{status, workspace};
-use crate::plan::plain;
 
 /// See what was changed in an overlay, and take it over, part of it, or none
 #[derive(clap::Args)]
@@ -128,7 +128,7 @@ fn overview(workspace: &Workspace) -> Result<String, ToolError> {
     }
     let checkpoints = workspace.checkpoints()?;
     if !checkpoints.is_empty() {
-        text.push_str(&format!("checkpoints: {}\n", plain(&checkpoints.join(", "))));
+        text.push_str(&format!("checkpoints: {}\n", escape(&checkpoints.join(", "))));
     }
     Ok(text)
 }
@@ -167,10 +167,10 @@ fn commit(workspace: &Workspace, paths: &[String], merge: bool) -> anyhow::Resul
         writeln!(stdout, "merged: {}", listed(&done.merged))?;
     }
     for note in &done.notes {
-        writeln!(stdout, "{}", plain(note))?;
+        writeln!(stdout, "{}", escape(note))?;
     }
     if let Some(backup) = &done.backup {
-        writeln!(stdout, "`paddock restore --backup {}` undoes it", plain(backup))?;
+        writeln!(stdout, "`paddock restore --backup {}` undoes it", escape(backup))?;
     }
     Ok(status(true))
 }
@@ -178,7 +178,7 @@ fn commit(workspace: &Workspace, paths: &[String], merge: bool) -> anyhow::Resul
 fn shown(conflict: &Conflict) -> String {
     let part = |title: &str, diff: &str| if diff.is_empty() { String::new() } else { format!("{title}\n{diff}") };
     let (theirs, ours) = (part("in the base:", &conflict.theirs), part("in the overlay:", &conflict.ours));
-    format!("{}: {}\n{theirs}{ours}", conflict.path.escape_debug(), plain(&conflict.cause))
+    format!("{}: {}\n{theirs}{ours}", conflict.path.escape_debug(), escape(&conflict.cause))
 }
 
 /// A name can hold anything; one that could forge a line is shown escaped.

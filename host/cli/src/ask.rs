@@ -4,9 +4,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 
 use paddock::types::Plan;
-use paddock::{Builder, Decision};
-
-use crate::plan;
+use paddock::{Builder, Decision, terminal};
 
 /// Has the person at the terminal asked, where there is one.
 pub(crate) fn at_terminal(builder: Builder) -> Builder {
@@ -23,7 +21,7 @@ fn terminal() -> io::Result<File> {
 
 fn ask(plan: &Plan) -> io::Result<Decision> {
     let mut stderr = io::stderr().lock();
-    writeln!(stderr, "A tool call needs your approval:\n\n{}", plan::shown(&plan.summary))?;
+    writeln!(stderr, "A tool call needs your approval:\n\n{}", terminal::render_plan(&plan.summary))?;
     write!(stderr, "Do this? [y/N] ")?;
     stderr.flush()?;
     let mut answer = String::new();

@@ -2,6 +2,7 @@
 //! the memory backend, through the component over it, through the component on a
 //! real directory, in an overlay over one, and in a container; each has to give the
 //! same results and the same tree.
+//!
 //! `tests/README.md` says how to add one.
 
 use std::env;
@@ -12,12 +13,18 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use libtest_mimic::{Arguments, Failed, Trial};
 
-#[path = "cases_runner/mod.rs"]
-mod cases_runner;
+mod backend;
+mod case;
+mod container;
+mod expect;
+mod layers;
+mod outcome;
+mod setup;
+mod tidy;
+mod tree;
 
-use cases_runner::backend::{self, Backend};
-use cases_runner::case::Case;
-use cases_runner::{container, expect, tidy};
+use backend::Backend;
+use case::Case;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();

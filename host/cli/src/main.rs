@@ -1,9 +1,10 @@
-//! The command line: one file a subcommand.
+//! The `paddock` command: one file a subcommand.
 //!
 //! Results go to standard output and nothing else does. The exit status is 0
 //! where all went well, 1 where a tool failed, 2 for wrong usage and 3 where
 //! the host failed.
 
+use std::io;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -27,10 +28,10 @@ mod tools;
 mod workspace;
 
 /// The exit status where a tool failed.
-pub(crate) const TOOL_FAILED: u8 = 1;
+const TOOL_FAILED: u8 = 1;
 
 /// The exit status where the host failed.
-pub(crate) const HOST_FAILED: u8 = 3;
+const HOST_FAILED: u8 = 3;
 
 /// File tools for AI agents that cannot leave the workspace.
 #[derive(Parser)]
@@ -67,8 +68,22 @@ enum Command {
     Completions(completions::Args),
 }
 
+fn main() -> ExitCode {
+    #[cfg(target_os = "linux")]
+    allow_open_files();
+    match run() {
+        Ok(code) => code,
+        // Whoever read the output has seen enough.
+        Err(cause) if is_closed_pipe(&cause) => ExitCode::SUCCESS,
+        Err(cause) => {
+            eprintln!("paddock: {cause:#}");
+            ExitCode::from(HOST_FAILED)
+        }
+    }
+}
+
 /// Does what the process's arguments say.
-pub(crate) fn run() -> anyhow::Result<ExitCode> {
+fn run() -> anyhow::Result<ExitCode> {
     match Cli::parse().command {
         Command::Call(args) => call::run(args),
         Command::Batch(args) => batch::run(&args),
@@ -89,4 +104,20 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
 /// The exit status for calls of which all succeeded, or not.
 fn status(ok: bool) -> ExitCode {
     if ok { ExitCode::SUCCESS } else { ExitCode::from(TOOL_FAILED) }
+}
+
+/// Raises the limit of open files to the highest that this process may set: deep trees and many calls at once take more
+/// than the 1,024 that most systems begin with.
+#[cfg(target_os = "linux")]
+fn allow_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    // Where that is refused the old limit holds, and calls say when it is reached.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+}
+
+fn is_closed_pipe(cause: &anyhow::Error) -> bool {
+    let io = cause.chain().find_map(|cause| cause.downcast_ref::<io::Error>());
+    io.is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
 }

@@ -6,16 +6,15 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use libtest_mimic::Failed;
 use paddock::{Outcome, Workspace};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use super::arena::{Arena, CANARY, ONLY_OUTSIDE};
 use super::calls::{self, Raced};
 use super::swap::Swapper;
-use super::without::{openat2, without};
+use crate::without::{openat2, without};
 
-/// Says to this program that it is the process that races, and how often.
+/// Has `calls_in_child` make that many attempts.
 pub const RACES_NOW: &str = "PADDOCK_RACES_NOW";
 /// How many attempts there are, with and without `openat2` together.
 const WANTED: &str = "PADDOCK_RACES";
@@ -49,15 +48,20 @@ pub fn control() {
 }
 
 /// Races in a process of its own.
-pub fn in_child(is_without: bool) -> Result<(), Failed> {
+pub fn in_child(is_without: bool) {
     let wanted = std::env::var(WANTED).map_or(QUICK, |text| text.parse().unwrap());
     let mut command = Command::new("/proc/self/exe");
+    command.args(["--exact", "races::calls_in_child", "--ignored", "--nocapture"]);
     command.env(RACES_NOW, (wanted / 2).to_string()).stdin(Stdio::null());
     if is_without {
         without(&mut command, openat2());
     }
-    let status = command.status().unwrap();
-    if status.success() { Ok(()) } else { Err(format!("the process that raced ended with {status}").into()) }
+    let output = command.output().unwrap();
+    let printed = String::from_utf8_lossy(&output.stdout);
+    print!("{printed}");
+    let cause = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "the process that raced ended with {}: {cause}", output.status);
+    assert!(printed.contains("1 passed"), "the test has another name");
 }
 
 /// Makes that many attempts. Ends the process with a failure where one of them is anything but inside or refused.

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use paddock::Outcome;
+use paddock::terminal::escape;
 use paddock::types::{HistoryArgs, HistoryEntry};
 
 use super::{status, workspace};
-use crate::plan::plain;
 
 /// List what tools changed, the newest first; each can be undone
 #[derive(clap::Args)]
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn line(entry: &HistoryEntry) -> String {
     // A name can hold anything; one that could forge a line is shown escaped.
     let paths: Vec<_> = entry.paths.iter().map(|path| path.escape_debug().to_string()).collect();
-    let [backup, time, verb] = [&entry.backup, &entry.time, &entry.verb].map(|text| plain(text));
+    let [backup, time, verb] = [&entry.backup, &entry.time, &entry.verb].map(|text| escape(text));
     format!("{backup}  {time}  {verb:<7} {:>9}  {}", entry.size, paths.join(", "))
 }
 

@@ -1,29 +1,15 @@
 //! A search by several guests answers what one guest would answer, to the byte.
 
-#![allow(
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use paddock::types::{ErrorCode, GlobArgs, GrepArgs};
 use paddock::{CallOptions, Limits, Policy, Workspace};
 use serde_json::{Value, json};
 
-/// What measures time measures it alone.
-static ALONE: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use super::alone;
 
 /// 3,000 files in directories of every depth, with all that a search leaves out among them.
 fn tree(top: &Path) {

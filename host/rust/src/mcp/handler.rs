@@ -1,9 +1,8 @@
-//! The server: a tool call is a call of the workspace on a thread of its own.
+//! The handler of requests: a tool call is a call of the workspace on a thread of its own.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use paddock::{Approver, CallOptions, Outcome, Progress, Workspace};
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult,
@@ -23,6 +22,8 @@ use super::resources;
 use super::roots::Place;
 use super::splice::Marks;
 use super::subscriptions::Subscriptions;
+use crate::options::DIALECT;
+use crate::{Approver, CallOptions, Outcome, Progress, Workspace};
 
 /// What a model is told of tools in any dialect, and of those in ours.
 const ANY_DIALECT: &str = "\
@@ -34,9 +35,6 @@ Find with `grep`, `glob` and `list_dir`, read a page with `read_file`, then chan
 or several files at once with `apply_patch` or `replace`. A result that was cut short says which argument continues it; \
 an error says what would work instead.";
 
-/// The dialect that the instructions speak of.
-const DIALECT: &str = "paddock";
-
 /// Tools do not change while the server runs.
 const TOOLS_TTL_MS: u64 = 3_600_000;
 
@@ -44,7 +42,7 @@ const TOOLS_TTL_MS: u64 = 3_600_000;
 const PATIENCE: Duration = Duration::from_millis(500);
 const INTERVAL: Duration = Duration::from_millis(250);
 
-pub(super) struct Server {
+pub(super) struct Handler {
     place: Arc<Place>,
     dialect: String,
     marks: Marks,
@@ -56,7 +54,7 @@ pub(super) struct Server {
     running: Semaphore,
 }
 
-impl Server {
+impl Handler {
     pub(super) fn new(place: Place, dialect: String, marks: Marks, log: Log) -> Self {
         let (tools, questions, place) = (OnceCell::new(), Questions::default(), Arc::new(place));
         let subscriptions = Subscriptions::new(place.clone(), dialect.clone());
@@ -101,7 +99,7 @@ fn capabilities() -> ServerCapabilities {
         .build()
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(capabilities())
             .with_server_info(Implementation::new("paddock", env!("CARGO_PKG_VERSION")).with_title("Paddock"))
@@ -211,7 +209,7 @@ impl ServerHandler for Server {
     }
 }
 
-impl Server {
+impl Handler {
     /// Makes the call, reports on it, and ends it where the client says so.
     async fn call(
         &self,

@@ -1,12 +1,12 @@
 //! The process that swaps names, as fast as it can.
 
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, openat, renameat_with};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-/// Says to this program where to swap.
+/// Has `swaps_in_child` swap in that directory.
 pub const SWAPS: &str = "PADDOCK_SWAPS_IN";
 
 /// A name in the workspace, and what takes its place.
@@ -42,6 +42,7 @@ pub struct Swapper(Child);
 impl Swapper {
     pub fn start(directory: &Path) -> Self {
         let mut command = Command::new("/proc/self/exe");
+        command.args(["--exact", "races::swaps_in_child", "--ignored", "--nocapture"]).stdout(Stdio::null());
         Self(command.env(SWAPS, directory).spawn().unwrap())
     }
 }

@@ -18,7 +18,7 @@ mod model;
 mod patches;
 mod paths;
 mod policies;
-#[path = "../../guest/component/tests/tree/mod.rs"]
+#[path = "../../../guest/component/tests/tree/mod.rs"]
 mod tree;
 
 /// A target.

@@ -1,0 +1,25 @@
+//! Tests beside which no other test may run: they measure time, take every processor, or fill what a process may hold.
+//! Each holds [`alone`], and `cargo test` runs one test program at a time.
+
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+#[cfg(target_os = "linux")]
+mod races;
+mod shares;
+#[cfg(target_os = "linux")]
+#[path = "../without/mod.rs"]
+mod without;
+
+/// Waits until no other test runs.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}

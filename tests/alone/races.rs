@@ -1,0 +1,47 @@
+//! Another process swaps names while tools work: nothing outside is read, found or changed, and no call hangs.
+//!
+//! `PADDOCK_RACES` is how many attempts there are. Each part runs in a process of its own, so that a filter can take
+//! `openat2` from it, and a crash or a hang of it is seen.
+
+use std::env;
+
+use super::alone;
+
+mod arena;
+mod calls;
+mod race;
+mod swap;
+
+#[test]
+fn a_host_that_checks_and_then_opens_is_redirected() {
+    let _alone = alone();
+    race::control();
+}
+
+#[test]
+fn nothing_gets_out_with_openat2() {
+    let _alone = alone();
+    race::in_child(false);
+}
+
+#[test]
+fn nothing_gets_out_without_openat2() {
+    let _alone = alone();
+    race::in_child(true);
+}
+
+#[test]
+#[ignore = "it is the process that makes raced calls, and the tests of races start it"]
+fn calls_in_child() {
+    if let Ok(attempts) = env::var(race::RACES_NOW) {
+        race::run(attempts.parse().unwrap());
+    }
+}
+
+#[test]
+#[ignore = "it is the process that swaps names, and the tests of races start it"]
+fn swaps_in_child() {
+    if let Some(directory) = env::var_os(swap::SWAPS) {
+        swap::forever(directory.as_ref());
+    }
+}
