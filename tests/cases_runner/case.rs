@@ -99,13 +99,13 @@ impl Case {
 
     /// Whether the case runs on a backend; the reason where it does not.
     pub fn runs_on(&self, backend: Backend) -> Result<(), String> {
-        let (named, held) = match backend {
+        let (named, load) = match backend {
             // What needs a real directory has one there.
             Backend::Overlay => (Backend::Directory, self.not_over_overlay.as_ref()),
             Backend::Container => (Backend::Directory, self.not_in_container.as_ref()),
             backend => (backend, None),
         };
-        match held {
+        match load {
             Some(reason) => Err(reason.clone()),
             None if self.only.is_empty() || self.only.contains(&named) => Ok(()),
             None => Err(self.reason.clone()),

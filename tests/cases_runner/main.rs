@@ -62,7 +62,7 @@ fn prepare(arguments: &Arguments) -> Result<Vec<Trial>> {
 /// A case on a backend; with `no_container` where that says why it cannot run in one.
 fn trial(case: &Arc<Case>, backend: Backend, no_container: Option<&str>) -> Trial {
     let name = format!("{}::{}", case.name, backend.name());
-    let held = case.runs_on(backend).and_then(|()| match no_container {
+    let load = case.runs_on(backend).and_then(|()| match no_container {
         Some(reason) if backend == Backend::Container => Err(reason.to_owned()),
         _ => Ok(()),
     });
@@ -71,7 +71,7 @@ fn trial(case: &Arc<Case>, backend: Backend, no_container: Option<&str>) -> Tria
         let observed = backend::run(&case_of_trial, backend).map_err(failed)?;
         expect::compare(&case_of_trial, &observed).map_err(failed)
     });
-    match held {
+    match load {
         Ok(()) => trial,
         Err(reason) => trial.with_kind(format!("skipped: {reason}")).with_ignored_flag(true),
     }

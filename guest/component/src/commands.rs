@@ -75,7 +75,7 @@ fn listed(mut ran: Ran, changes: &[Change]) -> Ran {
 
 /// What the host is to do, if it may: in a directory that is there, within the limits, approved.
 fn settle(workspace: &Workspace<'_>, request: &Request) -> Result<Command> {
-    let Request::Command(command) = request else { return Err(paddock_dialects::answer::Asked::mixed_up()) };
+    let Request::Command(command) = request else { return Err(paddock_dialects::answer::CallContext::mixed_up()) };
     let limits = &workspace.policy.commands;
     if !limits.enabled {
         return Err(command::not_enabled());
@@ -97,6 +97,6 @@ fn settle(workspace: &Workspace<'_>, request: &Request) -> Result<Command> {
     approval::check(workspace, &settled)?;
     match settled {
         Request::Command(command) => Ok(command),
-        _ => Err(paddock_dialects::answer::Asked::mixed_up()),
+        _ => Err(paddock_dialects::answer::CallContext::mixed_up()),
     }
 }

@@ -17,7 +17,7 @@ use std::cell::Cell;
 
 use paddock_dialects::call::Call;
 use paddock_dialects::registry::DIALECTS;
-use paddock_dialects::spec::{Effect, ToolSpec};
+use paddock_dialects::spec::{ToolSpec, ToolTraits};
 use paddock_dialects::{call, registry, schema};
 use paddock_ops::{audit, overlay};
 use paddock_types::accessed_paths::AccessedPaths;
@@ -33,7 +33,7 @@ use paddock_vfs::wasi::{WasiFs, wall_time};
 use paddock_vfs::{Filesystem, STATE_GUEST_PATH};
 
 use crate::engine;
-use crate::exports::convert::Lower;
+use crate::exports::convert::Convert;
 use bindings::exports::paddock::files::{approval as asking, files, search, tools, types};
 
 struct Component;
@@ -57,8 +57,8 @@ impl tools::Guest for Component {
     }
 
     fn describe(dialect: String) -> std::result::Result<Vec<tools::Tool>, types::Error> {
-        let dialect = registry::find(&dialect).map_err(Lower::lower)?;
-        let policy = policy(dialect.name).map_err(Lower::lower)?;
+        let dialect = registry::find(&dialect).map_err(Convert::lower)?;
+        let policy = policy(dialect.name).map_err(Convert::lower)?;
         Ok(dialect.listed(policy.commands.enabled).map(describe).collect())
     }
 
@@ -261,7 +261,7 @@ fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::re
     let answer = answer.and_then(|response| {
         take(response).ok_or_else(|| Error::new(Code::Io, "an operation gave another operation's answer"))
     });
-    answer.map_err(Lower::lower)
+    answer.map_err(Convert::lower)
 }
 
 /// The outcome for the host, and for later what was touched and what would be.
@@ -319,11 +319,11 @@ fn keep(dialect: &str, policy: Policy) {
 
 fn describe(tool: &ToolSpec) -> tools::Tool {
     let (read_only, destructive, idempotent) = match tool.effect {
-        Effect::Reads => (true, false, true),
-        Effect::Notes => (true, false, false),
-        Effect::Adds { idempotent } => (false, false, idempotent),
-        Effect::Replaces { idempotent } => (false, true, idempotent),
-        Effect::Runs { changes } => (!changes, changes, !changes),
+        ToolTraits::Reads => (true, false, true),
+        ToolTraits::Notes => (true, false, false),
+        ToolTraits::Adds { idempotent } => (false, false, idempotent),
+        ToolTraits::Replaces { idempotent } => (false, true, idempotent),
+        ToolTraits::Runs { changes } => (!changes, changes, !changes),
     };
     tools::Tool {
         name: tool.name.to_owned(),

@@ -116,10 +116,10 @@ fn what_was_refused() {
     let mut read_only = recording();
     read_only.read_only = true;
     let write = |path: &str| ("paddock", "write_file", json!({"path": path, "content": "x"}));
-    let told = |path: &str| last(&read_only, &[write(path)]).touched.unwrap();
-    assert_eq!((told("n").paths, told("n").redacted), (vec!["n".to_owned()], 0));
-    assert_eq!((told(".env").paths, told("d/.env").redacted), (vec![], 1));
-    assert_eq!((told(".env").operation, told(".env").bytes), ("write", 0));
+    let reported = |path: &str| last(&read_only, &[write(path)]).touched.unwrap();
+    assert_eq!((reported("n").paths, reported("n").redacted), (vec!["n".to_owned()], 0));
+    assert_eq!((reported(".env").paths, reported("d/.env").redacted), (vec![], 1));
+    assert_eq!((reported(".env").operation, reported(".env").bytes), ("write", 0));
 }
 
 #[test]

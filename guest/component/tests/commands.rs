@@ -8,7 +8,7 @@ use std::time::Instant;
 use paddock_dialects::{registry, schema};
 use paddock_guest::commands::{answer, asked};
 use paddock_guest::engine;
-use paddock_ops::command::access::Verdicts;
+use paddock_ops::command::access::AccessChecker;
 use paddock_ops::command::record::{Before, Recorded, record_changes};
 use paddock_types::entry::{Kind, Time};
 use paddock_types::error::{Code, Error, ErrorText};
@@ -18,7 +18,7 @@ use paddock_types::request::{Access, Command, History, Script};
 use paddock_types::response::{Captured, Change, ChangeKind, Ran, Response};
 use paddock_vfs::Filesystem;
 use paddock_vfs::memory::MemoryFs;
-use paddock_vfs::open_location::Site;
+use paddock_vfs::open_location::OpenLocation;
 use paddock_workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ fn put_in(fs: &MemoryFs, preopen: usize, path: &str, content: &str) {
         dir = fs.open_dir(&dir, part).unwrap();
     }
     let _ = fs.unlink(&dir, name);
-    Site { dir, name: name.to_owned() }.create(fs, &content.as_bytes().to_vec().into()).unwrap();
+    OpenLocation { dir, name: name.to_owned() }.create(fs, &content.as_bytes().to_vec().into()).unwrap();
 }
 
 fn put(fs: &MemoryFs, path: &str, content: &str) {
@@ -64,13 +64,13 @@ fn put(fs: &MemoryFs, path: &str, content: &str) {
 }
 
 /// Where a path of the workspace is.
-fn site(fs: &MemoryFs, path: &str) -> Site {
+fn location(fs: &MemoryFs, path: &str) -> OpenLocation {
     let mut dir = fs.preopens().remove(0).dir;
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
     for part in above.split('/').filter(|part| !part.is_empty()) {
         dir = fs.open_dir(&dir, part).unwrap();
     }
-    Site { dir, name: name.to_owned() }
+    OpenLocation { dir, name: name.to_owned() }
 }
 
 mod allows {
@@ -99,7 +99,7 @@ mod allows {
     /// Why not, and whether an ignore rule hides it.
     fn ask(fs: &MemoryFs, policy: &Policy, path: &str, access: Access, is_directory: bool) -> (String, bool) {
         let workspace = Workspace::open(fs, policy).unwrap();
-        let verdict = Verdicts::new(&workspace).verdict(path, access, is_directory);
+        let verdict = AccessChecker::new(&workspace).verdict(path, access, is_directory);
         (verdict.refused.unwrap_or_default(), verdict.ignored)
     }
 
@@ -108,7 +108,7 @@ mod allows {
         let (fs, policy) = (desk(), policy(settings));
         let workspace = Workspace::open(&fs, &policy).unwrap();
         // Whatever was asked before, an answer is the same.
-        let kept = Verdicts::new(&workspace);
+        let kept = AccessChecker::new(&workspace);
         for _ in 0..2 {
             for (path, access, is_directory, cause) in cases {
                 let (alone, _) = ask(&fs, &policy, path, *access, *is_directory);
@@ -260,7 +260,7 @@ mod allows {
     fn a_directory_that_comes_later_has_its_rules() {
         let (fs, policy) = (desk(), policy(json!({})));
         let workspace = Workspace::open(&fs, &policy).unwrap();
-        let verdicts = Verdicts::new(&workspace);
+        let verdicts = AccessChecker::new(&workspace);
         let path = "later/key.pem";
         assert_eq!(verdicts.verdict(path, Change, false).refused, None);
         put(&fs, "later/.agentignore", "*.pem\n");
@@ -276,7 +276,7 @@ mod allows {
             put(&fs, &format!("deep/below/{number}/x.txt"), "x");
         }
         let workspace = Workspace::open(&fs, &policy).unwrap();
-        let verdicts = Verdicts::new(&workspace);
+        let verdicts = AccessChecker::new(&workspace);
         let paths: Vec<_> = (0..1_000).map(|number| format!("deep/below/{}/{number}.txt", number % 10)).collect();
         let started = Instant::now();
         let rounds = 20;
@@ -316,13 +316,13 @@ mod record {
         /// Notes what is at a path, as a host does before the first change.
         fn before(&mut self, path: &str) -> &mut Self {
             let mut before = Before { path: path.to_owned(), ..Before::default() };
-            let parent = path.rsplit_once('/').map(|(above, _)| site(&self.fs, above));
+            let parent = path.rsplit_once('/').map(|(above, _)| location(&self.fs, above));
             let is_there = parent.is_none_or(|parent| self.fs.open_dir(&parent.dir, &parent.name).is_ok());
             if is_there {
-                let site = site(&self.fs, path);
-                if let Ok(stat) = self.fs.stat(&site.dir, &site.name) {
+                let location = location(&self.fs, path);
+                if let Ok(stat) = self.fs.stat(&location.dir, &location.name) {
                     before.kind = Some(stat.kind);
-                    before.target = self.fs.read_link(&site.dir, &site.name).ok();
+                    before.target = self.fs.read_link(&location.dir, &location.name).ok();
                     if stat.kind == Kind::File {
                         let kept = format!("spool/run/{}", self.before.len());
                         put_in(&self.fs, 3, &kept, std::str::from_utf8(&self.tree()[path].1).unwrap());
@@ -335,8 +335,8 @@ mod record {
         }
 
         fn remove(&self, path: &str) {
-            let site = site(&self.fs, path);
-            paddock_vfs::copy_remove::remove(&self.fs, &site).unwrap();
+            let location = location(&self.fs, path);
+            paddock_vfs::copy_remove::remove(&self.fs, &location).unwrap();
         }
 
         fn tree(&self) -> Tree {
@@ -367,7 +367,7 @@ mod record {
         }
     }
 
-    fn told(recorded: &Recorded) -> Vec<(ChangeKind, &str)> {
+    fn reported(recorded: &Recorded) -> Vec<(ChangeKind, &str)> {
         recorded.changes.iter().map(|change| (change.kind, change.path.as_str())).collect()
     }
 
@@ -403,7 +403,7 @@ mod record {
             (Created, "new/x.txt"),
             (Created, "other"),
         ];
-        assert_eq!(told(&recorded), expected);
+        assert_eq!(reported(&recorded), expected);
         assert_eq!(recorded.changes[0].size, Some(4));
         assert_eq!(recorded.notes, [""; 0]);
 
@@ -452,7 +452,7 @@ mod record {
             (Deleted, "link"),
             (Created, "link"),
         ];
-        assert_eq!(told(&recorded), expected);
+        assert_eq!(reported(&recorded), expected);
         desk.restore(json!({"backup": recorded.backup}));
         assert_eq!(desk.tree(), old);
     }
@@ -491,7 +491,7 @@ mod record {
         desk.before("a.txt");
         put(&desk.fs, "a.txt", "three\n");
         let recorded = desk.record();
-        assert_eq!(told(&recorded), [(Modified, "a.txt")]);
+        assert_eq!(reported(&recorded), [(Modified, "a.txt")]);
         desk.restore(json!({"backup": recorded.backup}));
         assert_eq!(desk.tree()["a.txt"].1, b"one\n");
     }
@@ -524,7 +524,7 @@ mod record {
         put(&desk.fs, "a.txt", "two\n");
         desk.remove("b.txt");
         let recorded = desk.record();
-        assert_eq!(told(&recorded), [(Modified, "a.txt"), (Deleted, "away"), (Deleted, "b.txt")]);
+        assert_eq!(reported(&recorded), [(Modified, "a.txt"), (Deleted, "away"), (Deleted, "b.txt")]);
         assert_eq!(recorded.notes, ["what was at `a.txt`, `away` is in no backup"]);
         desk.restore(json!({"backup": recorded.backup}));
         let tree = desk.tree();
@@ -601,7 +601,7 @@ mod record {
         put(&desk.fs, "elsewhere/c.txt", "not that one\n");
         let top = desk.fs.preopens().remove(0).dir;
         desk.fs.symlink(&top, "d", "elsewhere").unwrap();
-        assert_eq!(told(&desk.record()), [(Deleted, "d/c.txt")]);
+        assert_eq!(reported(&desk.record()), [(Deleted, "d/c.txt")]);
     }
 }
 
@@ -677,8 +677,8 @@ mod calls {
                 "shell",
                 &json!({"command": "ls", "workdir": workdir}).to_string(),
             );
-            let told: Value = serde_json::from_str(&outcome.unwrap().unwrap_err().result).unwrap();
-            assert_eq!(told["error"], "FsViolationError", "{workdir}");
+            let reported: Value = serde_json::from_str(&outcome.unwrap().unwrap_err().result).unwrap();
+            assert_eq!(reported["error"], "FsViolationError", "{workdir}");
         }
     }
 
@@ -866,8 +866,8 @@ mod calls {
         let call = ("lincona", "shell", r#"{"command": "rm -r src"}"#);
         let outcome = answer(&desk(), &enabled(), call, Err(error()), Vec::new());
         assert_eq!(outcome.error, Some(error().into()));
-        let told: Value = serde_json::from_str(&outcome.result).unwrap();
-        assert_eq!(told["error"], "CommandFailedError");
+        let reported: Value = serde_json::from_str(&outcome.result).unwrap();
+        assert_eq!(reported["error"], "CommandFailedError");
     }
 
     #[test]

@@ -155,12 +155,12 @@ impl<'s> Search<'s> {
 
 /// What is in one tree alone, and what is not the same in both.
 fn difference(left: &Tree, right: &Tree) -> Vec<String> {
-    let told = |sign: &'static str, from: &Tree, other: &Tree| {
+    let reported = |sign: &'static str, from: &Tree, other: &Tree| {
         let own = from.iter().filter(|(path, node)| other.get(*path) != Some(node));
         own.map(|(path, (kind, bytes))| format!("{sign} {path} {kind:?} {:?}", String::from_utf8_lossy(bytes)))
             .collect::<Vec<_>>()
     };
-    [told("has", left, right), told("lacks", right, left)].concat()
+    [reported("has", left, right), reported("lacks", right, left)].concat()
 }
 
 fn is_write(event: &Event) -> bool {

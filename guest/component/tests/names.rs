@@ -88,17 +88,17 @@ fn calls(tool: &ToolSpec) -> Vec<Value> {
     calls
 }
 
-fn check(dialect: &Dialect, tool: &ToolSpec, arguments: &Value, told: &str) {
+fn check(dialect: &Dialect, tool: &ToolSpec, arguments: &Value, reported: &str) {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
     let name = |quoted: &'_ str| quoted.split(|c| !is_part(c)).next().unwrap_or_default().to_owned();
-    let names: Vec<_> = told.split('`').skip(1).step_by(2).map(name).collect();
+    let names: Vec<_> = reported.split('`').skip(1).step_by(2).map(name).collect();
     // Arguments of another tool are named with it.
     let tools: Vec<_> = names.iter().filter_map(|name| dialect.tool(name)).chain([tool]).collect();
     for name in &names {
         let is_ours = Term::ALL.iter().any(|term| term.name() == name);
         let is_known = dialect.tool(name).is_some() || tools.iter().any(|tool| takes(tool.params, name));
         let is_there = is_known || arguments.to_string().contains(name.as_str());
-        assert!(!is_ours || is_there, "{} {} {arguments}: `{name}` in {told}", dialect.name, tool.name);
+        assert!(!is_ours || is_there, "{} {} {arguments}: `{name}` in {reported}", dialect.name, tool.name);
     }
 }
 

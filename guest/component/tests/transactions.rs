@@ -12,7 +12,7 @@ use paddock_types::error::{Code, Error};
 use paddock_types::policy::Policy;
 use paddock_types::request::Access;
 use paddock_vfs::memory::MemoryFs;
-use paddock_vfs::open_location::Site;
+use paddock_vfs::open_location::OpenLocation;
 use paddock_vfs::overlay::OverlayFs;
 use paddock_vfs::{Filesystem, OVERLAY_GUEST_PATH, Preopen};
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ fn put(fs: &dyn Filesystem, path: &str, content: &str) {
         dir = fs.open_dir(&dir, part).unwrap();
     }
     let _ = fs.unlink(&dir, name);
-    Site { dir, name: name.to_owned() }.create(fs, &content.as_bytes().to_vec().into()).unwrap();
+    OpenLocation { dir, name: name.to_owned() }.create(fs, &content.as_bytes().to_vec().into()).unwrap();
 }
 
 #[track_caller]

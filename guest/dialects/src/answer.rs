@@ -9,7 +9,7 @@ use crate::spec::ToolSpec;
 
 /// The context from which an answer is made, beside the response. It gives no access to the workspace: all that a call looks at or changes is
 /// in its request, where the policy, approval, limits and the audit log see it.
-pub struct Asked<'c> {
+pub struct CallContext<'c> {
     /// The arguments of the call.
     pub args: &'c Args,
     /// The roots of the workspace; none where it could not be opened.
@@ -22,7 +22,7 @@ pub struct Asked<'c> {
     pub names: Names,
 }
 
-impl Asked<'_> {
+impl CallContext<'_> {
     /// The failure of a tool that was answered by another operation than it asked for.
     pub fn mixed_up() -> Error {
         Error::new(Code::Io, "an operation gave another operation's answer")
@@ -30,7 +30,7 @@ impl Asked<'_> {
 }
 
 /// A call that failed.
-pub struct Failed<'c> {
+pub struct FailedCall<'c> {
     /// The tool; none where there is none of that name.
     pub tool: Option<&'static ToolSpec>,
     /// Its arguments; none where they do not fit.
@@ -39,7 +39,7 @@ pub struct Failed<'c> {
     pub error: &'c ErrorText,
 }
 
-impl Failed<'_> {
+impl FailedCall<'_> {
     /// The argument `name`, empty where there is none.
     pub fn text(&self, name: &str) -> String {
         self.args.map(|args| args.text(name)).unwrap_or_default()
@@ -59,7 +59,7 @@ macro_rules! take {
     ($variant:ident, $response:expr) => {
         match $response? {
             paddock_types::response::Response::$variant(answer) => answer,
-            _ => return Err($crate::answer::Asked::mixed_up()),
+            _ => return Err($crate::answer::CallContext::mixed_up()),
         }
     };
 }

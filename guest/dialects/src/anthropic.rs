@@ -10,7 +10,7 @@ use paddock_types::response::Response;
 use crate::Dialect;
 use crate::args::Args;
 use crate::param::{choice, optional, whole};
-use crate::spec::{Absent, Effect, Output, Param, ParamKind, Shape, ToolSpec};
+use crate::spec::{DefaultValue, Output, Param, ParamKind, ResultSchema, ToolSpec, ToolTraits};
 
 mod fail;
 mod memory;
@@ -34,20 +34,20 @@ const SNIPPET_LINES: u64 = 4;
 const LEVELS: u32 = 2;
 const MAX_ENTRIES: u32 = 1_000;
 
-const RESULT: Output = Output::Shape(&Shape::Object(&[("output", Shape::Text)]));
+const RESULT: Output = Output::ResultSchema(&ResultSchema::Object(&[("output", ResultSchema::Text)]));
 
 const VIEW_RANGE: Param = Param {
     name: "view_range",
     aliases: &[],
     kind: ParamKind::Pair,
-    default: Absent::None,
+    default: DefaultValue::None,
     doc: "view: first and last line, from 1; -1 for the end",
 };
 const FILE_TEXT: Param = optional("file_text", "create: the whole text");
 const OLD_STR: Param = optional("old_str", "str_replace: text that is in the file once");
 const NEW_STR: Param = optional("new_str", "str_replace: text in its place");
 const INSERT_LINE: Param =
-    whole("insert_line", 0, 1_000_000_000, Absent::None, "insert: the line to put it after, 0 for the start");
+    whole("insert_line", 0, 1_000_000_000, DefaultValue::None, "insert: the line to put it after, 0 for the start");
 const INSERT_TEXT: Param = optional("insert_text", "insert: the text");
 
 const TOOLS: &[ToolSpec] = &[
@@ -65,7 +65,7 @@ const TOOLS: &[ToolSpec] = &[
             INSERT_LINE,
             INSERT_TEXT,
         ],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| request(args, EDITOR, &args.text("path")),
         answer: render::answer,
         output: RESULT,
@@ -86,7 +86,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("old_path", "rename: what"),
             optional("new_path", "rename: its new path"),
         ],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: memory::request,
         answer: memory::answer,
         output: RESULT,

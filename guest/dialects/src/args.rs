@@ -6,7 +6,7 @@ use paddock_types::error::{Code, Error, Result};
 use paddock_types::request::Replacement;
 use serde_json::{Map, Value};
 
-use crate::spec::{Absent, Param, ParamKind, ToolSpec, nearest};
+use crate::spec::{DefaultValue, Param, ParamKind, ToolSpec, nearest};
 
 /// Arguments that fit their table row.
 pub struct Args {
@@ -166,14 +166,14 @@ fn fit(params: &[Param], mut given: Map<String, Value>, within: &str) -> Result<
 
 fn absent(param: &Param, within: &str) -> Result<Option<Value>> {
     match param.default {
-        Absent::Required => {
+        DefaultValue::Required => {
             Err(Error::new(Code::InvalidArgument, format!("argument `{within}{}` is missing", param.name)))
         }
-        Absent::None => Ok(None),
-        Absent::Text(text) => Ok(Some(text.into())),
-        Absent::Whole(number) => Ok(Some(number.into())),
-        Absent::Below(number) => Ok(Some(number.into())),
-        Absent::Flag(flag) => Ok(Some(flag.into())),
+        DefaultValue::None => Ok(None),
+        DefaultValue::Text(text) => Ok(Some(text.into())),
+        DefaultValue::Whole(number) => Ok(Some(number.into())),
+        DefaultValue::Below(number) => Ok(Some(number.into())),
+        DefaultValue::Flag(flag) => Ok(Some(flag.into())),
     }
 }
 
@@ -257,7 +257,7 @@ fn signed(value: &Value) -> Option<i64> {
 
 fn usage(tool: &ToolSpec) -> String {
     let param = |param: &Param| match param.default {
-        Absent::Required => param.name.to_owned(),
+        DefaultValue::Required => param.name.to_owned(),
         _ => format!("{}?", param.name),
     };
     format!("`{}` takes {{{}}}", tool.name, tool.params.iter().map(param).collect::<Vec<_>>().join(", "))

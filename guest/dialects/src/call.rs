@@ -8,7 +8,7 @@ use paddock_types::response::Response;
 use paddock_types::time::rfc3339_seconds;
 use paddock_workspace::Workspace;
 
-use crate::answer::{Asked, Failed};
+use crate::answer::{CallContext, FailedCall};
 use crate::args::Args;
 use crate::spec::ToolSpec;
 use crate::{Dialect, Names, paddock, registry};
@@ -29,8 +29,8 @@ impl Call {
         let dialect = registry::find(dialect).map_err(|error| Box::new(self::failed(error)))?;
         let failed = |tool, args: Option<&Args>, error: Error| {
             let error = error.in_names(&dialect.names(tool));
-            let told = (dialect.failure)(&Failed { tool, args, error: &error });
-            Box::new(Outcome::told(told, Some(error), Vec::new()))
+            let reported = (dialect.failure)(&FailedCall { tool, args, error: &error });
+            Box::new(Outcome::reported(reported, Some(error), Vec::new()))
         };
         let Some(tool) = dialect.tool(name) else { return Err(failed(None, None, dialect.unknown_tool(name))) };
         let args = Args::decode(tool, arguments).map_err(|error| failed(Some(tool), None, error))?;
@@ -45,7 +45,7 @@ impl Call {
     /// How the call ended. What it changed is the workspace's to say.
     pub fn outcome(&self, workspace: Option<&Workspace<'_>>, answer: Result<Response>) -> Outcome {
         let touched = workspace.and_then(|workspace| audit::accessed_paths(workspace, &self.request, &answer));
-        let asked = Asked {
+        let asked = CallContext {
             args: &self.args,
             roots: workspace.map(|workspace| workspace.roots.as_slice()).unwrap_or_default(),
             now: workspace.and_then(|workspace| rfc3339_seconds(workspace.fs.now())),
@@ -55,14 +55,14 @@ impl Call {
         let answer = (self.tool.answer)(&asked, answer);
         let changes = workspace.map(Workspace::take_changes).unwrap_or_default();
         let outcome = match answer {
-            Ok(mut told) => {
-                let error = told.error.take().map(|error| error.in_names(&self.names()));
-                Outcome::told(told, error, changes)
+            Ok(mut reported) => {
+                let error = reported.error.take().map(|error| error.in_names(&self.names()));
+                Outcome::reported(reported, error, changes)
             }
             Err(error) => {
                 let error = error.in_names(&self.names());
-                let failed = Failed { tool: Some(self.tool), args: Some(&self.args), error: &error };
-                Outcome::told((self.dialect.failure)(&failed), Some(error), changes)
+                let failed = FailedCall { tool: Some(self.tool), args: Some(&self.args), error: &error };
+                Outcome::reported((self.dialect.failure)(&failed), Some(error), changes)
             }
         };
         Outcome { touched, ..outcome }
@@ -72,6 +72,6 @@ impl Call {
 /// The outcome of a call that failed before its dialect was known.
 pub fn failed(error: Error) -> Outcome {
     let error = ErrorText::from(error);
-    let told = (paddock::DIALECT.failure)(&Failed { tool: None, args: None, error: &error });
-    Outcome::told(told, Some(error), Vec::new())
+    let reported = (paddock::DIALECT.failure)(&FailedCall { tool: None, args: None, error: &error });
+    Outcome::reported(reported, Some(error), Vec::new())
 }

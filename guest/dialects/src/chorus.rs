@@ -10,10 +10,10 @@ use paddock_types::request::{LetterCase, Request};
 use paddock_types::response::Response;
 use serde_json::{Value, json};
 
-use crate::answer::{Asked, Failed, take, words};
+use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{MAX, flag, objects, optional, required, text, whole};
-use crate::spec::{Absent, Effect, Output, Shape, ToolSpec};
+use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{left_out, with_notes};
 use crate::{Dialect, line_numbers};
 
@@ -40,16 +40,16 @@ const TOOLS: &[ToolSpec] = &[
         description: "Read a text file. `content` has the line numbers; where `truncated` is true, a larger `offset` continues.",
         params: &[
             required("path", "File, relative to the workspace"),
-            whole("offset", 0, MAX - 1, Absent::Whole(0), "Lines to skip"),
-            whole("limit", 1, MAX, Absent::None, "Most lines (2000)"),
+            whole("offset", 0, MAX - 1, DefaultValue::Whole(0), "Lines to skip"),
+            whole("limit", 1, MAX, DefaultValue::None, "Most lines (2000)"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: read,
         answer: read_answer,
-        output: Output::Shape(&Shape::Object(&[
-            ("content", Shape::Text),
-            ("total_lines", Shape::Nullable(&Shape::Whole)),
-            ("truncated", Shape::Flag),
+        output: Output::ResultSchema(&ResultSchema::Object(&[
+            ("content", ResultSchema::Text),
+            ("total_lines", ResultSchema::Nullable(&ResultSchema::Whole)),
+            ("truncated", ResultSchema::Flag),
         ])),
     },
     ToolSpec {
@@ -57,13 +57,16 @@ const TOOLS: &[ToolSpec] = &[
         title: "Write file",
         description: "Write a whole file, over what is there. Makes missing directories.",
         params: &[required("path", "File, relative to the workspace"), required("content", "The whole text")],
-        effect: Effect::Replaces { idempotent: true },
+        effect: ToolTraits::Replaces { idempotent: true },
         request: |args| {
             let (path, content) = (args.text("path"), args.text("content"));
             Ok(Request::Write(request::Write { path, content, ..request::Write::default() }))
         },
         answer: write_answer,
-        output: Output::Shape(&Shape::Object(&[("success", Shape::Flag), ("bytes_written", Shape::Whole)])),
+        output: Output::ResultSchema(&ResultSchema::Object(&[
+            ("success", ResultSchema::Flag),
+            ("bytes_written", ResultSchema::Whole),
+        ])),
     },
     ToolSpec {
         name: "file.patch",
@@ -77,17 +80,20 @@ const TOOLS: &[ToolSpec] = &[
                 "Each applied to the result of the one before",
             ),
         ],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: patch,
         answer: patch_answer,
-        output: Output::Shape(&Shape::Object(&[("success", Shape::Flag), ("patches_applied", Shape::Whole)])),
+        output: Output::ResultSchema(&ResultSchema::Object(&[
+            ("success", ResultSchema::Flag),
+            ("patches_applied", ResultSchema::Whole),
+        ])),
     },
     ToolSpec {
         name: "file.delete",
         title: "Delete file",
         description: "Delete a file. Directories are refused.",
         params: &[required("path", "File, relative to the workspace")],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             Ok(Request::Delete(request::Delete { path: args.text("path"), recursive: false, files_only: true }))
         },
@@ -95,7 +101,7 @@ const TOOLS: &[ToolSpec] = &[
             let delete = take!(Delete, response);
             Ok(Rendered::new(&json!({ "success": true }), format!("Deleted {}", printable(&delete.path))))
         },
-        output: Output::Shape(&Shape::Object(&[("success", Shape::Flag)])),
+        output: Output::ResultSchema(&ResultSchema::Object(&[("success", ResultSchema::Flag)])),
     },
     ToolSpec {
         name: "file.list",
@@ -105,15 +111,15 @@ const TOOLS: &[ToolSpec] = &[
             text("path", ".", "Directory"),
             optional("pattern", "Only what matches this glob, such as src/**/*.ts"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: list,
         answer: list_answer,
-        output: Output::Shape(&Shape::Object(&[(
+        output: Output::ResultSchema(&ResultSchema::Object(&[(
             "files",
-            Shape::List(&Shape::Object(&[
-                ("path", Shape::Text),
-                ("size", Shape::Nullable(&Shape::Whole)),
-                ("modified", Shape::Nullable(&Shape::Text)),
+            ResultSchema::List(&ResultSchema::Object(&[
+                ("path", ResultSchema::Text),
+                ("size", ResultSchema::Nullable(&ResultSchema::Whole)),
+                ("modified", ResultSchema::Nullable(&ResultSchema::Text)),
             ])),
         )])),
     },
@@ -126,24 +132,28 @@ const TOOLS: &[ToolSpec] = &[
             text("path", ".", "Directory or file"),
             optional("glob", "Only files that match this glob"),
             flag("case_sensitive", true, "Tell upper case from lower case"),
-            whole("context_lines", 0, 1_000, Absent::Whole(0), "Lines to show before and after each match"),
-            whole("max_results", 1, 10_000, Absent::Whole(100), "Most matches"),
+            whole("context_lines", 0, 1_000, DefaultValue::Whole(0), "Lines to show before and after each match"),
+            whole("max_results", 1, 10_000, DefaultValue::Whole(100), "Most matches"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: search,
         answer: search_answer,
-        output: Output::Shape(&Shape::Object(&[
+        output: Output::ResultSchema(&ResultSchema::Object(&[
             (
                 "matches",
-                Shape::List(&Shape::Object(&[("path", Shape::Text), ("line", Shape::Whole), ("content", Shape::Text)])),
+                ResultSchema::List(&ResultSchema::Object(&[
+                    ("path", ResultSchema::Text),
+                    ("line", ResultSchema::Whole),
+                    ("content", ResultSchema::Text),
+                ])),
             ),
-            ("truncated", Shape::Flag),
+            ("truncated", ResultSchema::Flag),
         ])),
     },
 ];
 
 /// `{"error": {"code", "message", "path", "suggestion"}}`.
-fn failure(failed: &Failed<'_>) -> Rendered {
+fn failure(failed: &FailedCall<'_>) -> Rendered {
     let error = failed.error;
     let value = json!({
         "success": false,
@@ -162,7 +172,7 @@ fn read(args: &Args) -> Result<Request> {
     Ok(Request::Read(request::Read { first_line: 0, ..read }))
 }
 
-fn read_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn read_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let content = line_numbers::numbered(&read.content, read.end_line, read.start_line, "|");
     let value = json!({ "content": content, "total_lines": read.total_lines, "truncated": read.truncated });
@@ -173,7 +183,7 @@ fn read_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     Ok(Rendered::new(&value, text).truncated(read.truncated))
 }
 
-fn write_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn write_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let write = take!(Write, response);
     let done = format!("Wrote {} ({} bytes)", printable(&write.path), write.bytes_written);
     let value = json!({ "success": true, "bytes_written": write.bytes_written });
@@ -188,7 +198,7 @@ fn patch(args: &Args) -> Result<Request> {
     }))
 }
 
-fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn patch_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let edit = take!(Edit, response);
     let value = json!({ "success": true, "patches_applied": edit.edits_applied });
     Ok(Rendered::new(&value, with_notes(format!("Patched {}\n{}", printable(&edit.path), edit.diff), &edit.notes)))
@@ -203,7 +213,7 @@ fn list(args: &Args) -> Result<Request> {
     }))
 }
 
-fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn list_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
     let files: Vec<_> = list.entries.iter().filter(|entry| entry.kind == Kind::File).collect();
     let shown: Vec<Value> =
@@ -230,7 +240,7 @@ fn search(args: &Args) -> Result<Request> {
     }))
 }
 
-fn search_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn search_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     let content = |found: &paddock_types::response::GrepMatch| {
         let before = found.before.iter().map(|line| line.text.as_str());

@@ -11,10 +11,10 @@ use paddock_types::response::{PatchAction, Response};
 use paddock_types::{request, response};
 use serde_json::json;
 
-use crate::answer::{Asked, Failed, take, words};
+use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{MAX, choice, flag, optional, required, whole};
-use crate::spec::{Absent, Effect, Output, Param, ParamKind, Shape, ToolSpec};
+use crate::spec::{DefaultValue, Output, Param, ParamKind, ResultSchema, ToolSpec, ToolTraits};
 use crate::{Dialect, line_numbers};
 
 mod commands;
@@ -33,14 +33,14 @@ const MAX_ENTRIES: u64 = 10_000;
 /// The most files of one search.
 const MAX_FILES: u64 = 2_000;
 
-const RESULT: Output = Output::Shape(&Shape::Object(&[("output", Shape::Text)]));
+const RESULT: Output = Output::ResultSchema(&ResultSchema::Object(&[("output", ResultSchema::Text)]));
 
 const INDENTATION: &[Param] = &[
-    whole("anchor_line", 0, MAX, Absent::None, "The line whose block to show (offset)"),
-    whole("max_levels", 0, 1_000, Absent::Whole(0), "Levels outwards, 0 for all"),
+    whole("anchor_line", 0, MAX, DefaultValue::None, "The line whose block to show (offset)"),
+    whole("max_levels", 0, 1_000, DefaultValue::Whole(0), "Levels outwards, 0 for all"),
     flag("include_siblings", false, "Blocks of the same level too"),
     flag("include_header", true, "Comment lines above the block too"),
-    whole("max_lines", 0, MAX, Absent::None, "Most lines (limit)"),
+    whole("max_lines", 0, MAX, DefaultValue::None, "Most lines (limit)"),
 ];
 
 const TOOLS: &[ToolSpec] = &[
@@ -49,7 +49,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Apply patch",
         description: "Apply a patch, all of it or nothing: `*** Begin Patch`, then for each file `*** Add File: p` with + lines, `*** Delete File: p`, or `*** Update File: p` (`*** Move to: p`) with chunks of ` `, - and + lines after @@, then `*** End Patch`. Paths are relative.",
         params: &[required("input", "The patch").or(&["patch"])],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             let patch = args.text("input");
             if !patch.lines().any(|line| line.trim() == "*** Begin Patch") {
@@ -67,11 +67,11 @@ const TOOLS: &[ToolSpec] = &[
         description: "List a directory and what is below it, indented, upper levels first read: / marks directories, @ links, ? anything else.",
         params: &[
             required("dir_path", "Absolute path of the directory"),
-            whole("offset", 0, MAX_ENTRIES, Absent::Whole(1), "First entry, from 1"),
-            whole("limit", 0, MAX_ENTRIES, Absent::Whole(25), "Most entries"),
-            whole("depth", 0, 1_000, Absent::Whole(2), "Levels to descend"),
+            whole("offset", 0, MAX_ENTRIES, DefaultValue::Whole(1), "First entry, from 1"),
+            whole("limit", 0, MAX_ENTRIES, DefaultValue::Whole(25), "Most entries"),
+            whole("depth", 0, 1_000, DefaultValue::Whole(2), "Levels to descend"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: list_dir,
         answer: list_answer,
         output: RESULT,
@@ -82,24 +82,24 @@ const TOOLS: &[ToolSpec] = &[
         description: "Read lines of a text file, each as `L12: text`: a slice, or the block around a line.",
         params: &[
             required("file_path", "Absolute path of the file"),
-            whole("offset", 0, MAX, Absent::Whole(1), "First line, from 1"),
-            whole("limit", 0, MAX, Absent::Whole(2_000), "Most lines"),
+            whole("offset", 0, MAX, DefaultValue::Whole(1), "First line, from 1"),
+            whole("limit", 0, MAX, DefaultValue::Whole(2_000), "Most lines"),
             choice("mode", &["slice", "indentation"], "slice", "indentation: the block around a line"),
             Param {
                 name: "indentation",
                 aliases: &[],
                 kind: ParamKind::Object(INDENTATION),
-                default: Absent::None,
+                default: DefaultValue::None,
                 doc: "How to find the block",
             },
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: read_file,
         answer: |_, response| {
             let read = take!(Read, response);
             let lines = line_numbers::numbered(&read.content, read.end_line, read.start_line, ": ");
             let lines: Vec<_> = lines.lines().map(|line| format!("L{line}")).collect();
-            Ok(told(lines.join("\n")).truncated(read.truncated))
+            Ok(reported(lines.join("\n")).truncated(read.truncated))
         },
         output: RESULT,
     },
@@ -111,20 +111,20 @@ const TOOLS: &[ToolSpec] = &[
             required("pattern", "Regular expression"),
             optional("include", "Only files that match this glob"),
             optional("path", "Directory or file (the workspace)"),
-            whole("limit", 0, u64::MAX, Absent::Whole(100), "Most files, up to 2000"),
+            whole("limit", 0, u64::MAX, DefaultValue::Whole(100), "Most files, up to 2000"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: grep_files,
         answer: grep_answer,
         output: RESULT,
     },
 ];
 
-fn told(output: String) -> Rendered {
+fn reported(output: String) -> Rendered {
     Rendered::new(&json!({ "output": output }), output)
 }
 
-fn failure(failed: &Failed<'_>) -> Rendered {
+fn failure(failed: &FailedCall<'_>) -> Rendered {
     let error = failed.error;
     let message = match error.detail.as_deref() {
         Some(Detail::PastEnd { argument, .. }) if error.code == Code::InvalidArgument => {
@@ -167,7 +167,7 @@ fn rejected(error: &ErrorText, detail: &Detail) -> Option<String> {
     }
 }
 
-fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn patch_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let patch = take!(ApplyPatch, response);
     let mut lines = vec!["Success. Updated the following files:".to_owned()];
     let of = |letter: char, wanted: fn(PatchAction) -> bool| {
@@ -180,7 +180,7 @@ fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let loose = patch.files.iter().filter(|file| file.pass != Pass::Exact);
     lines.extend(loose.map(|file| format!("[{} matched {}]", file.path, file.pass.name())));
     lines.extend(patch.notes.iter().map(|note| format!("[{note}]")));
-    Ok(told(lines.join("\n")))
+    Ok(reported(lines.join("\n")))
 }
 
 fn positive(args: &Args, name: &str, message: &str) -> Result<()> {
@@ -209,11 +209,11 @@ fn list_dir(args: &Args) -> Result<Request> {
     }))
 }
 
-fn list_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
     let (first, limit) = (asked.args.whole("offset"), asked.args.whole("limit"));
     let skip = usize::try_from(first - 1).unwrap_or(usize::MAX);
-    let most = usize::try_from(limit).unwrap_or(usize::MAX);
+    let max = usize::try_from(limit).unwrap_or(usize::MAX);
     if skip > 0 && skip >= list.entries.len() {
         return Err(Error::new(Code::InvalidArgument, "offset exceeds directory entry count"));
     }
@@ -231,12 +231,12 @@ fn list_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered
         format!("{}{name}{mark}", "  ".repeat(depth))
     };
     let mut lines = vec![format!("Absolute path: {}", asked.args.text("dir_path"))];
-    lines.extend(list.entries.iter().skip(skip).take(most).map(line));
-    let more = list.truncated || list.entries.len() > skip.saturating_add(most);
+    lines.extend(list.entries.iter().skip(skip).take(max).map(line));
+    let more = list.truncated || list.entries.len() > skip.saturating_add(max);
     if more {
-        lines.push(format!("More than {} entries found", most.min(list.entries.len())));
+        lines.push(format!("More than {} entries found", max.min(list.entries.len())));
     }
-    Ok(told(lines.join("\n")).truncated(more))
+    Ok(reported(lines.join("\n")).truncated(more))
 }
 
 fn read_file(args: &Args) -> Result<Request> {
@@ -281,13 +281,13 @@ fn grep_files(args: &Args) -> Result<Request> {
     }))
 }
 
-fn grep_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn grep_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     if grep.files.is_empty() {
-        return Ok(told("No matches found.".to_owned()).truncated(grep.truncated));
+        return Ok(reported("No matches found.".to_owned()).truncated(grep.truncated));
     }
-    let most = usize::try_from(asked.args.whole("limit").min(MAX_FILES)).unwrap_or(usize::MAX);
-    let truncated = grep.truncated || grep.files.len() > most;
-    let paths: Vec<_> = grep.files.iter().take(most).map(|file| file.path.as_str()).collect();
-    Ok(told(paths.join("\n")).truncated(truncated))
+    let max = usize::try_from(asked.args.whole("limit").min(MAX_FILES)).unwrap_or(usize::MAX);
+    let truncated = grep.truncated || grep.files.len() > max;
+    let paths: Vec<_> = grep.files.iter().take(max).map(|file| file.path.as_str()).collect();
+    Ok(reported(paths.join("\n")).truncated(truncated))
 }

@@ -7,7 +7,7 @@ use paddock_types::response::{ChangeKind, Ran, Sessions};
 
 use crate::args::Args;
 use crate::param::{optional, whole};
-use crate::spec::{Absent, Param};
+use crate::spec::{DefaultValue, Param};
 
 /// Changes that a text names.
 const MAX_NAMED: usize = 20;
@@ -19,9 +19,10 @@ const MAX_YIELD_MS: u64 = 600_000;
 /// The directory to run in.
 pub const WORKDIR: Param = optional("workdir", "Where to run it (the workspace)");
 /// How long a call waits for output.
-pub const YIELD: Param = whole("yield_time_ms", 0, MAX_YIELD_MS, Absent::Whole(250), "Milliseconds to wait for output");
+pub const YIELD: Param =
+    whole("yield_time_ms", 0, MAX_YIELD_MS, DefaultValue::Whole(250), "Milliseconds to wait for output");
 /// How much output a call gives.
-pub const MOST_OUTPUT: Param = whole("max_output_tokens", 1, 100_000, Absent::Whole(8_000), "Most output");
+pub const MOST_OUTPUT: Param = whole("max_output_tokens", 1, 100_000, DefaultValue::Whole(8_000), "Most output");
 
 /// The request for a command.
 pub fn request(command: Command) -> Request {

@@ -10,10 +10,10 @@ use paddock_types::response::Response;
 use paddock_vfs::MAX_OFFSET;
 use serde_json::json;
 
-use crate::answer::{Asked, Failed, take, words};
+use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{flag, objects, optional, required, signed, text, whole};
-use crate::spec::{Absent, Effect, Output, Shape, ToolSpec};
+use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{left_out, with_notes};
 use crate::{Dialect, line_numbers};
 
@@ -29,7 +29,8 @@ const MAX_MATCHES: u32 = 100;
 /// The most paths of one listing.
 const MAX_PATHS: u32 = 1_000;
 
-const RESULT: Output = Output::Shape(&Shape::Object(&[("success", Shape::Flag), ("output", Shape::Text)]));
+const RESULT: Output =
+    Output::ResultSchema(&ResultSchema::Object(&[("success", ResultSchema::Flag), ("output", ResultSchema::Text)]));
 
 const TOOLS: &[ToolSpec] = &[
     ToolSpec {
@@ -38,10 +39,10 @@ const TOOLS: &[ToolSpec] = &[
         description: "Read a text file. Each line is shown with its number; the first line is 0.",
         params: &[
             required("path", "File, relative to the worktree"),
-            whole("start_line", 0, MAX_OFFSET - 1, Absent::Whole(0), "First line, from 0"),
-            signed("end_line", Absent::Below(-1), "Last line, from 0 and included; -1 for the end of the file"),
+            whole("start_line", 0, MAX_OFFSET - 1, DefaultValue::Whole(0), "First line, from 0"),
+            signed("end_line", DefaultValue::Below(-1), "Last line, from 0 and included; -1 for the end of the file"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: read,
         answer: read_answer,
         output: RESULT,
@@ -51,7 +52,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Write file",
         description: "Write a whole file, over what is there. Makes missing directories.",
         params: &[required("path", "File, relative to the worktree"), required("content", "The whole text")],
-        effect: Effect::Replaces { idempotent: true },
+        effect: ToolTraits::Replaces { idempotent: true },
         request: |args| Ok(write(args, false)),
         answer: write_answer,
         output: RESULT,
@@ -68,7 +69,7 @@ const TOOLS: &[ToolSpec] = &[
                 "Each applied to the result of the one before",
             ),
         ],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: edit,
         answer: edit_answer,
         output: RESULT,
@@ -78,7 +79,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Create file",
         description: "Create a new file. Fails if there is one; write_file overwrites. Makes missing directories.",
         params: &[required("path", "File, relative to the worktree"), required("content", "The whole text")],
-        effect: Effect::Adds { idempotent: false },
+        effect: ToolTraits::Adds { idempotent: false },
         request: |args| Ok(write(args, true)),
         answer: write_answer,
         output: RESULT,
@@ -92,7 +93,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("pattern", "Only what matches this glob, such as *.rb or app/**/*.rb"),
             flag("recursive", true, "Directories below it too"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: list,
         answer: list_answer,
         output: RESULT,
@@ -107,7 +108,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("pattern", "Only files that match this glob"),
             flag("is_regex", false, "query is a regular expression"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: search,
         answer: search_answer,
         output: RESULT,
@@ -119,7 +120,7 @@ fn success(output: String) -> Rendered {
 }
 
 /// `{"success": false}` with the class of the failure, as the seed names it.
-fn failure(failed: &Failed<'_>) -> Rendered {
+fn failure(failed: &FailedCall<'_>) -> Rendered {
     let class = match failed.error.code {
         Code::OutsideWorkspace | Code::InvalidPath | Code::Denied => "SandboxError",
         Code::NotFound => "FileNotFoundError",
@@ -144,7 +145,7 @@ fn read(args: &Args) -> Result<Request> {
     Ok(Request::Read(request::Read { first_line: 0, ..request::Read::lines(args.text("path"), start + 1, limit) }))
 }
 
-fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let (first, last) = (read.start_line.saturating_sub(1), read.end_line.saturating_sub(1));
     let mut output = line_numbers::numbered(&read.content, read.end_line, first, ": ");
@@ -167,7 +168,7 @@ fn write(args: &Args, create_only: bool) -> Request {
     })
 }
 
-fn write_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn write_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let write = take!(Write, response);
     let verb = if write.created { "Created" } else { "Wrote" };
     let done = format!("{verb} {} ({} bytes)", printable(&write.path), write.bytes_written);
@@ -182,7 +183,7 @@ fn edit(args: &Args) -> Result<Request> {
     }))
 }
 
-fn edit_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn edit_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let edit = take!(Edit, response);
     let edits = if edit.edits_applied == 1 { "edit" } else { "edits" };
     let done = format!("Applied {} {edits} to {}", edit.edits_applied, printable(&edit.path));
@@ -198,14 +199,14 @@ fn list(args: &Args) -> Result<Request> {
     Ok(Request::Glob(request::Glob { path, limit: MAX_PATHS, ..request::Glob::of(pattern) }))
 }
 
-fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn list_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let (paths, skipped, truncated) = match response? {
         Response::Glob(glob) => (glob.paths, glob.skipped, glob.truncated),
         Response::List(list) => {
             let files = list.entries.into_iter().filter(|entry| entry.kind == Kind::File);
             (files.map(|entry| entry.path).collect(), list.skipped, list.truncated)
         }
-        _ => return Err(Asked::mixed_up()),
+        _ => return Err(CallContext::mixed_up()),
     };
     let mut lines: Vec<_> = paths.iter().map(|path| printable(path)).collect();
     lines.extend(left_out(&skipped, false).map(|skipped| format!("[left out: {skipped}]").into()));
@@ -225,7 +226,7 @@ fn search(args: &Args) -> Result<Request> {
     }))
 }
 
-fn search_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn search_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     let line = |found: &paddock_types::response::GrepMatch| {
         format!("{}:{}:{}", printable(&found.path), found.line.saturating_sub(1), found.text)

@@ -10,10 +10,10 @@ use paddock_types::response::Response;
 use serde_json::{Value, json};
 
 use crate::Dialect;
-use crate::answer::{Asked, Failed, take, words};
+use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{MAX, flag, optional, required, text, texts, whole};
-use crate::spec::{Absent, Effect, Output, Param, Shape, ToolSpec};
+use crate::spec::{DefaultValue, Output, Param, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::render;
 
 mod done;
@@ -51,32 +51,32 @@ const SOURCE: Param = required("source_path", "Source file");
 const DESTINATION: Param = required("destination_path", "Destination file");
 const OVERWRITE: Param = flag("overwrite", false, "Allow overwriting the destination");
 
-const CONTENT: Output = Output::Shape(&Shape::Object(&[
-    ("content", Shape::Text),
-    ("encoding", Shape::Text),
-    ("sizeBytes", Shape::Whole),
-    ("lineCount", Shape::Whole),
-    ("lastModified", Shape::Nullable(&Shape::Text)),
-    ("checksum", Shape::Text),
-    ("mimeType", Shape::Text),
+const CONTENT: Output = Output::ResultSchema(&ResultSchema::Object(&[
+    ("content", ResultSchema::Text),
+    ("encoding", ResultSchema::Text),
+    ("sizeBytes", ResultSchema::Whole),
+    ("lineCount", ResultSchema::Whole),
+    ("lastModified", ResultSchema::Nullable(&ResultSchema::Text)),
+    ("checksum", ResultSchema::Text),
+    ("mimeType", ResultSchema::Text),
 ]));
 
-const LISTING: Output = Output::Shape(&Shape::Object(&[
-    ("path", Shape::Text),
-    ("items", Shape::List(&Shape::Object(item::FIELDS))),
-    ("totalFiles", Shape::Nullable(&Shape::Whole)),
-    ("totalDirectories", Shape::Nullable(&Shape::Whole)),
-    ("totalSizeBytes", Shape::Nullable(&Shape::Whole)),
-    ("truncated", Shape::Flag),
+const LISTING: Output = Output::ResultSchema(&ResultSchema::Object(&[
+    ("path", ResultSchema::Text),
+    ("items", ResultSchema::List(&ResultSchema::Object(item::FIELDS))),
+    ("totalFiles", ResultSchema::Nullable(&ResultSchema::Whole)),
+    ("totalDirectories", ResultSchema::Nullable(&ResultSchema::Whole)),
+    ("totalSizeBytes", ResultSchema::Nullable(&ResultSchema::Whole)),
+    ("truncated", ResultSchema::Flag),
 ]));
 
-const OPERATION: Output = Output::Shape(&Shape::Object(&[
-    ("success", Shape::Flag),
-    ("operation", Shape::Text),
-    ("path", Shape::Text),
-    ("sizeBytes", Shape::Optional(&Shape::Whole)),
-    ("backupPath", Shape::Optional(&Shape::Text)),
-    ("timestamp", Shape::Text),
+const OPERATION: Output = Output::ResultSchema(&ResultSchema::Object(&[
+    ("success", ResultSchema::Flag),
+    ("operation", ResultSchema::Text),
+    ("path", ResultSchema::Text),
+    ("sizeBytes", ResultSchema::Optional(&ResultSchema::Whole)),
+    ("backupPath", ResultSchema::Optional(&ResultSchema::Text)),
+    ("timestamp", ResultSchema::Text),
 ]));
 
 const TOOLS: &[ToolSpec] = &[
@@ -87,11 +87,11 @@ const TOOLS: &[ToolSpec] = &[
         params: &[
             FILE,
             text("encoding", "utf-8", "Text encoding, where the bytes do not say another; or base64"),
-            whole("max_size_mb", 1, MAX_MEGABYTES, Absent::Whole(10), "Largest file to read, in megabytes"),
-            whole("max_lines", 0, MAX, Absent::Whole(0), "Lines to read; 0 for all"),
-            whole("skip_lines", 0, MAX - 1, Absent::Whole(0), "Lines to skip from the beginning"),
+            whole("max_size_mb", 1, MAX_MEGABYTES, DefaultValue::Whole(10), "Largest file to read, in megabytes"),
+            whole("max_lines", 0, MAX, DefaultValue::Whole(0), "Lines to read; 0 for all"),
+            whole("skip_lines", 0, MAX - 1, DefaultValue::Whole(0), "Lines to skip from the beginning"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: read,
         answer: read_answer,
         output: CONTENT,
@@ -107,7 +107,7 @@ const TOOLS: &[ToolSpec] = &[
             flag("create_backup", true, "Create a backup before overwriting"),
             flag("overwrite", true, "Allow overwriting an existing file"),
         ],
-        effect: Effect::Replaces { idempotent: true },
+        effect: ToolTraits::Replaces { idempotent: true },
         request: |args| {
             let (path, content) = (args.text("file_path"), args.text("content"));
             let (create_only, encoding) = (!args.flag("overwrite"), args.opt_text("encoding"));
@@ -125,9 +125,9 @@ const TOOLS: &[ToolSpec] = &[
             text("pattern", "*", "Glob that names have to match, such as *.cs"),
             flag("recursive", false, "Include subdirectories"),
             flag("include_hidden", false, "Include hidden files"),
-            whole("max_depth", 0, 256, Absent::Whole(0), "Most levels, where recursive; 0 for all"),
+            whole("max_depth", 0, 256, DefaultValue::Whole(0), "Most levels, where recursive; 0 for all"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: list,
         answer: list_answer,
         output: LISTING,
@@ -140,14 +140,14 @@ const TOOLS: &[ToolSpec] = &[
             required("directory_path", "Directory, relative to the working directory").or(&["path"]),
             flag("recursive", true, "Create parent directories"),
         ],
-        effect: Effect::Adds { idempotent: true },
+        effect: ToolTraits::Adds { idempotent: true },
         request: |args| {
             let (path, parents) = (args.text("directory_path"), args.flag("recursive"));
             Ok(Request::MakeDir(request::MakeDir { path, parents }))
         },
         answer: |asked, response| {
             let made = take!(MakeDir, response);
-            Ok(Done::new("create_directory", &made.path).told(asked, &Response::MakeDir(made)))
+            Ok(Done::new("create_directory", &made.path).reported(asked, &Response::MakeDir(made)))
         },
         output: OPERATION,
     },
@@ -156,7 +156,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Copy file",
         description: "Copy a file.",
         params: &[SOURCE, DESTINATION, OVERWRITE],
-        effect: Effect::Replaces { idempotent: true },
+        effect: ToolTraits::Replaces { idempotent: true },
         request: |args| Ok(Request::Copy(transfer(args))),
         answer: |asked, response| Ok(transferred("copy_file", asked, Response::Copy(take!(Copy, response)))),
         output: OPERATION,
@@ -166,7 +166,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Move file",
         description: "Move or rename a file.",
         params: &[SOURCE, DESTINATION, OVERWRITE],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| Ok(Request::Move(transfer(args))),
         answer: |asked, response| Ok(transferred("move_file", asked, Response::Move(take!(Move, response)))),
         output: OPERATION,
@@ -176,14 +176,14 @@ const TOOLS: &[ToolSpec] = &[
         title: "Delete file",
         description: "Delete a file. It can be had back with restore_file.",
         params: &[FILE],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             Ok(Request::Delete(request::Delete { path: args.text("file_path"), recursive: false, files_only: true }))
         },
         answer: |asked, response| {
             let delete = take!(Delete, response);
             let done = Done::new("delete_file", &delete.path).backup(delete.backup.clone());
-            Ok(done.told(asked, &Response::Delete(delete)))
+            Ok(done.reported(asked, &Response::Delete(delete)))
         },
         output: OPERATION,
     },
@@ -192,7 +192,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Get file metadata",
         description: "Size, times, type, encoding, lines and checksum of a file or directory.",
         params: &[FILE],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: |args| {
             Ok(Request::Stat(request::Stat {
                 checksum: true,
@@ -204,18 +204,18 @@ const TOOLS: &[ToolSpec] = &[
             let stat = take!(Stat, response);
             Ok(Rendered::new(&item::metadata(&stat), render(&Response::Stat(stat))))
         },
-        output: Output::Shape(&Shape::Object(item::METADATA)),
+        output: Output::ResultSchema(&ResultSchema::Object(item::METADATA)),
     },
     ToolSpec {
         name: "compress_files",
         title: "Compress files",
         description: "Pack files and directories into a new zip archive.",
         params: &[
-            texts("source_paths", Absent::Required, "Files and directories"),
+            texts("source_paths", DefaultValue::Required, "Files and directories"),
             required("destination_path", "The archive, such as out/src.zip"),
             OVERWRITE,
         ],
-        effect: Effect::Replaces { idempotent: true },
+        effect: ToolTraits::Replaces { idempotent: true },
         request: |args| {
             let (sources, destination) = (args.texts("source_paths"), args.text("destination_path"));
             Ok(Request::Pack(request::Pack { sources, destination, overwrite: args.flag("overwrite") }))
@@ -223,7 +223,7 @@ const TOOLS: &[ToolSpec] = &[
         answer: |asked, response| {
             let pack = take!(Pack, response);
             let done = Done::new("compress_files", &pack.path).size(pack.size);
-            Ok(done.backup(pack.backup.clone()).told(asked, &Response::Pack(pack)))
+            Ok(done.backup(pack.backup.clone()).reported(asked, &Response::Pack(pack)))
         },
         output: OPERATION,
     },
@@ -236,7 +236,7 @@ const TOOLS: &[ToolSpec] = &[
             required("destination_path", "Directory to unpack into; it is made if missing"),
             OVERWRITE,
         ],
-        effect: Effect::Replaces { idempotent: true },
+        effect: ToolTraits::Replaces { idempotent: true },
         request: |args| {
             let (source, destination) = (args.text("archive_path"), args.text("destination_path"));
             Ok(Request::Unpack(request::Unpack { source, destination, overwrite: args.flag("overwrite") }))
@@ -244,7 +244,7 @@ const TOOLS: &[ToolSpec] = &[
         answer: |asked, response| {
             let unpack = take!(Unpack, response);
             let done = Done::new("extract_archive", &unpack.destination).size(unpack.bytes);
-            Ok(done.backup(unpack.backup.clone()).told(asked, &Response::Unpack(unpack)))
+            Ok(done.backup(unpack.backup.clone()).reported(asked, &Response::Unpack(unpack)))
         },
         output: OPERATION,
     },
@@ -256,7 +256,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("backup_path", "backupPath of a result"),
             optional("file_path", "Or the file, for its last change"),
         ],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             args.not_both("backup_path", "file_path", "give one of them")?;
             let (path, backup) = (args.opt_text("file_path"), args.opt_text("backup_path"));
@@ -266,7 +266,7 @@ const TOOLS: &[ToolSpec] = &[
             let restore = take!(Restore, response);
             let path = restore.restored.first().cloned().unwrap_or_default();
             let done = Done::new("restore_file", &path).backup(restore.backup.clone());
-            Ok(done.told(asked, &Response::Restore(restore)))
+            Ok(done.reported(asked, &Response::Restore(restore)))
         },
         output: OPERATION,
     },
@@ -288,7 +288,7 @@ fn category(code: Code) -> (&'static str, bool) {
     }
 }
 
-fn failure(failed: &Failed<'_>) -> Rendered {
+fn failure(failed: &FailedCall<'_>) -> Rendered {
     let error = failed.error;
     let (category, retryable) = category(error.code);
     let value = json!({
@@ -326,7 +326,7 @@ fn read(args: &Args) -> Result<Request> {
     }))
 }
 
-fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let is_bytes = asked.args.text("encoding") == BASE64;
     let value = json!({
@@ -341,11 +341,11 @@ fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered
     Ok(Rendered::new(&value, read.content).truncated(read.truncated))
 }
 
-fn write_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn write_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let write = take!(Write, response);
     let backup = write.backup.clone().filter(|_| asked.args.flag("create_backup") && !write.created);
     let done = Done::new("write_file", &write.path).size(write.bytes_written).backup(backup);
-    Ok(done.told(asked, &Response::Write(write)))
+    Ok(done.reported(asked, &Response::Write(write)))
 }
 
 fn list(args: &Args) -> Result<Request> {
@@ -364,7 +364,7 @@ fn list(args: &Args) -> Result<Request> {
     }))
 }
 
-fn list_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn list_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
     let items: Vec<_> = list.entries.iter().filter_map(item::of_entry).collect();
     let value = json!({
@@ -388,10 +388,10 @@ fn transfer(args: &Args) -> request::Transfer {
     }
 }
 
-fn transferred(operation: &'static str, asked: &Asked<'_>, response: Response) -> Rendered {
+fn transferred(operation: &'static str, asked: &CallContext<'_>, response: Response) -> Rendered {
     let (Response::Copy(transfer) | Response::Move(transfer)) = &response else {
         return Rendered::new(&Value::Null, String::new());
     };
     let done = Done::new(operation, &transfer.destination).size(transfer.bytes);
-    done.backup(transfer.backup.clone()).told(asked, &response)
+    done.backup(transfer.backup.clone()).reported(asked, &response)
 }

@@ -27,7 +27,7 @@ pub mod weakincentives;
 
 use paddock_types::rendered::Rendered;
 
-use crate::answer::Failed;
+use crate::answer::FailedCall;
 use crate::spec::{Param, ParamKind, ToolSpec, nearest};
 
 /// Names, units and shapes for one set of tools.
@@ -40,7 +40,7 @@ pub struct Dialect {
     /// specification always lists them has them among the others.
     pub commands: &'static [ToolSpec],
     /// A failure in the dialect's shape and words.
-    pub failure: fn(&Failed<'_>) -> Rendered,
+    pub failure: fn(&FailedCall<'_>) -> Rendered,
     /// What it calls arguments, where not as the typed interface does, and tools. Of several names for an argument a call
     /// has the one that its tool takes.
     pub names: &'static [(Term, &'static str)],

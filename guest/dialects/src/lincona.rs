@@ -13,10 +13,10 @@ use paddock_types::{request, response};
 use serde_json::{Value, json};
 
 use crate::Dialect;
-use crate::answer::{Asked, Failed, take, words};
+use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{MAX, choice, optional, required, text, whole};
-use crate::spec::{Absent, Effect, Output, Shape, ToolSpec};
+use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
 
 mod commands;
 
@@ -38,23 +38,26 @@ const MAX_ENTRIES: u64 = 10_000;
 /// Bytes of a file up to which its start is looked at to see whether it is a program.
 const PROGRAM_BYTES: u64 = 1024 * 1024;
 
-const RESULT: Output =
-    Output::Shape(&Shape::Object(&[("status", Shape::Text), ("message", Shape::Text), ("truncated", Shape::Flag)]));
+const RESULT: Output = Output::ResultSchema(&ResultSchema::Object(&[
+    ("status", ResultSchema::Text),
+    ("message", ResultSchema::Text),
+    ("truncated", ResultSchema::Flag),
+]));
 
-const PATCHED: Output = Output::Shape(&Shape::Object(&[
-    ("status", Shape::Text),
-    ("message", Shape::Text),
-    ("truncated", Shape::Flag),
-    ("files_touched", Shape::Whole),
-    ("bytes_written", Shape::Whole),
+const PATCHED: Output = Output::ResultSchema(&ResultSchema::Object(&[
+    ("status", ResultSchema::Text),
+    ("message", ResultSchema::Text),
+    ("truncated", ResultSchema::Flag),
+    ("files_touched", ResultSchema::Whole),
+    ("bytes_written", ResultSchema::Whole),
     (
         "changes",
-        Shape::List(&Shape::Object(&[
-            ("path", Shape::Text),
-            ("action", Shape::Words(&["add", "update", "move", "delete"])),
-            ("lines_added", Shape::Whole),
-            ("lines_removed", Shape::Whole),
-            ("bytes_written", Shape::Whole),
+        ResultSchema::List(&ResultSchema::Object(&[
+            ("path", ResultSchema::Text),
+            ("action", ResultSchema::Words(&["add", "update", "move", "delete"])),
+            ("lines_added", ResultSchema::Whole),
+            ("lines_removed", ResultSchema::Whole),
+            ("bytes_written", ResultSchema::Whole),
         ])),
     ),
 ]));
@@ -66,11 +69,11 @@ const TOOLS: &[ToolSpec] = &[
         description: "List a directory, upper levels first: one entry a line, directories with /, programs with *, links with @.",
         params: &[
             text("path", ".", "Directory"),
-            whole("depth", 1, 1_000, Absent::Whole(2), "Levels to descend"),
-            whole("offset", 0, MAX_ENTRIES, Absent::Whole(0), "Entries to skip"),
-            whole("limit", 1, MAX_ENTRIES, Absent::Whole(200), "Most entries"),
+            whole("depth", 1, 1_000, DefaultValue::Whole(2), "Levels to descend"),
+            whole("offset", 0, MAX_ENTRIES, DefaultValue::Whole(0), "Entries to skip"),
+            whole("limit", 1, MAX_ENTRIES, DefaultValue::Whole(200), "Most entries"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: list_dir,
         answer: list_answer,
         output: RESULT,
@@ -81,11 +84,11 @@ const TOOLS: &[ToolSpec] = &[
         description: "Read lines of a text file. Lines over 400 characters are cut.",
         params: &[
             required("path", "File"),
-            whole("offset", 0, MAX - 1, Absent::Whole(0), "Lines to skip"),
-            whole("limit", 1, MAX, Absent::Whole(400), "Most lines"),
+            whole("offset", 0, MAX - 1, DefaultValue::Whole(0), "Lines to skip"),
+            whole("limit", 1, MAX, DefaultValue::Whole(400), "Most lines"),
             choice("mode", &["slice", "indentation"], "slice", "indentation: each line after its indent in columns"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: read_file,
         answer: read_answer,
         output: RESULT,
@@ -98,9 +101,9 @@ const TOOLS: &[ToolSpec] = &[
             required("pattern", "Regular expression"),
             text("path", ".", "Directory or file"),
             optional("include", "Only files that match this glob, such as *.{py,md}"),
-            whole("limit", 1, 10_000, Absent::Whole(200), "Most matches"),
+            whole("limit", 1, 10_000, DefaultValue::Whole(200), "Most matches"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: grep_files,
         answer: grep_answer,
         output: RESULT,
@@ -110,7 +113,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Apply unified diff",
         description: "Apply a unified diff, all of it or nothing. Every hunk has to fit its line exactly.",
         params: &[required("patch", "The unified diff")],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| patch(args, false),
         answer: patch_answer,
         output: PATCHED,
@@ -120,7 +123,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Apply patch envelope",
         description: "Apply `*** Begin Patch` … `*** End Patch`, all of it or nothing.",
         params: &[required("patch", "The envelope")],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| patch(args, true),
         answer: patch_answer,
         output: PATCHED,
@@ -130,12 +133,12 @@ const TOOLS: &[ToolSpec] = &[
     commands::WRITE_STDIN,
 ];
 
-fn told(message: String, truncated: bool) -> Rendered {
+fn reported(message: String, truncated: bool) -> Rendered {
     let value = json!({ "status": "success", "message": message, "truncated": truncated });
     Rendered::new(&value, message).truncated(truncated)
 }
 
-fn failure(failed: &Failed<'_>) -> Rendered {
+fn failure(failed: &FailedCall<'_>) -> Rendered {
     let tool = failed.tool.map_or("", |tool| tool.name);
     let class = match failed.error.code {
         _ if failed.tool.is_some_and(|tool| tool.effect.runs()) => commands::error_type(failed.error),
@@ -183,19 +186,19 @@ fn list_dir(args: &Args) -> Result<Request> {
     }))
 }
 
-fn list_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
     let (offset, limit) = (asked.args.whole("offset"), asked.args.whole("limit"));
-    let (skip, most) = (usize::try_from(offset).unwrap_or(usize::MAX), usize::try_from(limit).unwrap_or(usize::MAX));
+    let (skip, max) = (usize::try_from(offset).unwrap_or(usize::MAX), usize::try_from(limit).unwrap_or(usize::MAX));
     if offset > 0 && skip >= list.entries.len() {
         let cause = format!("{offset} is past the end: there are {} entries", list.entries.len());
         return Err(Error::argument("offset", cause).hint("use a smaller one, or a larger `depth`"));
     }
-    let more = list.truncated || list.entries.len() > skip.saturating_add(most);
+    let more = list.truncated || list.entries.len() > skip.saturating_add(max);
     let line = |entry: &response::Entry| format!("{}{}", printable(&entry.path), marker(entry));
-    let lines: Vec<_> = list.entries.iter().skip(skip).take(most).map(line).collect();
+    let lines: Vec<_> = list.entries.iter().skip(skip).take(max).map(line).collect();
     let (message, truncated) = capped(lines, more);
-    Ok(told(message, truncated))
+    Ok(reported(message, truncated))
 }
 
 /// WASI tells no mode bits: a program is what starts as one.
@@ -221,11 +224,11 @@ fn read_file(args: &Args) -> Result<Request> {
     }))
 }
 
-fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let mut message = read.content;
     if asked.args.text("mode") == "indentation" && read.end_line > 0 {
-        let line = |line: &str| format!("{:>3}| {line}", indent::Shape::of(line).columns());
+        let line = |line: &str| format!("{:>3}| {line}", indent::Indentation::of(line).columns());
         message = message.split('\n').map(line).collect::<Vec<_>>().join("\n");
     }
     let more = read.next_offset.is_some();
@@ -234,7 +237,7 @@ fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered
         message.push_str(CUT);
     }
     let cut = more || message.contains(CUT_MARK);
-    Ok(told(message, cut && read.truncated))
+    Ok(reported(message, cut && read.truncated))
 }
 
 fn grep_files(args: &Args) -> Result<Request> {
@@ -246,7 +249,7 @@ fn grep_files(args: &Args) -> Result<Request> {
     }))
 }
 
-fn grep_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn grep_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     let line = |found: &response::GrepMatch| {
         let text = match found.text.char_indices().nth(LINE_CHARS) {
@@ -256,10 +259,10 @@ fn grep_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
         format!("{}:{}:{text}", printable(&found.path), found.line)
     };
     if grep.matches.is_empty() && !grep.truncated {
-        return Ok(told("No matches found.".to_owned(), false));
+        return Ok(reported("No matches found.".to_owned(), false));
     }
     let (message, truncated) = capped(grep.matches.iter().map(line).collect::<Vec<_>>(), grep.truncated);
-    Ok(told(message, truncated))
+    Ok(reported(message, truncated))
 }
 
 fn patch(args: &Args, is_envelope: bool) -> Result<Request> {
@@ -275,7 +278,7 @@ fn patch(args: &Args, is_envelope: bool) -> Result<Request> {
     Ok(Request::ApplyPatch(request::ApplyPatch { patch, ..request::ApplyPatch::default() }))
 }
 
-fn patch_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn patch_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let patch = take!(ApplyPatch, response);
     let change = |file: &response::PatchedFile| {
         json!({

@@ -10,10 +10,10 @@ use paddock_types::{request, response};
 use serde_json::{Value, json};
 
 use crate::Dialect;
-use crate::answer::{Asked, Failed, take, words};
+use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{choice, flag, objects, required, texts, whole};
-use crate::spec::{Absent, Effect, Output, Shape, ToolSpec};
+use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
 
 mod render;
 
@@ -38,12 +38,12 @@ const NOT_READ: &str = "not read, since this call reached its limit of files, by
 /// Lines of context in a diff.
 const DIFF_CONTEXT: usize = 4;
 
-const CONTENT: Output = Output::Shape(&Shape::Object(&[("content", Shape::Text)]));
+const CONTENT: Output = Output::ResultSchema(&ResultSchema::Object(&[("content", ResultSchema::Text)]));
 
 const READ_PARAMS: &[crate::spec::Param] = &[
     required("path", "The file"),
-    whole("tail", 0, 1_000_000_000, Absent::None, "Only the last N lines"),
-    whole("head", 0, 1_000_000_000, Absent::None, "Only the first N lines"),
+    whole("tail", 0, 1_000_000_000, DefaultValue::None, "Only the last N lines"),
+    whole("head", 0, 1_000_000_000, DefaultValue::None, "Only the first N lines"),
 ];
 
 const TOOLS: &[ToolSpec] = &[
@@ -52,7 +52,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Read File (Deprecated)",
         description: "Read a whole text file. Deprecated: use read_text_file.",
         params: READ_PARAMS,
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: read_text,
         answer: read_answer,
         output: CONTENT,
@@ -62,7 +62,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Read Text File",
         description: "Read a text file in any encoding: all of it, its first lines (`head`) or its last (`tail`).",
         params: READ_PARAMS,
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: read_text,
         answer: read_answer,
         output: CONTENT,
@@ -72,20 +72,23 @@ const TOOLS: &[ToolSpec] = &[
         title: "Read Media File",
         description: "Read a file as Base64 with its media type: an image or sound as such, anything else as an embedded resource.",
         params: &[required("path", "The file")],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: |args| {
             let read = request::Read::lines(args.text("path"), 1, Some(u64::MAX));
             Ok(Request::Read(request::Read { mode: ReadMode::Base64, unlimited: true, ..read }))
         },
         answer: media_answer,
-        output: Output::Shape(&Shape::Object(&[("content", Shape::List(&Shape::Object(&[("type", Shape::Text)])))])),
+        output: Output::ResultSchema(&ResultSchema::Object(&[(
+            "content",
+            ResultSchema::List(&ResultSchema::Object(&[("type", ResultSchema::Text)])),
+        )])),
     },
     ToolSpec {
         name: "read_multiple_files",
         title: "Read Multiple Files",
         description: "Read several text files. One that cannot be read is told as an error; the others are read all the same.",
-        params: &[texts("paths", Absent::Required, "The files, at least one")],
-        effect: Effect::Reads,
+        params: &[texts("paths", DefaultValue::Required, "The files, at least one")],
+        effect: ToolTraits::Reads,
         request: |args| {
             let files: Vec<_> = args.texts("paths").into_iter().map(|path| whole_text(path, None, None)).collect();
             if files.is_empty() {
@@ -101,7 +104,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Write File",
         description: "Write a whole file, over what is there.",
         params: &[required("path", "The file"), required("content", "The whole text")],
-        effect: Effect::Replaces { idempotent: true },
+        effect: ToolTraits::Replaces { idempotent: true },
         request: |args| {
             let (path, content) = (args.text("path"), args.text("content"));
             Ok(Request::Write(request::Write { path, content, ..request::Write::default() }))
@@ -125,7 +128,7 @@ const TOOLS: &[ToolSpec] = &[
             ),
             flag("dryRun", false, "Only show the diff"),
         ],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: edit,
         answer: edit_answer,
         output: CONTENT,
@@ -135,7 +138,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Create Directory",
         description: "Create a directory and those above it. One that is there already is fine.",
         params: &[required("path", "The directory")],
-        effect: Effect::Adds { idempotent: true },
+        effect: ToolTraits::Adds { idempotent: true },
         request: |args| Ok(Request::MakeDir(request::MakeDir { path: args.text("path"), parents: true })),
         answer: |asked, response| {
             response?;
@@ -148,7 +151,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "List Directory",
         description: "List a directory: each name after [DIR] or [FILE].",
         params: &[required("path", "The directory")],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: |args| Ok(list(args.text("path"))),
         answer: |_, response| {
             let list = take!(List, response);
@@ -164,7 +167,7 @@ const TOOLS: &[ToolSpec] = &[
             required("path", "The directory"),
             choice("sortBy", &["name", "size"], "name", "Largest first by size"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: |args| Ok(list(args.text("path"))),
         answer: |asked, response| {
             let list = take!(List, response);
@@ -177,7 +180,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Directory Tree",
         description: "Show everything below a directory as JSON: name, type, and the children of directories.",
         params: &[required("path", "The directory"), EXCLUDE],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: |args| {
             Ok(Request::Tree(request::Tree {
                 depth: u32::MAX,
@@ -196,7 +199,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Move File",
         description: "Move or rename a file or directory. Fails where something is at the destination.",
         params: &[required("source", "What"), required("destination", "Its new path")],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             let (source, destination) = (args.text("source"), args.text("destination"));
             Ok(Request::Move(request::Transfer { source, destination, overwrite: false, recursive: true }))
@@ -213,7 +216,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Search Files",
         description: "Find files and directories by a glob on their paths below `path`: *.ext there, **/*.ext at any depth.",
         params: &[required("path", "Where to search"), required("pattern", "The glob"), EXCLUDE],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: search,
         answer: search_answer,
         output: CONTENT,
@@ -223,7 +226,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Get File Info",
         description: "Size, times and kind of a file or directory.",
         params: &[required("path", "What to describe")],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: |args| Ok(Request::Stat(request::Stat::of(args.text("path")))),
         answer: |_, response| {
             let stat = take!(Stat, response);
@@ -236,7 +239,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "List Allowed Directories",
         description: "The directories that these tools may use.",
         params: &[],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: |_| Ok(Request::Stat(request::Stat::of(".".to_owned()))),
         answer: |asked, response| {
             response?;
@@ -248,13 +251,13 @@ const TOOLS: &[ToolSpec] = &[
 ];
 
 const EXCLUDE: crate::spec::Param =
-    texts("excludePatterns", Absent::None, "Globs of what is left out, directories with all that is in them");
+    texts("excludePatterns", DefaultValue::None, "Globs of what is left out, directories with all that is in them");
 
 fn content(text: String) -> Rendered {
     Rendered::new(&json!({ "content": text }), text)
 }
 
-fn failure(failed: &Failed<'_>) -> Rendered {
+fn failure(failed: &FailedCall<'_>) -> Rendered {
     let message = match failed.error.code {
         Code::OutsideWorkspace => {
             format!("Access denied - path outside allowed directories: {}", words(failed.error))
@@ -280,7 +283,7 @@ fn whole_text(path: String, head: Option<u64>, tail: Option<u64>) -> request::Re
     request::Read { tail, mode: ReadMode::Raw, unlimited: true, ..read }
 }
 
-fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let is_part = ["head", "tail"].iter().any(|name| asked.args.whole(name) > 0);
     let mut text = read.content;
@@ -294,7 +297,7 @@ fn read_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered
     Ok(content(text))
 }
 
-fn media_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn media_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let mime = render::media_type(&read.path);
     let block = match mime.split_once('/') {
@@ -308,7 +311,7 @@ fn media_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendere
     Ok(Rendered::new(&json!({ "content": [block] }), String::new()))
 }
 
-fn many_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn many_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let many = take!(ReadMany, response);
     let part = |entry: &response::ReadManyEntry| match &entry.outcome {
         ReadOutcome::Result(read) => format!("{}:\n{}\n", entry.path, read.content),
@@ -333,7 +336,7 @@ fn edit(args: &Args) -> Result<Request> {
     }))
 }
 
-fn edit_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn edit_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let edit = take!(Edit, response);
     Ok(content(render::diff(&render::absolute(asked, &edit.path), &edit.diff)))
 }
@@ -347,7 +350,7 @@ fn list(path: String) -> Request {
     })
 }
 
-fn tree_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn tree_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let tree = take!(Tree, response);
     let children: Vec<Value> = tree.tree.children.iter().flatten().map(node).collect();
     let text = serde_json::to_string_pretty(&children).unwrap_or_default();
@@ -379,7 +382,7 @@ fn search(args: &Args) -> Result<Request> {
     }))
 }
 
-fn search_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let glob = take!(Glob, response);
     if glob.paths.is_empty() {
         return Ok(content("No matches found".to_owned()));

@@ -10,10 +10,10 @@ use paddock_types::response::Response;
 use serde_json::json;
 
 use crate::Dialect;
-use crate::answer::{Asked, Failed, words};
+use crate::answer::{CallContext, FailedCall, words};
 use crate::args::Args;
 use crate::param::{choice, optional, required};
-use crate::spec::{Absent, Effect, Output, Param, ParamKind, Shape, ToolSpec};
+use crate::spec::{DefaultValue, Output, Param, ParamKind, ResultSchema, ToolSpec, ToolTraits};
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect { name: "openai", tools: TOOLS, commands: &[], failure, names: &[] };
@@ -32,24 +32,24 @@ const TOOLS: &[ToolSpec] = &[ToolSpec {
         name: "operation",
         aliases: &[],
         kind: ParamKind::Object(OPERATION),
-        default: Absent::Required,
+        default: DefaultValue::Required,
         doc: "The operation of an apply_patch_call",
     }],
-    effect: Effect::Replaces { idempotent: false },
+    effect: ToolTraits::Replaces { idempotent: false },
     request,
     answer,
-    output: Output::Shape(&Shape::Object(&[
-        ("status", Shape::Words(&["completed", "failed"])),
-        ("output", Shape::Text),
+    output: Output::ResultSchema(&ResultSchema::Object(&[
+        ("status", ResultSchema::Words(&["completed", "failed"])),
+        ("output", ResultSchema::Text),
     ])),
 }];
 
-fn told(status: &str, output: String) -> Rendered {
+fn reported(status: &str, output: String) -> Rendered {
     Rendered::new(&json!({ "status": status, "output": output }), output)
 }
 
-fn failure(failed: &Failed<'_>) -> Rendered {
-    told("failed", words(failed.error))
+fn failure(failed: &FailedCall<'_>) -> Rendered {
+    reported("failed", words(failed.error))
 }
 
 fn request(args: &Args) -> Result<Request> {
@@ -91,7 +91,7 @@ fn created(diff: &str) -> Result<String> {
     Ok(diff.split('\n').map(line).collect::<Result<Vec<_>>>()?.join("\n"))
 }
 
-fn answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let output = match response? {
         Response::Write(write) => format!("Created {}", write.path),
         Response::Delete(delete) => format!("Deleted {}", delete.path),
@@ -102,7 +102,7 @@ fn answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
             };
             patch.files.iter().map(file).collect::<Vec<_>>().join("\n")
         }
-        _ => return Err(Asked::mixed_up()),
+        _ => return Err(CallContext::mixed_up()),
     };
-    Ok(told("completed", output))
+    Ok(reported("completed", output))
 }

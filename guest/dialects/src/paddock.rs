@@ -7,10 +7,10 @@ use paddock_types::request;
 use paddock_types::request::Request;
 use paddock_types::response::Response;
 
-use crate::answer::{Asked, Failed};
+use crate::answer::{CallContext, FailedCall};
 use crate::param::{MAX, MAX_PAGE, choice, flag, objects, optional, required, text, texts, whole};
 use crate::schema::generated;
-use crate::spec::{Absent, Effect, Output, Param, ToolSpec};
+use crate::spec::{DefaultValue, Output, Param, ToolSpec, ToolTraits};
 use crate::{Dialect, answer, text as words, to_json};
 
 mod commands;
@@ -38,14 +38,14 @@ const NAMES: &[(Term, &str)] = &[
     (Term::WriteTool, "write_file"),
 ];
 
-fn answer(_asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn answer(_asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let response = response?;
     let truncated = response.truncated();
     Ok(Rendered { json: to_json(&response), text: words::render(&response), truncated, error: None })
 }
 
 /// The failure as it is.
-pub(super) fn failure(failed: &Failed<'_>) -> Rendered {
+pub(super) fn failure(failed: &FailedCall<'_>) -> Rendered {
     Rendered { json: to_json(failed.error), text: answer::words(failed.error), truncated: false, error: None }
 }
 
@@ -56,23 +56,23 @@ const TOOLS: &[ToolSpec] = &[
         description: "Read a text file, by lines (1-based). At most 2,000 lines or 50 KiB; `next_offset` continues. Lines are shown as `12|text`.",
         params: &[
             path("File to read"),
-            whole("offset", 1, MAX, Absent::None, "First line (1); with base64, first byte"),
-            whole("limit", 1, MAX, Absent::None, "Most lines (2000), or bytes"),
-            whole("tail", 1, MAX, Absent::None, "Last lines, instead of offset"),
+            whole("offset", 1, MAX, DefaultValue::None, "First line (1); with base64, first byte"),
+            whole("limit", 1, MAX, DefaultValue::None, "Most lines (2000), or bytes"),
+            whole("tail", 1, MAX, DefaultValue::None, "Last lines, instead of offset"),
             choice(
                 "mode",
                 &["lines", "indentation", "raw", "base64"],
                 "lines",
                 "indentation: the block around anchor_line; raw: line endings and long lines kept; base64: bytes",
             ),
-            whole("anchor_line", 1, MAX, Absent::None, "indentation: the line whose block to show (offset)"),
-            whole("max_levels", 0, 1_000, Absent::Whole(0), "indentation: levels outwards, 0 for all"),
+            whole("anchor_line", 1, MAX, DefaultValue::None, "indentation: the line whose block to show (offset)"),
+            whole("max_levels", 0, 1_000, DefaultValue::Whole(0), "indentation: levels outwards, 0 for all"),
             flag("include_siblings", false, "indentation: blocks of the same level too"),
             flag("include_header", true, "indentation: comment lines above the block too"),
             optional("encoding", "Label such as windows-1252 (detected)"),
             optional("if_none_match", "The etag of what you have: tells only what changed since"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: requests::read,
         answer,
         output: Output::Generated(generated!("Read")),
@@ -86,16 +86,16 @@ const TOOLS: &[ToolSpec] = &[
                 "files",
                 &[
                     path("File to read"),
-                    whole("offset", 1, MAX, Absent::Whole(1), "First line"),
-                    whole("limit", 1, MAX, Absent::None, "Most lines"),
+                    whole("offset", 1, MAX, DefaultValue::Whole(1), "First line"),
+                    whole("limit", 1, MAX, DefaultValue::None, "Most lines"),
                 ],
                 "Files with line ranges",
             )
             .may_be_absent(),
-            texts("paths", Absent::None, "Whole files"),
+            texts("paths", DefaultValue::None, "Whole files"),
             optional("glob", "Such as src/**/*.rs"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: requests::read_many,
         answer,
         output: Output::Generated(generated!("ReadMany")),
@@ -112,7 +112,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("encoding", "Encoding label (that of the file, else utf-8)"),
             optional("if_match", "Fail unless the file has this etag"),
         ],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             Ok(Request::Write(request::Write {
                 path: args.text("path"),
@@ -144,7 +144,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("if_match", "Fail unless the file has this etag"),
             flag("dry_run", false, "Only show the diff"),
         ],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: requests::edit,
         answer,
         output: Output::Generated(generated!("Edit")),
@@ -154,7 +154,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Apply patch",
         description: "Apply a patch, all of it or nothing: a unified diff, or an envelope of `*** Begin Patch`, `*** Add File: p`, `*** Update File: p` (`*** Move to: p`), `*** Delete File: p`, `*** End Patch`. Lines have to match exactly.",
         params: &[required("patch", "The patch"), flag("dry_run", false, "Only check it")],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             let (patch, dry_run) = (args.text("patch"), args.flag("dry_run"));
             Ok(Request::ApplyPatch(request::ApplyPatch { patch, dry_run, ..request::ApplyPatch::default() }))
@@ -168,15 +168,15 @@ const TOOLS: &[ToolSpec] = &[
         description: "List a directory with kinds, sizes and times.",
         params: &[
             directory(),
-            whole("depth", 1, 10_000, Absent::Whole(1), "Levels to descend"),
+            whole("depth", 1, 10_000, DefaultValue::Whole(1), "Levels to descend"),
             optional("pattern", "Only what matches this glob"),
             HIDDEN,
             IGNORED,
             choice("sort", &["name", "size", "modified"], "name", "Largest or newest first"),
-            whole("limit", 1, MAX_PAGE, Absent::Whole(200), "Most entries"),
+            whole("limit", 1, MAX_PAGE, DefaultValue::Whole(200), "Most entries"),
             CURSOR,
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: requests::list,
         answer,
         output: Output::Generated(generated!("List")),
@@ -187,12 +187,12 @@ const TOOLS: &[ToolSpec] = &[
         description: "Show a directory as a tree.",
         params: &[
             directory(),
-            whole("depth", 1, 10_000, Absent::Whole(3), "Levels to descend"),
-            whole("limit", 1, MAX_PAGE, Absent::Whole(500), "Most entries"),
+            whole("depth", 1, 10_000, DefaultValue::Whole(3), "Levels to descend"),
+            whole("limit", 1, MAX_PAGE, DefaultValue::Whole(500), "Most entries"),
             HIDDEN,
             IGNORED,
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: |args| {
             Ok(Request::Tree(request::Tree {
                 depth: args.whole32("depth"),
@@ -215,10 +215,10 @@ const TOOLS: &[ToolSpec] = &[
             HIDDEN,
             IGNORED,
             choice("sort", &["path", "modified"], "path", "modified: newest first"),
-            whole("limit", 1, MAX_PAGE, Absent::Whole(100), "Most paths"),
+            whole("limit", 1, MAX_PAGE, DefaultValue::Whole(100), "Most paths"),
             CURSOR,
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: requests::glob,
         answer,
         output: Output::Generated(generated!("Glob")),
@@ -234,17 +234,17 @@ const TOOLS: &[ToolSpec] = &[
             flag("fixed", false, "pattern is plain text"),
             CASE,
             flag("multiline", false, "Match across lines"),
-            whole("before", 0, 1_000, Absent::None, "Lines of context before"),
-            whole("after", 0, 1_000, Absent::None, "Lines of context after"),
-            whole("context", 0, 1_000, Absent::None, "Both"),
+            whole("before", 0, 1_000, DefaultValue::None, "Lines of context before"),
+            whole("after", 0, 1_000, DefaultValue::None, "Lines of context after"),
+            whole("context", 0, 1_000, DefaultValue::None, "Both"),
             choice("output", &["content", "files", "count"], "content", "Lines, files, or counts by file"),
-            whole("limit", 1, MAX_PAGE, Absent::Whole(100), "Most matches, or files"),
-            whole("max_per_file", 1, MAX_PAGE, Absent::None, "Most matches of one file"),
+            whole("limit", 1, MAX_PAGE, DefaultValue::Whole(100), "Most matches, or files"),
+            whole("max_per_file", 1, MAX_PAGE, DefaultValue::None, "Most matches of one file"),
             HIDDEN,
             IGNORED,
             CURSOR,
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: requests::grep,
         answer,
         output: Output::Generated(generated!("Grep")),
@@ -265,7 +265,7 @@ const TOOLS: &[ToolSpec] = &[
             IGNORED,
             optional("plan", "From the first result"),
         ],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: requests::replace,
         answer,
         output: Output::Generated(generated!("Replace")),
@@ -279,9 +279,9 @@ const TOOLS: &[ToolSpec] = &[
             directory(),
             HIDDEN,
             IGNORED,
-            whole("limit", 1, MAX_PAGE, Absent::Whole(200), "Most paths"),
+            whole("limit", 1, MAX_PAGE, DefaultValue::Whole(200), "Most paths"),
         ],
-        effect: Effect::Notes,
+        effect: ToolTraits::Notes,
         request: |args| {
             Ok(Request::Changes(request::Changes {
                 path: args.text("path"),
@@ -299,7 +299,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "File information",
         description: "Kind, size, times, lines, encoding, media type, link target and etag of a path.",
         params: &[path("What to describe"), flag("checksum", false, "SHA-256 too")],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: |args| {
             Ok(Request::Stat(request::Stat { checksum: args.flag("checksum"), ..request::Stat::of(args.text("path")) }))
         },
@@ -311,7 +311,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Make directory",
         description: "Make a directory.",
         params: &[path("Directory to make"), flag("parents", true, "Its parents too; succeed if it exists")],
-        effect: Effect::Adds { idempotent: true },
+        effect: ToolTraits::Adds { idempotent: true },
         request: |args| {
             Ok(Request::MakeDir(request::MakeDir { path: args.text("path"), parents: args.flag("parents") }))
         },
@@ -323,7 +323,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Copy",
         description: "Copy a file, or a directory with recursive.",
         params: &[SOURCE, DESTINATION, OVERWRITE, flag("recursive", false, "A directory with all it holds")],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| Ok(Request::Copy(requests::transfer(args))),
         answer,
         output: Output::Generated(generated!("Transfer")),
@@ -333,7 +333,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Move",
         description: "Move or rename a file or directory.",
         params: &[SOURCE, DESTINATION, OVERWRITE, flag("recursive", true, "Allow a directory")],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| Ok(Request::Move(requests::transfer(args))),
         answer,
         output: Output::Generated(generated!("Transfer")),
@@ -343,7 +343,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "Delete",
         description: "Delete a file or an empty directory.",
         params: &[path("What to delete"), flag("recursive", false, "A directory with all it holds")],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             Ok(Request::Delete(request::Delete {
                 path: args.text("path"),
@@ -363,7 +363,7 @@ const TOOLS: &[ToolSpec] = &[
             optional("backup", "Which call to undo"),
             flag("overwrite", false, "Even if changed since"),
         ],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             Ok(Request::Restore(request::Restore {
                 path: args.opt_text("path"),

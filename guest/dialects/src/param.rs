@@ -1,6 +1,6 @@
 //! Rows of arguments, as the tables of every dialect write them.
 
-use crate::spec::{Absent, Param, ParamKind};
+use crate::spec::{DefaultValue, Param, ParamKind};
 
 /// The largest offset that every host handles.
 pub const MAX: u64 = paddock_vfs::MAX_OFFSET;
@@ -9,31 +9,31 @@ pub const MAX_PAGE: u64 = 100_000;
 
 /// A text that has to be given.
 pub const fn required(name: &'static str, doc: &'static str) -> Param {
-    Param { name, aliases: &[], kind: ParamKind::Text, default: Absent::Required, doc }
+    Param { name, aliases: &[], kind: ParamKind::Text, default: DefaultValue::Required, doc }
 }
 
 /// A text that may be given.
 pub const fn optional(name: &'static str, doc: &'static str) -> Param {
-    Param { name, aliases: &[], kind: ParamKind::Text, default: Absent::None, doc }
+    Param { name, aliases: &[], kind: ParamKind::Text, default: DefaultValue::None, doc }
 }
 
 /// A text that is `default` where it is not given.
 pub const fn text(name: &'static str, default: &'static str, doc: &'static str) -> Param {
-    Param { name, aliases: &[], kind: ParamKind::Text, default: Absent::Text(default), doc }
+    Param { name, aliases: &[], kind: ParamKind::Text, default: DefaultValue::Text(default), doc }
 }
 
 /// True or false.
 pub const fn flag(name: &'static str, default: bool, doc: &'static str) -> Param {
-    Param { name, aliases: &[], kind: ParamKind::Flag, default: Absent::Flag(default), doc }
+    Param { name, aliases: &[], kind: ParamKind::Flag, default: DefaultValue::Flag(default), doc }
 }
 
 /// A whole number.
-pub const fn whole(name: &'static str, min: u64, max: u64, default: Absent, doc: &'static str) -> Param {
+pub const fn whole(name: &'static str, min: u64, max: u64, default: DefaultValue, doc: &'static str) -> Param {
     Param { name, aliases: &[], kind: ParamKind::Whole { min, max }, default, doc }
 }
 
 /// A whole number, -1 included.
-pub const fn signed(name: &'static str, default: Absent, doc: &'static str) -> Param {
+pub const fn signed(name: &'static str, default: DefaultValue, doc: &'static str) -> Param {
     Param { name, aliases: &[], kind: ParamKind::Signed, default, doc }
 }
 
@@ -44,24 +44,24 @@ pub const fn choice(
     default: &'static str,
     doc: &'static str,
 ) -> Param {
-    Param { name, aliases: &[], kind: ParamKind::Choice(words), default: Absent::Text(default), doc }
+    Param { name, aliases: &[], kind: ParamKind::Choice(words), default: DefaultValue::Text(default), doc }
 }
 
 /// A list of texts.
-pub const fn texts(name: &'static str, default: Absent, doc: &'static str) -> Param {
+pub const fn texts(name: &'static str, default: DefaultValue, doc: &'static str) -> Param {
     Param { name, aliases: &[], kind: ParamKind::Texts, default, doc }
 }
 
 /// A list of objects that has to be given.
 pub const fn objects(name: &'static str, params: &'static [Param], doc: &'static str) -> Param {
-    Param { name, aliases: &[], kind: ParamKind::Objects(params), default: Absent::Required, doc }
+    Param { name, aliases: &[], kind: ParamKind::Objects(params), default: DefaultValue::Required, doc }
 }
 
 impl Param {
     /// It need not be given.
     #[must_use]
     pub const fn may_be_absent(mut self) -> Self {
-        self.default = Absent::None;
+        self.default = DefaultValue::None;
         self
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::spec::{Absent, Output, Param, ParamKind, Shape};
+use crate::spec::{DefaultValue, Output, Param, ParamKind, ResultSchema};
 
 /// The largest upper bound, and one more, that a schema tells.
 const TELLING_MAX: u64 = 1_000;
@@ -10,7 +10,7 @@ const TELLING_MAX: u64 = 1_000;
 /// The schema of an object with these members and no others.
 pub fn input(params: &[Param]) -> Value {
     let required: Vec<_> =
-        params.iter().filter(|param| matches!(param.default, Absent::Required)).map(|param| param.name).collect();
+        params.iter().filter(|param| matches!(param.default, DefaultValue::Required)).map(|param| param.name).collect();
     let properties: Map<_, _> = params.iter().map(|param| (param.name.to_owned(), property(param))).collect();
     let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
     if !required.is_empty() {
@@ -23,24 +23,24 @@ pub fn input(params: &[Param]) -> Value {
 pub fn result(output: &Output) -> String {
     match output {
         Output::Generated(schema) => (*schema).to_owned(),
-        Output::Shape(shape) => of(shape).to_string(),
+        Output::ResultSchema(shape) => of(shape).to_string(),
     }
 }
 
-fn of(shape: &Shape) -> Value {
+fn of(shape: &ResultSchema) -> Value {
     match shape {
-        Shape::Text => json!({ "type": "string" }),
-        Shape::Whole => json!({ "type": "integer" }),
-        Shape::Number => json!({ "type": "number" }),
-        Shape::Flag => json!({ "type": "boolean" }),
-        Shape::Words(words) => json!({ "type": "string", "enum": words }),
-        Shape::Nullable(shape) => json!({ "anyOf": [of(shape), { "type": "null" }] }),
-        Shape::Optional(shape) => of(shape),
-        Shape::List(shape) => json!({ "type": "array", "items": of(shape) }),
-        Shape::Object(members) => {
+        ResultSchema::Text => json!({ "type": "string" }),
+        ResultSchema::Whole => json!({ "type": "integer" }),
+        ResultSchema::Number => json!({ "type": "number" }),
+        ResultSchema::Flag => json!({ "type": "boolean" }),
+        ResultSchema::Words(words) => json!({ "type": "string", "enum": words }),
+        ResultSchema::Nullable(shape) => json!({ "anyOf": [of(shape), { "type": "null" }] }),
+        ResultSchema::Optional(shape) => of(shape),
+        ResultSchema::List(shape) => json!({ "type": "array", "items": of(shape) }),
+        ResultSchema::Object(members) => {
             let required: Vec<_> = members
                 .iter()
-                .filter(|(_, shape)| !matches!(shape, Shape::Optional(_)))
+                .filter(|(_, shape)| !matches!(shape, ResultSchema::Optional(_)))
                 .map(|(name, _)| *name)
                 .collect();
             let properties: Map<_, _> = members.iter().map(|(name, shape)| ((*name).to_owned(), of(shape))).collect();
@@ -76,11 +76,11 @@ fn property(param: &Param) -> Value {
     set(&mut schema, "description", param.doc.into());
     match param.default {
         // What is not said is false.
-        Absent::Required | Absent::None | Absent::Flag(false) => {}
-        Absent::Text(text) => set(&mut schema, "default", text.into()),
-        Absent::Whole(number) => set(&mut schema, "default", number.into()),
-        Absent::Below(number) => set(&mut schema, "default", number.into()),
-        Absent::Flag(true) => set(&mut schema, "default", true.into()),
+        DefaultValue::Required | DefaultValue::None | DefaultValue::Flag(false) => {}
+        DefaultValue::Text(text) => set(&mut schema, "default", text.into()),
+        DefaultValue::Whole(number) => set(&mut schema, "default", number.into()),
+        DefaultValue::Below(number) => set(&mut schema, "default", number.into()),
+        DefaultValue::Flag(true) => set(&mut schema, "default", true.into()),
     }
     schema
 }

@@ -6,7 +6,7 @@ use paddock_types::rendered::Rendered;
 use paddock_types::request::Request;
 use paddock_types::response::Response;
 
-use crate::answer::Asked;
+use crate::answer::CallContext;
 use crate::args::Args;
 
 /// One tool.
@@ -20,11 +20,11 @@ pub struct ToolSpec {
     /// Its arguments.
     pub params: &'static [Param],
     /// What it does to files.
-    pub effect: Effect,
+    pub effect: ToolTraits,
     /// What a call asks for.
     pub request: fn(&Args) -> Result<Request>,
     /// How what was found or done, or why it failed, is told. An `Err` is told by the dialect's `failure`.
-    pub answer: fn(&Asked<'_>, Result<Response>) -> Result<Rendered>,
+    pub answer: fn(&CallContext<'_>, Result<Response>) -> Result<Rendered>,
     /// What its result looks like.
     pub output: Output,
 }
@@ -34,11 +34,11 @@ pub enum Output {
     /// The schema of a type of `paddock_types::response`, as JSON text.
     Generated(&'static str),
     /// The schema that a row of the dialect's table describes.
-    Shape(&'static Shape),
+    ResultSchema(&'static ResultSchema),
 }
 
 /// JSON of a result.
-pub enum Shape {
+pub enum ResultSchema {
     /// A string.
     Text,
     /// A whole number.
@@ -50,18 +50,18 @@ pub enum Shape {
     /// One of these words.
     Words(&'static [&'static str]),
     /// That, or null.
-    Nullable(&'static Shape),
+    Nullable(&'static ResultSchema),
     /// That, or not there.
-    Optional(&'static Shape),
+    Optional(&'static ResultSchema),
     /// A list.
-    List(&'static Shape),
+    List(&'static ResultSchema),
     /// An object with these members.
-    Object(&'static [(&'static str, Shape)]),
+    Object(&'static [(&'static str, ResultSchema)]),
 }
 
 /// What a tool does to files: the hints of the Model Context Protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
+pub enum ToolTraits {
     /// Changes nothing.
     Reads,
     /// Changes nothing either, and keeps a note of what it saw in the state directory.
@@ -83,7 +83,7 @@ pub enum Effect {
     },
 }
 
-impl Effect {
+impl ToolTraits {
     /// Whether the host does it.
     pub fn runs(self) -> bool {
         matches!(self, Self::Runs { .. })
@@ -104,7 +104,7 @@ pub struct Param {
     /// What it takes.
     pub kind: ParamKind,
     /// What holds without it.
-    pub default: Absent,
+    pub default: DefaultValue,
     /// What it means, with its unit.
     pub doc: &'static str,
 }
@@ -142,7 +142,7 @@ pub enum ParamKind {
 
 /// What holds where an argument is not given.
 #[derive(Clone, Copy)]
-pub enum Absent {
+pub enum DefaultValue {
     /// It has to be given.
     Required,
     /// Nothing holds.

@@ -339,9 +339,9 @@ pub fn left_out(skipped: &Skipped, has_arguments: bool) -> Option<String> {
         (skipped.too_large, "too large"),
         (skipped.long_lines, "lines over 16 MiB, searched in parts"),
     ];
-    let told: Vec<_> =
+    let reported: Vec<_> =
         reasons.iter().filter(|(count, _)| *count > 0).map(|(count, reason)| format!("{count} {reason}")).collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    (!reported.is_empty()).then(|| reported.join(", "))
 }
 
 /// `text` with what has to be said beside it.

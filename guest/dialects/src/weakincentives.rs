@@ -10,10 +10,10 @@ use paddock_types::response::Response;
 use paddock_types::{request, response};
 use serde_json::{Value, json};
 
-use crate::answer::{Asked, Failed, take, words};
+use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{MAX, flag, optional, required, text, whole};
-use crate::spec::{Absent, Effect, Output, Param, Shape, ToolSpec};
+use crate::spec::{DefaultValue, Output, Param, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::render;
 use crate::{Dialect, line_numbers};
 
@@ -43,17 +43,21 @@ const PAGE_LINES: u64 = 2_000;
 
 const PATH: Param = required("path", "Path, relative to the root").or(&["file_path"]);
 
-const ENTRY: Shape = Shape::Object(&[
-    ("path", Shape::Text),
-    ("kind", Shape::Words(&["file", "directory"])),
-    ("size_bytes", Shape::Nullable(&Shape::Whole)),
-    ("content_hash", Shape::Nullable(&Shape::Text)),
+const ENTRY: ResultSchema = ResultSchema::Object(&[
+    ("path", ResultSchema::Text),
+    ("kind", ResultSchema::Words(&["file", "directory"])),
+    ("size_bytes", ResultSchema::Nullable(&ResultSchema::Whole)),
+    ("content_hash", ResultSchema::Nullable(&ResultSchema::Text)),
 ]);
 
 /// The schema of a result with this value.
 macro_rules! output {
     ($value:expr) => {
-        Output::Shape(&Shape::Object(&[("success", Shape::Flag), ("message", Shape::Text), ("value", $value)]))
+        Output::ResultSchema(&ResultSchema::Object(&[
+            ("success", ResultSchema::Flag),
+            ("message", ResultSchema::Text),
+            ("value", $value),
+        ]))
     };
 }
 
@@ -63,7 +67,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "List directory",
         description: "List the entries of a directory.",
         params: &[text("path", ".", "Directory, relative to the root")],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: |args| {
             Ok(Request::List(request::List {
                 limit: MAX_ENTRIES,
@@ -74,7 +78,7 @@ const TOOLS: &[ToolSpec] = &[
             }))
         },
         answer: ls,
-        output: output!(Shape::List(&ENTRY)),
+        output: output!(ResultSchema::List(&ENTRY)),
     },
     ToolSpec {
         name: "read_file",
@@ -82,22 +86,22 @@ const TOOLS: &[ToolSpec] = &[
         description: "Read a text file, by lines. `offset` is the number of lines to skip.",
         params: &[
             PATH,
-            whole("offset", 0, MAX - 1, Absent::Whole(0), "Lines to skip"),
-            whole("limit", 1, MAX, Absent::None, "Most lines (2000)"),
+            whole("offset", 0, MAX - 1, DefaultValue::Whole(0), "Lines to skip"),
+            whole("limit", 1, MAX, DefaultValue::None, "Most lines (2000)"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: |args| {
             let limit = args.opt_whole("limit").unwrap_or(PAGE_LINES);
             let read = request::Read::lines(args.text("path"), args.whole("offset") + 1, Some(limit));
             Ok(Request::Read(request::Read { first_line: 0, ..read }))
         },
         answer: read_file,
-        output: output!(Shape::Object(&[
-            ("path", Shape::Text),
-            ("content", Shape::Text),
-            ("total_lines", Shape::Nullable(&Shape::Whole)),
-            ("offset", Shape::Whole),
-            ("limit", Shape::Whole),
+        output: output!(ResultSchema::Object(&[
+            ("path", ResultSchema::Text),
+            ("content", ResultSchema::Text),
+            ("total_lines", ResultSchema::Nullable(&ResultSchema::Whole)),
+            ("offset", ResultSchema::Whole),
+            ("limit", ResultSchema::Whole),
         ])),
     },
     ToolSpec {
@@ -105,17 +109,17 @@ const TOOLS: &[ToolSpec] = &[
         title: "Write file",
         description: "Write a whole file. Makes missing directories.",
         params: &[PATH, required("content", "UTF-8 text"), flag("create_only", false, "Fail if the file exists")],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             let (path, content) = (args.text("path"), args.text("content"));
             let create_only = args.flag("create_only");
             Ok(Request::Write(request::Write { path, content, create_only, ..request::Write::default() }))
         },
         answer: write_file,
-        output: output!(Shape::Object(&[
-            ("path", Shape::Text),
-            ("bytes_written", Shape::Whole),
-            ("created", Shape::Flag)
+        output: output!(ResultSchema::Object(&[
+            ("path", ResultSchema::Text),
+            ("bytes_written", ResultSchema::Whole),
+            ("created", ResultSchema::Flag)
         ])),
     },
     ToolSpec {
@@ -128,7 +132,7 @@ const TOOLS: &[ToolSpec] = &[
             required("new_string", "Text in its place"),
             flag("replace_all", false, "Every occurrence"),
         ],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             let edit = request::Replacement {
                 old_text: args.text("old_string"),
@@ -139,14 +143,14 @@ const TOOLS: &[ToolSpec] = &[
             Ok(Request::Edit(request::Edit { path, edits: vec![edit], ..request::Edit::default() }))
         },
         answer: edit_file,
-        output: output!(Shape::Object(&[("path", Shape::Text), ("replacements", Shape::Whole)])),
+        output: output!(ResultSchema::Object(&[("path", ResultSchema::Text), ("replacements", ResultSchema::Whole)])),
     },
     ToolSpec {
         name: "glob",
         title: "Find by name",
         description: "Find files and directories by a glob such as **/*.py.",
         params: &[required("pattern", "The glob, relative to path"), text("path", ".", "Directory to search")],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: |args| {
             let glob = request::Glob::of(args.text("pattern"));
             let path = args.text("path");
@@ -159,7 +163,10 @@ const TOOLS: &[ToolSpec] = &[
             }))
         },
         answer: glob,
-        output: output!(Shape::Object(&[("pattern", Shape::Text), ("matches", Shape::List(&ENTRY))])),
+        output: output!(ResultSchema::Object(&[
+            ("pattern", ResultSchema::Text),
+            ("matches", ResultSchema::List(&ENTRY))
+        ])),
     },
     ToolSpec {
         name: "grep",
@@ -169,9 +176,9 @@ const TOOLS: &[ToolSpec] = &[
             required("pattern", "Regular expression"),
             text("path", ".", "Directory or file"),
             optional("glob_filter", "Only files that match this glob").or(&["glob"]),
-            whole("max_matches", 1, 10_000, Absent::Whole(100), "Most matches"),
+            whole("max_matches", 1, 10_000, DefaultValue::Whole(100), "Most matches"),
         ],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: |args| {
             Ok(Request::Grep(request::Grep {
                 path: args.text("path"),
@@ -181,16 +188,16 @@ const TOOLS: &[ToolSpec] = &[
             }))
         },
         answer: grep,
-        output: output!(Shape::Object(&[
-            ("pattern", Shape::Text),
+        output: output!(ResultSchema::Object(&[
+            ("pattern", ResultSchema::Text),
             (
                 "matches",
-                Shape::List(&Shape::Object(&[
-                    ("path", Shape::Text),
-                    ("line_number", Shape::Whole),
-                    ("line_content", Shape::Text),
-                    ("match_start", Shape::Whole),
-                    ("match_end", Shape::Whole),
+                ResultSchema::List(&ResultSchema::Object(&[
+                    ("path", ResultSchema::Text),
+                    ("line_number", ResultSchema::Whole),
+                    ("line_content", ResultSchema::Text),
+                    ("match_start", ResultSchema::Whole),
+                    ("match_end", ResultSchema::Whole),
                 ])),
             ),
         ])),
@@ -200,70 +207,70 @@ const TOOLS: &[ToolSpec] = &[
         title: "Delete",
         description: "Delete a file or an empty directory, or with recursive a directory with all it holds. The value is the number of entries.",
         params: &[PATH, flag("recursive", false, "A directory with all it holds")],
-        effect: Effect::Replaces { idempotent: false },
+        effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             let (path, recursive) = (args.text("path"), args.flag("recursive"));
             Ok(Request::Delete(request::Delete { path, recursive, files_only: false }))
         },
         answer: |_, response| {
             let delete = take!(Delete, response);
-            Ok(told(json!(delete.entries_deleted), render(&Response::Delete(delete))))
+            Ok(reported(json!(delete.entries_deleted), render(&Response::Delete(delete))))
         },
-        output: output!(Shape::Whole),
+        output: output!(ResultSchema::Whole),
     },
     ToolSpec {
         name: "mkdir",
         title: "Make directory",
         description: "Make a directory. Fails if it exists, unless `parents` is set.",
         params: &[PATH, flag("parents", false, "Its parents too")],
-        effect: Effect::Adds { idempotent: true },
+        effect: ToolTraits::Adds { idempotent: true },
         request: |args| {
             Ok(Request::MakeDir(request::MakeDir { path: args.text("path"), parents: args.flag("parents") }))
         },
         answer: |_, response| {
             let made = take!(MakeDir, response);
-            Ok(told(Value::Null, render(&Response::MakeDir(made))))
+            Ok(reported(Value::Null, render(&Response::MakeDir(made))))
         },
-        output: output!(Shape::Nullable(&Shape::Flag)),
+        output: output!(ResultSchema::Nullable(&ResultSchema::Flag)),
     },
     ToolSpec {
         name: "exists",
         title: "Whether a path exists",
         description: "Whether a path exists.",
         params: &[PATH],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: stat,
         answer: |asked, response| is(asked, response, |_| true),
-        output: output!(Shape::Flag),
+        output: output!(ResultSchema::Flag),
     },
     ToolSpec {
         name: "is_file",
         title: "Whether a path is a file",
         description: "Whether a path is a file.",
         params: &[PATH],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: stat,
         answer: |asked, response| is(asked, response, |kind| kind == Kind::File),
-        output: output!(Shape::Flag),
+        output: output!(ResultSchema::Flag),
     },
     ToolSpec {
         name: "is_dir",
         title: "Whether a path is a directory",
         description: "Whether a path is a directory.",
         params: &[PATH],
-        effect: Effect::Reads,
+        effect: ToolTraits::Reads,
         request: stat,
         answer: |asked, response| is(asked, response, |kind| kind == Kind::Directory),
-        output: output!(Shape::Flag),
+        output: output!(ResultSchema::Flag),
     },
 ];
 
-fn told(value: Value, message: String) -> Rendered {
+fn reported(value: Value, message: String) -> Rendered {
     Rendered::new(&json!({ "success": true, "message": message, "value": value }), message)
 }
 
 /// `{"success": false, "value": null}` with the exception that the protocol raises.
-fn failure(failed: &Failed<'_>) -> Rendered {
+fn failure(failed: &FailedCall<'_>) -> Rendered {
     let exception = match failed.error.code {
         Code::NotFound => "FileNotFoundError",
         Code::AlreadyExists => "FileExistsError",
@@ -279,11 +286,11 @@ fn failure(failed: &Failed<'_>) -> Rendered {
     Rendered::new(&value, message)
 }
 
-fn ls(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn ls(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
     let entries: Vec<_> = list.entries.iter().filter_map(file_entry).collect();
     let truncated = list.truncated;
-    Ok(told(entries.into(), render(&Response::List(list))).truncated(truncated))
+    Ok(reported(entries.into(), render(&Response::List(list))).truncated(truncated))
 }
 
 fn kind(kind: Kind) -> Option<&'static str> {
@@ -299,7 +306,7 @@ fn file_entry(entry: &response::Entry) -> Option<Value> {
     Some(json!({ "path": path, "kind": kind(entry.kind)?, "size_bytes": size, "content_hash": details.etag }))
 }
 
-fn read_file(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn read_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let offset = asked.args.whole("offset");
     let value = json!({
@@ -313,31 +320,31 @@ fn read_file(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> 
     if let Some(next) = read.next_offset {
         message.push_str(&format!("\n[there are more lines: offset={} continues]", next - 1));
     }
-    Ok(told(value, message).truncated(read.truncated))
+    Ok(reported(value, message).truncated(read.truncated))
 }
 
-fn write_file(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn write_file(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let write = take!(Write, response);
     let value = json!({ "path": write.path, "bytes_written": write.bytes_written, "created": write.created });
-    Ok(told(value, render(&Response::Write(write))))
+    Ok(reported(value, render(&Response::Write(write))))
 }
 
-fn edit_file(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn edit_file(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let edit = take!(Edit, response);
     let value = json!({ "path": edit.path, "replacements": edit.edits_applied });
-    Ok(told(value, render(&Response::Edit(edit))))
+    Ok(reported(value, render(&Response::Edit(edit))))
 }
 
-fn glob(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let glob = take!(Glob, response);
     let matches: Vec<_> = glob.entries.iter().filter_map(file_entry).collect();
     let value = json!({ "pattern": asked.args.text("pattern"), "matches": matches });
     let truncated = glob.truncated;
-    Ok(told(value, render(&Response::Glob(glob))).truncated(truncated))
+    Ok(reported(value, render(&Response::Glob(glob))).truncated(truncated))
 }
 
 /// Places in a line are counted in characters, as Python does.
-fn grep(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn grep(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     let shown = |found: &response::GrepMatch| {
         let characters = |at: u64| {
@@ -355,7 +362,7 @@ fn grep(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
     let matches: Vec<_> = grep.matches.iter().map(shown).collect();
     let value = json!({ "pattern": asked.args.text("pattern"), "matches": matches });
     let truncated = grep.truncated;
-    Ok(told(value, render(&Response::Grep(grep))).truncated(truncated))
+    Ok(reported(value, render(&Response::Grep(grep))).truncated(truncated))
 }
 
 fn stat(args: &Args) -> Result<Request> {
@@ -363,17 +370,17 @@ fn stat(args: &Args) -> Result<Request> {
 }
 
 /// Whether what is there is of a kind; a path that leads nowhere is of none. A link is what it leads to.
-fn is(asked: &Asked<'_>, response: Result<Response>, wanted: fn(Kind) -> bool) -> Result<Rendered> {
+fn is(asked: &CallContext<'_>, response: Result<Response>, wanted: fn(Kind) -> bool) -> Result<Rendered> {
     let path = asked.args.text("path");
     let found = match response {
         Ok(Response::Stat(stat)) if stat.kind == Kind::Link => stat.target_kind,
         Ok(Response::Stat(stat)) => Some(stat.kind),
-        Ok(_) => return Err(Asked::mixed_up()),
+        Ok(_) => return Err(CallContext::mixed_up()),
         Err(Error { code: Code::NotFound | Code::NotADirectory, .. }) => None,
         // A file over the limit is a file all the same.
         Err(Error { code: Code::TooLarge, .. }) => Some(Kind::File),
         Err(error) => return Err(error),
     };
     let answer = found.is_some_and(wanted);
-    Ok(told(answer.into(), format!("{}: {answer}", printable(&path))))
+    Ok(reported(answer.into(), format!("{}: {answer}", printable(&path))))
 }

@@ -17,8 +17,8 @@ use paddock_vfs::Stat;
 use paddock_workspace::Workspace;
 use paddock_workspace::change::commit::commit;
 use paddock_workspace::change::file_change::FileChange;
-use paddock_workspace::resolve::Last;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::resolve::FollowSymlinks;
+use paddock_workspace::resolved_path::ResolvedPath;
 
 const VERB: &str = "patch";
 /// Bytes of all files of a patch together, before and after it: they are in memory at the same time.
@@ -50,7 +50,7 @@ struct Plan<'w> {
 
 /// A file before the patch and as it is planned so far.
 struct Planned {
-    place: Place,
+    resolved: ResolvedPath,
     old: Option<Vec<u8>>,
     new: Option<Vec<u8>>,
     /// The file whose content was moved here.
@@ -99,14 +99,14 @@ impl<'w> Plan<'w> {
                 file
             }
             Action::Update(hunks) => {
-                let file = self.present(path, Last::Follow)?;
+                let file = self.present(path, FollowSymlinks::Yes)?;
                 let bytes = self.take(file);
                 self.put(file, bytes, path, hunks)?;
                 file
             }
             Action::Move { to, hunks } => self.moved(path, to, hunks)?,
             Action::Delete(hunks) => {
-                let file = self.present(path, Last::Keep)?;
+                let file = self.present(path, FollowSymlinks::No)?;
                 self.delete(file, path, hunks.as_deref())?;
                 file
             }
@@ -114,14 +114,16 @@ impl<'w> Plan<'w> {
         if let Some(mode) = &part.mode
             && let Some(planned) = self.files.get(file)
         {
-            self.notes
-                .push(format!("`{}`: its mode was not set to {mode}, since WASI cannot set modes", planned.place.path));
+            self.notes.push(format!(
+                "`{}`: its mode was not set to {mode}, since WASI cannot set modes",
+                planned.resolved.path
+            ));
         }
         Ok(())
     }
 
     fn moved(&mut self, path: &str, to: &str, hunks: &[Hunk<'_>]) -> Result<usize> {
-        let source = self.present(path, Last::Keep)?;
+        let source = self.present(path, FollowSymlinks::No)?;
         let target = self.vacant(to)?;
         let bytes = self.take(source);
         let origin = self.files.get_mut(source).and_then(|file| {
@@ -199,9 +201,9 @@ impl<'w> Plan<'w> {
     }
 
     /// The file at `path`, which has to be there.
-    fn present(&mut self, path: &str, last: Last) -> Result<usize> {
-        let place = self.workspace.resolve_with(path, VERB, last)?;
-        if let Some(&file) = self.known.get(&place.path) {
+    fn present(&mut self, path: &str, last: FollowSymlinks) -> Result<usize> {
+        let resolved = self.workspace.resolve_with(path, VERB, last)?;
+        if let Some(&file) = self.known.get(&resolved.path) {
             if self.files.get(file).is_some_and(|file| file.new.is_some()) {
                 return Ok(file);
             }
@@ -209,43 +211,43 @@ impl<'w> Plan<'w> {
                 .hint("put the parts in the order in which they are to be done"));
         }
         // A patch that names no file does not apply.
-        place.existing(self.workspace, VERB).map_err(|error| match error.code {
+        resolved.existing(self.workspace, VERB).map_err(|error| match error.code {
             Code::NotFound => Error { code: Code::PatchRejected, ..error.detail(Detail::NoFileToPatch) },
             _ => error,
         })?;
-        let (bytes, _) = self.workspace.read_whole(&place, VERB)?;
+        let (bytes, _) = self.workspace.read_whole(&resolved, VERB)?;
         self.count(bytes.len().saturating_mul(2))?;
-        Ok(self.insert(place, Some(bytes)))
+        Ok(self.insert(resolved, Some(bytes)))
     }
 
     /// The file at `path`, where nothing may be; what is there is overwritten in the dialects that do so.
     fn vacant(&mut self, path: &str) -> Result<usize> {
-        let place = self.workspace.resolve_with(path, VERB, Last::Keep)?;
-        let is_file = place.stat.is_some_and(|stat| stat.kind == Kind::File);
-        if self.matching == Matching::Codex && (is_file || self.known.contains_key(&place.path)) {
-            let file = match self.known.get(&place.path) {
+        let resolved = self.workspace.resolve_with(path, VERB, FollowSymlinks::No)?;
+        let is_file = resolved.stat.is_some_and(|stat| stat.kind == Kind::File);
+        if self.matching == Matching::Codex && (is_file || self.known.contains_key(&resolved.path)) {
+            let file = match self.known.get(&resolved.path) {
                 Some(&file) => file,
-                None => self.present(path, Last::Keep)?,
+                None => self.present(path, FollowSymlinks::No)?,
             };
             self.take(file);
             return Ok(file);
         }
         let taken = "something exists there already";
         let hint = "update what is there, or delete it first, or use another path";
-        match self.known.get(&place.path) {
+        match self.known.get(&resolved.path) {
             Some(&file) if self.files.get(file).is_some_and(|file| file.new.is_none()) => Ok(file),
             Some(_) => Err(rejected(path, taken).hint(hint)),
-            None if place.stat.is_some() => Err(rejected(path, taken).hint(hint)),
-            None => Ok(self.insert(place, None)),
+            None if resolved.stat.is_some() => Err(rejected(path, taken).hint(hint)),
+            None => Ok(self.insert(resolved, None)),
         }
     }
 
-    fn insert(&mut self, place: Place, old: Option<Vec<u8>>) -> usize {
+    fn insert(&mut self, resolved: ResolvedPath, old: Option<Vec<u8>>) -> usize {
         let file = self.files.len();
-        self.known.insert(place.path.clone(), file);
+        self.known.insert(resolved.path.clone(), file);
         let new = old.clone();
         self.files.push(Planned {
-            place,
+            resolved,
             old,
             new,
             from: None,
@@ -260,16 +262,15 @@ impl<'w> Plan<'w> {
     /// No new file may stand where another one needs a directory.
     fn check_nesting(&self) -> Result<()> {
         let files: HashSet<_> =
-            self.files.iter().filter(|file| file.new.is_some()).map(|file| file.place.path.as_str()).collect();
-        let new = self.files.iter().filter(|file| file.new.is_some() && !file.place.missing.is_empty());
+            self.files.iter().filter(|file| file.new.is_some()).map(|file| file.resolved.path.as_str()).collect();
+        let new = self.files.iter().filter(|file| file.new.is_some() && !file.resolved.missing.is_empty());
         for file in new {
-            let path = file.place.path.as_str();
+            let path = file.resolved.path.as_str();
             let above =
                 path.match_indices('/').filter_map(|(end, _)| path.get(..end)).find(|above| files.contains(above));
             if let Some(above) = above {
-                return Err(
-                    rejected(&file.place.given, &format!("the patch makes `{above}` a file")).hint("use another path")
-                );
+                return Err(rejected(&file.resolved.requested_path, &format!("the patch makes `{above}` a file"))
+                    .hint("use another path"));
             }
         }
         Ok(())
@@ -279,33 +280,32 @@ impl<'w> Plan<'w> {
     /// by a hard link that is written through: one change would undo the other.
     fn check_aliases(&self) -> Result<()> {
         let there: Vec<(&Planned, Stat)> =
-            self.files.iter().filter_map(|file| Some((file, file.place.stat?))).collect();
+            self.files.iter().filter_map(|file| Some((file, file.resolved.stat?))).collect();
         for (index, (file, stat)) in there.iter().enumerate() {
             let before = there.iter().take(index);
             let twin = before.filter(|(other, its)| its == stat && other.old == file.old).find(|(other, _)| {
                 let is_shared = stat.links > 1 && self.workspace.policy.hard_links == HardLinks::Keep;
-                is_shared || !self.is_listed(&file.place) || !self.is_listed(&other.place)
+                is_shared || !self.is_listed(&file.resolved) || !self.is_listed(&other.resolved)
             });
             if let Some((twin, _)) = twin {
-                let cause = format!("it is the same file as `{}`", twin.place.path);
-                return Err(
-                    rejected(&file.place.given, &cause).hint("name the file in one way, in one part of the patch")
-                );
+                let cause = format!("it is the same file as `{}`", twin.resolved.path);
+                return Err(rejected(&file.resolved.requested_path, &cause)
+                    .hint("name the file in one way, in one part of the patch"));
             }
         }
         Ok(())
     }
 
     /// Whether the directory has the name just as it is spelled.
-    fn is_listed(&self, place: &Place) -> bool {
-        let listing = self.workspace.fs.list(&place.dir);
-        listing.is_ok_and(|listing| listing.entries.iter().any(|entry| entry.name == place.name))
+    fn is_listed(&self, resolved: &ResolvedPath) -> bool {
+        let listing = self.workspace.fs.list(&resolved.dir);
+        listing.is_ok_and(|listing| listing.entries.iter().any(|entry| entry.name == resolved.name))
     }
 
     /// One entry a file that differs, in the order of the patch.
     fn results(&self) -> Vec<PatchedFile> {
         let entry = |(index, file): (usize, &Planned)| {
-            let moved_from = self.origin(file).map(|origin| origin.place.path.clone());
+            let moved_from = self.origin(file).map(|origin| origin.resolved.path.clone());
             let action = match (&file.old, &file.new) {
                 _ if moved_from.is_some() => PatchAction::Move,
                 (None, Some(_)) => PatchAction::Add,
@@ -314,7 +314,7 @@ impl<'w> Plan<'w> {
                 (_, None) => return None,
             };
             Some(PatchedFile {
-                path: file.place.path.clone(),
+                path: file.resolved.path.clone(),
                 action,
                 moved_from,
                 lines_added: file.added,
@@ -337,11 +337,11 @@ impl<'w> Plan<'w> {
             .filter_map(|(index, file)| Some((file.from?, index)))
             .collect();
         let targets: HashSet<usize> = moves.values().copied().collect();
-        let moved: HashMap<usize, (Place, Option<Vec<u8>>)> = moves
+        let moved: HashMap<usize, (ResolvedPath, Option<Vec<u8>>)> = moves
             .iter()
             .filter_map(|(from, to)| {
                 let target = self.files.get_mut(*to)?;
-                Some((*from, (target.place.clone(), target.new.take())))
+                Some((*from, (target.resolved.clone(), target.new.take())))
             })
             .collect();
         let mut moved = moved;
@@ -349,11 +349,11 @@ impl<'w> Plan<'w> {
             if targets.contains(&index) {
                 return None;
             }
-            let Planned { place, old, new, .. } = file;
+            let Planned { resolved, old, new, .. } = file;
             if let Some((to, new)) = moved.remove(&index) {
-                return Some(FileChange { place, old: old.map(Into::into), new: new.map(Into::into), to: Some(to) });
+                return Some(FileChange { resolved, old: old.map(Into::into), new: new.map(Into::into), to: Some(to) });
             }
-            (old != new).then(|| FileChange { place, old: old.map(Into::into), new: new.map(Into::into), to: None })
+            (old != new).then(|| FileChange { resolved, old: old.map(Into::into), new: new.map(Into::into), to: None })
         };
         self.files.into_iter().enumerate().filter_map(change).collect()
     }
@@ -394,7 +394,7 @@ fn count_lines(bytes: &[u8]) -> u64 {
 mod tests {
     use paddock_types::entry::Time;
     use paddock_types::policy::Policy;
-    use paddock_vfs::content::Content;
+    use paddock_vfs::content::FileContent;
     use paddock_vfs::memory::MemoryFs;
     use paddock_vfs::{Dir, Filesystem, Open};
 
@@ -438,11 +438,11 @@ mod tests {
         let changes = plan.changes().into_iter().map(|change| {
             let to = change.to.map(|to| format!(" > {}", to.path)).unwrap_or_default();
             let new = match change.new {
-                Some(Content::Bytes(new)) => String::from_utf8_lossy(&new).into_owned(),
-                Some(Content::Stored(_)) => panic!("a patch is planned in memory"),
+                Some(FileContent::Bytes(new)) => String::from_utf8_lossy(&new).into_owned(),
+                Some(FileContent::FileRange(_)) => panic!("a patch is planned in memory"),
                 None => "gone".to_owned(),
             };
-            format!("{}{to}: {new}", change.place.path)
+            format!("{}{to}: {new}", change.resolved.path)
         });
         Ok((results, changes.collect(), notes))
     }
@@ -476,14 +476,14 @@ mod tests {
         );
         let (results, changes, notes) = plan(files, &patch).unwrap();
         assert_eq!(changes, ["new/f: n\n", "u: a\nB\nC\n", "d/gone: gone", "m > d/n: 1\n"]);
-        let told: Vec<_> = results
+        let reported: Vec<_> = results
             .iter()
             .map(|file| {
                 (file.path.as_str(), file.action, file.moved_from.as_deref(), file.lines_added, file.lines_removed)
             })
             .collect();
         assert_eq!(
-            told,
+            reported,
             [
                 ("new/f", PatchAction::Add, None, 1, 0),
                 ("u", PatchAction::Update, None, 2, 1),
@@ -508,8 +508,8 @@ mod tests {
             "*** Update File: u\n@@\n-a\n*** Update File: u\n*** Move to: v\n*** Update File: v\n*** Move to: w",
         );
         changes(u, &chain, &["u > w: b\n"]);
-        let told = plan(u, &chain).unwrap().0;
-        assert_eq!((told.len(), told[0].moved_from.as_deref(), told[0].lines_removed), (1, Some("u"), 1));
+        let reported = plan(u, &chain).unwrap().0;
+        assert_eq!((reported.len(), reported[0].moved_from.as_deref(), reported[0].lines_removed), (1, Some("u"), 1));
         let anew = envelope("*** Update File: u\n*** Move to: v\n*** Add File: u\n+new");
         changes(u, &anew, &["u: new\n", "v: a\nb\n"]);
         let over = envelope("*** Delete File: d/f\n*** Update File: u\n*** Move to: d/f");
@@ -575,8 +575,8 @@ mod tests {
         let workspace = Workspace::open(&fs, &policy).unwrap();
         run(&workspace, &asked(&patch)).unwrap_err();
         for name in names {
-            let place = workspace.resolve(&name, "read").unwrap();
-            assert_eq!(workspace.read_whole(&place, "read").unwrap().0, b"zero\none\ntwo\n");
+            let resolved = workspace.resolve(&name, "read").unwrap();
+            assert_eq!(workspace.read_whole(&resolved, "read").unwrap().0, b"zero\none\ntwo\n");
         }
     }
 

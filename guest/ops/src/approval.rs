@@ -11,9 +11,9 @@ use paddock_types::policy::Approval;
 use paddock_types::request;
 use paddock_types::request::{Command, Request, Script};
 use paddock_types::response::{PatchAction, Response};
-use paddock_vfs::open_location::Site;
-use paddock_workspace::resolve::Last;
-use paddock_workspace::resolved_path::Place;
+use paddock_vfs::open_location::OpenLocation;
+use paddock_workspace::resolve::FollowSymlinks;
+use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::{Workspace, tree};
 use sha2::{Digest, Sha256};
 
@@ -73,8 +73,8 @@ impl<'w> Draft<'w> {
     fn add_request(&mut self, request: &Request) -> Result<bool> {
         match request {
             Request::Write(args) => {
-                let verb = if args.append { "append to" } else { "write" };
-                self.add(verb, &args.path)?;
+                let operation = if args.append { "append to" } else { "write" };
+                self.add(operation, &args.path)?;
                 self.say(&format!("{} bytes of text\n", args.content.len()));
                 Ok(false)
             }
@@ -125,14 +125,14 @@ impl<'w> Draft<'w> {
             return Ok(false);
         };
         for file in &patch.files {
-            let verb = match file.action {
+            let operation = match file.action {
                 PatchAction::Add => "add",
                 PatchAction::Update => "change",
                 PatchAction::Move => "move here",
                 PatchAction::Delete => "delete",
             };
             file.moved_from.iter().try_for_each(|from| self.add("move", from))?;
-            self.add(verb, &file.path)?;
+            self.add(operation, &file.path)?;
         }
         self.say(&args.patch);
         Ok(patch.files.iter().any(|file| file.action == PatchAction::Delete))
@@ -140,7 +140,7 @@ impl<'w> Draft<'w> {
 
     fn add_replace(&mut self, args: &request::Replace) -> Result<()> {
         let found = crate::replace::find(self.workspace, args, crate::replace::FULL)?;
-        found.files.iter().try_for_each(|file| self.add(crate::replace::VERB, &file.place.path))?;
+        found.files.iter().try_for_each(|file| self.add(crate::replace::VERB, &file.resolved.path))?;
         self.say(found.sample());
         Ok(())
     }
@@ -174,13 +174,13 @@ impl<'w> Draft<'w> {
     }
 
     /// Adds a path, with what is there now.
-    fn add(&mut self, verb: &str, path: &str) -> Result<()> {
-        let place = self.workspace.resolve_with(path, verb, Last::Keep)?;
-        let state = self.state(&place, verb)?;
-        self.digest.update(format!("\n{:?} {state}", place.path));
+    fn add(&mut self, operation: &str, path: &str) -> Result<()> {
+        let resolved = self.workspace.resolve_with(path, operation, FollowSymlinks::No)?;
+        let state = self.state(&resolved, operation)?;
+        self.digest.update(format!("\n{:?} {state}", resolved.path));
         let about = state.split_once(':').map_or(state.as_str(), |(about, _)| about);
-        self.say(&format!("{verb} `{}` ({about})\n", printable(&place.path)));
-        self.paths.push(place.path);
+        self.say(&format!("{operation} `{}` ({about})\n", printable(&resolved.path)));
+        self.paths.push(resolved.path);
         Ok(())
     }
 
@@ -189,29 +189,29 @@ impl<'w> Draft<'w> {
     }
 
     /// What is at a place: in words, and after a `:` the digest of all of it.
-    fn state(&self, place: &Place, verb: &str) -> Result<String> {
-        let Some(stat) = place.stat else { return Ok("nothing there now".to_owned()) };
-        let site = Site { dir: place.dir.clone(), name: place.name.clone() };
+    fn state(&self, resolved: &ResolvedPath, operation: &str) -> Result<String> {
+        let Some(stat) = resolved.stat else { return Ok("nothing there now".to_owned()) };
+        let location = OpenLocation { dir: resolved.dir.clone(), name: resolved.name.clone() };
         let fs = self.workspace.fs;
-        let blame = |fault: paddock_vfs::Fault| fault.at(verb, &place.given);
+        let to_error = |fault: paddock_vfs::Fault| fault.at(operation, &resolved.requested_path);
         match stat.kind {
             Kind::File => {
-                let digest = site.digest(fs).map_err(blame)?.unwrap_or_default();
+                let digest = location.digest(fs).map_err(to_error)?.unwrap_or_default();
                 Ok(format!("a file of {} bytes:{digest}", stat.size))
             }
-            Kind::Link => Ok(format!("a link:{:?}", fs.read_link(&site.dir, &site.name).ok())),
+            Kind::Link => Ok(format!("a link:{:?}", fs.read_link(&location.dir, &location.name).ok())),
             Kind::Other => Ok("no file".to_owned()),
-            Kind::Directory if place.is_root() => Ok("the workspace".to_owned()),
+            Kind::Directory if resolved.is_root() => Ok("the workspace".to_owned()),
             Kind::Directory => {
                 let mut entries = Vec::new();
-                let add = |path: &str, site: &Site, kind: Kind| {
-                    let stat = fs.stat(&site.dir, &site.name).map_err(blame)?;
+                let add = |path: &str, location: &OpenLocation, kind: Kind| {
+                    let stat = fs.stat(&location.dir, &location.name).map_err(to_error)?;
                     let size = if kind == Kind::File { stat.size } else { 0 };
                     entries
                         .push(format!("{path:?} {kind:?} {size} {:?}", stat.modified.filter(|_| kind == Kind::File)));
                     Ok(())
                 };
-                tree::each(fs, &place.path, site, stat.kind, add, blame)?;
+                tree::each(fs, &resolved.path, location, stat.kind, add, to_error)?;
                 entries.sort_unstable();
                 let digest = hex(&Sha256::digest(entries.join("\n")));
                 Ok(format!("a directory with {} entries:{digest}", entries.len().saturating_sub(1)))

@@ -72,9 +72,9 @@ pub fn requested_paths(
 
 /// Adds the paths that a failed call requested, at most as many as one call may work on, because each is resolved.
 fn add_requested(accessed: &mut AccessedPaths, paths: Vec<String>, code: Code, workspace: &Workspace<'_>) {
-    let most = workspace.policy.limits.max_files;
+    let max = workspace.policy.limits.max_files;
     for path in paths {
-        if code == Code::Denied || accessed.paths.len() as u64 >= most || workspace.is_secret(&path) {
+        if code == Code::Denied || accessed.paths.len() as u64 >= max || workspace.is_hidden_from_agent(&path) {
             accessed.redacted += 1;
         } else {
             accessed.paths.push(path);

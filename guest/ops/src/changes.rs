@@ -11,11 +11,11 @@ use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::response::Skipped;
 use paddock_types::{phrase, request, response};
-use paddock_vfs::open_location::Site;
+use paddock_vfs::open_location::OpenLocation;
 use paddock_vfs::{Dir, Fault, Filesystem, FsResult, Stat};
 use paddock_workspace::change_token::{Entry, Snapshot};
-use paddock_workspace::resolve::Last;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::resolve::FollowSymlinks;
+use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::walk::{Options, Walk};
 use paddock_workspace::{Workspace, change_token, walk};
 
@@ -35,12 +35,12 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Changes) -> Result<respons
         )
         .hint("the person who runs this has to give it one; until then read files again to see what changed"));
     }
-    let (place, dir) = workspace.directory_to_search(&args.path, VERB)?;
-    let searched = request::Changes { path: place.path.clone(), ..args.clone() };
+    let (resolved, dir) = workspace.directory_to_search(&args.path, VERB)?;
+    let searched = request::Changes { path: resolved.path.clone(), ..args.clone() };
     let fingerprint = cursor::fingerprint(&searched);
     let before = args.since.as_deref().map(|token| change_token::open(workspace, token, &fingerprint)).transpose()?;
     let mut look = Look::new(workspace, before.as_ref());
-    let skipped = look.all(args, &place, &dir)?;
+    let skipped = look.all(args, &resolved, &dir)?;
     let (taken, entries) = (look.taken, look.entries);
     let mut result = response::Changes {
         token: String::new(),
@@ -99,13 +99,13 @@ impl<'w> Look<'w> {
         }
     }
 
-    fn all(&mut self, args: &request::Changes, place: &Place, dir: &Dir) -> Result<Skipped> {
+    fn all(&mut self, args: &request::Changes, resolved: &ResolvedPath, dir: &Dir) -> Result<Skipped> {
         let options = Options {
             hidden: Hidden::from_flag(args.include_hidden),
             include_ignored: args.include_ignored,
             ..Options::default()
         };
-        let mut walk = Walk::new(self.workspace, place, dir, options, VERB)?;
+        let mut walk = Walk::new(self.workspace, resolved, dir, options, VERB)?;
         let mut failed = Skipped::default();
         while let Some(entry) = walk.next_entry() {
             match self.one(&entry) {
@@ -118,8 +118,13 @@ impl<'w> Look<'w> {
             }
         }
         if walk.stopped {
-            return Err(Error::at(Code::LimitExceeded, VERB, &place.given, "there is more than one call can look at")
-                .hint(phrase!["give a directory with less in it as ", Term::Path]));
+            return Err(Error::at(
+                Code::LimitExceeded,
+                VERB,
+                &resolved.requested_path,
+                "there is more than one call can look at",
+            )
+            .hint(phrase!["give a directory with less in it as ", Term::Path]));
         }
         failed.add(&walk.skipped);
         Ok(failed)
@@ -156,8 +161,8 @@ impl<'w> Look<'w> {
             // The first look at a large tree takes the longest; what comes late in it is known by size and times.
             _ if self.is_first && self.workspace.time_left_ms() < limits.max_time_ms / 3 => Ok(None),
             _ => {
-                let site = Site { dir: entry.dir.clone(), name: entry.name.to_owned() };
-                let digest = site.digest(self.workspace.fs)?;
+                let location = OpenLocation { dir: entry.dir.clone(), name: entry.name.to_owned() };
+                let digest = location.digest(self.workspace.fs)?;
                 Ok(digest.map(|digest| paddock_types::digest::etag_of(&digest)))
             }
         }
@@ -180,8 +185,8 @@ fn gone(workspace: &Workspace<'_>, before: &Snapshot, now: &[Entry]) -> Result<V
             )
             .hint(phrase!["call without ", Term::Since, " for a new token, and list what is there"]));
         }
-        match workspace.resolve_with(&entry.path, VERB, Last::Keep) {
-            Ok(place) if place.stat.is_some_and(|stat| matches!(stat.kind, Kind::File | Kind::Link)) => {}
+        match workspace.resolve_with(&entry.path, VERB, FollowSymlinks::No) {
+            Ok(resolved) if resolved.stat.is_some_and(|stat| matches!(stat.kind, Kind::File | Kind::Link)) => {}
             Err(error) if matches!(error.code, Code::Denied | Code::PermissionDenied | Code::Io) => {}
             _ => gone.push(entry.path.clone()),
         }
@@ -256,7 +261,7 @@ mod tests {
     }
 
     /// What changed, as `A path`, `M path` and `D path`.
-    fn told(changes: &response::Changes) -> Vec<String> {
+    fn reported(changes: &response::Changes) -> Vec<String> {
         let lists = [('A', &changes.created), ('M', &changes.modified), ('D', &changes.deleted)];
         lists.iter().flat_map(|(letter, paths)| paths.iter().map(move |path| format!("{letter} {path}"))).collect()
     }
@@ -266,18 +271,18 @@ mod tests {
         let fs = desk(&[("a", "1"), ("b", "2"), ("d/c", "3"), ("d/e", "4")]);
         NOW.set(2_000);
         let first = token(&fs);
-        assert_eq!(told(&since(&fs, &first)), [""; 0]);
+        assert_eq!(reported(&since(&fs, &first)), [""; 0]);
         put(&fs, "n/new", "5");
         put(&fs, "a", "one");
         remove(&fs, "d/c");
         let second = since(&fs, &first);
-        assert_eq!(told(&second), ["A n/new", "M a", "D d/c"]);
+        assert_eq!(reported(&second), ["A n/new", "M a", "D d/c"]);
         assert_eq!((second.total, second.watched, second.truncated), (3, 4, false));
         // The new token is for what is there now, and the old one still for what was.
-        assert_eq!(told(&since(&fs, &second.token)), [""; 0]);
-        assert_eq!(told(&since(&fs, &first)), ["A n/new", "M a", "D d/c"]);
+        assert_eq!(reported(&since(&fs, &second.token)), [""; 0]);
+        assert_eq!(reported(&since(&fs, &first)), ["A n/new", "M a", "D d/c"]);
         put(&fs, "n/new", "6");
-        assert_eq!(told(&since(&fs, &second.token)), ["M n/new"]);
+        assert_eq!(reported(&since(&fs, &second.token)), ["M n/new"]);
     }
 
     #[test]
@@ -287,7 +292,7 @@ mod tests {
         let first = token(&fs);
         put(&fs, "a", "1");
         put(&fs, "b", "3");
-        assert_eq!(told(&since(&fs, &first)), ["M b"]);
+        assert_eq!(reported(&since(&fs, &first)), ["M b"]);
     }
 
     /// Two changes within the grain of a file's time look alike to whoever goes by time.
@@ -296,7 +301,7 @@ mod tests {
         let fs = desk(&[("a", "1")]);
         let first = token(&fs);
         put(&fs, "a", "2");
-        assert_eq!(told(&since(&fs, &first)), ["M a"]);
+        assert_eq!(reported(&since(&fs, &first)), ["M a"]);
     }
 
     #[test]
@@ -307,13 +312,13 @@ mod tests {
         NOW.set(3_000);
         put(&fs, "b", "2");
         let workspace = Workspace::open(&fs, &policy).unwrap();
-        let (place, dir) = workspace.resolve_dir(".", VERB).unwrap();
+        let (resolved, dir) = workspace.resolve_dir(".", VERB).unwrap();
         let fingerprint = cursor::fingerprint(&Changes::of(None));
         let mut before = change_token::open(&workspace, &first, &fingerprint).unwrap();
         // An etag that no content has goes over where the file is taken as the same.
         before.entries.iter_mut().for_each(|entry| entry.etag = Some("0123456789abcdef".to_owned()));
         let mut look = Look::new(&workspace, Some(&before));
-        look.all(&Changes::of(None), &place, &dir).unwrap();
+        look.all(&Changes::of(None), &resolved, &dir).unwrap();
         let etags: Vec<_> = look.entries.iter().map(|entry| entry.etag.clone().unwrap()).collect();
         assert_eq!(etags, ["0123456789abcdef".to_owned(), etag(b"2")]);
     }
@@ -329,7 +334,7 @@ mod tests {
         remove(&fs, "a");
         put(&fs, "a/inside", "1");
         fs.make_dir(&top, "empty").unwrap();
-        assert_eq!(told(&since(&fs, &first)), ["A a/inside", "M link", "D a"]);
+        assert_eq!(reported(&since(&fs, &first)), ["A a/inside", "M link", "D a"]);
     }
 
     /// A rule that is new makes a file no deleted one, and tells of no secret.
@@ -342,10 +347,10 @@ mod tests {
         remove(&fs, "b");
         remove(&fs, ".hidden");
         let second = since(&fs, &first);
-        assert_eq!(told(&second), ["D b"]);
+        assert_eq!(reported(&second), ["D b"]);
         assert_eq!((second.skipped.denied, second.skipped.ignored), (1, 1));
         remove(&fs, "key");
-        assert_eq!(told(&since(&fs, &first)), ["D b"]);
+        assert_eq!(reported(&since(&fs, &first)), ["D b"]);
     }
 
     #[test]
@@ -355,7 +360,7 @@ mod tests {
         ["a", "b", "c"].iter().for_each(|name| put(&fs, name, "1"));
         remove(&fs, "z");
         let cut = call(&fs, &Changes { limit: 2, ..Changes::of(Some(first)) }).unwrap();
-        assert_eq!((told(&cut), cut.total, cut.truncated), (vec!["A a".to_owned(), "A b".to_owned()], 4, true));
+        assert_eq!((reported(&cut), cut.total, cut.truncated), (vec!["A a".to_owned(), "A b".to_owned()], 4, true));
     }
 
     #[test]

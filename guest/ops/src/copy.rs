@@ -4,16 +4,16 @@ use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::response::{Change, ChangeKind};
 use paddock_types::{phrase, request, response};
-use paddock_vfs::open_location::{Site, private_name, temporary_name};
+use paddock_vfs::open_location::{OpenLocation, private_name, temporary_name};
 use paddock_vfs::{Dir, Fault, FsResult, copy_remove};
 use paddock_workspace::change::backup;
 use paddock_workspace::change::backup::{Action, Draft, Entry};
 use paddock_workspace::change::commit::{commit, directories_to_make, make_missing};
 use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::change::journal::Journal;
-use paddock_workspace::change::stored_location::Spot;
-use paddock_workspace::resolve::Last;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::change::stored_location::StoredLocation;
+use paddock_workspace::resolve::FollowSymlinks;
+use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::tree::Survey;
 use paddock_workspace::{Workspace, tree};
 
@@ -40,7 +40,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
             workspace.changed(Change { kind: ChangeKind::Created, path: target.path.clone(), to: None, size });
         }
     }
-    let (files, bytes) = (survey.files - survey.outward, survey.bytes);
+    let (files, bytes) = (survey.files - survey.escaping_links, survey.bytes);
     Ok(response::Transfer {
         source: source.path,
         destination: target.path,
@@ -52,43 +52,47 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
 }
 
 /// Refuses at once what would take all of the time and the room on the disk: a sparse file says that it has terabytes.
-fn check_size(workspace: &Workspace<'_>, source: &Place, bytes: u64) -> Result<()> {
-    let most = workspace.policy.limits.max_copy_bytes;
-    if bytes <= most {
+fn check_size(workspace: &Workspace<'_>, source: &ResolvedPath, bytes: u64) -> Result<()> {
+    let max = workspace.policy.limits.max_copy_bytes;
+    if bytes <= max {
         return Ok(());
     }
-    let cause = format!("its files have {bytes} bytes, more than the {most} of `limits.max_copy_bytes`");
-    Err(Error::at(Code::LimitExceeded, VERB, &source.given, cause)
+    let cause = format!("its files have {bytes} bytes, more than the {max} of `limits.max_copy_bytes`");
+    Err(Error::at(Code::LimitExceeded, VERB, &source.requested_path, cause)
         .hint("copy parts of it; the person who runs this can set a higher limit"))
 }
 
 /// Replaces the content of a file that is there; it keeps its mode, as with `cp`.
-fn overwrite(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Vec<String>> {
+fn overwrite(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<Vec<String>> {
     let (old, new) = (Some(target.content(workspace, VERB)?), Some(source.content(workspace, VERB)?));
-    commit(workspace, VERB, vec![FileChange { place: target.clone(), old, new, to: None }])
+    commit(workspace, VERB, vec![FileChange { resolved: target.clone(), old, new, to: None }])
 }
 
 /// Where to copy or move from and to, with what holds for both checked.
-pub fn ends(workspace: &Workspace<'_>, args: &request::Transfer, verb: &str) -> Result<(Place, Place)> {
-    let source = workspace.resolve_with(&args.source, verb, Last::Keep)?;
-    let stat = source.existing(workspace, verb)?;
-    let target = workspace.resolve_with(&args.destination, verb, Last::Keep)?;
+pub fn ends(
+    workspace: &Workspace<'_>,
+    args: &request::Transfer,
+    operation: &str,
+) -> Result<(ResolvedPath, ResolvedPath)> {
+    let source = workspace.resolve_with(&args.source, operation, FollowSymlinks::No)?;
+    let stat = source.existing(workspace, operation)?;
+    let target = workspace.resolve_with(&args.destination, operation, FollowSymlinks::No)?;
     if source.is_root() {
-        return Err(Error::at(Code::InvalidPath, verb, &args.source, "it is the workspace itself"));
+        return Err(Error::at(Code::InvalidPath, operation, &args.source, "it is the workspace itself"));
     }
-    workspace.check_change(&target, verb)?;
+    workspace.check_change(&target, operation)?;
     if stat.kind != Kind::Directory {
-        workspace.check_new_file(&target, verb)?;
+        workspace.check_new_file(&target, operation)?;
     }
     if stat.kind != Kind::File {
-        workspace.check_new_tree(&target, verb)?;
+        workspace.check_new_tree(&target, operation)?;
     }
-    if is_inside(workspace, &source, &target, stat.kind == Kind::Directory, verb)? {
+    if is_inside(workspace, &source, &target, stat.kind == Kind::Directory, operation)? {
         let cause = format!("`{}` is the source itself, or inside it", printable(&target.path));
-        return Err(Error::at(Code::InvalidArgument, verb, &args.source, cause).hint("name another destination"));
+        return Err(Error::at(Code::InvalidArgument, operation, &args.source, cause).hint("name another destination"));
     }
     if stat.kind == Kind::Directory && !args.recursive {
-        return Err(Error::at(Code::NotAFile, verb, &args.source, "it is a directory")
+        return Err(Error::at(Code::NotAFile, operation, &args.source, "it is a directory")
             .hint(phrase![Term::Recursive, " takes a directory with all it holds"])
             .or_hint("name the files one by one"));
     }
@@ -97,29 +101,37 @@ pub fn ends(workspace: &Workspace<'_>, args: &request::Transfer, verb: &str) -> 
         Some(there) if there.kind == Kind::Directory => {
             let name = format!("{}/{}", target.path.trim_end_matches('/'), source.name);
             return Err(Fault::Exists
-                .at(verb, &args.destination)
+                .at(operation, &args.destination)
                 .hint(format!("to put it in that directory, name `{}`", printable(&name))));
         }
         Some(_) if !args.overwrite => {
             return Err(Fault::Exists
-                .at(verb, &args.destination)
+                .at(operation, &args.destination)
                 .hint(phrase![Term::Overwrite, " replaces a file that is there"])
                 .or_hint("choose another name, or delete it first"));
         }
         Some(there) if there.kind == Kind::File && stat.kind == Kind::File => {}
         Some(_) => {
-            return Err(Fault::Exists.at(verb, &args.destination).hint("only a file replaces a file; delete it first"));
+            return Err(Fault::Exists
+                .at(operation, &args.destination)
+                .hint("only a file replaces a file; delete it first"));
         }
     }
     if stat.kind == Kind::Link {
-        check_link(workspace, &source, &target, verb)?;
+        check_link(workspace, &source, &target, operation)?;
     }
     Ok((source, target))
 }
 
 /// Whether the target is the source itself, or in the directory that it is: by whatever root and in whatever letter case
 /// that is named.
-fn is_inside(workspace: &Workspace<'_>, source: &Place, target: &Place, is_dir: bool, verb: &str) -> Result<bool> {
+fn is_inside(
+    workspace: &Workspace<'_>,
+    source: &ResolvedPath,
+    target: &ResolvedPath,
+    is_dir: bool,
+    operation: &str,
+) -> Result<bool> {
     let ((root, from), (other, to)) = (workspace.from_outermost(source), workspace.from_outermost(target));
     let rest = to.strip_prefix(&from).filter(|_| root == other);
     if rest.is_some_and(|rest| rest.is_empty() || (is_dir && rest.starts_with('/'))) {
@@ -128,33 +140,38 @@ fn is_inside(workspace: &Workspace<'_>, source: &Place, target: &Place, is_dir: 
     if !is_dir {
         return Ok(false);
     }
-    let dir = source.open_dir(workspace, verb)?;
+    let dir = source.open_dir(workspace, operation)?;
     let is_same = |(_, passed): &(String, Dir)| workspace.fs.is_same_dir(passed, &dir);
     target
-        .trail
+        .ancestors
         .iter()
         .map(is_same)
         .find(|same| *same != Ok(false))
         .unwrap_or(Ok(false))
-        .map_err(|fault| fault.at(verb, &source.given))
+        .map_err(|fault| fault.at(operation, &source.requested_path))
 }
 
 /// Refuses to put a link where what it says would lead out of the workspace.
-fn check_link(workspace: &Workspace<'_>, source: &Place, target: &Place, verb: &str) -> Result<()> {
+fn check_link(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath, operation: &str) -> Result<()> {
     let leads_out = || {
-        Error::at(Code::OutsideWorkspace, verb, &source.given, "the symbolic link would lead outside the workspace")
-            .hint("copy what it names instead")
+        Error::at(
+            Code::OutsideWorkspace,
+            operation,
+            &source.requested_path,
+            "the symbolic link would lead outside the workspace",
+        )
+        .hint("copy what it names instead")
     };
     let said = match workspace.fs.read_link(&source.dir, &source.name) {
         Err(Fault::Outside) => return Err(leads_out()),
-        other => other.map_err(|fault| fault.at(verb, &source.given))?,
+        other => other.map_err(|fault| fault.at(operation, &source.requested_path))?,
     };
     let above = target.path.rsplit_once('/').map_or(".", |(above, _)| above);
     let path = if said.starts_with('/') { said } else { format!("{above}/{said}") };
-    match workspace.resolve(&path, verb) {
+    match workspace.resolve(&path, operation) {
         Err(error) if error.code == Code::Denied => {
             let cause = "what it names is kept from every tool";
-            Err(Error::at(Code::Denied, verb, &source.given, cause).hint("leave it where it is"))
+            Err(Error::at(Code::Denied, operation, &source.requested_path, cause).hint("leave it where it is"))
         }
         Err(error) if matches!(error.code, Code::OutsideWorkspace | Code::InvalidPath) => Err(leads_out()),
         // Where it dangles, what it says is looked at without what is there.
@@ -162,76 +179,81 @@ fn check_link(workspace: &Workspace<'_>, source: &Place, target: &Place, verb: &
     }
 }
 
-fn survey(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Survey> {
+fn survey(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<Survey> {
     let survey = tree::survey(workspace, source, VERB, workspace.policy.limits.max_files, target.depth())?;
     survey.refuse_protected(workspace, source, VERB)?;
     Ok(survey)
 }
 
 /// Makes the copy beside the target, then puts it in its place at once.
-fn put(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) -> Result<()> {
+fn put(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath, kind: Kind) -> Result<()> {
     let fs = workspace.fs;
     keep(workspace, source, target, kind)?;
     let (temporary, model) = (private_name(fs), temporary_name(fs));
-    let spot = Spot::of(workspace, target);
+    let stored_location = StoredLocation::of(workspace, target);
     let journal = Journal {
         directories: directories_to_make(workspace, target),
-        debris: vec![spot.beside(&temporary), spot.beside(&model)],
+        debris: vec![stored_location.sibling(&temporary), stored_location.sibling(&model)],
         ..Journal::default()
     };
     journal.write(workspace).inspect_err(|_| backup::forget(workspace))?;
     let mut made = Vec::new();
     let mut carry_out = || {
         let dir = make_missing(fs, target, &mut made)?;
-        let site = Site { dir, name: target.name.clone() };
-        let copy = site.beside(&temporary);
-        let from = source.site();
+        let location = OpenLocation { dir, name: target.name.clone() };
+        let copy = location.sibling(&temporary);
+        let from = source.location();
         let put = match kind {
             Kind::Directory => {
-                copy_tree(workspace, source, target, &copy).and_then(|()| put_dir(workspace, &copy, &site))
+                copy_tree(workspace, source, target, &copy).and_then(|()| put_dir(workspace, &copy, &location))
             }
-            Kind::Link => fs.symlink(&site.dir, &site.name, &fs.read_link(&from.dir, &from.name)?),
+            Kind::Link => fs.symlink(&location.dir, &location.name, &fs.read_link(&from.dir, &from.name)?),
             Kind::File | Kind::Other => {
-                copy_remove::copy_file(fs, workspace.policy.host.carries_modes, &from, &copy, &site.beside(&model))
-                    .and_then(|_| copy.move_to_free(fs, &site))
+                copy_remove::copy_file(fs, workspace.policy.host.carries_modes, &from, &copy, &location.sibling(&model))
+                    .and_then(|_| copy.move_to_free(fs, &location))
             }
         };
         put.inspect_err(|_| drop(copy_remove::remove(fs, &copy)))?;
-        fs.sync_dir(&site.dir).inspect_err(|_| drop(copy_remove::remove(fs, &site)))
+        fs.sync_dir(&location.dir).inspect_err(|_| drop(copy_remove::remove(fs, &location)))
     };
     let done: FsResult<()> = carry_out();
     if done.is_err() {
         backup::forget(workspace);
-        for site in made.iter().rev() {
-            drop(fs.remove_dir(&site.dir, &site.name));
+        for location in made.iter().rev() {
+            drop(fs.remove_dir(&location.dir, &location.name));
         }
     }
     // A journal that stays has nothing left to do.
     drop(journal.clear(workspace));
-    done.map_err(|fault| fault.at(VERB, &target.given))
+    done.map_err(|fault| fault.at(VERB, &target.requested_path))
 }
 
 /// Keeps what the copy makes.
-fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place, kind: Kind) -> Result<()> {
+fn keep(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath, kind: Kind) -> Result<()> {
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
     draft.add_made(&directories_to_make(workspace, target))?;
-    let top = source.site();
-    let add = |path: &str, _: &Site, kind: Kind| draft.add(Entry::of(Action::Created, path, kind), None);
-    tree::each(workspace.fs, &target.path, top, kind, add, |fault| fault.at(VERB, &source.given))?;
+    let top = source.location();
+    let add = |path: &str, _: &OpenLocation, kind: Kind| draft.add(Entry::of(Action::Created, path, kind), None);
+    tree::each(workspace.fs, &target.path, top, kind, add, |fault| fault.at(VERB, &source.requested_path))?;
     draft.finish()
 }
 
-fn copy_tree(workspace: &Workspace<'_>, source: &Place, target: &Place, copy: &Site) -> FsResult<()> {
+fn copy_tree(
+    workspace: &Workspace<'_>,
+    source: &ResolvedPath,
+    target: &ResolvedPath,
+    copy: &OpenLocation,
+) -> FsResult<()> {
     let from = workspace.fs.open_dir(&source.dir, &source.name)?;
-    let mut secrets = source.secrets.clone();
-    secrets.enter(&source.name, &from, workspace.fs).map_err(|error| Fault::Io(error.message()))?;
-    tree::copy(workspace, &source.site(), &secrets, copy, target.depth())
+    let mut agent_ignore = source.agent_ignore.clone();
+    agent_ignore.enter(&source.name, &from, workspace.fs).map_err(|error| Fault::Io(error.message()))?;
+    tree::copy(workspace, &source.location(), &agent_ignore, copy, target.depth())
 }
 
 /// A rename of a directory replaces nothing but an empty directory that appeared just now.
-fn put_dir(workspace: &Workspace<'_>, copy: &Site, site: &Site) -> FsResult<()> {
-    match workspace.fs.stat(&site.dir, &site.name) {
-        Err(Fault::NotFound) => copy.rename(workspace.fs, site),
+fn put_dir(workspace: &Workspace<'_>, copy: &OpenLocation, location: &OpenLocation) -> FsResult<()> {
+    match workspace.fs.stat(&location.dir, &location.name) {
+        Err(Fault::NotFound) => copy.rename(workspace.fs, location),
         Ok(_) => Err(Fault::Exists),
         Err(fault) => Err(fault),
     }
@@ -240,10 +262,10 @@ fn put_dir(workspace: &Workspace<'_>, copy: &Site, site: &Site) -> FsResult<()> 
 fn left_out(survey: &Survey) -> Vec<String> {
     let reasons = [
         (survey.denied, "kept back by `.agentignore` or the policy"),
-        (survey.outward, "symbolic links that would lead outside the workspace"),
+        (survey.escaping_links, "symbolic links that would lead outside the workspace"),
         (survey.special, "FIFOs, sockets or devices"),
         (survey.unnamed, "with names that are not UTF-8"),
     ];
-    let told = reasons.iter().filter(|(count, _)| *count > 0);
-    told.map(|(count, reason)| format!("left out: {count} {reason}")).collect()
+    let reported = reasons.iter().filter(|(count, _)| *count > 0);
+    reported.map(|(count, reason)| format!("left out: {count} {reason}")).collect()
 }

@@ -4,14 +4,14 @@ use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::response::{Change, ChangeKind};
 use paddock_types::{phrase, request, response};
-use paddock_vfs::open_location::{Site, temporary_name};
+use paddock_vfs::open_location::{OpenLocation, temporary_name};
 use paddock_vfs::{Fault, copy_remove};
 use paddock_workspace::change::backup;
 use paddock_workspace::change::backup::{Action, Draft, Entry};
 use paddock_workspace::change::journal::Journal;
-use paddock_workspace::change::stored_location::Spot;
-use paddock_workspace::resolve::Last;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::change::stored_location::StoredLocation;
+use paddock_workspace::resolve::FollowSymlinks;
+use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::tree::Survey;
 use paddock_workspace::{Workspace, tree};
 
@@ -19,21 +19,21 @@ const VERB: &str = "delete";
 
 /// Deletes a file, a link or a directory.
 pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response::Delete> {
-    let place = workspace.resolve_with(&args.path, VERB, Last::Keep)?;
-    let stat = place.existing(workspace, VERB)?;
-    if place.is_root() {
+    let resolved = workspace.resolve_with(&args.path, VERB, FollowSymlinks::No)?;
+    let stat = resolved.existing(workspace, VERB)?;
+    if resolved.is_root() {
         return Err(
             Error::at(Code::InvalidPath, VERB, &args.path, "it is the workspace itself").hint("delete what is in it")
         );
     }
     if args.files_only && stat.kind == Kind::Directory {
-        return Err(place
+        return Err(resolved
             .not_a_file(VERB, stat.kind)
             .hint("only files are deleted here: delete those in it one by one"));
     }
-    workspace.check_change(&place, VERB)?;
-    workspace.check_movable(&place, VERB)?;
-    let blame = |fault: Fault| match fault {
+    workspace.check_change(&resolved, VERB)?;
+    workspace.check_movable(&resolved, VERB)?;
+    let to_error = |fault: Fault| match fault {
         Fault::NotEmpty => fault
             .at(VERB, &args.path)
             .hint(phrase![Term::Recursive, " deletes a directory with all it holds"])
@@ -43,96 +43,97 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response
     let mut notes = Vec::new();
     let entries_deleted = match stat.kind {
         Kind::Directory if !args.recursive => {
-            keep_empty(workspace, &place)?;
-            let removed = workspace.fs.remove_dir(&place.dir, &place.name).inspect_err(|_| backup::forget(workspace));
-            removed.and_then(|()| workspace.fs.sync_dir(&place.dir)).map(|()| 1).map_err(blame)?
+            keep_empty(workspace, &resolved)?;
+            let removed =
+                workspace.fs.remove_dir(&resolved.dir, &resolved.name).inspect_err(|_| backup::forget(workspace));
+            removed.and_then(|()| workspace.fs.sync_dir(&resolved.dir)).map(|()| 1).map_err(to_error)?
         }
         Kind::Directory => {
-            let survey = check_tree(workspace, &place)?;
-            notes.extend(keep(workspace, &place, survey.bytes)?);
-            take_away(workspace, &place)?;
+            let survey = check_tree(workspace, &resolved)?;
+            notes.extend(keep(workspace, &resolved, survey.bytes)?);
+            take_away(workspace, &resolved)?;
             survey.files + survey.directories + survey.special
         }
         Kind::File | Kind::Link | Kind::Other => {
-            notes.extend(keep(workspace, &place, stat.size)?);
-            take_away(workspace, &place)?;
+            notes.extend(keep(workspace, &resolved, stat.size)?);
+            take_away(workspace, &resolved)?;
             1
         }
     };
-    workspace.changed(Change { kind: ChangeKind::Deleted, path: place.path.clone(), to: None, size: None });
-    Ok(response::Delete { path: place.path, entries_deleted, backup: workspace.backup(), notes })
+    workspace.changed(Change { kind: ChangeKind::Deleted, path: resolved.path.clone(), to: None, size: None });
+    Ok(response::Delete { path: resolved.path, entries_deleted, backup: workspace.backup(), notes })
 }
 
 /// Refuses a tree that holds what no tool may change; how many entries it has.
-fn check_tree(workspace: &Workspace<'_>, place: &Place) -> Result<Survey> {
-    let survey = tree::survey(workspace, place, VERB, workspace.policy.limits.max_files, place.depth())?;
-    survey.refuse_denied(place, VERB)?;
-    survey.refuse_protected(workspace, place, VERB)?;
-    survey.refuse_unnamed(place, VERB)?;
+fn check_tree(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<Survey> {
+    let survey = tree::survey(workspace, resolved, VERB, workspace.policy.limits.max_files, resolved.depth())?;
+    survey.refuse_denied(resolved, VERB)?;
+    survey.refuse_protected(workspace, resolved, VERB)?;
+    survey.refuse_unnamed(resolved, VERB)?;
     Ok(survey)
 }
 
 /// Keeps that there was a directory; what may be in it is not removed.
-fn keep_empty(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
+fn keep_empty(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<()> {
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
-    let mode = workspace.fs.mode(&place.dir, &place.name);
-    draft.add(Entry { mode, ..Entry::of(Action::Deleted, &place.path, Kind::Directory) }, None)?;
+    let mode = workspace.fs.mode(&resolved.dir, &resolved.name);
+    draft.add(Entry { mode, ..Entry::of(Action::Deleted, &resolved.path, Kind::Directory) }, None)?;
     draft.finish()
 }
 
 /// Keeps what is at the place, `bytes` in all, so that it can be restored; a note where that is too much.
-fn keep(workspace: &Workspace<'_>, place: &Place, bytes: u64) -> Result<Option<String>> {
+fn keep(workspace: &Workspace<'_>, resolved: &ResolvedPath, bytes: u64) -> Result<Option<String>> {
     if let Some(note) = backup::too_large(workspace, bytes) {
         return Ok(Some(note));
     }
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(None) };
-    let top = place.site();
-    let kind = place.stat.map_or(Kind::File, |stat| stat.kind);
-    let add = |path: &str, site: &Site, kind: Kind| match kind {
-        Kind::File => draft.add_file(Action::Deleted, path, site),
+    let top = resolved.location();
+    let kind = resolved.stat.map_or(Kind::File, |stat| stat.kind);
+    let add = |path: &str, location: &OpenLocation, kind: Kind| match kind {
+        Kind::File => draft.add_file(Action::Deleted, path, location),
         Kind::Link | Kind::Other | Kind::Directory => {
-            let target = workspace.fs.read_link(&site.dir, &site.name).ok().filter(|_| kind == Kind::Link);
-            let mode = site.mode(workspace.fs).filter(|_| kind == Kind::Directory);
+            let target = workspace.fs.read_link(&location.dir, &location.name).ok().filter(|_| kind == Kind::Link);
+            let mode = location.mode(workspace.fs).filter(|_| kind == Kind::Directory);
             draft.add(Entry { target, mode, ..Entry::of(Action::Deleted, path, kind) }, None)
         }
     };
-    tree::each(workspace.fs, &place.path, top, kind, add, |fault| fault.at(VERB, &place.given))?;
+    tree::each(workspace.fs, &resolved.path, top, kind, add, |fault| fault.at(VERB, &resolved.requested_path))?;
     draft.finish().map(|()| None)
 }
 
 /// Takes what is at the place out of sight at once, then removes it; after a crash a later call removes the rest.
-fn take_away(workspace: &Workspace<'_>, place: &Place) -> Result<()> {
+fn take_away(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<()> {
     let fs = workspace.fs;
-    let site = place.site();
-    if place.stat.is_some_and(|stat| stat.kind == Kind::Directory) {
-        match fs.remove_tree(&site.dir, &site.name) {
+    let location = resolved.location();
+    if resolved.stat.is_some_and(|stat| stat.kind == Kind::Directory) {
+        match fs.remove_tree(&location.dir, &location.name) {
             Err(Fault::Unsupported) => {}
             Err(fault) => {
                 backup::forget(workspace);
-                return Err(fault.at(VERB, &place.given));
+                return Err(fault.at(VERB, &resolved.requested_path));
             }
-            Ok(()) => return fs.sync_dir(&site.dir).map_err(|fault| fault.at(VERB, &place.given)),
+            Ok(()) => return fs.sync_dir(&location.dir).map_err(|fault| fault.at(VERB, &resolved.requested_path)),
         }
     }
-    let aside = site.beside(&temporary_name(fs));
-    let debris = vec![Spot::of(workspace, place).beside(&aside.name)];
+    let aside = location.sibling(&temporary_name(fs));
+    let debris = vec![StoredLocation::of(workspace, resolved).sibling(&aside.name)];
     let journal = Journal { debris, ..Journal::default() };
     journal.write(workspace).inspect_err(|_| backup::forget(workspace))?;
-    let moved = match site.rename(fs, &aside) {
+    let moved = match location.rename(fs, &aside) {
         // An overlay cannot make another of it, and has only to hide it.
-        Err(Fault::Unsupported | Fault::Outside) => site.discard(fs),
+        Err(Fault::Unsupported | Fault::Outside) => location.discard(fs),
         other => other,
     };
-    let moved = moved.and_then(|()| fs.sync_dir(&site.dir));
+    let moved = moved.and_then(|()| fs.sync_dir(&location.dir));
     let removed = moved.and_then(|()| copy_remove::remove(fs, &aside));
     // What is left is put back, if anything moved at all.
-    let kept = removed.is_err() && aside.rename(fs, &site).is_ok();
+    let kept = removed.is_err() && aside.rename(fs, &location).is_ok();
     if kept {
         backup::forget(workspace);
     }
     // A journal that stays has nothing left to do, or only to remove what is out of sight.
     drop(journal.tidy(workspace));
-    removed.map_err(|fault| match (kept, fault.at(VERB, &place.given)) {
+    removed.map_err(|fault| match (kept, fault.at(VERB, &resolved.requested_path)) {
         (true, error) => error.hint("what could not be deleted is still there"),
         (false, error) => error,
     })

@@ -8,7 +8,7 @@ use paddock_types::{response, time};
 use paddock_vfs::Stat;
 use paddock_workspace::Workspace;
 
-use crate::read::content::Content;
+use crate::read::content::OpenContent;
 
 const VERB: &str = "describe";
 /// First bytes that are told of a file.
@@ -35,8 +35,7 @@ pub fn add(workspace: &Workspace<'_>, wanted: &Details, entries: &mut [Entry]) {
                 if is_hashed {
                     entry.details = etag(workspace, &entry.path).unwrap_or_default();
                 }
-                let has_head =
-                    |(least, most): (u64, u64)| entry.size.is_some_and(|size| (least..=most).contains(&size));
+                let has_head = |(least, max): (u64, u64)| entry.size.is_some_and(|size| (least..=max).contains(&size));
                 if wanted.heads.is_some_and(has_head) {
                     entry.details.head = head(workspace, &entry.path).unwrap_or_default();
                     entry.details.read += entry.details.head.len() as u64;
@@ -56,8 +55,8 @@ pub fn target_kind(workspace: &Workspace<'_>, path: &str) -> Result<Kind> {
 }
 
 fn entry(workspace: &Workspace<'_>, path: &str) -> Result<Entry> {
-    let place = workspace.resolve(path, VERB)?;
-    let Stat { kind, size, modified, .. } = place.existing(workspace, VERB)?;
+    let resolved = workspace.resolve(path, VERB)?;
+    let Stat { kind, size, modified, .. } = resolved.existing(workspace, VERB)?;
     Ok(Entry {
         path: path.to_owned(),
         kind,
@@ -69,15 +68,15 @@ fn entry(workspace: &Workspace<'_>, path: &str) -> Result<Entry> {
 
 /// The etag of a file that is read whole.
 fn etag(workspace: &Workspace<'_>, path: &str) -> Result<response::Details> {
-    let place = workspace.resolve(path, VERB)?;
-    let content = Content::open(workspace, &place, VERB)?;
+    let resolved = workspace.resolve(path, VERB)?;
+    let content = OpenContent::open(workspace, &resolved, VERB)?;
     let read = content.whole.as_ref().map_or(0, |bytes| bytes.len() as u64);
     Ok(response::Details { etag: content.etag(), read, ..response::Details::default() })
 }
 
 fn head(workspace: &Workspace<'_>, path: &str) -> Result<Vec<u8>> {
-    let place = workspace.resolve(path, VERB)?;
-    let (file, _) = workspace.open_file(&place, VERB)?;
+    let resolved = workspace.resolve(path, VERB)?;
+    let (file, _) = workspace.open_file(&resolved, VERB)?;
     let mut head = Vec::with_capacity(HEAD);
     let read = workspace.fs.read(&file, 0, HEAD, &mut head).map_err(|fault| fault.at(VERB, path))?;
     if read == 0 { Err(Error::at(Code::Io, VERB, path, "it is empty")) } else { Ok(head) }

@@ -11,7 +11,7 @@ use paddock_types::{digest, phrase, request, response};
 use paddock_workspace::Workspace;
 use paddock_workspace::change::commit::commit;
 use paddock_workspace::change::file_change::FileChange;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::resolved_path::ResolvedPath;
 
 use crate::read::content;
 
@@ -29,31 +29,31 @@ const MAX_RANGES: usize = 1_000;
 
 /// Replaces text in a file.
 pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::Edit> {
-    let place = workspace.resolve(&args.path, VERB)?;
+    let resolved = workspace.resolve(&args.path, VERB)?;
     if args.insert.is_none() {
-        check(&place, &args.edits)?;
+        check(&resolved, &args.edits)?;
     }
-    let (bytes, _) = workspace.read_whole(&place, VERB)?;
+    let (bytes, _) = workspace.read_whole(&resolved, VERB)?;
     if !args.dry_run {
-        workspace.check_change(&place, VERB)?;
+        workspace.check_change(&resolved, VERB)?;
     }
-    paddock_workspace::check_etag(args.if_match.as_deref(), Some(&bytes), &place, VERB)?;
+    paddock_workspace::check_etag(args.if_match.as_deref(), Some(&bytes), &resolved, VERB)?;
     if encoding::is_binary(&bytes) {
-        return Err(content::binary(&place, VERB, bytes.len() as u64, &bytes));
+        return Err(content::binary(&resolved, VERB, bytes.len() as u64, &bytes));
     }
     let old = Document::decode(bytes, None);
     let edited = match &args.insert {
-        Some(insert) => inserted(workspace, &place, &old, insert)?,
-        None => apply(workspace, &place, &old, args)?,
+        Some(insert) => inserted(workspace, &resolved, &old, insert)?,
+        None => apply(workspace, &resolved, &old, args)?,
     };
     let lines = diff::line_changes(&old.text, &edited.document.text, &edited.changes);
-    let most = workspace.policy.limits.max_result_bytes;
+    let max = workspace.policy.limits.max_result_bytes;
     let diff = diff::unified(
-        &place.path,
+        &resolved.path,
         (&old.text, &edited.document.text),
         &lines,
         args.context.unwrap_or(diff::CONTEXT),
-        most,
+        max,
     );
     let first = lines.first().map(range);
     let shown = args.snippet.zip(first.as_ref());
@@ -61,7 +61,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
     let snippet = shown.and_then(|(around, first)| snippet::of(&edited.document.text, first, around, limits));
     let (old, new) = (old.into_bytes(), edited.document.into_bytes());
     let mut result = response::Edit {
-        path: place.path.clone(),
+        path: resolved.path.clone(),
         edits_applied: edited.count,
         diff,
         etag: digest::etag(&new),
@@ -74,14 +74,14 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
         result.notes.push(format!("`lines` has the first {MAX_RANGES} of {} ranges", lines.len()));
     }
     if !args.dry_run && old != new {
-        let change = FileChange { place, old: Some(old.into()), new: Some(new.into()), to: None };
+        let change = FileChange { resolved, old: Some(old.into()), new: Some(new.into()), to: None };
         result.notes.extend(commit(workspace, VERB, vec![change])?);
         result.backup = workspace.backup();
     }
     Ok(result)
 }
 
-fn check(place: &Place, edits: &[Replacement]) -> Result<()> {
+fn check(resolved: &ResolvedPath, edits: &[Replacement]) -> Result<()> {
     if edits.is_empty() {
         return Err(Error::argument(Term::Edits, "there is none").hint(phrase![
             "give at least one ",
@@ -91,7 +91,7 @@ fn check(place: &Place, edits: &[Replacement]) -> Result<()> {
         ]));
     }
     for (index, edit) in edits.iter().enumerate() {
-        let invalid = |cause: Phrase| at_edit(Code::InvalidArgument, place, index, cause);
+        let invalid = |cause: Phrase| at_edit(Code::InvalidArgument, resolved, index, cause);
         if edit.old_text.is_empty() {
             return Err(invalid(phrase![Term::OldText, " is empty"])
                 .hint(phrase![
@@ -120,25 +120,25 @@ struct Edited {
     count: u64,
 }
 
-fn apply(workspace: &Workspace<'_>, place: &Place, old: &Document, args: &request::Edit) -> Result<Edited> {
+fn apply(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, args: &request::Edit) -> Result<Edited> {
     let mut edited: Option<Edited> = None;
     for (index, edit) in args.edits.iter().enumerate() {
         if workspace.out_of_time() {
-            return Err(at_edit(Code::LimitExceeded, place, index, "the time of one call ran out".into())
+            return Err(at_edit(Code::LimitExceeded, resolved, index, "the time of one call ran out".into())
                 .hint("nothing was changed; make fewer edits in one call"));
         }
         let document = edited.as_ref().map_or(old, |edited| &edited.document);
         let loose = args.is_loose.then(|| lenient::splice(&document.text, edit)).flatten();
         let splices = match loose {
             Some(splice) => vec![splice],
-            None => splices(workspace, place, &document.text, (index, edit))?,
+            None => splices(workspace, resolved, &document.text, (index, edit))?,
         };
         let bytes = document.splice(&splices).map_err(|loss| {
-            let mut error = loss.at(VERB, &place.given);
+            let mut error = loss.at(VERB, &resolved.requested_path);
             error.message = phrase![error.message, format!(" (edit {})", index + 1)];
             error
         })?;
-        check_size(workspace, place, bytes.len())?;
+        check_size(workspace, resolved, bytes.len())?;
         let changes = diff::compose(edited.as_ref().map_or(&[], |edited| &edited.changes), &splices);
         let count = edited.as_ref().map_or(0, |edited| edited.count) + splices.len() as u64;
         edited = Some(Edited { document: document.decode_like(bytes), changes, count });
@@ -147,7 +147,7 @@ fn apply(workspace: &Workspace<'_>, place: &Place, old: &Document, args: &reques
 }
 
 /// The document with lines put in.
-fn inserted(workspace: &Workspace<'_>, place: &Place, old: &Document, insert: &Insertion) -> Result<Edited> {
+fn inserted(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, insert: &Insertion) -> Result<Edited> {
     let text = &old.text;
     let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
     let ends: Vec<_> = ends.chain((!text.is_empty() && !text.ends_with('\n')).then_some(text.len())).collect();
@@ -169,29 +169,29 @@ fn inserted(workspace: &Workspace<'_>, place: &Place, old: &Document, insert: &I
     } else if !new.ends_with('\n') {
         new.push_str(near);
     }
-    check_size(workspace, place, text.len().saturating_add(new.len()) / 3)?;
+    check_size(workspace, resolved, text.len().saturating_add(new.len()) / 3)?;
     let splices = [Splice { range: at..at, text: new }];
-    let bytes = old.splice(&splices).map_err(|loss| loss.at(VERB, &place.given))?;
-    check_size(workspace, place, bytes.len())?;
+    let bytes = old.splice(&splices).map_err(|loss| loss.at(VERB, &resolved.requested_path))?;
+    check_size(workspace, resolved, bytes.len())?;
     Ok(Edited { document: old.decode_like(bytes), changes: diff::compose(&[], &splices), count: 1 })
 }
 
 /// What one edit does to the text.
 fn splices(
     workspace: &Workspace<'_>,
-    place: &Place,
+    resolved: &ResolvedPath,
     text: &str,
     (index, edit): (usize, &Replacement),
 ) -> Result<Vec<Splice>> {
-    let most = if edit.replace_all { MAX_OCCURRENCES + 1 } else { MAX_COUNTED + 1 };
-    let found = find::occurrences(text, &edit.old_text, !edit.replace_all, most);
+    let max = if edit.replace_all { MAX_OCCURRENCES + 1 } else { MAX_COUNTED + 1 };
+    let found = find::occurrences(text, &edit.old_text, !edit.replace_all, max);
     match found.len() {
-        0 => return Err(no_match(place, text, index, edit)),
+        0 => return Err(no_match(resolved, text, index, edit)),
         1 => {}
-        _ if !edit.replace_all => return Err(ambiguous(place, text, index, &found)),
+        _ if !edit.replace_all => return Err(ambiguous(resolved, text, index, &found)),
         count if count > MAX_OCCURRENCES => {
             let cause = phrase![Term::OldText, format!(" is there more than {MAX_OCCURRENCES} times")];
-            return Err(at_edit(Code::LimitExceeded, place, index, cause)
+            return Err(at_edit(Code::LimitExceeded, resolved, index, cause)
                 .hint("give more of the text around it, so that it is rarer"));
         }
         _ => {}
@@ -200,7 +200,7 @@ fn splices(
     // less than a third of the bytes that UTF-8 needs.
     let grown = text.len().saturating_add(found.len().saturating_mul(edit.new_text.len()));
     let gone = found.iter().map(|range| range.len()).sum::<usize>();
-    check_size(workspace, place, grown.saturating_sub(gone) / 3)?;
+    check_size(workspace, resolved, grown.saturating_sub(gone) / 3)?;
     let splice = |range: std::ops::Range<usize>| {
         let text = find::localize(text, &range, &edit.new_text).into_owned();
         Splice { range, text }
@@ -208,17 +208,18 @@ fn splices(
     Ok(found.into_iter().map(splice).collect())
 }
 
-fn check_size(workspace: &Workspace<'_>, place: &Place, size: usize) -> Result<()> {
+fn check_size(workspace: &Workspace<'_>, resolved: &ResolvedPath, size: usize) -> Result<()> {
     let limit = workspace.policy.limits.max_file_bytes;
     if size as u64 <= limit {
         return Ok(());
     }
     let cause = format!("it would have more than {limit} bytes, up to which files are handled whole");
-    Err(Error::at(Code::TooLarge, VERB, &place.given, cause).hint("nothing was changed; replace less, or by less"))
+    Err(Error::at(Code::TooLarge, VERB, &resolved.requested_path, cause)
+        .hint("nothing was changed; replace less, or by less"))
 }
 
-fn no_match(place: &Place, text: &str, index: usize, edit: &Replacement) -> Error {
-    let near = nearest::places(text, &edit.old_text);
+fn no_match(resolved: &ResolvedPath, text: &str, index: usize, edit: &Replacement) -> Error {
+    let near = nearest::candidates(text, &edit.old_text);
     let cause = match near.first().and_then(|near| Some((near, near.difference?))) {
         Some((near, difference)) => {
             phrase![Term::OldText, format!(" is not there, but line {} differs only in {difference}", near.line)]
@@ -232,7 +233,7 @@ fn no_match(place: &Place, text: &str, index: usize, edit: &Replacement) -> Erro
         find::occurrences(text, &edit.new_text, false, 1)
     };
     let made = find::line_numbers(text, made.iter().map(|range| range.start)).first().copied();
-    let mut error = at_edit(Code::NoMatch, place, index, cause);
+    let mut error = at_edit(Code::NoMatch, resolved, index, cause);
     if let Some(line) = made {
         let already = format!(" is there already, at line {line}: the edit may have been made before");
         error = error.also_hint(phrase![Term::NewText, already]);
@@ -250,7 +251,7 @@ fn no_match(place: &Place, text: &str, index: usize, edit: &Replacement) -> Erro
     }
 }
 
-fn ambiguous(place: &Place, text: &str, index: usize, found: &[std::ops::Range<usize>]) -> Error {
+fn ambiguous(resolved: &ResolvedPath, text: &str, index: usize, found: &[std::ops::Range<usize>]) -> Error {
     let lines = find::line_numbers(text, found.iter().map(|range| range.start));
     let listed: Vec<_> = lines.iter().take(MAX_LISTED).map(u64::to_string).collect();
     let count = match found.len() {
@@ -261,15 +262,15 @@ fn ambiguous(place: &Place, text: &str, index: usize, found: &[std::ops::Range<u
     let lines = format!("{}{more}", listed.join(", "));
     let cause = phrase![Term::OldText, format!(" is there {count} times, at lines {lines}")];
     let around = "give more of the lines around the one that is meant";
-    at_edit(Code::AmbiguousMatch, place, index, cause)
+    at_edit(Code::AmbiguousMatch, resolved, index, cause)
         .hint(phrase![around, ", or set ", Term::ReplaceAll])
         .or_hint(around)
         .detail(Detail::Occurrences(lines))
 }
 
 /// The failure of one edit; its number says nothing to a caller who cannot make several.
-fn at_edit(code: Code, place: &Place, index: usize, cause: Phrase) -> Error {
-    Error::at(code, VERB, &place.given, phrase![When(Term::Edits, format!("edit {}: ", index + 1)), cause])
+fn at_edit(code: Code, resolved: &ResolvedPath, index: usize, cause: Phrase) -> Error {
+    Error::at(code, VERB, &resolved.requested_path, phrase![When(Term::Edits, format!("edit {}: ", index + 1)), cause])
 }
 
 fn range(change: &LineChange) -> LineRange {
@@ -306,10 +307,10 @@ mod tests {
     /// The bytes after the edits.
     fn edited(bytes: &[u8], edits: &[Replacement]) -> Vec<u8> {
         fixture::with(&[("a.txt", bytes)], &Policy::default(), |workspace| {
-            let place = workspace.resolve("a.txt", VERB).unwrap();
+            let resolved = workspace.resolve("a.txt", VERB).unwrap();
             let old = Document::decode(bytes.to_vec(), None);
             let args = request::Edit { edits: edits.to_vec(), ..request::Edit::default() };
-            apply(workspace, &place, &old, &args).unwrap().document.into_bytes()
+            apply(workspace, &resolved, &old, &args).unwrap().document.into_bytes()
         })
     }
 

@@ -12,13 +12,13 @@ use paddock_types::response::Skipped;
 use paddock_types::{request, response};
 use paddock_vfs::Dir;
 use paddock_workspace::Workspace;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::walk::{Entry, Options, Start, Walk};
 use serde::{Deserialize, Serialize};
 
 use crate::details;
 
-pub mod shares;
+pub mod partitions;
 
 const VERB: &str = "search";
 
@@ -82,7 +82,7 @@ struct Area<'w> {
     workspace: &'w Workspace<'w>,
     glob: Glob,
     directories: bool,
-    place: Place,
+    resolved: ResolvedPath,
     dir: Dir,
     options: Options,
 }
@@ -98,8 +98,8 @@ impl<'w> Area<'w> {
             prefix: glob.prefix.clone(),
             ..Options::default()
         };
-        let (place, dir) = workspace.directory_to_search(&args.path, VERB)?;
-        Ok(Self { workspace, glob, directories: args.directories, place, dir, options })
+        let (resolved, dir) = workspace.directory_to_search(&args.path, VERB)?;
+        Ok(Self { workspace, glob, directories: args.directories, resolved, dir, options })
     }
 
     fn walk(&self, start: Option<Start>, until: Option<String>) -> Result<Walk<'w>> {
@@ -107,12 +107,12 @@ impl<'w> Area<'w> {
     }
 
     fn walk_as(&self, options: Options) -> Result<Walk<'w>> {
-        Walk::new(self.workspace, &self.place, &self.dir, options, VERB)
+        Walk::new(self.workspace, &self.resolved, &self.dir, options, VERB)
     }
 
     /// A path of a result, relative to the top of the walk.
     fn below<'p>(&self, path: &'p str) -> &'p str {
-        path.get(self.place.base().len()..).unwrap_or_default()
+        path.get(self.resolved.base().len()..).unwrap_or_default()
     }
 
     fn is_match(&self, entry: &Entry<'_>) -> bool {

@@ -14,13 +14,13 @@ use paddock_types::response::Grep;
 use paddock_types::{phrase, request};
 use paddock_vfs::Dir;
 use paddock_workspace::Workspace;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::walk::{Entry, Options, Start, Walk};
 use serde::{Deserialize, Serialize};
 
 mod file;
 mod page;
-pub mod shares;
+pub mod partitions;
 
 use crate::grep::file::Files;
 use crate::grep::page::{End, Within};
@@ -40,8 +40,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Grep) -> Result<Grep> {
 fn sorted(workspace: &Workspace<'_>, args: &request::Grep, mut result: Grep) -> Grep {
     if args.sort == PathSort::Modified {
         let time = |path: &str| {
-            let place = workspace.resolve(path, VERB).ok()?;
-            place.existing(workspace, VERB).ok()?.modified
+            let resolved = workspace.resolve(path, VERB).ok()?;
+            resolved.existing(workspace, VERB).ok()?.modified
         };
         result.files.sort_by_cached_key(|file| Rank::by_time(time(&file.path), &file.path));
     }
@@ -77,7 +77,7 @@ struct Search<'w> {
     fingerprint: String,
     files: Files<'w>,
     /// The files to search; none where one file was named.
-    hunt: Option<Hunt<'w>>,
+    hunt: Option<FileWalk<'w>>,
     /// Whether the page is full, the time is up, or all is searched.
     is_over: bool,
     /// Where the next page begins, if there is one.
@@ -86,7 +86,7 @@ struct Search<'w> {
 
 /// The way through a directory.
 #[derive(Clone)]
-pub(super) struct Hunt<'w> {
+pub(super) struct FileWalk<'w> {
     /// The walk over all that is there.
     pub(super) walk: Walk<'w>,
     glob: Option<Rc<Glob>>,
@@ -101,24 +101,24 @@ impl<'w> Search<'w> {
         let files = Files::new(workspace, args, Matcher::new(args)?);
         let fingerprint = cursor::fingerprint(args);
         let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
-        let place = workspace.resolve(&args.path, VERB)?;
+        let resolved = workspace.resolve(&args.path, VERB)?;
         let mut search = Self { workspace, fingerprint, files, hunt: None, is_over: false, end: None };
-        match place.existing(workspace, VERB)?.kind {
-            Kind::File => search.named(&place, position)?,
+        match resolved.existing(workspace, VERB)?.kind {
+            Kind::File => search.named(&resolved, position)?,
             Kind::Directory => {
-                let dir = place.open_dir(workspace, VERB)?;
-                search.hunt = Some(Hunt::new(workspace, args, &place, &dir, position)?);
+                let dir = resolved.open_dir(workspace, VERB)?;
+                search.hunt = Some(FileWalk::new(workspace, args, &resolved, &dir, position)?);
             }
-            kind => return Err(place.not_a_file(VERB, kind)),
+            kind => return Err(resolved.not_a_file(VERB, kind)),
         }
         Ok(search)
     }
 
     /// Searches the file that was named, whatever the rules for walks say of it.
-    fn named(&mut self, place: &Place, position: Option<Position>) -> Result<()> {
+    fn named(&mut self, resolved: &ResolvedPath, position: Option<Position>) -> Result<()> {
         let within = position.and_then(|position| position.within).unwrap_or_default();
-        let end = self.files.search(&place.dir, &place.name, &place.path, within);
-        if let End::Page(within) = end.map_err(|fault| fault.at(VERB, &place.given))? {
+        let end = self.files.search(&resolved.dir, &resolved.name, &resolved.path, within);
+        if let End::Page(within) = end.map_err(|fault| fault.at(VERB, &resolved.requested_path))? {
             self.end = Some(Position { path: String::new(), within: Some(within) });
         }
         self.is_over = true;
@@ -126,9 +126,9 @@ impl<'w> Search<'w> {
     }
 
     /// Searches the next files, `most` of them.
-    fn advance(&mut self, most: usize) {
+    fn advance(&mut self, max: usize) {
         let Some(hunt) = self.hunt.as_mut().filter(|_| !self.is_over) else { return };
-        for _ in 0..most {
+        for _ in 0..max {
             if !hunt.advance() {
                 self.is_over = true;
                 break;
@@ -160,12 +160,12 @@ impl<'w> Search<'w> {
     }
 }
 
-impl<'w> Hunt<'w> {
+impl<'w> FileWalk<'w> {
     /// From the top, or from where a page ended.
     pub(super) fn new(
         workspace: &'w Workspace<'w>,
         args: &'w request::Grep,
-        place: &Place,
+        resolved: &ResolvedPath,
         dir: &Dir,
         position: Option<Position>,
     ) -> Result<Self> {
@@ -181,16 +181,16 @@ impl<'w> Hunt<'w> {
             start,
             ..Options::default()
         };
-        Ok(Self { walk: Walk::new(workspace, place, dir, options, VERB)?, glob: glob.map(Rc::new), within })
+        Ok(Self { walk: Walk::new(workspace, resolved, dir, options, VERB)?, glob: glob.map(Rc::new), within })
     }
 
     /// Goes past the next files, which have been searched, however long it takes.
     fn pass(&mut self, files: usize) {
-        self.walk.is_patient = true;
+        self.walk.ignores_deadline = true;
         for _ in 0..files {
             self.advance();
         }
-        self.walk.is_patient = false;
+        self.walk.ignores_deadline = false;
     }
 
     /// Where in a file the search begins.

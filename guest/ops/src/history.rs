@@ -9,7 +9,7 @@ use paddock_workspace::change::backup::Saved;
 
 /// Lists the backups that changes left.
 pub fn run(workspace: &Workspace<'_>, args: &request::History) -> Result<response::History> {
-    let most = usize::try_from(args.limit).unwrap_or(usize::MAX);
+    let max = usize::try_from(args.limit).unwrap_or(usize::MAX);
     let (mut entries, mut truncated) = (Vec::new(), false);
     for (backup, ms) in backup::ids(workspace)? {
         // One that is damaged is shown all the same, without what it held.
@@ -17,7 +17,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::History) -> Result<respons
         if record.as_ref().is_some_and(|record| !record.is_of(workspace)) {
             continue;
         }
-        if entries.len() == most {
+        if entries.len() == max {
             truncated = true;
             break;
         }

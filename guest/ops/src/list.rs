@@ -30,11 +30,11 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
     let glob = args.pattern.as_deref().map(|glob| Glob::parse(glob, "pattern", &workspace.root_names())).transpose()?;
     let fingerprint = cursor::fingerprint(args);
     let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
-    let (place, dir) = workspace.directory_to_search(&args.path, VERB)?;
+    let (resolved, dir) = workspace.directory_to_search(&args.path, VERB)?;
     let start = position.as_ref().filter(|position| position.rank.is_none());
     let start = start.map(|position| Start { path: position.path.clone(), inclusive: false });
     let options = options(args, glob.as_ref(), start);
-    let walk = Walk::new(workspace, &place, &dir, options, VERB)?;
+    let walk = Walk::new(workspace, &resolved, &dir, options, VERB)?;
     let mut listing = Listing { workspace, glob, walk, totals: Totals::default() };
     let size = page::size(args.limit);
     let (mut entries, end) = match args.sort {
@@ -44,7 +44,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
     let totals = listing.totals.known;
     details::add(workspace, &args.details, &mut entries);
     Ok(response::List {
-        path: place.path,
+        path: resolved.path,
         entries,
         total_files: totals.map(|totals| totals.files),
         total_directories: totals.map(|totals| totals.directories),
@@ -123,13 +123,13 @@ struct Listing<'w> {
 
 impl Listing<'_> {
     /// A page in the order of the walk. The first page goes on to the end for the totals; later ones are told them.
-    fn by_name(&mut self, size: usize, told: Option<Option<Sums>>) -> (Vec<Entry>, Option<Position>) {
+    fn by_name(&mut self, size: usize, reported: Option<Option<Sums>>) -> (Vec<Entry>, Option<Position>) {
         let mut entries: Vec<Entry> = Vec::new();
         let (mut last, mut skipped, mut more) = (String::new(), self.walk.skipped, false);
         while let Some(entry) = next_match(&mut self.walk, self.glob.as_ref()) {
             let is_full = entries.len() == size;
             more |= is_full;
-            if is_full && (told.is_some() || self.totals.known.is_none()) {
+            if is_full && (reported.is_some() || self.totals.known.is_none()) {
                 break;
             }
             let stat = self.workspace.fs.stat(entry.dir, entry.name).ok();
@@ -144,8 +144,8 @@ impl Listing<'_> {
         if self.walk.stopped {
             self.totals.known = None;
         }
-        if let Some(told) = told {
-            self.totals.known = told;
+        if let Some(reported) = reported {
+            self.totals.known = reported;
         }
         let path = if more {
             // What is left out after this page is for the next ones to say.

@@ -12,7 +12,7 @@ mod undo;
 use paddock_types::error::{Code, Error, Result, printable};
 use paddock_types::policy::Policy;
 use paddock_vfs::checkpoint::check_name;
-use paddock_vfs::overlay::whiteouts::Was;
+use paddock_vfs::overlay::whiteouts::BaseEntry;
 use paddock_vfs::overlay::{Difference, OverlayFs};
 use paddock_vfs::{Dir, Fault, Filesystem, FsResult};
 
@@ -118,7 +118,7 @@ impl<'f> Transaction<'f> {
 
     /// What the base has now at each of these, and whether that is what the overlay has: of a directory that was replaced,
     /// all of it.
-    fn now(&self, differences: &[Difference]) -> Result<Vec<(Option<Was>, bool)>> {
+    fn now(&self, differences: &[Difference]) -> Result<Vec<(Option<BaseEntry>, bool)>> {
         let now = differences.iter().map(|difference| self.overlay.base_now(difference));
         let now = now.collect::<FsResult<Vec<_>>>().map_err(|fault| failed("compare", &fault))?;
         let same: Vec<_> =
@@ -145,8 +145,8 @@ fn plain(path: &str) -> &str {
 }
 
 /// The failure of a call in an overlay that cannot be read or written.
-pub fn failed(verb: &str, fault: &Fault) -> Error {
-    let error = fault.at(verb, "the overlay");
+pub fn failed(operation: &str, fault: &Fault) -> Error {
+    let error = fault.at(operation, "the overlay");
     Error { code: Code::Io, path: None, ..error }
         .hint("the person who runs this has to see to the overlay's directory; nothing in the workspace was changed")
 }

@@ -9,13 +9,13 @@ use paddock_types::digest::etag;
 use paddock_types::entry::{Kind, Time};
 use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::{phrase, request, response};
-use paddock_vfs::open_location::Site;
+use paddock_vfs::open_location::OpenLocation;
 use paddock_vfs::{Fault, Open, READ_SIZE};
 use paddock_workspace::Workspace;
 use paddock_workspace::change::commit::commit;
 use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::protected_paths::protected;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::walk::{Options, Walk};
 
 const VERB: &str = "pack";
@@ -45,7 +45,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Pack) -> Result<response::
     let old = target.stat.map(|_| workspace.read_whole(&target, VERB)).transpose()?.map(|(bytes, _)| bytes);
     if old.as_ref() != Some(&archive) {
         let change =
-            FileChange { place: target.clone(), old: old.map(Into::into), new: Some(archive.into()), to: None };
+            FileChange { resolved: target.clone(), old: old.map(Into::into), new: Some(archive.into()), to: None };
         result.notes.extend(commit(workspace, VERB, vec![change])?);
         result.backup = workspace.backup();
     }
@@ -53,28 +53,33 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Pack) -> Result<response::
 }
 
 /// Where the archive is to be.
-fn target(workspace: &Workspace<'_>, args: &request::Pack) -> Result<Place> {
-    let place = workspace.resolve(&args.destination, VERB)?;
-    match place.stat {
-        Some(stat) if stat.kind != Kind::File => return Err(place.not_a_file(VERB, stat.kind)),
+fn target(workspace: &Workspace<'_>, args: &request::Pack) -> Result<ResolvedPath> {
+    let resolved = workspace.resolve(&args.destination, VERB)?;
+    match resolved.stat {
+        Some(stat) if stat.kind != Kind::File => return Err(resolved.not_a_file(VERB, stat.kind)),
         Some(_) if !args.overwrite => {
             return Err(Fault::Exists
                 .at(VERB, &args.destination)
                 .hint(phrase![Term::Overwrite, " replaces a file that is there"]));
         }
-        None if place.given.ends_with('/') || place.given.ends_with("/.") => {
-            return Err(Error::at(Code::NotAFile, VERB, &place.given, "a path that ends in `/` names a directory")
-                .hint("name the archive itself"));
+        None if resolved.requested_path.ends_with('/') || resolved.requested_path.ends_with("/.") => {
+            return Err(Error::at(
+                Code::NotAFile,
+                VERB,
+                &resolved.requested_path,
+                "a path that ends in `/` names a directory",
+            )
+            .hint("name the archive itself"));
         }
-        Some(_) | None => workspace.check_change(&place, VERB)?,
+        Some(_) | None => workspace.check_change(&resolved, VERB)?,
     }
-    Ok(place)
+    Ok(resolved)
 }
 
 /// What goes into an archive.
 struct Plan<'w> {
     workspace: &'w Workspace<'w>,
-    target: &'w Place,
+    target: &'w ResolvedPath,
     /// By their names in the archive, in their order there; those of directories end in `/`.
     items: BTreeMap<String, Item>,
     /// Bytes of the files, as their directories tell.
@@ -87,7 +92,7 @@ struct Item {
     /// As results show it.
     path: String,
     /// Where the file is; none for a directory.
-    file: Option<Site>,
+    file: Option<OpenLocation>,
     /// When it changed; for a directory, the newest file in it, so that packing again makes the same archive.
     modified: Option<Time>,
 }
@@ -104,53 +109,53 @@ struct LeftOut {
 }
 
 impl<'w> Plan<'w> {
-    fn new(workspace: &'w Workspace<'w>, target: &'w Place) -> Self {
+    fn new(workspace: &'w Workspace<'w>, target: &'w ResolvedPath) -> Self {
         Self { workspace, target, items: BTreeMap::new(), total: 0, left_out: LeftOut::default() }
     }
 
     /// Adds what the caller named.
     fn source(&mut self, source: &str) -> Result<()> {
-        let place = self.workspace.resolve(source, VERB)?;
-        let stat = place.existing(self.workspace, VERB)?;
+        let resolved = self.workspace.resolve(source, VERB)?;
+        let stat = resolved.existing(self.workspace, VERB)?;
         match stat.kind {
-            Kind::File if place.path == self.target.path => {
+            Kind::File if resolved.path == self.target.path => {
                 let cause = "it is the archive that is to be written";
                 Err(Error::at(Code::InvalidArgument, VERB, source, cause).hint("name another destination"))
             }
-            Kind::File => self.file(place.path, Site { dir: place.dir, name: place.name }),
-            Kind::Directory => self.directory(&place),
-            Kind::Link | Kind::Other => Err(place.not_a_file(VERB, stat.kind)),
+            Kind::File => self.file(resolved.path, OpenLocation { dir: resolved.dir, name: resolved.name }),
+            Kind::Directory => self.directory(&resolved),
+            Kind::Link | Kind::Other => Err(resolved.not_a_file(VERB, stat.kind)),
         }
     }
 
     /// Adds a directory with all below it.
-    fn directory(&mut self, place: &Place) -> Result<()> {
-        if place.path != "." {
-            self.add(place.path.clone(), None, None)?;
+    fn directory(&mut self, resolved: &ResolvedPath) -> Result<()> {
+        if resolved.path != "." {
+            self.add(resolved.path.clone(), None, None)?;
         }
-        let dir = place.open_dir(self.workspace, VERB)?;
+        let dir = resolved.open_dir(self.workspace, VERB)?;
         let options = Options { hidden: Hidden::Show, include_ignored: true, ..Options::default() };
-        let mut walk = Walk::new(self.workspace, place, &dir, options, VERB)?;
+        let mut walk = Walk::new(self.workspace, resolved, &dir, options, VERB)?;
         while let Some(entry) = walk.next_entry() {
             match entry.kind {
                 Kind::Directory => drop(self.add(entry.path.to_owned(), None, None)?),
                 Kind::File if entry.path == self.target.path => self.left_out.own += 1,
                 Kind::File => {
-                    let site = Site { dir: entry.dir.clone(), name: entry.name.to_owned() };
-                    self.file(entry.path.to_owned(), site)?;
+                    let location = OpenLocation { dir: entry.dir.clone(), name: entry.name.to_owned() };
+                    self.file(entry.path.to_owned(), location)?;
                 }
                 Kind::Link => self.left_out.links += 1,
                 Kind::Other => self.left_out.special += 1,
             }
         }
         if walk.stopped {
-            return Err(self.out_of_time(&place.given));
+            return Err(self.out_of_time(&resolved.requested_path));
         }
         if walk.skipped.unreadable > 0 {
             return Err(Error::at(
                 Code::PermissionDenied,
                 VERB,
-                &place.given,
+                &resolved.requested_path,
                 "a part of it cannot be read, or is too deep",
             )
             .hint("name what can be read in it"));
@@ -160,17 +165,17 @@ impl<'w> Plan<'w> {
         Ok(())
     }
 
-    fn file(&mut self, path: String, site: Site) -> Result<()> {
-        let stat = self.workspace.fs.stat(&site.dir, &site.name).map_err(|fault| fault.at(VERB, &path))?;
+    fn file(&mut self, path: String, location: OpenLocation) -> Result<()> {
+        let stat = self.workspace.fs.stat(&location.dir, &location.name).map_err(|fault| fault.at(VERB, &path))?;
         self.check_size(&path, stat.size)?;
-        if self.add(path, Some(site), stat.modified)? {
+        if self.add(path, Some(location), stat.modified)? {
             self.total = self.total.saturating_add(stat.size);
         }
         self.check_total(self.total)
     }
 
     /// Adds a file or directory; whether it was not there yet.
-    fn add(&mut self, path: String, file: Option<Site>, modified: Option<Time>) -> Result<bool> {
+    fn add(&mut self, path: String, file: Option<OpenLocation>, modified: Option<Time>) -> Result<bool> {
         let end = if file.is_some() { "" } else { "/" };
         let name = format!("{}{end}", path.trim_start_matches('/'));
         if !can_hold(&name) {
@@ -186,9 +191,9 @@ impl<'w> Plan<'w> {
                 return Err(Error::argument("sources", cause).hint("pack them into two archives"));
             }
             None if self.items.len() as u64 >= self.workspace.policy.limits.max_files => {
-                let most = self.workspace.policy.limits.max_files;
-                let cause = format!("there are more than {most} files and directories, the most for one call");
-                return Err(Error::at(Code::LimitExceeded, VERB, &self.target.given, cause)
+                let max = self.workspace.policy.limits.max_files;
+                let cause = format!("there are more than {max} files and directories, the most for one call");
+                return Err(Error::at(Code::LimitExceeded, VERB, &self.target.requested_path, cause)
                     .hint("pack them into several archives, one directory at a time"));
             }
             None => {}
@@ -205,18 +210,18 @@ impl<'w> Plan<'w> {
     /// The archive, and how many bytes its files have.
     fn archive(&self) -> Result<(Vec<u8>, u64)> {
         let mut writer = Writer::new();
-        let given = &self.target.given;
-        let failed = |cause: rawzip::Error| Error::at(Code::Io, VERB, given, cause.to_string());
+        let requested_path = &self.target.requested_path;
+        let failed = |cause: rawzip::Error| Error::at(Code::Io, VERB, requested_path, cause.to_string());
         let mut total = 0;
         for (name, item) in &self.items {
-            let Some(site) = &item.file else {
+            let Some(location) = &item.file else {
                 writer.directory(name, item.modified).map_err(failed)?;
                 continue;
             };
             if self.workspace.out_of_time() {
-                return Err(self.out_of_time(given));
+                return Err(self.out_of_time(requested_path));
             }
-            let content = self.content(&item.path, site)?;
+            let content = self.content(&item.path, location)?;
             total += content.len() as u64;
             self.check_total(total)?;
             writer.file(name, item.modified, &content).map_err(failed)?;
@@ -228,16 +233,16 @@ impl<'w> Plan<'w> {
     }
 
     /// All bytes of a file that a walk found, unless something else has its place now.
-    fn content(&self, path: &str, site: &Site) -> Result<Vec<u8>> {
+    fn content(&self, path: &str, location: &OpenLocation) -> Result<Vec<u8>> {
         let fs = self.workspace.fs;
-        let blame = |fault: Fault| fault.at(VERB, path);
-        let stat = fs.stat(&site.dir, &site.name).map_err(blame)?;
+        let to_error = |fault: Fault| fault.at(VERB, path);
+        let stat = fs.stat(&location.dir, &location.name).map_err(to_error)?;
         if stat.kind != Kind::File {
-            return Err(blame(Fault::NotRegular));
+            return Err(to_error(Fault::NotRegular));
         }
-        let file = fs.open_file(&site.dir, &site.name, Open::Read).map_err(blame)?;
+        let file = fs.open_file(&location.dir, &location.name, Open::Read).map_err(to_error)?;
         let mut content = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0).min(READ_SIZE));
-        while fs.read(&file, content.len() as u64, READ_SIZE, &mut content).map_err(blame)? > 0 {
+        while fs.read(&file, content.len() as u64, READ_SIZE, &mut content).map_err(to_error)? > 0 {
             self.check_size(path, content.len() as u64)?;
         }
         Ok(content)
@@ -256,7 +261,8 @@ impl<'w> Plan<'w> {
             return Ok(());
         }
         let cause = format!("the files have more than {MAX_TOTAL_BYTES} bytes together");
-        Err(Error::at(Code::LimitExceeded, VERB, &self.target.given, cause).hint("pack them into several archives"))
+        Err(Error::at(Code::LimitExceeded, VERB, &self.target.requested_path, cause)
+            .hint("pack them into several archives"))
     }
 
     fn check_archive(&self, size: u64) -> Result<()> {
@@ -265,7 +271,7 @@ impl<'w> Plan<'w> {
             return Ok(());
         }
         let cause = format!("it would have more than {limit} bytes, up to which files are handled whole");
-        Err(Error::at(Code::TooLarge, VERB, &self.target.given, cause).hint("pack them into several archives"))
+        Err(Error::at(Code::TooLarge, VERB, &self.target.requested_path, cause).hint("pack them into several archives"))
     }
 
     fn out_of_time(&self, path: &str) -> Error {
@@ -283,11 +289,11 @@ impl<'w> Plan<'w> {
             (left_out.unsafe_names, "with names that would not be the same everywhere"),
             (left_out.own, "the archive itself"),
         ];
-        let told = reasons.iter().filter(|(count, _)| *count > 0);
-        let mut notes: Vec<_> = told.map(|(count, reason)| format!("left out: {count} {reason}")).collect();
-        let held = self.items.keys().filter(|name| protected(name).is_some()).count();
-        if held > 0 {
-            notes.push(format!("{held} entries have protected names, such as `.git`: `unpack` does not write those"));
+        let reported = reasons.iter().filter(|(count, _)| *count > 0);
+        let mut notes: Vec<_> = reported.map(|(count, reason)| format!("left out: {count} {reason}")).collect();
+        let load = self.items.keys().filter(|name| protected(name).is_some()).count();
+        if load > 0 {
+            notes.push(format!("{load} entries have protected names, such as `.git`: `unpack` does not write those"));
         }
         notes
     }

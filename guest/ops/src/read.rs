@@ -5,7 +5,7 @@ mod delta;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use paddock_text::indent::Shape;
+use paddock_text::indent::Indentation;
 use paddock_text::lines::{CHUNK, Lines, Source, start_of_last};
 use paddock_text::page::{Layout, Page, page};
 use paddock_text::{codec, encoding, indent};
@@ -14,7 +14,7 @@ use paddock_types::request::ReadMode;
 use paddock_types::{digest, phrase, request, response, time};
 use paddock_workspace::Workspace;
 
-use crate::read::content::{Content, Format};
+use crate::read::content::{Format, OpenContent};
 
 const VERB: &str = "read";
 /// Bytes of a `base64` read, so that the Base64 is as long as any other text.
@@ -23,14 +23,14 @@ const BASE64_BYTES: u64 = 38_400;
 /// Reads text from a file.
 pub fn run(workspace: &Workspace<'_>, args: &request::Read) -> Result<response::Read> {
     check(args)?;
-    let given = args.encoding.as_deref().map(encoding::by_label).transpose()?;
-    let place = workspace.resolve(&args.path, VERB)?;
-    let content = Content::open(workspace, &place, VERB)?;
+    let requested_path = args.encoding.as_deref().map(encoding::by_label).transpose()?;
+    let resolved = workspace.resolve(&args.path, VERB)?;
+    let content = OpenContent::open(workspace, &resolved, VERB)?;
     let sample = content.sample()?;
-    let format = content.format(&sample, given);
-    let most = args.max_bytes.map(|most| most.min(workspace.policy.limits.max_file_bytes));
-    if let Some(most) = most.filter(|most| content.size() > *most) {
-        return Err(workspace.larger_than(&place, VERB, content.size(), most));
+    let format = content.format(&sample, requested_path);
+    let max = args.max_bytes.map(|max| max.min(workspace.policy.limits.max_file_bytes));
+    if let Some(max) = max.filter(|max| content.size() > *max) {
+        return Err(workspace.larger_than(&resolved, VERB, content.size(), max));
     }
     let sha256 = if args.checksum { Some(content.sha256()?) } else { None };
     let etag = match &sha256 {
@@ -38,7 +38,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Read) -> Result<response::
         _ => content.etag(),
     };
     let mut result = response::Read {
-        path: place.path.clone(),
+        path: resolved.path.clone(),
         content: String::new(),
         start_line: 0,
         end_line: 0,
@@ -116,7 +116,7 @@ fn check(args: &request::Read) -> Result<()> {
 struct Reader<'r> {
     workspace: &'r Workspace<'r>,
     args: &'r request::Read,
-    content: &'r Content<'r>,
+    content: &'r OpenContent<'r>,
 }
 
 impl Reader<'_> {
@@ -180,7 +180,7 @@ impl Reader<'_> {
         let (mut shapes, mut starts, mut kept) = (Vec::new(), Vec::new(), Vec::new());
         while total >= first - 1 && total < anchor.saturating_add(layout.lines) {
             let Some(line) = lines.next(layout.line_chars.saturating_mul(4), &mut kept)? else { break };
-            shapes.push(Shape::of(&codec::decode(&kept, layout.encoding)));
+            shapes.push(Indentation::of(&codec::decode(&kept, layout.encoding)));
             starts.push(line.start);
             total += 1;
         }
@@ -208,11 +208,11 @@ impl Reader<'_> {
     fn past_the_end(&self, argument: Term, line: u64, total: u64) -> Error {
         let first = self.args.first_line;
         let shown = line.saturating_add(first).saturating_sub(1);
-        let most = (total + first).saturating_sub(1).max(first);
+        let max = (total + first).saturating_sub(1).max(first);
         let plural = if total == 1 { "" } else { "s" };
         Error::argument(argument, format!("{shown} is past the end: the file has {total} line{plural}"))
-            .hint(phrase![format!("use a number up to {most}, or "), Term::Tail, " for the last lines"])
-            .or_hint(format!("use a number up to {most}"))
+            .hint(phrase![format!("use a number up to {max}, or "), Term::Tail, " for the last lines"])
+            .or_hint(format!("use a number up to {max}"))
             .detail(Detail::PastEnd { argument, total })
     }
 
@@ -249,11 +249,11 @@ impl Reader<'_> {
             return Err(Error::argument(Term::Offset, cause).hint(format!("use a number up to {}", size.max(1))));
         }
         // Three bytes are four characters.
-        let most = match self.args.unlimited {
+        let max = match self.args.unlimited {
             true => self.workspace.policy.limits.max_file_bytes,
             false => (self.workspace.policy.limits.max_result_bytes as u64 / 4 * 3).max(3),
         };
-        let count = self.args.limit.unwrap_or(BASE64_BYTES).min(most);
+        let count = self.args.limit.unwrap_or(BASE64_BYTES).min(max);
         let mut bytes = Vec::new();
         while (bytes.len() as u64) < count {
             let before = bytes.len();

@@ -4,15 +4,15 @@ use paddock_types::entry::Kind;
 use paddock_types::error::Result;
 use paddock_types::response::{Change, ChangeKind};
 use paddock_types::{request, response};
-use paddock_vfs::open_location::{Site, temporary_name};
+use paddock_vfs::open_location::{OpenLocation, temporary_name};
 use paddock_vfs::{Fault, Filesystem, FsResult};
 use paddock_workspace::change::backup;
 use paddock_workspace::change::backup::{Action, Draft, Entry};
 use paddock_workspace::change::commit::{commit, directories_to_make, make_missing};
 use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::change::journal::Journal;
-use paddock_workspace::change::stored_location::Spot;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::change::stored_location::StoredLocation;
+use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::{Workspace, tree};
 
 use crate::copy::ends;
@@ -38,13 +38,13 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
 }
 
 /// Moves a file so that a crash leaves it at one name or the other.
-fn move_file(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Vec<String>> {
+fn move_file(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<Vec<String>> {
     let content = source.content(workspace, VERB)?;
     let (old, new) = (Some(content.clone()), Some(content));
-    commit(workspace, VERB, vec![FileChange { place: source.clone(), old, new, to: Some(target.clone()) }])
+    commit(workspace, VERB, vec![FileChange { resolved: source.clone(), old, new, to: Some(target.clone()) }])
 }
 
-fn move_dir(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<(u64, u64)> {
+fn move_dir(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<(u64, u64)> {
     let survey = tree::survey(workspace, source, VERB, workspace.policy.limits.max_entries, target.depth())?;
     survey.refuse_denied(source, VERB)?;
     survey.refuse_protected(workspace, source, VERB)?;
@@ -55,13 +55,13 @@ fn move_dir(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result
 }
 
 /// Keeps what the move does, and what it overwrites; a note where that is more than backups may hold.
-fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Option<String>> {
+fn keep(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<Option<String>> {
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(None) };
     draft.add_made(&directories_to_make(workspace, target))?;
     let note = target.stat.and_then(|stat| backup::too_large(workspace, stat.size));
     if target.stat.is_some() && note.is_none() {
-        let site = target.site();
-        draft.add_file(Action::Deleted, &target.path, &site)?;
+        let location = target.location();
+        draft.add_file(Action::Deleted, &target.path, &location)?;
     }
     let kind = source.stat.map_or(Kind::File, |stat| stat.kind);
     draft.add(Entry { to: Some(target.path.clone()), ..Entry::of(Action::Moved, &source.path, kind) }, None)?;
@@ -71,10 +71,10 @@ fn keep(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Opt
 
 /// Renames at once. A link, FIFO or very large file is linked and unlinked, so
 /// that nothing is replaced that appeared meanwhile; a crash in between leaves both names.
-fn rename(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<Option<String>> {
+fn rename(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<Option<String>> {
     let fs = workspace.fs;
     let note = keep(workspace, source, target)?;
-    let aside = Spot::of(workspace, target).beside(&temporary_name(fs));
+    let aside = StoredLocation::of(workspace, target).sibling(&temporary_name(fs));
     let journal = Journal {
         directories: directories_to_make(workspace, target),
         debris: target.stat.map(|_| aside.clone()).into_iter().collect(),
@@ -86,20 +86,20 @@ fn rename(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<O
     }
     let mut made = Vec::new();
     let done = make_missing(fs, target, &mut made).and_then(|dir| {
-        let to = Site { dir, name: target.name.clone() };
-        put(fs, source, &to, target.stat.map(|_| to.beside(&aside.name)).as_ref())
+        let to = OpenLocation { dir, name: target.name.clone() };
+        put(fs, source, &to, target.stat.map(|_| to.sibling(&aside.name)).as_ref())
     });
     if done.is_err() {
         backup::forget(workspace);
-        made.iter().rev().for_each(|site| drop(fs.remove_dir(&site.dir, &site.name)));
+        made.iter().rev().for_each(|location| drop(fs.remove_dir(&location.dir, &location.name)));
     }
     if is_kept {
         // A journal that stays has nothing left to do but to remove what is out of sight.
         drop(journal.tidy(workspace));
     }
     done.map_err(|fault| match fault {
-        Fault::CrossDevice => fault.at(VERB, &target.given).hint("copy it, then delete the source"),
-        fault => fault.at(VERB, &target.given),
+        Fault::CrossDevice => fault.at(VERB, &target.requested_path).hint("copy it, then delete the source"),
+        fault => fault.at(VERB, &target.requested_path),
     })?;
     let (path, to) = (source.path.clone(), Some(target.path.clone()));
     let size = source.stat.filter(|stat| stat.kind == Kind::File).map(|stat| stat.size);
@@ -108,8 +108,8 @@ fn rename(workspace: &Workspace<'_>, source: &Place, target: &Place) -> Result<O
 }
 
 /// Gives the source its new name, durably or not at all; `aside` keeps what it replaces, as long as that can be needed.
-fn put(fs: &dyn Filesystem, source: &Place, to: &Site, aside: Option<&Site>) -> FsResult<()> {
-    let from = source.site();
+fn put(fs: &dyn Filesystem, source: &ResolvedPath, to: &OpenLocation, aside: Option<&OpenLocation>) -> FsResult<()> {
+    let from = source.location();
     let is_dir = source.stat.is_some_and(|stat| stat.kind == Kind::Directory);
     if let Some(aside) = aside {
         // Where it can have no second name, nothing brings it back but its backup.

@@ -15,10 +15,10 @@ use paddock_vfs::{Dir, Fault, FsResult, Open, READ_SIZE};
 use paddock_workspace::Workspace;
 use paddock_workspace::change::commit::commit;
 use paddock_workspace::change::file_change::FileChange;
-use paddock_workspace::resolve::Last;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::resolve::FollowSymlinks;
+use paddock_workspace::resolved_path::ResolvedPath;
 
-use crate::grep::Hunt;
+use crate::grep::FileWalk;
 use crate::read::content;
 
 mod plan;
@@ -53,7 +53,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Replace) -> Result<respons
     let mut result = found.result(args);
     if args.plan.is_some() {
         let changes = found.files.into_iter().map(|file| FileChange {
-            place: file.place,
+            resolved: file.resolved,
             old: Some(file.old.into()),
             new: Some(file.new.into()),
             to: None,
@@ -79,18 +79,18 @@ pub fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, show: Sam
         skipped: Skipped::default(),
         sample: Sample {
             text: String::new(),
-            most: show.all.min(workspace.policy.limits.max_result_bytes),
+            max: show.all.min(workspace.policy.limits.max_result_bytes),
             each: show.each,
         },
     };
-    let place = workspace.resolve(&args.path, VERB)?;
-    match place.existing(workspace, VERB)?.kind {
-        Kind::File => found.named(place)?,
+    let resolved = workspace.resolve(&args.path, VERB)?;
+    match resolved.existing(workspace, VERB)?.kind {
+        Kind::File => found.named(resolved)?,
         Kind::Directory => {
-            let dir = place.open_dir(workspace, VERB)?;
-            found.all(Hunt::new(workspace, &search, &place, &dir, None)?)?;
+            let dir = resolved.open_dir(workspace, VERB)?;
+            found.all(FileWalk::new(workspace, &search, &resolved, &dir, None)?)?;
         }
-        kind => return Err(place.not_a_file(VERB, kind)),
+        kind => return Err(resolved.not_a_file(VERB, kind)),
     }
     if let Some(plan) = &args.plan {
         plan::check(plan, args, &found.files)?;
@@ -120,7 +120,7 @@ pub struct Found<'w> {
 /// A file that changes.
 pub struct Planned {
     /// The file.
-    pub place: Place,
+    pub resolved: ResolvedPath,
     old: Vec<u8>,
     new: Vec<u8>,
     count: u64,
@@ -128,7 +128,7 @@ pub struct Planned {
 
 struct Sample {
     text: String,
-    most: usize,
+    max: usize,
     each: usize,
 }
 
@@ -146,20 +146,20 @@ impl Found<'_> {
     }
 
     /// The file that was named, whatever the rules for walks say of it: what keeps it from being changed is a failure.
-    fn named(&mut self, place: Place) -> Result<()> {
-        match self.read(&place.dir, &place.name).map_err(|fault| fault.at(VERB, &place.given))? {
+    fn named(&mut self, resolved: ResolvedPath) -> Result<()> {
+        match self.read(&resolved.dir, &resolved.name).map_err(|fault| fault.at(VERB, &resolved.requested_path))? {
             Read::Text(bytes) => {
-                let Some((file, document)) = self.changed(place, bytes)? else { return Ok(()) };
-                self.workspace.check_change(&file.place, VERB)?;
-                let document = document.map_err(|loss| loss.at(VERB, &file.place.given))?;
+                let Some((file, document)) = self.changed(resolved, bytes)? else { return Ok(()) };
+                self.workspace.check_change(&file.resolved, VERB)?;
+                let document = document.map_err(|loss| loss.at(VERB, &file.resolved.requested_path))?;
                 self.add(file, document)
             }
-            Read::Binary(bytes) => Err(content::binary(&place, VERB, bytes.len() as u64, &bytes)),
-            Read::TooLarge(size) => Err(self.workspace.too_large(&place, VERB, size)),
+            Read::Binary(bytes) => Err(content::binary(&resolved, VERB, bytes.len() as u64, &bytes)),
+            Read::TooLarge(size) => Err(self.workspace.too_large(&resolved, VERB, size)),
         }
     }
 
-    fn all(&mut self, mut hunt: Hunt<'_>) -> Result<()> {
+    fn all(&mut self, mut hunt: FileWalk<'_>) -> Result<()> {
         while hunt.advance() {
             let Some(entry) = hunt.walk.entry() else { break };
             match self.read(entry.dir, entry.name) {
@@ -189,21 +189,21 @@ impl Found<'_> {
             return Ok(());
         }
         // What the walk found by its name is found again from the top, with all that rules say of it.
-        let Ok(place) = self.workspace.resolve_with(path, VERB, Last::Keep) else {
+        let Ok(resolved) = self.workspace.resolve_with(path, VERB, FollowSymlinks::No) else {
             self.skipped.unreadable += 1;
             return Ok(());
         };
-        let Some((file, document)) = self.changed(place, bytes)? else { return Ok(()) };
+        let Some((file, document)) = self.changed(resolved, bytes)? else { return Ok(()) };
         let document = self
             .workspace
-            .check_change(&file.place, VERB)
-            .and_then(|()| document.map_err(|loss| loss.at(VERB, &file.place.given)));
+            .check_change(&file.resolved, VERB)
+            .and_then(|()| document.map_err(|loss| loss.at(VERB, &file.resolved.requested_path)));
         match document {
             Ok(document) => self.add(file, document),
             Err(error) => {
                 let message = error.message();
                 let cause = message.split_once("`: ").map_or(message.as_str(), |(_, cause)| cause);
-                self.unchangeable.push((file.place.path, cause.to_owned()));
+                self.unchangeable.push((file.resolved.path, cause.to_owned()));
                 Ok(())
             }
         }
@@ -234,7 +234,7 @@ impl Found<'_> {
     /// The file with its matches replaced, as far as its encoding can; none where nothing changes.
     fn changed(
         &mut self,
-        place: Place,
+        resolved: ResolvedPath,
         bytes: Vec<u8>,
     ) -> Result<Option<(Planned, std::result::Result<Diffed, Loss>)>> {
         self.searched += 1;
@@ -242,27 +242,27 @@ impl Found<'_> {
         let limit = usize::try_from(self.workspace.policy.limits.max_file_bytes).unwrap_or(usize::MAX);
         // No encoding holds a character in less than a third of the bytes that UTF-8 needs.
         let splices = self.replacer.splices(&old.text, MAX_MATCHES, limit.saturating_mul(3));
-        let splices = splices.map_err(|excess| too_much(&place, excess, limit))?;
+        let splices = splices.map_err(|excess| too_much(&resolved, excess, limit))?;
         let count = splices.len() as u64;
         let new = match old.splice(&splices) {
-            Ok(new) if new.len() > limit => return Err(too_much(&place, Excess::Bytes, limit)),
+            Ok(new) if new.len() > limit => return Err(too_much(&resolved, Excess::Bytes, limit)),
             Ok(new) => new,
             Err(loss) => {
                 let old = old.into_bytes();
-                return Ok(Some((Planned { place, old, new: Vec::new(), count }, Err(loss))));
+                return Ok(Some((Planned { resolved, old, new: Vec::new(), count }, Err(loss))));
             }
         };
         if *old.bytes() == *new {
             return Ok(None);
         }
-        let diff = if self.sample.has_room() { self.sample.of(&place, &old, &new, &splices) } else { String::new() };
-        Ok(Some((Planned { place, old: old.into_bytes(), new, count }, Ok(Diffed(diff)))))
+        let diff = if self.sample.has_room() { self.sample.of(&resolved, &old, &new, &splices) } else { String::new() };
+        Ok(Some((Planned { resolved, old: old.into_bytes(), new, count }, Ok(Diffed(diff)))))
     }
 
     fn add(&mut self, file: Planned, diff: Diffed) -> Result<()> {
-        let most = self.workspace.policy.limits.max_files;
-        if self.files.len() as u64 >= most {
-            return Err(narrower(&format!("more than {most} files would change, which is the most of one call")));
+        let max = self.workspace.policy.limits.max_files;
+        if self.files.len() as u64 >= max {
+            return Err(narrower(&format!("more than {max} files would change, which is the most of one call")));
         }
         self.bytes = self.bytes.saturating_add(file.old.len()).saturating_add(file.new.len());
         if self.bytes > MAX_TOTAL_BYTES {
@@ -278,7 +278,7 @@ impl Found<'_> {
     fn result(&self, args: &request::Replace) -> response::Replace {
         let applied = args.plan.is_some();
         let listed = self.files.iter().take(MAX_LISTED).map(|file| ReplacedFile {
-            path: file.place.path.clone(),
+            path: file.resolved.path.clone(),
             replacements: file.count,
             etag: etag(&file.new),
         });
@@ -315,25 +315,25 @@ struct Diffed(String);
 
 impl Sample {
     fn has_room(&self) -> bool {
-        self.text.len() < self.most
+        self.text.len() < self.max
     }
 
-    fn of(&self, place: &Place, old: &Document, new: &[u8], splices: &[Splice]) -> String {
+    fn of(&self, resolved: &ResolvedPath, old: &Document, new: &[u8], splices: &[Splice]) -> String {
         let new = old.decode_like(new.to_vec());
         let lines = diff::line_changes(&old.text, &new.text, &diff::compose(&[], splices));
-        let most = self.most.saturating_sub(self.text.len()).min(self.each);
-        diff::unified(&place.path, (&old.text, &new.text), &lines, diff::CONTEXT, most)
+        let max = self.max.saturating_sub(self.text.len()).min(self.each);
+        diff::unified(&resolved.path, (&old.text, &new.text), &lines, diff::CONTEXT, max)
     }
 }
 
-fn too_much(place: &Place, excess: Excess, limit: usize) -> Error {
+fn too_much(resolved: &ResolvedPath, excess: Excess, limit: usize) -> Error {
     let (code, cause) = match excess {
         Excess::Matches => (Code::LimitExceeded, format!("it has more than {MAX_MATCHES} matches")),
         Excess::Bytes => {
             (Code::TooLarge, format!("it would have more than {limit} bytes, up to which files are handled whole"))
         }
     };
-    Error::at(code, VERB, &place.path, cause).hint(phrase![
+    Error::at(code, VERB, &resolved.path, cause).hint(phrase![
         "nothing was changed; make the pattern match less, or leave the file out by ",
         Term::Glob,
         " or ",

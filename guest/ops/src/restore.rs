@@ -9,16 +9,16 @@ use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::response::{Change, ChangeKind};
 use paddock_types::{phrase, request, response};
 use paddock_vfs::Fault;
-use paddock_vfs::content::Content;
+use paddock_vfs::content::FileContent;
 use paddock_workspace::Workspace;
 use paddock_workspace::change::backup::{Action, Entry, Saved};
 use paddock_workspace::change::commit::{Changes, commit_all, make_missing};
 use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::change::{backup, links};
-use paddock_workspace::resolve::Last;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::resolve::FollowSymlinks;
+use paddock_workspace::resolved_path::ResolvedPath;
 
-mod kept;
+mod retained;
 
 const VERB: &str = "restore";
 /// Records that one call leaves at most: a move, and what comes back with it.
@@ -29,7 +29,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<respons
     let chosen = choose(workspace, args)?;
     let entries = chosen.entries();
     if !args.overwrite {
-        kept::check(workspace, &entries)?;
+        retained::check(workspace, &entries)?;
     }
     let mut undo = Undo { overwrite: args.overwrite, ..Undo::new(workspace) };
     entries.iter().try_for_each(|(saved, entry)| undo.entry(saved, entry))?;
@@ -65,8 +65,8 @@ impl<'w> Chosen<'w> {
 }
 
 fn choose<'w>(workspace: &'w Workspace<'w>, args: &request::Restore) -> Result<Chosen<'w>> {
-    let path = args.path.as_ref().map(|path| workspace.resolve_with(path, VERB, Last::Keep)).transpose()?;
-    let path = path.map(|place| place.path);
+    let path = args.path.as_ref().map(|path| workspace.resolve_with(path, VERB, FollowSymlinks::No)).transpose()?;
+    let path = path.map(|resolved| resolved.path);
     let (id, first) = match (&args.backup, &path) {
         (Some(id), _) => (id.clone(), Saved::open(workspace, id)?),
         (None, Some(path)) => newest(workspace, path)?,
@@ -123,14 +123,14 @@ struct Undo<'w> {
     workspace: &'w Workspace<'w>,
     overwrite: bool,
     files: Vec<FileChange>,
-    directories: Vec<Place>,
-    links: Vec<(Place, String)>,
+    directories: Vec<ResolvedPath>,
+    links: Vec<(ResolvedPath, String)>,
     /// Directories and links that were made.
-    emptied: Vec<Place>,
+    emptied: Vec<ResolvedPath>,
     /// Permission bits of directories that come back, by their paths.
     directory_modes: BTreeMap<String, u32>,
     /// Files that are still there, with the permission bits that they had.
-    file_modes: Vec<(Place, u32)>,
+    file_modes: Vec<(ResolvedPath, u32)>,
     notes: Vec<String>,
 }
 
@@ -153,9 +153,9 @@ impl<'w> Undo<'w> {
         if entry.action == Action::Moved && self.is_taken(&entry.path) {
             self.carry_out()?;
         }
-        let place = self.free_place(entry)?;
+        let resolved = self.free_place(entry)?;
         match (entry.action, entry.kind) {
-            (Action::Moved, Kind::File) if entry.after.is_some() => self.moved_back(saved, entry, place),
+            (Action::Moved, Kind::File) if entry.after.is_some() => self.moved_back(saved, entry, resolved),
             (Action::Moved, _) => {
                 // At once, after what was done later, so that what it had overwritten finds its place free.
                 self.carry_out()?;
@@ -164,21 +164,22 @@ impl<'w> Undo<'w> {
                 crate::rename::run(self.workspace, &back).map(drop)
             }
             (Action::Created, Kind::Directory) => {
-                self.emptied.extend(Some(place).filter(|place| place.stat.is_some()));
+                self.emptied.extend(Some(resolved).filter(|resolved| resolved.stat.is_some()));
                 Ok(())
             }
-            (Action::Created, _) => self.taken_away(entry, place),
-            (Action::Modified, _) | (Action::Deleted, Kind::File) => self.put_back(saved, entry, place),
+            (Action::Created, _) => self.taken_away(entry, resolved),
+            (Action::Modified, _) | (Action::Deleted, Kind::File) => self.put_back(saved, entry, resolved),
             (Action::Deleted, Kind::Directory) => {
-                let mode = entry.mode.filter(|_| place.stat.is_none());
-                self.directory_modes.extend(mode.map(|mode| (place.path.clone(), mode)));
-                self.directories.extend(Some(place).filter(|place| place.stat.is_none()));
+                let mode = entry.mode.filter(|_| resolved.stat.is_none());
+                self.directory_modes.extend(mode.map(|mode| (resolved.path.clone(), mode)));
+                self.directories.extend(Some(resolved).filter(|resolved| resolved.stat.is_none()));
                 Ok(())
             }
             (Action::Deleted, Kind::Link) => {
                 match &entry.target {
                     Some(target) => {
-                        self.links.extend(Some((place, target.clone())).filter(|(place, _)| place.stat.is_none()));
+                        self.links
+                            .extend(Some((resolved, target.clone())).filter(|(resolved, _)| resolved.stat.is_none()));
                     }
                     None => {
                         self.notes.push(format!("where the link `{}` led is not known: it stays away", entry.path));
@@ -194,95 +195,95 @@ impl<'w> Undo<'w> {
     }
 
     /// The place of an entry. Where something of another kind is there or above it, what was done later is undone first.
-    fn free_place(&mut self, entry: &Entry) -> Result<Place> {
-        let place = self.place(entry);
-        let is_emptied = |place: &Place| self.emptied.iter().any(|going| going.path == place.path);
-        let is_other = |place: &Place| place.stat.is_some_and(|stat| stat.kind != entry.kind);
-        let is_in_the_way = match &place {
-            Ok(place) => is_emptied(place) || (is_other(place) && self.is_taken(&place.path)),
+    fn free_place(&mut self, entry: &Entry) -> Result<ResolvedPath> {
+        let resolved = self.resolved(entry);
+        let is_emptied = |resolved: &ResolvedPath| self.emptied.iter().any(|going| going.path == resolved.path);
+        let is_other = |resolved: &ResolvedPath| resolved.stat.is_some_and(|stat| stat.kind != entry.kind);
+        let is_in_the_way = match &resolved {
+            Ok(resolved) => is_emptied(resolved) || (is_other(resolved) && self.is_taken(&resolved.path)),
             Err(error) => matches!(error.code, Code::NotADirectory | Code::ChangedSinceRead),
         };
         let is_waiting = !(self.files.is_empty() && self.links.is_empty() && self.emptied.is_empty());
         if !(is_in_the_way && is_waiting) {
-            return place;
+            return resolved;
         }
         self.carry_out()?;
-        self.place(entry)
+        self.resolved(entry)
     }
 
     /// The place of an entry, whose path had no link in it when it was recorded.
-    fn place(&self, entry: &Entry) -> Result<Place> {
-        let place = self.workspace.resolve_with(&entry.path, VERB, Last::Keep)?;
-        if place.path == entry.path {
-            return Ok(place);
+    fn resolved(&self, entry: &Entry) -> Result<ResolvedPath> {
+        let resolved = self.workspace.resolve_with(&entry.path, VERB, FollowSymlinks::No)?;
+        if resolved.path == entry.path {
+            return Ok(resolved);
         }
-        let cause = format!("a link leads from there to `{}` now", printable(&place.path));
+        let cause = format!("a link leads from there to `{}` now", printable(&resolved.path));
         Err(Error::at(Code::ChangedSinceRead, VERB, &entry.path, cause).hint("move the link away, then restore"))
     }
 
     /// Whether what is at `path` is about to go.
     fn is_taken(&self, path: &str) -> bool {
-        self.files.iter().any(|change| change.place.path == path)
+        self.files.iter().any(|change| change.resolved.path == path)
     }
 
     /// The old content, where there is another one now or none.
-    fn put_back(&mut self, saved: &Saved<'_>, entry: &Entry, place: Place) -> Result<()> {
-        let old = self.current(&place)?;
+    fn put_back(&mut self, saved: &Saved<'_>, entry: &Entry, resolved: ResolvedPath) -> Result<()> {
+        let old = self.current(&resolved)?;
         let new = saved.content(entry)?;
         if let Some(mode) = entry.mode.filter(|_| old.is_some()) {
-            self.file_modes.push((place.clone(), mode));
+            self.file_modes.push((resolved.clone(), mode));
         }
         match &old {
             Some(old) if *old == new => return Ok(()),
-            Some(old) => self.check_unchanged(entry, &place, old)?,
+            Some(old) => self.check_unchanged(entry, &resolved, old)?,
             None => {}
         }
-        self.files.push(FileChange { place, old, new: Some(new), to: None });
+        self.files.push(FileChange { resolved, old, new: Some(new), to: None });
         Ok(())
     }
 
     /// What was made goes.
-    fn taken_away(&mut self, entry: &Entry, place: Place) -> Result<()> {
-        match place.stat.map(|stat| stat.kind) {
+    fn taken_away(&mut self, entry: &Entry, resolved: ResolvedPath) -> Result<()> {
+        match resolved.stat.map(|stat| stat.kind) {
             None => return Ok(()),
             // It has no content that somebody could have changed since.
             Some(Kind::Link) => {
-                self.emptied.push(place);
+                self.emptied.push(resolved);
                 return Ok(());
             }
             Some(Kind::Other) if entry.kind == Kind::Other => {
-                self.emptied.push(place);
+                self.emptied.push(resolved);
                 return Ok(());
             }
             Some(_) => {}
         }
-        let old = self.current(&place)?;
+        let old = self.current(&resolved)?;
         if let Some(old) = &old {
-            self.check_unchanged(entry, &place, old)?;
+            self.check_unchanged(entry, &resolved, old)?;
         }
-        self.files.push(FileChange { place, old, new: None, to: None });
+        self.files.push(FileChange { resolved, old, new: None, to: None });
         Ok(())
     }
 
-    fn moved_back(&mut self, saved: &Saved<'_>, entry: &Entry, to: Place) -> Result<()> {
+    fn moved_back(&mut self, saved: &Saved<'_>, entry: &Entry, to: ResolvedPath) -> Result<()> {
         let moved = entry.to.as_deref().unwrap_or_default();
-        let place = self.workspace.resolve_with(moved, VERB, Last::Keep)?;
-        place.existing(self.workspace, VERB)?;
-        let old = self.current(&place)?;
+        let resolved = self.workspace.resolve_with(moved, VERB, FollowSymlinks::No)?;
+        resolved.existing(self.workspace, VERB)?;
+        let old = self.current(&resolved)?;
         if let Some(old) = &old {
-            self.check_unchanged(entry, &place, old)?;
+            self.check_unchanged(entry, &resolved, old)?;
         }
         let new = if entry.content.is_some() { Some(saved.content(entry)?) } else { old.clone() };
-        self.files.push(FileChange { place, old, new, to: Some(to) });
+        self.files.push(FileChange { resolved, old, new, to: Some(to) });
         Ok(())
     }
 
-    fn current(&self, place: &Place) -> Result<Option<Content>> {
-        place.stat.map(|_| place.content(self.workspace, VERB)).transpose()
+    fn current(&self, resolved: &ResolvedPath) -> Result<Option<FileContent>> {
+        resolved.stat.map(|_| resolved.content(self.workspace, VERB)).transpose()
     }
 
     /// What was changed since by someone else stays, unless the caller says otherwise.
-    fn check_unchanged(&self, entry: &Entry, place: &Place, now: &Content) -> Result<()> {
+    fn check_unchanged(&self, entry: &Entry, resolved: &ResolvedPath, now: &FileContent) -> Result<()> {
         let is_as_left = match (&entry.after, entry.action) {
             (Some(after), _) => *after == etag_of(&now.sha256()),
             // Where something stood in place of what was deleted, it is someone else's.
@@ -292,43 +293,44 @@ impl<'w> Undo<'w> {
         if is_as_left || self.overwrite {
             return Ok(());
         }
-        Err(Error::at(Code::ChangedSinceRead, VERB, &place.given, "it was changed since")
+        Err(Error::at(Code::ChangedSinceRead, VERB, &resolved.requested_path, "it was changed since")
             .hint(phrase![Term::Overwrite, " restores it all the same; what is there now is kept in a backup"]))
     }
 
     fn carry_out(&mut self) -> Result<()> {
         let files = std::mem::take(&mut self.files);
         // What a file stands in comes back with it, in the same change; only the rest is made afterwards.
-        let holds_a_file = |directory: &Place| {
-            let is_in =
-                |place: &Place| place.path.strip_prefix(&directory.path).is_some_and(|rest| rest.starts_with('/'));
-            files.iter().any(|change| change.new.is_some() && is_in(change.to.as_ref().unwrap_or(&change.place)))
+        let holds_a_file = |directory: &ResolvedPath| {
+            let is_in = |resolved: &ResolvedPath| {
+                resolved.path.strip_prefix(&directory.path).is_some_and(|rest| rest.starts_with('/'))
+            };
+            files.iter().any(|change| change.new.is_some() && is_in(change.to.as_ref().unwrap_or(&change.resolved)))
         };
         self.directories.retain(|directory| !holds_a_file(directory));
         let modes = self.directory_modes.clone();
         let changes = Changes { files, others: self.others(), modes, ..Changes::default() };
         self.notes.extend(commit_all(self.workspace, VERB, changes)?);
-        for (place, mode) in std::mem::take(&mut self.file_modes) {
-            self.give_mode(&place, mode)?;
+        for (resolved, mode) in std::mem::take(&mut self.file_modes) {
+            self.give_mode(&resolved, mode)?;
         }
         // Outer ones first.
         let mut directories = std::mem::take(&mut self.directories);
-        directories.sort_by_key(|place| place.path.len());
-        for place in &directories {
-            self.make(place)?;
+        directories.sort_by_key(|resolved| resolved.path.len());
+        for resolved in &directories {
+            self.make(resolved)?;
         }
-        for (place, target) in std::mem::take(&mut self.links) {
-            links::link(self.workspace, VERB, &self.again(&place)?, &target)?;
+        for (resolved, target) in std::mem::take(&mut self.links) {
+            links::link(self.workspace, VERB, &self.again(&resolved)?, &target)?;
         }
         let mut emptied = std::mem::take(&mut self.emptied);
-        emptied.sort_by_key(|place| std::cmp::Reverse(place.path.len()));
-        for place in &emptied {
-            self.workspace.check_change(place, VERB)?;
-            self.workspace.check_movable(place, VERB)?;
-            match links::remove(self.workspace, place) {
+        emptied.sort_by_key(|resolved| std::cmp::Reverse(resolved.path.len()));
+        for resolved in &emptied {
+            self.workspace.check_change(resolved, VERB)?;
+            self.workspace.check_movable(resolved, VERB)?;
+            match links::remove(self.workspace, resolved) {
                 // Something else is in it, or it is gone.
                 Ok(()) | Err(Fault::NotEmpty | Fault::NotFound) => {}
-                Err(fault) => return Err(fault.at(VERB, &place.given)),
+                Err(fault) => return Err(fault.at(VERB, &resolved.requested_path)),
             }
         }
         Ok(())
@@ -336,48 +338,48 @@ impl<'w> Undo<'w> {
 
     /// What is done beside the files, for the backup.
     fn others(&self) -> Vec<Entry> {
-        let made = self.directories.iter().map(|place| Entry::of(Action::Created, &place.path, Kind::Directory));
-        let linked = self.links.iter().map(|(place, _)| Entry::of(Action::Created, &place.path, Kind::Link));
-        let gone = self.emptied.iter().map(|place| links::gone(self.workspace, place));
+        let made = self.directories.iter().map(|resolved| Entry::of(Action::Created, &resolved.path, Kind::Directory));
+        let linked = self.links.iter().map(|(resolved, _)| Entry::of(Action::Created, &resolved.path, Kind::Link));
+        let gone = self.emptied.iter().map(|resolved| links::gone(self.workspace, resolved));
         made.chain(linked).chain(gone).collect()
     }
 
-    fn make(&self, place: &Place) -> Result<()> {
-        let place = self.again(place)?;
-        if place.stat.is_some() {
+    fn make(&self, resolved: &ResolvedPath) -> Result<()> {
+        let resolved = self.again(resolved)?;
+        if resolved.stat.is_some() {
             return Ok(());
         }
-        self.workspace.check_change(&place, VERB)?;
-        let blame = |fault: Fault| fault.at(VERB, &place.given);
-        let dir = make_missing(self.workspace.fs, &place, &mut Vec::new()).map_err(blame)?;
-        self.workspace.fs.make_dir(&dir, &place.name).map_err(blame)?;
-        if let Some(mode) = self.directory_modes.get(&place.path) {
-            self.workspace.fs.set_mode(&dir, &place.name, *mode).map_err(blame)?;
+        self.workspace.check_change(&resolved, VERB)?;
+        let to_error = |fault: Fault| fault.at(VERB, &resolved.requested_path);
+        let dir = make_missing(self.workspace.fs, &resolved, &mut Vec::new()).map_err(to_error)?;
+        self.workspace.fs.make_dir(&dir, &resolved.name).map_err(to_error)?;
+        if let Some(mode) = self.directory_modes.get(&resolved.path) {
+            self.workspace.fs.set_mode(&dir, &resolved.name, *mode).map_err(to_error)?;
         }
-        self.changed(ChangeKind::Created, &place);
+        self.changed(ChangeKind::Created, &resolved);
         Ok(())
     }
 
     /// Gives a file that was there all the time the permission bits that it had.
-    fn give_mode(&self, place: &Place, mode: u32) -> Result<()> {
+    fn give_mode(&self, resolved: &ResolvedPath, mode: u32) -> Result<()> {
         let fs = self.workspace.fs;
-        if fs.mode(&place.dir, &place.name).is_none_or(|now| now == mode) {
+        if fs.mode(&resolved.dir, &resolved.name).is_none_or(|now| now == mode) {
             return Ok(());
         }
-        self.workspace.check_change(place, VERB)?;
-        match fs.set_mode(&place.dir, &place.name, mode) {
+        self.workspace.check_change(resolved, VERB)?;
+        match fs.set_mode(&resolved.dir, &resolved.name, mode) {
             // Of a file with further names, they are not this tool's to set.
             Err(Fault::Access) => Ok(()),
-            other => other.map_err(|fault| fault.at(VERB, &place.given)),
+            other => other.map_err(|fault| fault.at(VERB, &resolved.requested_path)),
         }
     }
 
     /// The place as it is after the files came back.
-    fn again(&self, place: &Place) -> Result<Place> {
-        self.workspace.resolve_with(&place.given, VERB, Last::Keep)
+    fn again(&self, resolved: &ResolvedPath) -> Result<ResolvedPath> {
+        self.workspace.resolve_with(&resolved.requested_path, VERB, FollowSymlinks::No)
     }
 
-    fn changed(&self, kind: ChangeKind, place: &Place) {
-        self.workspace.changed(Change { kind, path: place.path.clone(), to: None, size: None });
+    fn changed(&self, kind: ChangeKind, resolved: &ResolvedPath) {
+        self.workspace.changed(Change { kind, path: resolved.path.clone(), to: None, size: None });
     }
 }

@@ -4,21 +4,21 @@ use paddock_types::entry::{Kind, Time};
 use paddock_types::error::{Code, Result};
 use paddock_types::{request, response, time};
 use paddock_workspace::Workspace;
-use paddock_workspace::resolve::Last;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::resolve::FollowSymlinks;
+use paddock_workspace::resolved_path::ResolvedPath;
 
 use crate::details;
-use crate::read::content::Content;
+use crate::read::content::OpenContent;
 
 const VERB: &str = "describe";
 
 /// Describes what a path names.
 pub fn run(workspace: &Workspace<'_>, args: &request::Stat) -> Result<response::Stat> {
-    let place = workspace.resolve_with(&args.path, VERB, Last::Keep)?;
-    let stat = place.existing(workspace, VERB)?;
+    let resolved = workspace.resolve_with(&args.path, VERB, FollowSymlinks::No)?;
+    let stat = resolved.existing(workspace, VERB)?;
     let show = |time: Option<Time>| time.and_then(time::rfc3339);
     let mut result = response::Stat {
-        path: place.path.clone(),
+        path: resolved.path.clone(),
         kind: stat.kind,
         size: None,
         modified: show(stat.modified),
@@ -38,11 +38,11 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Stat) -> Result<response::
         Kind::File => {
             result.size = Some(stat.size);
             if !args.brief {
-                describe_content(workspace, &place, args.checksum, &mut result)?;
+                describe_content(workspace, &resolved, args.checksum, &mut result)?;
             }
         }
         Kind::Link => {
-            result.link_target = inner_target(workspace, &place);
+            result.link_target = inner_target(workspace, &resolved);
             result.target_kind = args.follow.then(|| details::target_kind(workspace, &args.path).ok()).flatten();
         }
         Kind::Directory | Kind::Other => {}
@@ -52,11 +52,11 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Stat) -> Result<response::
 
 fn describe_content(
     workspace: &Workspace<'_>,
-    place: &Place,
+    resolved: &ResolvedPath,
     checksum: bool,
     result: &mut response::Stat,
 ) -> Result<()> {
-    let content = match Content::open(workspace, place, VERB) {
+    let content = match OpenContent::open(workspace, resolved, VERB) {
         // What the directory tells of a file needs no right to read it.
         Err(error) if error.code == Code::PermissionDenied && !checksum => return Ok(()),
         other => other?,
@@ -77,9 +77,9 @@ fn describe_content(
 }
 
 /// What the link says, if that stays inside; what lies outside is not told.
-fn inner_target(workspace: &Workspace<'_>, place: &Place) -> Option<String> {
-    workspace.resolve(&place.given, VERB).ok()?;
-    workspace.fs.read_link(&place.dir, &place.name).ok()
+fn inner_target(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Option<String> {
+    workspace.resolve(&resolved.requested_path, VERB).ok()?;
+    workspace.fs.read_link(&resolved.dir, &resolved.name).ok()
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
             return Err(Error::argument(name, "it has to be at least 1"));
         }
     }
-    let (place, dir) = workspace.directory_to_search(&args.path, VERB)?;
+    let (resolved, dir) = workspace.directory_to_search(&args.path, VERB)?;
     let options = Options {
         hidden: Hidden::from_flag(args.include_hidden),
         include_ignored: args.include_ignored,
@@ -27,7 +27,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
         exclude: glob::exclusion(&args.exclude, "exclude", &workspace.root_names())?,
         ..Options::default()
     };
-    let mut walk = Walk::new(workspace, &place, &dir, options, VERB)?;
+    let mut walk = Walk::new(workspace, &resolved, &dir, options, VERB)?;
     let mut levels = Levels::new(page::size(args.limit));
     while let Some(entry) = walk.next_entry() {
         if levels.has_room(entry.depth) {
@@ -41,9 +41,9 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
     let entries = levels.finish();
     let count = |kind| entries.iter().filter(|entry| entry.kind == kind).count() as u64;
     let (files, directories) = (count(Kind::File), count(Kind::Directory));
-    let name = place.path.rsplit('/').next().unwrap_or(".").to_owned();
+    let name = resolved.path.rsplit('/').next().unwrap_or(".").to_owned();
     let tree = nest(name, entries, complete);
-    Ok(response::Tree { path: place.path, tree, files, directories, skipped: walk.skipped, truncated })
+    Ok(response::Tree { path: resolved.path, tree, files, directories, skipped: walk.skipped, truncated })
 }
 
 /// One entry of the tree. It holds no directory open, since there can be more than a host has handles.

@@ -13,7 +13,7 @@ use paddock_vfs::Fault;
 use paddock_workspace::Workspace;
 use paddock_workspace::change::commit::{Changes, commit_all};
 use paddock_workspace::change::file_change::FileChange;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::resolved_path::ResolvedPath;
 
 const VERB: &str = "unpack";
 
@@ -52,7 +52,7 @@ struct Plan<'w> {
     base: String,
     changes: Vec<FileChange>,
     /// Directories that are not there.
-    directories: Vec<Place>,
+    directories: Vec<ResolvedPath>,
     /// Where files lead.
     known: HashSet<String>,
     /// Bytes of the files, before and after.
@@ -65,12 +65,12 @@ struct Plan<'w> {
 
 impl<'w> Plan<'w> {
     fn new(workspace: &'w Workspace<'w>, args: &'w request::Unpack) -> Result<Self> {
-        let place = workspace.resolve(&args.destination, VERB)?;
+        let resolved = workspace.resolve(&args.destination, VERB)?;
         let mut plan = Self {
             workspace,
             args,
-            destination: place.path.clone(),
-            base: place.base(),
+            destination: resolved.path.clone(),
+            base: resolved.base(),
             changes: Vec::new(),
             directories: Vec::new(),
             known: HashSet::new(),
@@ -78,7 +78,7 @@ impl<'w> Plan<'w> {
             same: 0,
             executable: 0,
         };
-        plan.directory(place)?;
+        plan.directory(resolved)?;
         Ok(plan)
     }
 
@@ -91,56 +91,62 @@ impl<'w> Plan<'w> {
         if member.path.is_empty() {
             return Ok(());
         }
-        let place = self.workspace.resolve(&format!("{}{}", self.base, member.path), VERB)?;
-        self.check(&place)?;
-        if member.is_dir { self.directory(place) } else { self.file(place, member) }
+        let resolved = self.workspace.resolve(&format!("{}{}", self.base, member.path), VERB)?;
+        self.check(&resolved)?;
+        if member.is_dir { self.directory(resolved) } else { self.file(resolved, member) }
     }
 
     /// Refuses what no change may touch, and what is so deep that the names of all entries would fill the memory.
-    fn check(&self, place: &Place) -> Result<()> {
-        let most = self.workspace.policy.limits.max_depth;
-        if place.depth() > usize::try_from(most).unwrap_or(usize::MAX) {
-            let cause = format!("it would be in more than {most} directories, one in the other");
-            return Err(Error::at(Code::InvalidPath, VERB, &place.given, cause).hint("use another destination"));
+    fn check(&self, resolved: &ResolvedPath) -> Result<()> {
+        let max = self.workspace.policy.limits.max_depth;
+        if resolved.depth() > usize::try_from(max).unwrap_or(usize::MAX) {
+            let cause = format!("it would be in more than {max} directories, one in the other");
+            return Err(
+                Error::at(Code::InvalidPath, VERB, &resolved.requested_path, cause).hint("use another destination")
+            );
         }
-        self.workspace.check_change(place, VERB)
+        self.workspace.check_change(resolved, VERB)
     }
 
-    fn directory(&mut self, place: Place) -> Result<()> {
-        match place.stat {
+    fn directory(&mut self, resolved: ResolvedPath) -> Result<()> {
+        match resolved.stat {
             Some(stat) if stat.kind == Kind::Directory => {}
             Some(_) => {
                 let cause = "something is there that is not a directory";
-                return Err(Error::at(Code::NotADirectory, VERB, &place.given, cause).hint("use another destination"));
+                return Err(Error::at(Code::NotADirectory, VERB, &resolved.requested_path, cause)
+                    .hint("use another destination"));
             }
             None => {
-                self.check(&place)?;
-                self.directories.push(place);
+                self.check(&resolved)?;
+                self.directories.push(resolved);
             }
         }
         Ok(())
     }
 
-    fn file(&mut self, place: Place, member: &Member<'_>) -> Result<()> {
-        match place.stat {
+    fn file(&mut self, resolved: ResolvedPath, member: &Member<'_>) -> Result<()> {
+        match resolved.stat {
             None => {}
             Some(stat) if stat.kind == Kind::Directory => {
                 let cause = "a directory is there, and the archive has a file of that name";
-                return Err(Error::at(Code::NotAFile, VERB, &place.given, cause).hint("use another destination"));
+                return Err(
+                    Error::at(Code::NotAFile, VERB, &resolved.requested_path, cause).hint("use another destination")
+                );
             }
-            Some(stat) if stat.kind != Kind::File => return Err(place.not_a_file(VERB, stat.kind)),
+            Some(stat) if stat.kind != Kind::File => return Err(resolved.not_a_file(VERB, stat.kind)),
             Some(_) if !self.args.overwrite => {
                 return Err(Fault::Exists
-                    .at(VERB, &place.given)
+                    .at(VERB, &resolved.requested_path)
                     .hint("nothing was unpacked")
                     .also_hint(phrase![Term::Overwrite, " replaces files that are there"]));
             }
             Some(_) => {}
         }
-        if !self.known.insert(place.path.clone()) {
-            return Err(self.twice(&place));
+        if !self.known.insert(resolved.path.clone()) {
+            return Err(self.twice(&resolved));
         }
-        let old = place.stat.map(|_| self.workspace.read_whole(&place, VERB)).transpose()?.map(|(bytes, _)| bytes);
+        let old =
+            resolved.stat.map(|_| self.workspace.read_whole(&resolved, VERB)).transpose()?.map(|(bytes, _)| bytes);
         self.count(old.as_ref().map_or(0, Vec::len))?;
         let new = member.content(&self.args.source)?;
         self.count(new.len())?;
@@ -149,7 +155,7 @@ impl<'w> Plan<'w> {
             return Ok(());
         }
         self.executable += u64::from(member.is_executable && old.is_none());
-        self.changes.push(FileChange { place, old: old.map(Into::into), new: Some(new.into()), to: None });
+        self.changes.push(FileChange { resolved, old: old.map(Into::into), new: Some(new.into()), to: None });
         Ok(())
     }
 
@@ -168,30 +174,30 @@ impl<'w> Plan<'w> {
     fn check_aliases(&self) -> Result<()> {
         let time = |time: Option<Time>| time.map(|time| (time.seconds, time.nanoseconds));
         // By what they have in common where they are one file.
-        let mut groups: HashMap<_, Vec<&Place>> = HashMap::new();
+        let mut groups: HashMap<_, Vec<&ResolvedPath>> = HashMap::new();
         for change in &self.changes {
-            if let Some(stat) = change.place.stat {
-                groups.entry((stat.size, time(stat.changed), time(stat.modified))).or_default().push(&change.place);
+            if let Some(stat) = change.resolved.stat {
+                groups.entry((stat.size, time(stat.changed), time(stat.modified))).or_default().push(&change.resolved);
             }
         }
-        for place in groups.values().filter(|group| group.len() > 1).flatten() {
-            let is_linked = place.stat.is_some_and(|stat| stat.links > 1);
-            if (is_linked && self.workspace.policy.hard_links == HardLinks::Keep) || !self.is_listed(place) {
-                return Err(self.twice(place));
+        for resolved in groups.values().filter(|group| group.len() > 1).flatten() {
+            let is_linked = resolved.stat.is_some_and(|stat| stat.links > 1);
+            if (is_linked && self.workspace.policy.hard_links == HardLinks::Keep) || !self.is_listed(resolved) {
+                return Err(self.twice(resolved));
             }
         }
         Ok(())
     }
 
     /// Whether the directory has the name just as it is spelled.
-    fn is_listed(&self, place: &Place) -> bool {
-        let listing = self.workspace.fs.list(&place.dir);
-        listing.is_ok_and(|listing| listing.entries.iter().any(|entry| entry.name == place.name))
+    fn is_listed(&self, resolved: &ResolvedPath) -> bool {
+        let listing = self.workspace.fs.list(&resolved.dir);
+        listing.is_ok_and(|listing| listing.entries.iter().any(|entry| entry.name == resolved.name))
     }
 
-    fn twice(&self, place: &Place) -> Error {
-        let cause = format!("another entry of the archive may lead to `{}` too", printable(&place.path));
-        Error::at(Code::InvalidArgument, VERB, &place.given, cause)
+    fn twice(&self, resolved: &ResolvedPath) -> Error {
+        let cause = format!("another entry of the archive may lead to `{}` too", printable(&resolved.path));
+        Error::at(Code::InvalidArgument, VERB, &resolved.requested_path, cause)
             .hint("nothing was unpacked; use a destination without symbolic and hard links")
     }
 
@@ -200,8 +206,8 @@ impl<'w> Plan<'w> {
             (self.same, "files were there already as they are in the archive"),
             (self.executable, "new files can be executed in the archive and not here, since WASI cannot set modes"),
         ];
-        let told = reasons.iter().filter(|(count, _)| *count > 0);
-        told.map(|(count, what)| format!("{count} {what}")).collect()
+        let reported = reasons.iter().filter(|(count, _)| *count > 0);
+        reported.map(|(count, what)| format!("{count} {what}")).collect()
     }
 }
 
@@ -300,13 +306,13 @@ mod tests {
         desk.put("a.zip", &archive(&[directory("d/"), file("d/new", b"1"), file("old", b"22")]));
         let request = request::Unpack { source: "a.zip".to_owned(), destination: "out".to_owned(), overwrite: true };
         let (_, changes) = desk.run(Request::Unpack(request)).unwrap();
-        let told: Vec<_> = changes.iter().map(|change| (change.kind, change.path.as_str(), change.size)).collect();
+        let reported: Vec<_> = changes.iter().map(|change| (change.kind, change.path.as_str(), change.size)).collect();
         let expected = [
             (ChangeKind::Created, "out/d", None),
             (ChangeKind::Created, "out/d/new", Some(1)),
             (ChangeKind::Modified, "out/old", Some(2)),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
 
     #[test]

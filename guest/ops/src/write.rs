@@ -11,7 +11,7 @@ use paddock_types::{digest, phrase, request, response};
 use paddock_workspace::Workspace;
 use paddock_workspace::change::commit::commit;
 use paddock_workspace::change::file_change::FileChange;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::resolved_path::ResolvedPath;
 
 use crate::read::content;
 
@@ -19,21 +19,21 @@ const VERB: &str = "write";
 
 /// Writes a file whole, or appends to it.
 pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response::Write> {
-    let given = args.encoding.as_deref().map(encoding::by_label).transpose()?;
-    let place = workspace.resolve(&args.path, VERB)?;
-    check(&place, args)?;
-    workspace.check_change(&place, VERB)?;
-    check_size(workspace, &place, args.content.len() as u64 / 3)?;
-    let old = place.stat.map(|_| workspace.read_whole(&place, VERB)).transpose()?.map(|(bytes, _)| bytes);
-    paddock_workspace::check_etag(args.if_match.as_deref(), old.as_deref(), &place, VERB)?;
+    let requested_path = args.encoding.as_deref().map(encoding::by_label).transpose()?;
+    let resolved = workspace.resolve(&args.path, VERB)?;
+    check(&resolved, args)?;
+    workspace.check_change(&resolved, VERB)?;
+    check_size(workspace, &resolved, args.content.len() as u64 / 3)?;
+    let old = resolved.stat.map(|_| workspace.read_whole(&resolved, VERB)).transpose()?.map(|(bytes, _)| bytes);
+    paddock_workspace::check_etag(args.if_match.as_deref(), old.as_deref(), &resolved, VERB)?;
     let new = match &old {
-        Some(old) if args.append && !old.is_empty() => appended(&place, old, given, &args.content)?,
-        _ => written(&place, old.as_deref(), given, &args.content)?,
+        Some(old) if args.append && !old.is_empty() => appended(&resolved, old, requested_path, &args.content)?,
+        _ => written(&resolved, old.as_deref(), requested_path, &args.content)?,
     };
-    check_size(workspace, &place, new.len() as u64)?;
+    check_size(workspace, &resolved, new.len() as u64)?;
     let kept = if args.append { old.as_ref().map_or(0, Vec::len) } else { 0 };
     let mut result = response::Write {
-        path: place.path.clone(),
+        path: resolved.path.clone(),
         bytes_written: new.len().saturating_sub(kept) as u64,
         created: old.is_none(),
         etag: Some(digest::etag(&new)),
@@ -44,28 +44,38 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response:
         result.notes = commit(
             workspace,
             VERB,
-            vec![FileChange { place, old: old.map(Into::into), new: Some(new.into()), to: None }],
+            vec![FileChange { resolved, old: old.map(Into::into), new: Some(new.into()), to: None }],
         )?;
         result.backup = workspace.backup();
     }
     Ok(result)
 }
 
-fn check(place: &Place, args: &request::Write) -> Result<()> {
-    match place.stat {
-        Some(stat) if stat.kind != Kind::File => return Err(place.not_a_file(VERB, stat.kind)),
+fn check(resolved: &ResolvedPath, args: &request::Write) -> Result<()> {
+    match resolved.stat {
+        Some(stat) if stat.kind != Kind::File => return Err(resolved.not_a_file(VERB, stat.kind)),
         Some(_) if args.create_only => {
-            return Err(Error::at(Code::AlreadyExists, VERB, &place.given, "something exists there already")
-                .hint(phrase!["leave ", Term::CreateOnly, " out to replace it, or choose another name"])
-                .or_hint(phrase!["set ", Term::Overwrite, " to replace it, or choose another name"])
-                .or_hint(phrase![Term::WriteTool, " overwrites it"])
-                .or_hint("choose another name, or edit what is there"));
+            return Err(Error::at(
+                Code::AlreadyExists,
+                VERB,
+                &resolved.requested_path,
+                "something exists there already",
+            )
+            .hint(phrase!["leave ", Term::CreateOnly, " out to replace it, or choose another name"])
+            .or_hint(phrase!["set ", Term::Overwrite, " to replace it, or choose another name"])
+            .or_hint(phrase![Term::WriteTool, " overwrites it"])
+            .or_hint("choose another name, or edit what is there"));
         }
         Some(_) => {}
-        None if place.given.ends_with(['/']) || place.given.ends_with("/.") => {
-            return Err(Error::at(Code::NotAFile, VERB, &place.given, "a path that ends in `/` names a directory")
-                .hint(phrase!["leave the `/` at the end out, or use ", Term::MakeDirectoryTool])
-                .or_hint("leave the `/` at the end out"));
+        None if resolved.requested_path.ends_with(['/']) || resolved.requested_path.ends_with("/.") => {
+            return Err(Error::at(
+                Code::NotAFile,
+                VERB,
+                &resolved.requested_path,
+                "a path that ends in `/` names a directory",
+            )
+            .hint(phrase!["leave the `/` at the end out, or use ", Term::MakeDirectoryTool])
+            .or_hint("leave the `/` at the end out"));
         }
         None => {}
     }
@@ -79,41 +89,52 @@ fn check(place: &Place, args: &request::Write) -> Result<()> {
     Ok(())
 }
 
-fn check_size(workspace: &Workspace<'_>, place: &Place, size: u64) -> Result<()> {
+fn check_size(workspace: &Workspace<'_>, resolved: &ResolvedPath, size: u64) -> Result<()> {
     let limit = workspace.policy.limits.max_file_bytes;
     if size <= limit {
         return Ok(());
     }
     let cause = format!("it would have more than {limit} bytes, up to which files are handled whole");
-    Err(Error::at(Code::TooLarge, VERB, &place.given, cause).hint("nothing was changed; write several smaller files"))
+    Err(Error::at(Code::TooLarge, VERB, &resolved.requested_path, cause)
+        .hint("nothing was changed; write several smaller files"))
 }
 
 /// The bytes of a file that is written whole.
-fn written(place: &Place, old: Option<&[u8]>, given: Option<&'static Encoding>, content: &str) -> Result<Vec<u8>> {
+fn written(
+    resolved: &ResolvedPath,
+    old: Option<&[u8]>,
+    requested_path: Option<&'static Encoding>,
+    content: &str,
+) -> Result<Vec<u8>> {
     let (content, marked) = match content.strip_prefix('\u{feff}') {
         Some(content) => (content, true),
         None => (content, false),
     };
     // What is not text has no encoding to keep.
     let before = old.filter(|old| !old.is_empty() && !encoding::is_binary(old)).map(encoding::detect);
-    let encoding = given.or(before.map(|before| before.encoding)).unwrap_or(UTF_8);
+    let encoding = requested_path.or(before.map(|before| before.encoding)).unwrap_or(UTF_8);
     let same = before.filter(|before| before.encoding == encoding);
     let bom = marked || same.map_or(is_utf16(encoding), |same| same.bom > 0);
     let bom = if bom { encoding::bom(encoding).to_vec() } else { Vec::new() };
     let detected = Detected { encoding, bom: bom.len() };
-    Document::decode_as(bom, detected).encode_like(content).map_err(|loss| loss.at(VERB, &place.given))
+    Document::decode_as(bom, detected).encode_like(content).map_err(|loss| loss.at(VERB, &resolved.requested_path))
 }
 
 /// The bytes of a file with text after them.
-fn appended(place: &Place, old: &[u8], given: Option<&'static Encoding>, content: &str) -> Result<Vec<u8>> {
-    if given.is_none() && encoding::is_binary(old) {
-        return Err(content::binary(place, VERB, old.len() as u64, old)
+fn appended(
+    resolved: &ResolvedPath,
+    old: &[u8],
+    requested_path: Option<&'static Encoding>,
+    content: &str,
+) -> Result<Vec<u8>> {
+    if requested_path.is_none() && encoding::is_binary(old) {
+        return Err(content::binary(resolved, VERB, old.len() as u64, old)
             .hint(phrase!["text is appended to text; give ", Term::Encoding, " if it is text after all"])
             .or_hint("text is appended to text"));
     }
     let is = encoding::detect(old).encoding;
-    if let Some(given) = given
-        && is_utf16(given) != is_utf16(is)
+    if let Some(requested_path) = requested_path
+        && is_utf16(requested_path) != is_utf16(is)
     {
         return Err(Error::argument(Term::Encoding, format!("the file that is there is {}", is.name())).hint(phrase![
             "leave ",
@@ -121,10 +142,10 @@ fn appended(place: &Place, old: &[u8], given: Option<&'static Encoding>, content
             " out to append in the file's own"
         ]));
     }
-    let document = Document::decode(old.to_vec(), given);
+    let document = Document::decode(old.to_vec(), requested_path);
     let end = document.text.len();
     let splice = Splice { range: end..end, text: content.to_owned() };
-    document.splice(&[splice]).map_err(|loss| loss.at(VERB, &place.given))
+    document.splice(&[splice]).map_err(|loss| loss.at(VERB, &resolved.requested_path))
 }
 
 #[cfg(test)]
@@ -160,7 +181,7 @@ mod tests {
         assert_eq!((result.bytes_written, result.created), (written, created), "{args:?}");
     }
 
-    fn given(path: &str, content: &str, encoding: &str) -> request::Write {
+    fn requested_path(path: &str, content: &str, encoding: &str) -> request::Write {
         request::Write { encoding: Some(encoding.to_owned()), ..args(path, content) }
     }
 
@@ -183,12 +204,12 @@ mod tests {
 
     #[test]
     fn a_given_encoding() {
-        check(&given("new", "a", "utf-16be"), b"\xfe\xff\0a", 4, true);
-        check(&given("utf8", "a", "utf-16le"), b"\xff\xfea\0", 4, false);
-        check(&given("utf16", "é", "latin1"), b"\xe9", 1, false);
-        check(&given("latin1", "中", "utf-8"), "中".as_bytes(), 3, false);
+        check(&requested_path("new", "a", "utf-16be"), b"\xfe\xff\0a", 4, true);
+        check(&requested_path("utf8", "a", "utf-16le"), b"\xff\xfea\0", 4, false);
+        check(&requested_path("utf16", "é", "latin1"), b"\xe9", 1, false);
+        check(&requested_path("latin1", "中", "utf-8"), "中".as_bytes(), 3, false);
         assert_eq!(write(&args("latin1", "中")).unwrap_err().code, Code::EncodingLoss);
-        assert_eq!(write(&given("new", "a", "none")).unwrap_err().code, Code::InvalidArgument);
+        assert_eq!(write(&requested_path("new", "a", "none")).unwrap_err().code, Code::InvalidArgument);
     }
 
     #[test]
@@ -200,7 +221,7 @@ mod tests {
         check(&append("empty", "ä"), b"\xc3\xa4", 2, false);
         check(&append("new", "ä"), b"\xc3\xa4", 2, true);
         assert_eq!(write(&append("binary", "a")).unwrap_err().code, Code::BinaryFile);
-        let mixed = request::Write { append: true, ..given("utf8", "a", "utf-16") };
+        let mixed = request::Write { append: true, ..requested_path("utf8", "a", "utf-16") };
         assert_eq!(write(&mixed).unwrap_err().code, Code::InvalidArgument);
     }
 

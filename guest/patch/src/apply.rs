@@ -170,7 +170,7 @@ impl Applying<'_> {
                 places => Err(ambiguous_anchor(anchors, places)),
             };
         }
-        let find = |from: usize, most: usize| self.haystack().find(old.iter().copied(), from, most);
+        let find = |from: usize, max: usize| self.haystack().find(old.iter().copied(), from, max);
         if at_end {
             let start = count.checked_sub(old.len()).filter(|start| *start >= self.cursor);
             return start
@@ -223,14 +223,14 @@ impl Applying<'_> {
 
     /// Where a line is `anchor`; where none is exactly, white space around it
     /// aside, for an anchor only says where to look.
-    fn anchor(&self, anchor: &str, from: usize, most: usize) -> Vec<usize> {
-        let exact = self.haystack().find(std::iter::once(anchor), from, most);
+    fn anchor(&self, anchor: &str, from: usize, max: usize) -> Vec<usize> {
+        let exact = self.haystack().find(std::iter::once(anchor), from, max);
         if !exact.is_empty() {
             return exact;
         }
         let wanted = anchor.trim();
         let is_it = |index: &usize| self.lines.get(*index).is_some_and(|line| line.text.trim() == wanted);
-        (from..self.lines.count()).filter(is_it).take(most).collect()
+        (from..self.lines.count()).filter(is_it).take(max).collect()
     }
 
     fn after(&self, places: &[usize]) -> String {

@@ -58,7 +58,7 @@ impl Haystack {
     }
 
     /// The 0-based lines from `from` on where `old` occurs, at most `most`.
-    pub fn find<'l>(&self, old: impl Iterator<Item = &'l str>, from: usize, most: usize) -> Vec<usize> {
+    pub fn find<'l>(&self, old: impl Iterator<Item = &'l str>, from: usize, max: usize) -> Vec<usize> {
         let mut needle = String::from("\n");
         for line in old {
             needle.push_str(&fold(self.pass, line));
@@ -67,7 +67,7 @@ impl Haystack {
         let finder = Finder::new(&needle);
         let mut found = Vec::new();
         let mut next = from;
-        while found.len() < most
+        while found.len() < max
             && let Some(start) = self.starts.get(next).map(|start| *start as usize)
             && let Some(at) = self.text.as_bytes().get(start..).and_then(|rest| finder.find(rest))
         {

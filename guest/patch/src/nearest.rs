@@ -112,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    fn told(text: &str, old: &[&str], meant: usize) -> String {
+    fn reported(text: &str, old: &[&str], meant: usize) -> String {
         let lines = Lines::new(text);
         let hint = hint(&lines, &Haystack::new(&lines, Pass::Exact), old, meant);
         hint.split("; read the file").next().unwrap().to_owned()
@@ -120,21 +120,21 @@ mod tests {
 
     #[test]
     fn the_same_lines_elsewhere_come_first() {
-        assert_eq!(told("x\nfoo\nbar\nx\nfoo\nbar\n", &["foo", "bar"], 0), "the old lines occur at lines 2 and 5");
+        assert_eq!(reported("x\nfoo\nbar\nx\nfoo\nbar\n", &["foo", "bar"], 0), "the old lines occur at lines 2 and 5");
     }
 
     #[test]
     fn then_the_place_with_most_lines_in_common() {
         assert_eq!(
-            told("foo\nx\ny\nfoo\nbaz\nend\n", &["foo", "bar", "end"], 0),
+            reported("foo\nx\ny\nfoo\nbaz\nend\n", &["foo", "bar", "end"], 0),
             "the nearest place is line 4, where line 5 is `baz`, not `bar`"
         );
         assert_eq!(
-            told("one\n\tfoo\n", &["foo"], 0),
+            reported("one\n\tfoo\n", &["foo"], 0),
             "the nearest place is line 2, where line 2 is `\\tfoo`, not `foo` (only white space differs)"
         );
         assert_eq!(
-            told("one\nfoo", &["foo", "bar"], 0),
+            reported("one\nfoo", &["foo", "bar"], 0),
             "the nearest place is line 2, where the file ends before `bar`"
         );
     }
@@ -142,10 +142,10 @@ mod tests {
     #[test]
     fn then_the_line_most_alike() {
         assert_eq!(
-            told("a\nlet total = 1;\nb\n", &["let totals = 1;"], 0),
+            reported("a\nlet total = 1;\nb\n", &["let totals = 1;"], 0),
             "the nearest place is line 2, where line 2 is `let total = 1;`, not `let totals = 1;`"
         );
-        assert!(told("a\nb\n", &["something else"], 0).starts_with("read the file"));
+        assert!(reported("a\nb\n", &["something else"], 0).starts_with("read the file"));
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
         let text = "some line of text\n".repeat(500_000);
         let old = vec!["some line of text "; 5_000];
         let start = std::time::Instant::now();
-        assert!(told(&text, &old, 0).contains("only white space"));
+        assert!(reported(&text, &old, 0).contains("only white space"));
         assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
     }
 }

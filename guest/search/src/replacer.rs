@@ -52,7 +52,7 @@ impl Replacer {
     ///
     /// Matches do not overlap, and an empty one does not follow another at once. One after the last
     /// line ending is none, as in a search. Fails beyond `most` matches, or `most_bytes` of new text.
-    pub fn splices(&mut self, text: &str, most: usize, most_bytes: usize) -> std::result::Result<Vec<Splice>, Excess> {
+    pub fn splices(&mut self, text: &str, max: usize, most_bytes: usize) -> std::result::Result<Vec<Splice>, Excess> {
         let mut searcher = Searcher::new(Input::new(text));
         let (mut splices, mut bytes) = (Vec::new(), 0_usize);
         while let Ok(Some(found)) = searcher.try_advance(|input| {
@@ -68,7 +68,7 @@ impl Replacer {
             if bytes > most_bytes {
                 return Err(Excess::Bytes);
             }
-            if splices.len() == most {
+            if splices.len() == max {
                 return Err(Excess::Matches);
             }
             splices.push(Splice { range, text: new });

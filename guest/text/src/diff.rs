@@ -156,7 +156,7 @@ fn count(text: &str, range: Range<usize>) -> u64 {
 }
 
 /// The unified diff of the file `path`, cut at a line where it would be longer than `most` bytes.
-pub fn unified(path: &str, (old, new): (&str, &str), changes: &[LineChange], context: usize, most: usize) -> String {
+pub fn unified(path: &str, (old, new): (&str, &str), changes: &[LineChange], context: usize, max: usize) -> String {
     let mut out = format!("--- a/{path}\n+++ b/{path}\n");
     let mut rest = changes;
     while let Some(first) = rest.first() {
@@ -168,8 +168,8 @@ pub fn unified(path: &str, (old, new): (&str, &str), changes: &[LineChange], con
         let (hunk, later) = rest.split_at_checked(size).unwrap_or((rest, &[]));
         push_hunk(&mut out, (old, new), context, first, hunk);
         rest = later;
-        if out.len() > most {
-            let end = out.get(..out.floor_char_boundary(most)).and_then(|kept| kept.rfind('\n')).map_or(0, |at| at + 1);
+        if out.len() > max {
+            let end = out.get(..out.floor_char_boundary(max)).and_then(|kept| kept.rfind('\n')).map_or(0, |at| at + 1);
             out.truncate(end);
             out.push_str("… [truncated diff]\n");
             break;

@@ -39,7 +39,7 @@ impl Document {
     /// Decodes `bytes`, by detection unless the encoding is given.
     pub fn decode(bytes: Vec<u8>, encoding: Option<&'static Encoding>) -> Self {
         let detected = match encoding {
-            Some(encoding) => encoding::given(encoding, &bytes),
+            Some(encoding) => encoding::declared(encoding, &bytes),
             None => encoding::detect(&bytes),
         };
         Self::decode_as(bytes, detected)
@@ -134,7 +134,7 @@ impl Document {
         }
     }
 
-    fn splice_bytes(&self, trimmed: &[(Range<usize>, &str)], spots: &[Spot]) -> Result<Vec<u8>, Loss> {
+    fn splice_bytes(&self, trimmed: &[(Range<usize>, &str)], spots: &[BoundaryPair]) -> Result<Vec<u8>, Loss> {
         let mut parts = Vec::with_capacity(trimmed.len());
         let mut end_before = 0;
         for ((range, new), [start, end]) in trimmed.iter().zip(spots.as_chunks::<2>().0) {
@@ -210,13 +210,18 @@ struct Boundary {
 }
 
 /// An offset of the text between boundaries; both are the same where it is one itself.
-struct Spot {
+struct BoundaryPair {
     before: Boundary,
     after: Boundary,
 }
 
 /// Where ascending offsets of the text are in the bytes.
-fn locate(bytes: &[u8], text: &str, encoding: &'static Encoding, offsets: impl Iterator<Item = usize>) -> Vec<Spot> {
+fn locate(
+    bytes: &[u8],
+    text: &str,
+    encoding: &'static Encoding,
+    offsets: impl Iterator<Item = usize>,
+) -> Vec<BoundaryPair> {
     let mut at = Boundary::default();
     offsets
         .map(|offset| {
@@ -231,18 +236,18 @@ fn locate(bytes: &[u8], text: &str, encoding: &'static Encoding, offsets: impl I
                     _ => return within(at, next, run, offset),
                 }
             }
-            Spot { before: at, after: at }
+            BoundaryPair { before: at, after: at }
         })
         .collect()
 }
 
-fn within(at: Boundary, next: Boundary, run: Run, offset: usize) -> Spot {
+fn within(at: Boundary, next: Boundary, run: Run, offset: usize) -> BoundaryPair {
     match run.linear {
         true => {
             let here = Boundary { byte: at.byte + (offset - at.text), text: offset };
-            Spot { before: here, after: here }
+            BoundaryPair { before: here, after: here }
         }
-        false => Spot { before: at, after: next },
+        false => BoundaryPair { before: at, after: next },
     }
 }
 

@@ -36,7 +36,7 @@ pub fn detect(head: &[u8]) -> Detected {
 }
 
 /// The encoding that the caller names for these bytes; a byte order mark counts where it is that encoding's.
-pub fn given(encoding: &'static Encoding, head: &[u8]) -> Detected {
+pub fn declared(encoding: &'static Encoding, head: &[u8]) -> Detected {
     let bom = bom(encoding);
     Detected { encoding, bom: if head.starts_with(bom) { bom.len() } else { 0 } }
 }
@@ -185,8 +185,8 @@ mod tests {
 
     #[test]
     fn a_given_encoding_takes_only_its_own_mark() {
-        assert_eq!(given(UTF_8, b"\xef\xbb\xbfa").bom, 3);
-        assert_eq!(given(UTF_16LE, b"\xef\xbb\xbfa").bom, 0);
-        assert_eq!(given(encoding_rs::GBK, b"\xef\xbb\xbfa").bom, 0);
+        assert_eq!(declared(UTF_8, b"\xef\xbb\xbfa").bom, 3);
+        assert_eq!(declared(UTF_16LE, b"\xef\xbb\xbfa").bom, 0);
+        assert_eq!(declared(encoding_rs::GBK, b"\xef\xbb\xbfa").bom, 0);
     }
 }

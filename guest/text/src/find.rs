@@ -11,7 +11,7 @@ use crate::eol;
 /// text's own line endings, unless it has a `\r` too and so says what it means.
 ///
 /// Places may overlap where `overlapping` says so.
-pub fn occurrences(text: &str, wanted: &str, overlapping: bool, most: usize) -> Vec<Range<usize>> {
+pub fn occurrences(text: &str, wanted: &str, overlapping: bool, max: usize) -> Vec<Range<usize>> {
     if wanted.is_empty() {
         return Vec::new();
     }
@@ -24,7 +24,7 @@ pub fn occurrences(text: &str, wanted: &str, overlapping: bool, most: usize) -> 
         from = start + if overlapping { 1 } else { wanted.len() };
         Some(start)
     })
-    .take(most)
+    .take(max)
     .collect();
     let ends = starts.iter().map(|start| start + wanted.len());
     if folded.len() == text.len() {

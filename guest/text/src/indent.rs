@@ -8,13 +8,13 @@ const LEVEL: usize = 4;
 
 /// What counts of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct Indentation {
     indent: usize,
     blank: bool,
     comment: bool,
 }
 
-impl Shape {
+impl Indentation {
     /// The shape of a line; its start is enough.
     pub fn of(line: &str) -> Self {
         let body = line.trim_start();
@@ -55,7 +55,7 @@ pub struct Block {
 /// The block around the line `anchor`: grows a line up and a line down in turn,
 /// as long as they are indented at least as the outermost level that is wanted.
 /// Of the lines at that level itself, only the first in each direction belongs to the block.
-pub fn block(shapes: &[Shape], anchor: usize, options: &Options) -> Block {
+pub fn block(shapes: &[Indentation], anchor: usize, options: &Options) -> Block {
     let indents = effective(shapes);
     let own = indents.get(anchor).copied().unwrap_or(0);
     let levels = usize::try_from(options.max_levels).unwrap_or(usize::MAX);
@@ -94,7 +94,7 @@ pub fn block(shapes: &[Shape], anchor: usize, options: &Options) -> Block {
 }
 
 /// The indentation of each line; a blank one has that of the line before.
-fn effective(shapes: &[Shape]) -> Vec<usize> {
+fn effective(shapes: &[Indentation]) -> Vec<usize> {
     let mut before = 0;
     shapes
         .iter()
@@ -108,7 +108,7 @@ fn effective(shapes: &[Shape]) -> Vec<usize> {
 }
 
 /// Without the blank lines at both ends.
-fn trim(shapes: &[Shape], lines: Range<usize>) -> Range<usize> {
+fn trim(shapes: &[Indentation], lines: Range<usize>) -> Range<usize> {
     let blank = |at: &usize| shapes.get(*at).is_some_and(|shape| shape.blank);
     let start = lines.clone().find(|at| !blank(at));
     let end = lines.clone().rev().find(|at| !blank(at));
@@ -140,7 +140,7 @@ fn g() {
 }";
 
     fn take(anchor: usize, options: Options) -> (usize, usize, bool) {
-        let shapes: Vec<_> = CODE.lines().map(Shape::of).collect();
+        let shapes: Vec<_> = CODE.lines().map(Indentation::of).collect();
         let block = block(&shapes, anchor - 1, &options);
         (block.lines.start + 1, block.lines.end, block.cut)
     }
@@ -167,7 +167,7 @@ fn g() {
 
     #[test]
     fn tabs_are_four_columns() {
-        assert_eq!(Shape::of("\t  # x"), Shape { indent: 6, blank: false, comment: true });
-        assert!(Shape::of(" \t").blank);
+        assert_eq!(Indentation::of("\t  # x"), Indentation { indent: 6, blank: false, comment: true });
+        assert!(Indentation::of(" \t").blank);
     }
 }

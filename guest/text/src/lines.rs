@@ -211,13 +211,13 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
     /// Passes lines of UTF-8 that each end in `\n` alone and have up to `longest` bytes, `most` at the most and together
     /// up to `room` bytes, as far as they are read already. Gives their text, endings included, and how many they are;
     /// at a line that is otherwise, nothing.
-    pub fn run(&mut self, most: u64, longest: usize, room: usize) -> Result<(&str, u64), S::Error> {
+    pub fn run(&mut self, max: u64, longest: usize, room: usize) -> Result<(&str, u64), S::Error> {
         self.fill()?;
         let rest = self.buffer.get(self.passed..).unwrap_or_default();
         let rest = rest.get(..room).unwrap_or(rest);
         let (mut size, mut count) = (0, 0);
         for at in memchr::memchr2_iter(b'\n', b'\r', rest) {
-            if count == most || at - size > longest || rest.get(at) == Some(&b'\r') {
+            if count == max || at - size > longest || rest.get(at) == Some(&b'\r') {
                 break;
             }
             (size, count) = (at + 1, count + 1);

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use crate::find;
 
 /// Places that are told.
-const PLACES: usize = 3;
+const MAX_CANDIDATES: usize = 3;
 /// Lines that are compared closely.
 const CLOSELY: usize = 16;
 /// Bytes of a line that are compared, and characters that are shown.
@@ -17,7 +17,7 @@ const PLACE_LINES: usize = 6;
 
 /// A place that is like what was looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Candidate {
     /// The number of its first line.
     pub line: u64,
     /// Its text, with white space made visible: `·` a space, `→` a tab, `␍` a
@@ -28,19 +28,19 @@ pub struct Place {
 }
 
 /// The places in `text` that are nearest to `wanted`, the nearest first; up to three.
-pub fn places(text: &str, wanted: &str) -> Vec<Place> {
+pub fn candidates(text: &str, wanted: &str) -> Vec<Candidate> {
     let squeezed = squeezed_places(text, wanted);
     if squeezed.is_empty() { similar_places(text, wanted) } else { squeezed }
 }
 
 /// Places that are the same but for white space and letter case.
-fn squeezed_places(text: &str, wanted: &str) -> Vec<Place> {
+fn squeezed_places(text: &str, wanted: &str) -> Vec<Candidate> {
     let needle: String = squeeze(wanted).collect();
     if needle.is_empty() {
         return Vec::new();
     }
     let hay: String = squeeze(text).collect();
-    let starts = memchr::memmem::find_iter(hay.as_bytes(), &needle).take(PLACES);
+    let starts = memchr::memmem::find_iter(hay.as_bytes(), &needle).take(MAX_CANDIDATES);
     starts
         .filter_map(|start| {
             let range = unsqueeze(text, start)?..unsqueeze(text, start + needle.len() - 1)?;
@@ -52,7 +52,7 @@ fn squeezed_places(text: &str, wanted: &str) -> Vec<Place> {
             // Of a very long line, what is shown starts at the place.
             let from = if range.start - line_start > SHOWN_CHARS / 2 { range.start } else { line_start };
             let lines = text.get(from..)?.split_inclusive('\n').take(count.min(PLACE_LINES)).collect::<String>();
-            Some(Place { line, shown: show(&lines), difference: Some(difference(found, &lines, wanted)) })
+            Some(Candidate { line, shown: show(&lines), difference: Some(difference(found, &lines, wanted)) })
         })
         .collect()
 }
@@ -100,7 +100,7 @@ fn difference(found: &str, lines: &str, wanted: &str) -> &'static str {
 }
 
 /// Places whose lines are alike, told by the longest line first.
-fn similar_places(text: &str, wanted: &str) -> Vec<Place> {
+fn similar_places(text: &str, wanted: &str) -> Vec<Candidate> {
     let wanted: Vec<_> = wanted.lines().take(200).collect();
     let longest = wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().len());
     let Some((anchor, line)) = longest.filter(|(_, line)| line.trim().len() >= 2) else { return Vec::new() };
@@ -114,11 +114,11 @@ fn similar_places(text: &str, wanted: &str) -> Vec<Place> {
         .filter(|(likeness, _, _)| *likeness >= 0.5)
         .collect();
     candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    candidates.truncate(PLACES);
+    candidates.truncate(MAX_CANDIDATES);
     let number = |start| find::line_numbers(text, std::iter::once(start)).first().copied().unwrap_or(1);
     candidates
         .into_iter()
-        .map(|(_, start, lines)| Place { line: number(start), shown: show(&lines), difference: None })
+        .map(|(_, start, lines)| Candidate { line: number(start), shown: show(&lines), difference: None })
         .collect()
 }
 
@@ -188,8 +188,8 @@ impl Pairs {
             self.set.get(word).is_some_and(|word| word & (1 << bit) != 0)
         };
         let common = text.as_bytes().array_windows::<2>().filter(has).count();
-        let most = self.count.max(text.len().saturating_sub(1)).max(1);
-        common as f32 / most as f32
+        let max = self.count.max(text.len().saturating_sub(1)).max(1);
+        common as f32 / max as f32
     }
 }
 
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     fn first(text: &str, wanted: &str) -> (u64, String, Option<&'static str>) {
-        let place = places(text, wanted).into_iter().next().unwrap();
+        let place = candidates(text, wanted).into_iter().next().unwrap();
         (place.line, place.shown, place.difference)
     }
 
@@ -251,18 +251,18 @@ mod tests {
         assert_eq!(first(text, "fn compute(sum: u32) -> u32 {").0, 2);
         let nearest = first(text, "fn compute(total: u64) -> u32 {\n    sum\n}");
         assert_eq!(nearest, (2, "fn compute(total: u32) -> u32 {⏎····total⏎}".to_owned(), None));
-        assert_eq!(places(text, "something else entirely"), []);
-        assert_eq!(places(text, " \n"), []);
-        assert_eq!(places("", "x"), []);
+        assert_eq!(candidates(text, "something else entirely"), []);
+        assert_eq!(candidates(text, " \n"), []);
+        assert_eq!(candidates("", "x"), []);
     }
 
     #[test]
     fn a_large_text_takes_little_time() {
         let text = "let value = compute(value, other);\n".repeat(300_000);
         let started = std::time::Instant::now();
-        assert_eq!(places(&text, "let value = compute(valve, other, third);\nnext").len(), 3);
+        assert_eq!(candidates(&text, "let value = compute(valve, other, third);\nnext").len(), 3);
         assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
-        assert_eq!(places(&"x".repeat(10_000_000), &"xy".repeat(1000)).len(), 0);
+        assert_eq!(candidates(&"x".repeat(10_000_000), &"xy".repeat(1000)).len(), 0);
     }
 
     #[test]

@@ -105,14 +105,14 @@ impl Error {
     }
 
     /// A failure to `verb` the `path`: ``cannot {verb} `{path}`: {cause}``.
-    pub fn at(code: Code, verb: &str, path: &str, cause: impl Into<Phrase>) -> Self {
-        Self::of_path(code, verb, path, cause.into())
+    pub fn at(code: Code, operation: &str, path: &str, cause: impl Into<Phrase>) -> Self {
+        Self::of_path(code, operation, path, cause.into())
     }
 
     #[cold]
     #[inline(never)]
-    fn of_path(code: Code, verb: &str, path: &str, cause: Phrase) -> Self {
-        let message = phrase![format!("cannot {verb} `{}`: ", printable(path)), cause];
+    fn of_path(code: Code, operation: &str, path: &str, cause: Phrase) -> Self {
+        let message = phrase![format!("cannot {operation} `{}`: ", printable(path)), cause];
         Self { path: Some(path.to_owned()), ..Self::of(code, message) }
     }
 

@@ -24,7 +24,14 @@ pub struct Outcome {
 
 impl Outcome {
     /// What a dialect tells of a call.
-    pub fn told(told: Rendered, error: Option<ErrorText>, changes: Vec<Change>) -> Self {
-        Self { result: told.json, text: told.text, error, changes, truncated: told.truncated, touched: None }
+    pub fn reported(reported: Rendered, error: Option<ErrorText>, changes: Vec<Change>) -> Self {
+        Self {
+            result: reported.json,
+            text: reported.text,
+            error,
+            changes,
+            truncated: reported.truncated,
+            touched: None,
+        }
     }
 }

@@ -21,10 +21,10 @@ pub fn copy_bytes(fs: &dyn Filesystem, from: &File, to: &File) -> FsResult<u64> 
 }
 
 /// All bytes of an open file; [`Fault::TooLarge`] where it has more than `most`.
-pub fn read_up_to(fs: &dyn Filesystem, file: &File, most: u64) -> FsResult<Vec<u8>> {
+pub fn read_up_to(fs: &dyn Filesystem, file: &File, max: u64) -> FsResult<Vec<u8>> {
     let mut bytes = Vec::new();
     while fs.read(file, bytes.len() as u64, READ_SIZE, &mut bytes)? > 0 {
-        if bytes.len() as u64 > most {
+        if bytes.len() as u64 > max {
             return Err(Fault::TooLarge);
         }
     }

@@ -5,22 +5,22 @@ use paddock_types::digest::{hex, sha256};
 use sha2::{Digest, Sha256};
 
 use crate::bytes::each_part;
-use crate::open_location::Site;
+use crate::open_location::OpenLocation;
 use crate::{Fault, File, Filesystem, FsResult, Open};
 
 /// What a file holds, or is to hold.
 #[derive(Clone)]
-pub enum Content {
+pub enum FileContent {
     /// In memory.
     Bytes(Vec<u8>),
     /// In a file, read again wherever it is needed.
-    Stored(Stored),
+    FileRange(FileRange),
 }
 
 /// A range of a file.
 #[derive(Clone)]
-pub struct Stored {
-    site: Site,
+pub struct FileRange {
+    location: OpenLocation,
     start: u64,
     size: u64,
     sha256: String,
@@ -29,13 +29,13 @@ pub struct Stored {
     mode: Option<u32>,
 }
 
-impl From<Vec<u8>> for Content {
+impl From<Vec<u8>> for FileContent {
     fn from(bytes: Vec<u8>) -> Self {
         Self::Bytes(bytes)
     }
 }
 
-impl PartialEq for Content {
+impl PartialEq for FileContent {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Bytes(these), Self::Bytes(those)) => these == those,
@@ -44,27 +44,34 @@ impl PartialEq for Content {
     }
 }
 
-impl Content {
+impl FileContent {
     /// `size` bytes from `start` of the regular file at `site`; fewer where it ends before.
-    pub fn stored(fs: &dyn Filesystem, site: Site, start: u64, size: u64) -> FsResult<Self> {
-        let file = fs.open_file(&site.dir, &site.name, Open::Read)?;
+    pub fn stored(fs: &dyn Filesystem, location: OpenLocation, start: u64, size: u64) -> FsResult<Self> {
+        let file = fs.open_file(&location.dir, &location.name, Open::Read)?;
         let mut hash = Sha256::new();
         let size = each_part(fs, &file, start, size, |_, part| {
             hash.update(part);
             Ok(())
         })?;
-        Ok(Self::Stored(Stored { site, start, size, sha256: hex(&hash.finalize()), lends_mode: false, mode: None }))
+        Ok(Self::FileRange(FileRange {
+            location,
+            start,
+            size,
+            sha256: hex(&hash.finalize()),
+            lends_mode: false,
+            mode: None,
+        }))
     }
 
     /// All of the regular file at `site`, of which size and SHA-256 are known. With `lends_mode`, a new file with it gets its
     /// mode: the host has the file in a root that is read-only, and lends modes.
-    pub fn known(site: Site, size: u64, sha256: String, lends_mode: bool) -> Self {
-        Self::Stored(Stored { site, start: 0, size, sha256, lends_mode, mode: None })
+    pub fn known(location: OpenLocation, size: u64, sha256: String, lends_mode: bool) -> Self {
+        Self::FileRange(FileRange { location, start: 0, size, sha256, lends_mode, mode: None })
     }
 
     /// The same for a new file with these permission bits.
     pub fn with_mode(mut self, mode: Option<u32>) -> Self {
-        if let Self::Stored(stored) = &mut self {
+        if let Self::FileRange(stored) = &mut self {
             stored.mode = mode;
         }
         self
@@ -73,17 +80,17 @@ impl Content {
     /// The permission bits of a new file with it, where they are known.
     pub fn mode(&self) -> Option<u32> {
         match self {
-            Self::Stored(stored) => stored.mode,
+            Self::FileRange(stored) => stored.mode,
             Self::Bytes(_) => None,
         }
     }
 
     /// Gives the new file at `to` the mode that comes with it. WASI has no way to ask for it but a rename; where that is
     /// to a file that may not be changed, the host refuses it after it has carried the mode over.
-    pub fn give_mode(&self, fs: &dyn Filesystem, to: &Site) -> FsResult<()> {
-        let Self::Stored(Stored { site, lends_mode, mode, .. }) = self else { return Ok(()) };
+    pub fn give_mode(&self, fs: &dyn Filesystem, to: &OpenLocation) -> FsResult<()> {
+        let Self::FileRange(FileRange { location, lends_mode, mode, .. }) = self else { return Ok(()) };
         if *lends_mode {
-            drop(to.rename(fs, site));
+            drop(to.rename(fs, location));
         }
         mode.map_or(Ok(()), |mode| fs.set_mode(&to.dir, &to.name, mode))
     }
@@ -92,7 +99,7 @@ impl Content {
     pub fn size(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
-            Self::Stored(stored) => stored.size,
+            Self::FileRange(stored) => stored.size,
         }
     }
 
@@ -100,7 +107,7 @@ impl Content {
     pub fn sha256(&self) -> String {
         match self {
             Self::Bytes(bytes) => sha256(bytes),
-            Self::Stored(stored) => stored.sha256.clone(),
+            Self::FileRange(stored) => stored.sha256.clone(),
         }
     }
 
@@ -108,13 +115,13 @@ impl Content {
     pub fn write(&self, fs: &dyn Filesystem, to: &File, offset: u64) -> FsResult<()> {
         match self {
             Self::Bytes(bytes) => fs.write(to, offset, bytes),
-            Self::Stored(stored) => stored.each_part(fs, |at, part| fs.write(to, offset + at, part)),
+            Self::FileRange(stored) => stored.each_part(fs, |at, part| fs.write(to, offset + at, part)),
         }
     }
 
     /// The same in memory.
-    pub fn held(&self, fs: &dyn Filesystem) -> FsResult<Self> {
-        let Self::Stored(stored) = self else { return Ok(self.clone()) };
+    pub fn load(&self, fs: &dyn Filesystem) -> FsResult<Self> {
+        let Self::FileRange(stored) = self else { return Ok(self.clone()) };
         let mut bytes = Vec::new();
         stored.each_part(fs, |_, part| {
             bytes.extend_from_slice(part);
@@ -124,9 +131,9 @@ impl Content {
     }
 }
 
-impl Stored {
+impl FileRange {
     fn each_part(&self, fs: &dyn Filesystem, mut take: impl FnMut(u64, &[u8]) -> FsResult<()>) -> FsResult<()> {
-        let file = fs.open_file(&self.site.dir, &self.site.name, Open::Read)?;
+        let file = fs.open_file(&self.location.dir, &self.location.name, Open::Read)?;
         let mut hash = Sha256::new();
         each_part(fs, &file, self.start, self.size, |at, part| {
             hash.update(part);

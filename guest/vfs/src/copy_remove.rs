@@ -3,7 +3,7 @@
 use paddock_types::entry::Kind;
 
 use crate::bytes::copy_bytes;
-use crate::open_location::{Site, is_temporary, private_name};
+use crate::open_location::{OpenLocation, is_temporary, private_name};
 use crate::{Dir, DirEntry, Fault, Filesystem, FsResult, Open};
 
 /// Copies the file `from` as the new file `to`, durably; how many bytes it has.
@@ -11,8 +11,14 @@ use crate::{Dir, DirEntry, Fault, Filesystem, FsResult, Open};
 /// WASI cannot set a mode, owner or attributes. Where the host carries modes over at a rename of a
 /// temporary file, the new content is renamed over `model`, a second link of the
 /// source, which gives it the source's, and then to its place.
-pub fn copy_file(fs: &dyn Filesystem, carries_modes: bool, from: &Site, to: &Site, model: &Site) -> FsResult<u64> {
-    let draft = if is_temporary(&to.name) { to.clone() } else { to.beside(&private_name(fs)) };
+pub fn copy_file(
+    fs: &dyn Filesystem,
+    carries_modes: bool,
+    from: &OpenLocation,
+    to: &OpenLocation,
+    model: &OpenLocation,
+) -> FsResult<u64> {
+    let draft = if is_temporary(&to.name) { to.clone() } else { to.sibling(&private_name(fs)) };
     let source = fs.open_file(&from.dir, &from.name, Open::Read)?;
     let target = fs.open_file(&draft.dir, &draft.name, Open::CreateNew)?;
     let size = copy_bytes(fs, &source, &target)?;
@@ -37,22 +43,22 @@ pub fn copy_file(fs: &dyn Filesystem, carries_modes: bool, from: &Site, to: &Sit
 }
 
 /// Removes the file, link or whole directory of that name; nothing there is fine.
-pub fn remove(fs: &dyn Filesystem, site: &Site) -> FsResult<()> {
-    match fs.stat(&site.dir, &site.name) {
+pub fn remove(fs: &dyn Filesystem, location: &OpenLocation) -> FsResult<()> {
+    match fs.stat(&location.dir, &location.name) {
         Ok(stat) if stat.kind == Kind::Directory => {}
-        Ok(_) => return site.discard(fs),
+        Ok(_) => return location.discard(fs),
         Err(Fault::NotFound) => return Ok(()),
         Err(fault) => return Err(fault),
     }
-    let mut path = vec![Emptied::open(fs, site.clone())?];
+    let mut path = vec![Emptied::open(fs, location.clone())?];
     while let Some(top) = path.last_mut() {
         match top.left.pop() {
             Some(entry) if entry.kind == Kind::Directory => {
-                let inner = Site { dir: top.dir.clone(), name: entry.name };
+                let inner = OpenLocation { dir: top.dir.clone(), name: entry.name };
                 path.push(Emptied::open(fs, inner)?);
             }
-            Some(entry) => Site { dir: top.dir.clone(), name: entry.name }.discard(fs)?,
-            None => match fs.remove_dir(&top.site.dir, &top.site.name) {
+            Some(entry) => OpenLocation { dir: top.dir.clone(), name: entry.name }.discard(fs)?,
+            None => match fs.remove_dir(&top.location.dir, &top.location.name) {
                 // Something came into it since it was listed.
                 Err(Fault::NotEmpty) if top.looks < MAX_LOOKS => top.look(fs)?,
                 removed => {
@@ -70,16 +76,16 @@ const MAX_LOOKS: u32 = 8;
 
 /// A directory that is to be removed, with what is left in it.
 struct Emptied {
-    site: Site,
+    location: OpenLocation,
     dir: Dir,
     left: Vec<DirEntry>,
     looks: u32,
 }
 
 impl Emptied {
-    fn open(fs: &dyn Filesystem, site: Site) -> FsResult<Self> {
-        let dir = fs.open_dir(&site.dir, &site.name)?;
-        let mut emptied = Self { site, dir, left: Vec::new(), looks: 0 };
+    fn open(fs: &dyn Filesystem, location: OpenLocation) -> FsResult<Self> {
+        let dir = fs.open_dir(&location.dir, &location.name)?;
+        let mut emptied = Self { location, dir, left: Vec::new(), looks: 0 };
         emptied.look(fs)?;
         Ok(emptied)
     }

@@ -50,9 +50,9 @@ pub enum Fault {
 
 impl Fault {
     /// The failure to `verb` the `path` that this fault is.
-    pub fn at(&self, verb: &str, path: &str) -> Error {
+    pub fn at(&self, operation: &str, path: &str) -> Error {
         let (code, cause) = self.explain();
-        let error = Error::at(code, verb, path, cause);
+        let error = Error::at(code, operation, path, cause);
         match self {
             Self::NoSpace => error.hint("free some space, then call again; nothing was changed"),
             Self::NoMemory => error.hint("call again when fewer calls are under way, or do it in smaller parts"),

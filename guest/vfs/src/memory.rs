@@ -20,14 +20,14 @@ pub struct MemoryFs {
     clock: fn() -> Time,
     random: Cell<u64>,
     checkpoints: RefCell<BTreeMap<String, Node>>,
-    room: quota::Room,
+    quota: quota::Quota,
 }
 
 type Node = Rc<Inode>;
 
 /// A file, directory or link; names are in the directories that hold it.
 pub struct Inode {
-    content: RefCell<Content>,
+    content: RefCell<MemoryContent>,
     links: Cell<u64>,
     modified: Cell<Time>,
     /// Mode bits, where an archive told them.
@@ -36,7 +36,7 @@ pub struct Inode {
     is_counted: Cell<bool>,
 }
 
-enum Content {
+enum MemoryContent {
     /// Bytes that checkpoints share, until somebody writes.
     File(Rc<Vec<u8>>),
     Directory(BTreeMap<String, Node>),
@@ -46,14 +46,14 @@ enum Content {
 impl MemoryFs {
     /// Empty trees with these guest paths; `clock` tells the time for modification times.
     pub fn new(guest_paths: &[&str], clock: fn() -> Time, seed: u64) -> Self {
-        let top = |is_counted| Inode::new(Content::Directory(BTreeMap::new()), clock(), is_counted);
+        let top = |is_counted| Inode::new(MemoryContent::Directory(BTreeMap::new()), clock(), is_counted);
         let trees = guest_paths.iter().enumerate();
         Self {
             preopens: trees.map(|(index, path)| ((*path).to_owned(), top(index == 0))).collect(),
             clock,
             random: Cell::new(seed),
             checkpoints: RefCell::default(),
-            room: quota::Room::default(),
+            quota: quota::Quota::default(),
         }
     }
 
@@ -61,7 +61,7 @@ impl MemoryFs {
     pub fn empty_like(&self) -> Self {
         let paths: Vec<_> = self.preopens.iter().map(|(path, _)| path.as_str()).collect();
         let checkpoints = self.checkpoints.clone();
-        Self { checkpoints, room: self.room.clone(), ..Self::new(&paths, self.clock, self.random.get()) }
+        Self { checkpoints, quota: self.quota.clone(), ..Self::new(&paths, self.clock, self.random.get()) }
     }
 
     /// The same trees again, every file a copy with one name.
@@ -76,7 +76,7 @@ impl MemoryFs {
             return Err(Fault::NotFound);
         };
         own.content.swap(&new.content);
-        self.room.forget();
+        self.quota.forget();
         Ok(())
     }
 
@@ -109,7 +109,7 @@ impl Filesystem for MemoryFs {
 
     fn open_file(&self, dir: &Dir, name: &str, mode: Open) -> FsResult<File> {
         if mode == Open::CreateNew {
-            let node = Inode::new(Content::File(Rc::default()), (self.clock)(), false);
+            let node = Inode::new(MemoryContent::File(Rc::default()), (self.clock)(), false);
             self.add(dir, name, node.clone())?;
             return Ok(File(node));
         }
@@ -147,8 +147,10 @@ impl Filesystem for MemoryFs {
 
     fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String> {
         match &*entry(dir, name)?.content.borrow() {
-            Content::Link(target) => Ok(target.clone()),
-            Content::File(_) | Content::Directory(_) => Err(Fault::Io("it is not a symbolic link".to_owned())),
+            MemoryContent::Link(target) => Ok(target.clone()),
+            MemoryContent::File(_) | MemoryContent::Directory(_) => {
+                Err(Fault::Io("it is not a symbolic link".to_owned()))
+            }
         }
     }
 
@@ -199,7 +201,7 @@ impl Filesystem for MemoryFs {
     }
 
     fn make_dir(&self, dir: &Dir, name: &str) -> FsResult<()> {
-        self.add(dir, name, Inode::new(Content::Directory(BTreeMap::new()), (self.clock)(), false))
+        self.add(dir, name, Inode::new(MemoryContent::Directory(BTreeMap::new()), (self.clock)(), false))
     }
 
     fn link(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()> {
@@ -213,7 +215,7 @@ impl Filesystem for MemoryFs {
     }
 
     fn symlink(&self, dir: &Dir, name: &str, target: &str) -> FsResult<()> {
-        self.add(dir, name, Inode::new(Content::Link(target.to_owned()), (self.clock)(), false))
+        self.add(dir, name, Inode::new(MemoryContent::Link(target.to_owned()), (self.clock)(), false))
     }
 
     fn rename(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()> {
@@ -283,7 +285,7 @@ impl Filesystem for MemoryFs {
 }
 
 impl Inode {
-    fn new(content: Content, now: Time, is_counted: bool) -> Node {
+    fn new(content: MemoryContent, now: Time, is_counted: bool) -> Node {
         Rc::new(Self {
             content: RefCell::new(content),
             links: Cell::new(1),
@@ -295,11 +297,11 @@ impl Inode {
 
     fn deep_clone(node: &Node) -> Node {
         let content = match &*node.content.borrow() {
-            Content::File(bytes) => Content::File(Rc::clone(bytes)),
-            Content::Directory(entries) => {
-                Content::Directory(entries.iter().map(|(name, node)| (name.clone(), Self::deep_clone(node))).collect())
-            }
-            Content::Link(target) => Content::Link(target.clone()),
+            MemoryContent::File(bytes) => MemoryContent::File(Rc::clone(bytes)),
+            MemoryContent::Directory(entries) => MemoryContent::Directory(
+                entries.iter().map(|(name, node)| (name.clone(), Self::deep_clone(node))).collect(),
+            ),
+            MemoryContent::Link(target) => MemoryContent::Link(target.clone()),
         };
         let copy = Self::new(content, node.modified.get(), node.is_counted.get());
         copy.mode.set(node.mode.get());
@@ -308,17 +310,17 @@ impl Inode {
 
     fn kind(&self) -> Kind {
         match &*self.content.borrow() {
-            Content::File(_) => Kind::File,
-            Content::Directory(_) => Kind::Directory,
-            Content::Link(_) => Kind::Link,
+            MemoryContent::File(_) => Kind::File,
+            MemoryContent::Directory(_) => Kind::Directory,
+            MemoryContent::Link(_) => Kind::Link,
         }
     }
 
     fn stat(&self) -> Stat {
         let size = match &*self.content.borrow() {
-            Content::File(bytes) => bytes.len(),
-            Content::Directory(_) => 0,
-            Content::Link(target) => target.len(),
+            MemoryContent::File(bytes) => bytes.len(),
+            MemoryContent::Directory(_) => 0,
+            MemoryContent::Link(target) => target.len(),
         };
         let modified = Some(self.modified.get());
         Stat {
@@ -332,7 +334,7 @@ impl Inode {
     }
 
     fn is_empty_dir(&self) -> bool {
-        matches!(&*self.content.borrow(), Content::Directory(entries) if entries.is_empty())
+        matches!(&*self.content.borrow(), MemoryContent::Directory(entries) if entries.is_empty())
     }
 }
 
@@ -346,8 +348,8 @@ fn entry(dir: &Dir, name: &str) -> FsResult<Node> {
 
 fn with_entries<T>(dir: &Dir, look: impl FnOnce(&BTreeMap<String, Node>) -> T) -> FsResult<T> {
     match &*node(&dir.0)?.content.borrow() {
-        Content::Directory(entries) => Ok(look(entries)),
-        Content::File(_) | Content::Link(_) => Err(Fault::NotDirectory),
+        MemoryContent::Directory(entries) => Ok(look(entries)),
+        MemoryContent::File(_) | MemoryContent::Link(_) => Err(Fault::NotDirectory),
     }
 }
 
@@ -358,7 +360,7 @@ fn change_entries(
 ) -> FsResult<()> {
     let node = node(&dir.0)?;
     let mut content = node.content.borrow_mut();
-    let Content::Directory(entries) = &mut *content else { return Err(Fault::NotDirectory) };
+    let MemoryContent::Directory(entries) = &mut *content else { return Err(Fault::NotDirectory) };
     change(entries)?;
     node.modified.set(now);
     Ok(())
@@ -366,15 +368,15 @@ fn change_entries(
 
 fn with_bytes<T>(file: &File, look: impl FnOnce(&mut Vec<u8>) -> FsResult<T>) -> FsResult<T> {
     match &mut *node(&file.0)?.content.borrow_mut() {
-        Content::File(bytes) => look(Rc::make_mut(bytes)),
-        Content::Directory(_) | Content::Link(_) => Err(Fault::NotRegular),
+        MemoryContent::File(bytes) => look(Rc::make_mut(bytes)),
+        MemoryContent::Directory(_) | MemoryContent::Link(_) => Err(Fault::NotRegular),
     }
 }
 
 fn look_at_bytes<T>(file: &File, look: impl FnOnce(&[u8]) -> FsResult<T>) -> FsResult<T> {
     match &*node(&file.0)?.content.borrow() {
-        Content::File(bytes) => look(bytes),
-        Content::Directory(_) | Content::Link(_) => Err(Fault::NotRegular),
+        MemoryContent::File(bytes) => look(bytes),
+        MemoryContent::Directory(_) | MemoryContent::Link(_) => Err(Fault::NotRegular),
     }
 }
 
@@ -384,8 +386,8 @@ fn contains(outer: &Node, inner: &Node) -> bool {
         return true;
     }
     match &*outer.content.borrow() {
-        Content::Directory(entries) => entries.values().any(|node| contains(node, inner)),
-        Content::File(_) | Content::Link(_) => false,
+        MemoryContent::Directory(entries) => entries.values().any(|node| contains(node, inner)),
+        MemoryContent::File(_) | MemoryContent::Link(_) => false,
     }
 }
 

@@ -156,10 +156,10 @@ fn unpack_entry(
 
 /// The failure of what would make the tree larger than it may be.
 pub fn no_space(memory: &MemoryFs) -> Error {
-    let most = memory.limit();
+    let max = memory.limit();
     Error::new(
         Code::NoSpace,
-        format!("the workspace in memory would hold more than {most} bytes, its checkpoints included"),
+        format!("the workspace in memory would hold more than {max} bytes, its checkpoints included"),
     )
     .hint("delete what is not needed, or ask the person who runs this for a higher `limits.max_tree_bytes`")
 }

@@ -3,21 +3,21 @@
 use paddock_types::entry::Kind;
 
 use crate::bytes::{copy_bytes, digest};
-use crate::content::Content;
+use crate::content::FileContent;
 use crate::{Dir, Fault, Filesystem, FsResult, Open};
 
 /// A name in an open directory.
 #[derive(Clone)]
-pub struct Site {
+pub struct OpenLocation {
     /// The directory.
     pub dir: Dir,
     /// The name in it.
     pub name: String,
 }
 
-impl Site {
+impl OpenLocation {
     /// The name `name` in the same directory.
-    pub fn beside(&self, name: &str) -> Self {
+    pub fn sibling(&self, name: &str) -> Self {
         Self { dir: self.dir.clone(), name: name.to_owned() }
     }
 
@@ -35,7 +35,7 @@ impl Site {
     }
 
     /// Makes a new file with this content, durably.
-    pub fn create(&self, fs: &dyn Filesystem, content: &Content) -> FsResult<()> {
+    pub fn create(&self, fs: &dyn Filesystem, content: &FileContent) -> FsResult<()> {
         let file = fs.open_file(&self.dir, &self.name, Open::CreateNew)?;
         content.write(fs, &file, 0)?;
         fs.sync_file(&file)
@@ -60,7 +60,7 @@ impl Site {
     }
 
     /// Makes this file's bytes `old` again, in place and durably, if they are not.
-    pub fn restore(&self, fs: &dyn Filesystem, old: &Content) -> FsResult<()> {
+    pub fn restore(&self, fs: &dyn Filesystem, old: &FileContent) -> FsResult<()> {
         let file = fs.open_file(&self.dir, &self.name, Open::Write)?;
         old.write(fs, &file, 0)?;
         fs.set_size(&file, old.size())?;
@@ -80,14 +80,14 @@ impl Site {
     /// Gives this file the name `to` instead of its own, and never replaces what is there: durably the new name, before
     /// the old one goes.
     pub fn move_to_free(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
-        self.give_free(fs, to)?;
+        self.link_to_free(fs, to)?;
         let moved = fs.sync_dir(&to.dir).and_then(|()| self.discard(fs));
         moved.inspect_err(|_| drop(self.give_back(fs, to)))
     }
 
     /// Gives this file the name `to`, and never replaces what is there. Its own name stays, unless the file system has no
     /// hard links: there it goes, and something that appears between the look and the rename is replaced.
-    pub fn give_free(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
+    pub fn link_to_free(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
         match self.link(fs, to) {
             Err(Fault::Unsupported | Fault::Access) => match fs.stat(&to.dir, &to.name) {
                 Err(Fault::NotFound) => self.rename(fs, to),

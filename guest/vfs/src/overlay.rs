@@ -120,9 +120,9 @@ impl<'f> OverlayFs<'f> {
         let name = root_name(guest_path);
         let below = |tree: Option<&Dir>| tree.map_or(Ok(None), |tree| self.open_if_there(tree, &name));
         let (upper, gone) = (below(upper)?, below(gone)?);
-        let marks = gone.map(|dir| self.open_marks(&dir)).transpose()?;
+        let whiteouts = gone.map(|dir| self.open_marks(&dir)).transpose()?;
         self.roots.push(name);
-        Ok(Node::root(self.roots.len() - 1, base, upper, marks))
+        Ok(Node::root(self.roots.len() - 1, base, upper, whiteouts))
     }
 
     /// One of the trees of the layers.

@@ -225,14 +225,14 @@ impl File {
 
 /// What a directory tells of itself. jco's own shim tells nothing of a preopen, and all of `.` in it.
 fn itself<T>(dir: &Descriptor, ask: impl Fn(&Descriptor) -> Result<T, ErrorCode>) -> FsResult<T> {
-    let told = match ask(dir) {
+    let reported = match ask(dir) {
         Err(ErrorCode::Invalid | ErrorCode::BadDescriptor) => {
             let opened = dir.open_at(NO_FOLLOW, ".", OpenFlags::DIRECTORY, DescriptorFlags::READ);
             opened.and_then(|opened| ask(&opened))
         }
-        told => told,
+        reported => reported,
     };
-    told.map_err(fault)
+    reported.map_err(fault)
 }
 
 /// A signal in the host interrupts a call, which says nothing about the file.

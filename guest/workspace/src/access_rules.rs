@@ -8,7 +8,7 @@ use paddock_types::policy::{Policy, RootAccess};
 /// What is kept from every tool in one root. Names count under any spelling
 /// that some file system folds to them.
 #[derive(Debug, Default)]
-pub struct Barred {
+pub struct AccessRules {
     /// Directories at any depth.
     names: Vec<String>,
     /// Directories, from the top of the root.
@@ -50,34 +50,38 @@ impl Denial {
     }
 }
 
-impl Barred {
+impl AccessRules {
     /// What the policy bars in the root of these absolute names, the last its own on the `host`, if anything.
     pub fn of(policy: &Policy, root: &[String], host: Option<&str>) -> Option<Self> {
-        let mut barred = Self::default();
+        let mut access_rules = Self::default();
         let (inner, outer) = (roots_inside(policy, host), roots_around(policy, host));
         for path in &policy.blocked_directories {
             let components = plain(path);
             match (path.starts_with('/'), path.contains('/')) {
-                (true, _) => barred.paths.extend(within(&components, root)),
+                (true, _) => access_rules.paths.extend(within(&components, root)),
                 (false, true) => {
                     // From the top of every root, by whichever root it is reached.
-                    barred.paths.extend(inner.iter().map(|(top, _)| format!("{top}/{components}")));
-                    barred.paths.extend(outer.iter().filter_map(|own| within(&components, std::slice::from_ref(own))));
-                    barred.paths.push(components);
+                    access_rules.paths.extend(inner.iter().map(|(top, _)| format!("{top}/{components}")));
+                    access_rules
+                        .paths
+                        .extend(outer.iter().filter_map(|own| within(&components, std::slice::from_ref(own))));
+                    access_rules.paths.push(components);
                 }
-                (false, false) => barred.names.push(components),
+                (false, false) => access_rules.names.push(components),
             }
         }
-        barred.roots = inner.iter().map(|(top, _)| top.clone()).collect();
+        access_rules.roots = inner.iter().map(|(top, _)| top.clone()).collect();
         let read_only = |(top, access)| (access == RootAccess::ReadOnly).then_some(top);
         let fixed = policy.host.fixed.iter().filter_map(|path| within(&plain(path), root));
         let fixed = fixed.filter(|path| !path.is_empty());
-        barred.read_only = inner.into_iter().filter_map(read_only).chain(fixed).collect();
+        access_rules.read_only = inner.into_iter().filter_map(read_only).chain(fixed).collect();
         let private = policy.host.private.iter().filter_map(|path| within(&plain(path), root));
-        barred.private = private.filter(|path| !path.is_empty()).collect();
-        barred.allowed = policy.allowed_extensions.iter().map(|extension| name_folding::fold(extension)).collect();
-        barred.blocked = policy.blocked_extensions.iter().map(|extension| name_folding::fold(extension)).collect();
-        (!barred.is_empty()).then_some(barred)
+        access_rules.private = private.filter(|path| !path.is_empty()).collect();
+        access_rules.allowed =
+            policy.allowed_extensions.iter().map(|extension| name_folding::fold(extension)).collect();
+        access_rules.blocked =
+            policy.blocked_extensions.iter().map(|extension| name_folding::fold(extension)).collect();
+        (!access_rules.is_empty()).then_some(access_rules)
     }
 
     fn is_empty(&self) -> bool {
@@ -97,13 +101,13 @@ impl Barred {
         if holds(&self.private, above, &folded) {
             return Some(Denial::Private);
         }
-        (kind == Kind::File && self.bars_file(&folded)).then_some(Denial::Extension)
+        (kind == Kind::File && self.denies_file(&folded)).then_some(Denial::Extension)
     }
 
     /// Whether something at or above `path`, from the top of the root, would stand where a barred path goes through.
-    pub fn leads_through(&self, path: &str) -> bool {
+    pub fn is_ancestor_of_blocked(&self, path: &str) -> bool {
         let path = plain(path);
-        self.paths.iter().chain(&self.private).any(|barred| is_at_or_below(barred, &path))
+        self.paths.iter().chain(&self.private).any(|access_rules| is_at_or_below(access_rules, &path))
     }
 
     /// Whether `path`, from the top of the root, is of what may not be changed there, or holds it.
@@ -119,7 +123,7 @@ impl Barred {
     }
 
     /// Whether no file may have that name, in any spelling, for its extension.
-    pub fn bars_file(&self, name: &str) -> bool {
+    pub fn denies_file(&self, name: &str) -> bool {
         let name = name_folding::fold(name);
         let has = |extension: &String| match extension.as_str() {
             "" => !name.trim_start_matches('.').contains('.'),
@@ -179,69 +183,71 @@ fn within(path: &str, root: &[String]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn barred(settings: &str) -> Barred {
+    fn access_rules(settings: &str) -> AccessRules {
         let policy = Policy::parse(settings, "paddock").unwrap();
-        Barred::of(&policy, &["/workspace".to_owned(), "/home/me/project".to_owned()], Some("/home/me/project"))
+        AccessRules::of(&policy, &["/workspace".to_owned(), "/home/me/project".to_owned()], Some("/home/me/project"))
             .unwrap()
     }
 
     #[test]
     fn a_name_is_a_directory_at_any_depth_and_a_path_one_from_the_top() {
-        let barred =
-            barred(r#"{"blocked_directories": ["bin", "./obj", "src/gen", "/home/me/project/private", "/elsewhere"]}"#);
+        let access_rules = access_rules(
+            r#"{"blocked_directories": ["bin", "./obj", "src/gen", "/home/me/project/private", "/elsewhere"]}"#,
+        );
         for (above, name) in
             [("", "bin"), ("a/b/", "BIN"), ("a/", "bin."), ("", "obj"), ("src/", "gen"), ("", "private")]
         {
-            assert_eq!(barred.bars(above, name, Kind::Directory), Some(Denial::Directory), "{above}{name}");
+            assert_eq!(access_rules.bars(above, name, Kind::Directory), Some(Denial::Directory), "{above}{name}");
         }
         for (above, name) in
             [("a/", "obj"), ("", "gen"), ("a/src/", "gen"), ("a/", "private"), ("", "bins"), ("", "elsewhere")]
         {
-            assert_eq!(barred.bars(above, name, Kind::Directory), None, "{above}{name}");
+            assert_eq!(access_rules.bars(above, name, Kind::Directory), None, "{above}{name}");
         }
-        assert_eq!(barred.bars("", "bin", Kind::File), None, "a file of that name");
+        assert_eq!(access_rules.bars("", "bin", Kind::File), None, "a file of that name");
     }
 
     #[test]
     fn a_blocked_path_that_holds_the_root_bars_all_of_it() {
         for path in ["/home/me", "/home/me/project", "/"] {
-            let barred = barred(&format!(r#"{{"blocked_directories": ["{path}"]}}"#));
-            assert_eq!(barred.bars("a/", "b", Kind::Directory), Some(Denial::Directory), "{path}");
+            let access_rules = access_rules(&format!(r#"{{"blocked_directories": ["{path}"]}}"#));
+            assert_eq!(access_rules.bars("a/", "b", Kind::Directory), Some(Denial::Directory), "{path}");
         }
     }
 
     #[test]
     fn extensions_count_in_any_spelling_and_for_files_alone() {
-        let barred = barred(r#"{"blocked_extensions": [".exe", ".tar.gz"]}"#);
+        let access_rules = access_rules(r#"{"blocked_extensions": [".exe", ".tar.gz"]}"#);
         for name in ["a.exe", "a.EXE", "a.exe.", "a.exe::$DATA", "b.tar.gz"] {
-            assert_eq!(barred.bars("", name, Kind::File), Some(Denial::Extension), "{name}");
+            assert_eq!(access_rules.bars("", name, Kind::File), Some(Denial::Extension), "{name}");
         }
         for (name, kind) in
             [("a.exe", Kind::Directory), ("a.exe", Kind::Link), ("exe", Kind::File), (".exe", Kind::File)]
         {
-            assert_eq!(barred.bars("", name, kind), None, "{name}");
+            assert_eq!(access_rules.bars("", name, kind), None, "{name}");
         }
     }
 
     #[test]
     fn a_list_of_allowed_extensions_allows_no_other() {
-        let barred = barred(r#"{"allowed_extensions": [".md", ""]}"#);
-        let allowed = |name| barred.bars("", name, Kind::File).is_none();
+        let access_rules = access_rules(r#"{"allowed_extensions": [".md", ""]}"#);
+        let allowed = |name| access_rules.bars("", name, Kind::File).is_none();
         assert!(allowed("a.md") && allowed("a.MD") && allowed("Makefile") && allowed(".gitignore"));
         assert!(!allowed("a.rs") && !allowed("a.md.sh"));
     }
 
     #[test]
     fn what_is_the_host_s_own_is_barred_as_file_and_directory() {
-        let barred = barred(r#"{"host": {"private": ["/home/me/project/.state", "/home/me/project", "/var/state"]}}"#);
-        assert_eq!(barred.bars("", ".state", Kind::Directory), Some(Denial::Private));
-        assert_eq!(barred.bars("", ".STATE", Kind::File), Some(Denial::Private));
-        assert_eq!(barred.bars("", "src", Kind::Directory), None, "the root itself cannot be");
+        let access_rules =
+            access_rules(r#"{"host": {"private": ["/home/me/project/.state", "/home/me/project", "/var/state"]}}"#);
+        assert_eq!(access_rules.bars("", ".state", Kind::Directory), Some(Denial::Private));
+        assert_eq!(access_rules.bars("", ".STATE", Kind::File), Some(Denial::Private));
+        assert_eq!(access_rules.bars("", "src", Kind::Directory), None, "the root itself cannot be");
     }
 
     #[test]
     fn a_root_in_another_keeps_its_rules_there() {
-        let barred = barred(
+        let access_rules = access_rules(
             r#"{"blocked_directories": ["./out"], "roots": [
                 {"guest": "/workspace", "host": "/home/me/project", "access": "read-write"},
                 {"guest": "/vendor", "host": "/home/me/project/vendor", "access": "read-only"},
@@ -251,42 +257,43 @@ mod tests {
             ]}"#,
         );
         for above in ["", "vendor/", "sub/"] {
-            assert_eq!(barred.bars(above, "out", Kind::Directory), Some(Denial::Directory), "{above}");
+            assert_eq!(access_rules.bars(above, "out", Kind::Directory), Some(Denial::Directory), "{above}");
         }
-        assert_eq!(barred.bars("other/", "out", Kind::Directory), None);
+        assert_eq!(access_rules.bars("other/", "out", Kind::Directory), None);
         for path in ["vendor", "VENDOR/a", "./vendor/a/b"] {
-            assert!(barred.is_read_only(path), "{path}");
+            assert!(access_rules.is_read_only(path), "{path}");
         }
         for path in ["sub/a", "vendors", "a/vendor", "elsewhere/a"] {
-            assert!(!barred.is_read_only(path), "{path}");
+            assert!(!access_rules.is_read_only(path), "{path}");
         }
     }
 
     #[test]
     fn what_stands_above_a_barred_path_is_known() {
-        let barred = barred(
+        let access_rules = access_rules(
             r#"{"blocked_directories": ["./a/b", "name"], "host": {"private": ["/home/me/project/.config/paddock"]}}"#,
         );
         for path in ["a", ".config", ".CONFIG/paddock"] {
-            assert!(barred.leads_through(path), "{path}");
+            assert!(access_rules.is_ancestor_of_blocked(path), "{path}");
         }
         for path in ["b", "a/c", ".config/other", ".conf", "name"] {
-            assert!(!barred.leads_through(path), "{path}");
+            assert!(!access_rules.is_ancestor_of_blocked(path), "{path}");
         }
     }
 
     #[test]
     fn a_link_on_the_way_to_the_host_s_own_stays_as_it_is() {
-        let barred = barred(r#"{"host": {"fixed": ["/home/me/project/.config", "/home/me", "/var/link"]}}"#);
-        assert!(barred.is_read_only(".config") && barred.is_read_only(".CONFIG/a"));
-        assert!(!barred.is_read_only("src"), "the root that such a link leads to is not one");
-        assert_eq!(barred.bars("", ".config", Kind::Link), None, "it may be followed");
+        let access_rules =
+            access_rules(r#"{"host": {"fixed": ["/home/me/project/.config", "/home/me", "/var/link"]}}"#);
+        assert!(access_rules.is_read_only(".config") && access_rules.is_read_only(".CONFIG/a"));
+        assert!(!access_rules.is_read_only("src"), "the root that such a link leads to is not one");
+        assert_eq!(access_rules.bars("", ".config", Kind::Link), None, "it may be followed");
     }
 
     #[test]
     fn a_policy_that_bars_nothing_leaves_nothing_to_look_at() {
         let policy = Policy::parse(r#"{"blocked_directories": ["/elsewhere"]}"#, "paddock").unwrap();
-        assert!(Barred::of(&policy, &["/workspace".to_owned()], None).is_none());
+        assert!(AccessRules::of(&policy, &["/workspace".to_owned()], None).is_none());
     }
 
     #[test]

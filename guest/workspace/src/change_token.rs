@@ -7,7 +7,7 @@ use paddock_types::entry::{Kind, Time};
 use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::phrase;
 use paddock_vfs::bytes::read_up_to;
-use paddock_vfs::open_location::{Site, open_or_make};
+use paddock_vfs::open_location::{OpenLocation, open_or_make};
 use paddock_vfs::{Dir, Fault, FsResult, Open, Stat};
 use serde::{Deserialize, Serialize};
 
@@ -144,8 +144,8 @@ fn write(workspace: &Workspace<'_>, token: &str, json: Vec<u8>) -> FsResult<()> 
     let fs = workspace.fs;
     let state = workspace.state.as_ref().ok_or(Fault::NotFound)?;
     let dir = open_or_make(fs, state, DIRECTORY)?;
-    let new = Site { dir: dir.clone(), name: format!("{UNFINISHED}{:016x}", fs.random()) };
-    let put = new.create(fs, &json.into()).and_then(|()| new.rename(fs, &new.beside(token)));
+    let new = OpenLocation { dir: dir.clone(), name: format!("{UNFINISHED}{:016x}", fs.random()) };
+    let put = new.create(fs, &json.into()).and_then(|()| new.rename(fs, &new.sibling(token)));
     put.inspect_err(|_| drop(new.discard(fs)))?;
     prune(workspace, &dir, token)
 }
@@ -165,7 +165,7 @@ fn prune(workspace: &Workspace<'_>, dir: &Dir, own: &str) -> FsResult<()> {
     };
     let gone: Vec<_> = tokens.into_iter().filter(is_gone).collect();
     let unfinished = others.into_iter().filter(|name| name.starts_with(UNFINISHED));
-    gone.into_iter().chain(unfinished).try_for_each(|name| Site { dir: dir.clone(), name }.discard(fs))
+    gone.into_iter().chain(unfinished).try_for_each(|name| OpenLocation { dir: dir.clone(), name }.discard(fs))
 }
 
 /// What the file of that name holds; none where there is none, or it is larger than one can be.

@@ -50,8 +50,8 @@ pub fn collect(workspace: &Workspace<'_>, choice: &Choice) -> Result<Collected> 
         exclude: glob::exclusion(&choice.exclude, "exclude", &workspace.root_names())?,
         ..Options::default()
     };
-    let (place, dir) = workspace.directory_to_search(".", VERB)?;
-    let mut walk = Walk::new(workspace, &place, &dir, options, VERB)?;
+    let (resolved, dir) = workspace.directory_to_search(".", VERB)?;
+    let mut walk = Walk::new(workspace, &resolved, &dir, options, VERB)?;
     let mut collecting = Collecting {
         workspace,
         include: Some(include).filter(|_| !choice.include.is_empty()),
@@ -109,8 +109,8 @@ impl Collecting<'_> {
         let mut bytes = Vec::new();
         if stat.size <= room {
             // One more than fits: a file may grow while it is read.
-            let most = room.saturating_add(1);
-            bytes::each_part(fs, &file, 0, most, |_, part| {
+            let max = room.saturating_add(1);
+            bytes::each_part(fs, &file, 0, max, |_, part| {
                 bytes.extend_from_slice(part);
                 Ok(())
             })

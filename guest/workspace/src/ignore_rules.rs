@@ -1,5 +1,5 @@
 //! Ignore rules in gitignore syntax: which entries a walk leaves out
-//! ([`Rules`]), and which no tool may touch ([`Secrets`]).
+//! ([`Rules`]), and which no tool may touch ([`AgentIgnore`]).
 //!
 //! Rule files are small texts of the workspace, which nobody vouches for: they
 //! are read through the handle of their directory, never through a link, up to
@@ -17,7 +17,7 @@ use paddock_types::error::{Code, Error, Result};
 use paddock_vfs::bytes::read_up_to;
 use paddock_vfs::{Dir, DirEntry, Fault, Filesystem, FsResult, Open};
 
-use crate::access_rules::{Barred, Denial};
+use crate::access_rules::{AccessRules, Denial};
 
 /// The rules that keep a path from every tool.
 pub const SECRETS_FILE: &str = ".agentignore";
@@ -35,25 +35,25 @@ const MAX_STACK_BYTES: usize = 2 * MAX_RULE_BYTES;
 /// system folds to a denied name are denied too: what is meant to stay secret
 /// must not depend on where the workspace is mounted.
 #[derive(Clone, Default)]
-pub struct Secrets {
+pub struct AgentIgnore {
     rules: Stack,
-    barred: Option<Rc<Barred>>,
+    access_rules: Option<Rc<AccessRules>>,
     /// How much of the path of `rules` leads to the top of the root, from the outermost root that holds it.
     above_root: usize,
     /// How results begin paths in the root, with a `/` at its end; empty where they begin with nothing.
     label: String,
 }
 
-impl Secrets {
+impl AgentIgnore {
     /// Those of a root in which this is barred, before any directory was entered. Its paths begin with `label`.
-    pub fn new(label: &str, barred: Option<Rc<Barred>>) -> Self {
-        Self { barred, ..Self::default() }.labelled(label)
+    pub fn new(label: &str, access_rules: Option<Rc<AccessRules>>) -> Self {
+        Self { access_rules, ..Self::default() }.labelled(label)
     }
 
     /// These rules for a root that is the last directory entered; what is barred there is counted from its top.
     #[must_use]
-    pub fn at_root(self, label: &str, barred: Option<Rc<Barred>>) -> Self {
-        Self { above_root: self.rules.path.len(), barred, ..self }.labelled(label)
+    pub fn at_root(self, label: &str, access_rules: Option<Rc<AccessRules>>) -> Self {
+        Self { above_root: self.rules.path.len(), access_rules, ..self }.labelled(label)
     }
 
     fn labelled(self, label: &str) -> Self {
@@ -101,11 +101,11 @@ impl Secrets {
     /// Why `name`, an entry of the last directory entered, is kept from every tool.
     pub fn denial(&self, name: &str, kind: Kind) -> Option<Denial> {
         let above = self.rules.path.get(self.above_root..).unwrap_or_default();
-        let barred = self.barred.as_ref().and_then(|barred| barred.bars(above, name, kind));
-        barred.or_else(|| self.is_secret(name, kind == Kind::Directory).then_some(Denial::Secret))
+        let access_rules = self.access_rules.as_ref().and_then(|access_rules| access_rules.bars(above, name, kind));
+        access_rules.or_else(|| self.is_hidden_from_agent(name, kind == Kind::Directory).then_some(Denial::Secret))
     }
 
-    fn is_secret(&self, name: &str, is_dir: bool) -> bool {
+    fn is_hidden_from_agent(&self, name: &str, is_dir: bool) -> bool {
         if self.rules.is_empty() {
             return false;
         }

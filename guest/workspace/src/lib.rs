@@ -27,10 +27,10 @@ use paddock_types::policy::{Policy, RootAccess};
 use paddock_types::response::Change;
 use paddock_vfs::{Dir, Fault, File, Filesystem, OVERLAY_GUEST_PATH, Open, READ_SIZE, STATE_GUEST_PATH, Stat};
 
-use crate::access_rules::{Barred, Denial};
-use crate::ignore_rules::Secrets;
+use crate::access_rules::{AccessRules, Denial};
+use crate::ignore_rules::AgentIgnore;
 use crate::resolve::{below, denied};
-use crate::resolved_path::Place;
+use crate::resolved_path::ResolvedPath;
 
 /// The roots, the policy and the file system, for one call.
 pub struct Workspace<'a> {
@@ -65,10 +65,10 @@ pub struct Root {
     /// Whether it may be changed.
     pub writable: bool,
     /// What the policy keeps from every tool there.
-    pub barred: Option<Rc<Barred>>,
+    pub access_rules: Option<Rc<AccessRules>>,
     /// The outermost root that it lies in, with its path from there.
     pub within: Option<(usize, String)>,
-    secrets: OnceCell<Secrets>,
+    agent_ignore: OnceCell<AgentIgnore>,
 }
 
 impl Root {
@@ -119,7 +119,7 @@ impl<'a> Workspace<'a> {
                 let names: Vec<_> = absolute.into_iter().chain(known.and_then(|root| root.host.clone())).collect();
                 let host = known.and_then(|root| root.host.as_deref());
                 Root {
-                    barred: Barred::of(policy, &names, host).map(Rc::new),
+                    access_rules: AccessRules::of(policy, &names, host).map(Rc::new),
                     label: if index == 0 { String::new() } else { preopen.guest_path.clone() },
                     names,
                     host: host.map(str::to_owned),
@@ -127,7 +127,7 @@ impl<'a> Workspace<'a> {
                     dir: preopen.dir,
                     writable: !policy.read_only && known.is_none_or(|root| root.access == RootAccess::ReadWrite),
                     within: None,
-                    secrets: OnceCell::new(),
+                    agent_ignore: OnceCell::new(),
                 }
             })
             .collect();
@@ -204,30 +204,32 @@ impl<'a> Workspace<'a> {
 
     /// Opens the regular file at `place` for reading, with what it is.
     /// Links have been resolved, so a link here was put in meanwhile.
-    pub fn open_file(&self, place: &Place, verb: &str) -> Result<(File, Stat)> {
-        let stat = place.existing(self, verb)?;
+    pub fn open_file(&self, resolved: &ResolvedPath, operation: &str) -> Result<(File, Stat)> {
+        let stat = resolved.existing(self, operation)?;
         if stat.kind != Kind::File {
-            return Err(place.not_a_file(verb, stat.kind));
+            return Err(resolved.not_a_file(operation, stat.kind));
         }
-        let file =
-            self.fs.open_file(&place.dir, &place.name, Open::Read).map_err(|fault| fault.at(verb, &place.given))?;
-        let stat = self.fs.stat_file(&file).map_err(|fault| fault.at(verb, &place.given))?;
+        let file = self
+            .fs
+            .open_file(&resolved.dir, &resolved.name, Open::Read)
+            .map_err(|fault| fault.at(operation, &resolved.requested_path))?;
+        let stat = self.fs.stat_file(&file).map_err(|fault| fault.at(operation, &resolved.requested_path))?;
         Ok((file, stat))
     }
 
     /// All bytes of the file at `place`, up to the whole-file limit.
-    pub fn read_whole(&self, place: &Place, verb: &str) -> Result<(Vec<u8>, Stat)> {
-        let (file, stat) = self.open_file(place, verb)?;
-        let bytes = self.read_open(&file, &stat, place, verb)?;
+    pub fn read_whole(&self, resolved: &ResolvedPath, operation: &str) -> Result<(Vec<u8>, Stat)> {
+        let (file, stat) = self.open_file(resolved, operation)?;
+        let bytes = self.read_open(&file, &stat, resolved, operation)?;
         Ok((bytes, stat))
     }
 
     /// All bytes of an open file, up to the whole-file limit. A file that
     /// claims to be empty, as in `/proc`, is read all the same.
-    pub fn read_open(&self, file: &File, stat: &Stat, place: &Place, verb: &str) -> Result<Vec<u8>> {
+    pub fn read_open(&self, file: &File, stat: &Stat, resolved: &ResolvedPath, operation: &str) -> Result<Vec<u8>> {
         let limit = self.policy.limits.max_file_bytes;
         if stat.size > limit {
-            return Err(self.too_large(place, verb, stat.size));
+            return Err(self.too_large(resolved, operation, stat.size));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0));
         loop {
@@ -235,9 +237,12 @@ impl<'a> Workspace<'a> {
             // One byte more than there should be: where fewer come, that was all.
             let rest = usize::try_from(stat.size.saturating_sub(offset) + 1).unwrap_or(READ_SIZE);
             let asked = rest.min(READ_SIZE);
-            let read = self.fs.read(file, offset, asked, &mut bytes).map_err(|fault| fault.at(verb, &place.given))?;
+            let read = self
+                .fs
+                .read(file, offset, asked, &mut bytes)
+                .map_err(|fault| fault.at(operation, &resolved.requested_path))?;
             if bytes.len() as u64 > limit {
-                return Err(self.too_large(place, verb, bytes.len() as u64));
+                return Err(self.too_large(resolved, operation, bytes.len() as u64));
             }
             if read == 0 || (bytes.len() as u64 == stat.size && read < asked) {
                 return Ok(bytes);
@@ -255,12 +260,12 @@ impl<'a> Workspace<'a> {
     }
 
     /// Refuses to change `place` where its root or a rule forbids it.
-    pub fn check_change(&self, place: &Place, verb: &str) -> Result<()> {
-        match self.unchangeable(place.root, &place.below_root(), &place.path) {
+    pub fn check_change(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
+        match self.unchangeable(resolved.root, &resolved.below_root(), &resolved.path) {
             None => Ok(()),
-            Some(Unchangeable::ReadOnly) => Err(Fault::ReadOnly.at(verb, &place.given)),
+            Some(Unchangeable::ReadOnly) => Err(Fault::ReadOnly.at(operation, &resolved.requested_path)),
             Some(protected @ Unchangeable::Protected(_)) => {
-                Err(Error::at(Code::ReadOnly, verb, &place.given, protected.cause())
+                Err(Error::at(Code::ReadOnly, operation, &resolved.requested_path, protected.cause())
                     .hint("leave it as it is, or ask the person who runs this to change it"))
             }
         }
@@ -269,7 +274,9 @@ impl<'a> Workspace<'a> {
     /// Why nothing may be changed at `below` in a root, which results show as `path`; none where it may.
     pub fn unchangeable<'p>(&self, root: usize, below: &str, path: &'p str) -> Option<Unchangeable<'p>> {
         let root = self.roots.get(root).filter(|root| root.writable);
-        if root.is_none_or(|root| root.barred.as_ref().is_some_and(|barred| barred.is_read_only(below))) {
+        if root
+            .is_none_or(|root| root.access_rules.as_ref().is_some_and(|access_rules| access_rules.is_read_only(below)))
+        {
             return Some(Unchangeable::ReadOnly);
         }
         let name = crate::protected_paths::protected(path).filter(|_| !self.policy.allow_protected);
@@ -277,94 +284,107 @@ impl<'a> Workspace<'a> {
     }
 
     /// Refuses to move or remove what another root is or lies in.
-    pub fn check_movable(&self, place: &Place, verb: &str) -> Result<()> {
-        if !self.barred(place).is_some_and(|barred| barred.holds_root(&place.below_root())) {
+    pub fn check_movable(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
+        if !self.access_rules(resolved).is_some_and(|access_rules| access_rules.holds_root(&resolved.below_root())) {
             return Ok(());
         }
         let cause = "it is a root of the workspace, or holds one, and stays where it is";
-        Err(Error::at(Code::Denied, verb, &place.given, cause).hint("name what is in it instead"))
+        Err(Error::at(Code::Denied, operation, &resolved.requested_path, cause).hint("name what is in it instead"))
     }
 
     /// What no tool may touch at the top of a root: by its own rules, and those of all directories that hold it, from the
     /// outermost root down. By whatever path a file is named, the same rules hold for it.
-    pub fn secrets_of(&self, root: usize, path: &str, verb: &str) -> Result<Secrets> {
-        let top = self.roots.get(root).ok_or_else(|| Fault::Gone.at(verb, path))?;
-        if let Some(known) = top.secrets.get() {
+    pub fn agent_ignore_of(&self, root: usize, path: &str, operation: &str) -> Result<AgentIgnore> {
+        let top = self.roots.get(root).ok_or_else(|| Fault::Gone.at(operation, path))?;
+        if let Some(known) = top.agent_ignore.get() {
             return Ok(known.clone());
         }
-        let blame = |error: Error| Error { path: Some(path.to_owned()), ..error };
-        let secrets = match &top.within {
+        let to_error = |error: Error| Error { path: Some(path.to_owned()), ..error };
+        let agent_ignore = match &top.within {
             None => {
-                let mut secrets = Secrets::new(&top.label, top.barred.clone());
-                secrets.enter("", &top.dir, self.fs).map_err(blame)?;
-                secrets
+                let mut agent_ignore = AgentIgnore::new(&top.label, top.access_rules.clone());
+                agent_ignore.enter("", &top.dir, self.fs).map_err(to_error)?;
+                agent_ignore
             }
-            Some((outermost, below)) => self.secrets_within(*outermost, below, top, path, verb).map_err(blame)?,
+            Some((outermost, below)) => {
+                self.secrets_within(*outermost, below, top, path, operation).map_err(to_error)?
+            }
         };
-        Ok(top.secrets.get_or_init(|| secrets).clone())
+        Ok(top.agent_ignore.get_or_init(|| agent_ignore).clone())
     }
 
-    fn secrets_within(&self, outermost: usize, below: &str, root: &Root, path: &str, verb: &str) -> Result<Secrets> {
-        let mut secrets = self.secrets_of(outermost, path, verb)?;
+    fn secrets_within(
+        &self,
+        outermost: usize,
+        below: &str,
+        root: &Root,
+        path: &str,
+        operation: &str,
+    ) -> Result<AgentIgnore> {
+        let mut agent_ignore = self.agent_ignore_of(outermost, path, operation)?;
         let moved = || {
             let cause = "the root is no longer in the directory that held it, whose rules apply to it";
-            Error::at(Code::BackendGone, verb, path, cause)
+            Error::at(Code::BackendGone, operation, path, cause)
                 .hint("no call can work in it any more; the person who runs this has to open the workspace again")
         };
         let mut dir = self.roots.get(outermost).ok_or_else(moved)?.dir.clone();
         for name in below.split('/') {
-            if let Some(denial) = secrets.denial(name, Kind::Directory) {
-                return Err(denied(denial, path, verb));
+            if let Some(denial) = agent_ignore.denial(name, Kind::Directory) {
+                return Err(denied(denial, path, operation));
             }
             dir = self.fs.open_dir(&dir, name).map_err(|_| moved())?;
-            secrets.enter(name, &dir, self.fs)?;
+            agent_ignore.enter(name, &dir, self.fs)?;
         }
         match self.fs.is_same_dir(&dir, &root.dir) {
-            Ok(true) => Ok(secrets.at_root(&root.label, root.barred.clone())),
+            Ok(true) => Ok(agent_ignore.at_root(&root.label, root.access_rules.clone())),
             _ => Err(moved()),
         }
     }
 
     /// The outermost root that holds a place, and its path from the top of that: the same by whatever root it is named.
-    pub fn from_outermost(&self, place: &Place) -> (usize, String) {
-        let below = place.below_root();
-        match self.roots.get(place.root).and_then(|root| root.within.as_ref()) {
-            None => (place.root, below),
+    pub fn from_outermost(&self, resolved: &ResolvedPath) -> (usize, String) {
+        let below = resolved.below_root();
+        match self.roots.get(resolved.root).and_then(|root| root.within.as_ref()) {
+            None => (resolved.root, below),
             Some((outermost, above)) if below.is_empty() => (*outermost, above.clone()),
             Some((outermost, above)) => (*outermost, format!("{above}/{below}")),
         }
     }
 
     /// Refuses to give a file the name of `place` where the policy allows no file with its extension.
-    pub fn check_new_file(&self, place: &Place, verb: &str) -> Result<()> {
-        match self.barred(place).is_some_and(|barred| barred.bars_file(&place.name)) {
-            true => Err(denied(Denial::Extension, &place.given, verb)),
+    pub fn check_new_file(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
+        match self.access_rules(resolved).is_some_and(|access_rules| access_rules.denies_file(&resolved.name)) {
+            true => Err(denied(Denial::Extension, &resolved.requested_path, operation)),
             false => Ok(()),
         }
     }
 
     /// Refuses to put a whole tree or a link where it would bring something to a path that is kept from every tool.
-    pub fn check_new_tree(&self, place: &Place, verb: &str) -> Result<()> {
-        if !self.barred(place).is_some_and(|barred| barred.leads_through(&place.below_root())) {
+    pub fn check_new_tree(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
+        if !self
+            .access_rules(resolved)
+            .is_some_and(|access_rules| access_rules.is_ancestor_of_blocked(&resolved.below_root()))
+        {
             return Ok(());
         }
         let cause = "something below that path is kept from every tool";
-        Err(Error::at(Code::Denied, verb, &place.given, cause).hint("make the directory, then fill it file by file"))
+        Err(Error::at(Code::Denied, operation, &resolved.requested_path, cause)
+            .hint("make the directory, then fill it file by file"))
     }
 
-    fn barred(&self, place: &Place) -> Option<&Barred> {
-        self.roots.get(place.root).and_then(|root| root.barred.as_deref())
+    fn access_rules(&self, resolved: &ResolvedPath) -> Option<&AccessRules> {
+        self.roots.get(resolved.root).and_then(|root| root.access_rules.as_deref())
     }
 
     /// The failure of a call that would have to hold too large a file.
-    pub fn too_large(&self, place: &Place, verb: &str, size: u64) -> Error {
-        self.larger_than(place, verb, size, self.policy.limits.max_file_bytes)
+    pub fn too_large(&self, resolved: &ResolvedPath, operation: &str, size: u64) -> Error {
+        self.larger_than(resolved, operation, size, self.policy.limits.max_file_bytes)
     }
 
     /// The failure of a call on a file of more than `limit` bytes.
-    pub fn larger_than(&self, place: &Place, verb: &str, size: u64, limit: u64) -> Error {
+    pub fn larger_than(&self, resolved: &ResolvedPath, operation: &str, size: u64, limit: u64) -> Error {
         let cause = format!("it has {size} bytes, and files are handled whole up to {limit}");
-        Error::at(Code::TooLarge, verb, &place.given, cause)
+        Error::at(Code::TooLarge, operation, &resolved.requested_path, cause)
             .hint(phrase![Term::PartTool, ", and ", Term::SearchTool, ", work on files of any size"])
             .or_hint("read a part of it, or search in it")
     }
@@ -386,7 +406,12 @@ fn with_outermost(mut roots: Vec<Root>) -> Vec<Root> {
 }
 
 /// Refuses a change where the caller's etag no longer fits what is there.
-pub fn check_etag(if_match: Option<&str>, bytes: Option<&[u8]>, place: &Place, verb: &str) -> Result<()> {
+pub fn check_etag(
+    if_match: Option<&str>,
+    bytes: Option<&[u8]>,
+    resolved: &ResolvedPath,
+    operation: &str,
+) -> Result<()> {
     let Some(expected) = if_match else { return Ok(()) };
     let current = bytes.map(etag);
     if current.as_deref() == Some(expected) {
@@ -396,6 +421,6 @@ pub fn check_etag(if_match: Option<&str>, bytes: Option<&[u8]>, place: &Place, v
         Some(current) => format!("its etag is `{current}`, not `{expected}`: it was changed since it was read"),
         None => "it does not exist any more".to_owned(),
     };
-    Err(Error::at(Code::ChangedSinceRead, verb, &place.given, cause)
+    Err(Error::at(Code::ChangedSinceRead, operation, &resolved.requested_path, cause)
         .hint("read it again, then repeat the change on what is there now"))
 }

@@ -5,7 +5,7 @@ use paddock_types::entry::Kind;
 use paddock_types::error::Code;
 
 use crate::Workspace;
-use crate::ignore_rules::Secrets;
+use crate::ignore_rules::AgentIgnore;
 
 const VERB: &str = "tell of";
 /// Bytes of a path, and names in it, beyond which nobody looks whether it is secret: it counts as such.
@@ -14,7 +14,7 @@ const MAX_NAMES: usize = 64;
 
 impl Workspace<'_> {
     /// Whether `path` names what no tool may know of, or nobody can say.
-    pub fn is_secret(&self, path: &str) -> bool {
+    pub fn is_hidden_from_agent(&self, path: &str) -> bool {
         if path.len() > MAX_BYTES {
             return true;
         }
@@ -38,13 +38,13 @@ impl Workspace<'_> {
 
     /// Whether some of the names in a row are a path that the rules at the top of a root deny.
     fn holds_secret(&self, root: usize, names: &[&str]) -> bool {
-        let Ok(top) = self.secrets_of(root, ".", VERB) else { return true };
+        let Ok(top) = self.agent_ignore_of(root, ".", VERB) else { return true };
         !top.is_empty() && (0..names.len()).any(|start| denies(&top, names.get(start..).unwrap_or_default()))
     }
 }
 
 /// Whether the rules deny one of the names, each in the one before, whatever it is.
-fn denies(rules: &Secrets, names: &[&str]) -> bool {
+fn denies(rules: &AgentIgnore, names: &[&str]) -> bool {
     let mut rules = rules.clone();
     names.iter().any(|name| {
         let denied = rules.denies(name, Kind::Directory) || rules.denies(name, Kind::Other);
@@ -111,7 +111,7 @@ mod tests {
                 "new/build/x",
             ];
             for path in secret {
-                assert!(workspace.is_secret(path), "{path:?}");
+                assert!(workspace.is_hidden_from_agent(path), "{path:?}");
             }
             for path in [
                 "a.txt",
@@ -126,18 +126,24 @@ mod tests {
                 "conf",
                 "b\0c",
             ] {
-                assert!(!workspace.is_secret(path), "{path:?}");
+                assert!(!workspace.is_hidden_from_agent(path), "{path:?}");
             }
-            assert!(!workspace.is_secret(&"a/".repeat(65)) && workspace.is_secret(&format!("../{}", "a/".repeat(65))));
-            assert!(!workspace.is_secret(&format!("../{}", "a/".repeat(64))));
-            assert!(!workspace.is_secret(&"a".repeat(4_096)) && workspace.is_secret(&"a".repeat(4_097)));
+            assert!(
+                !workspace.is_hidden_from_agent(&"a/".repeat(65))
+                    && workspace.is_hidden_from_agent(&format!("../{}", "a/".repeat(65)))
+            );
+            assert!(!workspace.is_hidden_from_agent(&format!("../{}", "a/".repeat(64))));
+            assert!(
+                !workspace.is_hidden_from_agent(&"a".repeat(4_096))
+                    && workspace.is_hidden_from_agent(&"a".repeat(4_097))
+            );
         });
     }
 
     #[test]
     fn without_rules_nothing_is() {
         fixture::with(&[("a.txt", b"x")], &Policy::default(), |workspace| {
-            assert!(["a.txt", ".env", "../.env", "new/.env"].iter().all(|path| !workspace.is_secret(path)));
+            assert!(["a.txt", ".env", "../.env", "new/.env"].iter().all(|path| !workspace.is_hidden_from_agent(path)));
         });
     }
 }

@@ -9,8 +9,8 @@ use paddock_types::phrase;
 use paddock_vfs::{Dir, Fault, Stat};
 
 use crate::access_rules::Denial;
-use crate::ignore_rules::Secrets;
-use crate::resolved_path::Place;
+use crate::ignore_rules::AgentIgnore;
+use crate::resolved_path::ResolvedPath;
 use crate::{Root, Workspace};
 
 /// Links that one path may go through, as on Linux.
@@ -21,30 +21,30 @@ const MAX_NAME_BYTES: usize = 255;
 
 /// What to do with a link that is the last component.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Last {
+pub enum FollowSymlinks {
     /// The place is what the link names.
-    Follow,
+    Yes,
     /// The place is the link.
-    Keep,
+    No,
 }
 
 impl Workspace<'_> {
     /// The place that `path` leads to, the last link followed.
-    pub fn resolve(&self, path: &str, verb: &str) -> Result<Place> {
-        self.resolve_with(path, verb, Last::Follow)
+    pub fn resolve(&self, path: &str, operation: &str) -> Result<ResolvedPath> {
+        self.resolve_with(path, operation, FollowSymlinks::Yes)
     }
 
     /// The place that `path` leads to.
-    pub fn resolve_with(&self, path: &str, verb: &str, last: Last) -> Result<Place> {
-        let (root, rest) = self.root_of(path, verb)?;
-        let mut walk = Resolution::new(self, path, verb, root)?;
+    pub fn resolve_with(&self, path: &str, operation: &str, last: FollowSymlinks) -> Result<ResolvedPath> {
+        let (root, rest) = self.root_of(path, operation)?;
+        let mut walk = Resolution::new(self, path, operation, root)?;
         walk.push_back(rest)?;
         walk.run(last)
     }
 
     /// Resolves the directory that a call searches.
-    pub fn directory_to_search(&self, path: &str, verb: &str) -> Result<(Place, Dir)> {
-        self.resolve_dir(path, verb).map_err(|error| match error.code {
+    pub fn directory_to_search(&self, path: &str, operation: &str) -> Result<(ResolvedPath, Dir)> {
+        self.resolve_dir(path, operation).map_err(|error| match error.code {
             Code::NotADirectory => error
                 .hint(phrase![Term::DescribeTool, " describes a file, and ", Term::ReadTool, " reads it"])
                 .or_hint("it is a file: read it"),
@@ -53,31 +53,32 @@ impl Workspace<'_> {
     }
 
     /// The directory that `path` leads to.
-    pub fn resolve_dir(&self, path: &str, verb: &str) -> Result<(Place, Dir)> {
-        let place = self.resolve(path, verb)?;
-        let stat = place.existing(self, verb)?;
+    pub fn resolve_dir(&self, path: &str, operation: &str) -> Result<(ResolvedPath, Dir)> {
+        let resolved = self.resolve(path, operation)?;
+        let stat = resolved.existing(self, operation)?;
         if stat.kind != Kind::Directory {
-            return Err(Error::at(Code::NotADirectory, verb, path, "it is not a directory"));
+            return Err(Error::at(Code::NotADirectory, operation, path, "it is not a directory"));
         }
-        let dir = place.open_dir(self, verb)?;
-        Ok((place, dir))
+        let dir = resolved.open_dir(self, operation)?;
+        Ok((resolved, dir))
     }
 
     /// The root of a path, and the path below it.
-    fn root_of<'p>(&self, path: &'p str, verb: &str) -> Result<(usize, &'p str)> {
-        check_path(path, verb)?;
+    fn root_of<'p>(&self, path: &'p str, operation: &str) -> Result<(usize, &'p str)> {
+        check_path(path, operation)?;
         if !path.starts_with('/') {
             return Ok((0, path));
         }
         let named = self.roots.iter().enumerate().flat_map(|(index, root)| {
             root.names.iter().filter_map(move |name| Some((index, name.len(), below(path, name)?)))
         });
-        let (index, _, rest) =
-            named.max_by_key(|(_, length, _)| *length).ok_or_else(|| self.outside(path, verb, "it is in no root"))?;
+        let (index, _, rest) = named
+            .max_by_key(|(_, length, _)| *length)
+            .ok_or_else(|| self.outside(path, operation, "it is in no root"))?;
         Ok((index, rest))
     }
 
-    fn outside(&self, path: &str, verb: &str, cause: &str) -> Error {
+    fn outside(&self, path: &str, operation: &str, cause: &str) -> Error {
         let others: Vec<_> = self
             .roots
             .iter()
@@ -85,7 +86,7 @@ impl Workspace<'_> {
             .filter(|label| !label.is_empty())
             .map(|label| format!("`{label}`"))
             .collect();
-        let error = Error::at(Code::OutsideWorkspace, verb, path, cause);
+        let error = Error::at(Code::OutsideWorkspace, operation, path, cause);
         match others.as_slice() {
             [] => error.hint("use a path relative to the workspace; `.` is its top"),
             others => error.hint(format!("use a path relative to the workspace, or one below {}", others.join(", "))),
@@ -96,13 +97,13 @@ impl Workspace<'_> {
 /// One path being resolved.
 struct Resolution<'w> {
     workspace: &'w Workspace<'w>,
-    given: &'w str,
-    verb: &'w str,
+    requested_path: &'w str,
+    operation: &'w str,
     root: usize,
     /// Directories passed below the root, each with its name and handle.
-    trail: Vec<(String, Dir)>,
+    ancestors: Vec<(String, Dir)>,
     /// What no tool may touch, from the root down to the last of `trail` and `missing`.
-    secrets: Secrets,
+    agent_ignore: AgentIgnore,
     /// Names at the end of the path that do not exist.
     missing: Vec<String>,
     /// Components still to come.
@@ -115,14 +116,14 @@ struct Resolution<'w> {
 }
 
 impl<'w> Resolution<'w> {
-    fn new(workspace: &'w Workspace<'w>, given: &'w str, verb: &'w str, root: usize) -> Result<Self> {
+    fn new(workspace: &'w Workspace<'w>, requested_path: &'w str, operation: &'w str, root: usize) -> Result<Self> {
         let mut resolution = Self {
             workspace,
-            given,
-            verb,
+            requested_path,
+            operation,
             root,
-            trail: Vec::new(),
-            secrets: Secrets::default(),
+            ancestors: Vec::new(),
+            agent_ignore: AgentIgnore::default(),
             missing: Vec::new(),
             ahead: VecDeque::new(),
             own: 0,
@@ -136,8 +137,8 @@ impl<'w> Resolution<'w> {
     /// Goes to the top of a root.
     fn start(&mut self, root: usize) -> Result<()> {
         self.root = root;
-        self.trail.clear();
-        self.secrets = self.workspace.secrets_of(root, self.given, self.verb)?;
+        self.ancestors.clear();
+        self.agent_ignore = self.workspace.agent_ignore_of(root, self.requested_path, self.operation)?;
         Ok(())
     }
 
@@ -145,10 +146,10 @@ impl<'w> Resolution<'w> {
         self.needs_dir = ends_in_dir(path);
         self.ahead = components(path).map(str::to_owned).collect();
         self.own = self.ahead.len();
-        self.ahead.iter().try_for_each(|name| check_name(name, self.given, self.verb))
+        self.ahead.iter().try_for_each(|name| check_name(name, self.requested_path, self.operation))
     }
 
-    fn run(mut self, last: Last) -> Result<Place> {
+    fn run(mut self, last: FollowSymlinks) -> Result<ResolvedPath> {
         while let Some(name) = self.ahead.pop_front() {
             let from_link = self.ahead.len() >= self.own;
             self.own = self.own.min(self.ahead.len());
@@ -171,10 +172,14 @@ impl<'w> Resolution<'w> {
             let is_last = self.ahead.is_empty();
             match stat.kind {
                 // A slash after the name must not turn a call on the link into one on what it names.
-                Kind::Link if is_last && self.needs_dir && last == Last::Keep => return Err(self.slash_after_link()),
-                Kind::Link if !is_last || last == Last::Follow => self.follow(&name)?,
+                Kind::Link if is_last && self.needs_dir && last == FollowSymlinks::No => {
+                    return Err(self.slash_after_link());
+                }
+                Kind::Link if !is_last || last == FollowSymlinks::Yes => self.follow(&name)?,
                 Kind::Directory if !is_last => self.enter(name)?,
-                kind if is_last && (kind == Kind::Directory || !self.needs_dir) => return self.place(name, Some(stat)),
+                kind if is_last && (kind == Kind::Directory || !self.needs_dir) => {
+                    return self.resolved(name, Some(stat));
+                }
                 _ => return Err(self.fault(&Fault::NotDirectory)),
             }
         }
@@ -187,44 +192,44 @@ impl<'w> Resolution<'w> {
         if self.ahead.is_empty() {
             self.check_denied(&name, Kind::Other)?;
         }
-        self.secrets.enter_missing(&name);
+        self.agent_ignore.enter_missing(&name);
         self.missing.push(name);
         Ok(())
     }
 
     /// The path has been walked to its end without meeting a last file.
-    fn finish(mut self) -> Result<Place> {
-        self.missing.iter().for_each(|_| self.secrets.leave());
+    fn finish(mut self) -> Result<ResolvedPath> {
+        self.missing.iter().for_each(|_| self.agent_ignore.leave());
         if let Some(name) = self.missing.pop() {
-            return self.place(name, None);
+            return self.resolved(name, None);
         }
-        match self.trail.pop() {
+        match self.ancestors.pop() {
             Some((name, dir)) => {
-                self.secrets.leave();
+                self.agent_ignore.leave();
                 let stat = self.workspace.fs.stat_dir(&dir).map_err(|fault| self.fault(&fault))?;
-                self.place(name, Some(stat))
+                self.resolved(name, Some(stat))
             }
             None => {
                 let stat = self.workspace.fs.stat_dir(self.dir()?).map_err(|fault| self.fault(&fault))?;
-                self.place(String::new(), Some(stat))
+                self.resolved(String::new(), Some(stat))
             }
         }
     }
 
-    fn place(self, name: String, stat: Option<Stat>) -> Result<Place> {
-        let names = self.trail.iter().map(|(name, _)| name.as_str()).chain(self.missing.iter().map(String::as_str));
+    fn resolved(self, name: String, stat: Option<Stat>) -> Result<ResolvedPath> {
+        let names = self.ancestors.iter().map(|(name, _)| name.as_str()).chain(self.missing.iter().map(String::as_str));
         let relative = names.chain(Some(name.as_str()).filter(|name| !name.is_empty())).collect::<Vec<_>>().join("/");
         let path = self.top()?.shown(&relative);
         let dir = self.dir()?.clone();
-        Ok(Place {
+        Ok(ResolvedPath {
             root: self.root,
             dir,
-            trail: self.trail,
-            secrets: self.secrets,
+            ancestors: self.ancestors,
+            agent_ignore: self.agent_ignore,
             missing: self.missing,
             name,
             path,
-            given: self.given.to_owned(),
+            requested_path: self.requested_path.to_owned(),
             stat,
         })
     }
@@ -233,16 +238,16 @@ impl<'w> Resolution<'w> {
         if !self.missing.is_empty() {
             return Err(self.fault(&Fault::NotFound));
         }
-        if self.trail.pop().is_none() {
+        if self.ancestors.pop().is_none() {
             if self.leave_root()? {
                 return Ok(());
             }
             if from_link {
                 return Err(self.leads_out());
             }
-            return Err(self.workspace.outside(self.given, self.verb, "`..` leads out of the root"));
+            return Err(self.workspace.outside(self.requested_path, self.operation, "`..` leads out of the root"));
         }
-        self.secrets.leave();
+        self.agent_ignore.leave();
         Ok(())
     }
 
@@ -261,8 +266,8 @@ impl<'w> Resolution<'w> {
 
     fn enter(&mut self, name: String) -> Result<()> {
         let dir = self.workspace.fs.open_dir(self.dir()?, &name).map_err(|fault| self.fault(&fault))?;
-        self.secrets.enter(&name, &dir, self.workspace.fs).map_err(|error| self.blame(error))?;
-        self.trail.push((name, dir));
+        self.agent_ignore.enter(&name, &dir, self.workspace.fs).map_err(|error| self.to_error(error))?;
+        self.ancestors.push((name, dir));
         Ok(())
     }
 
@@ -272,8 +277,8 @@ impl<'w> Resolution<'w> {
         if self.links > MAX_LINKS {
             return Err(Error::at(
                 Code::InvalidPath,
-                self.verb,
-                self.given,
+                self.operation,
+                self.requested_path,
                 "it goes through too many symbolic links, or round in a loop",
             ));
         }
@@ -282,40 +287,40 @@ impl<'w> Resolution<'w> {
             other => other.map_err(|fault| self.fault(&fault))?,
         };
         let rest = if target.starts_with('/') {
-            let (root, rest) = self.workspace.root_of(&target, self.verb).map_err(|_| self.leads_out())?;
+            let (root, rest) = self.workspace.root_of(&target, self.operation).map_err(|_| self.leads_out())?;
             self.start(root)?;
             rest
         } else {
-            check_path(&target, self.verb).map_err(|_| self.leads_out())?;
+            check_path(&target, self.operation).map_err(|_| self.leads_out())?;
             &target
         };
         self.needs_dir |= self.ahead.is_empty() && ends_in_dir(rest);
         for component in components(rest).collect::<Vec<_>>().into_iter().rev() {
-            check_name(component, self.given, self.verb)?;
+            check_name(component, self.requested_path, self.operation)?;
             self.ahead.push_front(component.to_owned());
         }
         Ok(())
     }
 
     fn check_denied(&self, name: &str, kind: Kind) -> Result<()> {
-        match self.secrets.denial(name, kind) {
-            Some(denial) => Err(denied(denial, self.given, self.verb)),
+        match self.agent_ignore.denial(name, kind) {
+            Some(denial) => Err(denied(denial, self.requested_path, self.operation)),
             None => Ok(()),
         }
     }
 
     fn slash_after_link(&self) -> Error {
         let cause = "a `/` follows the name of a symbolic link";
-        Error::at(Code::NotADirectory, self.verb, self.given, cause)
+        Error::at(Code::NotADirectory, self.operation, self.requested_path, cause)
             .hint("leave the `/` out to mean the link itself, or name what it names")
     }
 
     fn leads_out(&self) -> Error {
-        self.workspace.outside(self.given, self.verb, "a symbolic link on it leads outside the workspace")
+        self.workspace.outside(self.requested_path, self.operation, "a symbolic link on it leads outside the workspace")
     }
 
     fn dir(&self) -> Result<&Dir> {
-        match self.trail.last() {
+        match self.ancestors.last() {
             Some((_, dir)) => Ok(dir),
             None => Ok(&self.top()?.dir),
         }
@@ -326,23 +331,23 @@ impl<'w> Resolution<'w> {
     }
 
     fn fault(&self, fault: &Fault) -> Error {
-        fault.at(self.verb, self.given)
+        fault.at(self.operation, self.requested_path)
     }
 
-    fn blame(&self, mut error: Error) -> Error {
-        error.path = Some(self.given.to_owned());
+    fn to_error(&self, mut error: Error) -> Error {
+        error.path = Some(self.requested_path.to_owned());
         error
     }
 }
 
 /// The failure of a call on what is kept from every tool.
-pub fn denied(denial: Denial, path: &str, verb: &str) -> Error {
-    Error::at(Code::Denied, verb, path, denial.cause()).hint("do without it, or ask the person who runs this")
+pub fn denied(denial: Denial, path: &str, operation: &str) -> Error {
+    Error::at(Code::Denied, operation, path, denial.cause()).hint("do without it, or ask the person who runs this")
 }
 
 /// Refuses what cannot be a path on every host: hosts disagree on what a backslash means.
-fn check_path(path: &str, verb: &str) -> Result<()> {
-    let invalid = |cause: &str| Error::at(Code::InvalidPath, verb, path, cause);
+fn check_path(path: &str, operation: &str) -> Result<()> {
+    let invalid = |cause: &str| Error::at(Code::InvalidPath, operation, path, cause);
     if path.is_empty() {
         return Err(invalid("the path is empty").hint("`.` is the top of the workspace"));
     }
@@ -356,7 +361,7 @@ fn check_path(path: &str, verb: &str) -> Result<()> {
         let shown: String = path.chars().take(60).collect();
         return Err(Error::at(
             Code::InvalidPath,
-            verb,
+            operation,
             &shown,
             format!("the path is longer than {MAX_PATH_BYTES} bytes"),
         ));
@@ -364,11 +369,11 @@ fn check_path(path: &str, verb: &str) -> Result<()> {
     Ok(())
 }
 
-fn check_name(name: &str, path: &str, verb: &str) -> Result<()> {
+fn check_name(name: &str, path: &str, operation: &str) -> Result<()> {
     if name.len() > MAX_NAME_BYTES {
         return Err(Error::at(
             Code::InvalidPath,
-            verb,
+            operation,
             path,
             format!("a name in it is longer than {MAX_NAME_BYTES} bytes"),
         ));

@@ -3,24 +3,24 @@
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Detail, Error, Result, Term, printable};
 use paddock_types::phrase;
-use paddock_vfs::content::Content;
-use paddock_vfs::open_location::Site;
+use paddock_vfs::content::FileContent;
+use paddock_vfs::open_location::OpenLocation;
 use paddock_vfs::{Dir, Stat};
 
 use crate::Workspace;
-use crate::ignore_rules::Secrets;
+use crate::ignore_rules::AgentIgnore;
 
 /// Where a path leads: a name in a directory that exists.
 #[derive(Clone)]
-pub struct Place {
+pub struct ResolvedPath {
     /// Which root it is in.
     pub root: usize,
     /// The deepest directory of the path that exists, the last name not counted.
     pub dir: Dir,
     /// The directories passed below the root, each with its name and handle; `dir` is the last.
-    pub trail: Vec<(String, Dir)>,
+    pub ancestors: Vec<(String, Dir)>,
     /// What no tool may touch, from the root down to `dir`.
-    pub secrets: Secrets,
+    pub agent_ignore: AgentIgnore,
     /// Directories between `dir` and `name` that do not exist.
     pub missing: Vec<String>,
     /// The last name; empty where the place is the root itself, and `dir` is it.
@@ -28,16 +28,16 @@ pub struct Place {
     /// The path as results show it, links resolved.
     pub path: String,
     /// The path as the caller gave it.
-    pub given: String,
+    pub requested_path: String,
     /// What is there; none where nothing is.
     pub stat: Option<Stat>,
 }
 
-impl Place {
+impl ResolvedPath {
     /// What is there, or `not-found` with up to three near names.
-    pub fn existing(&self, workspace: &Workspace<'_>, verb: &str) -> Result<Stat> {
+    pub fn existing(&self, workspace: &Workspace<'_>, operation: &str) -> Result<Stat> {
         self.stat.ok_or_else(|| {
-            let error = Error::at(Code::NotFound, verb, &self.given, "no such file or directory");
+            let error = Error::at(Code::NotFound, operation, &self.requested_path, "no such file or directory");
             match self.near_names(workspace) {
                 near if near.is_empty() => error
                     .hint(phrase![Term::FindTool, " and ", Term::ListTool, " show what is there"])
@@ -55,7 +55,7 @@ impl Place {
 
     /// The path from the top of its root.
     pub fn below_root(&self) -> String {
-        let above = self.trail.iter().map(|(name, _)| name).chain(&self.missing);
+        let above = self.ancestors.iter().map(|(name, _)| name).chain(&self.missing);
         above.chain([&self.name]).map(String::as_str).collect::<Vec<_>>().join("/")
     }
 
@@ -66,35 +66,34 @@ impl Place {
 
     /// How many directories below its root a directory there is.
     pub fn depth(&self) -> usize {
-        self.trail.len() + self.missing.len() + usize::from(!self.is_root())
+        self.ancestors.len() + self.missing.len() + usize::from(!self.is_root())
     }
 
     /// Opens the directory that is there.
-    pub fn open_dir(&self, workspace: &Workspace<'_>, verb: &str) -> Result<Dir> {
+    pub fn open_dir(&self, workspace: &Workspace<'_>, operation: &str) -> Result<Dir> {
         if self.is_root() {
             return Ok(self.dir.clone());
         }
-        workspace.fs.open_dir(&self.dir, &self.name).map_err(|fault| fault.at(verb, &self.given))
+        workspace.fs.open_dir(&self.dir, &self.name).map_err(|fault| fault.at(operation, &self.requested_path))
     }
 
     /// The entry in its open directory.
-    pub fn site(&self) -> Site {
-        Site { dir: self.dir.clone(), name: self.name.clone() }
+    pub fn location(&self) -> OpenLocation {
+        OpenLocation { dir: self.dir.clone(), name: self.name.clone() }
     }
 
     /// The content of the regular file that is there.
-    pub fn content(&self, workspace: &Workspace<'_>, verb: &str) -> Result<Content> {
-        match self.existing(workspace, verb)?.kind {
-            Kind::File => {
-                Content::stored(workspace.fs, self.site(), 0, u64::MAX).map_err(|fault| fault.at(verb, &self.given))
-            }
-            kind => Err(self.not_a_file(verb, kind)),
+    pub fn content(&self, workspace: &Workspace<'_>, operation: &str) -> Result<FileContent> {
+        match self.existing(workspace, operation)?.kind {
+            Kind::File => FileContent::stored(workspace.fs, self.location(), 0, u64::MAX)
+                .map_err(|fault| fault.at(operation, &self.requested_path)),
+            kind => Err(self.not_a_file(operation, kind)),
         }
     }
 
     /// The failure of a call that needs a file, for a place that is something else.
-    pub fn not_a_file(&self, verb: &str, kind: Kind) -> Error {
-        let fail = |cause: &str| Error::at(Code::NotAFile, verb, &self.given, cause);
+    pub fn not_a_file(&self, operation: &str, kind: Kind) -> Error {
+        let fail = |cause: &str| Error::at(Code::NotAFile, operation, &self.requested_path, cause);
         match kind {
             Kind::Directory => fail("it is a directory")
                 .hint(phrase![Term::ListTool, " shows a directory"])
@@ -115,7 +114,7 @@ impl Place {
         let mut scored: Vec<_> = listing
             .entries
             .into_iter()
-            .filter(|entry| !self.secrets.denies(&entry.name, entry.kind))
+            .filter(|entry| !self.agent_ignore.denies(&entry.name, entry.kind))
             .map(|entry| (paddock_text::similarity(&wanted.to_lowercase(), &entry.name.to_lowercase()), entry.name))
             .filter(|(score, _)| *score >= 0.6)
             .collect();

@@ -4,13 +4,13 @@
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
 use paddock_vfs::copy_remove::copy_file;
-use paddock_vfs::open_location::{Site, temporary_name};
+use paddock_vfs::open_location::{OpenLocation, temporary_name};
 use paddock_vfs::{Dir, Fault, Filesystem, FsResult};
 
 use crate::Workspace;
-use crate::ignore_rules::Secrets;
+use crate::ignore_rules::AgentIgnore;
 use crate::protected_paths::protected;
-use crate::resolved_path::Place;
+use crate::resolved_path::ResolvedPath;
 
 /// Bits by which the owner of a directory gets at what is in it.
 pub const OWNER: u32 = 0o700;
@@ -33,52 +33,58 @@ pub struct Survey {
     /// Protected names.
     pub protected: u64,
     /// Links, among the files, that would lead out of the root from the depth at which the tree is to be.
-    pub outward: u64,
+    pub escaping_links: u64,
 }
 
 /// Looks through the directory at `place`. Fails at the first part that cannot
 /// be looked at, and where there are more than `most` entries. `depth` is how
 /// many directories below its root the tree is, or is to be.
-pub fn survey(workspace: &Workspace<'_>, place: &Place, verb: &str, most: u64, depth: usize) -> Result<Survey> {
+pub fn survey(
+    workspace: &Workspace<'_>,
+    resolved: &ResolvedPath,
+    operation: &str,
+    max: u64,
+    depth: usize,
+) -> Result<Survey> {
     let fs = workspace.fs;
-    let blame = |fault: Fault| fault.at(verb, &place.given);
+    let to_error = |fault: Fault| fault.at(operation, &resolved.requested_path);
     let mut survey = Survey { directories: 1, ..Survey::default() };
     // Opened when their turn comes: a wide tree would have more open directories than a process may have.
-    let mut ahead = vec![(None, place.name.clone(), place.secrets.clone(), depth)];
-    while let Some((above, name, mut secrets, depth)) = ahead.pop() {
+    let mut ahead = vec![(None, resolved.name.clone(), resolved.agent_ignore.clone(), depth)];
+    while let Some((above, name, mut agent_ignore, depth)) = ahead.pop() {
         let dir = match &above {
-            None => place.open_dir(workspace, verb)?,
-            Some(above) => fs.open_dir(above, &name).map_err(blame)?,
+            None => resolved.open_dir(workspace, operation)?,
+            Some(above) => fs.open_dir(above, &name).map_err(to_error)?,
         };
-        secrets.enter(&name, &dir, fs)?;
-        let listing = fs.list(&dir).map_err(blame)?;
+        agent_ignore.enter(&name, &dir, fs)?;
+        let listing = fs.list(&dir).map_err(to_error)?;
         if listing.unreadable > 0 {
-            return Err(Fault::Access.at(verb, &place.given));
+            return Err(Fault::Access.at(operation, &resolved.requested_path));
         }
         survey.unnamed += listing.unnamed;
         for entry in listing.entries {
             survey.protected += u64::from(protected(&entry.name).is_some());
-            if secrets.denies(&entry.name, entry.kind) {
+            if agent_ignore.denies(&entry.name, entry.kind) {
                 survey.denied += 1;
                 continue;
             }
             match entry.kind {
                 Kind::Directory => {
-                    ahead.push((Some(dir.clone()), entry.name, secrets.clone(), depth + 1));
+                    ahead.push((Some(dir.clone()), entry.name, agent_ignore.clone(), depth + 1));
                     survey.directories += 1;
                 }
                 Kind::File => {
                     survey.files += 1;
-                    survey.bytes += fs.stat(&dir, &entry.name).map_err(blame)?.size;
+                    survey.bytes += fs.stat(&dir, &entry.name).map_err(to_error)?.size;
                 }
                 Kind::Link => {
                     survey.files += 1;
-                    survey.outward += u64::from(leads_out(fs, &dir, &entry.name, depth));
+                    survey.escaping_links += u64::from(leads_out(fs, &dir, &entry.name, depth));
                 }
                 Kind::Other => survey.special += 1,
             }
-            if survey.files + survey.directories + survey.special > most {
-                return Err(too_many(place, verb, most));
+            if survey.files + survey.directories + survey.special > max {
+                return Err(too_many(resolved, operation, max));
             }
         }
     }
@@ -87,35 +93,42 @@ pub fn survey(workspace: &Workspace<'_>, place: &Place, verb: &str, most: u64, d
 
 impl Survey {
     /// Refuses to `verb` a tree that holds what no tool may know of.
-    pub fn refuse_denied(&self, place: &Place, verb: &str) -> Result<()> {
+    pub fn refuse_denied(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
         let cause = || format!("`.agentignore` or the policy keeps {} entries in it from every tool", self.denied);
-        refuse(self.denied > 0, Code::Denied, place, verb, cause)
+        refuse(self.denied > 0, Code::Denied, resolved, operation, cause)
     }
 
     /// Refuses to `verb` a tree that holds what no tool may change.
-    pub fn refuse_protected(&self, workspace: &Workspace<'_>, place: &Place, verb: &str) -> Result<()> {
+    pub fn refuse_protected(&self, workspace: &Workspace<'_>, resolved: &ResolvedPath, operation: &str) -> Result<()> {
         let cause = || format!("it holds {} protected entries, such as `.git`", self.protected);
-        refuse(self.protected > 0 && !workspace.policy.allow_protected, Code::ReadOnly, place, verb, cause)
+        refuse(self.protected > 0 && !workspace.policy.allow_protected, Code::ReadOnly, resolved, operation, cause)
     }
 
     /// Refuses to `verb` a tree that holds names that cannot be told.
-    pub fn refuse_unnamed(&self, place: &Place, verb: &str) -> Result<()> {
+    pub fn refuse_unnamed(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
         let cause = || format!("it holds {} names that are not UTF-8", self.unnamed);
-        refuse(self.unnamed > 0, Code::Denied, place, verb, cause)
+        refuse(self.unnamed > 0, Code::Denied, resolved, operation, cause)
     }
 }
 
-fn refuse(held: bool, code: Code, place: &Place, verb: &str, cause: impl FnOnce() -> String) -> Result<()> {
-    if !held {
+fn refuse(
+    load: bool,
+    code: Code,
+    resolved: &ResolvedPath,
+    operation: &str,
+    cause: impl FnOnce() -> String,
+) -> Result<()> {
+    if !load {
         return Ok(());
     }
-    let hint = format!("{verb} the other things in it one by one");
-    Err(Error::at(code, verb, &place.given, cause()).hint(hint))
+    let hint = format!("{operation} the other things in it one by one");
+    Err(Error::at(code, operation, &resolved.requested_path, cause()).hint(hint))
 }
 
-fn too_many(place: &Place, verb: &str, most: u64) -> Error {
-    let cause = format!("it holds more than {most} entries, the most for one call");
-    Error::at(Code::LimitExceeded, verb, &place.given, cause).hint("do it in parts, one directory below it at a time")
+fn too_many(resolved: &ResolvedPath, operation: &str, max: u64) -> Error {
+    let cause = format!("it holds more than {max} entries, the most for one call");
+    Error::at(Code::LimitExceeded, operation, &resolved.requested_path, cause)
+        .hint("do it in parts, one directory below it at a time")
 }
 
 /// Whether what the link says leads out of the root from a directory that is
@@ -137,19 +150,19 @@ fn leads_out(fs: &dyn Filesystem, dir: &Dir, name: &str, depth: usize) -> bool {
 pub fn each(
     fs: &dyn Filesystem,
     path: &str,
-    site: Site,
+    location: OpenLocation,
     kind: Kind,
-    mut each: impl FnMut(&str, &Site, Kind) -> Result<()>,
-    blame: impl Fn(Fault) -> Error,
+    mut each: impl FnMut(&str, &OpenLocation, Kind) -> Result<()>,
+    to_error: impl Fn(Fault) -> Error,
 ) -> Result<()> {
-    let mut ahead = vec![(path.to_owned(), site, kind)];
-    while let Some((path, site, kind)) = ahead.pop() {
-        each(&path, &site, kind)?;
+    let mut ahead = vec![(path.to_owned(), location, kind)];
+    while let Some((path, location, kind)) = ahead.pop() {
+        each(&path, &location, kind)?;
         if kind == Kind::Directory {
-            let dir = fs.open_dir(&site.dir, &site.name).map_err(&blame)?;
-            let listing = fs.list(&dir).map_err(&blame)?;
+            let dir = fs.open_dir(&location.dir, &location.name).map_err(&to_error)?;
+            let listing = fs.list(&dir).map_err(&to_error)?;
             ahead.extend(listing.entries.into_iter().map(|entry| {
-                (format!("{path}/{}", entry.name), Site { dir: dir.clone(), name: entry.name }, entry.kind)
+                (format!("{path}/{}", entry.name), OpenLocation { dir: dir.clone(), name: entry.name }, entry.kind)
             }));
         }
     }
@@ -159,36 +172,42 @@ pub fn each(
 /// Copies the directory `from`, whose rules are `secrets`, as the new directory
 /// `to`, `depth` directories below its root; what rules keep back, links that
 /// would lead out, and what is neither file, directory nor link is left out.
-pub fn copy(workspace: &Workspace<'_>, from: &Site, secrets: &Secrets, to: &Site, depth: usize) -> FsResult<()> {
+pub fn copy(
+    workspace: &Workspace<'_>,
+    from: &OpenLocation,
+    agent_ignore: &AgentIgnore,
+    to: &OpenLocation,
+    depth: usize,
+) -> FsResult<()> {
     let fs = workspace.fs;
     let (mut modes, mut count) = (Vec::new(), 0);
     copy_dir(fs, from, to, &mut modes)?;
     // Opened when their turn comes, as in a survey. The rules of the top are those that the caller has.
-    let mut ahead = vec![(from.clone(), to.clone(), secrets.clone(), depth)];
+    let mut ahead = vec![(from.clone(), to.clone(), agent_ignore.clone(), depth)];
     let mut is_top = true;
-    while let Some((source, target, mut secrets, depth)) = ahead.pop() {
+    while let Some((source, target, mut agent_ignore, depth)) = ahead.pop() {
         let (from, to) = (fs.open_dir(&source.dir, &source.name)?, fs.open_dir(&target.dir, &target.name)?);
         if !std::mem::take(&mut is_top) {
-            secrets.enter(&source.name, &from, fs).map_err(|error| Fault::Io(error.message()))?;
+            agent_ignore.enter(&source.name, &from, fs).map_err(|error| Fault::Io(error.message()))?;
         }
         for entry in fs.list(&from)?.entries {
-            if secrets.denies(&entry.name, entry.kind) {
+            if agent_ignore.denies(&entry.name, entry.kind) {
                 continue;
             }
             count += 1;
             if count > workspace.policy.limits.max_files {
                 return Err(Fault::Io("more came into it while it was copied".to_owned()));
             }
-            let source = Site { dir: from.clone(), name: entry.name.clone() };
-            let target = Site { dir: to.clone(), name: entry.name.clone() };
+            let source = OpenLocation { dir: from.clone(), name: entry.name.clone() };
+            let target = OpenLocation { dir: to.clone(), name: entry.name.clone() };
             match entry.kind {
                 Kind::Directory => {
                     copy_dir(fs, &source, &target, &mut modes)?;
-                    ahead.push((source, target, secrets.clone(), depth + 1));
+                    ahead.push((source, target, agent_ignore.clone(), depth + 1));
                 }
                 Kind::File => {
                     let carries = workspace.policy.host.carries_modes;
-                    copy_file(fs, carries, &source, &target, &target.beside(&temporary_name(fs)))?;
+                    copy_file(fs, carries, &source, &target, &target.sibling(&temporary_name(fs)))?;
                 }
                 Kind::Link if leads_out(fs, &from, &entry.name, depth) => {}
                 Kind::Link => fs.symlink(&to, &entry.name, &fs.read_link(&from, &entry.name)?)?,
@@ -198,12 +217,17 @@ pub fn copy(workspace: &Workspace<'_>, from: &Site, secrets: &Secrets, to: &Site
         fs.sync_dir(&to)?;
     }
     // Inner ones first: the way to them is through the others.
-    modes.iter().rev().try_for_each(|(site, mode)| fs.set_mode(&site.dir, &site.name, *mode))
+    modes.iter().rev().try_for_each(|(location, mode)| fs.set_mode(&location.dir, &location.name, *mode))
 }
 
 /// Makes the directory `to` with the permission bits of `from`, and for its owner to write in; notes in `modes` what it is
 /// to have in the end where that is less.
-fn copy_dir(fs: &dyn Filesystem, from: &Site, to: &Site, modes: &mut Vec<(Site, u32)>) -> FsResult<()> {
+fn copy_dir(
+    fs: &dyn Filesystem,
+    from: &OpenLocation,
+    to: &OpenLocation,
+    modes: &mut Vec<(OpenLocation, u32)>,
+) -> FsResult<()> {
     fs.make_dir(&to.dir, &to.name)?;
     if let Some(mode) = from.mode(fs) {
         fs.set_mode(&to.dir, &to.name, mode | OWNER)?;

@@ -15,8 +15,8 @@ use paddock_vfs::open_location::is_temporary;
 use paddock_vfs::{Dir, DirEntry, Listing};
 
 use crate::Workspace;
-use crate::ignore_rules::{Rules, Secrets};
-use crate::resolved_path::Place;
+use crate::ignore_rules::{AgentIgnore, Rules};
+use crate::resolved_path::ResolvedPath;
 
 pub use crate::walk::options::{Options, Start};
 
@@ -56,11 +56,11 @@ pub struct Walk<'w> {
     /// Whether a limit ended the walk: [`Self::reached`] is where to go on.
     pub stopped: bool,
     /// Go on though the time is up.
-    pub is_patient: bool,
+    pub ignores_deadline: bool,
     workspace: &'w Workspace<'w>,
     options: Rc<Options>,
     rules: Option<Rules>,
-    secrets: Secrets,
+    agent_ignore: AgentIgnore,
     frames: Vec<Frame>,
     /// Path of the entry where the walk stands, as results show it; of the top, with a `/` unless empty, before the first.
     path: String,
@@ -103,31 +103,37 @@ enum Reason {
 
 impl<'w> Walk<'w> {
     /// A walk over everything below `dir`, which `place` is.
-    pub fn new(workspace: &'w Workspace<'w>, place: &Place, dir: &Dir, options: Options, verb: &str) -> Result<Self> {
+    pub fn new(
+        workspace: &'w Workspace<'w>,
+        resolved: &ResolvedPath,
+        dir: &Dir,
+        options: Options,
+        operation: &str,
+    ) -> Result<Self> {
         let mut walk = Self {
             skipped: Skipped::default(),
             max_depth: options.max_depth.unwrap_or(u32::MAX),
             stopped: false,
-            is_patient: false,
+            ignores_deadline: false,
             workspace,
             rules: (!options.include_ignored).then(Rules::default),
-            secrets: place.secrets.clone(),
+            agent_ignore: resolved.agent_ignore.clone(),
             frames: Vec::new(),
-            path: place.base(),
-            base: place.base().len(),
+            path: resolved.base(),
+            base: resolved.base().len(),
             pending: None,
             looked_at: 0,
             has_begun: false,
             has_descended: false,
-            is_root: place.is_root(),
+            is_root: resolved.is_root(),
             options: Rc::new(options),
         };
-        let mut unusable = walk.enter_parents(place);
-        let listing = workspace.fs.list(dir).map_err(|fault| fault.at(verb, &place.given))?;
+        let mut unusable = walk.enter_parents(resolved);
+        let listing = workspace.fs.list(dir).map_err(|fault| fault.at(operation, &resolved.requested_path))?;
         if !walk.is_root {
-            walk.secrets.enter_listed(&place.name, dir, workspace.fs, &listing.entries)?;
+            walk.agent_ignore.enter_listed(&resolved.name, dir, workspace.fs, &listing.entries)?;
         }
-        unusable += walk.enter_rules(&place.name, dir, &listing.entries);
+        unusable += walk.enter_rules(&resolved.name, dir, &listing.entries);
         let start = walk.options.start.as_ref().filter(|start| !start.path.is_empty()).map(|_| 0);
         walk.skipped.unreadable += if start.is_none() { unusable } else { 0 };
         walk.push(dir.clone(), listing, start);
@@ -213,12 +219,13 @@ impl<'w> Walk<'w> {
     }
 
     /// Rules of the directories above `place`; how many of their files cannot be used.
-    fn enter_parents(&mut self, place: &Place) -> u64 {
-        let (Some(rules), Some(root)) = (&mut self.rules, self.workspace.roots.get(place.root)) else { return 0 };
-        if place.is_root() {
+    fn enter_parents(&mut self, resolved: &ResolvedPath) -> u64 {
+        let (Some(rules), Some(root)) = (&mut self.rules, self.workspace.roots.get(resolved.root)) else { return 0 };
+        if resolved.is_root() {
             return 0;
         }
-        let above = std::iter::once(("", &root.dir)).chain(place.trail.iter().map(|(name, dir)| (name.as_str(), dir)));
+        let above =
+            std::iter::once(("", &root.dir)).chain(resolved.ancestors.iter().map(|(name, dir)| (name.as_str(), dir)));
         above.map(|(name, dir)| rules.enter(name, dir, self.workspace.fs, None)).sum()
     }
 
@@ -262,7 +269,7 @@ impl<'w> Walk<'w> {
             self.skipped.unreadable += is_new;
             return;
         };
-        if self.secrets.enter_listed(&name, &dir, fs, &listing.entries).is_err() {
+        if self.agent_ignore.enter_listed(&name, &dir, fs, &listing.entries).is_err() {
             self.skipped.denied += is_new;
             return;
         }
@@ -276,7 +283,7 @@ impl<'w> Walk<'w> {
         if self.frames.is_empty() {
             return;
         }
-        self.secrets.leave();
+        self.agent_ignore.leave();
         if let Some(rules) = &mut self.rules {
             rules.leave();
         }
@@ -316,7 +323,7 @@ impl<'w> Walk<'w> {
     fn is_over(&mut self) -> bool {
         self.looked_at += 1;
         self.looked_at > self.workspace.policy.limits.max_entries
-            || (self.is_clock_due() && !self.is_patient && self.workspace.out_of_time())
+            || (self.is_clock_due() && !self.ignores_deadline && self.workspace.out_of_time())
     }
 
     /// Also at the first entry of each directory, since its rules may have taken long.
@@ -346,7 +353,7 @@ impl<'w> Walk<'w> {
         if own_state || is_temporary(name) {
             return Some(Reason::Own);
         }
-        if self.secrets.denies(name, kind) {
+        if self.agent_ignore.denies(name, kind) {
             return Some(Reason::Denied);
         }
         if !self.options.hidden.shows(name) {

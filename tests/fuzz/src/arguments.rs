@@ -1,7 +1,7 @@
 //! Arguments of every tool of every dialect: an answer, and one that reads changes nothing.
 
 use paddock_dialects::registry::DIALECTS;
-use paddock_dialects::spec::Effect;
+use paddock_dialects::spec::ToolTraits;
 
 use crate::desk::Desk;
 
@@ -16,7 +16,7 @@ pub fn fuzz(bytes: &[u8]) {
     let before = desk.tree();
     let outcome = desk.call_as(dialect.name, tool.name, arguments);
     let after = desk.tree();
-    if matches!(tool.effect, Effect::Reads) || outcome.error.is_some() {
+    if matches!(tool.effect, ToolTraits::Reads) || outcome.error.is_some() {
         assert_eq!(before, after, "{} {arguments}: {:?}", tool.name, outcome.error);
     }
 }

@@ -51,11 +51,11 @@ pub fn fuzz(bytes: &[u8]) {
 }
 
 fn tree(model: &Model) -> Tree {
-    let node = |held: &Option<String>| match held {
+    let node = |load: &Option<String>| match load {
         Some(text) => (Kind::File, text.clone().into_bytes()),
         None => (Kind::Directory, Vec::new()),
     };
-    model.iter().map(|(path, held)| (path.clone(), node(held))).collect()
+    model.iter().map(|(path, load)| (path.clone(), node(load))).collect()
 }
 
 /// The model with the directories above a path, where it can have them.
@@ -115,8 +115,8 @@ fn transfer(model: &Model, from: &str, to: &str, keep: bool) -> Option<Model> {
         return None;
     }
     let mut after = with_parents(model, to)?;
-    for (path, held) in model.iter().filter(|(path, _)| is_below(path, from)) {
-        after.insert(format!("{to}{}", &path[from.len()..]), held.clone());
+    for (path, load) in model.iter().filter(|(path, _)| is_below(path, from)) {
+        after.insert(format!("{to}{}", &path[from.len()..]), load.clone());
         if !keep {
             after.remove(path);
         }
@@ -128,6 +128,6 @@ fn is_below(path: &str, top: &str) -> bool {
     path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn own((path, held): (&String, &Option<String>)) -> (String, Option<String>) {
-    (path.clone(), held.clone())
+fn own((path, load): (&String, &Option<String>)) -> (String, Option<String>) {
+    (path.clone(), load.clone())
 }

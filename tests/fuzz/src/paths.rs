@@ -23,7 +23,7 @@ pub fn fuzz(bytes: &[u8]) {
     } else {
         let changed: Vec<_> = after.iter().filter(|(path, node)| before.get(*path) != Some(node)).collect();
         let files = changed.iter().filter(|(_, (kind, _))| *kind == Kind::File);
-        assert!(files.clone().count() == 1 && files.clone().all(|(_, (_, held))| held == b"canary"), "{changed:?}");
+        assert!(files.clone().count() == 1 && files.clone().all(|(_, (_, load))| load == b"canary"), "{changed:?}");
         let read = desk.ok("read_file", &json!({ "path": path }));
         assert_eq!(read["content"], "canary");
     }

@@ -127,8 +127,8 @@ impl<'a> Reader<'_, 'a> {
             return Err(refuse(Code::InvalidArgument, "is a directory with content"));
         }
         if size > self.limits.max_file_bytes {
-            let most = self.limits.max_file_bytes;
-            let cause = format!("has {size} bytes, and files are handled whole up to {most}");
+            let max = self.limits.max_file_bytes;
+            let cause = format!("has {size} bytes, and files are handled whole up to {max}");
             return Err(refuse(Code::TooLarge, &cause));
         }
         if !is_deflated && size != packed {

@@ -89,7 +89,7 @@ mod tests {
         writer.file("ü/./x", at(u64::MAX), b"x").unwrap();
         let bytes = writer.finish().unwrap();
         let archive = ZipArchive::from_slice(&bytes).unwrap();
-        let told = archive.entries().map(|entry| {
+        let reported = archive.entries().map(|entry| {
             let entry = entry.unwrap();
             let name = String::from_utf8(entry.file_path().as_bytes().to_vec()).unwrap();
             (name, entry.last_modified_dos().year(), entry.flags().is_utf8(), entry.external_attributes() >> 16)
@@ -99,7 +99,7 @@ mod tests {
             ("day:1/at 12:30".to_owned(), 1980, false, 0o100_644),
             ("ü/x".to_owned(), 2107, true, 0o100_644),
         ];
-        assert_eq!(told.collect::<Vec<_>>(), expected);
+        assert_eq!(reported.collect::<Vec<_>>(), expected);
     }
 
     #[test]

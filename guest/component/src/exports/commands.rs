@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use paddock_dialects::call;
 use paddock_ops::audit;
-use paddock_ops::command::access::{Verdict, Verdicts};
+use paddock_ops::command::access::{AccessChecker, Verdict};
 use paddock_ops::command::record::{Before, Recorded, record_changes};
 use paddock_types::error::{Error, Result};
 use paddock_types::request::{Access, Command, Script};
@@ -13,7 +13,7 @@ use paddock_types::response::Response;
 
 use crate::commands::{answer, asked};
 use crate::exports::bindings::exports::paddock::files::{commands, tools, types};
-use crate::exports::convert::Lower;
+use crate::exports::convert::Convert;
 use crate::exports::shares::{forever, surroundings};
 use crate::exports::{Component, NO_DIALECT, TOUCHED, ended, keep_pending, with_fs};
 
@@ -22,7 +22,7 @@ const RECORDING_MS: u64 = 5_000;
 
 thread_local! {
     /// The rules of this instance, once it was asked for some.
-    static VERDICTS: Cell<Option<&'static Verdicts<'static>>> = const { Cell::new(None) };
+    static VERDICTS: Cell<Option<&'static AccessChecker<'static>>> = const { Cell::new(None) };
 }
 
 impl commands::Guest for Component {
@@ -34,7 +34,7 @@ impl commands::Guest for Component {
         let asked = with_fs(&dialect, |fs, policy| Ok(asked(fs, policy, &dialect, &name, &arguments)));
         keep_pending(None);
         match asked {
-            Ok(asked) => Some(asked?.map(Lower::lower).map_err(|outcome| ended(*outcome))),
+            Ok(asked) => Some(asked?.map(Convert::lower).map_err(|outcome| ended(*outcome))),
             Err(error) => Some(Err(ended(call::failed(error)))),
         }
     }
@@ -74,33 +74,33 @@ impl commands::Guest for Component {
     }
 
     fn record_changes(
-        verb: String,
+        operation: String,
         before: Vec<commands::Before>,
     ) -> std::result::Result<commands::Recorded, types::Error> {
         let before: Vec<Before> = before.lower();
         let recorded = with_fs(NO_DIALECT, |fs, policy| {
             let mut workspace = paddock_ops::open(fs, policy, Access::Read)?;
             workspace.set_time_left_ms(RECORDING_MS);
-            let recorded = record_changes(&workspace, &verb, &before)?;
+            let recorded = record_changes(&workspace, &operation, &before)?;
             TOUCHED.set(audit::changed_paths(policy, "run", &recorded.changes));
             Ok(recorded)
         });
-        recorded.map(Lower::lower).map_err(Lower::lower)
+        recorded.map(Convert::lower).map_err(Convert::lower)
     }
 }
 
 /// The rules of this instance; none where the tree is in memory, which no command sees.
-fn verdicts() -> Result<Option<&'static Verdicts<'static>>> {
+fn verdicts() -> Result<Option<&'static AccessChecker<'static>>> {
     if let Some(verdicts) = VERDICTS.get() {
         return Ok(Some(verdicts));
     }
     let Some(workspace) = surroundings(NO_DIALECT, None)? else { return Ok(None) };
-    let verdicts: &'static Verdicts<'static> = forever(Verdicts::new(workspace));
+    let verdicts: &'static AccessChecker<'static> = forever(AccessChecker::new(workspace));
     VERDICTS.set(Some(verdicts));
     Ok(Some(verdicts))
 }
 
-impl Lower<commands::Request> for Command {
+impl Convert<commands::Request> for Command {
     fn lower(self) -> commands::Request {
         match self {
             Self::Run(run) => commands::Request::Run(commands::RunArgs {
@@ -135,7 +135,7 @@ impl Lower<commands::Request> for Command {
     }
 }
 
-impl Lower<response::Ran> for commands::Ran {
+impl Convert<response::Ran> for commands::Ran {
     fn lower(self) -> response::Ran {
         response::Ran {
             exit_code: self.exit_code,
@@ -156,13 +156,13 @@ impl Lower<response::Ran> for commands::Ran {
     }
 }
 
-impl Lower<commands::Recorded> for Recorded {
+impl Convert<commands::Recorded> for Recorded {
     fn lower(self) -> commands::Recorded {
         commands::Recorded { changes: self.changes.lower(), backup: self.backup, notes: self.notes }
     }
 }
 
-impl Lower<Error> for types::Error {
+impl Convert<Error> for types::Error {
     fn lower(self) -> Error {
         let error = Error { path: self.path, ..Error::new(self.code.lower(), self.message) };
         self.hint.into_iter().fold(error, Error::hint)

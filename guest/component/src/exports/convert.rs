@@ -2,7 +2,7 @@
 
 use paddock_ops::command::record::Before;
 use paddock_ops::overlay;
-use paddock_ops::shares::{Findings, Found, Names};
+use paddock_ops::partitions::{Found, Names, PartitionResult};
 use paddock_types::accessed_paths::{AccessedPaths, WriteMode, Written};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, ErrorText};
@@ -12,18 +12,18 @@ use paddock_types::{request, response};
 use crate::exports::bindings::exports::paddock::files::{commands, files, search, session, shares, tools, types};
 
 /// Turns a value of one side into the same value of the other.
-pub trait Lower<T> {
+pub trait Convert<T> {
     /// The value on the other side.
     fn lower(self) -> T;
 }
 
 macro_rules! same {
-    ($($type:ty),*) => { $(impl Lower<$type> for $type { fn lower(self) -> $type { self } })* };
+    ($($type:ty),*) => { $(impl Convert<$type> for $type { fn lower(self) -> $type { self } })* };
 }
 
 macro_rules! record {
     ($from:path => $to:path { $($field:ident),* $(,)? $(; ..$rest:expr)? }) => {
-        impl Lower<$to> for $from {
+        impl Convert<$to> for $from {
             fn lower(self) -> $to {
                 $to { $($field: self.$field.lower(),)* $(..$rest)? }
             }
@@ -33,7 +33,7 @@ macro_rules! record {
 
 macro_rules! variants {
     ($from:path => $to:path { $($case:ident),* $(,)? }) => {
-        impl Lower<$to> for $from {
+        impl Convert<$to> for $from {
             fn lower(self) -> $to {
                 match self { $(<$from>::$case => <$to>::$case),* }
             }
@@ -43,27 +43,27 @@ macro_rules! variants {
 
 same!(bool, u32, u64, String);
 
-impl Lower<String> for &'static str {
+impl Convert<String> for &'static str {
     fn lower(self) -> String {
         self.to_owned()
     }
 }
 
-impl<T: Lower<U>, U> Lower<Option<U>> for Option<T> {
+impl<T: Convert<U>, U> Convert<Option<U>> for Option<T> {
     fn lower(self) -> Option<U> {
-        self.map(Lower::lower)
+        self.map(Convert::lower)
     }
 }
 
-impl<T: Lower<U>, U> Lower<Vec<U>> for Vec<T> {
+impl<T: Convert<U>, U> Convert<Vec<U>> for Vec<T> {
     fn lower(self) -> Vec<U> {
-        self.into_iter().map(Lower::lower).collect()
+        self.into_iter().map(Convert::lower).collect()
     }
 }
 
 record!(ErrorText => types::Error { code, message, path, hint });
 
-impl Lower<types::Error> for Error {
+impl Convert<types::Error> for Error {
     fn lower(self) -> types::Error {
         ErrorText::from(self).lower()
     }
@@ -217,10 +217,10 @@ record!(search::GrepResult => response::Grep {
 });
 record!(shares::Names => Names { paths, reached, skipped });
 record!(Names => shares::Names { paths, reached, skipped });
-record!(shares::Findings => Findings { done, found, used });
-record!(Findings => shares::Findings { done, found, used });
+record!(shares::Findings => PartitionResult { done, found, used });
+record!(PartitionResult => shares::Findings { done, found, used });
 
-impl Lower<Found> for shares::Found {
+impl Convert<Found> for shares::Found {
     fn lower(self) -> Found {
         match self {
             Self::Grep(found) => Found::Grep(found.lower()),
@@ -229,7 +229,7 @@ impl Lower<Found> for shares::Found {
     }
 }
 
-impl Lower<shares::Found> for Found {
+impl Convert<shares::Found> for Found {
     fn lower(self) -> shares::Found {
         match self {
             Self::Grep(found) => shares::Found::Grep(found.lower()),
@@ -238,7 +238,7 @@ impl Lower<shares::Found> for Found {
     }
 }
 
-impl Lower<request::Request> for shares::Search {
+impl Convert<request::Request> for shares::Search {
     fn lower(self) -> request::Request {
         match self {
             Self::Grep(args) => request::Request::Grep(args.lower()),
@@ -247,7 +247,7 @@ impl Lower<request::Request> for shares::Search {
     }
 }
 
-impl Lower<Result<files::ReadResult, types::Error>> for response::ReadOutcome {
+impl Convert<Result<files::ReadResult, types::Error>> for response::ReadOutcome {
     fn lower(self) -> Result<files::ReadResult, types::Error> {
         match self {
             Self::Result(read) => Ok(read.lower()),
@@ -256,7 +256,7 @@ impl Lower<Result<files::ReadResult, types::Error>> for response::ReadOutcome {
     }
 }
 
-impl Lower<search::TreeResult> for response::Tree {
+impl Convert<search::TreeResult> for response::Tree {
     fn lower(self) -> search::TreeResult {
         search::TreeResult {
             tree: serde_json::json!(self.tree).to_string(),
@@ -269,7 +269,7 @@ impl Lower<search::TreeResult> for response::Tree {
     }
 }
 
-impl Lower<tools::Outcome> for Outcome {
+impl Convert<tools::Outcome> for Outcome {
     fn lower(self) -> tools::Outcome {
         tools::Outcome {
             ok: self.error.is_none(),
@@ -282,13 +282,13 @@ impl Lower<tools::Outcome> for Outcome {
     }
 }
 
-impl Lower<session::DiffResult> for overlay::Diff {
+impl Convert<session::DiffResult> for overlay::Diff {
     fn lower(self) -> session::DiffResult {
         session::DiffResult { differences: self.differences.lower(), patch: self.patch }
     }
 }
 
-impl Lower<session::Difference> for overlay::Shown {
+impl Convert<session::Difference> for overlay::Shown {
     fn lower(self) -> session::Difference {
         let (added, removed) = self.lines.unzip();
         session::Difference {

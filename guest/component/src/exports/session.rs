@@ -12,16 +12,16 @@ use paddock_workspace::export;
 use paddock_workspace::export::{Choice, Collected};
 
 use crate::exports::bindings::exports::paddock::files::{session, types};
-use crate::exports::convert::Lower;
+use crate::exports::convert::Convert;
 use crate::exports::{Component, MEMORY, NO_DIALECT, TOUCHED, first_growth, policy, with_fs};
 
 impl session::Guest for Component {
     fn load(archive: Vec<u8>) -> std::result::Result<(), types::Error> {
-        with_memory(|memory| memory_tar::load(memory, &archive)).map_err(Lower::lower)
+        with_memory(|memory| memory_tar::load(memory, &archive)).map_err(Convert::lower)
     }
 
     fn snapshot() -> std::result::Result<Vec<u8>, types::Error> {
-        with_memory(memory_tar::snapshot).map_err(Lower::lower)
+        with_memory(memory_tar::snapshot).map_err(Convert::lower)
     }
 
     fn collect(choice: session::Choice) -> std::result::Result<session::Collected, types::Error> {
@@ -29,30 +29,30 @@ impl session::Guest for Component {
         let choice = Choice { include: include_glob, exclude: exclude_glob, max_bytes };
         let collected =
             with_fs(NO_DIALECT, |fs, policy| export::collect(&paddock_ops::open(fs, policy, Access::Read)?, &choice));
-        let Collected { archive, files, bytes, absolute_links, skipped } = collected.map_err(Lower::lower)?;
+        let Collected { archive, files, bytes, absolute_links, skipped } = collected.map_err(Convert::lower)?;
         Ok(session::Collected { archive, files, bytes, absolute_links, skipped: skipped.lower() })
     }
 
     fn add(archive: Vec<u8>, path: String) -> std::result::Result<(), types::Error> {
-        with_memory(|memory| memory_tar::add(memory, &archive, &path)).map_err(Lower::lower)
+        with_memory(|memory| memory_tar::add(memory, &archive, &path)).map_err(Convert::lower)
     }
 
     fn checkpoint(name: String) -> std::result::Result<(), types::Error> {
-        with_either(|memory| memory.checkpoint(&name), |overlay| overlay.checkpoint(&name)).map_err(Lower::lower)
+        with_either(|memory| memory.checkpoint(&name), |overlay| overlay.checkpoint(&name)).map_err(Convert::lower)
     }
 
     fn rollback(name: String) -> std::result::Result<(), types::Error> {
-        with_either(|memory| memory.rollback(&name), |overlay| overlay.rollback(&name)).map_err(Lower::lower)
+        with_either(|memory| memory.rollback(&name), |overlay| overlay.rollback(&name)).map_err(Convert::lower)
     }
 
     fn checkpoints() -> std::result::Result<Vec<String>, types::Error> {
-        with_either(|memory| Ok(memory.checkpoints()), |overlay| overlay.checkpoints()).map_err(Lower::lower)
+        with_either(|memory| Ok(memory.checkpoints()), |overlay| overlay.checkpoints()).map_err(Convert::lower)
     }
 
     fn diff(args: session::DiffArgs) -> std::result::Result<session::DiffResult, types::Error> {
         let session::DiffArgs { paths, patch, executable_before, executable_after } = args;
         let args = DiffArgs { paths, patch, executable: (executable_before, executable_after) };
-        with_overlay(|overlay| overlay.diff(&args)).map(Lower::lower).map_err(Lower::lower)
+        with_overlay(|overlay| overlay.diff(&args)).map(Convert::lower).map_err(Convert::lower)
     }
 
     fn commit(args: session::CommitArgs) -> std::result::Result<session::CommitResult, types::Error> {
@@ -63,15 +63,15 @@ impl session::Guest for Component {
             TOUCHED.set(audit::changed_paths(overlay.policy(), "commit", &done.changes));
             Ok(done)
         });
-        done.map(Lower::lower).map_err(Lower::lower)
+        done.map(Convert::lower).map_err(Convert::lower)
     }
 
     fn settle(merged: Vec<String>) -> std::result::Result<(), types::Error> {
-        with_overlay(|overlay| overlay.settle(&merged)).map_err(Lower::lower)
+        with_overlay(|overlay| overlay.settle(&merged)).map_err(Convert::lower)
     }
 
     fn discard(paths: Vec<String>) -> std::result::Result<Vec<String>, types::Error> {
-        with_overlay(|overlay| overlay.discard(&paths)).map_err(Lower::lower)
+        with_overlay(|overlay| overlay.discard(&paths)).map_err(Convert::lower)
     }
 }
 

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use paddock_dialects::call;
 use paddock_dialects::call::Call;
-use paddock_ops::shares::{Findings, Help, Lead};
-use paddock_ops::{audit, shares as parts};
+use paddock_ops::partitions::{Coordinator, PartitionResult, Worker};
+use paddock_ops::{audit, partitions as parts};
 use paddock_types::error::{Code, Error, Result};
 use paddock_types::outcome::Outcome;
 use paddock_types::policy::Backend;
@@ -17,7 +17,7 @@ use paddock_workspace::Workspace;
 
 use crate::engine;
 use crate::exports::bindings::exports::paddock::files::{search, shares, types};
-use crate::exports::convert::Lower;
+use crate::exports::convert::Convert;
 use crate::exports::{Component, DECISION, NO_DIALECT, TOUCHED, policy};
 
 thread_local! {
@@ -27,13 +27,13 @@ thread_local! {
 
 enum Part {
     None,
-    Lead(Box<dyn Lead>, Asked),
-    Helper(Box<dyn Help>),
+    Coordinator(Box<dyn Coordinator>, SearchOrigin),
+    Helper(Box<dyn Worker>),
 }
 
 /// What a search answers, and where it was asked for.
 #[derive(Clone, Copy)]
-struct Asked {
+struct SearchOrigin {
     by: By,
     workspace: &'static Workspace<'static>,
 }
@@ -44,7 +44,7 @@ enum By {
     Typed(&'static Request),
 }
 
-impl Asked {
+impl SearchOrigin {
     fn dialect(&self) -> &'static str {
         match self.by {
             By::Call(call) => call.dialect.name,
@@ -80,7 +80,7 @@ impl shares::Guest for Component {
     }
 
     fn join(findings: Option<shares::Findings>) -> std::result::Result<bool, types::Error> {
-        leading(|lead, _| lead.join(findings.map(Lower::lower)))
+        leading(|lead, _| lead.join(findings.map(Convert::lower)))
     }
 
     fn finish_grep() -> std::result::Result<search::GrepResult, types::Error> {
@@ -92,15 +92,15 @@ impl shares::Guest for Component {
     }
 
     fn enlist(order: shares::Order) -> std::result::Result<(), types::Error> {
-        enlist(&order.dialect, order.search.lower(), order.time_ms).map_err(Lower::lower)
+        enlist(&order.dialect, order.search.lower(), order.time_ms).map_err(Convert::lower)
     }
 
     fn look(share: String) -> std::result::Result<shares::Findings, types::Error> {
-        let found: Result<Findings> = PART.with_borrow_mut(|part| match part {
+        let found: Result<PartitionResult> = PART.with_borrow_mut(|part| match part {
             Part::Helper(helper) => Ok(helper.look(&share)),
             _ => Err(no_part()),
         });
-        found.map(Lower::lower).map_err(Lower::lower)
+        found.map(Convert::lower).map_err(Convert::lower)
     }
 }
 
@@ -120,14 +120,16 @@ pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
         Err(error) => return Some(call.outcome(None, Err(error))),
     };
     let call = forever(call);
-    let answer = lead(&call.request, Asked { by: By::Call(call), workspace }).transpose()?;
+    let answer = lead(&call.request, SearchOrigin { by: By::Call(call), workspace }).transpose()?;
     Some(call.outcome(Some(workspace), answer))
 }
 
 /// Ends a call that [`begin`] began.
 pub fn finish() -> Outcome {
     match PART.replace(Part::None) {
-        Part::Lead(lead, Asked { by: By::Call(call), workspace }) => call.outcome(Some(workspace), Ok(lead.finish())),
+        Part::Coordinator(lead, SearchOrigin { by: By::Call(call), workspace }) => {
+            call.outcome(Some(workspace), Ok(lead.finish()))
+        }
         _ => call::failed(no_part()),
     }
 }
@@ -141,13 +143,15 @@ fn begin_typed(request: Request) -> Option<std::result::Result<Response, types::
         Err(error) => return Some(Err(error.lower())),
     };
     let request = forever(request);
-    let answer = lead(request, Asked { by: By::Typed(request), workspace }).transpose()?;
+    let answer = lead(request, SearchOrigin { by: By::Typed(request), workspace }).transpose()?;
     Some(typed(request, workspace, answer))
 }
 
 fn finish_typed() -> std::result::Result<Response, types::Error> {
     match PART.replace(Part::None) {
-        Part::Lead(lead, Asked { by: By::Typed(request), workspace }) => typed(request, workspace, Ok(lead.finish())),
+        Part::Coordinator(lead, SearchOrigin { by: By::Typed(request), workspace }) => {
+            typed(request, workspace, Ok(lead.finish()))
+        }
         _ => Err(no_part().lower()),
     }
 }
@@ -159,7 +163,7 @@ fn typed(
     answer: Result<Response>,
 ) -> std::result::Result<Response, types::Error> {
     TOUCHED.set(audit::accessed_paths(workspace, request, &answer));
-    answer.map_err(Lower::lower)
+    answer.map_err(Convert::lower)
 }
 
 fn grepped(response: Response) -> std::result::Result<search::GrepResult, types::Error> {
@@ -177,12 +181,12 @@ fn globbed(response: Response) -> std::result::Result<search::GlobResult, types:
 }
 
 /// Begins a search. The answer, where it is all there.
-fn lead(request: &'static Request, asked: Asked) -> Result<Option<Response>> {
+fn lead(request: &'static Request, asked: SearchOrigin) -> Result<Option<Response>> {
     let lead = parts::lead(asked.workspace, request)?;
     if lead.is_over() {
         return Ok(Some(lead.finish()));
     }
-    PART.set(Part::Lead(lead, asked));
+    PART.set(Part::Coordinator(lead, asked));
     Ok(None)
 }
 
@@ -192,9 +196,9 @@ fn enlist(dialect: &str, request: Request, time_ms: u64) -> Result<()> {
     Ok(())
 }
 
-fn leading<T>(act: impl FnOnce(&mut dyn Lead, Asked) -> T) -> std::result::Result<T, types::Error> {
+fn leading<T>(act: impl FnOnce(&mut dyn Coordinator, SearchOrigin) -> T) -> std::result::Result<T, types::Error> {
     PART.with_borrow_mut(|part| match part {
-        Part::Lead(lead, asked) => Ok(act(lead.as_mut(), *asked)),
+        Part::Coordinator(lead, asked) => Ok(act(lead.as_mut(), *asked)),
         _ => Err(no_part().lower()),
     })
 }

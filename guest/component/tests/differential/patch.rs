@@ -96,8 +96,8 @@ fn with(file: &Path, there: &str, diff: &str, command: impl Fn(&Path) -> Command
     output.status.success().then(|| fs::read_to_string(file).unwrap())
 }
 
-fn lines(random: &mut Random, most: usize) -> Vec<&'static str> {
-    (0..1 + random.below(most)).map(|_| random.of(&LINES)).collect()
+fn lines(random: &mut Random, max: usize) -> Vec<&'static str> {
+    (0..1 + random.below(max)).map(|_| random.of(&LINES)).collect()
 }
 
 fn changed(random: &mut Random, old: &[&'static str]) -> Vec<&'static str> {

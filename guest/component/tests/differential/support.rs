@@ -31,11 +31,11 @@ impl Random {
         Self(0x2545_f491_4f6c_dd1d)
     }
 
-    pub fn below(&mut self, most: usize) -> usize {
+    pub fn below(&mut self, max: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 11).unwrap() % most
+        usize::try_from(self.0 >> 11).unwrap() % max
     }
 
     pub fn of<T: Copy>(&mut self, all: &[T]) -> T {

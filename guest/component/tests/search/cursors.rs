@@ -78,7 +78,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn of_grep(seed: u64, limit in 1_u32..6, lines in 0_u32..3, shape in 0_usize..3, most in 0_u32..3, multiline: bool) {
+    fn of_grep(seed: u64, limit in 1_u32..6, lines in 0_u32..3, shape in 0_usize..3, max in 0_u32..3, multiline: bool) {
         let fs = random_tree(seed);
         let mut random = Random(seed ^ 5);
         let mut args = search(random.pick(&["a", "^", "x*", "a$", "b|o", "^$", "\\s"]));
@@ -88,7 +88,7 @@ proptest! {
         args.multiline = multiline;
         (args.before, args.after) = (lines, lines);
         args.output = [GrepOutput::Content, GrepOutput::Files, GrepOutput::Count][shape];
-        args.max_per_file = Some(most).filter(|most| *most > 0);
+        args.max_per_file = Some(max).filter(|max| *max > 0);
         args.limit = 10_000;
         let whole = searched(&fs, args.clone());
         prop_assert!(!whole.truncated);

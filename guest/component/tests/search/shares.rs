@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use paddock_ops::shares::{Findings, Help, help, lead};
+use paddock_ops::partitions::{PartitionResult, Worker, help, lead};
 use paddock_types::policy::Policy;
 use paddock_types::request::{Glob, Grep, GrepOutput, Request};
 use paddock_types::response::Response;
@@ -53,26 +53,26 @@ fn shared(fs: &MemoryFs, policy: &Policy, request: &Request, random: &mut Random
         return lead.finish();
     }
     let (order, _) = lead.order();
-    let mut helpers: Vec<Box<dyn Help + '_>> =
+    let mut helpers: Vec<Box<dyn Worker + '_>> =
         (0..1 + random.below(3)).map(|_| help(&workspace, &order).unwrap()).collect();
-    let mut out: VecDeque<Result<Findings, String>> = VecDeque::new();
+    let mut out: VecDeque<Result<PartitionResult, String>> = VecDeque::new();
     // A search that gets less help than it has shares ends by itself.
     let mut shares = if random.below(4) == 0 { random.below(5) } else { usize::MAX };
     loop {
-        let share = if shares > 0 && random.below(3) > 0 { lead.next_share() } else { None };
-        shares -= usize::from(share.is_some());
-        let is_last = share.is_none();
+        let partition = if shares > 0 && random.below(3) > 0 { lead.next_share() } else { None };
+        shares -= usize::from(partition.is_some());
+        let is_last = partition.is_none();
         // What one helper searches comes in the order of the shares.
         let helper = random.below(2 * helpers.len());
-        out.extend(share.map(|share| match helpers.get_mut(helper) {
-            Some(helper) => Ok(helper.look(&share)),
-            None => Err(share),
+        out.extend(partition.map(|partition| match helpers.get_mut(helper) {
+            Some(helper) => Ok(helper.look(&partition)),
+            None => Err(partition),
         }));
         while out.len() > 3 || (is_last && !out.is_empty()) {
             let findings = match out.pop_front().unwrap() {
                 Ok(findings) => Some(findings),
                 Err(_) if random.below(2) == 0 => None,
-                Err(share) => Some(help(&workspace, &order).unwrap().look(&share)),
+                Err(partition) => Some(help(&workspace, &order).unwrap().look(&partition)),
             };
             if lead.join(findings) {
                 return lead.finish();
@@ -84,7 +84,7 @@ fn shared(fs: &MemoryFs, policy: &Policy, request: &Request, random: &mut Random
     }
 }
 
-fn told(response: &Response) -> (serde_json::Value, Option<String>) {
+fn reported(response: &Response) -> (serde_json::Value, Option<String>) {
     match response {
         Response::Glob(found) => (serde_json::to_value(found).unwrap(), found.next_cursor.clone()),
         Response::Grep(found) => (serde_json::to_value(found).unwrap(), found.next_cursor.clone()),
@@ -102,8 +102,8 @@ fn compare(fs: &MemoryFs, random: &mut Random, with: impl Fn(Option<String>) -> 
             policy.rules.limits.max_entries = 300 + random.below(1_500) as u64;
         }
         let request = with(cursor);
-        let (one, next) = told(&run_with(fs, &policy, request.clone()).unwrap());
-        assert_eq!(told(&shared(fs, &policy, &request, random)).0, one);
+        let (one, next) = reported(&run_with(fs, &policy, request.clone()).unwrap());
+        assert_eq!(reported(&shared(fs, &policy, &request, random)).0, one);
         cursor = next;
         if cursor.is_none() {
             return;
@@ -148,11 +148,11 @@ fn a_limit_between_two_shares_loses_nothing() {
         let mut lead = lead(&workspace, &request).unwrap();
         let mut helper = help(&workspace, &request).unwrap();
         let shares: Vec<_> = std::iter::from_fn(|| lead.next_share()).take(3).collect();
-        let found: Vec<_> = shares.iter().map(|share| helper.look(share)).collect();
+        let found: Vec<_> = shares.iter().map(|partition| helper.look(partition)).collect();
         for findings in found {
             lead.join(Some(findings));
         }
-        assert_eq!(told(&lead.finish()), told(&run_with(&fs, &policy, request.clone()).unwrap()), "{entries}");
+        assert_eq!(reported(&lead.finish()), reported(&run_with(&fs, &policy, request.clone()).unwrap()), "{entries}");
     }
 }
 

@@ -4,10 +4,10 @@ use paddock_types::error::{Code, Detail, Term};
 use paddock_types::rendered::Rendered;
 use serde_json::json;
 
-use crate::answer::{Failed, words};
+use crate::answer::{FailedCall, words};
 use crate::anthropic::MEMORY;
 
-pub fn failure(failed: &Failed<'_>) -> Rendered {
+pub fn failure(failed: &FailedCall<'_>) -> Rendered {
     let message = message(failed);
     let message = match failed.tool {
         Some(tool) if tool.name == MEMORY && matches!(failed.error.code, Code::NotFound | Code::AlreadyExists) => {
@@ -18,7 +18,7 @@ pub fn failure(failed: &Failed<'_>) -> Rendered {
     Rendered::new(&json!({ "error": message }), message)
 }
 
-fn message(failed: &Failed<'_>) -> String {
+fn message(failed: &FailedCall<'_>) -> String {
     let error = failed.error;
     let (command, path) = (failed.text("command"), failed.text("path"));
     let is_memory = failed.tool.is_some_and(|tool| tool.name == MEMORY);

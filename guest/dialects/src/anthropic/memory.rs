@@ -8,8 +8,8 @@ use paddock_types::request::Request;
 use paddock_types::response::Response;
 use paddock_types::{request, response};
 
-use crate::answer::Asked;
-use crate::anthropic::render::{numbered, snippet, told};
+use crate::answer::CallContext;
+use crate::anthropic::render::{numbered, reported, snippet};
 use crate::anthropic::{MEMORY, MEMORY_ROOT, missing, viewed};
 use crate::args::Args;
 
@@ -43,33 +43,33 @@ fn inside(args: &Args, name: &str) -> Result<String> {
     }
 }
 
-pub fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+pub fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let path = asked.args.text("path");
     let response = match response {
         // An empty memory is no failure.
         Err(error) if error.code == Code::NotFound && is_view(asked) && path.trim_end_matches('/') == MEMORY_ROOT => {
-            return Ok(told(head(&path) + "\n0\t/memories"));
+            return Ok(reported(head(&path) + "\n0\t/memories"));
         }
         response => response,
     };
     match viewed(asked.args, response)? {
         Response::Read(read) => file(&path, &read),
         Response::List(list) => Ok(directory(&path, &list)),
-        Response::Write(_) => Ok(told(format!("File created successfully at: {path}"))),
+        Response::Write(_) => Ok(reported(format!("File created successfully at: {path}"))),
         Response::Edit(_) if asked.args.text("command") == "insert" => {
-            Ok(told(format!("The file {path} has been edited.")))
+            Ok(reported(format!("The file {path} has been edited.")))
         }
-        Response::Edit(edit) => Ok(told(format!("The memory file has been edited.\n{}", snippet(&edit)))),
-        Response::Delete(_) => Ok(told(format!("Successfully deleted {path}"))),
+        Response::Edit(edit) => Ok(reported(format!("The memory file has been edited.\n{}", snippet(&edit)))),
+        Response::Delete(_) => Ok(reported(format!("Successfully deleted {path}"))),
         Response::Move(_) => {
             let (old, new) = (asked.args.text("old_path"), asked.args.text("new_path"));
-            Ok(told(format!("Successfully renamed {old} to {new}")))
+            Ok(reported(format!("Successfully renamed {old} to {new}")))
         }
-        _ => Err(Asked::mixed_up()),
+        _ => Err(CallContext::mixed_up()),
     }
 }
 
-fn is_view(asked: &Asked<'_>) -> bool {
+fn is_view(asked: &CallContext<'_>) -> bool {
     asked.args.text("command") == "view"
 }
 
@@ -83,7 +83,7 @@ fn file(path: &str, read: &response::Read) -> Result<Rendered> {
         return Err(Error::new(Code::LimitExceeded, message));
     }
     let lines = numbered(read);
-    Ok(told(format!("Here's the content of {path} with line numbers:\n{lines}")).truncated(read.truncated))
+    Ok(reported(format!("Here's the content of {path} with line numbers:\n{lines}")).truncated(read.truncated))
 }
 
 fn directory(path: &str, list: &response::List) -> Rendered {
@@ -104,7 +104,7 @@ fn directory(path: &str, list: &response::List) -> Rendered {
         let slash = if entry.kind == Kind::Directory { "/" } else { "" };
         lines.push(format!("{}\t/{}{slash}", human(size(entry)), printable(&entry.path)));
     }
-    told(lines.join("\n")).truncated(list.truncated)
+    reported(lines.join("\n")).truncated(list.truncated)
 }
 
 /// `812`, `4.0K`, `1.5M`.

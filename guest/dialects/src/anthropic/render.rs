@@ -7,29 +7,31 @@ use paddock_types::response;
 use paddock_types::response::Response;
 use serde_json::json;
 
-use crate::answer::Asked;
+use crate::answer::CallContext;
 use crate::anthropic::viewed;
 
 const REVIEW: &str = "Review the changes and make sure they are as expected (correct indentation, no duplicate lines, etc). Edit the file again if necessary.";
 
-pub fn told(output: String) -> Rendered {
+pub fn reported(output: String) -> Rendered {
     Rendered::new(&json!({ "output": output }), output)
 }
 
-pub fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+pub fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let path = asked.args.text("path");
     match viewed(asked.args, response)? {
         Response::Read(read) => Ok(file(&path, &read)),
         Response::List(list) => directory(asked, &path, &list),
-        Response::Write(write) => Ok(told(with_notes(format!("File created successfully at: {path}"), &write.notes))),
+        Response::Write(write) => {
+            Ok(reported(with_notes(format!("File created successfully at: {path}"), &write.notes)))
+        }
         Response::Edit(edit) => {
             let snippet = snippet(&edit);
             let done = format!(
                 "The file {path} has been edited. Here's the result of running `cat -n` on a snippet of {path}:\n{snippet}\n{REVIEW}"
             );
-            Ok(told(with_notes(done, &edit.notes)))
+            Ok(reported(with_notes(done, &edit.notes)))
         }
-        _ => Err(Asked::mixed_up()),
+        _ => Err(CallContext::mixed_up()),
     }
 }
 
@@ -43,7 +45,7 @@ fn file(path: &str, read: &response::Read) -> Rendered {
         Some(next) => format!("\n[there are more lines: `view_range` [{next}, -1] continues]"),
         None => String::new(),
     };
-    told(format!("Here's the result of running `cat -n` on {path}:\n{lines}{more}\n")).truncated(read.truncated)
+    reported(format!("Here's the result of running `cat -n` on {path}:\n{lines}{more}\n")).truncated(read.truncated)
 }
 
 /// Each line after its number, six wide, and a tab.
@@ -64,7 +66,7 @@ pub fn snippet(edit: &response::Edit) -> String {
     edit.snippet.as_ref().map(|snippet| lines(&snippet.text, snippet.start_line)).unwrap_or_default()
 }
 
-fn directory(asked: &Asked<'_>, path: &str, list: &response::List) -> Result<Rendered> {
+fn directory(asked: &CallContext<'_>, path: &str, list: &response::List) -> Result<Rendered> {
     if asked.args.has("view_range") {
         return Err(Error::new(
             Code::InvalidArgument,
@@ -85,5 +87,5 @@ fn directory(asked: &Asked<'_>, path: &str, list: &response::List) -> Result<Ren
     if list.truncated {
         lines.push("[there are more entries: view a directory below]".to_owned());
     }
-    Ok(told(format!("{}\n", lines.join("\n"))).truncated(list.truncated))
+    Ok(reported(format!("{}\n", lines.join("\n"))).truncated(list.truncated))
 }

@@ -7,24 +7,24 @@ use paddock_types::request::{Command, Request, Start};
 use paddock_types::response::Response;
 use serde_json::{Value, json};
 
-use crate::answer::{Asked, take};
+use crate::answer::{CallContext, take};
 use crate::args::Args;
 use crate::commands::{output, quote, remarks, request, start, write};
 use crate::param::{flag, optional, required, text, whole};
-use crate::spec::{Absent, Effect, Output, Param, Shape, ToolSpec};
+use crate::spec::{DefaultValue, Output, Param, ResultSchema, ToolSpec, ToolTraits};
 
 /// Milliseconds that a call waits at least and at most.
 const YIELD_MS: (u64, u64) = (250, 30_000);
 /// The same of one that only waits.
 const EMPTY_YIELD_MS: (u64, u64) = (5_000, 300_000);
 
-const RESULT: Output = Output::Shape(&Shape::Object(&[
-    ("chunk_id", Shape::Text),
-    ("wall_time_seconds", Shape::Number),
-    ("exit_code", Shape::Optional(&Shape::Whole)),
-    ("session_id", Shape::Optional(&Shape::Whole)),
-    ("original_token_count", Shape::Whole),
-    ("output", Shape::Text),
+const RESULT: Output = Output::ResultSchema(&ResultSchema::Object(&[
+    ("chunk_id", ResultSchema::Text),
+    ("wall_time_seconds", ResultSchema::Number),
+    ("exit_code", ResultSchema::Optional(&ResultSchema::Whole)),
+    ("session_id", ResultSchema::Optional(&ResultSchema::Whole)),
+    ("original_token_count", ResultSchema::Whole),
+    ("output", ResultSchema::Text),
 ]));
 
 /// The tools.
@@ -42,7 +42,7 @@ pub const TOOLS: &[ToolSpec] = &[
             yield_time(10_000),
             most_output(),
         ],
-        effect: Effect::Runs { changes: true },
+        effect: ToolTraits::Runs { changes: true },
         request: exec_command,
         answer,
         output: RESULT,
@@ -52,12 +52,12 @@ pub const TOOLS: &[ToolSpec] = &[
         title: "Write to a command",
         description: "Write to the command of a session, and give its new output.",
         params: &[
-            whole("session_id", 0, u32::MAX as u64, Absent::Required, "The session ID"),
+            whole("session_id", 0, u32::MAX as u64, DefaultValue::Required, "The session ID"),
             text("chars", "", "What to write; may be empty to wait"),
             yield_time(250),
             most_output(),
         ],
-        effect: Effect::Runs { changes: true },
+        effect: ToolTraits::Runs { changes: true },
         request: write_stdin,
         answer,
         output: RESULT,
@@ -65,11 +65,11 @@ pub const TOOLS: &[ToolSpec] = &[
 ];
 
 const fn yield_time(default: u64) -> Param {
-    whole("yield_time_ms", 0, u64::MAX, Absent::Whole(default), "Milliseconds to wait for output")
+    whole("yield_time_ms", 0, u64::MAX, DefaultValue::Whole(default), "Milliseconds to wait for output")
 }
 
 const fn most_output() -> Param {
-    whole("max_output_tokens", 1, u64::MAX, Absent::Whole(10_000), "Most output")
+    whole("max_output_tokens", 1, u64::MAX, DefaultValue::Whole(10_000), "Most output")
 }
 
 fn exec_command(args: &Args) -> Result<Request> {
@@ -88,12 +88,12 @@ fn exec_command(args: &Args) -> Result<Request> {
 
 fn write_stdin(args: &Args) -> Result<Request> {
     let chars = args.text("chars");
-    let (least, most) = if chars.is_empty() { EMPTY_YIELD_MS } else { YIELD_MS };
-    let yield_ms = args.whole("yield_time_ms").clamp(least, most);
+    let (least, max) = if chars.is_empty() { EMPTY_YIELD_MS } else { YIELD_MS };
+    let yield_ms = args.whole("yield_time_ms").clamp(least, max);
     Ok(request(Command::Write(write(args, chars, yield_ms))))
 }
 
-fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let ran = take!(Ran, response);
     let chunk_id = format!("{:06x}", asked.random & 0x00ff_ffff);
     let mut output = output(&ran);

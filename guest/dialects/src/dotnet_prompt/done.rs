@@ -4,7 +4,7 @@ use paddock_types::rendered::Rendered;
 use paddock_types::response::Response;
 use serde_json::Value;
 
-use crate::answer::Asked;
+use crate::answer::CallContext;
 use crate::text::render;
 
 /// What was done: the specification's `FileOperationResult`.
@@ -36,7 +36,7 @@ impl Done {
     }
 
     /// As the dialect tells it; the text is the operation's own.
-    pub fn told(self, asked: &Asked<'_>, response: &Response) -> Rendered {
+    pub fn reported(self, asked: &CallContext<'_>, response: &Response) -> Rendered {
         let members = [
             ("success", Some(true.into())),
             ("operation", Some(self.operation.into())),

@@ -4,28 +4,28 @@ use paddock_types::entry::Kind;
 use paddock_types::response;
 use serde_json::{Map, Value, json};
 
-use crate::spec::Shape;
+use crate::spec::ResultSchema;
 
 /// What is known of one file or directory.
-pub const METADATA: &[(&str, Shape)] = &[
-    ("name", Shape::Text),
-    ("path", Shape::Text),
-    ("type", Shape::Words(&["file", "directory"])),
-    ("sizeBytes", Shape::Whole),
-    ("created", Shape::Nullable(&Shape::Text)),
-    ("modified", Shape::Nullable(&Shape::Text)),
-    ("extension", Shape::Optional(&Shape::Text)),
-    ("isHidden", Shape::Flag),
-    ("accessed", Shape::Nullable(&Shape::Text)),
-    ("mimeType", Shape::Nullable(&Shape::Text)),
-    ("encoding", Shape::Nullable(&Shape::Text)),
-    ("lineCount", Shape::Nullable(&Shape::Whole)),
-    ("checksum", Shape::Nullable(&Shape::Text)),
-    ("linkTarget", Shape::Nullable(&Shape::Text)),
+pub const METADATA: &[(&str, ResultSchema)] = &[
+    ("name", ResultSchema::Text),
+    ("path", ResultSchema::Text),
+    ("type", ResultSchema::Words(&["file", "directory"])),
+    ("sizeBytes", ResultSchema::Whole),
+    ("created", ResultSchema::Nullable(&ResultSchema::Text)),
+    ("modified", ResultSchema::Nullable(&ResultSchema::Text)),
+    ("extension", ResultSchema::Optional(&ResultSchema::Text)),
+    ("isHidden", ResultSchema::Flag),
+    ("accessed", ResultSchema::Nullable(&ResultSchema::Text)),
+    ("mimeType", ResultSchema::Nullable(&ResultSchema::Text)),
+    ("encoding", ResultSchema::Nullable(&ResultSchema::Text)),
+    ("lineCount", ResultSchema::Nullable(&ResultSchema::Whole)),
+    ("checksum", ResultSchema::Nullable(&ResultSchema::Text)),
+    ("linkTarget", ResultSchema::Nullable(&ResultSchema::Text)),
 ];
 
 /// What `FileSystemItem` holds of it.
-pub const FIELDS: &[(&str, Shape)] = METADATA.split_at(8).0;
+pub const FIELDS: &[(&str, ResultSchema)] = METADATA.split_at(8).0;
 
 /// An entry of a listing; a link is shown as what it leads to, and not at all where that is nothing in the workspace.
 pub fn of_entry(entry: &response::Entry) -> Option<Value> {

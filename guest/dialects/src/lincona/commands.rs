@@ -8,28 +8,28 @@ use paddock_types::request::Command;
 use paddock_types::response::{Change, Ran, Response};
 use serde_json::{Value, json};
 
-use crate::answer::{Asked, take};
+use crate::answer::{CallContext, take};
 use crate::commands::{MOST_OUTPUT, YIELD, request, shell, start, text, word, write};
 use crate::param::{optional, required, text as text_or, whole};
-use crate::spec::{Absent, Effect, Output, Shape, ToolSpec};
+use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
 
-const TERMINAL: Output = Output::Shape(&Shape::Object(&[
-    ("status", Shape::Words(&["success", "error"])),
-    ("message", Shape::Text),
-    ("truncated", Shape::Flag),
-    ("error", Shape::Optional(&Shape::Words(&["CommandFailedError", "CommandTimeoutError"]))),
-    ("exit_code", Shape::Nullable(&Shape::Whole)),
-    ("session_id", Shape::Nullable(&Shape::Whole)),
-    ("stdout", Shape::Text),
-    ("stderr", Shape::Text),
-    ("files_touched", Shape::Whole),
-    ("bytes_written", Shape::Whole),
+const TERMINAL: Output = Output::ResultSchema(&ResultSchema::Object(&[
+    ("status", ResultSchema::Words(&["success", "error"])),
+    ("message", ResultSchema::Text),
+    ("truncated", ResultSchema::Flag),
+    ("error", ResultSchema::Optional(&ResultSchema::Words(&["CommandFailedError", "CommandTimeoutError"]))),
+    ("exit_code", ResultSchema::Nullable(&ResultSchema::Whole)),
+    ("session_id", ResultSchema::Nullable(&ResultSchema::Whole)),
+    ("stdout", ResultSchema::Text),
+    ("stderr", ResultSchema::Text),
+    ("files_touched", ResultSchema::Whole),
+    ("bytes_written", ResultSchema::Whole),
     (
         "changes",
-        Shape::List(&Shape::Object(&[
-            ("path", Shape::Text),
-            ("action", Shape::Words(&["created", "modified", "deleted", "moved"])),
-            ("bytes_written", Shape::Whole),
+        ResultSchema::List(&ResultSchema::Object(&[
+            ("path", ResultSchema::Text),
+            ("action", ResultSchema::Words(&["created", "modified", "deleted", "moved"])),
+            ("bytes_written", ResultSchema::Whole),
         ])),
     ),
 ]));
@@ -42,9 +42,9 @@ pub const SHELL: ToolSpec = ToolSpec {
     params: &[
         required("command", "The command"),
         optional("workdir", "Where to run it"),
-        whole("timeout_ms", 1, 3_600_000, Absent::Whole(60_000), "Milliseconds that it may take"),
+        whole("timeout_ms", 1, 3_600_000, DefaultValue::Whole(60_000), "Milliseconds that it may take"),
     ],
-    effect: Effect::Runs { changes: true },
+    effect: ToolTraits::Runs { changes: true },
     request: shell,
     answer,
     output: TERMINAL,
@@ -56,7 +56,7 @@ pub const EXEC_COMMAND: ToolSpec = ToolSpec {
     title: "Start a command",
     description: "Start a command on a terminal. Off unless the host enables commands.",
     params: &[required("cmd", "The command"), optional("workdir", "Where to run it"), YIELD, MOST_OUTPUT],
-    effect: Effect::Runs { changes: true },
+    effect: ToolTraits::Runs { changes: true },
     request: |args| {
         let (yield_ms, tokens) = (args.whole("yield_time_ms"), args.whole("max_output_tokens"));
         Ok(request(Command::Start(start(args.text("cmd"), args.opt_text("workdir"), yield_ms, tokens))))
@@ -71,12 +71,12 @@ pub const WRITE_STDIN: ToolSpec = ToolSpec {
     title: "Write to a command",
     description: "Write to a command that exec_command started. Off unless the host enables commands.",
     params: &[
-        whole("session_id", 0, u32::MAX as u64, Absent::Required, "What exec_command said"),
+        whole("session_id", 0, u32::MAX as u64, DefaultValue::Required, "What exec_command said"),
         text_or("chars", "", "What to write"),
         YIELD,
         MOST_OUTPUT,
     ],
-    effect: Effect::Runs { changes: true },
+    effect: ToolTraits::Runs { changes: true },
     request: |args| {
         let input = write(args, args.text("chars"), args.whole("yield_time_ms"));
         Ok(request(Command::Write(input)))
@@ -95,7 +95,7 @@ pub fn error_type(error: &ErrorText) -> &'static str {
     }
 }
 
-fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let ran = take!(Ran, response);
     let error = if ran.timed_out {
         Some("CommandTimeoutError")
@@ -105,12 +105,12 @@ fn answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
         None
     };
     let message = text(&ran);
-    let told = Rendered::new(&value(&ran, error, &message), message).truncated(ran.is_cut());
+    let reported = Rendered::new(&value(&ran, error, &message), message).truncated(ran.is_cut());
     if !ran.timed_out {
-        return Ok(told);
+        return Ok(reported);
     }
     let after = asked.args.opt_whole("timeout_ms").unwrap_or(ran.duration_ms);
-    Ok(told.failed(
+    Ok(reported.failed(
         Error::new(Code::LimitExceeded, format!("the command was ended: its time of {after} ms was up"))
             .hint("give it more time by `timeout_ms`, or start it by `exec_command`"),
     ))

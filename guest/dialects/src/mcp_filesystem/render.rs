@@ -5,15 +5,15 @@ use std::fmt::Write;
 use paddock_types::entry::Kind;
 use paddock_types::response::{Entry, List, Stat};
 
-use crate::answer::Asked;
+use crate::answer::CallContext;
 
 /// The allowed directories by their names on the host.
-pub fn roots(asked: &Asked<'_>) -> Vec<String> {
+pub fn roots(asked: &CallContext<'_>) -> Vec<String> {
     asked.roots.iter().map(|root| root.names.last().cloned().unwrap_or_else(|| ".".to_owned())).collect()
 }
 
 /// A path of a result by its name on the host.
-pub fn absolute(asked: &Asked<'_>, path: &str) -> String {
+pub fn absolute(asked: &CallContext<'_>, path: &str) -> String {
     let roots = asked.roots;
     let labelled = roots.iter().skip(1).find_map(|root| Some((root, path.strip_prefix(root.label.as_str())?)));
     let (root, below) = match labelled {

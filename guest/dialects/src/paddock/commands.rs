@@ -8,16 +8,16 @@ use crate::commands::{MOST_OUTPUT, SIZE, WORKDIR, YIELD, request, run, shell, st
 use crate::paddock::answer;
 use crate::param::{flag, required, text, texts, whole};
 use crate::schema::generated;
-use crate::spec::{Absent, Effect, Output, Param, ToolSpec};
+use crate::spec::{DefaultValue, Output, Param, ToolSpec, ToolTraits};
 
 /// The most that `timeout_ms` can say; the policy may allow less.
 const MAX_TIME_MS: u64 = 86_400_000;
 
 const TIMEOUT: Param =
-    whole("timeout_ms", 1, MAX_TIME_MS, Absent::Whole(60_000), "Milliseconds after which it is ended");
-const SESSION: Param = whole("session_id", 0, u32::MAX as u64, Absent::Required, "From exec_command");
-const COLUMNS: Param = whole("columns", 1, 1_000, Absent::None, "Of the terminal (80)");
-const ROWS: Param = whole("rows", 1, 1_000, Absent::None, "Of the terminal (24)");
+    whole("timeout_ms", 1, MAX_TIME_MS, DefaultValue::Whole(60_000), "Milliseconds after which it is ended");
+const SESSION: Param = whole("session_id", 0, u32::MAX as u64, DefaultValue::Required, "From exec_command");
+const COLUMNS: Param = whole("columns", 1, 1_000, DefaultValue::None, "Of the terminal (80)");
+const ROWS: Param = whole("rows", 1, 1_000, DefaultValue::None, "Of the terminal (24)");
 
 /// The tools.
 pub const TOOLS: &[ToolSpec] = &[
@@ -26,7 +26,7 @@ pub const TOOLS: &[ToolSpec] = &[
         title: "Run a command",
         description: "Run a command line by the shell and wait for its end. It sees what the file tools see, and no more. Says what it changed.",
         params: &[COMMAND, WORKDIR, TIMEOUT],
-        effect: Effect::Runs { changes: true },
+        effect: ToolTraits::Runs { changes: true },
         request: shell,
         answer,
         output: Output::Generated(generated!("Ran")),
@@ -44,7 +44,7 @@ pub const TOOLS: &[ToolSpec] = &[
             YIELD,
             MOST_OUTPUT,
         ],
-        effect: Effect::Runs { changes: true },
+        effect: ToolTraits::Runs { changes: true },
         request: exec_command,
         answer,
         output: Output::Generated(generated!("Ran")),
@@ -62,7 +62,7 @@ pub const TOOLS: &[ToolSpec] = &[
             YIELD,
             MOST_OUTPUT,
         ],
-        effect: Effect::Runs { changes: true },
+        effect: ToolTraits::Runs { changes: true },
         request: write_stdin,
         answer,
         output: Output::Generated(generated!("Ran")),
@@ -72,7 +72,7 @@ pub const TOOLS: &[ToolSpec] = &[
         title: "List sessions",
         description: "The sessions of exec_command.",
         params: &[],
-        effect: Effect::Runs { changes: false },
+        effect: ToolTraits::Runs { changes: false },
         request: |_| Ok(request(Command::Sessions)),
         answer,
         output: Output::Generated(generated!("Sessions")),
@@ -82,7 +82,7 @@ pub const TOOLS: &[ToolSpec] = &[
         title: "End a session",
         description: "End a session with all its processes.",
         params: &[SESSION],
-        effect: Effect::Runs { changes: true },
+        effect: ToolTraits::Runs { changes: true },
         request: |args| Ok(request(Command::Kill(args.whole32("session_id")))),
         answer,
         output: Output::Generated(generated!("Ran")),
@@ -93,12 +93,12 @@ pub const TOOLS: &[ToolSpec] = &[
         description: "Run a WASI program that the policy names, and wait for its end.",
         params: &[
             required("name", "The program"),
-            texts("args", Absent::None, "Its arguments"),
+            texts("args", DefaultValue::None, "Its arguments"),
             text("stdin", "", "Its standard input"),
             WORKDIR,
             TIMEOUT,
         ],
-        effect: Effect::Runs { changes: true },
+        effect: ToolTraits::Runs { changes: true },
         request: |args| {
             let script = Script::Program(args.text("name"), args.texts("args"));
             let run = run(script, args.opt_text("workdir"), args.whole("timeout_ms"));

@@ -95,7 +95,7 @@ pub fn grep(args: &Args) -> Result<Request> {
             _ => GrepOutput::Content,
         },
         limit: args.whole32("limit"),
-        max_per_file: args.opt_whole("max_per_file").map(|most| u32::try_from(most).unwrap_or(u32::MAX)),
+        max_per_file: args.opt_whole("max_per_file").map(|max| u32::try_from(max).unwrap_or(u32::MAX)),
         include_hidden: args.flag("include_hidden"),
         include_ignored: args.flag("include_ignored"),
         cursor: args.opt_text("cursor"),

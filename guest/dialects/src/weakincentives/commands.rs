@@ -7,12 +7,12 @@ use paddock_types::request::{Command, Request, Run, Script};
 use paddock_types::response::{Ran, Response};
 use serde_json::{Value, json};
 
-use crate::answer::{Asked, take};
+use crate::answer::{CallContext, take};
 use crate::args::Args;
 use crate::commands::{quote, quoted, remarks, request, run};
 use crate::param::{flag, optional, required, texts};
-use crate::spec::{Absent, Effect, Output, Param, ParamKind, Shape, ToolSpec};
-use crate::weakincentives::told;
+use crate::spec::{DefaultValue, Output, Param, ParamKind, ResultSchema, ToolSpec, ToolTraits};
+use crate::weakincentives::reported;
 
 /// Bounds of `timeout_seconds`, which is brought within them.
 const TIMEOUT_SECONDS: (f64, f64) = (1.0, 120.0);
@@ -34,29 +34,29 @@ pub const TOOLS: &[ToolSpec] = &[
         title: "Run a command",
         description: "Run a short command in the workspace.",
         params: &[
-            texts("command", Absent::Required, "The program and its arguments"),
+            texts("command", DefaultValue::Required, "The program and its arguments"),
             optional("cwd", "Directory, relative to the root"),
             named("env", "Environment variables"),
             optional("stdin", "Its standard input"),
             number("timeout_seconds", 30, "Seconds, 1 to 120"),
             flag("capture_output", true, "Give its output"),
         ],
-        effect: Effect::Runs { changes: true },
+        effect: ToolTraits::Runs { changes: true },
         request: shell_execute,
         answer: shell_answer,
-        output: Output::Shape(&Shape::Object(&[
-            ("success", Shape::Flag),
-            ("message", Shape::Text),
+        output: Output::ResultSchema(&ResultSchema::Object(&[
+            ("success", ResultSchema::Flag),
+            ("message", ResultSchema::Text),
             (
                 "value",
-                Shape::Object(&[
-                    ("command", Shape::List(&Shape::Text)),
-                    ("cwd", Shape::Text),
-                    ("exit_code", Shape::Whole),
-                    ("stdout", Shape::Text),
-                    ("stderr", Shape::Text),
-                    ("duration_ms", Shape::Whole),
-                    ("timed_out", Shape::Flag),
+                ResultSchema::Object(&[
+                    ("command", ResultSchema::List(&ResultSchema::Text)),
+                    ("cwd", ResultSchema::Text),
+                    ("exit_code", ResultSchema::Whole),
+                    ("stdout", ResultSchema::Text),
+                    ("stderr", ResultSchema::Text),
+                    ("duration_ms", ResultSchema::Whole),
+                    ("timed_out", ResultSchema::Flag),
                 ]),
             ),
         ])),
@@ -66,21 +66,21 @@ pub const TOOLS: &[ToolSpec] = &[
         title: "Run Python",
         description: "Run a short Python script in the workspace by `python3 -c`, for at most 5 seconds.",
         params: &[required("code", "The script")],
-        effect: Effect::Runs { changes: true },
+        effect: ToolTraits::Runs { changes: true },
         request: |args| Ok(request(Command::Run(run(Script::Python(args.text("code")), None, EVALUATION_MS)))),
         answer: evaluate_answer,
-        output: Output::Shape(&Shape::Object(&[
-            ("success", Shape::Flag),
-            ("message", Shape::Text),
+        output: Output::ResultSchema(&ResultSchema::Object(&[
+            ("success", ResultSchema::Flag),
+            ("message", ResultSchema::Text),
             (
                 "value",
-                Shape::Object(&[
-                    ("value_repr", Shape::Nullable(&Shape::Text)),
-                    ("stdout", Shape::Text),
-                    ("stderr", Shape::Text),
-                    ("globals", Shape::Object(&[])),
-                    ("reads", Shape::List(&Shape::Text)),
-                    ("writes", Shape::List(&Shape::Text)),
+                ResultSchema::Object(&[
+                    ("value_repr", ResultSchema::Nullable(&ResultSchema::Text)),
+                    ("stdout", ResultSchema::Text),
+                    ("stderr", ResultSchema::Text),
+                    ("globals", ResultSchema::Object(&[])),
+                    ("reads", ResultSchema::List(&ResultSchema::Text)),
+                    ("writes", ResultSchema::List(&ResultSchema::Text)),
                 ]),
             ),
         ])),
@@ -88,11 +88,11 @@ pub const TOOLS: &[ToolSpec] = &[
 ];
 
 const fn named(name: &'static str, doc: &'static str) -> Param {
-    Param { name, aliases: &[], kind: ParamKind::Named, default: Absent::None, doc }
+    Param { name, aliases: &[], kind: ParamKind::Named, default: DefaultValue::None, doc }
 }
 
 const fn number(name: &'static str, default: u64, doc: &'static str) -> Param {
-    Param { name, aliases: &[], kind: ParamKind::Number, default: Absent::Whole(default), doc }
+    Param { name, aliases: &[], kind: ParamKind::Number, default: DefaultValue::Whole(default), doc }
 }
 
 fn shell_execute(args: &Args) -> Result<Request> {
@@ -128,7 +128,7 @@ fn variables(args: &Args) -> Result<Vec<(String, String)>> {
     given.into_iter().map(variable).collect()
 }
 
-fn shell_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn shell_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let ran = take!(Ran, response);
     let words = asked.args.texts("command");
     let cwd = match asked.args.opt_text("cwd").unwrap_or_default().trim_matches('/') {
@@ -164,11 +164,11 @@ fn shell_answer(asked: &Asked<'_>, response: Result<Response>) -> Result<Rendere
         "duration_ms": ran.duration_ms,
         "timed_out": ran.timed_out,
     });
-    let told = told(value, message).truncated(ran.is_cut());
-    Ok(Rendered { text: lines.join("\n"), ..told })
+    let reported = reported(value, message).truncated(ran.is_cut());
+    Ok(Rendered { text: lines.join("\n"), ..reported })
 }
 
-fn evaluate_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered> {
+fn evaluate_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let ran = take!(Ran, response);
     let (stdout, stderr) = match ran.timed_out {
         true => (String::new(), "Execution timed out.".to_owned()),
@@ -191,10 +191,10 @@ fn evaluate_answer(_: &Asked<'_>, response: Result<Response>) -> Result<Rendered
         "writes": [],
     });
     let whole = json!({ "success": !ran.timed_out && status == 0, "message": message, "value": value });
-    let told = Rendered::new(&whole, lines.join("\n")).truncated(ran.is_cut());
+    let reported = Rendered::new(&whole, lines.join("\n")).truncated(ran.is_cut());
     match ran.timed_out {
-        false => Ok(told),
-        true => Ok(told.failed(Error::new(Code::LimitExceeded, "the script was ended: its time of 5 s was up"))),
+        false => Ok(reported),
+        true => Ok(reported.failed(Error::new(Code::LimitExceeded, "the script was ended: its time of 5 s was up"))),
     }
 }
 

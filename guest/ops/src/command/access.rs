@@ -10,7 +10,7 @@ use paddock_types::entry::Kind;
 use paddock_types::request::Access;
 use paddock_vfs::{Dir, Fault, Filesystem, FsResult};
 use paddock_workspace::Workspace;
-use paddock_workspace::ignore_rules::{Rules, Secrets};
+use paddock_workspace::ignore_rules::{AgentIgnore, Rules};
 use paddock_workspace::resolve::below;
 
 const VERB: &str = "use";
@@ -35,13 +35,13 @@ impl Verdict {
 }
 
 /// Verdicts of one workspace, with its rules as they were when they were first read.
-pub struct Verdicts<'w> {
+pub struct AccessChecker<'w> {
     workspace: &'w Workspace<'w>,
     /// Of each root, its directories by their paths from its top.
-    levels: RefCell<Vec<HashMap<String, Rc<Level>>>>,
+    levels: RefCell<Vec<HashMap<String, Rc<DirectoryRules>>>>,
 }
 
-impl<'w> Verdicts<'w> {
+impl<'w> AccessChecker<'w> {
     /// Of this workspace, and nothing read yet.
     pub fn new(workspace: &'w Workspace<'w>) -> Self {
         let levels = workspace.roots.iter().map(|_| HashMap::new()).collect();
@@ -66,7 +66,7 @@ impl<'w> Verdicts<'w> {
         let (above, name) = below.rsplit_once('/').unwrap_or(("", below));
         let level = self.level(root, above);
         let kind = if is_directory { Kind::Directory } else { Kind::File };
-        let mut refused = level.denial(name, kind).or_else(|| level.astray.clone());
+        let mut refused = level.denial(name, kind).or_else(|| level.unreachable_because.clone());
         if refused.is_none() && access == Access::Change {
             refused = self.unchangeable(root, below);
         }
@@ -79,18 +79,21 @@ impl<'w> Verdicts<'w> {
             return Some(unchangeable.cause());
         }
         // A directory can be renamed to it with all it holds, and a link can lead anywhere.
-        let leads_through = top.barred.as_ref().is_some_and(|barred| barred.leads_through(below));
-        leads_through.then(|| "something below that path is kept from every tool".to_owned())
+        let is_ancestor_of_blocked =
+            top.access_rules.as_ref().is_some_and(|access_rules| access_rules.is_ancestor_of_blocked(below));
+        is_ancestor_of_blocked.then(|| "something below that path is kept from every tool".to_owned())
     }
 
     /// What the rules of a directory come to.
-    fn level(&self, root: usize, path: &str) -> Rc<Level> {
+    fn level(&self, root: usize, path: &str) -> Rc<DirectoryRules> {
         if let Some(level) = self.known(root, path) {
             return level;
         }
-        let Some(top) = self.workspace.roots.get(root) else { return Rc::new(Level::astray(&Fault::Gone)) };
+        let Some(top) = self.workspace.roots.get(root) else {
+            return Rc::new(DirectoryRules::unreachable_because(&Fault::Gone));
+        };
         let mut level = self.known(root, "").unwrap_or_else(|| {
-            let level = Rc::new(Level::top(self.workspace, root));
+            let level = Rc::new(DirectoryRules::top(self.workspace, root));
             self.keep(root, "", &level);
             level
         });
@@ -112,11 +115,11 @@ impl<'w> Verdicts<'w> {
         level
     }
 
-    fn known(&self, root: usize, path: &str) -> Option<Rc<Level>> {
+    fn known(&self, root: usize, path: &str) -> Option<Rc<DirectoryRules>> {
         self.levels.borrow().get(root)?.get(path).cloned()
     }
 
-    fn keep(&self, root: usize, path: &str, level: &Rc<Level>) {
+    fn keep(&self, root: usize, path: &str, level: &Rc<DirectoryRules>) {
         if let Some(levels) = self.levels.borrow_mut().get_mut(root) {
             if levels.len() >= MAX_LEVELS {
                 levels.clear();
@@ -148,22 +151,22 @@ const NO_PATH: &str = "it is no path that tools take";
 
 /// What the rules of a directory come to, from its root down to it.
 #[derive(Default)]
-struct Level {
-    secrets: Secrets,
+struct DirectoryRules {
+    agent_ignore: AgentIgnore,
     rules: Rules,
     /// Why rules keep all of it from every tool.
     denied: Option<String>,
     /// Why there is no such directory, though something is there.
-    astray: Option<String>,
+    unreachable_because: Option<String>,
     /// An ignore rule hides all of it.
     ignored: bool,
 }
 
-impl Level {
+impl DirectoryRules {
     /// Of the top of a root.
     fn top(workspace: &Workspace<'_>, root: usize) -> Self {
-        let mut level = match workspace.secrets_of(root, ".", VERB) {
-            Ok(secrets) => Self { secrets, ..Self::default() },
+        let mut level = match workspace.agent_ignore_of(root, ".", VERB) {
+            Ok(agent_ignore) => Self { agent_ignore, ..Self::default() },
             Err(error) => Self { denied: Some(error.message()), ..Self::default() },
         };
         if let Some(top) = workspace.roots.get(root) {
@@ -172,46 +175,53 @@ impl Level {
         level
     }
 
-    fn astray(fault: &Fault) -> Self {
-        Self { astray: Some(fault.cause().to_owned()), ..Self::default() }
+    fn unreachable_because(fault: &Fault) -> Self {
+        Self { unreachable_because: Some(fault.cause().to_owned()), ..Self::default() }
     }
 
     /// Why rules keep `name` in it from every tool.
     fn denial(&self, name: &str, kind: Kind) -> Option<String> {
-        let own = || self.secrets.denial(name, kind).filter(|_| !name.is_empty());
+        let own = || self.agent_ignore.denial(name, kind).filter(|_| !name.is_empty());
         self.denied.clone().or_else(|| own().map(|denial| denial.cause().to_owned()))
     }
 
     /// Of the directory `name` in this one, which `dir` is.
     fn below(&self, name: &str, dir: Result<&Dir, &Fault>, fs: &dyn Filesystem) -> Self {
         let below = Self {
-            secrets: Secrets::default(),
+            agent_ignore: AgentIgnore::default(),
             rules: self.rules.clone(),
             denied: self.denial(name, Kind::Directory),
-            astray: self.astray.clone(),
+            unreachable_because: self.unreachable_because.clone(),
             ignored: self.ignored || self.rules.excludes(name, true),
         };
-        below.with(self.secrets.clone(), dir, name, fs)
+        below.with(self.agent_ignore.clone(), dir, name, fs)
     }
 
     /// With the rules of the directory itself.
-    fn with(mut self, mut secrets: Secrets, dir: Result<&Dir, &Fault>, name: &str, fs: &dyn Filesystem) -> Self {
+    fn with(
+        mut self,
+        mut agent_ignore: AgentIgnore,
+        dir: Result<&Dir, &Fault>,
+        name: &str,
+        fs: &dyn Filesystem,
+    ) -> Self {
         match dir {
             // Nothing in it needs other rules.
             Ok(_) if self.denied.is_some() => {}
             Ok(dir) => {
-                self.denied = secrets.enter(name, dir, fs).err().map(|error| error.message());
+                self.denied = agent_ignore.enter(name, dir, fs).err().map(|error| error.message());
                 self.rules.enter(name, dir, fs, None);
             }
             Err(fault) => {
-                secrets.enter_missing(name);
+                agent_ignore.enter_missing(name);
                 self.rules.enter_missing(name);
                 if *fault != Fault::NotFound {
-                    self.astray = self.astray.or_else(|| Self::astray(fault).astray);
+                    self.unreachable_because =
+                        self.unreachable_because.or_else(|| Self::unreachable_because(fault).unreachable_because);
                 }
             }
         }
-        self.secrets = secrets;
+        self.agent_ignore = agent_ignore;
         self
     }
 }

@@ -8,14 +8,14 @@ use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, printable};
 use paddock_types::response::{Change, ChangeKind};
 use paddock_vfs::Fault;
-use paddock_vfs::content::Content;
-use paddock_vfs::open_location::Site;
+use paddock_vfs::content::FileContent;
+use paddock_vfs::open_location::OpenLocation;
 use paddock_workspace::change::backup;
 use paddock_workspace::change::backup::{Action, Draft, Entry};
-use paddock_workspace::change::stored_location::Spot;
+use paddock_workspace::change::stored_location::StoredLocation;
 use paddock_workspace::{Root, Workspace};
 
-use crate::command::access::{Verdicts, locate};
+use crate::command::access::{AccessChecker, locate};
 
 /// Paths that a note names.
 const MAX_NAMED: usize = 10;
@@ -47,8 +47,8 @@ pub struct Recorded {
 }
 
 /// Compares what was at these paths with what is there now, and keeps a backup of it.
-pub fn record_changes(workspace: &Workspace<'_>, verb: &str, before: &[Before]) -> Result<Recorded> {
-    let verdicts = Verdicts::new(workspace);
+pub fn record_changes(workspace: &Workspace<'_>, operation: &str, before: &[Before]) -> Result<Recorded> {
+    let verdicts = AccessChecker::new(workspace);
     let mut report = Report::new(workspace);
     let mut known = BTreeMap::new();
     for was in before {
@@ -62,7 +62,7 @@ pub fn record_changes(workspace: &Workspace<'_>, verb: &str, before: &[Before]) 
             Some(seen) => report.compare(&seen)?,
         }
     }
-    report.finish(verb)
+    report.finish(operation)
 }
 
 /// A path in a root.
@@ -93,47 +93,47 @@ struct Seen<'b> {
     path: String,
     was: &'b Before,
     /// Where it is; none where the directory that it was in is gone.
-    site: Option<Site>,
+    location: Option<OpenLocation>,
     /// What is there, and its size.
     now: Option<(Kind, u64)>,
 }
 
 impl<'b> Seen<'b> {
     /// What is at a path now; none where rules keep it from every tool.
-    fn new(workspace: &Workspace<'_>, verdicts: &Verdicts<'_>, was: &'b Before) -> Result<Option<Self>> {
+    fn new(workspace: &Workspace<'_>, verdicts: &AccessChecker<'_>, was: &'b Before) -> Result<Option<Self>> {
         let named = Named::new(workspace, was)?;
         let Named { index, root, below } = named;
         let mut above: Vec<_> = below.split('/').map(str::to_owned).collect();
         let name = above.pop().unwrap_or_default();
-        let spot = Spot { root: root.label.clone(), above, name };
-        let blame = |fault: Fault| fault.at("record", &was.path);
-        let site = match spot.open(workspace) {
-            Ok(site) => Some(site),
+        let stored_location = StoredLocation { root: root.label.clone(), above, name };
+        let to_error = |fault: Fault| fault.at("record", &was.path);
+        let location = match stored_location.open(workspace) {
+            Ok(location) => Some(location),
             // Something else is there, or above it: what was there is gone.
             Err(Fault::NotFound | Fault::Link | Fault::NotDirectory) => None,
-            Err(fault) => return Err(blame(fault)),
+            Err(fault) => return Err(to_error(fault)),
         };
-        let stat = site.as_ref().map(|site| workspace.fs.stat(&site.dir, &site.name));
+        let stat = location.as_ref().map(|location| workspace.fs.stat(&location.dir, &location.name));
         let now = match stat {
             None | Some(Err(Fault::NotFound)) => None,
             Some(Ok(stat)) => Some((stat.kind, stat.size)),
-            Some(Err(fault)) => return Err(blame(fault)),
+            Some(Err(fault)) => return Err(to_error(fault)),
         };
         let mut kinds = [was.kind, now.map(|(kind, _)| kind)].into_iter().flatten();
         let is_kept_from_tools = kinds.any(|kind| verdicts.denies(index, below, kind));
-        Ok((!is_kept_from_tools).then(|| Self { path: named.path(), was, site, now }))
+        Ok((!is_kept_from_tools).then(|| Self { path: named.path(), was, location, now }))
     }
 
     /// Whether the permission bits of what is there now are others.
     fn has_other_mode(&self, workspace: &Workspace<'_>) -> bool {
-        let now = self.site.as_ref().and_then(|site| site.mode(workspace.fs));
+        let now = self.location.as_ref().and_then(|location| location.mode(workspace.fs));
         now.zip(self.was.mode).is_some_and(|(now, was)| now != was)
     }
 
     /// SHA-256 of the file that is there now, while there is time for it.
     fn digest(&self, workspace: &Workspace<'_>) -> Option<String> {
-        let site = self.site.as_ref().filter(|_| !workspace.out_of_time())?;
-        site.digest(workspace.fs).ok()?
+        let location = self.location.as_ref().filter(|_| !workspace.out_of_time())?;
+        location.digest(workspace.fs).ok()?
     }
 }
 
@@ -142,7 +142,7 @@ struct Report<'w> {
     workspace: &'w Workspace<'w>,
     changes: Vec<Change>,
     /// What was replaced or is gone, with its content.
-    replaced: Vec<(Entry, Option<Content>)>,
+    replaced: Vec<(Entry, Option<FileContent>)>,
     /// What is there that was not.
     created: Vec<Entry>,
     /// Paths whose old content is in no backup.
@@ -178,7 +178,7 @@ impl<'w> Report<'w> {
         Ok(())
     }
 
-    fn file(&mut self, seen: &Seen<'_>, kept: Option<Content>) {
+    fn file(&mut self, seen: &Seen<'_>, kept: Option<FileContent>) {
         let digest = seen.digest(self.workspace);
         let is_same = kept.as_ref().is_some_and(|kept| digest.as_ref() == Some(&kept.sha256()));
         if is_same && !seen.has_other_mode(self.workspace) {
@@ -194,8 +194,8 @@ impl<'w> Report<'w> {
     }
 
     fn link(&mut self, seen: &Seen<'_>) {
-        let read = |site: &Site| self.workspace.fs.read_link(&site.dir, &site.name).ok();
-        let target = seen.site.as_ref().and_then(read);
+        let read = |location: &OpenLocation| self.workspace.fs.read_link(&location.dir, &location.name).ok();
+        let target = seen.location.as_ref().and_then(read);
         if target.is_some() && target == seen.was.target {
             return;
         }
@@ -204,7 +204,7 @@ impl<'w> Report<'w> {
         self.came(seen, Kind::Link);
     }
 
-    fn gone(&mut self, seen: &Seen<'_>, kind: Kind, kept: Option<Content>) {
+    fn gone(&mut self, seen: &Seen<'_>, kind: Kind, kept: Option<FileContent>) {
         // No link is made that could lead out of its root.
         let target = seen.was.target.clone().filter(|target| kind == Kind::Link && !target.starts_with('/'));
         let is_lost = match kind {
@@ -233,7 +233,7 @@ impl<'w> Report<'w> {
         self.changes.push(Change { kind, path: seen.path.clone(), to: None, size });
     }
 
-    fn finish(self, verb: &str) -> Result<Recorded> {
+    fn finish(self, operation: &str) -> Result<Recorded> {
         let mut notes = Vec::new();
         if !self.lost.is_empty() {
             notes.push(not_kept(&self.lost));
@@ -241,14 +241,14 @@ impl<'w> Report<'w> {
         if self.withheld > 0 {
             notes.push(format!("{} path(s) that rules keep from every tool are left out", self.withheld));
         }
-        let bytes = self.replaced.iter().filter_map(|(_, content)| content.as_ref()).map(Content::size).sum();
+        let bytes = self.replaced.iter().filter_map(|(_, content)| content.as_ref()).map(FileContent::size).sum();
         let is_nothing = self.replaced.is_empty() && self.created.is_empty();
         match backup::too_large(self.workspace, bytes) {
             Some(note) => notes.push(note),
             None if is_nothing => {}
             // It has run: what cannot be kept is told, and what it changed all the same.
             None => notes.extend(
-                keep(self.workspace, verb, self.replaced, self.created)
+                keep(self.workspace, operation, self.replaced, self.created)
                     .err()
                     .map(|error| format!("no backup: {error}")),
             ),
@@ -260,18 +260,18 @@ impl<'w> Report<'w> {
 /// Writes the backup: first what is to come back, so that undoing begins with what is to go.
 fn keep(
     workspace: &Workspace<'_>,
-    verb: &str,
-    replaced: Vec<(Entry, Option<Content>)>,
+    operation: &str,
+    replaced: Vec<(Entry, Option<FileContent>)>,
     created: Vec<Entry>,
 ) -> Result<()> {
-    let Some(mut draft) = Draft::begin(workspace, verb)? else { return Ok(()) };
+    let Some(mut draft) = Draft::begin(workspace, operation)? else { return Ok(()) };
     replaced.into_iter().try_for_each(|(entry, content)| draft.add(entry, content.as_ref()))?;
     created.into_iter().try_for_each(|entry| draft.add(entry, None))?;
     draft.finish()
 }
 
 /// The content at a path in the state directory; none where it is not there.
-fn content(workspace: &Workspace<'_>, kept: &str) -> Result<Option<Content>> {
+fn content(workspace: &Workspace<'_>, kept: &str) -> Result<Option<FileContent>> {
     let invalid = |cause: &str| Error::at(Code::InvalidPath, "keep", kept, cause);
     let is_plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(['\\', '\0']);
     let (above, name) = kept.rsplit_once('/').map_or((None, kept), |(above, name)| (Some(above), name));
@@ -282,7 +282,7 @@ fn content(workspace: &Workspace<'_>, kept: &str) -> Result<Option<Content>> {
     let mut names = above.into_iter().flat_map(|above| above.split('/'));
     let stored = names
         .try_fold(state.clone(), |dir, name| workspace.fs.open_dir(&dir, name))
-        .and_then(|dir| Content::stored(workspace.fs, Site { dir, name: name.to_owned() }, 0, u64::MAX));
+        .and_then(|dir| FileContent::stored(workspace.fs, OpenLocation { dir, name: name.to_owned() }, 0, u64::MAX));
     match stored {
         Ok(content) => Ok(Some(content)),
         Err(Fault::NotFound) => Ok(None),

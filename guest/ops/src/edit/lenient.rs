@@ -15,11 +15,11 @@ pub fn splice(text: &str, edit: &Replacement) -> Option<Splice> {
     }
     let lines = Lines::new(text);
     let old: Vec<&str> = split(&edit.old_text).collect();
-    let places = Haystack::new(&lines, Pass::Trimmed).find(old.iter().copied(), 0, 2);
-    let [place] = places.as_slice() else { return None };
-    let last = lines.get(place + old.len() - 1)?;
-    let range = lines.start(*place)..lines.start(place + old.len()) - last.ending.len();
-    let indent = leading(lines.get(*place)?.text);
+    let resolved_paths = Haystack::new(&lines, Pass::Trimmed).find(old.iter().copied(), 0, 2);
+    let [resolved] = resolved_paths.as_slice() else { return None };
+    let last = lines.get(resolved + old.len() - 1)?;
+    let range = lines.start(*resolved)..lines.start(resolved + old.len()) - last.ending.len();
+    let indent = leading(lines.get(*resolved)?.text);
     let new: Vec<_> =
         split(&edit.new_text).enumerate().map(|(index, line)| indented(indent, old.get(index), index, line)).collect();
     let text = eol::with_ending(&new.join("\n"), eol::near(text, range.start)).into_owned();

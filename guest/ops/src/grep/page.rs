@@ -109,7 +109,7 @@ impl<'w> Page<'w> {
         }
         let found = progress.within.found.saturating_add(1);
         progress.within = Within { line: hit.last_line, offset: scan.at as u64, shown: scan.shown, found };
-        progress.is_leaving |= self.args.max_per_file.is_some_and(|most| found >= u64::from(most));
+        progress.is_leaving |= self.args.max_per_file.is_some_and(|max| found >= u64::from(max));
     }
 
     /// Adds the lines after the last match, which is in this file if there are any.

@@ -10,21 +10,21 @@ use paddock_types::error::{Code, Error, Result};
 use paddock_types::request::Restore;
 use paddock_types::response::Change;
 use paddock_vfs::bytes::read_up_to;
-use paddock_vfs::content::Content;
-use paddock_vfs::open_location::Site;
+use paddock_vfs::content::FileContent;
+use paddock_vfs::open_location::OpenLocation;
 use paddock_vfs::overlay::Difference;
-use paddock_vfs::overlay::whiteouts::Was;
+use paddock_vfs::overlay::whiteouts::BaseEntry;
 use paddock_vfs::{Dir, Fault, FsResult, Open};
 use paddock_workspace::Workspace;
 use paddock_workspace::change::backup::{Action, Entry};
 use paddock_workspace::change::commit::{Changes, commit_all};
 use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::change::links;
-use paddock_workspace::resolve::Last;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::resolve::FollowSymlinks;
+use paddock_workspace::resolved_path::ResolvedPath;
 use serde::{Deserialize, Serialize};
 
-use crate::overlay::plan::{Act, Conflict, Make, Plan, moved};
+use crate::overlay::plan::{CommitAction, Conflict, Plan, TargetState, moved};
 use crate::overlay::{Transaction, failed};
 use crate::restore;
 
@@ -71,7 +71,7 @@ impl Transaction<'_> {
             return Ok(Commit { conflicts, ..Commit::default() });
         }
         let merged = acts.iter().filter(|act| act.is_merged).map(|act| act.path.clone()).collect();
-        let takes_several = acts.iter().any(Act::is_no_file_change);
+        let takes_several = acts.iter().any(CommitAction::is_no_file_change);
         if takes_several {
             note(base, args).map_err(|fault| {
                 // One that may not be durable must not be followed either.
@@ -122,99 +122,107 @@ pub fn recover(workspace: &Workspace<'_>) -> Result<()> {
     forget(workspace).map_err(|fault| failed("end taking over", &fault))
 }
 
-fn is_part_gone(difference: &Difference, now: Option<&Was>) -> bool {
-    difference.hides_directory() && matches!(now, Some(Was::Directory { .. }))
+fn is_part_gone(difference: &Difference, now: Option<&BaseEntry>) -> bool {
+    difference.hides_directory() && matches!(now, Some(BaseEntry::Directory { .. }))
 }
 
-impl Act {
+impl CommitAction {
     fn is_no_file_change(&self) -> bool {
         let is_file_or_new = matches!(
             (self.now, &self.make),
-            (None | Some(Kind::File), Make::File(_)) | (Some(Kind::File), Make::Nothing) | (None, Make::Directory)
+            (None | Some(Kind::File), TargetState::File(_))
+                | (Some(Kind::File), TargetState::Nothing)
+                | (None, TargetState::Directory)
         );
         !is_file_or_new
     }
 }
 
 /// Makes all changes: what has to go before something else can come first.
-fn make(base: &Workspace<'_>, acts: Vec<Act>) -> Result<Vec<String>> {
-    if !acts.iter().any(Act::changes_kind) {
+fn make(base: &Workspace<'_>, acts: Vec<CommitAction>) -> Result<Vec<String>> {
+    if !acts.iter().any(CommitAction::changes_kind) {
         return batch(base, &acts, |_| true, |_| true);
     }
-    let mut notes = batch(base, &acts, |act| matches!(act.make, Make::Nothing) || act.changes_kind(), |_| false)?;
-    notes.extend(batch(base, &acts, |_| false, |act| !matches!(act.make, Make::Nothing))?);
+    let mut notes =
+        batch(base, &acts, |act| matches!(act.make, TargetState::Nothing) || act.changes_kind(), |_| false)?;
+    notes.extend(batch(base, &acts, |_| false, |act| !matches!(act.make, TargetState::Nothing))?);
     Ok(notes)
 }
 
 /// Removes at some paths and makes at some, with one record for all of it.
 fn batch(
     base: &Workspace<'_>,
-    acts: &[Act],
-    removes: impl Fn(&Act) -> bool,
-    makes: impl Fn(&Act) -> bool,
+    acts: &[CommitAction],
+    removes: impl Fn(&CommitAction) -> bool,
+    makes: impl Fn(&CommitAction) -> bool,
 ) -> Result<Vec<String>> {
     let mut changes = Changes::default();
     let (mut links, mut gone) = (Vec::new(), Vec::new());
     for act in acts {
-        let is_replaced = matches!((act.now, &act.make), (Some(Kind::File), Make::File(_)));
+        let is_replaced = matches!((act.now, &act.make), (Some(Kind::File), TargetState::File(_)));
         if removes(act) && act.now.is_some() && !is_replaced {
-            let place = resolve(base, &act.path)?;
+            let resolved = resolve(base, &act.path)?;
             match act.now {
-                Some(Kind::File) => changes.files.push(file(base, act, place, None)?),
-                _ => gone.push(place),
+                Some(Kind::File) => changes.files.push(file(base, act, resolved, None)?),
+                _ => gone.push(resolved),
             }
         }
         if makes(act) {
             match &act.make {
-                Make::Nothing => {}
-                Make::File(content) => {
-                    let place = resolve(base, &act.path)?;
-                    changes.files.push(file(base, act, place, Some(content.clone()))?);
+                TargetState::Nothing => {}
+                TargetState::File(content) => {
+                    let resolved = resolve(base, &act.path)?;
+                    changes.files.push(file(base, act, resolved, Some(content.clone()))?);
                 }
-                Make::Directory => changes.directories.push(resolve(base, &act.path)?),
-                Make::Link(target) => links.push((resolve(base, &act.path)?, target.clone())),
+                TargetState::Directory => changes.directories.push(resolve(base, &act.path)?),
+                TargetState::Link(target) => links.push((resolve(base, &act.path)?, target.clone())),
             }
         }
     }
-    changes.directories.retain(|place| place.stat.is_none());
+    changes.directories.retain(|resolved| resolved.stat.is_none());
     changes.others = others(base, &links, &gone);
     let notes = commit_all(base, VERB, changes)?;
-    for (place, target) in &links {
-        links::link(base, VERB, &resolve(base, &place.given)?, target)?;
+    for (resolved, target) in &links {
+        links::link(base, VERB, &resolve(base, &resolved.requested_path)?, target)?;
     }
     // Inner ones first.
-    for place in gone.iter().rev() {
-        base.check_change(place, VERB)?;
-        links::remove(base, place).map_err(|fault| fault.at(VERB, &place.given))?;
+    for resolved in gone.iter().rev() {
+        base.check_change(resolved, VERB)?;
+        links::remove(base, resolved).map_err(|fault| fault.at(VERB, &resolved.requested_path))?;
     }
     Ok(notes)
 }
 
 /// The place itself: no link leads there.
-fn resolve(base: &Workspace<'_>, path: &str) -> Result<Place> {
-    let place = base.resolve_with(path, VERB, Last::Keep)?;
-    if place.path == path.trim_start_matches('/') || place.path == path { Ok(place) } else { Err(moved(path)) }
+fn resolve(base: &Workspace<'_>, path: &str) -> Result<ResolvedPath> {
+    let resolved = base.resolve_with(path, VERB, FollowSymlinks::No)?;
+    if resolved.path == path.trim_start_matches('/') || resolved.path == path { Ok(resolved) } else { Err(moved(path)) }
 }
 
-fn file(base: &Workspace<'_>, act: &Act, place: Place, new: Option<Content>) -> Result<FileChange> {
-    let old = place.stat.map(|_| place.content(base, VERB)).transpose()?;
+fn file(
+    base: &Workspace<'_>,
+    act: &CommitAction,
+    resolved: ResolvedPath,
+    new: Option<FileContent>,
+) -> Result<FileChange> {
+    let old = resolved.stat.map(|_| resolved.content(base, VERB)).transpose()?;
     // What was merged or compared, and nothing else.
     if old.as_ref().is_some_and(|old| Some(old.sha256()) != act.sha256) {
         return Err(Error::at(
             Code::ChangedSinceRead,
             VERB,
-            &place.given,
+            &resolved.requested_path,
             "it was changed at the same time by someone else",
         )
         .hint("nothing was taken over; try again"));
     }
-    Ok(FileChange { place, old, new, to: None })
+    Ok(FileChange { resolved, old, new, to: None })
 }
 
 /// What is done beside the files, for the backup.
-fn others(base: &Workspace<'_>, links: &[(Place, String)], gone: &[Place]) -> Vec<Entry> {
-    let linked = links.iter().map(|(place, _)| Entry::of(Action::Created, &place.path, Kind::Link));
-    gone.iter().map(|place| links::gone(base, place)).chain(linked).collect()
+fn others(base: &Workspace<'_>, links: &[(ResolvedPath, String)], gone: &[ResolvedPath]) -> Vec<Entry> {
+    let linked = links.iter().map(|(resolved, _)| Entry::of(Action::Created, &resolved.path, Kind::Link));
+    gone.iter().map(|resolved| links::gone(base, resolved)).chain(linked).collect()
 }
 
 /// Undoes what was made before an error.
@@ -237,16 +245,16 @@ fn take_back(base: &Workspace<'_>, error: Error) -> Error {
 fn note(base: &Workspace<'_>, args: &CommitArgs) -> FsResult<()> {
     let dir = base.state.clone().ok_or(Fault::ReadOnly)?;
     let json = serde_json::to_vec(args).map_err(|cause| Fault::Io(cause.to_string()))?;
-    let new = Site { dir: dir.clone(), name: UNFINISHED.to_owned() };
+    let new = OpenLocation { dir: dir.clone(), name: UNFINISHED.to_owned() };
     new.discard(base.fs)?;
     new.create(base.fs, &json.into())?;
-    new.rename(base.fs, &new.beside(NOTE))?;
+    new.rename(base.fs, &new.sibling(NOTE))?;
     base.fs.sync_dir(&dir)
 }
 
 fn forget(base: &Workspace<'_>) -> FsResult<()> {
     let Some(dir) = base.state.clone() else { return Ok(()) };
-    Site { dir, name: NOTE.to_owned() }.discard(base.fs)
+    OpenLocation { dir, name: NOTE.to_owned() }.discard(base.fs)
 }
 
 /// The note, if there is one that can be read.

@@ -2,9 +2,9 @@
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
-use paddock_vfs::content::Content;
-use paddock_vfs::open_location::Site;
-use paddock_vfs::overlay::whiteouts::Was;
+use paddock_vfs::content::FileContent;
+use paddock_vfs::open_location::OpenLocation;
+use paddock_vfs::overlay::whiteouts::BaseEntry;
 use paddock_vfs::overlay::{Difference, Is};
 use paddock_vfs::{Fault, FsResult};
 
@@ -79,7 +79,7 @@ impl Transaction<'_> {
     fn shown(&self, difference: &Difference, is_stale: bool) -> Shown {
         let (old_size, new_size) = (
             match difference.was {
-                Some(Was::File { size, .. }) => Some(size),
+                Some(BaseEntry::File { size, .. }) => Some(size),
                 _ => None,
             },
             match difference.is {
@@ -87,7 +87,7 @@ impl Transaction<'_> {
                 _ => None,
             },
         );
-        let (was, is) = (difference.was.as_ref().map(Was::kind), difference.is.as_ref().map(Is::kind));
+        let (was, is) = (difference.was.as_ref().map(BaseEntry::kind), difference.is.as_ref().map(Is::kind));
         let content = (is == Some(Kind::File)).then(|| self.overlay.upper_path(difference));
         Shown { path: self.path(difference), was, is, old_size, new_size, lines: None, is_stale, content }
     }
@@ -101,7 +101,7 @@ impl Transaction<'_> {
             () if executable.contains(&path) => Mode::Executable,
             () => Mode::File,
         };
-        let was_link = matches!(difference.was, Some(Was::Link { .. }));
+        let was_link = matches!(difference.was, Some(BaseEntry::Link { .. }));
         let is_link = matches!(difference.is, Some(Is::Link { .. }));
         let old = old.as_deref().map(|content| Side { mode: mode(was_link, &args.executable.0), content });
         let new = new.as_deref().map(|content| Side { mode: mode(is_link, &args.executable.1), content });
@@ -115,10 +115,10 @@ impl Transaction<'_> {
     /// What the file or link held in the base when it was first changed; none of anything else.
     pub(super) fn old_content(&self, difference: &Difference) -> FsResult<Option<Vec<u8>>> {
         match &difference.was {
-            Some(Was::Link { target: Some(target) }) => Ok(Some(target.clone().into_bytes())),
-            Some(Was::File { size, .. }) => match self.overlay.origin_site(difference) {
+            Some(BaseEntry::Link { target: Some(target) }) => Ok(Some(target.clone().into_bytes())),
+            Some(BaseEntry::File { size, .. }) => match self.overlay.origin_site(difference) {
                 Err(Fault::NotFound) => self.read(self.overlay.base_site(difference)?, *size).map(Some),
-                site => self.read(site?, *size).map(Some),
+                location => self.read(location?, *size).map(Some),
             },
             _ => Ok(None),
         }
@@ -132,13 +132,13 @@ impl Transaction<'_> {
         }
     }
 
-    pub(super) fn read(&self, site: Site, size: u64) -> FsResult<Vec<u8>> {
+    pub(super) fn read(&self, location: OpenLocation, size: u64) -> FsResult<Vec<u8>> {
         if size > self.policy.limits.max_file_bytes {
             return Err(Fault::TooLarge);
         }
-        match Content::stored(self.fs, site, 0, size)?.held(self.fs)? {
-            Content::Bytes(bytes) => Ok(bytes),
-            Content::Stored(_) => Err(Fault::TooLarge),
+        match FileContent::stored(self.fs, location, 0, size)?.load(self.fs)? {
+            FileContent::Bytes(bytes) => Ok(bytes),
+            FileContent::FileRange(_) => Err(Fault::TooLarge),
         }
     }
 

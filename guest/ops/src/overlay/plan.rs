@@ -3,8 +3,8 @@
 use paddock_text::diff;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
-use paddock_vfs::content::Content;
-use paddock_vfs::overlay::whiteouts::Was;
+use paddock_vfs::content::FileContent;
+use paddock_vfs::overlay::whiteouts::BaseEntry;
 use paddock_vfs::overlay::{Difference, Is};
 use paddock_vfs::{Fault, FsResult};
 
@@ -28,32 +28,32 @@ pub struct Conflict {
 }
 
 /// What to do at a path.
-pub struct Act {
+pub struct CommitAction {
     /// As results show it.
     pub path: String,
     /// What the base has there.
     pub now: Option<Kind>,
     /// SHA-256 of the file that it has, if it is one.
     pub sha256: Option<String>,
-    pub make: Make,
+    pub make: TargetState,
     /// What was changed in the base was changed in the overlay too, at other places.
     pub is_merged: bool,
 }
 
 /// What is to be there.
-pub enum Make {
+pub enum TargetState {
     Nothing,
-    File(Content),
+    File(FileContent),
     Directory,
     Link(String),
 }
 
-impl Act {
+impl CommitAction {
     /// What is there has to go first.
     pub fn changes_kind(&self) -> bool {
         match (self.now, &self.make) {
-            (None, _) | (_, Make::Nothing) | (Some(Kind::File), Make::File(_)) => false,
-            (Some(_), Make::File(_) | Make::Directory | Make::Link(_)) => true,
+            (None, _) | (_, TargetState::Nothing) | (Some(Kind::File), TargetState::File(_)) => false,
+            (Some(_), TargetState::File(_) | TargetState::Directory | TargetState::Link(_)) => true,
         }
     }
 }
@@ -61,7 +61,7 @@ impl Act {
 /// What to do, and what is in the way.
 #[derive(Default)]
 pub struct Plan {
-    pub acts: Vec<Act>,
+    pub acts: Vec<CommitAction>,
     pub conflicts: Vec<Conflict>,
 }
 
@@ -87,27 +87,27 @@ impl Transaction<'_> {
         Ok(plan)
     }
 
-    pub(super) fn act(&self, difference: &Difference, now: Option<&Was>) -> FsResult<Act> {
+    pub(super) fn act(&self, difference: &Difference, now: Option<&BaseEntry>) -> FsResult<CommitAction> {
         let make = match &difference.is {
-            None => Make::Nothing,
-            Some(Is::Directory) => Make::Directory,
-            Some(Is::Link { target: Some(target) }) => Make::Link(target.clone()),
+            None => TargetState::Nothing,
+            Some(Is::Directory) => TargetState::Directory,
+            Some(Is::Link { target: Some(target) }) => TargetState::Link(target.clone()),
             Some(Is::File { size, sha256 }) => {
-                let (site, lends) = (self.overlay.upper_site(difference)?, self.policy.host.lends_modes);
-                Make::File(Content::known(site, *size, sha256.clone(), lends))
+                let (location, lends) = (self.overlay.upper_site(difference)?, self.policy.host.lends_modes);
+                TargetState::File(FileContent::known(location, *size, sha256.clone(), lends))
             }
             Some(Is::Link { target: None } | Is::Other) => return Err(Fault::Unsupported),
         };
         let sha256 = match now {
-            Some(Was::File { sha256, .. }) => sha256.clone(),
+            Some(BaseEntry::File { sha256, .. }) => sha256.clone(),
             _ => None,
         };
-        Ok(Act { path: self.path(difference), now: now.map(Was::kind), sha256, make, is_merged: false })
+        Ok(CommitAction { path: self.path(difference), now: now.map(BaseEntry::kind), sha256, make, is_merged: false })
     }
 
     /// The file of both, where it is a text in all three versions and they changed different lines.
-    pub(super) fn merged(&self, difference: &Difference, now: Option<&Was>) -> FsResult<Option<Act>> {
-        let (Some(Was::File { .. }), Some(Is::File { size, .. }), Some(Was::File { size: base_size, .. })) =
+    pub(super) fn merged(&self, difference: &Difference, now: Option<&BaseEntry>) -> FsResult<Option<CommitAction>> {
+        let (Some(BaseEntry::File { .. }), Some(Is::File { size, .. }), Some(BaseEntry::File { size: base_size, .. })) =
             (&difference.was, &difference.is, now)
         else {
             return Ok(None);
@@ -121,26 +121,26 @@ impl Transaction<'_> {
         };
         let Some(merged) = merge(&old, &ours, &theirs) else { return Ok(None) };
         let act = self.act(difference, now)?;
-        Ok(Some(Act { make: Make::File(merged.into()), is_merged: true, ..act }))
+        Ok(Some(CommitAction { make: TargetState::File(merged.into()), is_merged: true, ..act }))
     }
 
     fn origin(&self, difference: &Difference) -> FsResult<Option<Vec<u8>>> {
-        let Some(Was::File { size, .. }) = difference.was else { return Ok(None) };
+        let Some(BaseEntry::File { size, .. }) = difference.was else { return Ok(None) };
         match self.overlay.origin_site(difference) {
             Err(Fault::NotFound) => Ok(None),
-            site => self.read(site?, size).map(Some),
+            location => self.read(location?, size).map(Some),
         }
     }
 
-    fn conflict(&self, difference: &Difference, now: Option<&Was>) -> FsResult<Conflict> {
+    fn conflict(&self, difference: &Difference, now: Option<&BaseEntry>) -> FsResult<Conflict> {
         let path = self.path(difference);
         let old = self.origin(difference)?.unwrap_or_default();
-        let of_file = |site: FsResult<_>, size: u64| match site.and_then(|site| self.read(site, size)) {
+        let of_file = |location: FsResult<_>, size: u64| match location.and_then(|location| self.read(location, size)) {
             Err(Fault::TooLarge | Fault::NotFound) => Ok(Vec::new()),
             other => other,
         };
         let theirs = match now {
-            Some(Was::File { size, .. }) => of_file(self.overlay.base_site(difference), *size)?,
+            Some(BaseEntry::File { size, .. }) => of_file(self.overlay.base_site(difference), *size)?,
             _ => Vec::new(),
         };
         let ours = match &difference.is {
@@ -155,7 +155,9 @@ impl Transaction<'_> {
         };
         let cause = match (&difference.was, now) {
             (None, _) => "the base has something there by now",
-            (Some(Was::Directory { .. }), Some(Was::Directory { .. })) => "something in that directory was changed",
+            (Some(BaseEntry::Directory { .. }), Some(BaseEntry::Directory { .. })) => {
+                "something in that directory was changed"
+            }
             (_, None) => "it was removed in the base",
             _ => "it was changed in the base",
         };

@@ -11,16 +11,16 @@ use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::{digest, phrase};
 use paddock_vfs::{File, Stat};
 use paddock_workspace::Workspace;
-use paddock_workspace::resolved_path::Place;
+use paddock_workspace::resolved_path::ResolvedPath;
 use sha2::{Digest, Sha256};
 
 /// An open file's content.
-pub struct Content<'w> {
+pub struct OpenContent<'w> {
     /// Where it is read.
     pub workspace: &'w Workspace<'w>,
     /// The file.
-    pub place: &'w Place,
-    verb: &'static str,
+    pub resolved: &'w ResolvedPath,
+    operation: &'static str,
     file: File,
     /// What the file system says of the file.
     pub stat: Stat,
@@ -37,15 +37,15 @@ pub struct Format {
     pub ender: Ender,
 }
 
-impl<'w> Content<'w> {
+impl<'w> OpenContent<'w> {
     /// Opens the file at `place`, and reads it up to the whole-file limit.
-    pub fn open(workspace: &'w Workspace<'w>, place: &'w Place, verb: &'static str) -> Result<Self> {
-        let (file, stat) = workspace.open_file(place, verb)?;
+    pub fn open(workspace: &'w Workspace<'w>, resolved: &'w ResolvedPath, operation: &'static str) -> Result<Self> {
+        let (file, stat) = workspace.open_file(resolved, operation)?;
         let whole = match stat.size <= workspace.policy.limits.max_file_bytes {
-            true => Some(workspace.read_open(&file, &stat, place, verb)?),
+            true => Some(workspace.read_open(&file, &stat, resolved, operation)?),
             false => None,
         };
-        Ok(Self { workspace, place, verb, file, stat, whole })
+        Ok(Self { workspace, resolved, operation, file, stat, whole })
     }
 
     /// Size in bytes.
@@ -66,13 +66,13 @@ impl<'w> Content<'w> {
     }
 
     /// What the text is made of, by its bytes unless the encoding is given; none where it is binary.
-    pub fn format(&self, sample: &[u8], given: Option<&'static Encoding>) -> Option<Format> {
+    pub fn format(&self, sample: &[u8], requested_path: Option<&'static Encoding>) -> Option<Format> {
         // UTF-16 without a mark may have gone undetected.
-        if !given.is_some_and(codec::is_utf16) && encoding::is_binary(sample) {
+        if !requested_path.is_some_and(codec::is_utf16) && encoding::is_binary(sample) {
             return None;
         }
-        let detected = match given {
-            Some(given) => encoding::given(given, sample),
+        let detected = match requested_path {
+            Some(name) => encoding::declared(name, sample),
             None => encoding::detect(sample),
         };
         let ender = Ender::of(sample.get(detected.bom..).unwrap_or_default(), detected.encoding);
@@ -129,24 +129,24 @@ impl<'w> Content<'w> {
 
     /// The media type.
     pub fn mime(&self, sample: &[u8], format: Option<Format>) -> &'static str {
-        mime::of(&self.place.name, sample, format.is_some())
+        mime::of(&self.resolved.name, sample, format.is_some())
     }
 
     /// The failure of a call that needs text.
     pub fn binary(&self, sample: &[u8]) -> Error {
-        binary(self.place, self.verb, self.size(), sample)
+        binary(self.resolved, self.operation, self.size(), sample)
     }
 }
 
 /// The failure of a call that needs text, for a file of `size` bytes that starts with `head`.
-pub fn binary(place: &Place, verb: &str, size: u64, head: &[u8]) -> Error {
-    let cause = format!("it is binary: {size} bytes of {}", mime::of(&place.name, head, false));
-    Error::at(Code::BinaryFile, verb, &place.given, cause)
+pub fn binary(resolved: &ResolvedPath, operation: &str, size: u64, head: &[u8]) -> Error {
+    let cause = format!("it is binary: {size} bytes of {}", mime::of(&resolved.name, head, false));
+    Error::at(Code::BinaryFile, operation, &resolved.requested_path, cause)
         .hint(phrase![Term::BytesTool, " gives its bytes"])
         .or_hint("only text can be read here")
 }
 
-impl Source for Content<'_> {
+impl Source for OpenContent<'_> {
     type Error = Error;
 
     fn read(&self, offset: u64, into: &mut Vec<u8>) -> Result<()> {
@@ -155,14 +155,19 @@ impl Source for Content<'_> {
             return Ok(());
         }
         if self.workspace.out_of_time() {
-            return Err(Error::at(Code::LimitExceeded, self.verb, &self.place.given, "the time of one call ran out")
-                .hint(phrase!["ask for lines nearer to the start, or use ", Term::SearchTool])
-                .or_hint("ask for lines nearer to the start, or search in it"));
+            return Err(Error::at(
+                Code::LimitExceeded,
+                self.operation,
+                &self.resolved.requested_path,
+                "the time of one call ran out",
+            )
+            .hint(phrase!["ask for lines nearer to the start, or use ", Term::SearchTool])
+            .or_hint("ask for lines nearer to the start, or search in it"));
         }
         let mut read = 0;
         while read < CHUNK {
             let got = self.workspace.fs.read(&self.file, offset + read as u64, CHUNK - read, into);
-            match got.map_err(|fault| fault.at(self.verb, &self.place.given))? {
+            match got.map_err(|fault| fault.at(self.operation, &self.resolved.requested_path))? {
                 0 => break,
                 got => read += got,
             }

@@ -6,16 +6,16 @@ use paddock_text::{diff, encoding};
 use paddock_types::digest::etag_of;
 use paddock_types::error::Result;
 use paddock_types::{request, response};
-use paddock_vfs::content::Content as Kept;
+use paddock_vfs::content::FileContent;
 use paddock_workspace::change::backup;
 use paddock_workspace::change::backup::Saved;
 
-use crate::read::content::{Content, Format};
+use crate::read::content::{Format, OpenContent};
 
 /// The hunks since the version that the caller has; none where they are no shorter than the page that
 /// was read, where no backup holds that version, or where lines do not tell all of the difference.
 pub fn since(
-    content: &Content<'_>,
+    content: &OpenContent<'_>,
     format: Format,
     args: &request::Read,
     page: &response::Read,
@@ -26,24 +26,24 @@ pub fn since(
     }
     // A history that cannot be read is no reason not to show what is there.
     let Some(old) = version(content, etag).unwrap_or_default() else { return Ok(None) };
-    let given = args.encoding.as_ref().map(|_| format.detected.encoding);
+    let requested_path = args.encoding.as_ref().map(|_| format.detected.encoding);
     if encoding::is_binary(&old) {
         return Ok(None);
     }
-    let (old, new) = (Document::decode(old, given), Document::decode(bytes.clone(), given));
+    let (old, new) = (Document::decode(old, requested_path), Document::decode(bytes.clone(), requested_path));
     if (old.encoding, old.bom) != (new.encoding, new.bom) {
         return Ok(None);
     }
     let change = diff::between(&old.text, &new.text);
     let lines = diff::line_changes(&old.text, &new.text, change.as_slice());
     // Whole: one that was cut off would pass for all that changed.
-    let diff = diff::unified(&content.place.path, (&old.text, &new.text), &lines, diff::CONTEXT, usize::MAX);
+    let diff = diff::unified(&content.resolved.path, (&old.text, &new.text), &lines, diff::CONTEXT, usize::MAX);
     Ok(Some(diff).filter(|diff| !diff.is_empty() && diff.len() < page.content.len()))
 }
 
 /// The version of the file with that etag, from the newest backup that holds it.
-fn version(content: &Content<'_>, etag: &str) -> Result<Option<Vec<u8>>> {
-    let (workspace, path) = (content.workspace, &content.place.path);
+fn version(content: &OpenContent<'_>, etag: &str) -> Result<Option<Vec<u8>>> {
+    let (workspace, path) = (content.workspace, &content.resolved.path);
     for (id, _) in backup::ids(workspace)? {
         if workspace.out_of_time() {
             break;
@@ -56,7 +56,7 @@ fn version(content: &Content<'_>, etag: &str) -> Result<Option<Vec<u8>>> {
         for entry in saved.record.entries.iter().filter(is_meant) {
             let Ok(kept) = saved.content(entry) else { continue };
             if etag_of(&kept.sha256()) == etag
-                && let Ok(Kept::Bytes(bytes)) = kept.held(workspace.fs)
+                && let Ok(FileContent::Bytes(bytes)) = kept.load(workspace.fs)
             {
                 return Ok(Some(bytes));
             }

@@ -44,7 +44,7 @@ pub fn check(plan: &str, args: &request::Replace, files: &[Planned]) -> Result<(
         Term::Plan,
         ", look at what would be replaced now, and pass that plan on"
     ];
-    let (then, now) = match (marks(plan), marks(&now)) {
+    let (then, now) = match (whiteouts(plan), whiteouts(&now)) {
         (Some(then), Some(now)) => (then, now),
         _ => return Err(Error::argument(Term::Plan, "it is not a plan").hint(again)),
     };
@@ -80,7 +80,7 @@ fn differences(then: &[u32], now: &[u32], files: &[Planned]) -> (Vec<String>, us
         if matches!(op, DiffOp::Equal { .. }) {
             continue;
         }
-        named.extend(files.get(op.new_range()).unwrap_or_default().iter().map(|file| file.place.path.clone()));
+        named.extend(files.get(op.new_range()).unwrap_or_default().iter().map(|file| file.resolved.path.clone()));
         // What is behind the last mark moves up where a file is gone.
         gone += old.saturating_sub(new);
     }
@@ -92,7 +92,7 @@ fn arguments(args: &request::Replace) -> String {
 }
 
 fn stamp(file: &Planned) -> String {
-    format!("{:?} {}", file.place.path, etag(&file.old))
+    format!("{:?} {}", file.resolved.path, etag(&file.old))
 }
 
 fn mark(text: &str) -> String {
@@ -102,10 +102,10 @@ fn mark(text: &str) -> String {
 }
 
 /// The marks of a plan, as numbers; none where it is none.
-fn marks(plan: &str) -> Option<Vec<u32>> {
-    let (digest, marks) = plan.split_once('-')?;
+fn whiteouts(plan: &str) -> Option<Vec<u32>> {
+    let (digest, whiteouts) = plan.split_once('-')?;
     let is_plan = digest.len() == DIGEST_DIGITS && digest.bytes().all(|digit| digit.is_ascii_hexdigit());
-    let is_marked = (MARK..=MARK * (MARKED + 1)).contains(&marks.len()) && marks.len().is_multiple_of(MARK);
+    let is_marked = (MARK..=MARK * (MARKED + 1)).contains(&whiteouts.len()) && whiteouts.len().is_multiple_of(MARK);
     let number = |mark: &[u8; MARK]| u32::from(u16::from_be_bytes(*mark));
-    (is_plan && is_marked).then(|| marks.as_bytes().as_chunks::<MARK>().0.iter().map(number).collect())
+    (is_plan && is_marked).then(|| whiteouts.as_bytes().as_chunks::<MARK>().0.iter().map(number).collect())
 }

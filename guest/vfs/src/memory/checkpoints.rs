@@ -39,7 +39,7 @@ impl MemoryFs {
             return Err(error.hint("`checkpoints` tells all"));
         };
         top.content.swap(&Inode::deep_clone(kept).content);
-        self.room.forget();
+        self.quota.forget();
         Ok(())
     }
 

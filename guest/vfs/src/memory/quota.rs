@@ -7,23 +7,23 @@ use std::cell::Cell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use crate::memory::{Content, Inode, MemoryFs, Node, node};
+use crate::memory::{Inode, MemoryContent, MemoryFs, Node, node};
 use crate::{Dir, Fault, File, FsResult};
 
 /// The limit, and what is surely left of it.
 #[derive(Clone)]
-pub(super) struct Room {
+pub(super) struct Quota {
     limit: Cell<u64>,
     spare: Cell<u64>,
 }
 
-impl Default for Room {
+impl Default for Quota {
     fn default() -> Self {
         Self { limit: Cell::new(u64::MAX), spare: Cell::new(0) }
     }
 }
 
-impl Room {
+impl Quota {
     /// The tree has become another one.
     pub(super) fn forget(&self) {
         self.spare.set(0);
@@ -33,20 +33,20 @@ impl Room {
 impl MemoryFs {
     /// Bytes of all files, those of checkpoints included, that there may be.
     pub fn limit(&self) -> u64 {
-        self.room.limit.get()
+        self.quota.limit.get()
     }
 
     /// Allows no more bytes than that from now on.
     pub fn set_limit(&self, bytes: u64) {
-        if self.room.limit.replace(bytes) != bytes {
-            self.room.forget();
+        if self.quota.limit.replace(bytes) != bytes {
+            self.quota.forget();
         }
     }
 
     /// Makes sure that a file may have `size` bytes.
     pub(super) fn grow(&self, file: &File, size: usize) -> FsResult<()> {
         let node = node(&file.0)?;
-        let Content::File(bytes) = &*node.content.borrow() else { return Err(Fault::NotRegular) };
+        let MemoryContent::File(bytes) = &*node.content.borrow() else { return Err(Fault::NotRegular) };
         let own = if Rc::strong_count(bytes) > 1 { 0 } else { bytes.len() };
         let after = size.max(bytes.len());
         if !node.is_counted.get() { Ok(()) } else { self.reserve(after.saturating_sub(own) as u64) }
@@ -66,12 +66,12 @@ impl MemoryFs {
     }
 
     fn reserve(&self, bytes: u64) -> FsResult<()> {
-        let room = &self.room;
-        if bytes > room.spare.get() {
-            room.spare.set(room.limit.get().saturating_sub(self.used()));
+        let quota = &self.quota;
+        if bytes > quota.spare.get() {
+            quota.spare.set(quota.limit.get().saturating_sub(self.used()));
         }
-        let left = room.spare.get().checked_sub(bytes).ok_or(Fault::NoSpace)?;
-        room.spare.set(left);
+        let left = quota.spare.get().checked_sub(bytes).ok_or(Fault::NoSpace)?;
+        quota.spare.set(left);
         Ok(())
     }
 
@@ -86,15 +86,15 @@ impl MemoryFs {
 /// Bytes of the files at and below a node, without those that were seen before.
 fn sum(node: &Node, seen: &mut HashSet<*const Vec<u8>>) -> u64 {
     match &*node.content.borrow() {
-        Content::File(bytes) if seen.insert(Rc::as_ptr(bytes)) => bytes.len() as u64,
-        Content::Directory(entries) => entries.values().map(|node| sum(node, seen)).sum(),
-        Content::File(_) | Content::Link(_) => 0,
+        MemoryContent::File(bytes) if seen.insert(Rc::as_ptr(bytes)) => bytes.len() as u64,
+        MemoryContent::Directory(entries) => entries.values().map(|node| sum(node, seen)).sum(),
+        MemoryContent::File(_) | MemoryContent::Link(_) => 0,
     }
 }
 
 fn mark(node: &Inode, is_counted: bool) {
     node.is_counted.set(is_counted);
-    if let Content::Directory(entries) = &*node.content.borrow() {
+    if let MemoryContent::Directory(entries) = &*node.content.borrow() {
         entries.values().for_each(|node| mark(node, is_counted));
     }
 }

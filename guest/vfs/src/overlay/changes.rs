@@ -6,7 +6,7 @@ use paddock_types::entry::Kind;
 
 use crate::bytes::digest;
 use crate::overlay::OverlayFs;
-use crate::overlay::whiteouts::{Marks, Was};
+use crate::overlay::whiteouts::{BaseEntry, Whiteouts};
 use crate::{Dir, Fault, FsResult, Open};
 
 /// A name that is not as it is in the base.
@@ -18,7 +18,7 @@ pub struct Difference {
     pub path: Vec<String>,
     /// What the base had when it was first replaced or removed; none where it had nothing. In a directory that was
     /// hidden as a whole, what the base has now: [`OverlayFs::base_now`] of that directory tells whether it was so then.
-    pub was: Option<Was>,
+    pub was: Option<BaseEntry>,
     /// What is there now; none where it was removed.
     pub is: Option<Is>,
 }
@@ -66,7 +66,13 @@ impl OverlayFs<'_> {
         let mut changes = Vec::new();
         for preopen in &self.preopens {
             let Some(root) = crate::overlay::node(&preopen.dir) else { continue };
-            let top = Level { base: root.base(), is_hidden: false, marks: root.marks(), upper: root.upper(), depth: 0 };
+            let top = Level {
+                base: root.base(),
+                is_hidden: false,
+                whiteouts: root.whiteouts(),
+                upper: root.upper(),
+                depth: 0,
+            };
             let mut walk = Walk { overlay: self, root: &preopen.guest_path, path: Vec::new(), changes: &mut changes };
             walk.all_below(top)?;
         }
@@ -75,7 +81,7 @@ impl OverlayFs<'_> {
 
     /// What the base has now where a difference is; none where it has nothing. Where that is not what it was, somebody
     /// changed the base meanwhile.
-    pub fn base_now(&self, difference: &Difference) -> FsResult<Option<Was>> {
+    pub fn base_now(&self, difference: &Difference) -> FsResult<Option<BaseEntry>> {
         let roots = self.inner.preopens();
         let root = roots.into_iter().find(|preopen| preopen.guest_path == difference.root).ok_or(Fault::Gone)?;
         let Some((name, above)) = difference.path.split_last() else { return Err(Fault::Name) };
@@ -98,7 +104,7 @@ struct Level {
     base: Option<Dir>,
     /// The base's directory was hidden as a whole: everything in it is a difference that is not above just so.
     is_hidden: bool,
-    marks: Option<Marks>,
+    whiteouts: Option<Whiteouts>,
     upper: Option<Dir>,
     /// How many names lead to it.
     depth: usize,
@@ -135,9 +141,9 @@ impl Walk<'_, '_> {
     /// The names in a directory about which there may be something to tell.
     fn names(&self, level: &Level) -> FsResult<BTreeSet<String>> {
         let mut names = BTreeSet::new();
-        let marks = level.marks.iter().flat_map(|marks| [&marks.at, &marks.within]).flatten();
+        let whiteouts = level.whiteouts.iter().flat_map(|whiteouts| [&whiteouts.at, &whiteouts.within]).flatten();
         let hidden = level.base.iter().filter(|_| level.is_hidden);
-        for dir in level.upper.iter().chain(marks).chain(hidden) {
+        for dir in level.upper.iter().chain(whiteouts).chain(hidden) {
             let listing = self.overlay.inner.list(dir)?;
             if listing.unreadable > 0 {
                 return Err(Fault::Io("a directory of the overlay cannot be listed whole".to_owned()));
@@ -151,7 +157,7 @@ impl Walk<'_, '_> {
     fn look(&mut self, level: &Level, name: &str) -> FsResult<Option<Level>> {
         let overlay = self.overlay;
         let is = level.upper.as_ref().map_or(Ok(None), |upper| self.is(upper, name))?;
-        let mark = level.marks.as_ref().and_then(|marks| marks.at.as_ref());
+        let mark = level.whiteouts.as_ref().and_then(|whiteouts| whiteouts.at.as_ref());
         let mark = match mark {
             Some(at) if overlay.inner.stat(at, name) != Err(Fault::NotFound) => Some(overlay.read_mark(at, name)?),
             _ => None,
@@ -187,22 +193,22 @@ impl Walk<'_, '_> {
         if base.is_none() && upper.is_none() {
             return Ok(None);
         }
-        let marks = if is_hidden { None } else { self.overlay.marks_below(level.marks.as_ref(), name)? };
-        Ok(Some(Level { base, is_hidden, marks, upper, depth: level.depth + 1 }))
+        let whiteouts = if is_hidden { None } else { self.overlay.marks_below(level.whiteouts.as_ref(), name)? };
+        Ok(Some(Level { base, is_hidden, whiteouts, upper, depth: level.depth + 1 }))
     }
 
     /// Notes what became of a name; whether there is more to tell of what is in it.
-    fn note(&mut self, level: &Level, name: &str, was: Option<Was>, is: Option<Is>) -> FsResult<bool> {
+    fn note(&mut self, level: &Level, name: &str, was: Option<BaseEntry>, is: Option<Is>) -> FsResult<bool> {
         let is_same = match (&was, &is) {
             (None, None) => true,
-            (Some(Was::Directory { sha256 }), Some(Is::Directory)) => match &level.upper {
-                Some(upper) => self.overlay.record(upper, name)? == Was::Directory { sha256: sha256.clone() },
+            (Some(BaseEntry::Directory { sha256 }), Some(Is::Directory)) => match &level.upper {
+                Some(upper) => self.overlay.record(upper, name)? == BaseEntry::Directory { sha256: sha256.clone() },
                 None => false,
             },
             (Some(was), is) => is_same(was, is.as_ref()),
             (None, Some(_)) => false,
         };
-        let holds_more = matches!(was, Some(Was::Directory { .. })) || is == Some(Is::Directory);
+        let holds_more = matches!(was, Some(BaseEntry::Directory { .. })) || is == Some(Is::Directory);
         if !is_same {
             self.changes.push(Difference { root: self.root.to_owned(), path: self.path.clone(), was, is });
         }
@@ -236,10 +242,10 @@ impl Walk<'_, '_> {
 }
 
 /// Whether a file or link is what it was.
-pub(super) fn is_same(was: &Was, is: Option<&Is>) -> bool {
+pub(super) fn is_same(was: &BaseEntry, is: Option<&Is>) -> bool {
     match (was, is) {
-        (Was::File { sha256: Some(was), .. }, Some(Is::File { sha256, .. })) => was == sha256,
-        (Was::Link { target: Some(was) }, Some(Is::Link { target: Some(target) })) => was == target,
+        (BaseEntry::File { sha256: Some(was), .. }, Some(Is::File { sha256, .. })) => was == sha256,
+        (BaseEntry::Link { target: Some(was) }, Some(Is::Link { target: Some(target) })) => was == target,
         _ => false,
     }
 }

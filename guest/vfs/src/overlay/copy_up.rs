@@ -6,10 +6,10 @@ use std::rc::Rc;
 use paddock_types::entry::Kind;
 
 use crate::bytes::{copy_bytes, digest};
-use crate::open_location::{Site, temporary_name};
+use crate::open_location::{OpenLocation, temporary_name};
 use crate::overlay::lookup::Found;
 use crate::overlay::node::Node;
-use crate::overlay::whiteouts::Was;
+use crate::overlay::whiteouts::BaseEntry;
 use crate::overlay::{ORIGIN, OverlayFs, UPPER, WORK};
 use crate::{Dir, Fault, FsResult, Open, copy_remove};
 
@@ -69,19 +69,19 @@ impl OverlayFs<'_> {
     }
 
     /// A name in the directory for unfinished work, emptied of what a crash left.
-    pub(super) fn draft(&self) -> FsResult<Site> {
+    pub(super) fn draft(&self) -> FsResult<OpenLocation> {
         let mut work = self.work.borrow_mut();
         let dir = match &*work {
             Some(dir) => dir.clone(),
             None => {
                 let dir = self.make_way(self.top.as_ref().ok_or(Fault::ReadOnly)?, [WORK])?;
                 for entry in self.inner.list(&dir)?.entries {
-                    copy_remove::remove(self.inner, &Site { dir: dir.clone(), name: entry.name })?;
+                    copy_remove::remove(self.inner, &OpenLocation { dir: dir.clone(), name: entry.name })?;
                 }
                 work.insert(dir).clone()
             }
         };
-        Ok(Site { dir, name: temporary_name(self.inner) })
+        Ok(OpenLocation { dir, name: temporary_name(self.inner) })
     }
 
     /// Makes sure that what was found, a file or link, is above, and what it was is marked.
@@ -94,14 +94,14 @@ impl OverlayFs<'_> {
     }
 
     /// Copies what the base has under `name`, a file or link, into the upper layer; what it was.
-    fn copy_up(&self, node: &Node, name: &str, found: &Found, keep: bool) -> FsResult<Was> {
-        let site = |dir: Dir| Site { dir, name: name.to_owned() };
+    fn copy_up(&self, node: &Node, name: &str, found: &Found, keep: bool) -> FsResult<BaseEntry> {
+        let location = |dir: Dir| OpenLocation { dir, name: name.to_owned() };
         match found.stat.kind {
             Kind::File => {
                 let draft = self.draft()?;
-                let copied = self.copy_file(&site(found.dir.clone()), &draft, node, keep).and_then(|was| {
+                let copied = self.copy_file(&location(found.dir.clone()), &draft, node, keep).and_then(|was| {
                     let upper = self.make_upper(node)?;
-                    draft.rename(self.inner, &site(upper.clone()))?;
+                    draft.rename(self.inner, &location(upper.clone()))?;
                     self.inner.sync_dir(&upper)?;
                     Ok(was)
                 });
@@ -112,13 +112,13 @@ impl OverlayFs<'_> {
                 let upper = self.make_upper(node)?;
                 self.inner.symlink(&upper, name, &target)?;
                 self.inner.sync_dir(&upper)?;
-                Ok(Was::Link { target: Some(target) })
+                Ok(BaseEntry::Link { target: Some(target) })
             }
             Kind::Directory | Kind::Other => Err(Fault::Unsupported),
         }
     }
 
-    fn copy_file(&self, from: &Site, draft: &Site, node: &Node, keep: bool) -> FsResult<Was> {
+    fn copy_file(&self, from: &OpenLocation, draft: &OpenLocation, node: &Node, keep: bool) -> FsResult<BaseEntry> {
         let fs = self.inner;
         let source = fs.open_file(&from.dir, &from.name, Open::Read)?;
         let target = fs.open_file(&draft.dir, &draft.name, Open::CreateNew)?;
@@ -129,19 +129,19 @@ impl OverlayFs<'_> {
             self.keep_origin(node, draft, &from.name, size)?;
         }
         self.lend_mode(draft, from);
-        Ok(Was::File { size, sha256 })
+        Ok(BaseEntry::File { size, sha256 })
     }
 
     /// Gives the temporary file `to` the mode of a file of the base. WASI has no way to ask for it but a rename, which the
     /// host refuses, since the base is read-only, after it has carried the mode over.
-    pub(super) fn lend_mode(&self, to: &Site, from: &Site) {
+    pub(super) fn lend_mode(&self, to: &OpenLocation, from: &OpenLocation) {
         if self.lends_modes {
             drop(to.rename(self.inner, from));
         }
     }
 
     /// Keeps in `origin/` what a file of the base held, of which `copy` has the content; the first that was there stays.
-    fn keep_origin(&self, node: &Node, copy: &Site, name: &str, size: u64) -> FsResult<()> {
+    fn keep_origin(&self, node: &Node, copy: &OpenLocation, name: &str, size: u64) -> FsResult<()> {
         if size > self.max_origin {
             return Ok(());
         }
@@ -164,17 +164,17 @@ impl OverlayFs<'_> {
             let target = fs.open_file(&draft.dir, &draft.name, Open::CreateNew)?;
             copy_bytes(fs, &source, &target)?;
             fs.sync_file(&target)?;
-            draft.rename(fs, &Site { dir: dir.clone(), name: name.to_owned() })?;
+            draft.rename(fs, &OpenLocation { dir: dir.clone(), name: name.to_owned() })?;
             fs.sync_dir(&dir)
         };
         put().inspect_err(|_| drop(draft.discard(fs)))
     }
 
     /// What the base has under a name that is about to get another entry above, its content kept.
-    pub(super) fn remember(&self, node: &Node, name: &str, base: &Dir) -> FsResult<Was> {
+    pub(super) fn remember(&self, node: &Node, name: &str, base: &Dir) -> FsResult<BaseEntry> {
         let was = self.record(base, name)?;
-        if let Was::File { size, sha256: Some(_) } = was {
-            self.keep_origin(node, &Site { dir: base.clone(), name: name.to_owned() }, name, size)?;
+        if let BaseEntry::File { size, sha256: Some(_) } = was {
+            self.keep_origin(node, &OpenLocation { dir: base.clone(), name: name.to_owned() }, name, size)?;
         }
         Ok(was)
     }
@@ -183,13 +183,13 @@ impl OverlayFs<'_> {
     pub(super) fn fill(&self, top: &Rc<Node>) -> FsResult<()> {
         let mut copied = Vec::new();
         self.fill_all(top, &mut copied).inspect_err(|_| {
-            for site in copied.iter().rev() {
-                drop(site.discard(self.inner));
+            for location in copied.iter().rev() {
+                drop(location.discard(self.inner));
             }
         })
     }
 
-    fn fill_all(&self, top: &Rc<Node>, copied: &mut Vec<Site>) -> FsResult<()> {
+    fn fill_all(&self, top: &Rc<Node>, copied: &mut Vec<OpenLocation>) -> FsResult<()> {
         let mut ahead = vec![top.clone()];
         while let Some(node) = ahead.pop() {
             if node.base().is_none() {
@@ -213,7 +213,7 @@ impl OverlayFs<'_> {
                 let found = self.find(&node, &entry.name)?;
                 if !found.is_upper {
                     self.copy_up(&node, &entry.name, &found, false)?;
-                    copied.push(Site { dir: upper.clone(), name: entry.name });
+                    copied.push(OpenLocation { dir: upper.clone(), name: entry.name });
                 }
             }
             self.inner.sync_dir(&upper)?;

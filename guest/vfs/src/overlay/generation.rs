@@ -5,7 +5,7 @@
 use paddock_types::entry::Kind;
 
 use crate::bytes::read_up_to;
-use crate::open_location::{Site, temporary_name};
+use crate::open_location::{OpenLocation, temporary_name};
 use crate::overlay::OverlayFs;
 use crate::{Dir, Fault, Filesystem, FsResult, Open, copy_remove};
 
@@ -52,7 +52,7 @@ impl OverlayFs<'_> {
         }
         let draft = self.draft()?;
         copy(fs, self.layers()?, &draft)?;
-        draft.rename(fs, &Site { dir: dir.clone(), name: name.to_owned() })?;
+        draft.rename(fs, &OpenLocation { dir: dir.clone(), name: name.to_owned() })?;
         fs.sync_dir(&dir)
     }
 
@@ -85,17 +85,17 @@ impl OverlayFs<'_> {
         let fs = self.inner;
         let top = self.top.as_ref().ok_or(Fault::ReadOnly)?;
         let next = self.generation.checked_add(1).ok_or(Fault::TooLarge)?;
-        let site = |name: String| Site { dir: top.clone(), name };
+        let location = |name: String| OpenLocation { dir: top.clone(), name };
         // What a crash left of an earlier attempt.
-        copy_remove::remove(fs, &site(name(next)))?;
-        copy(fs, layers, &site(name(next)))?;
+        copy_remove::remove(fs, &location(name(next)))?;
+        copy(fs, layers, &location(name(next)))?;
         fs.sync_dir(top)?;
         let draft = self.draft()?;
         draft.create(fs, &next.to_string().into_bytes().into())?;
-        draft.rename(fs, &site(CURRENT.to_owned()))?;
+        draft.rename(fs, &location(CURRENT.to_owned()))?;
         fs.sync_dir(top)?;
         // What cannot be removed counts no more.
-        drop(copy_remove::remove(fs, &site(name(self.generation))));
+        drop(copy_remove::remove(fs, &location(name(self.generation))));
         Ok(())
     }
 }
@@ -105,21 +105,21 @@ pub(super) fn name(generation: u64) -> String {
 }
 
 /// Copies all layers as the new directory `to`, durably, files with their modes where the host carries those.
-fn copy(fs: &dyn Filesystem, layers: Option<Dir>, to: &Site) -> FsResult<()> {
+fn copy(fs: &dyn Filesystem, layers: Option<Dir>, to: &OpenLocation) -> FsResult<()> {
     fs.make_dir(&to.dir, &to.name)?;
     let Some(from) = layers else { return Ok(()) };
     let mut ahead = vec![(from, fs.open_dir(&to.dir, &to.name)?)];
     while let Some((from, to)) = ahead.pop() {
         for entry in fs.list(&from)?.entries {
-            let source = Site { dir: from.clone(), name: entry.name.clone() };
-            let target = Site { dir: to.clone(), name: entry.name.clone() };
+            let source = OpenLocation { dir: from.clone(), name: entry.name.clone() };
+            let target = OpenLocation { dir: to.clone(), name: entry.name.clone() };
             match entry.kind {
                 Kind::Directory => {
                     fs.make_dir(&to, &entry.name)?;
                     ahead.push((fs.open_dir(&from, &entry.name)?, fs.open_dir(&to, &entry.name)?));
                 }
                 Kind::File => {
-                    copy_remove::copy_file(fs, true, &source, &target, &target.beside(&temporary_name(fs)))?;
+                    copy_remove::copy_file(fs, true, &source, &target, &target.sibling(&temporary_name(fs)))?;
                 }
                 Kind::Link => fs.symlink(&to, &entry.name, &fs.read_link(&from, &entry.name)?)?,
                 Kind::Other => {}

@@ -2,9 +2,9 @@
 //! takes it back.
 
 use crate::copy_remove;
-use crate::open_location::Site;
+use crate::open_location::OpenLocation;
 use crate::overlay::changes::{Difference, Is, is_same};
-use crate::overlay::whiteouts::Was;
+use crate::overlay::whiteouts::BaseEntry;
 use crate::overlay::{GONE, ORIGIN, OverlayFs, UPPER, root_name};
 use crate::{Dir, Fault, FsResult};
 
@@ -16,7 +16,7 @@ impl Difference {
 
     /// Whether a directory of the base was hidden as a whole, so that nothing in it has a mark of its own.
     pub fn hides_directory(&self) -> bool {
-        matches!(self.was, Some(Was::Directory { .. }))
+        matches!(self.was, Some(BaseEntry::Directory { .. }))
     }
 
     /// Whether a directory is there now.
@@ -25,10 +25,10 @@ impl Difference {
     }
 
     /// Whether the base has what the overlay has, `now` being what it has.
-    pub fn is_same(&self, now: Option<&Was>) -> bool {
+    pub fn is_same(&self, now: Option<&BaseEntry>) -> bool {
         match (&self.is, now) {
             (None, None) => true,
-            (Some(Is::Directory), Some(Was::Directory { .. })) => true,
+            (Some(Is::Directory), Some(BaseEntry::Directory { .. })) => true,
             (is, Some(now)) => is_same(now, is.as_ref()),
             (Some(_), None) => false,
         }
@@ -37,8 +37,8 @@ impl Difference {
 
 impl OverlayFs<'_> {
     /// Where what is there now lies.
-    pub fn upper_site(&self, difference: &Difference) -> FsResult<Site> {
-        self.site(UPPER, difference)
+    pub fn upper_site(&self, difference: &Difference) -> FsResult<OpenLocation> {
+        self.location(UPPER, difference)
     }
 
     /// The same, as a path in the overlay's directory.
@@ -48,17 +48,17 @@ impl OverlayFs<'_> {
     }
 
     /// Where the base has it, or would.
-    pub fn base_site(&self, difference: &Difference) -> FsResult<Site> {
+    pub fn base_site(&self, difference: &Difference) -> FsResult<OpenLocation> {
         let roots = self.inner.preopens();
         let root = roots.into_iter().find(|preopen| preopen.guest_path == difference.root).ok_or(Fault::Gone)?;
         let (name, above) = difference.path.split_last().ok_or(Fault::Name)?;
-        Ok(Site { dir: self.enter(root.dir, above)?, name: name.clone() })
+        Ok(OpenLocation { dir: self.enter(root.dir, above)?, name: name.clone() })
     }
 
     /// Where the content lies that the base's file had; [`Fault::NotFound`] where it was too large to keep.
-    pub fn origin_site(&self, difference: &Difference) -> FsResult<Site> {
-        let site = self.site(ORIGIN, difference)?;
-        self.inner.stat(&site.dir, &site.name).map(|_| site)
+    pub fn origin_site(&self, difference: &Difference) -> FsResult<OpenLocation> {
+        let location = self.location(ORIGIN, difference)?;
+        self.inner.stat(&location.dir, &location.name).map(|_| location)
     }
 
     /// Takes the upper entry and the mark of a name away, so that the base's shows. Which of both went first does not show,
@@ -78,23 +78,23 @@ impl OverlayFs<'_> {
             .chain([crate::overlay::whiteouts::AT]);
         let names: Vec<_> = names.map(str::to_owned).collect();
         match self.tree_dir(GONE, &difference.root).and_then(|dir| self.enter(dir, &names)) {
-            Ok(dir) => Site { dir, name: name.clone() }.discard(self.inner),
+            Ok(dir) => OpenLocation { dir, name: name.clone() }.discard(self.inner),
             Err(Fault::NotFound) => Ok(()),
             Err(fault) => Err(fault),
         }
     }
 
     fn discard(&self, tree: &str, difference: &Difference) -> FsResult<()> {
-        match self.site(tree, difference) {
-            Ok(site) => copy_remove::remove(self.inner, &site),
+        match self.location(tree, difference) {
+            Ok(location) => copy_remove::remove(self.inner, &location),
             Err(Fault::NotFound | Fault::NotDirectory) => Ok(()),
             Err(fault) => Err(fault),
         }
     }
 
-    fn site(&self, tree: &str, difference: &Difference) -> FsResult<Site> {
+    fn location(&self, tree: &str, difference: &Difference) -> FsResult<OpenLocation> {
         let (name, above) = difference.path.split_last().ok_or(Fault::Name)?;
-        Ok(Site { dir: self.enter(self.tree_dir(tree, &difference.root)?, above)?, name: name.clone() })
+        Ok(OpenLocation { dir: self.enter(self.tree_dir(tree, &difference.root)?, above)?, name: name.clone() })
     }
 
     fn tree_dir(&self, tree: &str, root: &str) -> FsResult<Dir> {

@@ -72,11 +72,11 @@ impl OverlayFs<'_> {
         if upper.is_none() && base.is_none() {
             return Err(Fault::NotFound);
         }
-        let marks = match base {
-            Some(_) => self.marks_below(node.marks().as_ref(), name)?,
+        let whiteouts = match base {
+            Some(_) => self.marks_below(node.whiteouts().as_ref(), name)?,
             None => None,
         };
-        Ok(node.open(name, base, upper, marks))
+        Ok(node.open(name, base, upper, whiteouts))
     }
 
     pub(super) fn open_to_read(&self, node: &Node, name: &str) -> FsResult<File> {
@@ -99,13 +99,14 @@ impl OverlayFs<'_> {
         let (upper, base) = (node.upper(), node.base());
         let below = base.map(|base| self.inner.list(&base)).transpose()?;
         let above = upper.map(|upper| self.inner.list(&upper)).transpose()?;
-        let marks = node.marks().and_then(|marks| marks.at).map(|at| self.inner.list(&at)).transpose()?;
-        if marks.as_ref().is_some_and(|marks| marks.unreadable + marks.unnamed > 0) {
+        let whiteouts =
+            node.whiteouts().and_then(|whiteouts| whiteouts.at).map(|at| self.inner.list(&at)).transpose()?;
+        if whiteouts.as_ref().is_some_and(|whiteouts| whiteouts.unreadable + whiteouts.unnamed > 0) {
             return Err(Fault::Io("the overlay is damaged: its marks cannot be listed".to_owned()));
         }
         let Some(mut listing) = below else { return Ok(above.unwrap_or_default()) };
         let above = above.unwrap_or_default();
-        let hidden = marks.iter().flat_map(|marks| &marks.entries).chain(&above.entries);
+        let hidden = whiteouts.iter().flat_map(|whiteouts| &whiteouts.entries).chain(&above.entries);
         let hidden: HashSet<&str> = hidden.map(|entry| entry.name.as_str()).collect();
         if !hidden.is_empty() {
             listing.entries.retain(|entry| !hidden.contains(entry.name.as_str()));

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::rc::{Rc, Weak};
 
-use crate::overlay::whiteouts::Marks;
+use crate::overlay::whiteouts::Whiteouts;
 use crate::{Dir, Fault, FsResult};
 
 /// A directory of an overlay.
@@ -18,7 +18,7 @@ pub struct Node {
     base: RefCell<Option<Dir>>,
     upper: RefCell<Option<Dir>>,
     /// Marks on the base's names.
-    marks: RefCell<Option<Marks>>,
+    whiteouts: RefCell<Option<Whiteouts>>,
     below: RefCell<BTreeMap<String, Weak<Node>>>,
     is_removed: Cell<bool>,
     /// The names that are above or marked, as the last listing found them, and how many changes had been made then.
@@ -26,8 +26,8 @@ pub struct Node {
 }
 
 impl Node {
-    pub fn root(root: usize, base: Dir, upper: Option<Dir>, marks: Option<Marks>) -> Rc<Self> {
-        Rc::new(Self::new(root, None, Some(base), upper, marks))
+    pub fn root(root: usize, base: Dir, upper: Option<Dir>, whiteouts: Option<Whiteouts>) -> Rc<Self> {
+        Rc::new(Self::new(root, None, Some(base), upper, whiteouts))
     }
 
     fn new(
@@ -35,14 +35,14 @@ impl Node {
         way: Option<(Rc<Self>, String)>,
         base: Option<Dir>,
         upper: Option<Dir>,
-        marks: Option<Marks>,
+        whiteouts: Option<Whiteouts>,
     ) -> Self {
         Self {
             root,
             way: RefCell::new(way),
             base: RefCell::new(base),
             upper: RefCell::new(upper),
-            marks: RefCell::new(marks),
+            whiteouts: RefCell::new(whiteouts),
             below: RefCell::default(),
             is_removed: Cell::default(),
             listed: RefCell::default(),
@@ -60,8 +60,14 @@ impl Node {
     }
 
     /// The directory `name` in this one, which was not open.
-    pub fn open(self: &Rc<Self>, name: &str, base: Option<Dir>, upper: Option<Dir>, marks: Option<Marks>) -> Rc<Self> {
-        let node = Rc::new(Self::new(self.root, Some((self.clone(), name.to_owned())), base, upper, marks));
+    pub fn open(
+        self: &Rc<Self>,
+        name: &str,
+        base: Option<Dir>,
+        upper: Option<Dir>,
+        whiteouts: Option<Whiteouts>,
+    ) -> Rc<Self> {
+        let node = Rc::new(Self::new(self.root, Some((self.clone(), name.to_owned())), base, upper, whiteouts));
         self.below.borrow_mut().insert(name.to_owned(), Rc::downgrade(&node));
         node
     }
@@ -99,12 +105,12 @@ impl Node {
         self.upper.replace(Some(upper));
     }
 
-    pub fn marks(&self) -> Option<Marks> {
-        self.marks.borrow().clone()
+    pub fn whiteouts(&self) -> Option<Whiteouts> {
+        self.whiteouts.borrow().clone()
     }
 
-    pub fn set_marks(&self, marks: Marks) {
-        self.marks.replace(Some(marks));
+    pub fn set_marks(&self, whiteouts: Whiteouts) {
+        self.whiteouts.replace(Some(whiteouts));
     }
 
     /// The directory of the layer that is looked at first.
@@ -133,7 +139,7 @@ impl Node {
         let mut ahead: Vec<_> = self.opened(name).into_iter().collect();
         while let Some(node) = ahead.pop() {
             node.base.replace(None);
-            node.marks.replace(None);
+            node.whiteouts.replace(None);
             ahead.extend(node.below.borrow().values().filter_map(Weak::upgrade));
         }
     }
@@ -144,7 +150,7 @@ impl Node {
         self.below.borrow_mut().remove(name);
         while let Some(node) = ahead.pop() {
             node.base.replace(None);
-            node.marks.replace(None);
+            node.whiteouts.replace(None);
             node.upper.replace(None);
             node.is_removed.set(true);
             ahead.extend(node.below.borrow().values().filter_map(Weak::upgrade));

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use paddock_types::entry::Kind;
 
-use crate::open_location::Site;
+use crate::open_location::OpenLocation;
 use crate::overlay::OverlayFs;
 use crate::overlay::lookup::Found;
 use crate::overlay::node::Node;
@@ -75,12 +75,12 @@ impl OverlayFs<'_> {
     ) -> FsResult<()> {
         let upper = self.make_upper(into)?;
         self.take_up(from, name, found)?;
-        let source = Site { dir: self.make_upper(from)?, name: name.to_owned() };
-        let target = Site { dir: upper, name: to.to_owned() };
+        let source = OpenLocation { dir: self.make_upper(from)?, name: name.to_owned() };
+        let target = OpenLocation { dir: upper, name: to.to_owned() };
         let Some((base, kind)) = self.behind(into, to)? else { return source.rename(self.inner, &target) };
         let was = self.remember(into, to, &base)?;
         if kind == Kind::File && found.stat.kind == Kind::File && self.inner.stat(&target.dir, to).is_err() {
-            self.lend_mode(&source, &Site { dir: base, name: to.to_owned() });
+            self.lend_mode(&source, &OpenLocation { dir: base, name: to.to_owned() });
         }
         source.rename(self.inner, &target)?;
         // Only now, or there would be a moment without either.

@@ -3,7 +3,7 @@
 
 use crate::copy_remove;
 use crate::memory::MemoryFs;
-use crate::open_location::Site;
+use crate::open_location::OpenLocation;
 use crate::overlay::*;
 
 mod random;
@@ -21,11 +21,11 @@ pub(super) fn root(fs: &dyn Filesystem) -> Dir {
     fs.preopens().into_iter().find(|preopen| preopen.guest_path == "/workspace").unwrap().dir
 }
 
-pub(super) fn site(fs: &dyn Filesystem, path: &str) -> FsResult<Site> {
+pub(super) fn location(fs: &dyn Filesystem, path: &str) -> FsResult<OpenLocation> {
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
     let dir =
         above.split('/').filter(|name| !name.is_empty()).try_fold(root(fs), |dir, name| fs.open_dir(&dir, name))?;
-    Ok(Site { dir, name: name.to_owned() })
+    Ok(OpenLocation { dir, name: name.to_owned() })
 }
 
 pub(super) fn make(fs: &dyn Filesystem, path: &str, content: &str) {
@@ -38,11 +38,11 @@ pub(super) fn make(fs: &dyn Filesystem, path: &str, content: &str) {
     match content.strip_prefix("-> ") {
         Some(target) => fs.symlink(&dir, name, target).unwrap(),
         None if name.is_empty() => {}
-        None => Site { dir, name: name.to_owned() }.create(fs, &content.as_bytes().to_vec().into()).unwrap(),
+        None => OpenLocation { dir, name: name.to_owned() }.create(fs, &content.as_bytes().to_vec().into()).unwrap(),
     }
 }
 
-pub(super) fn read(fs: &dyn Filesystem, at: &Site) -> FsResult<String> {
+pub(super) fn read(fs: &dyn Filesystem, at: &OpenLocation) -> FsResult<String> {
     let file = fs.open_file(&at.dir, &at.name, Open::Read)?;
     let mut bytes = Vec::new();
     while fs.read(&file, bytes.len() as u64, 1000, &mut bytes)? > 0 {}
@@ -55,7 +55,7 @@ pub(super) fn tree_of(fs: &dyn Filesystem) -> Vec<String> {
     while let Some((path, dir)) = ahead.pop() {
         let listing = fs.list(&dir).unwrap();
         for entry in listing.entries {
-            let at = Site { dir: dir.clone(), name: entry.name.clone() };
+            let at = OpenLocation { dir: dir.clone(), name: entry.name.clone() };
             let path = format!("{path}/{}", entry.name);
             assert_eq!(fs.stat(&dir, &entry.name).unwrap().kind, entry.kind, "{path}");
             match entry.kind {
@@ -102,14 +102,14 @@ const BASE: &[(&str, &str)] =
     &[("a", "one"), ("d/b", "two"), ("d/e/c", "three"), ("d/l", "-> ../a"), ("empty/", ""), ("z", "last")];
 
 fn write(fs: &dyn Filesystem, path: &str, content: &str) {
-    let at = site(fs, path).unwrap();
+    let at = location(fs, path).unwrap();
     let file = fs.open_file(&at.dir, &at.name, Open::Write).unwrap();
     fs.set_size(&file, 0).unwrap();
     fs.write(&file, 0, content.as_bytes()).unwrap();
 }
 
 fn rename(fs: &dyn Filesystem, from: &str, to: &str) -> FsResult<()> {
-    site(fs, from)?.rename(fs, &site(fs, to)?)
+    location(fs, from)?.rename(fs, &location(fs, to)?)
 }
 
 #[test]
@@ -128,11 +128,11 @@ fn a_file_that_was_only_opened_to_write_is_no_difference() {
 #[test]
 fn what_is_removed_stays_removed_and_can_be_made_anew() {
     let (tree, changes) = over(BASE, |fs| {
-        site(fs, "a").unwrap().discard(fs).unwrap();
-        site(fs, "d/l").unwrap().discard(fs).unwrap();
-        let empty = site(fs, "empty").unwrap();
+        location(fs, "a").unwrap().discard(fs).unwrap();
+        location(fs, "d/l").unwrap().discard(fs).unwrap();
+        let empty = location(fs, "empty").unwrap();
         fs.remove_dir(&empty.dir, &empty.name).unwrap();
-        assert_eq!(site(fs, "empty/x").err(), Some(Fault::NotFound));
+        assert_eq!(location(fs, "empty/x").err(), Some(Fault::NotFound));
         make(fs, "empty", "now a file");
         make(fs, "a/in", "now a directory");
     });
@@ -147,11 +147,11 @@ fn what_is_removed_stays_removed_and_can_be_made_anew() {
 #[test]
 fn a_directory_made_where_one_was_removed_has_nothing_of_the_old_one() {
     let (tree, changes) = over(BASE, |fs| {
-        let top = site(fs, "d").unwrap();
+        let top = location(fs, "d").unwrap();
         for path in ["d/b", "d/l", "d/e/c"] {
-            site(fs, path).unwrap().discard(fs).unwrap();
+            location(fs, path).unwrap().discard(fs).unwrap();
         }
-        let inner = site(fs, "d/e").unwrap();
+        let inner = location(fs, "d/e").unwrap();
         assert_eq!(fs.remove_dir(&top.dir, "d"), Err(Fault::NotEmpty));
         fs.remove_dir(&inner.dir, "e").unwrap();
         fs.remove_dir(&top.dir, "d").unwrap();
@@ -167,11 +167,11 @@ fn a_directory_made_where_one_was_removed_has_nothing_of_the_old_one() {
 fn a_directory_is_renamed_with_all_it_holds() {
     let (tree, changes) = over(BASE, |fs| {
         write(fs, "d/b", "TWO");
-        let inner = site(fs, "d/e/c").unwrap();
+        let inner = location(fs, "d/e/c").unwrap();
         rename(fs, "d", "moved").unwrap();
         assert_eq!(read(fs, &inner).unwrap(), "three", "who has it open still has it");
         fs.make_dir(&inner.dir, "made").unwrap();
-        assert_eq!(site(fs, "d/b").err(), Some(Fault::NotFound));
+        assert_eq!(location(fs, "d/b").err(), Some(Fault::NotFound));
     });
     let moved = ["/moved/", "/moved/b: TWO", "/moved/e/", "/moved/e/c: three", "/moved/e/made/", "/moved/l -> ../a"];
     assert_eq!(tree, [&["/a: one", "/empty/"], &moved[..], &["/z: last"]].concat());
@@ -201,7 +201,7 @@ fn a_rename_replaces_what_may_be_replaced() {
 #[test]
 fn a_tree_is_removed_by_one_mark() {
     let (tree, changes) = over(BASE, |fs| {
-        let top = site(fs, "d").unwrap();
+        let top = location(fs, "d").unwrap();
         fs.remove_tree(&top.dir, "d").unwrap();
         assert_eq!(fs.stat(&top.dir, "d"), Err(Fault::NotFound));
         make(fs, "d/e/old", "old");
@@ -209,7 +209,7 @@ fn a_tree_is_removed_by_one_mark() {
         make(fs, "d/e/new", "new");
         make(fs, "empty/new", "new");
         assert_eq!(fs.remove_tree(&top.dir, "empty"), Err(Fault::Unsupported), "it takes more than one step");
-        site(fs, "empty/new").unwrap().discard(fs).unwrap();
+        location(fs, "empty/new").unwrap().discard(fs).unwrap();
     });
     assert_eq!(tree, ["/a: one", "/d/", "/d/e/", "/d/e/new: new", "/empty/", "/z: last"]);
     let below = ["d/b: file to nothing", "d/e: directory to directory", "d/e/c: file to nothing"];
@@ -234,7 +234,7 @@ fn a_base_that_changed_since_is_noticed() {
     BASE.iter().for_each(|(path, content)| make(&memory, path, content));
     let overlay = OverlayFs::open(&memory, &policy()).unwrap();
     write(&overlay, "a", "ONE");
-    let top = site(&overlay, "d").unwrap();
+    let top = location(&overlay, "d").unwrap();
     overlay.remove_tree(&top.dir, "d").unwrap();
     let changed = |overlay: &OverlayFs<'_>| -> Vec<String> {
         let changes = overlay.changes().unwrap();
@@ -251,7 +251,7 @@ fn a_base_that_changed_since_is_noticed() {
 fn links_are_taken_up_as_links() {
     let (tree, changes) = over(BASE, |fs| {
         rename(fs, "d/l", "l").unwrap();
-        let (from, to) = (site(fs, "a").unwrap(), site(fs, "d/e/second").unwrap());
+        let (from, to) = (location(fs, "a").unwrap(), location(fs, "d/e/second").unwrap());
         from.link(fs, &to).unwrap();
         write(fs, "a", "both");
         assert_eq!(fs.stat(&to.dir, &to.name).unwrap().links, 2);
@@ -270,7 +270,7 @@ fn no_name_is_taken_for_a_mark() {
     let base: Vec<_> = names.iter().map(|name| (*name, "base")).collect();
     let (tree, _) = over(&base, |fs| {
         for name in names {
-            site(fs, name).unwrap().discard(fs).unwrap();
+            location(fs, name).unwrap().discard(fs).unwrap();
         }
         for path in ["at/a", "in/at/a", "in/in/in", "gone/a", ".wh.a", ".wh.b"] {
             make(fs, path, "new");
@@ -288,10 +288,10 @@ fn a_mark_tells_what_it_hides_and_the_origin_keeps_it() {
     write(&overlay, "d/b", "TWO");
     write(&overlay, "d/b", "TWO!");
     let was = overlay.changes().unwrap().remove(0).was.unwrap();
-    assert_eq!(was, whiteouts::Was::File { size: 3, sha256: Some(paddock_types::digest::sha256(b"two")) });
+    assert_eq!(was, whiteouts::BaseEntry::File { size: 3, sha256: Some(paddock_types::digest::sha256(b"two")) });
     let top = memory.preopens().remove(1).dir;
     let at = overlay.make_way(&top, [&generation::name(0), ORIGIN, "workspace", "d"]).unwrap();
-    assert_eq!(read(&memory, &Site { dir: at, name: "b".to_owned() }).unwrap(), "two");
+    assert_eq!(read(&memory, &OpenLocation { dir: at, name: "b".to_owned() }).unwrap(), "two");
 }
 
 #[test]
@@ -302,7 +302,7 @@ fn a_file_over_the_limit_is_kept_by_its_digest_alone() {
     let overlay = OverlayFs::open(&memory, &policy).unwrap();
     write(&overlay, "a", "ONE");
     let was = overlay.changes().unwrap().remove(0).was.unwrap();
-    assert_eq!(was, whiteouts::Was::File { size: 3, sha256: Some(paddock_types::digest::sha256(b"one")) });
+    assert_eq!(was, whiteouts::BaseEntry::File { size: 3, sha256: Some(paddock_types::digest::sha256(b"one")) });
     assert_eq!(overlay.tree(ORIGIN).unwrap().map(drop), None);
 }
 
@@ -312,7 +312,7 @@ fn a_base_that_changes_below_leads_nowhere_else() {
     BASE.iter().for_each(|(path, content)| make(&memory, path, content));
     write(&OverlayFs::open(&memory, &policy()).unwrap(), "d/e/c", "THREE");
     // `d/e` becomes a link, and `a` a directory.
-    let (e, a) = (site(&memory, "d/e").unwrap(), site(&memory, "a").unwrap());
+    let (e, a) = (location(&memory, "d/e").unwrap(), location(&memory, "a").unwrap());
     copy_remove::remove(&memory, &e).unwrap();
     memory.symlink(&e.dir, "e", "/etc").unwrap();
     a.discard(&memory).unwrap();
@@ -345,12 +345,12 @@ fn a_damaged_mark_is_an_error_and_still_hides() {
     let memory = memory();
     BASE.iter().for_each(|(path, content)| make(&memory, path, content));
     let overlay = OverlayFs::open(&memory, &policy()).unwrap();
-    site(&overlay, "a").unwrap().discard(&overlay).unwrap();
-    let at = crate::overlay::node(&root(&overlay)).unwrap().marks().unwrap().at.unwrap();
+    location(&overlay, "a").unwrap().discard(&overlay).unwrap();
+    let at = crate::overlay::node(&root(&overlay)).unwrap().whiteouts().unwrap().at.unwrap();
     let file = memory.open_file(&at, "a", Open::Write).unwrap();
     memory.set_size(&file, 3).unwrap();
     assert_eq!(overlay.changes(), Err(whiteouts::damaged("a")));
-    assert_eq!(site(&overlay, "a").unwrap().digest(&overlay), Ok(None));
+    assert_eq!(location(&overlay, "a").unwrap().digest(&overlay), Ok(None));
 }
 
 #[test]
@@ -359,7 +359,7 @@ fn without_its_directory_an_overlay_only_shows_the_base() {
     make(&memory, "a", "one");
     let overlay = OverlayFs::open(&memory, &policy()).unwrap();
     assert_eq!(tree_of(&overlay), ["/a: one"]);
-    let at = site(&overlay, "a").unwrap();
+    let at = location(&overlay, "a").unwrap();
     assert_eq!(at.discard(&overlay), Err(Fault::ReadOnly));
     assert_eq!(overlay.make_dir(&at.dir, "b"), Err(Fault::ReadOnly));
 }

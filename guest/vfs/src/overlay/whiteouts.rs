@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::bytes::{digest, read_up_to};
-use crate::open_location::Site;
+use crate::open_location::OpenLocation;
 use crate::overlay::node::Node;
 use crate::overlay::{GONE, OverlayFs};
 use crate::{Dir, Fault, FsResult, Open};
@@ -25,7 +25,7 @@ const MAX_MARK: u64 = 64 * 1024;
 /// What a name of the base was when it was hidden: the JSON of its mark.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Was {
+pub enum BaseEntry {
     /// A regular file.
     File {
         /// Its size in bytes.
@@ -47,7 +47,7 @@ pub enum Was {
     Other,
 }
 
-impl Was {
+impl BaseEntry {
     /// What class of thing it is.
     pub fn kind(&self) -> Kind {
         match self {
@@ -61,7 +61,7 @@ impl Was {
 
 /// The marks of a directory, as far as there are any.
 #[derive(Clone)]
-pub struct Marks {
+pub struct Whiteouts {
     dir: Dir,
     /// Marks on its names.
     pub(super) at: Option<Dir>,
@@ -70,19 +70,19 @@ pub struct Marks {
 }
 
 impl OverlayFs<'_> {
-    pub(super) fn open_marks(&self, dir: &Dir) -> FsResult<Marks> {
+    pub(super) fn open_marks(&self, dir: &Dir) -> FsResult<Whiteouts> {
         let (at, within) = (self.open_if_there(dir, AT)?, self.open_if_there(dir, IN)?);
-        Ok(Marks { dir: dir.clone(), at, within })
+        Ok(Whiteouts { dir: dir.clone(), at, within })
     }
 
     /// The marks of the directory `name` in the one whose marks are `above`.
-    pub(super) fn marks_below(&self, above: Option<&Marks>, name: &str) -> FsResult<Option<Marks>> {
-        let Some(within) = above.and_then(|marks| marks.within.as_ref()) else { return Ok(None) };
+    pub(super) fn marks_below(&self, above: Option<&Whiteouts>, name: &str) -> FsResult<Option<Whiteouts>> {
+        let Some(within) = above.and_then(|whiteouts| whiteouts.within.as_ref()) else { return Ok(None) };
         self.open_if_there(within, name)?.map(|dir| self.open_marks(&dir)).transpose()
     }
 
     pub(super) fn is_marked(&self, node: &Node, name: &str) -> FsResult<bool> {
-        let Some(at) = node.marks().and_then(|marks| marks.at) else { return Ok(false) };
+        let Some(at) = node.whiteouts().and_then(|whiteouts| whiteouts.at) else { return Ok(false) };
         match self.inner.stat(&at, name) {
             Ok(_) => Ok(true),
             Err(Fault::NotFound) => Ok(false),
@@ -91,7 +91,7 @@ impl OverlayFs<'_> {
     }
 
     /// Marks a name of the base, durably and at once. A mark that is there stays: it tells what was first hidden.
-    pub(super) fn mark(&self, node: &Node, name: &str, was: &Was) -> FsResult<()> {
+    pub(super) fn mark(&self, node: &Node, name: &str, was: &BaseEntry) -> FsResult<()> {
         if self.is_marked(node, name)? {
             return Ok(());
         }
@@ -99,7 +99,7 @@ impl OverlayFs<'_> {
         let body = serde_json::to_vec(was).map_err(|cause| Fault::Io(cause.to_string()))?;
         let draft = self.draft()?;
         let put = draft.create(self.inner, &body.into()).and_then(|()| {
-            draft.rename(self.inner, &Site { dir: at.clone(), name: name.to_owned() })?;
+            draft.rename(self.inner, &OpenLocation { dir: at.clone(), name: name.to_owned() })?;
             self.inner.sync_dir(&at)
         });
         put.inspect_err(|_| drop(draft.discard(self.inner)))
@@ -107,7 +107,7 @@ impl OverlayFs<'_> {
 
     /// The directory for marks on names of `node`.
     fn make_marks(&self, node: &Node) -> FsResult<Dir> {
-        if let Some(at) = node.marks().and_then(|marks| marks.at) {
+        if let Some(at) = node.whiteouts().and_then(|whiteouts| whiteouts.at) {
             return Ok(at);
         }
         let root = self.roots.get(node.root).ok_or(Fault::Gone)?;
@@ -125,30 +125,30 @@ impl OverlayFs<'_> {
     fn renew_marks_above(&self, node: &Node) -> FsResult<()> {
         let mut next = node.way();
         while let Some((above, name)) = next {
-            let marks = match above.marks() {
-                Some(marks) if marks.within.is_some() => break,
-                Some(marks) => self.open_marks(&marks.dir)?,
+            let whiteouts = match above.whiteouts() {
+                Some(whiteouts) if whiteouts.within.is_some() => break,
+                Some(whiteouts) => self.open_marks(&whiteouts.dir)?,
                 None => self.find_marks(&above)?.ok_or_else(|| damaged(&name))?,
             };
-            above.set_marks(marks);
+            above.set_marks(whiteouts);
             next = above.way();
         }
         Ok(())
     }
 
-    fn find_marks(&self, node: &Node) -> FsResult<Option<Marks>> {
+    fn find_marks(&self, node: &Node) -> FsResult<Option<Whiteouts>> {
         let Some(gone) = self.tree(GONE)? else { return Ok(None) };
         let root = self.roots.get(node.root).ok_or(Fault::Gone)?;
         let Some(dir) = self.open_if_there(&gone, root)? else { return Ok(None) };
-        let mut marks = Some(self.open_marks(&dir)?);
+        let mut whiteouts = Some(self.open_marks(&dir)?);
         for name in node.path() {
-            marks = self.marks_below(marks.as_ref(), &name)?;
+            whiteouts = self.marks_below(whiteouts.as_ref(), &name)?;
         }
-        Ok(marks)
+        Ok(whiteouts)
     }
 
     /// What a mark says.
-    pub(super) fn read_mark(&self, at: &Dir, name: &str) -> FsResult<Was> {
+    pub(super) fn read_mark(&self, at: &Dir, name: &str) -> FsResult<BaseEntry> {
         let file = self.inner.open_file(at, name, Open::Read).map_err(|fault| match fault {
             Fault::Link | Fault::IsDirectory | Fault::NotRegular => damaged(name),
             fault => fault,
@@ -161,14 +161,14 @@ impl OverlayFs<'_> {
     }
 
     /// What `name` in a directory of the base is.
-    pub(super) fn record(&self, base: &Dir, name: &str) -> FsResult<Was> {
+    pub(super) fn record(&self, base: &Dir, name: &str) -> FsResult<BaseEntry> {
         let fs = self.inner;
         let stat = fs.stat(base, name)?;
         Ok(match stat.kind {
-            Kind::File => Was::File { size: stat.size, sha256: self.digest_if_readable(base, name)? },
-            Kind::Directory => Was::Directory { sha256: self.digest_tree(&fs.open_dir(base, name)?)? },
-            Kind::Link => Was::Link { target: fs.read_link(base, name).ok() },
-            Kind::Other => Was::Other,
+            Kind::File => BaseEntry::File { size: stat.size, sha256: self.digest_if_readable(base, name)? },
+            Kind::Directory => BaseEntry::Directory { sha256: self.digest_tree(&fs.open_dir(base, name)?)? },
+            Kind::Link => BaseEntry::Link { target: fs.read_link(base, name).ok() },
+            Kind::Other => BaseEntry::Other,
         })
     }
 

@@ -12,12 +12,12 @@ use paddock_types::digest::etag_of;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
 use paddock_vfs::bytes::each_part;
-use paddock_vfs::content::Content;
-use paddock_vfs::open_location::{Site, open_or_make};
+use paddock_vfs::content::FileContent;
+use paddock_vfs::open_location::{OpenLocation, open_or_make};
 use paddock_vfs::{Dir, Fault, File, FsResult, Open};
 use serde::{Deserialize, Serialize};
 
-use crate::change::stored_location::Spot;
+use crate::change::stored_location::StoredLocation;
 use crate::{Root, Workspace};
 
 const DIRECTORY: &str = "history";
@@ -101,7 +101,7 @@ pub enum Action {
 
 impl Entry {
     /// A change of what is or was a file at `path`.
-    pub fn file(action: Action, path: &str, after: Option<&Content>) -> Self {
+    pub fn file(action: Action, path: &str, after: Option<&FileContent>) -> Self {
         let (path, after) = (path.to_owned(), after.map(|after| etag_of(&after.sha256())));
         Self { action, path, to: None, kind: Kind::File, target: None, content: None, mode: None, after }
     }
@@ -142,7 +142,7 @@ impl<'w> Draft<'w> {
     }
 
     /// Adds a change, with the content that it replaces or removes.
-    pub fn add(&mut self, mut entry: Entry, content: Option<&Content>) -> Result<()> {
+    pub fn add(&mut self, mut entry: Entry, content: Option<&FileContent>) -> Result<()> {
         if let Some(content) = content {
             entry.content = Some((self.size, content.size()));
             content.write(self.workspace.fs, &self.file, self.size).map_err(|fault| failed(&fault))?;
@@ -153,25 +153,25 @@ impl<'w> Draft<'w> {
     }
 
     /// Adds the change of the regular file of that name, which is there now, whatever its size.
-    pub fn add_file(&mut self, action: Action, path: &str, site: &Site) -> Result<()> {
+    pub fn add_file(&mut self, action: Action, path: &str, location: &OpenLocation) -> Result<()> {
         let fs = self.workspace.fs;
         let mut copy = || {
-            let file = fs.open_file(&site.dir, &site.name, Open::Read)?;
+            let file = fs.open_file(&location.dir, &location.name, Open::Read)?;
             let start = self.size;
             each_part(fs, &file, 0, u64::MAX, |_, part| self.append(part))?;
             Ok((start, self.size - start))
         };
         let content = copy().map_err(|fault: Fault| failed(&fault))?;
-        let mode = site.mode(fs);
+        let mode = location.mode(fs);
         self.record.entries.push(Entry { content: Some(content), mode, ..Entry::of(action, path, Kind::File) });
         Ok(())
     }
 
     /// Adds the directories that the call makes.
-    pub fn add_made(&mut self, directories: &[Spot]) -> Result<()> {
-        directories
-            .iter()
-            .try_for_each(|spot| self.add(Entry::of(Action::Created, &spot.path(), Kind::Directory), None))
+    pub fn add_made(&mut self, directories: &[StoredLocation]) -> Result<()> {
+        directories.iter().try_for_each(|stored_location| {
+            self.add(Entry::of(Action::Created, &stored_location.path(), Kind::Directory), None)
+        })
     }
 
     fn append(&mut self, bytes: &[u8]) -> FsResult<()> {
@@ -184,7 +184,7 @@ impl<'w> Draft<'w> {
     pub fn finish(mut self) -> Result<()> {
         let json = serde_json::to_string(&self.record).unwrap_or_default();
         if json.len() as u64 > MAX_JSON {
-            drop(Site { dir: self.dir.clone(), name: self.name.clone() }.discard(self.workspace.fs));
+            drop(OpenLocation { dir: self.dir.clone(), name: self.name.clone() }.discard(self.workspace.fs));
             let changes = self.record.entries.len();
             return Err(Error::new(Code::LimitExceeded, format!("{changes} changes are too many for a backup"))
                 .hint("change less at once, or turn `backups` off"));
@@ -257,7 +257,7 @@ fn prune(workspace: &Workspace<'_>, dir: &Dir, names: Vec<String>, own: &str, no
     let gone: Vec<_> = ids.into_iter().filter(is_gone).collect();
     let unfinished = others.into_iter().filter(|name| name.starts_with(UNFINISHED));
     for name in gone.into_iter().chain(unfinished) {
-        Site { dir: dir.clone(), name }.discard(workspace.fs)?;
+        OpenLocation { dir: dir.clone(), name }.discard(workspace.fs)?;
     }
     Ok(())
 }
@@ -266,15 +266,15 @@ fn prune(workspace: &Workspace<'_>, dir: &Dir, names: Vec<String>, own: &str, no
 pub fn too_large(workspace: &Workspace<'_>, bytes: u64) -> Option<String> {
     let kept = &workspace.policy.backups;
     let is_too_large = bytes > kept.max_bytes && kept.enabled && workspace.state.is_some();
-    let most = kept.max_bytes;
-    is_too_large.then(|| format!("no backup: what was there had {bytes} bytes, and backups keep at most {most}"))
+    let max = kept.max_bytes;
+    is_too_large.then(|| format!("no backup: what was there had {bytes} bytes, and backups keep at most {max}"))
 }
 
 /// Lets the last record of the call go, since nothing was changed in the end.
 pub fn forget(workspace: &Workspace<'_>) {
     if let (Some(id), Ok(Some(dir))) = (workspace.not_backed_up(), directory(workspace)) {
         // One that stays undoes nothing.
-        drop(Site { dir, name: id }.discard(workspace.fs));
+        drop(OpenLocation { dir, name: id }.discard(workspace.fs));
     }
 }
 
@@ -291,7 +291,7 @@ pub fn ids(workspace: &Workspace<'_>) -> Result<Vec<(String, u64)>> {
 /// A record that is there, open.
 pub struct Saved<'w> {
     workspace: &'w Workspace<'w>,
-    site: Site,
+    location: OpenLocation,
     /// What it holds.
     pub record: Record,
 }
@@ -322,7 +322,7 @@ impl<'w> Saved<'w> {
             other => other.map_err(|fault| unreadable(&fault))?,
         };
         let record = Self::record(workspace, &file, size).map_err(|fault| unreadable(&fault))?;
-        Ok(record.map(|record| Self { workspace, site: Site { dir, name: id.to_owned() }, record }))
+        Ok(record.map(|record| Self { workspace, location: OpenLocation { dir, name: id.to_owned() }, record }))
     }
 
     fn record(workspace: &Workspace<'_>, file: &File, size: u64) -> FsResult<Option<Record>> {
@@ -335,9 +335,9 @@ impl<'w> Saved<'w> {
     }
 
     /// The old content of one of its entries.
-    pub fn content(&self, entry: &Entry) -> Result<Content> {
+    pub fn content(&self, entry: &Entry) -> Result<FileContent> {
         let (start, size) = entry.content.unwrap_or_default();
-        let content = Content::stored(self.workspace.fs, self.site.clone(), start, size);
+        let content = FileContent::stored(self.workspace.fs, self.location.clone(), start, size);
         let content = content.map_err(|fault| unreadable(&fault))?;
         if content.size() != size {
             return Err(Error::at(Code::Io, "restore", &entry.path, "its backup is damaged")

@@ -14,8 +14,8 @@ use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
 use paddock_types::policy::HardLinks;
 use paddock_types::response::{Change, ChangeKind};
-use paddock_vfs::content::Content;
-use paddock_vfs::open_location::{Site, private_name, temporary_name};
+use paddock_vfs::content::FileContent;
+use paddock_vfs::open_location::{OpenLocation, private_name, temporary_name};
 use paddock_vfs::{Dir, Fault, Filesystem, FsResult};
 
 use crate::Workspace;
@@ -24,8 +24,8 @@ use crate::change::backup::{Action, Draft, Entry};
 use crate::change::file_change::FileChange;
 use crate::change::journal::Journal;
 use crate::change::step::{Step, Work};
-use crate::change::stored_location::Spot;
-use crate::resolved_path::Place;
+use crate::change::stored_location::StoredLocation;
+use crate::resolved_path::ResolvedPath;
 use crate::tree::OWNER;
 
 /// Changes that are made together.
@@ -34,7 +34,7 @@ pub struct Changes {
     /// Of files.
     pub files: Vec<FileChange>,
     /// Directories that are to be there afterwards, files in them or not.
-    pub directories: Vec<Place>,
+    pub directories: Vec<ResolvedPath>,
     /// What the caller does right after, for the backup.
     pub others: Vec<Entry>,
     /// Permission bits of directories by their paths, for those that are made.
@@ -42,23 +42,23 @@ pub struct Changes {
 }
 
 /// Makes changes of files, all of them or none, as [`commit_all`] does.
-pub fn commit(workspace: &Workspace<'_>, verb: &str, files: Vec<FileChange>) -> Result<Vec<String>> {
-    commit_all(workspace, verb, Changes { files, ..Changes::default() })
+pub fn commit(workspace: &Workspace<'_>, operation: &str, files: Vec<FileChange>) -> Result<Vec<String>> {
+    commit_all(workspace, operation, Changes { files, ..Changes::default() })
 }
 
 /// Makes the changes, all of them or none, durably, and records them in the
 /// workspace's list. Returns notes for the caller, such as a hard link that was
 /// broken. Checks rights and rules itself (`Workspace::check_change`).
-pub fn commit_all(workspace: &Workspace<'_>, verb: &str, changes: Changes) -> Result<Vec<String>> {
+pub fn commit_all(workspace: &Workspace<'_>, operation: &str, changes: Changes) -> Result<Vec<String>> {
     let Changes { files: mut changes, directories, others, modes } = changes;
     let mut notes = Vec::new();
     let mut journal = Journal { directories: all_directories(workspace, &changes, &directories), ..Journal::default() };
-    directories.iter().try_for_each(|place| workspace.check_change(place, verb))?;
+    directories.iter().try_for_each(|resolved| workspace.check_change(resolved, operation))?;
     for change in &mut changes {
-        check(workspace, verb, change)?;
-        let step = plan(workspace, verb, change, &mut notes)?;
+        check(workspace, operation, change)?;
+        let step = plan(workspace, operation, change, &mut notes)?;
         if step.in_place {
-            hold(workspace, verb, change)?;
+            hold(workspace, operation, change)?;
         }
         journal.steps.push(step);
     }
@@ -66,7 +66,7 @@ pub fn commit_all(workspace: &Workspace<'_>, verb: &str, changes: Changes) -> Re
         return Ok(notes);
     }
     let before = workspace.backup();
-    notes.extend(keep(workspace, verb, &changes, &journal, others)?);
+    notes.extend(keep(workspace, operation, &changes, &journal, others)?);
     // Where this left no record, the last one is of something that was done.
     let forget = || {
         if workspace.backup() != before {
@@ -78,12 +78,12 @@ pub fn commit_all(workspace: &Workspace<'_>, verb: &str, changes: Changes) -> Re
     }
     journal.write(workspace).inspect_err(|_| forget())?;
     let mut made = Vec::new();
-    let carried_out = prepare(workspace, verb, (&changes, &directories, &modes), &journal, &mut made)
-        .and_then(|works| carry_out(workspace, verb, &works, &journal))
-        .and_then(|()| give_modes(workspace, verb, &journal, &modes, 0));
+    let carried_out = prepare(workspace, operation, (&changes, &directories, &modes), &journal, &mut made)
+        .and_then(|works| carry_out(workspace, operation, &works, &journal))
+        .and_then(|()| give_modes(workspace, operation, &journal, &modes, 0));
     match carried_out {
         Ok(()) => {
-            directories.iter().for_each(|place| record_directory(workspace, place));
+            directories.iter().for_each(|resolved| record_directory(workspace, resolved));
             changes.iter().for_each(|change| record(workspace, change));
             Ok(notes)
         }
@@ -94,20 +94,20 @@ pub fn commit_all(workspace: &Workspace<'_>, verb: &str, changes: Changes) -> Re
 /// Keeps what the changes replace and remove, so that they can be undone; a note where that is too much.
 fn keep(
     workspace: &Workspace<'_>,
-    verb: &str,
+    operation: &str,
     changes: &[FileChange],
     journal: &Journal,
     others: Vec<Entry>,
 ) -> Result<Option<String>> {
-    let stored = changes.iter().filter_map(FileChange::replaced).filter(|old| matches!(old, Content::Stored(_)));
-    if let Some(note) = backup::too_large(workspace, stored.map(Content::size).sum()) {
+    let stored = changes.iter().filter_map(FileChange::replaced).filter(|old| matches!(old, FileContent::FileRange(_)));
+    if let Some(note) = backup::too_large(workspace, stored.map(FileContent::size).sum()) {
         return Ok(Some(note));
     }
-    let Some(mut draft) = Draft::begin(workspace, verb)? else { return Ok(None) };
+    let Some(mut draft) = Draft::begin(workspace, operation)? else { return Ok(None) };
     others.into_iter().try_for_each(|entry| draft.add(entry, None))?;
     draft.add_made(&journal.directories)?;
     for change in changes {
-        let (path, after) = (&change.place.path, change.new.as_ref());
+        let (path, after) = (&change.resolved.path, change.new.as_ref());
         let action = match (&change.to, &change.old, &change.new) {
             (Some(_), _, _) => Action::Moved,
             (None, None, _) => Action::Created,
@@ -115,7 +115,7 @@ fn keep(
             (None, Some(_), None) => Action::Deleted,
         };
         let to = change.to.as_ref().map(|to| to.path.clone());
-        let mode = change.replaced().and_then(|_| workspace.fs.mode(&change.place.dir, &change.place.name));
+        let mode = change.replaced().and_then(|_| workspace.fs.mode(&change.resolved.dir, &change.resolved.name));
         draft.add(Entry { to, mode, ..Entry::file(action, path, after) }, change.replaced())?;
     }
     draft.finish().map(|()| None)
@@ -124,31 +124,34 @@ fn keep(
 /// Makes the directories and writes every new content beside its place.
 fn prepare<'c>(
     workspace: &Workspace<'_>,
-    verb: &str,
-    (changes, directories, modes): (&'c [FileChange], &[Place], &BTreeMap<String, u32>),
+    operation: &str,
+    (changes, directories, modes): (&'c [FileChange], &[ResolvedPath], &BTreeMap<String, u32>),
     journal: &'c Journal,
-    made: &mut Vec<Site>,
+    made: &mut Vec<OpenLocation>,
 ) -> Result<Vec<(Work<'c>, &'c FileChange)>> {
     let fs = workspace.fs;
     // Before anything that recovery goes by, so that whatever it finishes has them.
-    for place in directories {
-        let above = make_missing(fs, place, made);
-        above.and_then(|above| make(fs, &above, &place.name, made)).map_err(|fault| fault.at(verb, &place.given))?;
+    for resolved in directories {
+        let above = make_missing(fs, resolved, made);
+        above
+            .and_then(|above| make(fs, &above, &resolved.name, made))
+            .map_err(|fault| fault.at(operation, &resolved.requested_path))?;
     }
     let mut works = Vec::new();
     for (change, step) in changes.iter().zip(&journal.steps) {
-        let blame = |fault: Fault| fault.at(verb, &change.place.given);
-        let dir = make_missing(fs, &change.place, made).map_err(blame)?;
-        let to = change.to.as_ref().map(|to| make_missing(fs, to, made)).transpose().map_err(blame)?;
+        let to_error = |fault: Fault| fault.at(operation, &change.resolved.requested_path);
+        let dir = make_missing(fs, &change.resolved, made).map_err(to_error)?;
+        let to = change.to.as_ref().map(|to| make_missing(fs, to, made)).transpose().map_err(to_error)?;
         works.push((step.at(dir, to), change));
     }
     // The bits hold before a file is in such a directory. Its owner keeps access until all is done.
-    give_modes(workspace, verb, journal, modes, OWNER)?;
+    give_modes(workspace, operation, journal, modes, OWNER)?;
     for (work, change) in &works {
         if let (Some(temporary), Some(new)) = (&work.temporary, &change.new) {
             let created = temporary.create(fs, new);
-            let given = created.and_then(|()| if change.old.is_none() { new.give_mode(fs, temporary) } else { Ok(()) });
-            given.map_err(|fault| fault.at(verb, &change.place.given))?;
+            let requested_path =
+                created.and_then(|()| if change.old.is_none() { new.give_mode(fs, temporary) } else { Ok(()) });
+            requested_path.map_err(|fault| fault.at(operation, &change.resolved.requested_path))?;
         }
     }
     Ok(works)
@@ -157,59 +160,66 @@ fn prepare<'c>(
 /// Gives the directories that were made these permission bits, and more.
 fn give_modes(
     workspace: &Workspace<'_>,
-    verb: &str,
+    operation: &str,
     journal: &Journal,
     modes: &BTreeMap<String, u32>,
     more: u32,
 ) -> Result<()> {
     // Inner ones first: the way to them can be through one that this closes.
-    for spot in journal.directories.iter().rev() {
-        let Some(mode) = modes.get(&spot.path()) else { continue };
-        let given = spot.open(workspace).and_then(|site| workspace.fs.set_mode(&site.dir, &site.name, mode | more));
-        given.map_err(|fault| fault.at(verb, &spot.path()))?;
+    for stored_location in journal.directories.iter().rev() {
+        let Some(mode) = modes.get(&stored_location.path()) else { continue };
+        let requested_path = stored_location
+            .open(workspace)
+            .and_then(|location| workspace.fs.set_mode(&location.dir, &location.name, mode | more));
+        requested_path.map_err(|fault| fault.at(operation, &stored_location.path()))?;
     }
     Ok(())
 }
 
 fn carry_out(
     workspace: &Workspace<'_>,
-    verb: &str,
+    operation: &str,
     works: &[(Work<'_>, &FileChange)],
     journal: &Journal,
 ) -> Result<()> {
     let fs = workspace.fs;
     if works.len() > 1 || journal.steps.iter().any(|step| step.in_place) {
         // The first step may only be applied when no other one can get lost, nor what a file is rewritten from.
-        sync_all(fs, verb, works)?;
+        sync_all(fs, operation, works)?;
     }
     for (work, change) in works {
-        work.check_fresh(fs, verb, change)?;
+        work.check_fresh(fs, operation, change)?;
     }
     for (work, change) in works {
-        work.apply(fs).map_err(|fault| fault.at(verb, &change.place.given))?;
+        work.apply(fs).map_err(|fault| fault.at(operation, &change.resolved.requested_path))?;
     }
-    sync_all(fs, verb, works)?;
-    let tidied = tidy(workspace, verb, works, journal);
+    sync_all(fs, operation, works)?;
+    let tidied = tidy(workspace, operation, works, journal);
     // The change is durable: what could not be cleaned away now, the journal cleans away later. Without a step, a journal
     // that stayed would take the directories away again.
     if works.is_empty() { tidied } else { Ok(()) }
 }
 
 /// Removes what only the change needed. The journal goes last, when no crash can bring the rest back.
-fn tidy(workspace: &Workspace<'_>, verb: &str, works: &[(Work<'_>, &FileChange)], journal: &Journal) -> Result<()> {
-    let blame = |fault: Fault| fault.at(verb, "the journal");
-    works.iter().try_for_each(|(work, _)| work.clean(workspace.fs)).map_err(blame)?;
-    sync_all(workspace.fs, verb, works)?;
-    journal.clear(workspace).map_err(blame)
+fn tidy(
+    workspace: &Workspace<'_>,
+    operation: &str,
+    works: &[(Work<'_>, &FileChange)],
+    journal: &Journal,
+) -> Result<()> {
+    let to_error = |fault: Fault| fault.at(operation, "the journal");
+    works.iter().try_for_each(|(work, _)| work.clean(workspace.fs)).map_err(to_error)?;
+    sync_all(workspace.fs, operation, works)?;
+    journal.clear(workspace).map_err(to_error)
 }
 
 /// Makes the names that the steps touched durable, each directory once.
-fn sync_all(fs: &dyn Filesystem, verb: &str, works: &[(Work<'_>, &FileChange)]) -> Result<()> {
+fn sync_all(fs: &dyn Filesystem, operation: &str, works: &[(Work<'_>, &FileChange)]) -> Result<()> {
     let mut synced = HashSet::new();
     for (work, change) in works {
-        for (spot, site) in work.directories() {
-            if synced.insert((&spot.root, &spot.above)) {
-                fs.sync_dir(&site.dir).map_err(|fault| fault.at(verb, &change.place.given))?;
+        for (stored_location, location) in work.directories() {
+            if synced.insert((&stored_location.root, &stored_location.above)) {
+                fs.sync_dir(&location.dir).map_err(|fault| fault.at(operation, &change.resolved.requested_path))?;
             }
         }
     }
@@ -221,7 +231,7 @@ fn take_back(
     workspace: &Workspace<'_>,
     changes: &[FileChange],
     journal: &Journal,
-    made: &[Site],
+    made: &[OpenLocation],
     error: Error,
     forget: impl FnOnce(),
 ) -> Error {
@@ -232,7 +242,7 @@ fn take_back(
         Err(fault) => Err(fault),
     });
     let undone = undone.and_then(|()| {
-        made.iter().rev().try_for_each(|site| match fs.remove_dir(&site.dir, &site.name) {
+        made.iter().rev().try_for_each(|location| match fs.remove_dir(&location.dir, &location.name) {
             Err(Fault::NotEmpty | Fault::NotFound) => Ok(()),
             other => other,
         })
@@ -248,64 +258,64 @@ fn take_back(
     }
 }
 
-fn check(workspace: &Workspace<'_>, verb: &str, change: &FileChange) -> Result<()> {
-    for place in [Some(&change.place), change.to.as_ref()].into_iter().flatten() {
-        workspace.check_change(place, verb)?;
-        if place.stat.is_none() {
-            workspace.check_new_file(place, verb)?;
+fn check(workspace: &Workspace<'_>, operation: &str, change: &FileChange) -> Result<()> {
+    for resolved in [Some(&change.resolved), change.to.as_ref()].into_iter().flatten() {
+        workspace.check_change(resolved, operation)?;
+        if resolved.stat.is_none() {
+            workspace.check_new_file(resolved, operation)?;
         }
-        if place.is_root() {
-            return Err(place.not_a_file(verb, Kind::Directory));
+        if resolved.is_root() {
+            return Err(resolved.not_a_file(operation, Kind::Directory));
         }
     }
     let limit = workspace.policy.limits.max_file_bytes;
-    if let Some(Content::Bytes(new)) = change.new.as_ref().filter(|new| new.size() > limit) {
-        return Err(workspace.too_large(&change.place, verb, new.len() as u64));
+    if let Some(FileContent::Bytes(new)) = change.new.as_ref().filter(|new| new.size() > limit) {
+        return Err(workspace.too_large(&change.resolved, operation, new.len() as u64));
     }
     if let Some(there) = change.to.as_ref().filter(|to| to.stat.is_some()) {
-        return Err(Fault::Exists.at(verb, &there.given));
+        return Err(Fault::Exists.at(operation, &there.requested_path));
     }
-    match (&change.old, change.place.stat) {
-        (None, Some(_)) => Err(Fault::Exists.at(verb, &change.place.given)),
-        (Some(_), None) => Err(Fault::NotFound.at(verb, &change.place.given)),
+    match (&change.old, change.resolved.stat) {
+        (None, Some(_)) => Err(Fault::Exists.at(operation, &change.resolved.requested_path)),
+        (Some(_), None) => Err(Fault::NotFound.at(operation, &change.resolved.requested_path)),
         _ => Ok(()),
     }
 }
 
 /// Takes what the file holds into memory: rewritten in place, nothing else could bring it back.
-fn hold(workspace: &Workspace<'_>, verb: &str, change: &mut FileChange) -> Result<()> {
+fn hold(workspace: &Workspace<'_>, operation: &str, change: &mut FileChange) -> Result<()> {
     let Some(old) = &change.old else { return Ok(()) };
     if old.size() > workspace.policy.limits.max_file_bytes {
-        return Err(workspace.too_large(&change.place, verb, old.size()));
+        return Err(workspace.too_large(&change.resolved, operation, old.size()));
     }
-    change.old = Some(old.held(workspace.fs).map_err(|fault| fault.at(verb, &change.place.given))?);
+    change.old = Some(old.load(workspace.fs).map_err(|fault| fault.at(operation, &change.resolved.requested_path))?);
     Ok(())
 }
 
-fn plan(workspace: &Workspace<'_>, verb: &str, change: &FileChange, notes: &mut Vec<String>) -> Result<Step> {
+fn plan(workspace: &Workspace<'_>, operation: &str, change: &FileChange, notes: &mut Vec<String>) -> Result<Step> {
     let policy = workspace.policy;
-    let links = change.place.stat.map_or(1, |stat| stat.links);
+    let links = change.resolved.stat.map_or(1, |stat| stat.links);
     let rewritten = change.old.is_some() && change.new.is_some() && change.old != change.new;
     let shared = rewritten && links > 1;
     if shared && policy.hard_links == HardLinks::Refuse {
         let cause = format!("it has {links} hard links, and the others may be outside the workspace");
-        return Err(Error::at(Code::Denied, verb, &change.place.given, cause)
+        return Err(Error::at(Code::Denied, operation, &change.resolved.requested_path, cause)
             .hint("copy it, and change the copy; or ask the person who runs this"));
     }
     let keep = policy.hard_links == HardLinks::Keep;
     let in_place = rewritten && if shared { keep } else { !policy.host.carries_modes };
     if shared && !in_place {
         let others = links - 1;
-        notes.push(format!("`{}` had {others} other hard link(s), which keep the old content", change.place.path));
+        notes.push(format!("`{}` had {others} other hard link(s), which keep the old content", change.resolved.path));
     }
     let has_temporary = change.new.is_some() && change.old != change.new;
     Ok(Step {
-        target: Spot::of(workspace, &change.place),
-        to: change.to.as_ref().map(|to| Spot::of(workspace, to)),
+        target: StoredLocation::of(workspace, &change.resolved),
+        to: change.to.as_ref().map(|to| StoredLocation::of(workspace, to)),
         temporary: has_temporary.then(|| temporary(workspace, change)),
         backup: temporary_name(workspace.fs),
-        old: change.old.as_ref().map(Content::sha256),
-        new: change.new.as_ref().map(Content::sha256),
+        old: change.old.as_ref().map(FileContent::sha256),
+        new: change.new.as_ref().map(FileContent::sha256),
         in_place,
     })
 }
@@ -318,47 +328,59 @@ fn temporary(workspace: &Workspace<'_>, change: &FileChange) -> String {
 }
 
 /// All directories that will have to be made, each once, outer ones first.
-fn all_directories(workspace: &Workspace<'_>, changes: &[FileChange], directories: &[Place]) -> Vec<Spot> {
-    let files = changes.iter().flat_map(|change| [Some(&change.place), change.to.as_ref()]).flatten();
-    let (mut known, mut spots) = (HashSet::new(), Vec::new());
-    for (place, is_file) in directories.iter().map(|place| (place, false)).chain(files.map(|place| (place, true))) {
-        let spot = Spot::of(workspace, place);
-        let mut next = if is_file { spot.parent() } else { Some(spot) };
-        let start = spots.len();
+fn all_directories(
+    workspace: &Workspace<'_>,
+    changes: &[FileChange],
+    directories: &[ResolvedPath],
+) -> Vec<StoredLocation> {
+    let files = changes.iter().flat_map(|change| [Some(&change.resolved), change.to.as_ref()]).flatten();
+    let (mut known, mut stored_locations) = (HashSet::new(), Vec::new());
+    for (resolved, is_file) in
+        directories.iter().map(|resolved| (resolved, false)).chain(files.map(|resolved| (resolved, true)))
+    {
+        let stored_location = StoredLocation::of(workspace, resolved);
+        let mut next = if is_file { stored_location.parent() } else { Some(stored_location) };
+        let start = stored_locations.len();
         // What is above one that is known is known too.
-        while let Some(spot) = next.filter(|spot| spot.above.len() >= place.trail.len() && known.insert(spot.path())) {
-            next = spot.parent();
-            spots.push(spot);
+        while let Some(stored_location) = next.filter(|stored_location| {
+            stored_location.above.len() >= resolved.ancestors.len() && known.insert(stored_location.path())
+        }) {
+            next = stored_location.parent();
+            stored_locations.push(stored_location);
         }
-        if let Some(new) = spots.get_mut(start..) {
+        if let Some(new) = stored_locations.get_mut(start..) {
             new.reverse();
         }
     }
-    spots
+    stored_locations
 }
 
 /// The directories above `place` that do not exist, outer ones first.
-pub fn directories_to_make(workspace: &Workspace<'_>, place: &Place) -> Vec<Spot> {
-    let spot = Spot::of(workspace, place);
-    let there = place.trail.len();
-    (there..spot.above.len())
+pub fn directories_to_make(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Vec<StoredLocation> {
+    let stored_location = StoredLocation::of(workspace, resolved);
+    let there = resolved.ancestors.len();
+    (there..stored_location.above.len())
         .filter_map(|depth| {
-            let (above, rest) = spot.above.split_at_checked(depth)?;
-            Some(Spot { root: spot.root.clone(), above: above.to_vec(), name: rest.first()?.clone() })
+            let (above, rest) = stored_location.above.split_at_checked(depth)?;
+            Some(StoredLocation {
+                root: stored_location.root.clone(),
+                above: above.to_vec(),
+                name: rest.first()?.clone(),
+            })
         })
         .collect()
 }
 
 /// Makes the directories above `place` that do not exist, notes which in `made`, and opens the innermost.
-pub fn make_missing(fs: &dyn Filesystem, place: &Place, made: &mut Vec<Site>) -> FsResult<Dir> {
-    place.missing.iter().try_fold(place.dir.clone(), |dir, name| make(fs, &dir, name, made))
+pub fn make_missing(fs: &dyn Filesystem, resolved: &ResolvedPath, made: &mut Vec<OpenLocation>) -> FsResult<Dir> {
+    resolved.missing.iter().try_fold(resolved.dir.clone(), |dir, name| make(fs, &dir, name, made))
 }
 
 /// Makes a directory unless it is there, notes it in `made`, and opens it.
-fn make(fs: &dyn Filesystem, dir: &Dir, name: &str, made: &mut Vec<Site>) -> FsResult<Dir> {
+fn make(fs: &dyn Filesystem, dir: &Dir, name: &str, made: &mut Vec<OpenLocation>) -> FsResult<Dir> {
     match fs.make_dir(dir, name) {
         Ok(()) => {
-            made.push(Site { dir: dir.clone(), name: name.to_owned() });
+            made.push(OpenLocation { dir: dir.clone(), name: name.to_owned() });
             fs.sync_dir(dir)?;
         }
         Err(Fault::Exists) => {}
@@ -368,8 +390,8 @@ fn make(fs: &dyn Filesystem, dir: &Dir, name: &str, made: &mut Vec<Site>) -> FsR
 }
 
 fn record(workspace: &Workspace<'_>, change: &FileChange) {
-    let size = change.new.as_ref().map(Content::size);
-    let path = change.place.path.clone();
+    let size = change.new.as_ref().map(FileContent::size);
+    let path = change.resolved.path.clone();
     let (kind, to) = match (&change.to, &change.old, &change.new) {
         (Some(to), _, _) => (ChangeKind::Moved, Some(to.path.clone())),
         (None, None, _) => (ChangeKind::Created, None),
@@ -379,8 +401,8 @@ fn record(workspace: &Workspace<'_>, change: &FileChange) {
     workspace.changed(Change { kind, path, to, size });
 }
 
-fn record_directory(workspace: &Workspace<'_>, place: &Place) {
-    workspace.changed(Change { kind: ChangeKind::Created, path: place.path.clone(), to: None, size: None });
+fn record_directory(workspace: &Workspace<'_>, resolved: &ResolvedPath) {
+    workspace.changed(Change { kind: ChangeKind::Created, path: resolved.path.clone(), to: None, size: None });
 }
 
 #[cfg(test)]

@@ -4,12 +4,12 @@
 use paddock_types::digest::sha256;
 use paddock_types::error::{Code, Error, Result};
 use paddock_vfs::bytes::read_up_to;
-use paddock_vfs::open_location::{Site, is_temporary};
+use paddock_vfs::open_location::{OpenLocation, is_temporary};
 use paddock_vfs::{Dir, Fault, Filesystem, FsResult, Open, copy_remove};
 use serde::{Deserialize, Serialize};
 
 use crate::change::step::Step;
-use crate::change::stored_location::Spot;
+use crate::change::stored_location::StoredLocation;
 use crate::protected_paths::protected;
 use crate::{Root, Workspace};
 
@@ -34,11 +34,11 @@ enum Home<'w> {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Journal {
     /// Directories that the change makes, outer ones first; undoing it removes them.
-    pub directories: Vec<Spot>,
+    pub directories: Vec<StoredLocation>,
     /// Changes of files.
     pub steps: Vec<Step>,
     /// Trees that are to go, whether the change is finished or undone.
-    pub debris: Vec<Spot>,
+    pub debris: Vec<StoredLocation>,
 }
 
 impl Journal {
@@ -53,11 +53,11 @@ impl Journal {
             let dir = home.open(workspace, true)?.ok_or(Fault::NotFound)?;
             let body = serde_json::to_string(self).map_err(|cause| Fault::Io(cause.to_string()))?;
             let name = name(workspace);
-            let new = Site { dir: dir.clone(), name: format!("{name}{UNFINISHED}") };
+            let new = OpenLocation { dir: dir.clone(), name: format!("{name}{UNFINISHED}") };
             new.discard(workspace.fs)?;
             let text = format!("{}\n{body}", sha256(body.as_bytes()));
             new.create(workspace.fs, &text.into_bytes().into())?;
-            new.rename(workspace.fs, &new.beside(&name))?;
+            new.rename(workspace.fs, &new.sibling(&name))?;
             workspace.fs.sync_dir(&dir)
         };
         put().map_err(|fault: Fault| {
@@ -71,14 +71,14 @@ impl Journal {
     pub fn clear(&self, workspace: &Workspace<'_>) -> FsResult<()> {
         let Ok(home) = self.home(workspace) else { return Ok(()) };
         let Some(dir) = home.open(workspace, false)? else { return Ok(()) };
-        Site { dir: dir.clone(), name: name(workspace) }.discard(workspace.fs)?;
+        OpenLocation { dir: dir.clone(), name: name(workspace) }.discard(workspace.fs)?;
         // What has steps can be seen to be done; directories without would be taken away if a crash brought this back.
         if self.steps.is_empty() && !self.directories.is_empty() { workspace.fs.sync_dir(&dir) } else { Ok(()) }
     }
 
     /// Every name that the change touches and a caller can know of.
-    fn spots(&self) -> impl Iterator<Item = &Spot> {
-        self.steps.iter().flat_map(Step::spots).chain(&self.directories).chain(&self.debris)
+    fn stored_locations(&self) -> impl Iterator<Item = &StoredLocation> {
+        self.steps.iter().flat_map(Step::stored_locations).chain(&self.directories).chain(&self.debris)
     }
 
     /// Where the journal is kept: without a state directory in the root that it changes.
@@ -86,7 +86,10 @@ impl Journal {
         if let Some(dir) = &workspace.state {
             return Ok(Home::State(dir));
         }
-        let mut roots = workspace.roots.iter().filter(|root| self.spots().any(|spot| spot.root == root.label));
+        let mut roots = workspace
+            .roots
+            .iter()
+            .filter(|root| self.stored_locations().any(|stored_location| stored_location.root == root.label));
         match (roots.next(), roots.next()) {
             (Some(root), None) => Ok(Home::Inside(root)),
             _ => Err(Error::new(
@@ -104,12 +107,14 @@ impl Journal {
 
     /// Whether every name in it is one that a change could have had.
     fn is_sound(&self, workspace: &Workspace<'_>) -> bool {
-        let mut spots = self.spots().peekable();
-        let is_own = |spot: &Spot| is_temporary(&spot.name);
-        let may_change =
-            |spot: &Spot| spot.is_sound() && (workspace.policy.allow_protected || protected(&spot.path()).is_none());
-        spots.peek().is_some()
-            && spots.all(may_change)
+        let mut stored_locations = self.stored_locations().peekable();
+        let is_own = |stored_location: &StoredLocation| is_temporary(&stored_location.name);
+        let may_change = |stored_location: &StoredLocation| {
+            stored_location.is_sound()
+                && (workspace.policy.allow_protected || protected(&stored_location.path()).is_none())
+        };
+        stored_locations.peek().is_some()
+            && stored_locations.all(may_change)
             // A change leaves nothing to be removed but its own temporary files and directories.
             && self.debris.iter().all(is_own)
             && self.steps.iter().flat_map(Step::own_names).all(is_temporary)
@@ -118,7 +123,9 @@ impl Journal {
     /// Whether it can have been left by a change of the root in which it lies, of nothing that rules hide: whoever made
     /// the workspace may have written it.
     fn is_of(&self, workspace: &Workspace<'_>, root: &Root) -> bool {
-        self.spots().all(|spot| spot.root == root.label && !workspace.is_secret(&spot.path()))
+        self.stored_locations().all(|stored_location| {
+            stored_location.root == root.label && !workspace.is_hidden_from_agent(&stored_location.path())
+        })
     }
 }
 
@@ -192,10 +199,10 @@ fn undo_all(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
         }
     }
     remove_debris(workspace, journal)?;
-    for spot in journal.directories.iter().rev() {
-        let Ok(site) = spot.open(workspace) else { continue };
-        match workspace.fs.remove_dir(&site.dir, &site.name) {
-            Ok(()) => workspace.fs.sync_dir(&site.dir)?,
+    for stored_location in journal.directories.iter().rev() {
+        let Ok(location) = stored_location.open(workspace) else { continue };
+        match workspace.fs.remove_dir(&location.dir, &location.name) {
+            Ok(()) => workspace.fs.sync_dir(&location.dir)?,
             Err(Fault::NotFound | Fault::NotEmpty | Fault::NotDirectory) => {}
             Err(fault) => return Err(fault),
         }
@@ -204,11 +211,11 @@ fn undo_all(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
 }
 
 fn remove_debris(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
-    for spot in &journal.debris {
-        match spot.open(workspace) {
+    for stored_location in &journal.debris {
+        match stored_location.open(workspace) {
             // What cannot be removed stays out of sight; it must not stop every later change.
-            Ok(site) => match copy_remove::remove(workspace.fs, &site) {
-                Ok(()) => workspace.fs.sync_dir(&site.dir)?,
+            Ok(location) => match copy_remove::remove(workspace.fs, &location) {
+                Ok(()) => workspace.fs.sync_dir(&location.dir)?,
                 Err(Fault::Access | Fault::NotEmpty) => {}
                 Err(fault) => return Err(fault),
             },
@@ -264,7 +271,7 @@ impl Home<'_> {
 fn make_inside(fs: &dyn Filesystem, root: &Dir) -> FsResult<Dir> {
     fs.make_dir(root, INSIDE)?;
     let dir = fs.open_dir(root, INSIDE)?;
-    Site { dir: dir.clone(), name: ".gitignore".to_owned() }.create(fs, &b"*\n".to_vec().into())?;
+    OpenLocation { dir: dir.clone(), name: ".gitignore".to_owned() }.create(fs, &b"*\n".to_vec().into())?;
     Ok(dir)
 }
 

@@ -9,39 +9,39 @@ use paddock_vfs::{Fault, FsResult};
 use crate::Workspace;
 use crate::change::backup::{Action, Entry};
 use crate::change::commit::make_missing;
-use crate::resolved_path::Place;
+use crate::resolved_path::ResolvedPath;
 
 /// Makes a link that says `target`, with the directories that it needs. Checks rights and rules itself.
-pub fn link(workspace: &Workspace<'_>, verb: &str, place: &Place, target: &str) -> Result<()> {
-    workspace.check_change(place, verb)?;
-    workspace.check_new_tree(place, verb)?;
+pub fn link(workspace: &Workspace<'_>, operation: &str, resolved: &ResolvedPath, target: &str) -> Result<()> {
+    workspace.check_change(resolved, operation)?;
+    workspace.check_new_tree(resolved, operation)?;
     let fs = workspace.fs;
-    let made = make_missing(fs, place, &mut Vec::new())
-        .and_then(|dir| fs.symlink(&dir, &place.name, target).and_then(|()| fs.sync_dir(&dir)));
-    made.map_err(|fault: Fault| fault.at(verb, &place.given))?;
-    workspace.changed(Change { kind: ChangeKind::Created, path: place.path.clone(), to: None, size: None });
+    let made = make_missing(fs, resolved, &mut Vec::new())
+        .and_then(|dir| fs.symlink(&dir, &resolved.name, target).and_then(|()| fs.sync_dir(&dir)));
+    made.map_err(|fault: Fault| fault.at(operation, &resolved.requested_path))?;
+    workspace.changed(Change { kind: ChangeKind::Created, path: resolved.path.clone(), to: None, size: None });
     Ok(())
 }
 
 /// Removes a link or an empty directory. Rights and rules are the caller's to check.
-pub fn remove(workspace: &Workspace<'_>, place: &Place) -> FsResult<()> {
-    match kind(place) {
-        Kind::Directory => workspace.fs.remove_dir(&place.dir, &place.name),
-        _ => workspace.fs.unlink(&place.dir, &place.name),
+pub fn remove(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> FsResult<()> {
+    match kind(resolved) {
+        Kind::Directory => workspace.fs.remove_dir(&resolved.dir, &resolved.name),
+        _ => workspace.fs.unlink(&resolved.dir, &resolved.name),
     }?;
-    workspace.fs.sync_dir(&place.dir)?;
-    workspace.changed(Change { kind: ChangeKind::Deleted, path: place.path.clone(), to: None, size: None });
+    workspace.fs.sync_dir(&resolved.dir)?;
+    workspace.changed(Change { kind: ChangeKind::Deleted, path: resolved.path.clone(), to: None, size: None });
     Ok(())
 }
 
 /// For the backup: what is about to be removed.
-pub fn gone(workspace: &Workspace<'_>, place: &Place) -> Entry {
-    let kind = kind(place);
-    let target = workspace.fs.read_link(&place.dir, &place.name).ok().filter(|_| kind == Kind::Link);
-    let mode = workspace.fs.mode(&place.dir, &place.name).filter(|_| kind == Kind::Directory);
-    Entry { target, mode, ..Entry::of(Action::Deleted, &place.path, kind) }
+pub fn gone(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Entry {
+    let kind = kind(resolved);
+    let target = workspace.fs.read_link(&resolved.dir, &resolved.name).ok().filter(|_| kind == Kind::Link);
+    let mode = workspace.fs.mode(&resolved.dir, &resolved.name).filter(|_| kind == Kind::Directory);
+    Entry { target, mode, ..Entry::of(Action::Deleted, &resolved.path, kind) }
 }
 
-fn kind(place: &Place) -> Kind {
-    place.stat.map_or(Kind::Directory, |stat| stat.kind)
+fn kind(resolved: &ResolvedPath) -> Kind {
+    resolved.stat.map_or(Kind::Directory, |stat| stat.kind)
 }

@@ -1,22 +1,22 @@
 //! One step of a change: applied, taken back, or judged by what a crash left of it.
 
 use paddock_types::error::{Code, Error, Result};
-use paddock_vfs::content::Content;
-use paddock_vfs::open_location::Site;
+use paddock_vfs::content::FileContent;
+use paddock_vfs::open_location::OpenLocation;
 use paddock_vfs::{Dir, Fault, Filesystem, FsResult};
 use serde::{Deserialize, Serialize};
 
 use crate::Workspace;
 use crate::change::file_change::FileChange;
-use crate::change::stored_location::Spot;
+use crate::change::stored_location::StoredLocation;
 
 /// A file's change as the journal keeps it: names and digests, no content.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Step {
     /// Where the file is, or is to be.
-    pub target: Spot,
+    pub target: StoredLocation,
     /// Where it is to be moved.
-    pub to: Option<Spot>,
+    pub to: Option<StoredLocation>,
     /// The name beside the target that holds the new content; none where it does not change.
     pub temporary: Option<String>,
     /// The name beside the target that keeps the old file until all is done.
@@ -31,7 +31,7 @@ pub struct Step {
 
 impl Step {
     /// Every name that the step touches.
-    pub fn spots(&self) -> impl Iterator<Item = &Spot> {
+    pub fn stored_locations(&self) -> impl Iterator<Item = &StoredLocation> {
         std::iter::once(&self.target).chain(&self.to)
     }
 
@@ -44,26 +44,26 @@ impl Step {
     pub fn open(&self, workspace: &Workspace<'_>) -> FsResult<Work<'_>> {
         let dir = self.target.open(workspace)?.dir;
         let to = self.to.as_ref().map(|to| to.open(workspace)).transpose()?;
-        Ok(self.at(dir, to.map(|site| site.dir)))
+        Ok(self.at(dir, to.map(|location| location.dir)))
     }
 
     /// The step in directories that are open already.
     pub fn at(&self, dir: Dir, to_dir: Option<Dir>) -> Work<'_> {
-        let target = Site { dir, name: self.target.name.clone() };
-        let to = to_dir.zip(self.to.as_ref()).map(|(dir, to)| Site { dir, name: to.name.clone() });
-        let temporary = self.temporary.as_ref().map(|name| target.beside(name));
-        Work { step: self, backup: target.beside(&self.backup), temporary, to, target }
+        let target = OpenLocation { dir, name: self.target.name.clone() };
+        let to = to_dir.zip(self.to.as_ref()).map(|(dir, to)| OpenLocation { dir, name: to.name.clone() });
+        let temporary = self.temporary.as_ref().map(|name| target.sibling(name));
+        Work { step: self, backup: target.sibling(&self.backup), temporary, to, target }
     }
 }
 
 /// A step with its directories open.
 pub struct Work<'s> {
     step: &'s Step,
-    target: Site,
-    to: Option<Site>,
+    target: OpenLocation,
+    to: Option<OpenLocation>,
     /// The temporary file.
-    pub temporary: Option<Site>,
-    backup: Site,
+    pub temporary: Option<OpenLocation>,
+    backup: OpenLocation,
 }
 
 /// How far a step came before a crash.
@@ -82,7 +82,7 @@ impl Work<'_> {
     pub fn apply(&self, fs: &dyn Filesystem) -> FsResult<()> {
         match (&self.temporary, &self.step.old, &self.step.new) {
             // The temporary name goes when the other one is durable.
-            (Some(temporary), None, _) => return temporary.give_free(fs, &self.target),
+            (Some(temporary), None, _) => return temporary.link_to_free(fs, &self.target),
             (Some(temporary), Some(_), _) if self.step.in_place => self.target.overwrite(fs, temporary)?,
             (Some(temporary), Some(_), _) => self.replace(fs, temporary)?,
             (None, _, None) => return self.target.rename(fs, &self.backup),
@@ -94,7 +94,7 @@ impl Work<'_> {
         }
     }
 
-    fn move_to(&self, fs: &dyn Filesystem, to: &Site) -> FsResult<()> {
+    fn move_to(&self, fs: &dyn Filesystem, to: &OpenLocation) -> FsResult<()> {
         match self.target.move_to_free(fs, to) {
             // Linked before the crash; only the old name was still to go.
             Err(Fault::Exists) if to.digest(fs)? == self.step.new => self.target.discard(fs),
@@ -103,7 +103,7 @@ impl Work<'_> {
     }
 
     /// Puts the temporary file in the target's place, and keeps the old one as backup.
-    fn replace(&self, fs: &dyn Filesystem, temporary: &Site) -> FsResult<()> {
+    fn replace(&self, fs: &dyn Filesystem, temporary: &OpenLocation) -> FsResult<()> {
         match self.target.link(fs, &self.backup) {
             Ok(()) | Err(Fault::Exists) => {}
             // A file system without hard links gets a copy: a later step that fails takes this one back.
@@ -118,7 +118,7 @@ impl Work<'_> {
     }
 
     /// Takes the step back, from wherever it stopped; `old` is what the file held.
-    pub fn undo(&self, fs: &dyn Filesystem, old: Option<&Content>) -> FsResult<()> {
+    pub fn undo(&self, fs: &dyn Filesystem, old: Option<&FileContent>) -> FsResult<()> {
         if let Some(to) = &self.to {
             self.undo_move(fs, to)?;
         }
@@ -135,7 +135,7 @@ impl Work<'_> {
         }
     }
 
-    fn undo_move(&self, fs: &dyn Filesystem, to: &Site) -> FsResult<()> {
+    fn undo_move(&self, fs: &dyn Filesystem, to: &OpenLocation) -> FsResult<()> {
         if to.digest(fs)? != self.step.new {
             return Ok(());
         }
@@ -156,14 +156,19 @@ impl Work<'_> {
     }
 
     /// Fails where the file is no longer what the change was planned on.
-    pub fn check_fresh(&self, fs: &dyn Filesystem, verb: &str, change: &FileChange) -> Result<()> {
-        let path = &change.place.given;
-        let there = self.target.digest(fs).map_err(|fault| fault.at(verb, path))?;
+    pub fn check_fresh(&self, fs: &dyn Filesystem, operation: &str, change: &FileChange) -> Result<()> {
+        let path = &change.resolved.requested_path;
+        let there = self.target.digest(fs).map_err(|fault| fault.at(operation, path))?;
         match (&there, &self.step.old) {
             (there, old) if there == old => Ok(()),
-            (Some(_), None) => Err(Fault::Exists.at(verb, path)),
-            _ => Err(Error::at(Code::ChangedSinceRead, verb, path, "it was changed at the same time by someone else")
-                .hint("read it again, then repeat the change on what is there now")),
+            (Some(_), None) => Err(Fault::Exists.at(operation, path)),
+            _ => Err(Error::at(
+                Code::ChangedSinceRead,
+                operation,
+                path,
+                "it was changed at the same time by someone else",
+            )
+            .hint("read it again, then repeat the change on what is there now")),
         }
     }
 
@@ -195,11 +200,11 @@ impl Work<'_> {
 
     /// Makes the names that the step touched durable.
     pub fn sync(&self, fs: &dyn Filesystem) -> FsResult<()> {
-        self.directories().try_for_each(|(_, site)| fs.sync_dir(&site.dir))
+        self.directories().try_for_each(|(_, location)| fs.sync_dir(&location.dir))
     }
 
     /// The directories that the step touches.
-    pub fn directories(&self) -> impl Iterator<Item = (&Spot, &Site)> {
+    pub fn directories(&self) -> impl Iterator<Item = (&StoredLocation, &OpenLocation)> {
         let to = self.step.to.as_ref().zip(self.to.as_ref());
         std::iter::once((&self.step.target, &self.target)).chain(to)
     }

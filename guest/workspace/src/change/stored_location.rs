@@ -1,16 +1,16 @@
 //! Names that outlive a call: where a change is, as the journal keeps it, and as
 //! an open directory and a name while it is made.
 
-use paddock_vfs::open_location::Site;
+use paddock_vfs::open_location::OpenLocation;
 use paddock_vfs::{Fault, FsResult};
 use serde::{Deserialize, Serialize};
 
 use crate::Workspace;
-use crate::resolved_path::Place;
+use crate::resolved_path::ResolvedPath;
 
 /// A name below a root, in a form that a later call can find again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spot {
+pub struct StoredLocation {
     /// The root's label.
     pub root: String,
     /// The directories from the root to the name.
@@ -19,16 +19,16 @@ pub struct Spot {
     pub name: String,
 }
 
-impl Spot {
+impl StoredLocation {
     /// The spot of a place that is not a root.
-    pub fn of(workspace: &Workspace<'_>, place: &Place) -> Self {
-        let root = workspace.roots.get(place.root).map(|root| root.label.clone()).unwrap_or_default();
-        let above = place.trail.iter().map(|(name, _)| name).chain(&place.missing).cloned().collect();
-        Self { root, above, name: place.name.clone() }
+    pub fn of(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Self {
+        let root = workspace.roots.get(resolved.root).map(|root| root.label.clone()).unwrap_or_default();
+        let above = resolved.ancestors.iter().map(|(name, _)| name).chain(&resolved.missing).cloned().collect();
+        Self { root, above, name: resolved.name.clone() }
     }
 
     /// The name `name` in the same directory.
-    pub fn beside(&self, name: &str) -> Self {
+    pub fn sibling(&self, name: &str) -> Self {
         Self { name: name.to_owned(), ..self.clone() }
     }
 
@@ -47,10 +47,10 @@ impl Spot {
     }
 
     /// Opens the directory that the spot is in, through no link.
-    pub fn open(&self, workspace: &Workspace<'_>) -> FsResult<Site> {
+    pub fn open(&self, workspace: &Workspace<'_>) -> FsResult<OpenLocation> {
         let root = workspace.roots.iter().find(|root| root.label == self.root).ok_or(Fault::Gone)?;
         let dir = self.above.iter().try_fold(root.dir.clone(), |dir, name| workspace.fs.open_dir(&dir, name))?;
-        Ok(Site { dir, name: self.name.clone() })
+        Ok(OpenLocation { dir, name: self.name.clone() })
     }
 
     /// Whether it can be a spot at all: what comes from a journal may have been written by anyone.

@@ -39,7 +39,7 @@ fn with_one(entries: &[&str], test: impl FnOnce(&Workspace<'_>)) {
 
 /// Where a path leads, as results show it, and what is there.
 fn led(workspace: &Workspace<'_>, path: &str) -> Result<(String, Option<Kind>)> {
-    workspace.resolve(path, "read").map(|place| (place.path, place.stat.map(|stat| stat.kind)))
+    workspace.resolve(path, "read").map(|resolved| (resolved.path, resolved.stat.map(|stat| stat.kind)))
 }
 
 #[track_caller]
@@ -77,16 +77,19 @@ fn every_spelling_of_a_path_leads_to_the_same_place() {
 #[test]
 fn a_place_knows_what_it_was_called_and_what_is_above_it() {
     with_one(&["a/b/c.txt"], |workspace| {
-        let place = workspace.resolve("./a/b/c.txt", "read").unwrap();
-        let trail: Vec<_> = place.trail.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!((place.given.as_str(), place.name.as_str(), trail), ("./a/b/c.txt", "c.txt", vec!["a", "b"]));
-        assert!(workspace.fs.stat(&place.dir, "c.txt").is_ok());
-        let place = workspace.resolve("a/new/deep/er.txt", "write").unwrap();
+        let resolved = workspace.resolve("./a/b/c.txt", "read").unwrap();
+        let ancestors: Vec<_> = resolved.ancestors.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(
-            (place.name.as_str(), place.missing, place.stat),
+            (resolved.requested_path.as_str(), resolved.name.as_str(), ancestors),
+            ("./a/b/c.txt", "c.txt", vec!["a", "b"])
+        );
+        assert!(workspace.fs.stat(&resolved.dir, "c.txt").is_ok());
+        let resolved = workspace.resolve("a/new/deep/er.txt", "write").unwrap();
+        assert_eq!(
+            (resolved.name.as_str(), resolved.missing, resolved.stat),
             ("er.txt", vec!["new".into(), "deep".into()], None)
         );
-        assert!(workspace.fs.stat(&place.dir, "b").is_ok());
+        assert!(workspace.fs.stat(&resolved.dir, "b").is_ok());
         assert!(workspace.resolve("a/..", "read").unwrap().is_root());
     });
 }
@@ -145,7 +148,9 @@ fn links_lead_where_they_say_and_only_inside() {
 #[test]
 fn the_last_link_is_kept_for_whoever_wants_the_link() {
     with_one(&["dir/file", "to_dir -> dir", "to_file -> dir/file", "out -> /etc"], |workspace| {
-        let kept = |path| workspace.resolve_with(path, "delete", Last::Keep).map(|place| (place.path, place.stat));
+        let kept = |path| {
+            workspace.resolve_with(path, "delete", FollowSymlinks::No).map(|resolved| (resolved.path, resolved.stat))
+        };
         for path in ["to_dir", "to_file", "out"] {
             let (at, stat) = kept(path).unwrap();
             assert_eq!((at.as_str(), stat.unwrap().kind), (path, Kind::Link));
@@ -194,7 +199,7 @@ fn what_cannot_be_a_path_is_refused() {
 #[test]
 fn a_directory_is_needed_where_one_is_opened() {
     with_one(&["dir/file", "to_dir -> dir"], |workspace| {
-        let opened = |path| workspace.resolve_dir(path, "list").map(|(place, dir)| (place.path, dir));
+        let opened = |path| workspace.resolve_dir(path, "list").map(|(resolved, dir)| (resolved.path, dir));
         for path in ["dir", "to_dir"] {
             let (at, dir) = opened(path).unwrap();
             assert!(at == "dir" && workspace.fs.stat(&dir, "file").is_ok());
@@ -280,11 +285,11 @@ fn a_place_has_the_rules_of_the_directory_that_it_is_in() {
             ("a/in/..", &["a", "b"]),
             ("a/in/../..", &["a", "b"]),
         ] {
-            let mut secrets = workspace.resolve(path, "list").unwrap().secrets;
-            below.iter().for_each(|name| secrets.enter_missing(name));
-            assert!(secrets.denies("key", Kind::File), "{path}");
-            secrets.enter_missing("c");
-            assert!(!secrets.denies("key", Kind::File), "{path}");
+            let mut agent_ignore = workspace.resolve(path, "list").unwrap().agent_ignore;
+            below.iter().for_each(|name| agent_ignore.enter_missing(name));
+            assert!(agent_ignore.denies("key", Kind::File), "{path}");
+            agent_ignore.enter_missing("c");
+            assert!(!agent_ignore.denies("key", Kind::File), "{path}");
         }
     });
 }
@@ -325,8 +330,8 @@ fn an_absolute_path_is_below_the_root_of_the_longest_name() {
             ("back", 0, "a"),
             ("/vendor/back", 0, "a"),
         ] {
-            let place = workspace.resolve(path, "read").unwrap();
-            assert_eq!((place.root, place.path.as_str()), (root, to), "{path}");
+            let resolved = workspace.resolve(path, "read").unwrap();
+            assert_eq!((resolved.root, resolved.path.as_str()), (root, to), "{path}");
         }
         for path in ["/workspaces/a", "/etc/passwd", "/", "/home/me", "/vendor/..", "/vendor/up"] {
             let hint = fails(workspace, path, Code::OutsideWorkspace).hint_text().unwrap();

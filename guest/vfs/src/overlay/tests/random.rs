@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::overlay::tests::{memory, policy, read, site, tree_of};
+use crate::overlay::tests::{location, memory, policy, read, tree_of};
 use crate::overlay::{Difference, Is, OverlayFs};
 use crate::{Filesystem, FsResult, Open};
 
@@ -45,18 +45,18 @@ fn make(fs: &dyn Filesystem, act: &Act) -> FsResult<String> {
     let done = |()| String::new();
     match act {
         Act::Write(path, byte) | Act::Create(path, byte) => {
-            let at = site(fs, path)?;
+            let at = location(fs, path)?;
             let mode = if matches!(act, Act::Write(..)) { Open::Write } else { Open::CreateNew };
             let file = fs.open_file(&at.dir, &at.name, mode)?;
             fs.write(&file, 1, &[byte % 26 + b'a']).map(done)
         }
-        Act::Read(path) => read(fs, &site(fs, path)?),
-        Act::MakeDir(path) => site(fs, path).and_then(|at| fs.make_dir(&at.dir, &at.name)).map(done),
-        Act::Symlink(path, target) => site(fs, path).and_then(|at| fs.symlink(&at.dir, &at.name, target)).map(done),
-        Act::Link(path, to) => site(fs, path)?.link(fs, &site(fs, to)?).map(done),
-        Act::Rename(path, to) => site(fs, path)?.rename(fs, &site(fs, to)?).map(done),
-        Act::Unlink(path) => site(fs, path).and_then(|at| fs.unlink(&at.dir, &at.name)).map(done),
-        Act::RemoveDir(path) => site(fs, path).and_then(|at| fs.remove_dir(&at.dir, &at.name)).map(done),
+        Act::Read(path) => read(fs, &location(fs, path)?),
+        Act::MakeDir(path) => location(fs, path).and_then(|at| fs.make_dir(&at.dir, &at.name)).map(done),
+        Act::Symlink(path, target) => location(fs, path).and_then(|at| fs.symlink(&at.dir, &at.name, target)).map(done),
+        Act::Link(path, to) => location(fs, path)?.link(fs, &location(fs, to)?).map(done),
+        Act::Rename(path, to) => location(fs, path)?.rename(fs, &location(fs, to)?).map(done),
+        Act::Unlink(path) => location(fs, path).and_then(|at| fs.unlink(&at.dir, &at.name)).map(done),
+        Act::RemoveDir(path) => location(fs, path).and_then(|at| fs.remove_dir(&at.dir, &at.name)).map(done),
         Act::Reopen => Ok(String::new()),
     }
 }
@@ -108,8 +108,8 @@ proptest! {
         if again.changes().unwrap().is_empty() {
             prop_assert_eq!(tree_of(&plain), before.clone());
         }
-        let told = again.changes().unwrap();
-        prop_assert_eq!(applied(&before, &told), names(&tree_of(&plain)), "{:?}", told);
+        let reported = again.changes().unwrap();
+        prop_assert_eq!(applied(&before, &reported), names(&tree_of(&plain)), "{:?}", reported);
         prop_assert_eq!(tree_of(&layers), before);
     }
 
@@ -121,18 +121,18 @@ proptest! {
         }
         let plain = layers.clone_tree();
         let overlay = OverlayFs::open(&layers, &policy()).unwrap();
-        let open = |fs: &dyn Filesystem| ["a/b", "a/a/b", "b/in", "a/at/a"].map(|path| site(fs, path).unwrap().dir);
-        let (held, expected) = (open(&overlay), open(&plain));
+        let open = |fs: &dyn Filesystem| ["a/b", "a/a/b", "b/in", "a/at/a"].map(|path| location(fs, path).unwrap().dir);
+        let (load, expected) = (open(&overlay), open(&plain));
         for act in &acts {
             prop_assert_eq!(make(&overlay, act), make(&plain, act), "{:?}", act);
         }
-        for (held, expected) in held.iter().zip(&expected) {
+        for (load, expected) in load.iter().zip(&expected) {
             let names = |fs: &dyn Filesystem, dir| {
                 let mut entries = fs.list(dir).map(|listing| listing.entries).unwrap_or_default();
                 entries.sort_by(|a, b| a.name.cmp(&b.name));
                 entries
             };
-            prop_assert_eq!(names(&overlay, held), names(&plain, expected));
+            prop_assert_eq!(names(&overlay, load), names(&plain, expected));
         }
     }
 }

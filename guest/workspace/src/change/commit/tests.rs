@@ -22,15 +22,15 @@ fn put(fs: &dyn Filesystem, name: &str, text: &str) {
     fs.write(&fs.open_file(&dir, name, Open::CreateNew).unwrap(), 0, text.as_bytes()).unwrap();
 }
 
-fn place(workspace: &Workspace<'_>, path: &str) -> Place {
+fn resolved(workspace: &Workspace<'_>, path: &str) -> ResolvedPath {
     workspace.resolve(path, "change").unwrap()
 }
 
 /// Of a file, from what is there.
 fn change(workspace: &Workspace<'_>, path: &str, new: Option<&str>) -> FileChange {
-    let place = place(workspace, path);
-    let old = place.stat.map(|_| workspace.read_whole(&place, "change").unwrap().0.into());
-    FileChange { place, old, new: new.map(|text| text.as_bytes().to_vec().into()), to: None }
+    let resolved = resolved(workspace, path);
+    let old = resolved.stat.map(|_| workspace.read_whole(&resolved, "change").unwrap().0.into());
+    FileChange { resolved, old, new: new.map(|text| text.as_bytes().to_vec().into()), to: None }
 }
 
 fn write(workspace: &Workspace<'_>, path: &str, text: &str) -> FileChange {
@@ -39,7 +39,7 @@ fn write(workspace: &Workspace<'_>, path: &str, text: &str) -> FileChange {
 
 fn move_to(workspace: &Workspace<'_>, path: &str, to: &str) -> FileChange {
     let change = change(workspace, path, None);
-    FileChange { new: change.old.clone(), to: Some(place(workspace, to)), ..change }
+    FileChange { new: change.old.clone(), to: Some(resolved(workspace, to)), ..change }
 }
 
 fn made(workspace: &Workspace<'_>, files: Vec<FileChange>) -> Result<Vec<String>> {
@@ -54,8 +54,8 @@ fn refused(workspace: &Workspace<'_>, files: Vec<FileChange>, code: Code) -> Err
 }
 
 fn text(workspace: &Workspace<'_>, path: &str) -> Option<String> {
-    let place = place(workspace, path);
-    place.stat.map(|_| String::from_utf8(workspace.read_whole(&place, "read").unwrap().0).unwrap())
+    let resolved = resolved(workspace, path);
+    resolved.stat.map(|_| String::from_utf8(workspace.read_whole(&resolved, "read").unwrap().0).unwrap())
 }
 
 /// Every name in the workspace's top directory.
@@ -73,7 +73,7 @@ fn nothing_is_put_over_what_nobody_read() {
         refused(workspace, vec![move_to(workspace, "a", "b")], Code::AlreadyExists);
         let gone = FileChange { old: Some(b"c\n".to_vec().into()), ..write(workspace, "c", "C\n") };
         refused(workspace, vec![gone], Code::NotFound);
-        let top = FileChange { place: place(workspace, "."), ..write(workspace, "new", "x") };
+        let top = FileChange { resolved: resolved(workspace, "."), ..write(workspace, "new", "x") };
         refused(workspace, vec![top], Code::NotAFile);
         let contents = (text(workspace, "a").unwrap(), text(workspace, "b").unwrap());
         assert_eq!(contents, ("a\n".to_owned(), "b\n".to_owned()));
@@ -126,7 +126,7 @@ fn a_change_that_failed_takes_no_other_change_s_backup_along() {
         let first = workspace.backup();
         assert!(first.is_some());
         // Of what is too large there is no record, so the last one is the first change's.
-        let stored = place(workspace, "large").content(workspace, "change").unwrap();
+        let stored = resolved(workspace, "large").content(workspace, "change").unwrap();
         let planned = FileChange { old: Some(stored), ..write(workspace, "large", "small\n") };
         put(workspace.fs, "large", "theirs\n");
         refused(workspace, vec![planned], Code::ChangedSinceRead);
@@ -142,7 +142,7 @@ fn rules_hold_for_whatever_is_changed() {
         for path in [".git/config", ".claude/settings.json", ".agentignore"] {
             refused(workspace, vec![write(workspace, path, "x")], Code::ReadOnly);
             refused(workspace, vec![move_to(workspace, "a", path)], Code::ReadOnly);
-            let directories = vec![place(workspace, path)];
+            let directories = vec![resolved(workspace, path)];
             let error = commit_all(workspace, "make", Changes { directories, ..Changes::default() }).unwrap_err();
             assert_eq!(error.code, Code::ReadOnly, "{path}");
         }
@@ -155,24 +155,24 @@ fn rules_hold_for_whatever_is_changed() {
 #[test]
 fn a_file_may_get_as_large_as_the_policy_says() {
     with(r#"{"limits": {"max_file_bytes": 1000}}"#, &[("a", "a\n")], |workspace| {
-        let (most, more) = ("x".repeat(1_000), "x".repeat(1_001));
+        let (max, more) = ("x".repeat(1_000), "x".repeat(1_001));
         refused(workspace, vec![write(workspace, "a", &more)], Code::TooLarge);
         refused(workspace, vec![write(workspace, "new", &more)], Code::TooLarge);
         assert_eq!((text(workspace, "a").as_deref(), names(workspace)), (Some("a\n"), vec!["a".to_owned()]));
-        made(workspace, vec![write(workspace, "a", &most)]).unwrap();
-        assert_eq!(text(workspace, "a"), Some(most));
+        made(workspace, vec![write(workspace, "a", &max)]).unwrap();
+        assert_eq!(text(workspace, "a"), Some(max));
     });
 }
 
 #[test]
 fn what_is_rewritten_in_place_is_held_up_to_the_same_size() {
     let small = r#""limits": {"max_file_bytes": 1000}"#;
-    let (most, more) = ("x".repeat(1_000), "x".repeat(1_001));
-    let files = [("most", most.as_str()), ("more", more.as_str())];
+    let (max, more) = ("x".repeat(1_000), "x".repeat(1_001));
+    let files = [("most", max.as_str()), ("more", more.as_str())];
     let stored = |workspace: &Workspace<'_>, path: &str| {
-        let place = place(workspace, path);
-        let old = Some(place.content(workspace, "change").unwrap());
-        FileChange { place, old, new: Some(b"new\n".to_vec().into()), to: None }
+        let resolved = resolved(workspace, path);
+        let old = Some(resolved.content(workspace, "change").unwrap());
+        FileChange { resolved, old, new: Some(b"new\n".to_vec().into()), to: None }
     };
     with(&format!("{{{small}}}"), &files, |workspace| {
         refused(workspace, vec![stored(workspace, "more")], Code::TooLarge);
@@ -180,7 +180,7 @@ fn what_is_rewritten_in_place_is_held_up_to_the_same_size() {
         assert_eq!(text(workspace, "most").as_deref(), Some("new\n"));
         let mut change = stored(workspace, "most");
         hold(workspace, "change", &mut change).unwrap();
-        assert!(matches!(change.old, Some(Content::Bytes(_))), "a file that is written over brings nothing back");
+        assert!(matches!(change.old, Some(FileContent::Bytes(_))), "a file that is written over brings nothing back");
     });
     with(&format!(r#"{{{small}, "host": {{"carries_modes": true}}}}"#), &files, |workspace| {
         made(workspace, vec![stored(workspace, "more")]).unwrap();
@@ -229,7 +229,7 @@ fn only_what_is_rewritten_is_rewritten_in_place() {
             let step = |change: &FileChange| plan(workspace, "change", change, &mut Vec::new()).unwrap();
             let kinds = [
                 (write(workspace, "a", "new\n"), in_place, true),
-                (FileChange { to: Some(place(workspace, "c")), ..write(workspace, "a", "new\n") }, in_place, true),
+                (FileChange { to: Some(resolved(workspace, "c")), ..write(workspace, "a", "new\n") }, in_place, true),
                 (write(workspace, "new", "new\n"), false, true),
                 (write(workspace, "a", "a\n"), false, false),
                 (move_to(workspace, "b", "c"), false, false),
@@ -305,16 +305,18 @@ fn what_the_caller_does_right_after_is_recorded_and_needs_no_journal() {
 #[test]
 fn each_directory_is_made_once_and_outer_ones_first() {
     with("{}", &[("file", "x")], |workspace| {
-        let directories = vec![place(workspace, "there")];
+        let directories = vec![resolved(workspace, "there")];
         commit_all(workspace, "make", Changes { directories, ..Changes::default() }).unwrap();
         let files: Vec<_> = ["new/deep/a", "new/deep/b", "new/c", "there/x/y/z", "there/d", "top"]
             .iter()
             .map(|path| write(workspace, path, "x"))
             .collect();
-        let paths = |spots: Vec<Spot>| spots.iter().map(Spot::path).collect::<Vec<_>>();
-        let all = all_directories(workspace, &files, &[place(workspace, "new/empty"), place(workspace, "new")]);
+        let paths = |stored_locations: Vec<StoredLocation>| {
+            stored_locations.iter().map(StoredLocation::path).collect::<Vec<_>>()
+        };
+        let all = all_directories(workspace, &files, &[resolved(workspace, "new/empty"), resolved(workspace, "new")]);
         assert_eq!(paths(all), ["new", "new/empty", "new/deep", "there/x", "there/x/y"]);
-        let to_make = |path: &str| paths(directories_to_make(workspace, &place(workspace, path)));
+        let to_make = |path: &str| paths(directories_to_make(workspace, &resolved(workspace, path)));
         assert_eq!(to_make("there/x/y/z"), ["there/x", "there/x/y"]);
         assert_eq!(to_make("a/b/c"), ["a", "a/b"]);
         assert!(to_make("there/d").is_empty() && to_make("file").is_empty());

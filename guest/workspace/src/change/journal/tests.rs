@@ -21,7 +21,7 @@ fn with(policy: &str, preopens: &[&str], test: impl FnOnce(&Workspace<'_>)) {
 }
 
 fn put(fs: &dyn Filesystem, dir: &Dir, name: &str, bytes: &[u8]) {
-    Site { dir: dir.clone(), name: name.to_owned() }.create(fs, &bytes.to_vec().into()).unwrap();
+    OpenLocation { dir: dir.clone(), name: name.to_owned() }.create(fs, &bytes.to_vec().into()).unwrap();
 }
 
 /// Beside the workspace, with a state directory.
@@ -39,7 +39,7 @@ fn leave_whole(workspace: &Workspace<'_>, journal: &Value) {
     leave(workspace, format!("{}\n{body}", sha256(body.as_bytes())).as_bytes());
 }
 
-fn spot(path: &str) -> Value {
+fn stored_location(path: &str) -> Value {
     let mut above: Vec<_> = path.split('/').collect();
     let name = above.pop().unwrap();
     json!({"root": "", "above": above, "name": name})
@@ -47,11 +47,11 @@ fn spot(path: &str) -> Value {
 
 /// A journal of one thing that is to go.
 fn debris(path: &str) -> Value {
-    json!({"directories": [], "steps": [], "debris": [spot(path)]})
+    json!({"directories": [], "steps": [], "debris": [stored_location(path)]})
 }
 
 fn journal_step(target: &str, to: Option<&str>) -> Value {
-    json!({"target": spot(target), "to": to.map(spot), "temporary": null, "backup": ".paddock-0123456789abcdef.tmp",
+    json!({"target": stored_location(target), "to": to.map(stored_location), "temporary": null, "backup": ".paddock-0123456789abcdef.tmp",
         "old": HASH, "new": to.map(|_| HASH), "in_place": false})
 }
 
@@ -112,7 +112,7 @@ fn all_steps_are_done_or_none() {
             }
             leave_whole(
                 workspace,
-                &json!({"directories": [], "steps": steps, "debris": [spot(".paddock-00000000000000ff.tmp")]}),
+                &json!({"directories": [], "steps": steps, "debris": [stored_location(".paddock-00000000000000ff.tmp")]}),
             );
             recover(workspace).unwrap();
             assert!(
@@ -148,11 +148,11 @@ fn what_was_not_made_or_is_gone_stops_no_recovery() {
         ] {
             leave_whole(workspace, &debris(path));
             recover(workspace).unwrap();
-            leave_whole(workspace, &json!({"directories": [spot(path)], "steps": [], "debris": []}));
+            leave_whole(workspace, &json!({"directories": [stored_location(path)], "steps": [], "debris": []}));
             recover(workspace).unwrap();
             assert!(state_names(workspace).is_empty(), "{path}");
         }
-        let files = json!({"directories": [spot(".paddock-00000000000000ff.tmp"), spot(".paddock-00000000000000ff.tmp/file")], "steps": [], "debris": []});
+        let files = json!({"directories": [stored_location(".paddock-00000000000000ff.tmp"), stored_location(".paddock-00000000000000ff.tmp/file")], "steps": [], "debris": []});
         leave_whole(workspace, &files);
         recover(workspace).unwrap();
         assert!(
@@ -198,7 +198,7 @@ fn a_journal_that_no_change_could_have_left_is_not_carried_out() {
             is_refused(workspace);
             leave_whole(
                 workspace,
-                &json!({"directories": [spot(path)], "steps": [], "debris": [spot(".paddock-00000000000000ff.tmp")]}),
+                &json!({"directories": [stored_location(path)], "steps": [], "debris": [stored_location(".paddock-00000000000000ff.tmp")]}),
             );
             is_refused(workspace);
         }
@@ -214,7 +214,7 @@ fn a_journal_changes_nothing_that_is_protected() {
         let hook = ".git/.paddock-00000000000000aa.tmp";
         [
             debris(hook),
-            json!({"directories": [spot(".git/new")], "steps": [], "debris": [spot(".paddock-00000000000000ff.tmp")]}),
+            json!({"directories": [stored_location(".git/new")], "steps": [], "debris": [stored_location(".paddock-00000000000000ff.tmp")]}),
             json!({"directories": [], "steps": [journal_step(hook, None)], "debris": []}),
             json!({"directories": [], "steps": [journal_step(hook, Some(".paddock-00000000000000aa.tmp"))], "debris": []}),
             json!({"directories": [], "steps": [journal_step(".paddock-00000000000000ff.tmp/file", Some(".git/file"))], "debris": []}),
@@ -245,7 +245,7 @@ fn without_a_place_outside_a_journal_lies_in_the_workspace_and_is_ignored() {
         recover(workspace).unwrap();
         assert!(!is_there(workspace, INSIDE), "looking for one makes nothing");
         let journal = Journal {
-            debris: vec![serde_json::from_value(spot(".paddock-00000000000000ff.tmp")).unwrap()],
+            debris: vec![serde_json::from_value(stored_location(".paddock-00000000000000ff.tmp")).unwrap()],
             ..Journal::default()
         };
         journal.write(workspace).unwrap();
@@ -263,7 +263,10 @@ fn without_a_place_outside_a_journal_lies_in_the_workspace_and_is_ignored() {
 fn a_call_s_second_journal_comes_after_what_the_first_left() {
     with_state("{}", |workspace| {
         leave_whole(workspace, &debris(".paddock-00000000000000ff.tmp"));
-        let second = Journal { directories: vec![serde_json::from_value(spot("new")).unwrap()], ..Journal::default() };
+        let second = Journal {
+            directories: vec![serde_json::from_value(stored_location("new")).unwrap()],
+            ..Journal::default()
+        };
         let kind = paddock_types::response::ChangeKind::Created;
         workspace.changed(paddock_types::response::Change { kind, path: "a".to_owned(), to: None, size: None });
         second.write(workspace).unwrap();
@@ -279,10 +282,10 @@ fn a_call_s_second_journal_comes_after_what_the_first_left() {
 fn a_journal_that_came_with_the_workspace_removes_nothing_of_anybody() {
     let temporary = ".paddock-0123456789abcdef.tmp";
     let in_other = |name: &str| json!({"root": "/notes", "above": [], "name": name});
-    let one = |spot: Value| json!({"directories": [], "steps": [], "debris": [spot]});
+    let one = |stored_location: Value| json!({"directories": [], "steps": [], "debris": [stored_location]});
     for (journal, is_followed) in [
-        (one(spot(temporary)), true),
-        (one(spot("thesis")), false),
+        (one(stored_location(temporary)), true),
+        (one(stored_location("thesis")), false),
         (one(in_other(temporary)), false),
         (json!({"directories": [], "steps": [journal_step(".env", None)], "debris": []}), false),
         (
@@ -318,7 +321,7 @@ fn without_a_state_directory_a_change_of_two_roots_is_refused() {
             directories: workspace
                 .roots
                 .iter()
-                .map(|root| Spot { root: root.label.clone(), above: Vec::new(), name: "d".to_owned() })
+                .map(|root| StoredLocation { root: root.label.clone(), above: Vec::new(), name: "d".to_owned() })
                 .collect(),
             ..Journal::default()
         };

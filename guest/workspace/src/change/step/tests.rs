@@ -21,8 +21,8 @@ impl Bench {
         let fs = MemoryFs::new(&["/workspace"], || Time { seconds: 7, nanoseconds: 0 }, 1);
         let top = fs.preopens().remove(0).dir;
         for (name, text) in files {
-            let site = Site { dir: top.clone(), name: (*name).to_owned() };
-            site.create(&fs, &text.as_bytes().to_vec().into()).unwrap();
+            let location = OpenLocation { dir: top.clone(), name: (*name).to_owned() };
+            location.create(&fs, &text.as_bytes().to_vec().into()).unwrap();
         }
         Self { fs, top }
     }
@@ -47,15 +47,15 @@ impl Bench {
     }
 }
 
-fn spot(name: &str) -> Spot {
-    Spot { root: String::new(), above: Vec::new(), name: name.to_owned() }
+fn stored_location(name: &str) -> StoredLocation {
+    StoredLocation { root: String::new(), above: Vec::new(), name: name.to_owned() }
 }
 
 /// A step on `file`, by what it holds and is to hold; `.new` is its temporary file, `.old` its backup.
 fn step(old: Option<&str>, new: Option<&str>) -> Step {
     let digest = |text: Option<&str>| text.map(|text| sha256(text.as_bytes()));
     let temporary = new.filter(|_| old != new).map(|_| ".new".to_owned());
-    let (target, backup) = (spot("file"), ".old".to_owned());
+    let (target, backup) = (stored_location("file"), ".old".to_owned());
     Step { target, to: None, temporary, backup, old: digest(old), new: digest(new), in_place: false }
 }
 
@@ -64,7 +64,7 @@ fn in_place(step: Step) -> Step {
 }
 
 fn moved(step: Step) -> Step {
-    Step { to: Some(spot("to")), ..step }
+    Step { to: Some(stored_location("to")), ..step }
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn a_step_is_taken_back_from_wherever_it_stopped_and_nothing_of_someone_else_s()
     ];
     for (name, step, before, after) in cases {
         let bench = Bench::new(before);
-        let old = step.old.as_ref().map(|_| Content::from(b"old".to_vec()));
+        let old = step.old.as_ref().map(|_| FileContent::from(b"old".to_vec()));
         assert_eq!(bench.work(step).undo(&bench.fs, old.as_ref()), Ok(()), "{name}");
         bench.holds(after);
     }

@@ -6,7 +6,7 @@ use paddock_types::phrase;
 use paddock_workspace::Workspace;
 use paddock_workspace::change::backup;
 use paddock_workspace::change::backup::{Action, Entry, Saved};
-use paddock_workspace::resolve::Last;
+use paddock_workspace::resolve::FollowSymlinks;
 
 use crate::restore::VERB;
 
@@ -15,8 +15,8 @@ use crate::restore::VERB;
 pub fn check(workspace: &Workspace<'_>, entries: &[(&Saved<'_>, &Entry)]) -> Result<()> {
     let size = |entry: &Entry| {
         let is_replaced = matches!(entry.action, Action::Created | Action::Modified) && entry.kind == Kind::File;
-        let place = is_replaced.then(|| workspace.resolve_with(&entry.path, VERB, Last::Keep).ok())??;
-        let stat = place.stat.filter(|stat| stat.kind == Kind::File)?;
+        let resolved = is_replaced.then(|| workspace.resolve_with(&entry.path, VERB, FollowSymlinks::No).ok())??;
+        let stat = resolved.stat.filter(|stat| stat.kind == Kind::File)?;
         // Smaller files are held whole, and so kept.
         Some(stat.size).filter(|size| *size > workspace.policy.limits.max_file_bytes)
     };
@@ -25,8 +25,8 @@ pub fn check(workspace: &Workspace<'_>, entries: &[(&Saved<'_>, &Entry)]) -> Res
     let Some((path, _)) = sizes.first().filter(|_| backup::too_large(workspace, bytes).is_some()) else {
         return Ok(());
     };
-    let most = workspace.policy.backups.max_bytes;
-    let cause = format!("{bytes} bytes that are there now would be lost: backups keep at most {most}");
+    let max = workspace.policy.backups.max_bytes;
+    let cause = format!("{bytes} bytes that are there now would be lost: backups keep at most {max}");
     Err(Error::at(Code::LimitExceeded, VERB, path, cause).hint(phrase![
         "copy what is worth keeping first; then ",
         Term::Overwrite,

@@ -10,7 +10,7 @@ use paddock_workspace::Workspace;
 use crate::{glob, grep};
 
 /// The instance that has the walk and the page.
-pub trait Lead {
+pub trait Coordinator {
     /// Whether nothing more is to be searched.
     fn is_over(&self) -> bool;
 
@@ -22,20 +22,20 @@ pub trait Lead {
 
     /// Adds what was found in the first share that is not joined yet; none where nobody searched it.
     /// True where nothing more is needed.
-    fn join(&mut self, findings: Option<Findings>) -> bool;
+    fn join(&mut self, findings: Option<PartitionResult>) -> bool;
 
     /// The answer, when every share is joined or nothing more is needed. What was not given out is searched here.
     fn finish(self: Box<Self>) -> Response;
 }
 
 /// An instance that searches shares.
-pub trait Help {
+pub trait Worker {
     /// Searches a share.
-    fn look(&mut self, share: &str) -> Findings;
+    fn look(&mut self, partition: &str) -> PartitionResult;
 }
 
 /// What a helper found in one share.
-pub struct Findings {
+pub struct PartitionResult {
     /// How much of it was searched to its end: by `grep` its first files, by `glob` all of it or
     /// only as much as fills a page.
     pub done: u64,
@@ -70,19 +70,19 @@ pub fn can_share(request: &Request) -> bool {
 }
 
 /// Begins a search and makes the first part of it, or all of it.
-pub fn lead<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Lead + 'w>> {
+pub fn lead<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Coordinator + 'w>> {
     Ok(match request {
-        Request::Grep(args) => Box::new(grep::shares::Lead::begin(workspace, args)?),
-        Request::Glob(args) => Box::new(glob::shares::Lead::begin(workspace, args)?),
+        Request::Grep(args) => Box::new(grep::partitions::Coordinator::begin(workspace, args)?),
+        Request::Glob(args) => Box::new(glob::partitions::Coordinator::begin(workspace, args)?),
         _ => return Err(no_search()),
     })
 }
 
 /// Makes ready for shares of a search.
-pub fn help<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Help + 'w>> {
+pub fn help<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Worker + 'w>> {
     Ok(match request {
-        Request::Grep(args) => Box::new(grep::shares::Helper::enlist(workspace, args)?),
-        Request::Glob(args) => Box::new(glob::shares::Helper::enlist(workspace, args)?),
+        Request::Grep(args) => Box::new(grep::partitions::Helper::enlist(workspace, args)?),
+        Request::Glob(args) => Box::new(glob::partitions::Helper::enlist(workspace, args)?),
         _ => return Err(no_search()),
     })
 }

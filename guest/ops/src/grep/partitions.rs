@@ -13,9 +13,9 @@ use paddock_workspace::Workspace;
 
 use crate::grep::file::Files;
 use crate::grep::page::{End, Within};
-use crate::grep::{Hunt, Search, VERB};
-use crate::shares;
-use crate::shares::{Findings, Found};
+use crate::grep::{FileWalk, Search, VERB};
+use crate::partitions;
+use crate::partitions::{Found, PartitionResult};
 
 /// Files and bytes that the leader searches before it asks for help: less is not worth it.
 const ALONE_FILES: usize = 64;
@@ -27,7 +27,7 @@ const SHARE_FILES: u64 = 256;
 const PATH_END: char = '\0';
 
 /// The instance that has the walk and the page.
-pub struct Lead<'w> {
+pub struct Coordinator<'w> {
     search: Search<'w>,
     /// Shares that are not joined yet, first ones first.
     out: VecDeque<Share<'w>>,
@@ -36,11 +36,11 @@ pub struct Lead<'w> {
 
 struct Share<'w> {
     /// The walk as it was before the share.
-    before: Hunt<'w>,
+    before: FileWalk<'w>,
     files: usize,
 }
 
-impl<'w> Lead<'w> {
+impl<'w> Coordinator<'w> {
     /// Begins the search and makes the first part of it, or all of it.
     pub fn begin(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
         let mut lead = Self { search: Search::begin(workspace, args)?, out: VecDeque::new(), args };
@@ -61,7 +61,7 @@ impl<'w> Lead<'w> {
     }
 
     /// Adds what was found in a share; how many of its files that were. None where it does not fit.
-    fn take(&mut self, findings: Findings) -> Option<usize> {
+    fn take(&mut self, findings: PartitionResult) -> Option<usize> {
         let Found::Grep(found) = findings.found else { return None };
         let used = usize::try_from(findings.used).unwrap_or(usize::MAX);
         let fits = self.search.files.page.append(found, used);
@@ -69,18 +69,18 @@ impl<'w> Lead<'w> {
     }
 
     /// Searches what is left of a share as if there were no helpers: a page has to end at the very match.
-    fn go_on_from(&mut self, share: Share<'w>, done: usize) {
-        let mut hunt = share.before;
+    fn go_on_from(&mut self, partition: Share<'w>, done: usize) {
+        let mut hunt = partition.before;
         hunt.pass(done);
         let ahead = self.search.hunt.replace(hunt);
-        self.search.advance(share.files - done);
+        self.search.advance(partition.files - done);
         if !self.search.is_over {
             self.search.hunt = ahead;
         }
     }
 }
 
-impl shares::Lead for Lead<'_> {
+impl partitions::Coordinator for Coordinator<'_> {
     fn is_over(&self) -> bool {
         self.search.is_over
     }
@@ -94,30 +94,30 @@ impl shares::Lead for Lead<'_> {
         if self.search.is_over {
             return None;
         }
-        let most = self.share_files();
+        let max = self.share_files();
         let hunt = self.search.hunt.as_mut()?;
         let before = hunt.clone();
-        let mut share = String::new();
+        let mut partition = String::new();
         let mut files = 0;
-        while files < most
+        while files < max
             && let Some(entry) = hunt.next_entry()
         {
-            share.push_str(entry.below);
-            share.push(PATH_END);
+            partition.push_str(entry.below);
+            partition.push(PATH_END);
             files += 1;
         }
         if files == 0 {
             return None;
         }
         self.out.push_back(Share { before, files });
-        Some(share)
+        Some(partition)
     }
 
-    fn join(&mut self, findings: Option<Findings>) -> bool {
-        let Some(share) = self.out.pop_front() else { return true };
+    fn join(&mut self, findings: Option<PartitionResult>) -> bool {
+        let Some(partition) = self.out.pop_front() else { return true };
         let done = findings.and_then(|findings| self.take(findings)).unwrap_or(0);
-        if done < share.files {
-            self.go_on_from(share, done);
+        if done < partition.files {
+            self.go_on_from(partition, done);
         }
         self.search.is_over
     }
@@ -137,16 +137,16 @@ pub struct Helper<'w> {
     shown: String,
     base: usize,
     /// The directories from it down to the last one searched, each with its path below it.
-    trail: Vec<(String, Dir)>,
+    ancestors: Vec<(String, Dir)>,
 }
 
 impl<'w> Helper<'w> {
     /// Makes ready for shares of the search that `args` is.
     pub fn enlist(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
         let files = Files::new(workspace, args, Matcher::new(args)?);
-        let (place, dir) = workspace.directory_to_search(&args.path, VERB)?;
-        let shown = place.base();
-        Ok(Self { workspace, files, base: shown.len(), shown, trail: vec![(String::new(), dir)] })
+        let (resolved, dir) = workspace.directory_to_search(&args.path, VERB)?;
+        let shown = resolved.base();
+        Ok(Self { workspace, files, base: shown.len(), shown, ancestors: vec![(String::new(), dir)] })
     }
 
     fn file(&mut self, path: &str) -> End {
@@ -169,10 +169,10 @@ impl<'w> Helper<'w> {
         let is_in = |above: &str| {
             above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        while self.trail.len() > 1 && self.trail.last().is_some_and(|(above, _)| !is_in(above)) {
-            self.trail.pop();
+        while self.ancestors.len() > 1 && self.ancestors.last().is_some_and(|(above, _)| !is_in(above)) {
+            self.ancestors.pop();
         }
-        let (above, dir) = self.trail.last().ok_or(paddock_vfs::Fault::Gone)?;
+        let (above, dir) = self.ancestors.last().ok_or(paddock_vfs::Fault::Gone)?;
         let (mut at, mut dir) = (above.clone(), dir.clone());
         let rest = path.get(at.len()..).unwrap_or_default();
         for name in rest.split('/').filter(|name| !name.is_empty()) {
@@ -181,16 +181,16 @@ impl<'w> Helper<'w> {
                 at.push('/');
             }
             at.push_str(name);
-            self.trail.push((at.clone(), dir.clone()));
+            self.ancestors.push((at.clone(), dir.clone()));
         }
         Ok(dir)
     }
 }
 
-impl shares::Help for Helper<'_> {
-    fn look(&mut self, share: &str) -> Findings {
+impl partitions::Worker for Helper<'_> {
+    fn look(&mut self, partition: &str) -> PartitionResult {
         let mut files = 0;
-        for path in share.split_terminator(PATH_END) {
+        for path in partition.split_terminator(PATH_END) {
             let before = self.files.mark();
             if matches!(self.file(path), End::Page(_)) {
                 self.files.back_to(before);
@@ -202,6 +202,6 @@ impl shares::Help for Helper<'_> {
             }
         }
         let (found, used) = self.files.take();
-        Findings { done: files, found: Found::Grep(found), used: used as u64 }
+        PartitionResult { done: files, found: Found::Grep(found), used: used as u64 }
     }
 }

@@ -14,8 +14,8 @@ use paddock_workspace::walk::{Options, Start, Walk};
 use serde::{Deserialize, Serialize};
 
 use crate::glob::{Area, Position, Search};
-use crate::shares;
-use crate::shares::{Findings, Found, Names};
+use crate::partitions;
+use crate::partitions::{Found, Names, PartitionResult};
 
 /// Entries that the leader looks at before it asks for help: less is not worth it.
 const ALONE_ENTRIES: u64 = 512;
@@ -32,7 +32,7 @@ const SHARES_LEFT: u64 = 8;
 const MAX_PARTS: u64 = 64;
 
 /// The instance that has the page.
-pub struct Lead<'w> {
+pub struct Coordinator<'w> {
     search: Search<'w>,
     args: &'w request::Glob,
     fingerprint: String,
@@ -65,7 +65,7 @@ struct Share {
     parts: u64,
 }
 
-impl<'w> Lead<'w> {
+impl<'w> Coordinator<'w> {
     /// Begins the search and makes the first part of it, or all of it.
     pub fn begin(workspace: &'w Workspace<'w>, args: &'w request::Glob) -> Result<Self> {
         let (area, fingerprint, position) = crate::glob::begin(workspace, args)?;
@@ -120,7 +120,7 @@ impl<'w> Lead<'w> {
     }
 
     /// Adds what was found in a share; how many entries that took. None where it is not to be added.
-    fn take(&mut self, findings: Findings) -> Option<u64> {
+    fn take(&mut self, findings: PartitionResult) -> Option<u64> {
         let Found::Glob(found) = findings.found else { return None };
         let looked_at = self.looked_at.checked_add(findings.used)?;
         let is_within = looked_at <= self.search.area.workspace.policy.limits.max_entries;
@@ -148,16 +148,16 @@ impl Ahead {
     /// A share of so many parts; none where nothing is left.
     fn cut(&mut self, parts: u64) -> Option<Share> {
         let Self::Cut { start, cuts } = self else { return None };
-        let mut share = Share { start: start.take()?, until: None, parts: 0 };
-        while share.parts < parts {
-            share.parts += 1;
-            share.until = cuts.pop_front();
-            if share.until.is_none() {
+        let mut partition = Share { start: start.take()?, until: None, parts: 0 };
+        while partition.parts < parts {
+            partition.parts += 1;
+            partition.until = cuts.pop_front();
+            if partition.until.is_none() {
                 break;
             }
         }
-        *start = share.until.clone().map(|path| Start { path, inclusive: true });
-        Some(share)
+        *start = partition.until.clone().map(|path| Start { path, inclusive: true });
+        Some(partition)
     }
 }
 
@@ -186,7 +186,7 @@ impl Search<'_> {
     }
 }
 
-impl shares::Lead for Lead<'_> {
+impl partitions::Coordinator for Coordinator<'_> {
     fn is_over(&self) -> bool {
         self.is_over
     }
@@ -205,20 +205,20 @@ impl shares::Lead for Lead<'_> {
             self.ahead = self.rest();
         }
         let parts = self.parts();
-        let share = self.ahead.cut(parts)?;
-        let told = serde_json::to_string(&share).ok()?;
-        self.out.push_back(share);
-        Some(told)
+        let partition = self.ahead.cut(parts)?;
+        let reported = serde_json::to_string(&partition).ok()?;
+        self.out.push_back(partition);
+        Some(reported)
     }
 
-    fn join(&mut self, findings: Option<Findings>) -> bool {
-        let Some(share) = self.out.pop_front() else { return true };
+    fn join(&mut self, findings: Option<PartitionResult>) -> bool {
+        let Some(partition) = self.out.pop_front() else { return true };
         match findings.and_then(|findings| self.take(findings)) {
             Some(entries) => {
                 self.looked_at += entries;
-                self.joined = (self.joined.0 + entries, self.joined.1 + share.parts);
+                self.joined = (self.joined.0 + entries, self.joined.1 + partition.parts);
             }
-            None => self.search_alone(share.start, share.until),
+            None => self.search_alone(partition.start, partition.until),
         }
         self.is_over |= self.search.end.is_some();
         self.is_over
@@ -250,8 +250,8 @@ impl<'w> Helper<'w> {
     }
 
     /// Searches a share, which comes after all before. None where a limit ended that, or it cannot be begun.
-    fn search(&mut self, share: &str) -> Option<Search<'w>> {
-        let Share { start, until, .. } = serde_json::from_str(share).ok()?;
+    fn search(&mut self, partition: &str) -> Option<Search<'w>> {
+        let Share { start, until, .. } = serde_json::from_str(partition).ok()?;
         let walk = match self.walk.take() {
             Some(mut walk) => {
                 walk.seek(start, until);
@@ -265,11 +265,11 @@ impl<'w> Helper<'w> {
     }
 }
 
-impl shares::Help for Helper<'_> {
-    fn look(&mut self, share: &str) -> Findings {
+impl partitions::Worker for Helper<'_> {
+    fn look(&mut self, partition: &str) -> PartitionResult {
         // Without an answer, the leader searches it itself.
-        let Some(search) = self.search(share) else {
-            return Findings { done: 0, found: Found::Glob(Names::default()), used: 0 };
+        let Some(search) = self.search(partition) else {
+            return PartitionResult { done: 0, found: Found::Glob(Names::default()), used: 0 };
         };
         let walk = self.walk.insert(search.walk);
         let reached = walk.has_begun().then(|| walk.reached().to_owned());
@@ -278,6 +278,6 @@ impl shares::Help for Helper<'_> {
             names.paths.push_str(&path);
             names.paths.push('\0');
         }
-        Findings { done: search.end.is_none().into(), found: Found::Glob(names), used: walk.looked_at() }
+        PartitionResult { done: search.end.is_none().into(), found: Found::Glob(names), used: walk.looked_at() }
     }
 }
