@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 const LONG: Duration = Duration::from_secs(600);
 
-struct Desk {
+struct Fixture {
     workspace: Workspace,
     home: TempDir,
 }
@@ -20,7 +20,7 @@ struct Desk {
 /// What decides about a plan.
 type Decide = Box<dyn Fn(&Plan) -> Decision + Send + Sync>;
 
-impl Desk {
+impl Fixture {
     fn new(approval: &str) -> Self {
         Self::asking(approval, None)
     }
@@ -68,69 +68,69 @@ const DELETE: &str = r#"{"path": "a.txt"}"#;
 
 #[test]
 fn a_call_that_was_approved_runs_and_no_other() {
-    let desk = Desk::new("on-delete");
-    let plan = desk.plan("delete", DELETE);
+    let fixture = Fixture::new("on-delete");
+    let plan = fixture.plan("delete", DELETE);
     assert_eq!(
         (plan.summary.as_str(), &plan.paths[..]),
         ("delete `a.txt` (a file of 4 bytes)\n", &["a.txt".to_owned()][..])
     );
-    assert!(desk.path("a.txt").exists());
-    let grant = desk.workspace.grant(&plan, LONG);
+    assert!(fixture.path("a.txt").exists());
+    let grant = fixture.workspace.grant(&plan, LONG);
     // Another path, and another argument, are another call.
     for (tool, arguments) in
         [("delete", r#"{"path": "dir/b.txt"}"#), ("delete", r#"{"path": "a.txt", "recursive": true}"#)]
     {
-        let grant = desk.workspace.grant(&plan, LONG);
-        assert_eq!(code(&desk.granted(tool, arguments, &grant)), "approval-required", "{arguments}");
+        let grant = fixture.workspace.grant(&plan, LONG);
+        assert_eq!(code(&fixture.granted(tool, arguments, &grant)), "approval-required", "{arguments}");
     }
-    assert!(desk.granted("delete", DELETE, &grant).ok);
-    assert!(!desk.path("a.txt").exists());
+    assert!(fixture.granted("delete", DELETE, &grant).ok);
+    assert!(!fixture.path("a.txt").exists());
 }
 
 #[test]
 fn an_approval_is_good_once() {
-    let desk = Desk::new("on-delete");
-    let grant = desk.workspace.grant(&desk.plan("delete", DELETE), LONG);
-    assert!(desk.granted("delete", DELETE, &grant).ok);
-    fs::write(desk.path("a.txt"), "one\n").unwrap();
-    let again = desk.granted("delete", DELETE, &grant);
+    let fixture = Fixture::new("on-delete");
+    let grant = fixture.workspace.grant(&fixture.plan("delete", DELETE), LONG);
+    assert!(fixture.granted("delete", DELETE, &grant).ok);
+    fs::write(fixture.path("a.txt"), "one\n").unwrap();
+    let again = fixture.granted("delete", DELETE, &grant);
     assert_eq!(code(&again), "denied", "{}", again.text);
-    assert!(desk.path("a.txt").exists());
+    assert!(fixture.path("a.txt").exists());
 }
 
 #[test]
 fn an_approval_is_for_what_was_there() {
-    let desk = Desk::new("on-change");
+    let fixture = Fixture::new("on-change");
     let dir = r#"{"path": "dir", "recursive": true}"#;
     let plans = [
-        desk.plan("delete", DELETE),
-        desk.plan("delete", dir),
-        desk.plan("move", r#"{"source": "dir", "destination": "d2"}"#),
+        fixture.plan("delete", DELETE),
+        fixture.plan("delete", dir),
+        fixture.plan("move", r#"{"source": "dir", "destination": "d2"}"#),
     ];
-    fs::write(desk.path("a.txt"), "two\n").unwrap();
-    fs::write(desk.path("dir/new.txt"), "new\n").unwrap();
+    fs::write(fixture.path("a.txt"), "two\n").unwrap();
+    fs::write(fixture.path("dir/new.txt"), "new\n").unwrap();
     let calls = [("delete", DELETE), ("delete", dir), ("move", r#"{"source": "dir", "destination": "d2"}"#)];
     for (plan, (tool, arguments)) in plans.iter().zip(calls) {
-        let outcome = desk.granted(tool, arguments, &desk.workspace.grant(plan, LONG));
+        let outcome = fixture.granted(tool, arguments, &fixture.workspace.grant(plan, LONG));
         assert_eq!(code(&outcome), "approval-required", "{arguments}");
         assert_ne!(outcome.plan.unwrap().digest, plan.digest);
     }
-    assert!(desk.path("a.txt").exists() && desk.path("dir/new.txt").exists());
+    assert!(fixture.path("a.txt").exists() && fixture.path("dir/new.txt").exists());
 }
 
 #[test]
 fn forged_altered_foreign_and_late_approvals_are_none() {
-    let desk = Desk::new("on-delete");
-    let plan = desk.plan("delete", DELETE);
-    let other = Desk::new("on-delete");
+    let fixture = Fixture::new("on-delete");
+    let plan = fixture.plan("delete", DELETE);
+    let other = Fixture::new("on-delete");
     let foreign = other.workspace.grant(&plan, LONG);
-    assert_eq!(code(&desk.granted("delete", DELETE, &foreign)), "denied");
+    assert_eq!(code(&fixture.granted("delete", DELETE, &foreign)), "denied");
     let forged = Plan { digest: "0".repeat(64), ..plan.clone() };
-    assert_eq!(code(&desk.granted("delete", DELETE, &desk.workspace.grant(&forged, LONG))), "approval-required");
-    let late = desk.workspace.grant(&plan, Duration::from_millis(20));
+    assert_eq!(code(&fixture.granted("delete", DELETE, &fixture.workspace.grant(&forged, LONG))), "approval-required");
+    let late = fixture.workspace.grant(&plan, Duration::from_millis(20));
     thread::sleep(Duration::from_millis(40));
-    assert_eq!(code(&desk.granted("delete", DELETE, &late)), "denied");
-    assert!(desk.path("a.txt").exists());
+    assert_eq!(code(&fixture.granted("delete", DELETE, &late)), "denied");
+    assert!(fixture.path("a.txt").exists());
 }
 
 #[test]
@@ -144,15 +144,15 @@ fn somebody_is_asked_and_what_they_say_holds() {
             false => Decision::Approve,
         }
     };
-    let desk = Desk::asking("on-change", Some(Box::new(approver)));
-    assert!(desk.call("write_file", r#"{"path": "n.txt", "content": "n"}"#).ok);
-    assert!(desk.call("edit_file", r#"{"path": "a.txt", "edits": [{"old_text": "one", "new_text": "1"}]}"#).ok);
-    let refused = desk.call("delete", r#"{"path": "dir", "recursive": true}"#);
+    let fixture = Fixture::asking("on-change", Some(Box::new(approver)));
+    assert!(fixture.call("write_file", r#"{"path": "n.txt", "content": "n"}"#).ok);
+    assert!(fixture.call("edit_file", r#"{"path": "a.txt", "edits": [{"old_text": "one", "new_text": "1"}]}"#).ok);
+    let refused = fixture.call("delete", r#"{"path": "dir", "recursive": true}"#);
     assert_eq!(code(&refused), "denied");
     assert!(refused.text.contains("keep that"), "{}", refused.text);
-    assert!(desk.call("read_file", DELETE).ok);
-    desk.workspace.write(&WriteArgs::new("typed.txt", "t")).unwrap();
-    assert!(desk.workspace.delete(&DeleteArgs { recursive: true, ..DeleteArgs::new("dir") }).is_err());
+    assert!(fixture.call("read_file", DELETE).ok);
+    fixture.workspace.write(&WriteArgs::new("typed.txt", "t")).unwrap();
+    assert!(fixture.workspace.delete(&DeleteArgs { recursive: true, ..DeleteArgs::new("dir") }).is_err());
     let asked = asked.lock().unwrap();
     assert_eq!(asked.len(), 5);
     assert!(asked[1].summary.contains("-one\n+1"), "an edit is shown: {}", asked[1].summary);
@@ -171,80 +171,80 @@ fn a_change_while_somebody_decides_is_a_new_question() {
         }
         Decision::Approve
     };
-    let desk = Desk::asking("on-delete", Some(Box::new(approver)));
-    *home.lock().unwrap() = Some(desk.path("a.txt"));
-    assert!(desk.call("delete", DELETE).ok);
+    let fixture = Fixture::asking("on-delete", Some(Box::new(approver)));
+    *home.lock().unwrap() = Some(fixture.path("a.txt"));
+    assert!(fixture.call("delete", DELETE).ok);
     assert_eq!(*count.lock().unwrap(), 2);
 }
 
 #[test]
 fn deleting_is_asked_about_by_every_way() {
-    let desk = Desk::new("on-delete");
+    let fixture = Fixture::new("on-delete");
     let patch = "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch";
     let arguments = serde_json::json!({ "patch": patch }).to_string();
-    let plan = desk.plan("apply_patch", &arguments);
+    let plan = fixture.plan("apply_patch", &arguments);
     assert_eq!(plan.paths, ["a.txt"]);
-    assert!(desk.granted("apply_patch", &arguments, &desk.workspace.grant(&plan, LONG)).ok);
+    assert!(fixture.granted("apply_patch", &arguments, &fixture.workspace.grant(&plan, LONG)).ok);
     let update = "*** Begin Patch\n*** Update File: dir/b.txt\n@@\n-b\n+c\n*** End Patch";
     assert!(
-        desk.call("apply_patch", &serde_json::json!({ "patch": update }).to_string()).ok,
+        fixture.call("apply_patch", &serde_json::json!({ "patch": update }).to_string()).ok,
         "changes nobody has to see"
     );
-    let written = desk.call("write_file", r#"{"path": "n.txt", "content": "n"}"#);
+    let written = fixture.call("write_file", r#"{"path": "n.txt", "content": "n"}"#);
     let backup = written.value()["backup"].as_str().unwrap().to_owned();
     // To undo the writing of a new file is to delete it.
     let undo = format!(r#"{{"backup": "{backup}"}}"#);
-    let plan = desk.plan("restore", &undo);
+    let plan = fixture.plan("restore", &undo);
     assert_eq!(plan.paths, ["n.txt"]);
-    assert!(desk.granted("restore", &undo, &desk.workspace.grant(&plan, LONG)).ok);
-    assert!(!desk.path("n.txt").exists());
+    assert!(fixture.granted("restore", &undo, &fixture.workspace.grant(&plan, LONG)).ok);
+    assert!(!fixture.path("n.txt").exists());
     for (dialect, tool, arguments) in [
         ("chorus", "file.delete", r#"{"path": "dir/b.txt"}"#),
         ("weakincentives", "rm", r#"{"path": "dir", "recursive": true}"#),
         ("openai", "apply_patch", r#"{"operation": {"type": "delete_file", "path": "dir/b.txt"}}"#),
         ("lincona", "apply_patch_json", r#"{"patch": "--- a/dir/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-c\n"}"#),
     ] {
-        let outcome = desk.workspace.call_with(tool, arguments, &CallOptions::dialect(dialect));
+        let outcome = fixture.workspace.call_with(tool, arguments, &CallOptions::dialect(dialect));
         let code = outcome.error.expect(dialect).code;
         assert_eq!(code, ErrorCode::ApprovalRequired, "{dialect}: {}", outcome.text);
     }
-    assert!(desk.path("dir/b.txt").exists());
+    assert!(fixture.path("dir/b.txt").exists());
 }
 
 #[test]
 fn a_model_cannot_say_that_it_is_approved() {
-    let desk = Desk::new("on-delete");
-    let grant = format!("{:?}", desk.workspace.grant(&desk.plan("delete", DELETE), LONG));
+    let fixture = Fixture::new("on-delete");
+    let grant = format!("{:?}", fixture.workspace.grant(&fixture.plan("delete", DELETE), LONG));
     for arguments in [
         r#"{"path": "a.txt", "approved": true}"#.to_owned(),
         r#"{"path": "a.txt", "grant": "x"}"#.to_owned(),
         serde_json::json!({ "path": "a.txt", "approval": grant }).to_string(),
     ] {
-        assert_eq!(code(&desk.call("delete", &arguments)), "invalid-argument");
+        assert_eq!(code(&fixture.call("delete", &arguments)), "invalid-argument");
     }
-    assert!(desk.path("a.txt").exists());
+    assert!(fixture.path("a.txt").exists());
 }
 
 /// A plan for a replacement is a look, and nobody is asked; what it would do is a change.
 #[test]
 fn a_replacement_is_asked_about_when_it_is_made() {
-    let desk = Desk::new("on-change");
+    let fixture = Fixture::new("on-change");
     let mut arguments = serde_json::json!({"pattern": "(o)ne|b", "replacement": "${1}B"});
-    let looked = desk.call("replace", &arguments.to_string());
+    let looked = fixture.call("replace", &arguments.to_string());
     assert!(looked.ok, "{}", looked.text);
     arguments["plan"] = looked.value()["plan"].clone();
     let call = arguments.to_string();
-    let plan = desk.plan("replace", &call);
+    let plan = fixture.plan("replace", &call);
     assert_eq!(plan.paths, ["a.txt", "dir/b.txt"]);
     assert!(plan.summary.starts_with("replace in `a.txt` (a file of 4 bytes)\n"), "{}", plan.summary);
     assert!(plan.summary.contains("-one\n+oB\n"), "{}", plan.summary);
-    let grant = desk.workspace.grant(&plan, LONG);
-    fs::write(desk.path("dir/b.txt"), "b b\n").unwrap();
+    let grant = fixture.workspace.grant(&plan, LONG);
+    fs::write(fixture.path("dir/b.txt"), "b b\n").unwrap();
     // Nobody is asked about what would not be done.
-    assert_eq!(code(&desk.granted("replace", &call, &grant)), "changed-since-read");
-    fs::write(desk.path("dir/b.txt"), "b\n").unwrap();
-    assert!(desk.granted("replace", &call, &desk.workspace.grant(&plan, LONG)).ok);
-    assert_eq!(fs::read_to_string(desk.path("a.txt")).unwrap(), "oB\n");
-    assert_eq!(fs::read_to_string(desk.path("dir/b.txt")).unwrap(), "B\n");
-    assert!(Desk::new("on-delete").call("replace", &call).ok);
+    assert_eq!(code(&fixture.granted("replace", &call, &grant)), "changed-since-read");
+    fs::write(fixture.path("dir/b.txt"), "b\n").unwrap();
+    assert!(fixture.granted("replace", &call, &fixture.workspace.grant(&plan, LONG)).ok);
+    assert_eq!(fs::read_to_string(fixture.path("a.txt")).unwrap(), "oB\n");
+    assert_eq!(fs::read_to_string(fixture.path("dir/b.txt")).unwrap(), "B\n");
+    assert!(Fixture::new("on-delete").call("replace", &call).ok);
 }

@@ -18,12 +18,12 @@ fn without_links(top: &Path) -> Tree {
     tree
 }
 
-struct Desk {
+struct Fixture {
     home: TempDir,
     workspace: Workspace,
 }
 
-impl Desk {
+impl Fixture {
     fn new() -> Self {
         let home = TempDir::new().unwrap();
         let root = home.path().join("work");
@@ -34,7 +34,7 @@ impl Desk {
 
     /// With a tree of everything that an archive holds, and a link, which it does not.
     fn with_source() -> Self {
-        let desk = Self::new();
+        let fixture = Self::new();
         let large: Vec<u8> = (0..700_000u32).flat_map(|n| (n / 3).to_le_bytes()).collect();
         let files: [(&str, &[u8]); 6] = [
             ("src/main.rs", b"fn main() {}\r\n"),
@@ -45,13 +45,13 @@ impl Desk {
             ("src/h\u{e9}llo \u{65e5}\u{672c}", "\u{fc}".as_bytes()),
         ];
         for (path, content) in files {
-            let path = desk.path(path);
+            let path = fixture.path(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
         }
-        fs::create_dir(desk.path("src/nothing in it")).unwrap();
-        std::os::unix::fs::symlink("main.rs", desk.path("src/link")).unwrap();
-        desk
+        fs::create_dir(fixture.path("src/nothing in it")).unwrap();
+        std::os::unix::fs::symlink("main.rs", fixture.path("src/link")).unwrap();
+        fixture
     }
 
     fn path(&self, path: &str) -> PathBuf {
@@ -80,52 +80,52 @@ fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
 
 #[test]
 fn a_tree_goes_in_and_comes_out() {
-    let desk = Desk::with_source();
-    let packed = desk.pack(&["src"], "made/src.zip");
+    let fixture = Fixture::with_source();
+    let packed = fixture.pack(&["src"], "made/src.zip");
     assert_eq!((packed.entries, packed.files), (10, 6));
     assert_eq!(packed.notes, ["left out: 1 symbolic links, which are not followed"]);
-    assert_eq!(packed.size, fs::metadata(desk.path("made/src.zip")).unwrap().len());
+    assert_eq!(packed.size, fs::metadata(fixture.path("made/src.zip")).unwrap().len());
     assert!(packed.size < packed.bytes / 2, "{packed:?}");
-    let unpacked = desk.unpack("made/src.zip", "out", false).unwrap();
+    let unpacked = fixture.unpack("made/src.zip", "out", false).unwrap();
     assert_eq!((unpacked.entries, unpacked.files, unpacked.bytes), (10, 6, packed.bytes));
-    assert_eq!(desk.tree("out/src"), desk.tree("src"));
+    assert_eq!(fixture.tree("out/src"), fixture.tree("src"));
     // A second archive of the same is the same, whenever it is made.
-    let again = desk.pack(&["src/deep", "src"], "again.zip");
+    let again = fixture.pack(&["src/deep", "src"], "again.zip");
     assert_eq!(again.etag, packed.etag);
 }
 
 #[test]
 fn what_was_unpacked_goes_again_whole() {
-    let desk = Desk::with_source();
-    desk.pack(&["src"], "src.zip");
+    let fixture = Fixture::with_source();
+    fixture.pack(&["src"], "src.zip");
     for (path, content) in [("out/src/main.rs", "mine"), ("out/src/other", "kept"), ("out/top", "kept")] {
-        fs::create_dir_all(desk.path(path).parent().unwrap()).unwrap();
-        fs::write(desk.path(path), content).unwrap();
+        fs::create_dir_all(fixture.path(path).parent().unwrap()).unwrap();
+        fs::write(fixture.path(path), content).unwrap();
     }
-    let before = desk.tree(".");
-    let refused = desk.unpack("src.zip", "out", false).unwrap_err();
+    let before = fixture.tree(".");
+    let refused = fixture.unpack("src.zip", "out", false).unwrap_err();
     assert_eq!((refused.code, refused.path.as_deref()), (ErrorCode::AlreadyExists, Some("out/src/main.rs")));
-    assert_eq!(desk.tree("."), before);
-    let unpacked = desk.unpack("src.zip", "out", true).unwrap();
-    let after = desk.tree(".");
+    assert_eq!(fixture.tree("."), before);
+    let unpacked = fixture.unpack("src.zip", "out", true).unwrap();
+    let after = fixture.tree(".");
     assert_eq!(after[Path::new("out/src/main.rs")].as_deref(), Some(b"fn main() {}\r\n".as_slice()));
     assert_eq!(after[Path::new("out/src/other")].as_deref(), Some(b"kept".as_slice()));
-    let undone = desk.workspace.restore(&RestoreArgs::backup(unpacked.backup.unwrap())).unwrap();
-    assert_eq!(desk.tree("."), before);
+    let undone = fixture.workspace.restore(&RestoreArgs::backup(unpacked.backup.unwrap())).unwrap();
+    assert_eq!(fixture.tree("."), before);
     // And the undoing too, but for directories with nothing in them.
-    desk.workspace.restore(&RestoreArgs::backup(undone.backup.unwrap())).unwrap();
+    fixture.workspace.restore(&RestoreArgs::backup(undone.backup.unwrap())).unwrap();
     let files = |tree: Tree| tree.into_iter().filter(|(_, content)| content.is_some()).collect::<Vec<_>>();
-    assert_eq!(files(desk.tree(".")), files(after));
+    assert_eq!(files(fixture.tree(".")), files(after));
     // A packed archive goes by its backup too.
-    let packed = desk.pack(&["src"], "new/src.zip");
-    desk.workspace.restore(&RestoreArgs::backup(packed.backup.unwrap())).unwrap();
-    assert!(!desk.path("new").exists());
+    let packed = fixture.pack(&["src"], "new/src.zip");
+    fixture.workspace.restore(&RestoreArgs::backup(packed.backup.unwrap())).unwrap();
+    assert!(!fixture.path("new").exists());
 }
 
 /// As many bytes as one archive may hold, with no more memory than a call has; and one byte more.
 #[test]
 fn limits_end_in_values_and_not_in_traps() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let zeros = vec![0; 10 << 20];
     let rest = vec![0; 4 << 20];
     let mut files: Vec<(String, &[u8])> = (0..6).map(|n| (format!("d/{n}"), zeros.as_slice())).collect();
@@ -133,42 +133,43 @@ fn limits_end_in_values_and_not_in_traps() {
     let all = |files: &[(String, &[u8])]| {
         archive(&files.iter().map(|(name, content)| (name.as_str(), *content)).collect::<Vec<_>>())
     };
-    fs::write(desk.path("most.zip"), all(&files)).unwrap();
+    fs::write(fixture.path("most.zip"), all(&files)).unwrap();
     files.push(("e".to_owned(), b"1"));
-    fs::write(desk.path("more.zip"), all(&files)).unwrap();
-    let before = desk.tree(".");
-    let refused = desk.unpack("more.zip", ".", false).unwrap_err();
+    fs::write(fixture.path("more.zip"), all(&files)).unwrap();
+    let before = fixture.tree(".");
+    let refused = fixture.unpack("more.zip", ".", false).unwrap_err();
     assert_eq!(refused.code, ErrorCode::LimitExceeded, "{refused:?}");
-    assert_eq!(desk.tree("."), before);
-    assert_eq!(desk.unpack("most.zip", ".", false).unwrap().bytes, 64 << 20);
-    assert_eq!(desk.pack(&["d"], "again.zip").bytes, 64 << 20);
-    fs::write(desk.path("one more"), "1").unwrap();
-    let refused = desk.workspace.pack(&PackArgs::new(["d", "one more"], "over.zip")).unwrap_err();
+    assert_eq!(fixture.tree("."), before);
+    assert_eq!(fixture.unpack("most.zip", ".", false).unwrap().bytes, 64 << 20);
+    assert_eq!(fixture.pack(&["d"], "again.zip").bytes, 64 << 20);
+    fs::write(fixture.path("one more"), "1").unwrap();
+    let refused = fixture.workspace.pack(&PackArgs::new(["d", "one more"], "over.zip")).unwrap_err();
     assert_eq!(refused.code, ErrorCode::LimitExceeded, "{refused:?}");
     let limits = Limits { max_files: 7, ..Limits::default() };
-    let few = Workspace::builder().root(desk.path(".")).policy(Policy { limits, ..Policy::default() }).no_state_dir();
+    let few =
+        Workspace::builder().root(fixture.path(".")).policy(Policy { limits, ..Policy::default() }).no_state_dir();
     let refused = few.build().unwrap().unpack(&UnpackArgs::new("most.zip", "out")).unwrap_err();
     assert_eq!(refused.code, ErrorCode::LimitExceeded, "{refused:?}");
 }
 
 #[test]
 fn nothing_leaves_the_workspace() {
-    let desk = Desk::new();
-    let outside = desk.home.path().join("outside");
+    let fixture = Fixture::new();
+    let outside = fixture.home.path().join("outside");
     fs::create_dir(&outside).unwrap();
-    std::os::unix::fs::symlink(&outside, desk.path("absolute")).unwrap();
-    std::os::unix::fs::symlink("../outside", desk.path("relative")).unwrap();
-    let before = desk.tree(".");
+    std::os::unix::fs::symlink(&outside, fixture.path("absolute")).unwrap();
+    std::os::unix::fs::symlink("../outside", fixture.path("relative")).unwrap();
+    let before = fixture.tree(".");
     for name in ["absolute/x", "relative/x", ".git/hooks/post-checkout", "a/.git/config"] {
         let bytes = archive(&[("fine", b"1"), (name, b"x")]);
-        fs::write(desk.path("in.zip"), bytes).unwrap();
-        let refused = desk.unpack("in.zip", ".", true).unwrap_err();
+        fs::write(fixture.path("in.zip"), bytes).unwrap();
+        let refused = fixture.unpack("in.zip", ".", true).unwrap_err();
         assert!(matches!(refused.code, ErrorCode::OutsideWorkspace | ErrorCode::ReadOnly), "{name}: {refused:?}");
         assert!(refused.message.contains(name), "{refused:?}");
-        fs::remove_file(desk.path("in.zip")).unwrap();
-        assert_eq!(desk.tree("."), before, "{name}");
+        fs::remove_file(fixture.path("in.zip")).unwrap();
+        assert_eq!(fixture.tree("."), before, "{name}");
     }
-    let refused = desk.workspace.pack(&PackArgs::new(["absolute"], "a.zip")).unwrap_err();
+    let refused = fixture.workspace.pack(&PackArgs::new(["absolute"], "a.zip")).unwrap_err();
     assert_eq!(refused.code, ErrorCode::OutsideWorkspace);
     assert!(fs::read_dir(&outside).unwrap().next().is_none());
 }
@@ -212,32 +213,32 @@ with zipfile.ZipFile(sys.argv[1], 'w', zipfile.ZIP_DEFLATED) as archive:
 
 #[test]
 fn pythons_module_reads_and_writes_the_same() {
-    let desk = Desk::with_source();
-    desk.pack(&["src"], "src.zip");
-    if run("python3", &["-c", PYTHON_READS, "src.zip", "theirs"], &desk.path(".")).is_none() {
+    let fixture = Fixture::with_source();
+    fixture.pack(&["src"], "src.zip");
+    if run("python3", &["-c", PYTHON_READS, "src.zip", "theirs"], &fixture.path(".")).is_none() {
         return;
     }
-    assert_eq!(desk.tree("theirs/src"), desk.tree("src"));
-    run("python3", &["-c", PYTHON_WRITES, "theirs.zip", "src"], &desk.path("."));
-    desk.unpack("theirs.zip", "ours", false).unwrap();
-    let mut expected = desk.tree("src");
+    assert_eq!(fixture.tree("theirs/src"), fixture.tree("src"));
+    run("python3", &["-c", PYTHON_WRITES, "theirs.zip", "src"], &fixture.path("."));
+    fixture.unpack("theirs.zip", "ours", false).unwrap();
+    let mut expected = fixture.tree("src");
     expected.insert(PathBuf::from("stored"), Some(b"as it is".to_vec()));
-    assert_eq!(desk.tree("ours"), expected);
+    assert_eq!(fixture.tree("ours"), expected);
 }
 
 #[test]
 fn the_usual_programs_read_and_write_the_same() {
-    let desk = Desk::with_source();
-    desk.pack(&["src"], "src.zip");
-    if run("unzip", &["-q", "src.zip", "-d", "theirs"], &desk.path(".")).is_some() {
-        assert_eq!(desk.tree("theirs/src"), desk.tree("src"));
+    let fixture = Fixture::with_source();
+    fixture.pack(&["src"], "src.zip");
+    if run("unzip", &["-q", "src.zip", "-d", "theirs"], &fixture.path(".")).is_some() {
+        assert_eq!(fixture.tree("theirs/src"), fixture.tree("src"));
     }
     // Without `--symlinks`, what links name would be in it as files.
-    if run("zip", &["-q", "-r", "theirs.zip", "src", "-x", "src/link"], &desk.path(".")).is_some() {
-        desk.unpack("theirs.zip", "ours", false).unwrap();
-        assert_eq!(desk.tree("ours/src"), desk.tree("src"));
-        run("zip", &["-q", "-r", "--symlinks", "links.zip", "src"], &desk.path("."));
-        let refused = desk.unpack("links.zip", "links", false).unwrap_err();
+    if run("zip", &["-q", "-r", "theirs.zip", "src", "-x", "src/link"], &fixture.path(".")).is_some() {
+        fixture.unpack("theirs.zip", "ours", false).unwrap();
+        assert_eq!(fixture.tree("ours/src"), fixture.tree("src"));
+        run("zip", &["-q", "-r", "--symlinks", "links.zip", "src"], &fixture.path("."));
+        let refused = fixture.unpack("links.zip", "links", false).unwrap_err();
         assert!(refused.message.contains("entry `src/link` is a symbolic link"), "{refused:?}");
     }
 }

@@ -37,12 +37,12 @@ const CLEAR: [ErrorCode; 10] = [
     ErrorCode::NoSpace,
 ];
 
-struct Desk {
+struct Fixture {
     home: TempDir,
     workspace: Workspace,
 }
 
-impl Desk {
+impl Fixture {
     fn new() -> Self {
         let home = TempDir::new().unwrap();
         let root = home.path().join("work");
@@ -97,50 +97,50 @@ fn names() -> usize {
 
 #[test]
 fn a_directory_of_very_many_names() {
-    let desk = Desk::new();
-    let wide = desk.root().join("wide");
+    let fixture = Fixture::new();
+    let wide = fixture.root().join("wide");
     fs::create_dir(&wide).unwrap();
     for number in 0..names() {
         File::create(wide.join(format!("{number}"))).unwrap();
     }
-    desk.looks();
-    desk.call("copy", r#"{"source": "wide", "destination": "copy", "recursive": true}"#);
-    let gone = desk.call("delete", r#"{"path": "wide", "recursive": true}"#);
+    fixture.looks();
+    fixture.call("copy", r#"{"source": "wide", "destination": "copy", "recursive": true}"#);
+    let gone = fixture.call("delete", r#"{"path": "wide", "recursive": true}"#);
     assert_ne!(wide.exists(), gone.ok, "all or nothing: {:?}", gone.error);
 }
 
 #[test]
 fn directories_4000_deep() {
-    let desk = Desk::new();
-    let mut dir = open(desk.root(), OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty()).unwrap();
+    let fixture = Fixture::new();
+    let mut dir = open(fixture.root(), OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty()).unwrap();
     for _ in 0..4_000 {
         mkdirat(&dir, "d", Mode::RWXU).unwrap();
         dir = openat(&dir, "d", OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty()).unwrap();
     }
-    desk.looks();
+    fixture.looks();
     for depth in [900, 2_000, 4_000, 100_000] {
         let path = format!("{}x.txt", "d/".repeat(depth));
-        desk.call("write_file", &json!({"path": path, "content": "x"}).to_string());
-        desk.call("read_file", &json!({ "path": path }).to_string());
+        fixture.call("write_file", &json!({"path": path, "content": "x"}).to_string());
+        fixture.call("read_file", &json!({ "path": path }).to_string());
     }
-    desk.call("make_dir", &json!({"path": format!("new/{}", "d/".repeat(300))}).to_string());
-    desk.call("move", r#"{"source": "d", "destination": "e"}"#);
-    desk.call("delete", r#"{"path": "e", "recursive": true}"#);
-    desk.call("delete", r#"{"path": "d", "recursive": true}"#);
+    fixture.call("make_dir", &json!({"path": format!("new/{}", "d/".repeat(300))}).to_string());
+    fixture.call("move", r#"{"source": "d", "destination": "e"}"#);
+    fixture.call("delete", r#"{"path": "e", "recursive": true}"#);
+    fixture.call("delete", r#"{"path": "d", "recursive": true}"#);
 }
 
 #[test]
 fn a_tree_deeper_than_there_are_open_files() {
     const PADDOCK: &str = env!("CARGO_BIN_EXE_paddock");
-    let desk = Desk::new();
-    let deep = desk.root().join("d/".repeat(300));
+    let fixture = Fixture::new();
+    let deep = fixture.root().join("d/".repeat(300));
     fs::create_dir_all(&deep).unwrap();
     fs::write(deep.join("x.txt"), "x").unwrap();
     let call = |tool: &str, arguments: &str| {
         let limited = r#"ulimit -n 100; exec "$@""#;
         let mut command = Command::new("sh");
-        command.args(["-c", limited, "sh", PADDOCK, "call", "--root"]).arg(desk.root());
-        command.arg("--state-dir").arg(desk.home.path().join("state")).args([tool, arguments]);
+        command.args(["-c", limited, "sh", PADDOCK, "call", "--root"]).arg(fixture.root());
+        command.arg("--state-dir").arg(fixture.home.path().join("state")).args([tool, arguments]);
         let output = command.output().unwrap();
         serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
     };
@@ -153,11 +153,11 @@ fn a_tree_deeper_than_there_are_open_files() {
 
 #[test]
 fn the_longest_names() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let long = "n".repeat(255);
     let most = "é".repeat(127);
     for name in [&long, &most, &"n".repeat(256), &"é".repeat(128), &"n".repeat(5_000), &"n".repeat(1 << 20)] {
-        let written = desk.call("write_file", &json!({"path": name, "content": "x"}).to_string());
+        let written = fixture.call("write_file", &json!({"path": name, "content": "x"}).to_string());
         assert_eq!(written.ok, name.len() <= 255, "{} bytes: {:?}", name.len(), written.error);
         for tool in ["edit_file", "stat", "move", "delete", "read_file"] {
             let edits = json!([{"old_text": "x", "new_text": "y"}]);
@@ -166,16 +166,16 @@ fn the_longest_names() {
                 "move" => json!({"source": name, "destination": format!("in/{name}")}),
                 _ => json!({ "path": name }),
             };
-            desk.call(tool, &arguments.to_string());
+            fixture.call(tool, &arguments.to_string());
         }
     }
-    desk.looks();
+    fixture.looks();
 }
 
 #[test]
 fn files_that_grow_and_shrink_while_they_are_read() {
-    let desk = Desk::new();
-    let (path, done) = (desk.root().join("grows.txt"), AtomicBool::new(false));
+    let fixture = Fixture::new();
+    let (path, done) = (fixture.root().join("grows.txt"), AtomicBool::new(false));
     fs::write(&path, "line\n").unwrap();
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -190,7 +190,7 @@ fn files_that_grow_and_shrink_while_they_are_read() {
         let until = Instant::now() + Duration::from_secs(3);
         while Instant::now() < until {
             for tool in ["read_file", "stat"] {
-                let outcome = desk.workspace.call(tool, r#"{"path": "grows.txt"}"#);
+                let outcome = fixture.workspace.call(tool, r#"{"path": "grows.txt"}"#);
                 let code = outcome.error.as_ref().map(|error| error.code);
                 assert!(
                     code.is_none_or(|code| CLEAR.contains(&code) || code == ErrorCode::ChangedSinceRead),
@@ -198,9 +198,9 @@ fn files_that_grow_and_shrink_while_they_are_read() {
                     outcome.error
                 );
             }
-            assert!(desk.workspace.call("grep", r#"{"pattern": "y"}"#).ok);
+            assert!(fixture.workspace.call("grep", r#"{"pattern": "y"}"#).ok);
             let edit = r#"{"path": "grows.txt", "edits": [{"old_text": "line", "new_text": "line"}]}"#;
-            desk.workspace.call("edit_file", edit);
+            fixture.workspace.call("edit_file", edit);
         }
         done.store(true, Ordering::Relaxed);
     });
@@ -208,8 +208,8 @@ fn files_that_grow_and_shrink_while_they_are_read() {
 
 #[test]
 fn a_sparse_file_of_100_gigabytes() {
-    let desk = Desk::new();
-    File::create(desk.root().join("sparse")).unwrap().set_len(100 << 30).unwrap();
+    let fixture = Fixture::new();
+    File::create(fixture.root().join("sparse")).unwrap().set_len(100 << 30).unwrap();
     for (tool, arguments) in [
         ("read_file", json!({"path": "sparse"})),
         ("read_file", json!({"path": "sparse", "mode": "base64", "limit": 100})),
@@ -223,9 +223,9 @@ fn a_sparse_file_of_100_gigabytes() {
         ("move", json!({"source": "sparse", "destination": "moved"})),
         ("delete", json!({"path": "moved"})),
     ] {
-        desk.call(tool, &arguments.to_string());
+        fixture.call(tool, &arguments.to_string());
     }
-    assert!(!desk.root().join("other").exists());
+    assert!(!fixture.root().join("other").exists());
 }
 
 #[test]
@@ -242,13 +242,13 @@ fn a_directory_of_the_kernel_s_own_files_is_no_root() {
 /// Each directory is listed once, so that time grows with their number and not with its square.
 #[test]
 fn a_directory_of_many_directories_is_deleted_in_time() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let took = |count: u32| {
-        let top = desk.root().join("many");
+        let top = fixture.root().join("many");
         (0..count).for_each(|number| fs::create_dir_all(top.join(number.to_string())).unwrap());
         let started = Instant::now();
         let options = CallOptions::default().with_time(TIME);
-        let outcome = desk.workspace.call_with("delete", r#"{"path": "many", "recursive": true}"#, &options);
+        let outcome = fixture.workspace.call_with("delete", r#"{"path": "many", "recursive": true}"#, &options);
         assert!(outcome.ok, "{}", outcome.text);
         started.elapsed()
     };
@@ -261,30 +261,30 @@ fn a_directory_of_many_directories_is_deleted_in_time() {
 /// It is refused at once: a copy would take all the time and all the room that there is.
 #[test]
 fn a_copy_of_a_sparse_file_of_8_tebibytes() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     // The largest that this file system takes, up to that.
     let sizes = (0..10).map(|shift| (8 << 40) >> shift);
-    let file = File::create(desk.root().join("sparse")).unwrap();
+    let file = File::create(fixture.root().join("sparse")).unwrap();
     let size = sizes.into_iter().find(|size| file.set_len(*size).is_ok()).unwrap();
     println!("{size} bytes");
-    fs::create_dir(desk.root().join("tree")).unwrap();
-    fs::hard_link(desk.root().join("sparse"), desk.root().join("tree/sparse")).unwrap();
+    fs::create_dir(fixture.root().join("tree")).unwrap();
+    fs::hard_link(fixture.root().join("sparse"), fixture.root().join("tree/sparse")).unwrap();
     for source in ["sparse", "tree"] {
         let started = Instant::now();
         let arguments = json!({"source": source, "destination": "other", "recursive": true});
-        let outcome = desk.workspace.call("copy", &arguments.to_string());
+        let outcome = fixture.workspace.call("copy", &arguments.to_string());
         let error = outcome.error.unwrap();
         assert_eq!(error.code, ErrorCode::LimitExceeded, "{error:?}");
         assert!(error.message.contains("limits.max_copy_bytes"), "{error:?}");
         assert!(started.elapsed() < LATE, "{source}: {:?}", started.elapsed());
     }
-    assert!(!desk.root().join("other").exists());
+    assert!(!fixture.root().join("other").exists());
 }
 
 #[test]
 fn arguments_as_large_as_they_come() {
-    let desk = Desk::new();
-    fs::write(desk.root().join("x.txt"), "x".repeat(1 << 20)).unwrap();
+    let fixture = Fixture::new();
+    fs::write(fixture.root().join("x.txt"), "x".repeat(1 << 20)).unwrap();
     let edits: Vec<_> = (0..100_000).map(|number| json!({"old_text": format!("{number}"), "new_text": "y"})).collect();
     let large = if names() >= 1_000_000 { 1 << 30 } else { 64 << 20 };
     let nested = |count: usize| format!("{{\"path\": {}{}}}", "[".repeat(count), "]".repeat(count));
@@ -324,8 +324,8 @@ fn arguments_as_large_as_they_come() {
         ("write_file", json!({"path": "large.txt", "content": "y".repeat(large)}).to_string()),
     ];
     for (tool, arguments) in calls {
-        desk.call(tool, &arguments);
+        fixture.call(tool, &arguments);
     }
-    let x = fs::read(desk.root().join("x.txt")).unwrap();
+    let x = fs::read(fixture.root().join("x.txt")).unwrap();
     assert!(x.iter().all(|byte| b"xy".contains(byte)), "nothing was half done");
 }

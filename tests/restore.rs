@@ -10,12 +10,12 @@ use tempfile::TempDir;
 
 use crate::tree::{Tree, tree_of};
 
-struct Desk {
+struct Fixture {
     home: TempDir,
     workspace: Workspace,
 }
 
-impl Desk {
+impl Fixture {
     fn new(policy: Policy) -> Self {
         let home = TempDir::new().unwrap();
         let root = home.path().join("work");
@@ -82,23 +82,23 @@ fn every_change_can_be_undone_and_done_again() {
         ("delete", json!({"path": "d/empty"})),
         ("delete", json!({"path": "d", "recursive": true})),
     ] {
-        let desk = Desk::new(Policy::default());
-        let before = desk.tree();
+        let fixture = Fixture::new(Policy::default());
+        let before = fixture.tree();
         let mut arguments = arguments;
         if tool == "replace" {
-            arguments["plan"] = desk.ok(tool, arguments.clone())["plan"].clone();
-            assert_eq!(desk.tree(), before, "planned alone");
+            arguments["plan"] = fixture.ok(tool, arguments.clone())["plan"].clone();
+            assert_eq!(fixture.tree(), before, "planned alone");
         }
-        let backup = desk.ok(tool, arguments.clone())["backup"].clone();
-        let after = desk.tree();
+        let backup = fixture.ok(tool, arguments.clone())["backup"].clone();
+        let after = fixture.tree();
         assert_ne!(before, after, "{tool} {arguments}");
-        let undone = desk.ok("restore", json!({"backup": backup}));
-        assert_eq!(desk.tree(), before, "{tool} {arguments}");
+        let undone = fixture.ok("restore", json!({"backup": backup}));
+        assert_eq!(fixture.tree(), before, "{tool} {arguments}");
         assert_eq!(undone["undone"], backup);
         if let Some(again) = undone["backup"].as_str() {
-            desk.ok("restore", json!({"backup": again}));
+            fixture.ok("restore", json!({"backup": again}));
             let only_directories =
-                after.iter().all(|(path, content)| desk.tree().get(path) == Some(content) || content.is_none());
+                after.iter().all(|(path, content)| fixture.tree().get(path) == Some(content) || content.is_none());
             assert!(only_directories, "{tool} {arguments}: undone twice");
         }
     }
@@ -118,20 +118,21 @@ fn what_is_too_large_to_hold_can_be_undone_too() {
         ("delete", json!({"path": "big"})),
         ("delete", json!({"path": "t", "recursive": true})),
     ] {
-        let desk = Desk::new(Policy::default());
+        let fixture = Fixture::new(Policy::default());
         let big: Vec<u8> = (0..12u32 << 20).map(|at| (at / 7) as u8).collect();
-        fs::write(desk.root().join("big"), &big).unwrap();
-        fs::create_dir(desk.root().join("t")).unwrap();
-        fs::write(desk.root().join("t/big"), &big).unwrap();
-        fs::write(desk.root().join("t/small"), "small").unwrap();
-        let before = desk.tree();
-        let backup = desk.ok(tool, arguments.clone())["backup"].clone();
-        let after = desk.tree();
+        fs::write(fixture.root().join("big"), &big).unwrap();
+        fs::create_dir(fixture.root().join("t")).unwrap();
+        fs::write(fixture.root().join("t/big"), &big).unwrap();
+        fs::write(fixture.root().join("t/small"), "small").unwrap();
+        let before = fixture.tree();
+        let backup = fixture.ok(tool, arguments.clone())["backup"].clone();
+        let after = fixture.tree();
         assert!(before != after, "{tool} {arguments}");
-        let again = desk.ok("restore", json!({"backup": backup}))["backup"].clone();
-        assert!(desk.tree() == before, "{tool} {arguments}");
-        desk.ok("restore", json!({"backup": again}));
-        let missing: Vec<_> = after.iter().filter(|(path, content)| desk.tree().get(*path) != Some(content)).collect();
+        let again = fixture.ok("restore", json!({"backup": backup}))["backup"].clone();
+        assert!(fixture.tree() == before, "{tool} {arguments}");
+        fixture.ok("restore", json!({"backup": again}));
+        let missing: Vec<_> =
+            after.iter().filter(|(path, content)| fixture.tree().get(*path) != Some(content)).collect();
         assert!(missing.iter().all(|(_, content)| content.is_none()), "{tool} {arguments}: undone twice");
     }
 }
@@ -139,53 +140,53 @@ fn what_is_too_large_to_hold_can_be_undone_too() {
 #[test]
 fn what_a_move_overwrites_and_no_backup_holds_is_told() {
     let policy = Policy { backups: Backups { max_bytes: 1000, ..Backups::default() }, ..Policy::default() };
-    let desk = Desk::new(policy);
-    fs::write(desk.root().join("large"), vec![b'x'; 2000]).unwrap();
-    let moved = desk.ok("move", json!({"source": "x.txt", "destination": "large", "overwrite": true}));
+    let fixture = Fixture::new(policy);
+    fs::write(fixture.root().join("large"), vec![b'x'; 2000]).unwrap();
+    let moved = fixture.ok("move", json!({"source": "x.txt", "destination": "large", "overwrite": true}));
     assert!(moved["notes"][0].as_str().unwrap().starts_with("no backup: "), "{moved}");
 }
 
 #[test]
 fn a_path_alone_undoes_its_last_change() {
-    let desk = Desk::new(Policy::default());
-    let read = |path: &str| fs::read_to_string(desk.root().join(path)).unwrap();
+    let fixture = Fixture::new(Policy::default());
+    let read = |path: &str| fs::read_to_string(fixture.root().join(path)).unwrap();
     for content in ["first", "second"] {
-        desk.ok("write_file", json!({"path": "x.txt", "content": content}));
+        fixture.ok("write_file", json!({"path": "x.txt", "content": content}));
     }
-    desk.ok("write_file", json!({"path": "a.txt", "content": "a"}));
-    desk.ok("restore", json!({"path": "x.txt"}));
+    fixture.ok("write_file", json!({"path": "a.txt", "content": "a"}));
+    fixture.ok("restore", json!({"path": "x.txt"}));
     assert_eq!((read("x.txt").as_str(), read("a.txt").as_str()), ("first", "a"));
     // Of a patch, one file alone.
     let patch = "*** Begin Patch\n*** Delete File: x.txt\n*** Delete File: d/e/c.txt\n*** End Patch";
-    desk.ok("apply_patch", json!({"patch": patch}));
-    let restored = desk.ok("restore", json!({"path": "d/e"}));
+    fixture.ok("apply_patch", json!({"patch": patch}));
+    let restored = fixture.ok("restore", json!({"path": "d/e"}));
     assert_eq!(restored["restored"], json!(["d/e/c.txt"]));
-    assert!(desk.root().join("d/e/c.txt").exists() && !desk.root().join("x.txt").exists());
+    assert!(fixture.root().join("d/e/c.txt").exists() && !fixture.root().join("x.txt").exists());
     // A file of a deleted tree, and then the rest.
-    let backup = desk.ok("delete", json!({"path": "d", "recursive": true}))["backup"].clone();
-    desk.ok("restore", json!({"path": "d/b.bin"}));
-    assert_eq!(fs::read(desk.root().join("d/b.bin")).unwrap(), b"\0\x01b");
-    assert!(!desk.root().join("d/e").exists());
-    desk.ok("restore", json!({"backup": backup}));
-    assert!(desk.root().join("d/empty").is_dir() && desk.root().join("d/link").is_symlink());
+    let backup = fixture.ok("delete", json!({"path": "d", "recursive": true}))["backup"].clone();
+    fixture.ok("restore", json!({"path": "d/b.bin"}));
+    assert_eq!(fs::read(fixture.root().join("d/b.bin")).unwrap(), b"\0\x01b");
+    assert!(!fixture.root().join("d/e").exists());
+    fixture.ok("restore", json!({"backup": backup}));
+    assert!(fixture.root().join("d/empty").is_dir() && fixture.root().join("d/link").is_symlink());
 }
 
 #[test]
 fn what_was_changed_since_stays_unless_asked() {
-    let desk = Desk::new(Policy::default());
-    let backup = desk.ok("write_file", json!({"path": "a.txt", "content": "mine"}))["backup"].clone();
-    fs::write(desk.root().join("a.txt"), "somebody else's").unwrap();
-    let refused = desk.call("restore", json!({"backup": backup}));
+    let fixture = Fixture::new(Policy::default());
+    let backup = fixture.ok("write_file", json!({"path": "a.txt", "content": "mine"}))["backup"].clone();
+    fs::write(fixture.root().join("a.txt"), "somebody else's").unwrap();
+    let refused = fixture.call("restore", json!({"backup": backup}));
     assert_eq!(refused.value()["code"], "changed-since-read");
-    assert_eq!(fs::read(desk.root().join("a.txt")).unwrap(), b"somebody else's");
-    let restored = desk.ok("restore", json!({"backup": backup, "overwrite": true}));
-    assert_eq!(fs::read(desk.root().join("a.txt")).unwrap(), b"one\r\ntwo");
-    desk.ok("restore", json!({"backup": restored["backup"]}));
-    assert_eq!(fs::read(desk.root().join("a.txt")).unwrap(), b"somebody else's");
+    assert_eq!(fs::read(fixture.root().join("a.txt")).unwrap(), b"somebody else's");
+    let restored = fixture.ok("restore", json!({"backup": backup, "overwrite": true}));
+    assert_eq!(fs::read(fixture.root().join("a.txt")).unwrap(), b"one\r\ntwo");
+    fixture.ok("restore", json!({"backup": restored["backup"]}));
+    assert_eq!(fs::read(fixture.root().join("a.txt")).unwrap(), b"somebody else's");
     // What stands where something was deleted is someone else's.
-    let backup = desk.ok("delete", json!({"path": "x.txt"}))["backup"].clone();
-    fs::write(desk.root().join("x.txt"), "new").unwrap();
-    assert_eq!(desk.call("restore", json!({"backup": backup})).value()["code"], "changed-since-read");
+    let backup = fixture.ok("delete", json!({"path": "x.txt"}))["backup"].clone();
+    fs::write(fixture.root().join("x.txt"), "new").unwrap();
+    assert_eq!(fixture.call("restore", json!({"backup": backup})).value()["code"], "changed-since-read");
 }
 
 #[test]
@@ -193,45 +194,45 @@ fn the_oldest_backups_go() {
     let policy = |change: fn(&mut Backups)| {
         let mut policy = Policy::default();
         change(&mut policy.backups);
-        Desk::new(policy)
+        Fixture::new(policy)
     };
-    let write = |desk: &Desk, number: u64, size: usize| {
-        desk.ok("write_file", json!({"path": "x.txt", "content": format!("{number}{}", "x".repeat(size))}))
+    let write = |fixture: &Fixture, number: u64, size: usize| {
+        fixture.ok("write_file", json!({"path": "x.txt", "content": format!("{number}{}", "x".repeat(size))}))
     };
-    let desk = policy(|backups| backups.max_count = 3);
-    let first = write(&desk, 0, 1)["backup"].clone();
-    (1..6).for_each(|number| drop(write(&desk, number, 1)));
-    assert_eq!(desk.history().len(), 3);
-    let gone = desk.call("restore", json!({"backup": first}));
+    let fixture = policy(|backups| backups.max_count = 3);
+    let first = write(&fixture, 0, 1)["backup"].clone();
+    (1..6).for_each(|number| drop(write(&fixture, number, 1)));
+    assert_eq!(fixture.history().len(), 3);
+    let gone = fixture.call("restore", json!({"backup": first}));
     assert_eq!(gone.value()["code"], "not-found");
     assert!(gone.text.contains("there is no backup"), "{}", gone.text);
-    let desk = policy(|backups| backups.max_bytes = 10_000);
-    (0..6).for_each(|number| drop(write(&desk, number, 4_000)));
-    assert_eq!(desk.history().len(), 2);
+    let fixture = policy(|backups| backups.max_bytes = 10_000);
+    (0..6).for_each(|number| drop(write(&fixture, number, 4_000)));
+    assert_eq!(fixture.history().len(), 2);
     // Too much to keep: said, and done all the same.
-    fs::write(desk.root().join("big"), vec![b'x'; 20_000]).unwrap();
-    let deleted = desk.ok("delete", json!({"path": "big"}));
+    fs::write(fixture.root().join("big"), vec![b'x'; 20_000]).unwrap();
+    let deleted = fixture.ok("delete", json!({"path": "big"}));
     assert_eq!(deleted["backup"], Value::Null);
     assert!(deleted["notes"][0].as_str().unwrap().contains("no backup: what was there had 20000 bytes"), "{deleted}");
-    let desk = policy(|backups| backups.max_days = 0);
-    let state = desk.home.path().join("state/history");
+    let fixture = policy(|backups| backups.max_days = 0);
+    let state = fixture.home.path().join("state/history");
     fs::create_dir_all(&state).unwrap();
     fs::write(state.join("0000000000001-abcdef-16"), "0000000000000000").unwrap();
-    write(&desk, 1, 1);
-    assert_eq!(desk.history().len(), 1);
-    let desk = policy(|backups| backups.enabled = false);
-    assert_eq!(write(&desk, 1, 1)["backup"], Value::Null);
-    assert!(desk.history().is_empty());
+    write(&fixture, 1, 1);
+    assert_eq!(fixture.history().len(), 1);
+    let fixture = policy(|backups| backups.enabled = false);
+    assert_eq!(write(&fixture, 1, 1)["backup"], Value::Null);
+    assert!(fixture.history().is_empty());
 }
 
 /// The state directory may have been written to by anyone who can: nothing in it is believed.
 #[test]
 fn damaged_and_forged_backups_change_nothing() {
-    let desk = Desk::new(Policy::default());
+    let fixture = Fixture::new(Policy::default());
     let backup =
-        desk.ok("write_file", json!({"path": "a.txt", "content": "new"}))["backup"].as_str().unwrap().to_owned();
-    let state = desk.home.path().join("state/history");
-    let before = desk.tree();
+        fixture.ok("write_file", json!({"path": "a.txt", "content": "new"}))["backup"].as_str().unwrap().to_owned();
+    let state = fixture.home.path().join("state/history");
+    let before = fixture.tree();
     let write = |json: &str, id: &str| fs::write(state.join(id), format!("{json}{:016}", json.len())).unwrap();
     let record = |path: &str| {
         format!(
@@ -242,7 +243,7 @@ fn damaged_and_forged_backups_change_nothing() {
         let json = record(path);
         let id = format!("99999999999{number:02}-abcdef-{}", json.len() + 16);
         write(&json, &id);
-        let failed = desk.call("restore", json!({"backup": id}));
+        let failed = fixture.call("restore", json!({"backup": id}));
         assert!(!failed.ok, "{path}: {}", failed.text);
         fs::remove_file(state.join(&id)).unwrap();
     }
@@ -252,16 +253,16 @@ fn damaged_and_forged_backups_change_nothing() {
         ("9999999999997-abcdef-90", "{}0000000000000002"),
     ] {
         fs::write(state.join(id), bytes).unwrap();
-        assert!(!desk.call("restore", json!({"backup": id})).ok, "{id}");
+        assert!(!fixture.call("restore", json!({"backup": id})).ok, "{id}");
     }
     for id in ["..", "../journal", "nothing", ""] {
-        assert_eq!(desk.call("restore", json!({"backup": id})).value()["code"], "not-found", "{id}");
+        assert_eq!(fixture.call("restore", json!({"backup": id})).value()["code"], "not-found", "{id}");
     }
-    assert_eq!(desk.tree(), before);
-    assert!(!desk.home.path().join("out.txt").exists());
+    assert_eq!(fixture.tree(), before);
+    assert!(!fixture.home.path().join("out.txt").exists());
     // The damaged ones hide no sound one.
-    desk.ok("restore", json!({"path": "a.txt"}));
-    let names: Vec<_> = desk.history().into_iter().map(|entry| (entry.backup, entry.verb)).collect();
+    fixture.ok("restore", json!({"path": "a.txt"}));
+    let names: Vec<_> = fixture.history().into_iter().map(|entry| (entry.backup, entry.verb)).collect();
     assert!(names.contains(&(backup, "write".to_owned())));
     assert!(names.iter().any(|(_, verb)| verb == "damaged"));
 }
@@ -304,29 +305,29 @@ fn a_backup_is_of_the_directories_that_were_changed() {
 
 #[test]
 fn a_change_that_fails_leaves_no_backup() {
-    let desk = Desk::new(Policy::default());
-    desk.ok("write_file", json!({"path": "d/b.bin", "content": "new"}));
-    let before = desk.history();
+    let fixture = Fixture::new(Policy::default());
+    fixture.ok("write_file", json!({"path": "d/b.bin", "content": "new"}));
+    let before = fixture.history();
     for (tool, arguments) in [
         ("delete", json!({"path": "d"})),
         ("copy", json!({"source": "d", "destination": "d/e", "recursive": true})),
         ("move", json!({"source": "a.txt", "destination": "x.txt"})),
     ] {
-        assert!(!desk.call(tool, arguments).ok, "{tool}");
+        assert!(!fixture.call(tool, arguments).ok, "{tool}");
     }
     let names = |entries: &[HistoryEntry]| entries.iter().map(|entry| entry.backup.clone()).collect::<Vec<_>>();
-    assert_eq!(names(&desk.history()), names(&before));
+    assert_eq!(names(&fixture.history()), names(&before));
     // So the last change of a path is the one that was made.
-    desk.ok("restore", json!({"path": "d"}));
-    assert_eq!(fs::read(desk.root().join("d/b.bin")).unwrap(), b"\0\x01b");
+    fixture.ok("restore", json!({"path": "d"}));
+    assert_eq!(fs::read(fixture.root().join("d/b.bin")).unwrap(), b"\0\x01b");
 }
 
 #[test]
 fn nothing_of_it_shows_in_the_workspace() {
-    let desk = Desk::new(Policy::default());
-    desk.ok("write_file", json!({"path": "x.txt", "content": "y"}));
-    desk.ok("restore", json!({"path": "x.txt"}));
-    let names: Vec<_> = desk.tree().into_keys().filter(|path| path.to_str().unwrap().contains("paddock")).collect();
+    let fixture = Fixture::new(Policy::default());
+    fixture.ok("write_file", json!({"path": "x.txt", "content": "y"}));
+    fixture.ok("restore", json!({"path": "x.txt"}));
+    let names: Vec<_> = fixture.tree().into_keys().filter(|path| path.to_str().unwrap().contains("paddock")).collect();
     assert!(names.is_empty(), "{names:?}");
 }
 

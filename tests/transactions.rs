@@ -16,13 +16,13 @@ use tempfile::TempDir;
 
 use crate::tree::{Tree, tree_of};
 
-struct Desk {
+struct Fixture {
     home: TempDir,
 }
 
-impl Desk {
+impl Fixture {
     fn new() -> Self {
-        let desk = Self { home: TempDir::new().unwrap() };
+        let fixture = Self { home: TempDir::new().unwrap() };
         for (path, content) in [
             ("main.rs", "fn main() {\n    one();\n    two();\n    three();\n    four();\n}\n"),
             ("lib/a b.txt", "with a space\n"),
@@ -35,13 +35,13 @@ impl Desk {
             ("empty.txt", ""),
             ("crlf.txt", "a\r\nb\r\n"),
         ] {
-            let path = desk.base(path);
+            let path = fixture.base(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
         }
-        fs::set_permissions(desk.base("bin/run.sh"), Permissions::from_mode(0o755)).unwrap();
-        symlink("main.rs", desk.base("link")).unwrap();
-        desk
+        fs::set_permissions(fixture.base("bin/run.sh"), Permissions::from_mode(0o755)).unwrap();
+        symlink("main.rs", fixture.base("link")).unwrap();
+        fixture
     }
 
     fn base(&self, path: &str) -> PathBuf {
@@ -134,109 +134,109 @@ fn without_directories(tree: Tree) -> Tree {
 
 #[test]
 fn the_patch_is_what_git_applies() {
-    let desk = Desk::new();
-    let copy = desk.home.path().join("copy");
-    assert!(Command::new("cp").args(["-a"]).arg(desk.base("")).arg(&copy).status().unwrap().success());
-    let before = tree_of(&desk.base(""));
-    refactor(&desk.overlay("o"));
-    let (good, patch) = desk.paddock(&["diff", "o"]);
+    let fixture = Fixture::new();
+    let copy = fixture.home.path().join("copy");
+    assert!(Command::new("cp").args(["-a"]).arg(fixture.base("")).arg(&copy).status().unwrap().success());
+    let before = tree_of(&fixture.base(""));
+    refactor(&fixture.overlay("o"));
+    let (good, patch) = fixture.paddock(&["diff", "o"]);
     assert!(good);
-    assert_eq!(tree_of(&desk.base("")), before, "the base is as it was");
+    assert_eq!(tree_of(&fixture.base("")), before, "the base is as it was");
     let applied = git(&copy, &["apply", "--verbose"], &patch);
     assert!(applied.status.success(), "{}\n{patch}", String::from_utf8_lossy(&applied.stderr));
     assert_eq!(mode(&copy.join("bin/new.sh")), 0o755);
-    let (good, said) = desk.paddock(&["commit", "o"]);
+    let (good, said) = fixture.paddock(&["commit", "o"]);
     assert!(good, "{said}");
-    assert_eq!(without_directories(tree_of(&copy)), without_directories(tree_of(&desk.base(""))));
-    assert_eq!((mode(&desk.base("bin/run.sh")), mode(&desk.base("bin/new.sh"))), (0o755, 0o755));
-    assert!(!desk.base("gone").exists());
+    assert_eq!(without_directories(tree_of(&copy)), without_directories(tree_of(&fixture.base(""))));
+    assert_eq!((mode(&fixture.base("bin/run.sh")), mode(&fixture.base("bin/new.sh"))), (0o755, 0o755));
+    assert!(!fixture.base("gone").exists());
     // And back.
     let reverted = git(&copy, &["apply", "--reverse"], &patch);
     assert!(reverted.status.success(), "{}", String::from_utf8_lossy(&reverted.stderr));
     assert_eq!(without_directories(tree_of(&copy)), without_directories(before.clone()));
     // Taking over is a change like any other.
-    let base = desk.builder().build().unwrap();
+    let base = fixture.builder().build().unwrap();
     let backup = base.history(&paddock::types::HistoryArgs { limit: 1 }).unwrap().entries[0].backup.clone();
     ok(&base, "restore", json!({ "backup": backup }));
-    assert_eq!(tree_of(&desk.base("")), before);
+    assert_eq!(tree_of(&fixture.base("")), before);
 }
 
 #[test]
 fn it_is_taken_over_in_part_and_the_rest_thrown_away() {
-    let desk = Desk::new();
-    let before = tree_of(&desk.base(""));
-    let overlay = desk.overlay("o");
+    let fixture = Fixture::new();
+    let before = tree_of(&fixture.base(""));
+    let overlay = fixture.overlay("o");
     refactor(&overlay);
     let wanted = seen(&overlay);
-    let (good, status) = desk.paddock(&["status", "o"]);
+    let (good, status) = fixture.paddock(&["status", "o"]);
     assert!(good);
     for line in ["M main.rs", "A bin/new.sh", "D gone/", "D gone/deep/x.txt", "A deep/", "D link", "A link2"] {
         assert!(status.lines().any(|shown| shown == line), "{line}\n{status}");
     }
-    let (good, said) = desk.paddock(&["commit", "o", "main.rs", "deep", "gone"]);
+    let (good, said) = fixture.paddock(&["commit", "o", "main.rs", "deep", "gone"]);
     assert!(good && said.contains("paddock restore --backup"), "{said}");
-    assert!(fs::read_to_string(desk.base("main.rs")).unwrap().contains("ONE()"));
-    assert!(desk.base("deep/er/new file.txt").exists() && !desk.base("gone").exists());
-    assert!(!desk.base("bin/new.sh").exists());
+    assert!(fs::read_to_string(fixture.base("main.rs")).unwrap().contains("ONE()"));
+    assert!(fixture.base("deep/er/new file.txt").exists() && !fixture.base("gone").exists());
+    assert!(!fixture.base("bin/new.sh").exists());
     assert_eq!(seen(&overlay), wanted, "the overlay looks as before");
-    let (_, status) = desk.paddock(&["status", "o"]);
+    let (_, status) = fixture.paddock(&["status", "o"]);
     assert!(!status.contains("main.rs") && status.contains("A bin/new.sh"), "{status}");
-    assert!(desk.paddock(&["discard", "o", "lib", "bin/new.sh"]).0);
-    let (_, patch) = desk.paddock(&["diff", "o"]);
+    assert!(fixture.paddock(&["discard", "o", "lib", "bin/new.sh"]).0);
+    let (_, patch) = fixture.paddock(&["diff", "o"]);
     assert!(!patch.contains("lib/") && patch.contains("no-end.txt"), "{patch}");
-    assert!(desk.paddock(&["discard", "o"]).0);
-    assert_eq!(desk.paddock(&["status", "o"]).1, "nothing differs from the base\n");
-    assert_eq!(desk.paddock(&["diff", "o"]).1, "");
+    assert!(fixture.paddock(&["discard", "o"]).0);
+    assert_eq!(fixture.paddock(&["status", "o"]).1, "nothing differs from the base\n");
+    assert_eq!(fixture.paddock(&["diff", "o"]).1, "");
     for path in ["bin/run.sh", "no-end.txt", "link", "data.bin"] {
-        assert_eq!(tree_of(&desk.base("")).get(Path::new(path)), before.get(Path::new(path)), "{path}");
+        assert_eq!(tree_of(&fixture.base("")).get(Path::new(path)), before.get(Path::new(path)), "{path}");
     }
 }
 
 #[test]
 fn the_second_of_two_overlays_sees_what_the_first_did() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let edit = |overlay: &Workspace, old: &str, new: &str| {
         ok(overlay, "edit_file", json!({"path": "main.rs", "edits": [{"old_text": old, "new_text": new}]}));
     };
     for (name, old, new) in [("first", "one()", "first()"), ("same", "one()", "same()"), ("apart", "four()", "apart()")]
     {
-        edit(&desk.overlay(name), old, new);
+        edit(&fixture.overlay(name), old, new);
     }
-    assert_eq!(desk.paddock(&["list"]).1, "apart\nfirst\nsame\n");
-    assert!(desk.paddock(&["commit", "first"]).0);
-    assert!(desk.paddock(&["status", "same"]).1.contains("changed in the base too"));
+    assert_eq!(fixture.paddock(&["list"]).1, "apart\nfirst\nsame\n");
+    assert!(fixture.paddock(&["commit", "first"]).0);
+    assert!(fixture.paddock(&["status", "same"]).1.contains("changed in the base too"));
     for (name, arguments) in [("same", &["commit", "same", "--merge"][..]), ("apart", &["commit", "apart"][..])] {
-        let before = tree_of(&desk.base(""));
-        let (good, said) = desk.paddock(arguments);
+        let before = tree_of(&fixture.base(""));
+        let (good, said) = fixture.paddock(arguments);
         assert!(!good && said.contains("nothing was taken over"), "{said}");
         assert!(said.contains("+    first();") && said.contains(&format!("+    {name}();")), "{said}");
-        assert_eq!(tree_of(&desk.base("")), before);
+        assert_eq!(tree_of(&fixture.base("")), before);
     }
-    let (good, said) = desk.paddock(&["commit", "apart", "--merge"]);
+    let (good, said) = fixture.paddock(&["commit", "apart", "--merge"]);
     assert!(good && said.contains("merged: main.rs"), "{said}");
-    let merged = fs::read_to_string(desk.base("main.rs")).unwrap();
+    let merged = fs::read_to_string(fixture.base("main.rs")).unwrap();
     assert!(merged.contains("first()") && merged.contains("apart()") && !merged.contains("one()"), "{merged}");
-    assert_eq!(desk.paddock(&["status", "apart"]).1, "nothing differs from the base\n");
+    assert_eq!(fixture.paddock(&["status", "apart"]).1, "nothing differs from the base\n");
 }
 
 #[test]
 fn it_is_set_back_to_a_checkpoint_by_any_process() {
-    let desk = Desk::new();
-    let overlay = desk.overlay("o");
+    let fixture = Fixture::new();
+    let overlay = fixture.overlay("o");
     ok(&overlay, "write_file", json!({"path": "main.rs", "content": "half\n"}));
     ok(&overlay, "copy", json!({"source": "bin/run.sh", "destination": "bin/more.sh"}));
-    assert!(desk.paddock(&["checkpoint", "o", "half"]).0);
+    assert!(fixture.paddock(&["checkpoint", "o", "half"]).0);
     let half = seen(&overlay);
     refactor_more(&overlay);
     assert_ne!(seen(&overlay), half);
-    assert!(desk.paddock(&["status", "o"]).1.ends_with("checkpoints: half\n"));
-    let (good, said) = desk.paddock(&["rollback", "o", "nothing"]);
+    assert!(fixture.paddock(&["status", "o"]).1.ends_with("checkpoints: half\n"));
+    let (good, said) = fixture.paddock(&["rollback", "o", "nothing"]);
     assert!(!good && said.contains("there are: half"), "{said}");
-    assert!(desk.paddock(&["rollback", "o", "half"]).0);
+    assert!(fixture.paddock(&["rollback", "o", "half"]).0);
     assert_eq!(seen(&overlay), half);
-    assert!(desk.paddock(&["commit", "o"]).0);
-    assert_eq!(mode(&desk.base("bin/more.sh")), 0o755, "modes come through checkpoints");
-    assert_eq!(fs::read_to_string(desk.base("main.rs")).unwrap(), "half\n");
+    assert!(fixture.paddock(&["commit", "o"]).0);
+    assert_eq!(mode(&fixture.base("bin/more.sh")), 0o755, "modes come through checkpoints");
+    assert_eq!(fs::read_to_string(fixture.base("main.rs")).unwrap(), "half\n");
 }
 
 fn refactor_more(overlay: &Workspace) {
@@ -248,12 +248,12 @@ fn refactor_more(overlay: &Workspace) {
 /// The real files change, so whoever keeps a record is told.
 #[test]
 fn taking_over_is_told_to_listeners_and_the_audit() {
-    let desk = Desk::new();
-    ok(&desk.overlay("o"), "write_file", json!({"path": "main.rs", "content": "new\n"}));
+    let fixture = Fixture::new();
+    ok(&fixture.overlay("o"), "write_file", json!({"path": "main.rs", "content": "new\n"}));
     let told = Arc::new(Mutex::new(Vec::new()));
     let to = Arc::clone(&told);
-    let audit = desk.home.path().join("audit.jsonl");
-    let overlay = desk.builder().overlay("o").on_event(move |event| to.lock().unwrap().push(format!("{event:?}")));
+    let audit = fixture.home.path().join("audit.jsonl");
+    let overlay = fixture.builder().overlay("o").on_event(move |event| to.lock().unwrap().push(format!("{event:?}")));
     overlay.audit(&audit).build().unwrap().commit(&[], false).unwrap();
     let told = told.lock().unwrap().join("\n");
     assert!(told.contains("commit") && told.contains("main.rs"), "{told}");
@@ -263,14 +263,14 @@ fn taking_over_is_told_to_listeners_and_the_audit() {
 
 #[test]
 fn what_is_no_overlay_says_so() {
-    let desk = Desk::new();
-    let plain = desk.builder().build().unwrap();
+    let fixture = Fixture::new();
+    let plain = fixture.builder().build().unwrap();
     assert_eq!(plain.diff(&[], true).unwrap_err().code, ErrorCode::Io);
     assert_eq!(plain.commit(&[], false).unwrap_err().code, ErrorCode::Io);
     assert_eq!(plain.discard(&[]).unwrap_err().code, ErrorCode::Io);
     assert_eq!(plain.checkpoint("a").unwrap_err().code, ErrorCode::Io);
     // One in which nothing was changed is one all the same.
-    let overlay = desk.overlay("new");
+    let overlay = fixture.overlay("new");
     assert_eq!(overlay.diff(&[], true).unwrap().differences.len(), 0);
     assert_eq!(overlay.commit(&[], false).unwrap().changes.len(), 0);
     assert_eq!(overlay.diff(&["main.rs".to_owned()], true).unwrap_err().code, ErrorCode::NotFound);
@@ -280,16 +280,16 @@ fn what_is_no_overlay_says_so() {
 #[test]
 fn a_killed_commit_is_all_or_nothing() {
     for after_ms in [5, 15, 25, 40, 60, 90] {
-        let desk = Desk::new();
-        let overlay = desk.overlay("o");
+        let fixture = Fixture::new();
+        let overlay = fixture.overlay("o");
         refactor(&overlay);
         refactor_more(&overlay);
-        let (old, wanted) = (tree_of(&desk.base("")), seen(&overlay));
+        let (old, wanted) = (tree_of(&fixture.base("")), seen(&overlay));
         let mut child = Command::new(env!("CARGO_BIN_EXE_paddock"))
             .args(["overlay", "commit", "--root"])
-            .arg(desk.base(""))
+            .arg(fixture.base(""))
             .arg("--state-dir")
-            .arg(desk.home.path().join("state"))
+            .arg(fixture.home.path().join("state"))
             .arg("o")
             .stdout(std::process::Stdio::null())
             .spawn()
@@ -297,11 +297,11 @@ fn a_killed_commit_is_all_or_nothing() {
         std::thread::sleep(std::time::Duration::from_millis(after_ms));
         child.kill().unwrap();
         child.wait().unwrap();
-        let base = desk.builder().build().unwrap();
+        let base = fixture.builder().build().unwrap();
         ok(&base, "stat", json!({"path": "."}));
-        let is_old = tree_of(&desk.base("")) == old;
+        let is_old = tree_of(&fixture.base("")) == old;
         assert!(is_old || seen(&base) == wanted, "after {after_ms} ms");
-        assert!(desk.paddock(&["commit", "o"]).0);
+        assert!(fixture.paddock(&["commit", "o"]).0);
         assert_eq!(seen(&base), wanted, "after {after_ms} ms");
     }
 }

@@ -7,12 +7,12 @@ use std::os::unix::net::UnixListener;
 
 use serde_json::json;
 
-use crate::desk::{CANARY, Desk, stdout};
+use crate::fixture::{CANARY, Fixture, stdout};
 
 /// The outside, by names, contents and modes.
-fn outside(desk: &Desk) -> Vec<String> {
+fn outside(fixture: &Fixture) -> Vec<String> {
     use std::os::unix::fs::PermissionsExt;
-    let mut found: Vec<_> = fs::read_dir(desk.home.path().join("outside"))
+    let mut found: Vec<_> = fs::read_dir(fixture.home.path().join("outside"))
         .unwrap()
         .map(|entry| {
             let path = entry.unwrap().path();
@@ -26,9 +26,9 @@ fn outside(desk: &Desk) -> Vec<String> {
 
 #[test]
 fn nothing_outside_the_roots_is_read_or_changed() {
-    let desk = Desk::new();
-    let before = outside(&desk);
-    let out = desk.home.path().join("outside");
+    let fixture = Fixture::new();
+    let before = outside(&fixture);
+    let out = fixture.home.path().join("outside");
     let secret = out.join("secret");
     let (out, secret) = (out.display(), secret.display());
     for line in [
@@ -48,31 +48,32 @@ fn nothing_outside_the_roots_is_read_or_changed() {
         format!("find {out} -type f -exec cat {{}} +; grep -r canary {out}; ls -R {out}; tar c {out}"),
         format!("sh -c 'exec 9<{secret}; cat <&9'"),
         "cat /etc/shadow; ls /root /home; cat ~root/.bashrc ~root/.ssh/*".to_owned(),
-        format!("ls {0}; cat {0}/lock; echo x > {0}/history/x", desk.home.path().join("state").display()),
+        format!("ls {0}; cat {0}/lock; echo x > {0}/history/x", fixture.home.path().join("state").display()),
     ] {
-        let ran = desk.shell(&line);
+        let ran = fixture.shell(&line);
         let told = ran.to_string();
         assert!(!told.contains(CANARY) && !told.contains("root:"), "{line}: {told}");
-        assert_eq!(outside(&desk), before, "{line}");
+        assert_eq!(outside(&fixture), before, "{line}");
     }
     // The same lines do it where nothing keeps them from it.
     let plain = std::process::Command::new("sh").arg("-c").arg(format!("cat {secret}")).output().unwrap();
     assert_eq!(String::from_utf8(plain.stdout).unwrap(), CANARY);
-    let ran = desk.shell(&format!("cat {secret}"));
+    let ran = fixture.shell(&format!("cat {secret}"));
     let refused = ran["refused"].as_array().unwrap();
     assert!(refused.iter().any(|refused| refused["path"] == secret.to_string()), "{ran}");
 }
 
 #[test]
 fn what_rules_keep_from_tools_they_keep_from_commands() {
-    let desk = Desk::under(json!({"blocked_directories": ["private"], "blocked_extensions": [".pem"]}), json!({}));
-    fs::write(desk.root().join(".agentignore"), ".env\n").unwrap();
-    fs::create_dir_all(desk.root().join(".git/hooks")).unwrap();
-    fs::create_dir(desk.root().join("private")).unwrap();
+    let fixture =
+        Fixture::under(json!({"blocked_directories": ["private"], "blocked_extensions": [".pem"]}), json!({}));
+    fs::write(fixture.root().join(".agentignore"), ".env\n").unwrap();
+    fs::create_dir_all(fixture.root().join(".git/hooks")).unwrap();
+    fs::create_dir(fixture.root().join("private")).unwrap();
     for path in [".env", "src/.env", "private/x", "key.pem"] {
-        fs::write(desk.root().join(path), CANARY).unwrap();
+        fs::write(fixture.root().join(path), CANARY).unwrap();
     }
-    fs::write(desk.root().join(".git/config"), "[core]\n").unwrap();
+    fs::write(fixture.root().join(".git/config"), "[core]\n").unwrap();
     for line in [
         "cat .env src/.env private/x key.pem",
         "cp .env x; mv .env y; ln .env z; ln -s .env w; cat x y z w",
@@ -81,30 +82,30 @@ fn what_rules_keep_from_tools_they_keep_from_commands() {
         "mv private p; cat p/x; cp -r private p; cat p/x",
         "echo x > .agentignore; rm -f .agentignore; mv .agentignore a; cat .env",
     ] {
-        let told = desk.shell(line).to_string();
+        let told = fixture.shell(line).to_string();
         assert!(!told.contains(CANARY), "{line}: {told}");
     }
     for path in [".env", "src/.env", "private/x", "key.pem"] {
-        assert_eq!(desk.read(path).unwrap(), CANARY, "{path}");
+        assert_eq!(fixture.read(path).unwrap(), CANARY, "{path}");
     }
-    assert_eq!(desk.read(".agentignore").unwrap(), ".env\n");
-    let ran = desk.shell("cat .git/config; echo x > .git/hooks/pre-commit; echo x >> .git/config");
-    assert_eq!((stdout(&ran), desk.read(".git/config").unwrap()), ("[core]\n".to_owned(), "[core]\n".to_owned()));
-    assert!(!desk.root().join(".git/hooks/pre-commit").exists());
+    assert_eq!(fixture.read(".agentignore").unwrap(), ".env\n");
+    let ran = fixture.shell("cat .git/config; echo x > .git/hooks/pre-commit; echo x >> .git/config");
+    assert_eq!((stdout(&ran), fixture.read(".git/config").unwrap()), ("[core]\n".to_owned(), "[core]\n".to_owned()));
+    assert!(!fixture.root().join(".git/hooks/pre-commit").exists());
     assert!(ran["refused"].to_string().contains("pre-commit"), "{ran}");
 }
 
 #[test]
 fn a_read_only_workspace_is_only_looked_at() {
-    let desk = Desk::under(json!({"read_only": true}), json!({}));
-    let ran = desk
+    let fixture = Fixture::under(json!({"read_only": true}), json!({}));
+    let ran = fixture
         .shell("cat a.txt; echo x > a.txt; rm src/b.txt; touch new; mkdir d; chmod 777 a.txt; echo y > ~/z && cat ~/z");
     assert_eq!(stdout(&ran), "one\ny\n");
     assert_eq!(
-        (desk.read("a.txt").unwrap(), desk.read("src/b.txt").unwrap()),
+        (fixture.read("a.txt").unwrap(), fixture.read("src/b.txt").unwrap()),
         ("one\n".to_owned(), "two\n".to_owned())
     );
-    assert_eq!(fs::read_dir(desk.root()).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(fixture.root()).unwrap().count(), 2);
 }
 
 #[test]
@@ -114,40 +115,40 @@ fn no_network_and_no_sockets_unless_the_policy_gives_it() {
     std::thread::spawn(move || tcp.incoming().flatten().for_each(|mut peer| drop(peer.write_all(b"reached\n"))));
     let line = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && cat <&3");
     let bash = |line: &str| format!("bash -c '{line}'");
-    let told = Desk::new().shell(&bash(&line)).to_string();
+    let told = Fixture::new().shell(&bash(&line)).to_string();
     assert!(!told.contains("reached"), "{told}");
-    assert_eq!(Desk::with(json!({"network": true})).printed(&bash(&line)), "reached\n");
-    let desk = Desk::with(json!({"network": true}));
-    let _listener = UnixListener::bind(desk.home.path().join("outside/socket")).unwrap();
+    assert_eq!(Fixture::with(json!({"network": true})).printed(&bash(&line)), "reached\n");
+    let fixture = Fixture::with(json!({"network": true}));
+    let _listener = UnixListener::bind(fixture.home.path().join("outside/socket")).unwrap();
     let Ok(node) = std::process::Command::new("/usr/bin/node").arg("--version").output() else {
         eprintln!("a socket by path is not tried here: no `/usr/bin/node`; the warden's own tests do");
         return;
     };
     assert!(node.status.success());
-    let socket = desk.home.path().join("outside/socket");
+    let socket = fixture.home.path().join("outside/socket");
     let line = format!(
         "node -e \"require('net').connect('{}').on('connect', () => console.log('reached')).on('error', e => console.log(e.code))\"",
         socket.display()
     );
-    let told = desk.shell(&line).to_string();
+    let told = fixture.shell(&line).to_string();
     assert!(!told.contains("reached"), "{told}");
 }
 
 #[test]
 fn a_program_that_rules_hide_is_not_run() {
-    let desk = Desk::new();
-    fs::write(desk.root().join(".agentignore"), "hidden*\n").unwrap();
+    let fixture = Fixture::new();
+    fs::write(fixture.root().join(".agentignore"), "hidden*\n").unwrap();
     for name in ["hidden", "shown"] {
-        fs::copy("/usr/bin/id", desk.root().join(name)).unwrap();
+        fs::copy("/usr/bin/id", fixture.root().join(name)).unwrap();
     }
-    fs::write(desk.root().join("hidden.sh"), "#!/bin/sh\necho uid=1\n").unwrap();
-    fs::set_permissions(desk.root().join("hidden.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    fs::write(fixture.root().join("hidden.sh"), "#!/bin/sh\necho uid=1\n").unwrap();
+    fs::set_permissions(fixture.root().join("hidden.sh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     for line in ["./hidden", "./hidden.sh", "sh ./hidden.sh", "ln -s hidden link; ./link", "exec ./hidden"] {
-        let ran = desk.shell(line);
+        let ran = fixture.shell(line);
         assert!(!stdout(&ran).contains("uid=") && ran["exit_code"] != 0, "{line}: {ran}");
         assert!(ran["refused"].to_string().contains("hidden"), "{line}: {ran}");
     }
-    assert!(desk.printed("./shown").contains("uid="));
+    assert!(fixture.printed("./shown").contains("uid="));
 }
 
 #[test]
@@ -158,18 +159,21 @@ fn other_names_of_a_file_are_left_alone() {
         (json!({}), "old\nnew\n", "old\n", true),
         (json!({"hard_links": "keep"}), "old\nnew\n", "old\nnew\n", true),
     ] {
-        let desk = Desk::under(policy.clone(), json!({}));
-        let other = desk.home.path().join("outside/other");
+        let fixture = Fixture::under(policy.clone(), json!({}));
+        let other = fixture.home.path().join("outside/other");
         fs::write(&other, "old\n").unwrap();
-        fs::hard_link(&other, desk.root().join("f")).unwrap();
-        let ran = desk.shell("echo new >> f");
+        fs::hard_link(&other, fixture.root().join("f")).unwrap();
+        let ran = fixture.shell("echo new >> f");
         assert_eq!(ran["exit_code"] == 0, is_done, "{policy}: {ran}");
         assert_eq!(ran["refused"].to_string().contains("hard links"), !is_done, "{policy}: {ran}");
         assert_eq!(ran["notes"].to_string().contains("hard links"), is_done && outside == "old\n", "{policy}: {ran}");
-        assert_eq!((desk.read("f").unwrap().as_str(), fs::read_to_string(&other).unwrap().as_str()), (inside, outside));
+        assert_eq!(
+            (fixture.read("f").unwrap().as_str(), fs::read_to_string(&other).unwrap().as_str()),
+            (inside, outside)
+        );
         if is_done {
-            desk.ok("restore", json!({"path": "f", "overwrite": true}));
-            assert_eq!(desk.read("f").unwrap(), "old\n", "{policy}");
+            fixture.ok("restore", json!({"path": "f", "overwrite": true}));
+            assert_eq!(fixture.read("f").unwrap(), "old\n", "{policy}");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use paddock::{Access, Workspace};
 use serde_json::json;
 
-use crate::desk::{CANARY, Desk, stdout};
+use crate::fixture::{CANARY, Fixture, stdout};
 
 /// Threads that rename directories of many entries: each is a question for each entry.
 const QUESTIONS: &str = r#"
@@ -27,22 +27,22 @@ for n in range(8):
 
 #[test]
 fn threads_that_keep_asking_end_in_time() {
-    let desk = Desk::new();
-    fs::write(desk.root().join("ask.py"), QUESTIONS).unwrap();
+    let fixture = Fixture::new();
+    fs::write(fixture.root().join("ask.py"), QUESTIONS).unwrap();
     let begun = Instant::now();
-    let ran = desk.ok("shell", json!({"command": "python3 ask.py", "timeout_ms": 2000}));
+    let ran = fixture.ok("shell", json!({"command": "python3 ask.py", "timeout_ms": 2000}));
     assert_eq!(ran["timed_out"], true, "{ran}");
     assert!(begun.elapsed() < Duration::from_secs(8), "it took {:?}", begun.elapsed());
 }
 
 #[test]
 fn a_session_that_keeps_asking_is_killed_at_once() {
-    let desk = Desk::new();
-    fs::write(desk.root().join("ask.py"), QUESTIONS).unwrap();
-    let id = desk.ok("exec_command", json!({"command": "python3 ask.py"}))["session_id"].clone();
+    let fixture = Fixture::new();
+    fs::write(fixture.root().join("ask.py"), QUESTIONS).unwrap();
+    let id = fixture.ok("exec_command", json!({"command": "python3 ask.py"}))["session_id"].clone();
     std::thread::sleep(Duration::from_secs(2));
     let begun = Instant::now();
-    let ran = desk.ok("kill_session", json!({"session_id": id}));
+    let ran = fixture.ok("kill_session", json!({"session_id": id}));
     assert!(begun.elapsed() < Duration::from_secs(5), "it took {:?}", begun.elapsed());
     assert_eq!(ran["timed_out"], false, "{ran}");
 }
@@ -50,24 +50,24 @@ fn a_session_that_keeps_asking_is_killed_at_once() {
 /// A home and its files are what a command was given, not what has that path when the next one runs.
 #[test]
 fn no_link_in_place_of_a_home_leads_out() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let id =
-        desk.ok("exec_command", json!({"command": "echo $HOME; read x; cat ~/secret; echo y > ~/made; echo done"}));
+        fixture.ok("exec_command", json!({"command": "echo $HOME; read x; cat ~/secret; echo y > ~/made; echo done"}));
     let (session, home) = (id["session_id"].clone(), stdout(&id).trim().to_owned());
-    let outside = desk.home.path().join("outside");
+    let outside = fixture.home.path().join("outside");
     fs::rename(&home, format!("{home}-moved")).unwrap();
     symlink(&outside, &home).unwrap();
-    let mut ran = desk.ok("write_stdin", json!({"session_id": session, "chars": "\n", "yield_time_ms": 5000}));
+    let mut ran = fixture.ok("write_stdin", json!({"session_id": session, "chars": "\n", "yield_time_ms": 5000}));
     // A pause in the output ends an answer: on a busy machine the first one has the line end alone.
     while !stdout(&ran).contains("done") {
         assert!(ran["session_id"] == session && !ran.to_string().contains(CANARY), "{ran}");
-        ran = desk.ok("write_stdin", json!({"session_id": session, "chars": "", "yield_time_ms": 5000}));
+        ran = fixture.ok("write_stdin", json!({"session_id": session, "chars": "", "yield_time_ms": 5000}));
     }
     assert!(!ran.to_string().contains(CANARY), "{ran}");
-    let ran = desk.shell("cat ~/secret; echo y > ~/made; ls ~");
+    let ran = fixture.shell("cat ~/secret; echo y > ~/made; ls ~");
     assert!(!ran.to_string().contains(CANARY), "{ran}");
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
-    let (kept, home) = (desk.home, desk.workspace);
+    let (kept, home) = (fixture.home, fixture.workspace);
     drop(home);
     assert_eq!(fs::read_dir(kept.path().join("outside")).unwrap().count(), 1);
 }
@@ -75,37 +75,37 @@ fn no_link_in_place_of_a_home_leads_out() {
 /// Temporary directories are in no root, whatever the environment says.
 #[test]
 fn no_home_is_in_a_root() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let program = env!("CARGO_BIN_EXE_paddock");
     let output = std::process::Command::new(program)
         .args(["call", "--root"])
-        .arg(desk.root())
+        .arg(fixture.root())
         .args(["--set", "commands.enabled=true", "shell", r#"{"command": "echo $HOME $TMPDIR"}"#])
-        .env("TMPDIR", desk.root())
-        .env("PADDOCK_STATE_DIR", desk.home.path().join("s"))
+        .env("TMPDIR", fixture.root())
+        .env("PADDOCK_STATE_DIR", fixture.home.path().join("s"))
         .output()
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && text.contains("paddock-"), "{text}");
-    assert!(!text.contains(desk.root().to_str().unwrap()), "{text}");
+    assert!(!text.contains(fixture.root().to_str().unwrap()), "{text}");
 }
 
 /// A root in a root keeps its place against commands as against tools, and so does what holds it.
 #[test]
 fn commands_do_not_move_replace_or_link_over_a_root() {
-    let desk = Desk::new();
-    let (outer, inner) = (desk.root(), desk.root().join("src/inner"));
+    let fixture = Fixture::new();
+    let (outer, inner) = (fixture.root(), fixture.root().join("src/inner"));
     fs::create_dir(&inner).unwrap();
     fs::write(inner.join("own.txt"), "own\n").unwrap();
     let workspace = Workspace::builder()
         .root(&outer)
         .mount(&inner, "/inner", Access::ReadWrite)
-        .state_dir(desk.home.path().join("state2"))
+        .state_dir(fixture.home.path().join("state2"))
         .policy_json(r#"{"commands": {"enabled": true}}"#)
         .unwrap()
         .build()
         .unwrap();
-    let outside = desk.home.path().join("outside");
+    let outside = fixture.home.path().join("outside");
     for line in [
         "mv src/inner x",
         "mv src x",

@@ -5,43 +5,43 @@ use std::sync::{Arc, Mutex};
 use paddock::{CallOptions, Decision, Event, Policy, Workspace};
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, changes};
+use crate::fixture::{Fixture, changes};
 
 #[test]
 fn off_unless_enabled() {
-    let desk = Desk::with(json!({}));
+    let fixture = Fixture::with(json!({}));
     let names = |workspace: &Workspace| {
         workspace.tools("paddock").unwrap().into_iter().map(|tool| tool.name).collect::<Vec<_>>()
     };
-    assert!(names(&desk.workspace).contains(&"shell".to_owned()));
-    let plain = Workspace::builder().root(desk.root()).state_dir(desk.home.path().join("other")).build().unwrap();
+    assert!(names(&fixture.workspace).contains(&"shell".to_owned()));
+    let plain = Workspace::builder().root(fixture.root()).state_dir(fixture.home.path().join("other")).build().unwrap();
     assert!(!names(&plain).contains(&"shell".to_owned()));
     for dialect in ["paddock", "lincona"] {
         let outcome = plain.call_with("shell", r#"{"command": "touch made"}"#, &CallOptions::dialect(dialect));
         assert!(!outcome.ok && outcome.text.contains("enabled"), "{dialect}: {}", outcome.text);
     }
-    assert!(!desk.root().join("made").exists());
+    assert!(!fixture.root().join("made").exists());
 }
 
 #[test]
 fn a_project_cannot_enable_them() {
-    let desk = Desk::new();
-    std::fs::write(desk.root().join(".paddock.json"), r#"{"commands": {"enabled": true}}"#).unwrap();
+    let fixture = Fixture::new();
+    std::fs::write(fixture.root().join(".paddock.json"), r#"{"commands": {"enabled": true}}"#).unwrap();
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_paddock"))
         .args(["call", "--root"])
-        .arg(desk.root())
+        .arg(fixture.root())
         .args(["shell", r#"{"command": "touch made"}"#])
-        .env("PADDOCK_STATE_DIR", desk.home.path().join("s"))
-        .env("XDG_CONFIG_HOME", desk.home.path().join("none"))
+        .env("PADDOCK_STATE_DIR", fixture.home.path().join("s"))
+        .env("XDG_CONFIG_HOME", fixture.home.path().join("none"))
         .output()
         .unwrap();
-    assert!(!output.status.success() && !desk.root().join("made").exists());
+    assert!(!output.status.success() && !fixture.root().join("made").exists());
 }
 
 #[test]
 fn rules_for_commands() {
-    let desk = Desk::with(json!({"allow": ["sh", "cat", "echo", "git status"], "deny": ["echo secret"]}));
-    assert_eq!(desk.printed("cat a.txt | cat"), "one\n");
+    let fixture = Fixture::with(json!({"allow": ["sh", "cat", "echo", "git status"], "deny": ["echo secret"]}));
+    assert_eq!(fixture.printed("cat a.txt | cat"), "one\n");
     for (line, said) in [
         ("rm a.txt", "`commands.allow`"),
         ("cat a.txt; rm a.txt", "no rule for `rm`"),
@@ -51,33 +51,33 @@ fn rules_for_commands() {
         ("$x a.txt", "cannot be told"),
         ("cat 'a.txt", "cannot be parsed"),
     ] {
-        let outcome = desk.call("shell", json!({"command": line}));
+        let outcome = fixture.call("shell", json!({"command": line}));
         assert_eq!(outcome.value()["code"], "denied", "{line}");
         assert!(outcome.text.contains(said), "{line}: {}", outcome.text);
-        let outcome = desk.call("exec_command", json!({"command": line}));
+        let outcome = fixture.call("exec_command", json!({"command": line}));
         assert_eq!(outcome.value()["code"], "denied", "{line}");
     }
-    assert_eq!(desk.read("a.txt").unwrap(), "one\n");
+    assert_eq!(fixture.read("a.txt").unwrap(), "one\n");
 }
 
 #[test]
 fn a_person_is_asked_first() {
-    let desk = Desk::under(json!({"approval": "on-delete"}), json!({}));
-    let outcome = desk.call("shell", json!({"command": "echo x > a.txt"}));
+    let fixture = Fixture::under(json!({"approval": "on-delete"}), json!({}));
+    let outcome = fixture.call("shell", json!({"command": "echo x > a.txt"}));
     assert_eq!(outcome.value()["code"], "approval-required");
     let plan = outcome.plan.unwrap();
     assert!(plan.summary.contains("echo x > a.txt"), "{}", plan.summary);
-    assert_eq!(desk.read("a.txt").unwrap(), "one\n");
-    let grant = desk.workspace.grant(&plan, std::time::Duration::from_secs(60));
+    assert_eq!(fixture.read("a.txt").unwrap(), "one\n");
+    let grant = fixture.workspace.grant(&plan, std::time::Duration::from_secs(60));
     let options = CallOptions::default().with_grant(grant.clone());
-    let other = desk.workspace.call_with("shell", r#"{"command": "rm a.txt"}"#, &options);
-    assert!(!other.ok && desk.read("a.txt").is_some(), "leave is for one command");
-    let grant = desk.workspace.grant(&plan, std::time::Duration::from_secs(60));
+    let other = fixture.workspace.call_with("shell", r#"{"command": "rm a.txt"}"#, &options);
+    assert!(!other.ok && fixture.read("a.txt").is_some(), "leave is for one command");
+    let grant = fixture.workspace.grant(&plan, std::time::Duration::from_secs(60));
     let options = CallOptions::default().with_grant(grant);
-    let outcome = desk.workspace.call_with("shell", r#"{"command": "echo x > a.txt"}"#, &options);
+    let outcome = fixture.workspace.call_with("shell", r#"{"command": "echo x > a.txt"}"#, &options);
     assert!(outcome.ok, "{}", outcome.text);
-    assert_eq!(desk.read("a.txt").unwrap(), "x\n");
-    let again = desk.workspace.call_with("shell", r#"{"command": "echo x > a.txt"}"#, &options);
+    assert_eq!(fixture.read("a.txt").unwrap(), "x\n");
+    let again = fixture.workspace.call_with("shell", r#"{"command": "echo x > a.txt"}"#, &options);
     assert!(!again.ok, "leave is good once");
 }
 
@@ -100,9 +100,9 @@ fn an_approver_decides() {
 
 #[test]
 fn over_memory_and_overlays_they_are_refused_with_what_would_work() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let policy = || r#"{"commands": {"enabled": true}}"#;
-    let overlay = Workspace::builder().root(desk.root()).state_dir(desk.home.path().join("o")).overlay("x");
+    let overlay = Workspace::builder().root(fixture.root()).state_dir(fixture.home.path().join("o")).overlay("x");
     let overlay = overlay.policy_json(policy()).unwrap().build().unwrap();
     let mut own = Policy::default();
     own.commands.enabled = true;
@@ -111,7 +111,7 @@ fn over_memory_and_overlays_they_are_refused_with_what_would_work() {
         assert_eq!(outcome.value()["code"], "denied");
         assert!(outcome.text.contains("file tools"), "{}", outcome.text);
     }
-    assert!(!desk.root().join("made").exists());
+    assert!(!fixture.root().join("made").exists());
 }
 
 #[test]

@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, changes, stdout};
+use crate::fixture::{Fixture, changes, stdout};
 
 /// Writes to a session until what it printed has `until`.
 #[track_caller]
-fn talk(desk: &Desk, session: &Value, chars: &str, until: &str) -> (String, Value) {
+fn talk(fixture: &Fixture, session: &Value, chars: &str, until: &str) -> (String, Value) {
     let mut printed = String::new();
     let mut chars = chars;
     for _ in 0..50 {
-        let ran = desk.ok("write_stdin", json!({"session_id": session, "chars": chars, "yield_time_ms": 200}));
+        let ran = fixture.ok("write_stdin", json!({"session_id": session, "chars": chars, "yield_time_ms": 200}));
         printed += &stdout(&ran);
         chars = "";
         if printed.contains(until) || ran["session_id"].is_null() {
@@ -24,100 +24,101 @@ fn talk(desk: &Desk, session: &Value, chars: &str, until: &str) -> (String, Valu
 
 #[test]
 fn a_terminal_is_talked_to() {
-    let desk = Desk::new();
-    let ran = desk.ok("exec_command", json!({"command": "PS1='> ' sh -i", "columns": 100, "rows": 30}));
+    let fixture = Fixture::new();
+    let ran = fixture.ok("exec_command", json!({"command": "PS1='> ' sh -i", "columns": 100, "rows": 30}));
     let session = ran["session_id"].clone();
     assert!(session.is_u64(), "{ran}");
-    let (printed, _) = talk(&desk, &session, "stty size; tty | cut -c1-9; echo $((6 * 7))\n", "\n42");
+    let (printed, _) = talk(&fixture, &session, "stty size; tty | cut -c1-9; echo $((6 * 7))\n", "\n42");
     assert!(printed.contains("30 100\n") && printed.contains("/dev/pts/"), "{printed}");
     let size = json!({"session_id": session, "columns": 72, "rows": 20, "chars": "stty size\n", "yield_time_ms": 1000});
-    assert!(stdout(&desk.ok("write_stdin", size)).contains("20 72"));
-    let (_, _) = talk(&desk, &session, "sleep 100\n", "sleep 100");
-    let (printed, _) = talk(&desk, &session, "\u{3}echo back-$((1 + 1))\n", "back-2");
+    assert!(stdout(&fixture.ok("write_stdin", size)).contains("20 72"));
+    let (_, _) = talk(&fixture, &session, "sleep 100\n", "sleep 100");
+    let (printed, _) = talk(&fixture, &session, "\u{3}echo back-$((1 + 1))\n", "back-2");
     assert!(printed.contains("back-2"), "Ctrl-C ends what runs, not the session: {printed}");
-    let (_, ran) = talk(&desk, &session, "echo kept > kept.txt; exit 5\n", "never");
+    let (_, ran) = talk(&fixture, &session, "echo kept > kept.txt; exit 5\n", "never");
     assert_eq!((&ran["exit_code"], &ran["session_id"]), (&json!(5), &Value::Null));
     assert_eq!(changes(&ran), ["created kept.txt"], "{ran}");
-    let gone = desk.call("write_stdin", json!({"session_id": session}));
+    let gone = fixture.call("write_stdin", json!({"session_id": session}));
     assert_eq!(gone.value()["code"], "not-found", "{}", gone.text);
 }
 
 #[test]
 fn pipes_and_the_end_of_input() {
-    let desk = Desk::new();
-    let ran = desk.ok("exec_command", json!({"command": "cat; echo done >&2", "terminal": false}));
+    let fixture = Fixture::new();
+    let ran = fixture.ok("exec_command", json!({"command": "cat; echo done >&2", "terminal": false}));
     let session = ran["session_id"].clone();
-    let (printed, _) = talk(&desk, &session, "hello\n", "hello\n");
+    let (printed, _) = talk(&fixture, &session, "hello\n", "hello\n");
     assert_eq!(printed, "hello\n", "no echo without a terminal");
     let ran =
-        desk.ok("write_stdin", json!({"session_id": session, "chars": "last", "eof": true, "yield_time_ms": 5000}));
-    let rest = if ran["session_id"].is_null() { ran } else { talk(&desk, &session, "", "never").1 };
+        fixture.ok("write_stdin", json!({"session_id": session, "chars": "last", "eof": true, "yield_time_ms": 5000}));
+    let rest = if ran["session_id"].is_null() { ran } else { talk(&fixture, &session, "", "never").1 };
     assert_eq!((&rest["exit_code"], &rest["stderr"]["text"]), (&json!(0), &json!("done\n")));
-    let ran = desk.ok("exec_command", json!({"command": "cat"}));
-    let (_, ran) = talk(&desk, &ran["session_id"].clone(), "\u{4}", "never");
+    let ran = fixture.ok("exec_command", json!({"command": "cat"}));
+    let (_, ran) = talk(&fixture, &ran["session_id"].clone(), "\u{4}", "never");
     assert_eq!(ran["exit_code"], 0, "Ctrl-D ends a terminal's input");
 }
 
 #[test]
 fn a_command_that_reads_nothing_does_not_hold_its_caller() {
-    let desk = Desk::new();
-    let ran = desk.ok("exec_command", json!({"command": "sleep 100", "terminal": false}));
+    let fixture = Fixture::new();
+    let ran = fixture.ok("exec_command", json!({"command": "sleep 100", "terminal": false}));
     let (session, started) = (ran["session_id"].clone(), Instant::now());
-    let outcome = desk.call("write_stdin", json!({"session_id": session, "chars": "x".repeat(1 << 20)}));
+    let outcome = fixture.call("write_stdin", json!({"session_id": session, "chars": "x".repeat(1 << 20)}));
     assert!(!outcome.ok && outcome.text.contains("reads nothing"), "{}", outcome.text);
     assert!(started.elapsed() < Duration::from_secs(10));
 }
 
 #[test]
 fn output_is_told_once_and_a_flood_of_it_in_bounds() {
-    let desk = Desk::new();
-    let ran =
-        desk.ok("exec_command", json!({"command": "for i in 1 2 3; do echo $i; sleep 0.3; done", "terminal": false}));
+    let fixture = Fixture::new();
+    let ran = fixture
+        .ok("exec_command", json!({"command": "for i in 1 2 3; do echo $i; sleep 0.3; done", "terminal": false}));
     let mut printed = stdout(&ran);
     let mut session = ran["session_id"].clone();
     while !session.is_null() {
-        let ran = desk.ok("write_stdin", json!({"session_id": session, "yield_time_ms": 100}));
+        let ran = fixture.ok("write_stdin", json!({"session_id": session, "yield_time_ms": 100}));
         printed += &stdout(&ran);
         session = ran["session_id"].clone();
     }
     assert_eq!(printed, "1\n2\n3\n");
     let arguments = json!({"command": "yes", "terminal": false, "yield_time_ms": 1000, "max_output_tokens": 100});
-    let ran = desk.ok("exec_command", arguments);
+    let ran = fixture.ok("exec_command", arguments);
     assert!(stdout(&ran).len() <= 400 && ran["stdout"]["truncated"] == true, "{ran}");
     assert!(ran["stdout"]["bytes"].as_u64().unwrap() > 1_000_000, "{ran}");
-    let ended = desk.ok("kill_session", json!({"session_id": ran["session_id"]}));
+    let ended = fixture.ok("kill_session", json!({"session_id": ran["session_id"]}));
     assert_eq!(ended["signal"], "SIGKILL");
 }
 
 #[test]
 fn sessions_are_listed_ended_and_pruned() {
-    let desk = Desk::with(json!({"max_sessions": 3}));
-    let start =
-        || desk.ok("exec_command", json!({"command": "sleep 100", "yield_time_ms": 0}))["session_id"].as_u64().unwrap();
+    let fixture = Fixture::with(json!({"max_sessions": 3}));
+    let start = || {
+        fixture.ok("exec_command", json!({"command": "sleep 100", "yield_time_ms": 0}))["session_id"].as_u64().unwrap()
+    };
     let ids: Vec<_> = (0..3).map(|_| start()).collect();
-    desk.ok("write_stdin", json!({"session_id": ids[0], "yield_time_ms": 0}));
+    fixture.ok("write_stdin", json!({"session_id": ids[0], "yield_time_ms": 0}));
     let fourth = start();
     let open = || -> Vec<u64> {
-        let listed = desk.ok("list_sessions", json!({}));
+        let listed = fixture.ok("list_sessions", json!({}));
         listed["sessions"].as_array().unwrap().iter().map(|session| session["session_id"].as_u64().unwrap()).collect()
     };
     assert_eq!(open(), [ids[0], ids[2], fourth], "the one that was idle for longest went");
-    desk.ok("kill_session", json!({"session_id": fourth}));
+    fixture.ok("kill_session", json!({"session_id": fourth}));
     assert_eq!(open(), [ids[0], ids[2]]);
 }
 
 #[test]
 fn a_hundred_sessions_at_once() {
-    let desk = Desk::with(json!({"max_sessions": 100}));
+    let fixture = Fixture::with(json!({"max_sessions": 100}));
     let started = Instant::now();
     let ids: Vec<_> = (0..100)
         .map(|number| {
             let line = format!("read x; echo $x-{number}");
-            desk.ok("exec_command", json!({"command": line, "terminal": number % 2 == 0, "yield_time_ms": 0}))["session_id"].clone()
+            fixture.ok("exec_command", json!({"command": line, "terminal": number % 2 == 0, "yield_time_ms": 0}))["session_id"].clone()
         })
         .collect();
     for (number, id) in ids.iter().enumerate() {
-        let (printed, ran) = talk(&desk, id, "ping\n", &format!("ping-{number}"));
+        let (printed, ran) = talk(&fixture, id, "ping\n", &format!("ping-{number}"));
         assert!(printed.contains(&format!("ping-{number}\n")), "{number}: {printed} {ran}");
     }
     eprintln!("a hundred sessions: {:?}", started.elapsed());
@@ -125,22 +126,22 @@ fn a_hundred_sessions_at_once() {
 
 #[test]
 fn rules_that_come_to_be_hold_for_a_session_that_runs() {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     for (path, text) in [("cfg/prod.env", "nothing yet\n"), ("never/x", "x\n")] {
-        std::fs::create_dir_all(desk.root().join(path).parent().unwrap()).unwrap();
-        std::fs::write(desk.root().join(path), text).unwrap();
+        std::fs::create_dir_all(fixture.root().join(path).parent().unwrap()).unwrap();
+        std::fs::write(fixture.root().join(path), text).unwrap();
     }
     let line = "while read l; do eval \"$l\"; echo done-$?; done";
-    let ran = desk.ok("exec_command", json!({"command": line, "terminal": false}));
+    let ran = fixture.ok("exec_command", json!({"command": line, "terminal": false}));
     let session = ran["session_id"].clone();
-    let say = |line: &str| talk(&desk, &session, &format!("{line}\n"), "done-").0;
+    let say = |line: &str| talk(&fixture, &session, &format!("{line}\n"), "done-").0;
     assert!(say("cat cfg/prod.env; ls never").starts_with("nothing yet\n"));
-    std::fs::write(desk.root().join(".agentignore"), "*.env\n").unwrap();
-    std::fs::create_dir(desk.root().join("new")).unwrap();
-    std::fs::write(desk.root().join("new/.agentignore"), "*.key\n").unwrap();
+    std::fs::write(fixture.root().join(".agentignore"), "*.env\n").unwrap();
+    std::fs::create_dir(fixture.root().join("new")).unwrap();
+    std::fs::write(fixture.root().join("new/.agentignore"), "*.key\n").unwrap();
     std::thread::sleep(Duration::from_secs(1));
     for path in ["cfg/prod.env", "never/prod.env", "new/x.key"] {
-        std::fs::write(desk.root().join(path), "TOPSECRET\n").unwrap();
+        std::fs::write(fixture.root().join(path), "TOPSECRET\n").unwrap();
     }
     for line in [
         "cat cfg/prod.env",
@@ -154,10 +155,10 @@ fn rules_that_come_to_be_hold_for_a_session_that_runs() {
         let printed = say(line);
         assert!(!printed.contains("TOPSECRET") && !printed.contains("done-0"), "{line}: {printed}");
     }
-    assert_eq!(desk.read("cfg/prod.env").unwrap(), "TOPSECRET\n");
-    assert!(desk.read("copy").is_none_or(|copy| copy.is_empty()));
+    assert_eq!(fixture.read("cfg/prod.env").unwrap(), "TOPSECRET\n");
+    assert!(fixture.read("copy").is_none_or(|copy| copy.is_empty()));
     // And rules that are taken back hold no more.
-    std::fs::remove_file(desk.root().join(".agentignore")).unwrap();
+    std::fs::remove_file(fixture.root().join(".agentignore")).unwrap();
     std::thread::sleep(Duration::from_secs(1));
     assert!(say("cat cfg/prod.env").contains("TOPSECRET"));
 }

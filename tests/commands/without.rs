@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::desk::CANARY;
+use crate::fixture::CANARY;
 use crate::without::{Missing, without};
 
 /// What confinement needs, each with what is said where it is missing.

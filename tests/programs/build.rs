@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, stdout};
+use crate::fixture::{Fixture, stdout};
 
 /// It as a component of `wasi:cli/command`, and as a module of preview 1 where that can be built.
 pub fn tools() -> impl Iterator<Item = &'static Path> {
@@ -34,34 +34,34 @@ fn build(target: &str) -> Result<PathBuf, String> {
 }
 
 /// A workspace with it, with these settings, and these of `commands`.
-pub fn desk_under(tool: &Path, policy: Value, mut commands: Value) -> Desk {
+pub fn desk_under(tool: &Path, policy: Value, mut commands: Value) -> Fixture {
     commands["programs"] = json!({ "tool": tool });
-    Desk::under(policy, commands)
+    Fixture::under(policy, commands)
 }
 
-pub fn desk(tool: &Path) -> Desk {
+pub fn fixture(tool: &Path) -> Fixture {
     desk_under(tool, json!({}), json!({}))
 }
 
 /// What the program did: steps with a word for each argument.
 #[track_caller]
-pub fn tool(desk: &Desk, steps: &[&str]) -> Value {
+pub fn tool(fixture: &Fixture, steps: &[&str]) -> Value {
     let args: Vec<_> = steps.join(" -- ").split(' ').map(str::to_owned).collect();
-    desk.ok("run_program", json!({ "name": "tool", "args": args }))
+    fixture.ok("run_program", json!({ "name": "tool", "args": args }))
 }
 
 /// What it printed; every step has to go well.
 #[track_caller]
-pub fn printed(desk: &Desk, steps: &[&str]) -> String {
-    let ran = tool(desk, steps);
+pub fn printed(fixture: &Fixture, steps: &[&str]) -> String {
+    let ran = tool(fixture, steps);
     assert_eq!((&ran["exit_code"], &ran["stderr"]["text"]), (&json!(0), &json!("")), "{steps:?}: {ran}");
     stdout(&ran)
 }
 
 /// How its steps failed: each is one that has to.
 #[track_caller]
-pub fn failures(desk: &Desk, steps: &[&str]) -> Vec<String> {
-    let ran = tool(desk, steps);
+pub fn failures(fixture: &Fixture, steps: &[&str]) -> Vec<String> {
+    let ran = tool(fixture, steps);
     let failures: Vec<_> = ran["stderr"]["text"].as_str().unwrap().lines().map(str::to_owned).collect();
     assert_eq!(failures.len(), steps.len(), "{ran}");
     failures.iter().map(|line| line.rsplit(' ').next().unwrap_or_default().to_owned()).collect()

@@ -5,16 +5,16 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::build::{desk, desk_under, failures, printed, tool, tools};
-use crate::desk::{CANARY, Desk, changes, stdout};
+use super::build::{desk_under, failures, fixture, printed, tool, tools};
+use crate::fixture::{CANARY, Fixture, changes, stdout};
 
 /// All that lies outside of the workspace.
-fn outside(desk: &Desk) -> Vec<(String, Vec<u8>, std::time::SystemTime)> {
+fn outside(fixture: &Fixture) -> Vec<(String, Vec<u8>, std::time::SystemTime)> {
     let entry = |entry: fs::DirEntry| {
         let name = entry.file_name().to_string_lossy().into_owned();
         (name, fs::read(entry.path()).unwrap(), entry.metadata().unwrap().modified().unwrap())
     };
-    fs::read_dir(desk.home.path().join("outside")).unwrap().map(Result::unwrap).map(entry).collect()
+    fs::read_dir(fixture.home.path().join("outside")).unwrap().map(Result::unwrap).map(entry).collect()
 }
 
 fn refused(ran: &Value) -> Vec<String> {
@@ -24,9 +24,9 @@ fn refused(ran: &Value) -> Vec<String> {
 #[test]
 fn nothing_outside_is_reached_by_a_path() {
     for program in tools() {
-        let desk = desk(program);
-        let before = outside(&desk);
-        let host = desk.home.path().join("outside");
+        let fixture = fixture(program);
+        let before = outside(&fixture);
+        let host = fixture.home.path().join("outside");
         let host = host.display();
         for step in [
             "cat PATH",
@@ -44,7 +44,7 @@ fn nothing_outside_is_reached_by_a_path() {
                 "/workspace/../outside/secret",
                 &format!("{host}/secret"),
             ] {
-                failures(&desk, &[&step.replace("PATH", path)]);
+                failures(&fixture, &[&step.replace("PATH", path)]);
             }
         }
         for step in [
@@ -56,18 +56,18 @@ fn nothing_outside_is_reached_by_a_path() {
             "rmdir ../outside",
             "cat /etc/passwd",
         ] {
-            failures(&desk, &[step]);
+            failures(&fixture, &[step]);
         }
         // To the C library of these programs `/` is the working directory.
-        assert_eq!(stdout(&tool(&desk, &["ls /"])), "a.txt src\n");
-        let ran = tool(&desk, &["cat ../outside/secret"]);
+        assert_eq!(stdout(&tool(&fixture, &["ls /"])), "a.txt src\n");
+        let ran = tool(&fixture, &["cat ../outside/secret"]);
         assert_eq!(
             (stdout(&ran), &ran["stderr"]["text"]),
             (String::new(), &json!("cat ../outside/secret: PermissionDenied\n"))
         );
-        assert_eq!(refused(&ran), [desk.root().canonicalize().unwrap().to_str().unwrap()]);
-        assert_eq!(outside(&desk), before);
-        assert_eq!(desk.read("here"), None);
+        assert_eq!(refused(&ran), [fixture.root().canonicalize().unwrap().to_str().unwrap()]);
+        assert_eq!(outside(&fixture), before);
+        assert_eq!(fixture.read("here"), None);
     }
 }
 
@@ -76,14 +76,14 @@ fn nothing_outside_is_reached_by_a_path() {
 fn nothing_outside_is_reached_through_a_link() {
     use std::os::unix::fs::symlink;
     for program in tools() {
-        let desk = desk(program);
-        let before = outside(&desk);
-        let host = desk.home.path().join("outside");
+        let fixture = fixture(program);
+        let before = outside(&fixture);
+        let host = fixture.home.path().join("outside");
         for (target, name) in
             [("../outside", "relative"), (host.to_str().unwrap(), "absolute"), ("src/../../outside", "winding")]
         {
-            symlink(target, desk.root().join(name)).unwrap();
-            symlink(Path::new(target).join("secret"), desk.root().join(format!("{name}-file"))).unwrap();
+            symlink(target, fixture.root().join(name)).unwrap();
+            symlink(Path::new(target).join("secret"), fixture.root().join(format!("{name}-file"))).unwrap();
             let steps = [
                 format!("cat {name}/secret"),
                 format!("ls {name}"),
@@ -97,16 +97,16 @@ fn nothing_outside_is_reached_through_a_link() {
                 format!("mv a.txt {name}/a.txt"),
                 format!("ln a.txt {name}/a.txt"),
             ];
-            failures(&desk, &steps.each_ref().map(String::as_str));
+            failures(&fixture, &steps.each_ref().map(String::as_str));
         }
         for step in ["symlink ../outside made", "symlink src/../../outside made", "symlink /etc made"] {
-            failures(&desk, &[step]);
+            failures(&fixture, &[step]);
         }
-        symlink("loop", desk.root().join("loop")).unwrap();
-        failures(&desk, &["cat loop", "write loop x", "ls loop", "cat loop/x"]);
-        assert_eq!(outside(&desk), before);
+        symlink("loop", fixture.root().join("loop")).unwrap();
+        failures(&fixture, &["cat loop", "write loop x", "ls loop", "cat loop/x"]);
+        assert_eq!(outside(&fixture), before);
         // A link of the workspace itself is a name like any other.
-        assert_eq!(printed(&desk, &["mv relative moved", "rm moved", "rm absolute"]), "");
+        assert_eq!(printed(&fixture, &["mv relative moved", "rm moved", "rm absolute"]), "");
         assert!(fs::read_to_string(host.join("secret")).unwrap().contains(CANARY));
     }
 }
@@ -116,16 +116,16 @@ fn nothing_outside_is_reached_through_a_link() {
 fn secrets_stay_secret_by_every_name() {
     use std::os::unix::fs::symlink;
     for program in tools() {
-        let desk = desk(program);
-        fs::write(desk.root().join(".agentignore"), "*.pem\n/private/\n").unwrap();
-        fs::create_dir_all(desk.root().join("private/deep")).unwrap();
+        let fixture = fixture(program);
+        fs::write(fixture.root().join(".agentignore"), "*.pem\n/private/\n").unwrap();
+        fs::create_dir_all(fixture.root().join("private/deep")).unwrap();
         for file in ["key.pem", "private/plan", "private/deep/plan", "src/inner.pem"] {
-            fs::write(desk.root().join(file), CANARY).unwrap();
+            fs::write(fixture.root().join(file), CANARY).unwrap();
         }
-        symlink("key.pem", desk.root().join("link")).unwrap();
-        symlink("private", desk.root().join("dir")).unwrap();
+        symlink("key.pem", fixture.root().join("link")).unwrap();
+        symlink("private", fixture.root().join("dir")).unwrap();
         let denied = failures(
-            &desk,
+            &fixture,
             &[
                 "cat key.pem",
                 "cat ./src/../key.pem",
@@ -151,23 +151,23 @@ fn secrets_stay_secret_by_every_name() {
             ],
         );
         assert_eq!(denied, vec!["PermissionDenied"; denied.len()]);
-        let ran = tool(&desk, &["cat key.pem", "cat link", "ls .", "ls src"]);
+        let ran = tool(&fixture, &["cat key.pem", "cat link", "ls .", "ls src"]);
         assert_eq!(stdout(&ran), ".agentignore a.txt dir link src\nb.txt\n", "names of secrets are not listed");
-        let secret = desk.root().canonicalize().unwrap().join("key.pem");
+        let secret = fixture.root().canonicalize().unwrap().join("key.pem");
         assert_eq!(refused(&ran), [secret.to_str().unwrap()]);
         assert!(ran["refused"][0]["cause"].as_str().unwrap().contains(".agentignore"), "{ran}");
         assert_eq!(changes(&ran), [""; 0]);
-        assert_eq!(fs::read_to_string(desk.root().join("key.pem")).unwrap(), CANARY);
+        assert_eq!(fs::read_to_string(fixture.root().join("key.pem")).unwrap(), CANARY);
     }
 }
 
 #[test]
 fn what_runs_code_later_can_be_read_and_not_changed() {
     for program in tools() {
-        let desk = desk(program);
-        fs::create_dir_all(desk.root().join(".git/hooks")).unwrap();
-        fs::write(desk.root().join(".git/config"), "[core]\n").unwrap();
-        assert_eq!(printed(&desk, &["cat .git/config"]), "[core]\n");
+        let fixture = fixture(program);
+        fs::create_dir_all(fixture.root().join(".git/hooks")).unwrap();
+        fs::write(fixture.root().join(".git/config"), "[core]\n").unwrap();
+        assert_eq!(printed(&fixture, &["cat .git/config"]), "[core]\n");
         let steps = [
             "write .git/config x",
             "append .git/config x",
@@ -184,17 +184,17 @@ fn what_runs_code_later_can_be_read_and_not_changed() {
             "mv src .vscode",
             "symlink src .cursor",
         ];
-        let denied = failures(&desk, &steps);
+        let denied = failures(&fixture, &steps);
         assert_eq!(denied, vec!["PermissionDenied"; denied.len()]);
-        assert_eq!(desk.read(".git/config").unwrap(), "[core]\n");
+        assert_eq!(fixture.read(".git/config").unwrap(), "[core]\n");
     }
 }
 
 #[test]
 fn a_read_only_root_stays_as_it_is() {
     for program in tools() {
-        let desk = desk_under(program, json!({"read_only": true}), json!({}));
-        assert_eq!(printed(&desk, &["cat a.txt"]), "one\n");
+        let fixture = desk_under(program, json!({"read_only": true}), json!({}));
+        assert_eq!(printed(&fixture, &["cat a.txt"]), "one\n");
         let steps = [
             "write a.txt x",
             "append a.txt x",
@@ -207,9 +207,9 @@ fn a_read_only_root_stays_as_it_is() {
             "ln a.txt b",
             "symlink a b",
         ];
-        let denied = failures(&desk, &steps);
+        let denied = failures(&fixture, &steps);
         assert_eq!(denied, vec!["PermissionDenied"; denied.len()]);
-        assert_eq!(desk.read("a.txt").unwrap(), "one\n");
+        assert_eq!(fixture.read("a.txt").unwrap(), "one\n");
     }
 }
 
@@ -219,16 +219,16 @@ fn another_root_has_its_own_rights() {
         let further = tempfile::tempdir().unwrap();
         fs::write(further.path().join("data"), "there\n").unwrap();
         let allowed = json!([{"path": further.path(), "access": "read-only"}]);
-        let desk = desk_under(program, json!({ "allowed_directories": allowed }), json!({}));
+        let fixture = desk_under(program, json!({ "allowed_directories": allowed }), json!({}));
         let name = further.path().file_name().unwrap().to_str().unwrap();
-        assert_eq!(printed(&desk, &[&format!("cat /{name}/data")]), "there\n");
+        assert_eq!(printed(&fixture, &[&format!("cat /{name}/data")]), "there\n");
         let denied = failures(
-            &desk,
+            &fixture,
             &[&format!("write /{name}/data x"), &format!("mv a.txt /{name}/a"), &format!("mv /{name}/data a")],
         );
         assert_eq!(denied, vec!["PermissionDenied"; 3]);
         let ran =
-            desk.ok("run_program", json!({"name": "tool", "args": ["cat", "data"], "workdir": format!("/{name}")}));
+            fixture.ok("run_program", json!({"name": "tool", "args": ["cat", "data"], "workdir": format!("/{name}")}));
         assert_eq!(stdout(&ran), "there\n");
     }
 }
@@ -237,24 +237,24 @@ fn another_root_has_its_own_rights() {
 fn there_is_no_network() {
     let program = tools().next().unwrap();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let desk = desk_under(program, json!({}), json!({"network": true}));
-    failures(&desk, &[&format!("connect {}", listener.local_addr().unwrap())]);
+    let fixture = desk_under(program, json!({}), json!({"network": true}));
+    failures(&fixture, &[&format!("connect {}", listener.local_addr().unwrap())]);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_no_file_does_not_hang() {
     for program in tools() {
-        let desk = desk(program);
+        let fixture = fixture(program);
         rustix::fs::mknodat(
             rustix::fs::CWD,
-            desk.root().join("fifo"),
+            fixture.root().join("fifo"),
             rustix::fs::FileType::Fifo,
             rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
             0,
         )
         .unwrap();
-        failures(&desk, &["cat fifo", "write fifo x", "append fifo x", "cat fifo/x"]);
+        failures(&fixture, &["cat fifo", "write fifo x", "append fifo x", "cat fifo/x"]);
     }
 }
 
@@ -265,15 +265,15 @@ fn a_race_with_a_link_shows_no_secret() {
     use std::os::unix::fs::symlink;
     use std::sync::atomic::{AtomicBool, Ordering};
     let program = tools().next().unwrap();
-    let desk = desk(program);
-    fs::write(desk.root().join(".agentignore"), "/private/\n").unwrap();
-    fs::create_dir(desk.root().join("private")).unwrap();
-    fs::create_dir(desk.root().join("turns")).unwrap();
+    let fixture = fixture(program);
+    fs::write(fixture.root().join(".agentignore"), "/private/\n").unwrap();
+    fs::create_dir(fixture.root().join("private")).unwrap();
+    fs::create_dir(fixture.root().join("turns")).unwrap();
     for (dir, text) in [("private", CANARY), ("turns", "open")] {
-        fs::write(desk.root().join(dir).join("x"), text).unwrap();
+        fs::write(fixture.root().join(dir).join("x"), text).unwrap();
     }
-    symlink("private", desk.root().join("link")).unwrap();
-    let (ended, root) = (AtomicBool::new(false), desk.root());
+    symlink("private", fixture.root().join("link")).unwrap();
+    let (ended, root) = (AtomicBool::new(false), fixture.root());
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let at = |name: &str| root.join(name);
@@ -287,7 +287,7 @@ fn a_race_with_a_link_shows_no_secret() {
         let steps = vec!["cat turns/x"; 500];
         let mut seen = String::new();
         for _ in 0..5 {
-            seen += &stdout(&tool(&desk, &steps));
+            seen += &stdout(&tool(&fixture, &steps));
         }
         ended.store(true, Ordering::Relaxed);
         assert!(seen.contains("open") && !seen.contains(CANARY), "{seen}");
@@ -299,21 +299,21 @@ fn other_names_of_a_file_are_left_alone() {
     for program in tools() {
         for step in ["write f x", "append f x", "cut f 1", "touch f"] {
             for policy in ["refuse", "break", "keep"] {
-                let desk = desk_under(program, json!({"hard_links": policy}), json!({}));
-                let other = desk.home.path().join("outside/other");
+                let fixture = desk_under(program, json!({"hard_links": policy}), json!({}));
+                let other = fixture.home.path().join("outside/other");
                 fs::write(&other, "old\n").unwrap();
-                fs::hard_link(&other, desk.root().join("f")).unwrap();
-                let before = outside(&desk);
-                let ran = tool(&desk, &[step]);
+                fs::hard_link(&other, fixture.root().join("f")).unwrap();
+                let before = outside(&fixture);
+                let ran = tool(&fixture, &[step]);
                 let stays = policy != "keep";
-                assert_eq!(outside(&desk) == before, stays, "{policy} {step}: {ran}");
+                assert_eq!(outside(&fixture) == before, stays, "{policy} {step}: {ran}");
                 // Times that are set by a descriptor for reading have no copy to go to.
                 let is_refused = policy == "refuse" || (policy == "break" && step == "touch f");
                 assert_eq!(ran["exit_code"] != 0, is_refused, "{policy} {step}: {ran}");
                 assert_eq!(ran["refused"].to_string().contains("hard links"), is_refused, "{policy} {step}: {ran}");
                 let is_broken = policy == "break" && !is_refused;
                 assert_eq!(ran["notes"].to_string().contains("hard links"), is_broken, "{policy} {step}: {ran}");
-                assert_eq!(fs::read_dir(desk.root()).unwrap().count(), 3, "{policy} {step}: no other file is left");
+                assert_eq!(fs::read_dir(fixture.root()).unwrap().count(), 3, "{policy} {step}: no other file is left");
             }
         }
     }

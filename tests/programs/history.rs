@@ -4,18 +4,18 @@ use std::fs;
 
 use serde_json::json;
 
-use super::build::{desk, desk_under, printed, tool, tools};
-use crate::desk::changes;
+use super::build::{desk_under, fixture, printed, tool, tools};
+use crate::fixture::changes;
 
 #[test]
 fn changes_are_told_and_undone() {
     for program in tools() {
-        let desk = desk(program);
+        let fixture = fixture(program);
         for (path, text) in [("gone", "gone\n"), ("moved", "moved\n"), ("cut", "whole\n"), ("over", "over\n")] {
-            fs::write(desk.root().join(path), text).unwrap();
+            fs::write(fixture.root().join(path), text).unwrap();
         }
         let ran = tool(
-            &desk,
+            &fixture,
             &[
                 "append a.txt more",
                 "write src/b.txt 2",
@@ -52,37 +52,37 @@ fn changes_are_told_and_undone() {
             "deleted src/b.txt",
         ];
         assert_eq!(told, expected, "{ran}");
-        desk.ok("restore", json!({"backup": ran["backup"]}));
-        let read = |path| desk.read(path).unwrap_or_default();
+        fixture.ok("restore", json!({"backup": ran["backup"]}));
+        let read = |path| fixture.read(path).unwrap_or_default();
         assert_eq!(
             ["a.txt", "src/b.txt", "gone", "moved", "cut", "over"].map(read),
             ["one\n", "two\n", "gone\n", "moved\n", "whole\n", "over\n"]
         );
-        assert!(["d", "link", "same", "source", "made"].iter().all(|path| !desk.root().join(path).exists()));
+        assert!(["d", "link", "same", "source", "made"].iter().all(|path| !fixture.root().join(path).exists()));
     }
 }
 
 #[test]
 fn what_changes_nothing_leaves_no_backup() {
-    let desk = desk(tools().next().unwrap());
+    let fixture = fixture(tools().next().unwrap());
     for steps in
         [&["cat a.txt", "ls ."][..], &["new t", "rm t"], &["write a.txt x", "cut a.txt 0", "append a.txt one\n"]]
     {
-        let ran = tool(&desk, steps);
+        let ran = tool(&fixture, steps);
         assert_eq!((changes(&ran), &ran["backup"]), (Vec::new(), &json!(null)), "{ran}");
     }
-    let kept = fs::read_dir(desk.home.path().join("state/commands")).unwrap().count();
+    let kept = fs::read_dir(fixture.home.path().join("state/commands")).unwrap().count();
     assert_eq!(kept, 0);
 }
 
 #[test]
 fn ignored_files_are_counted_and_large_ones_named() {
-    let desk = desk_under(tools().next().unwrap(), json!({"backups": {"max_bytes": 1_000}}), json!({}));
-    fs::write(desk.root().join(".gitignore"), "target/\n").unwrap();
-    fs::write(desk.root().join("large"), "x".repeat(2_000)).unwrap();
-    let ran = tool(&desk, &["mkdir target", "new target/a", "new target/b", "write large small"]);
+    let fixture = desk_under(tools().next().unwrap(), json!({"backups": {"max_bytes": 1_000}}), json!({}));
+    fs::write(fixture.root().join(".gitignore"), "target/\n").unwrap();
+    fs::write(fixture.root().join("large"), "x".repeat(2_000)).unwrap();
+    let ran = tool(&fixture, &["mkdir target", "new target/a", "new target/b", "write large small"]);
     assert_eq!(changes(&ran), ["modified large"], "{ran}");
     assert!(ran["ignored"].as_u64().unwrap() >= 2, "{ran}");
     assert!(ran["notes"].to_string().contains("no backup of"), "{ran}");
-    assert_eq!(printed(&desk, &["cat large"]), "small");
+    assert_eq!(printed(&fixture, &["cat large"]), "small");
 }

@@ -2,41 +2,41 @@
 
 use serde_json::{Value, json};
 
-use super::support::Desk;
+use super::support::Fixture;
 
 const EDITOR: &str = "str_replace_based_edit_tool";
 
-fn desk() -> Desk {
-    Desk::with("anthropic", &[("a.txt", "one\ntwo\nthree\n"), ("src/b.py", "\tif x:\n\t\ty\n"), (".hidden", "")])
+fn fixture() -> Fixture {
+    Fixture::with("anthropic", &[("a.txt", "one\ntwo\nthree\n"), ("src/b.py", "\tif x:\n\t\ty\n"), (".hidden", "")])
 }
 
-fn edit(desk: &Desk, arguments: Value) -> String {
-    desk.ok(EDITOR, arguments)["output"].as_str().unwrap().to_owned()
+fn edit(fixture: &Fixture, arguments: Value) -> String {
+    fixture.ok(EDITOR, arguments)["output"].as_str().unwrap().to_owned()
 }
 
-fn error(desk: &Desk, arguments: Value) -> String {
-    desk.fails(EDITOR, arguments)["error"].as_str().unwrap().to_owned()
+fn error(fixture: &Fixture, arguments: Value) -> String {
+    fixture.fails(EDITOR, arguments)["error"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn view() {
-    let desk = desk();
-    let shown = edit(&desk, json!({"command": "view", "path": "a.txt"}));
+    let fixture = fixture();
+    let shown = edit(&fixture, json!({"command": "view", "path": "a.txt"}));
     assert_eq!(shown, "Here's the result of running `cat -n` on a.txt:\n     1\tone\n     2\ttwo\n     3\tthree\n");
-    let part = edit(&desk, json!({"command": "view", "path": "a.txt", "view_range": [2, -1]}));
+    let part = edit(&fixture, json!({"command": "view", "path": "a.txt", "view_range": [2, -1]}));
     assert_eq!(part, "Here's the result of running `cat -n` on a.txt:\n     2\ttwo\n     3\tthree\n");
-    let root = desk.root();
+    let root = fixture.root();
     let root = root.to_str().unwrap();
-    let listed = edit(&desk, json!({"command": "view", "path": root}));
+    let listed = edit(&fixture, json!({"command": "view", "path": root}));
     assert_eq!(
         listed,
         format!(
             "Here's the files and directories up to 2 levels deep in {root}, excluding hidden items:\n{root}\n{root}/a.txt\n{root}/src/\n{root}/src/b.py\n"
         )
     );
-    let range = error(&desk, json!({"command": "view", "path": "src", "view_range": [1, 2]}));
+    let range = error(&fixture, json!({"command": "view", "path": "src", "view_range": [1, 2]}));
     assert_eq!(range, "The `view_range` parameter is not allowed when `path` points to a directory.");
-    let gone = error(&desk, json!({"command": "view", "path": "nope"}));
+    let gone = error(&fixture, json!({"command": "view", "path": "nope"}));
     assert_eq!(gone, "The path nope does not exist. Please provide a valid path.");
     for (range, why) in [
         (json!([0, 1]), "Its first element `0`"),
@@ -44,80 +44,80 @@ fn view() {
         (json!([3, 2]), "larger or equal than its first `3`"),
         (json!([1, 4]), "smaller than the number of lines in the file: `3`"),
     ] {
-        let wrong = error(&desk, json!({"command": "view", "path": "a.txt", "view_range": range}));
+        let wrong = error(&fixture, json!({"command": "view", "path": "a.txt", "view_range": range}));
         assert!(wrong.starts_with("Invalid `view_range`: ") && wrong.contains(why), "{wrong}");
     }
 }
 
 #[test]
 fn create() {
-    let desk = desk();
-    let made = edit(&desk, json!({"command": "create", "path": "x/n.txt", "file_text": "n\n"}));
-    assert_eq!((made.as_str(), desk.get("x/n.txt").as_str()), ("File created successfully at: x/n.txt", "n\n"));
-    let taken = error(&desk, json!({"command": "create", "path": "a.txt", "file_text": ""}));
+    let fixture = fixture();
+    let made = edit(&fixture, json!({"command": "create", "path": "x/n.txt", "file_text": "n\n"}));
+    assert_eq!((made.as_str(), fixture.get("x/n.txt").as_str()), ("File created successfully at: x/n.txt", "n\n"));
+    let taken = error(&fixture, json!({"command": "create", "path": "a.txt", "file_text": ""}));
     assert_eq!(taken, "File already exists at: a.txt. Cannot overwrite files using command `create`.");
-    let missing = error(&desk, json!({"command": "create", "path": "b.txt"}));
+    let missing = error(&fixture, json!({"command": "create", "path": "b.txt"}));
     assert_eq!(missing, "Parameter `file_text` is required for command: create");
 }
 
 #[test]
 fn str_replace() {
-    let desk = desk();
-    let done = edit(&desk, json!({"command": "str_replace", "path": "a.txt", "old_str": "two", "new_str": "2"}));
+    let fixture = fixture();
+    let done = edit(&fixture, json!({"command": "str_replace", "path": "a.txt", "old_str": "two", "new_str": "2"}));
     assert!(done.starts_with("The file a.txt has been edited. Here's the result of running `cat -n` on a snippet of a.txt:\n     1\tone\n     2\t2\n     3\tthree\nReview the changes"), "{done}");
     // Without a new text the old one goes.
-    edit(&desk, json!({"command": "str_replace", "path": "a.txt", "old_str": "2\n"}));
-    assert_eq!(desk.get("a.txt"), "one\nthree\n");
+    edit(&fixture, json!({"command": "str_replace", "path": "a.txt", "old_str": "2\n"}));
+    assert_eq!(fixture.get("a.txt"), "one\nthree\n");
     // The tool that the model learned with expanded tabs; they stay here.
-    edit(&desk, json!({"command": "str_replace", "path": "src/b.py", "old_str": "y", "new_str": "z"}));
-    assert_eq!(desk.get("src/b.py"), "\tif x:\n\t\tz\n");
-    let none = error(&desk, json!({"command": "str_replace", "path": "a.txt", "old_str": "four", "new_str": ""}));
+    edit(&fixture, json!({"command": "str_replace", "path": "src/b.py", "old_str": "y", "new_str": "z"}));
+    assert_eq!(fixture.get("src/b.py"), "\tif x:\n\t\tz\n");
+    let none = error(&fixture, json!({"command": "str_replace", "path": "a.txt", "old_str": "four", "new_str": ""}));
     assert!(
         none.starts_with("No replacement was performed, old_str `four` did not appear verbatim in a.txt."),
         "{none}"
     );
-    let many = error(&desk, json!({"command": "str_replace", "path": "a.txt", "old_str": "e", "new_str": ""}));
+    let many = error(&fixture, json!({"command": "str_replace", "path": "a.txt", "old_str": "e", "new_str": ""}));
     assert_eq!(
         many,
         "No replacement was performed. Multiple occurrences of old_str `e` in lines 1, 2, 2. Please ensure it is unique"
     );
-    let directory = error(&desk, json!({"command": "str_replace", "path": "src", "old_str": "e", "new_str": ""}));
+    let directory = error(&fixture, json!({"command": "str_replace", "path": "src", "old_str": "e", "new_str": ""}));
     assert_eq!(directory, "The path src is a directory and only the `view` command can be used on directories");
 }
 
 #[test]
 fn insert() {
-    let desk = desk();
+    let fixture = fixture();
     let insert =
         |line: u64, text: &str| json!({"command": "insert", "path": "a.txt", "insert_line": line, "insert_text": text});
-    edit(&desk, insert(0, "zero"));
-    edit(&desk, insert(2, "one and a half\n"));
-    edit(&desk, insert(5, "four"));
-    assert_eq!(desk.get("a.txt"), "zero\none\none and a half\ntwo\nthree\nfour\n");
+    edit(&fixture, insert(0, "zero"));
+    edit(&fixture, insert(2, "one and a half\n"));
+    edit(&fixture, insert(5, "four"));
+    assert_eq!(fixture.get("a.txt"), "zero\none\none and a half\ntwo\nthree\nfour\n");
     let older = json!({"command": "insert", "path": "src/b.py", "insert_line": 2, "new_str": "end"});
-    edit(&desk, older);
-    assert_eq!(desk.get("src/b.py"), "\tif x:\n\t\ty\nend\n");
-    desk.put("open.txt", "a\r\nb");
-    edit(&desk, json!({"command": "insert", "path": "open.txt", "insert_line": 2, "insert_text": "c"}));
-    assert_eq!(desk.get("open.txt"), "a\r\nb\r\nc");
-    let past = error(&desk, insert(99, "x"));
+    edit(&fixture, older);
+    assert_eq!(fixture.get("src/b.py"), "\tif x:\n\t\ty\nend\n");
+    fixture.put("open.txt", "a\r\nb");
+    edit(&fixture, json!({"command": "insert", "path": "open.txt", "insert_line": 2, "insert_text": "c"}));
+    assert_eq!(fixture.get("open.txt"), "a\r\nb\r\nc");
+    let past = error(&fixture, insert(99, "x"));
     assert_eq!(past, "Invalid `insert_line` parameter: 99. It should be within the range of lines of the file: [0, 6]");
-    let missing = error(&desk, json!({"command": "insert", "path": "a.txt", "insert_text": "x"}));
+    let missing = error(&fixture, json!({"command": "insert", "path": "a.txt", "insert_text": "x"}));
     assert_eq!(missing, "Parameter `insert_line` is required for command: insert");
 }
 
 #[test]
 fn memory() {
-    let desk = desk();
-    let memory = |arguments| desk.ok("memory", arguments)["output"].as_str().unwrap().to_owned();
-    let fails = |arguments| desk.fails("memory", arguments)["error"].as_str().unwrap().to_owned();
+    let fixture = fixture();
+    let memory = |arguments| fixture.ok("memory", arguments)["output"].as_str().unwrap().to_owned();
+    let fails = |arguments| fixture.fails("memory", arguments)["error"].as_str().unwrap().to_owned();
     let head =
         "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:";
     assert_eq!(memory(json!({"command": "view", "path": "/memories"})), format!("{head}\n0\t/memories"));
     let create = json!({"command": "create", "path": "/memories/notes/a.md", "file_text": "one\ntwo\n"});
     assert_eq!(memory(create.clone()), "File created successfully at: /memories/notes/a.md");
     assert_eq!(fails(create), "Error: File /memories/notes/a.md already exists");
-    assert_eq!(desk.get("memories/notes/a.md"), "one\ntwo\n");
+    assert_eq!(fixture.get("memories/notes/a.md"), "one\ntwo\n");
     let listed = memory(json!({"command": "view", "path": "/memories"}));
     assert_eq!(listed, format!("{head}\n8\t/memories\n8\t/memories/notes/\n8\t/memories/notes/a.md"));
     let shown = memory(json!({"command": "view", "path": "/memories/notes/a.md"}));
@@ -141,21 +141,21 @@ fn memory() {
         assert!(fails(json!({"command": "view", "path": path})).contains("not below /memories"), "{path}");
     }
     assert!(fails(json!({"command": "delete", "path": "/memories"})).contains("it is the memory itself"));
-    assert!(desk.has("memories/b.md"));
+    assert!(fixture.has("memories/b.md"));
 }
 
 #[test]
 fn nothing_outside() {
-    let desk = desk();
-    for path in desk.ways_out() {
+    let fixture = fixture();
+    for path in fixture.ways_out() {
         for arguments in [
             json!({"command": "view", "path": path}),
             json!({"command": "create", "path": path, "file_text": "x"}),
             json!({"command": "str_replace", "path": path, "old_str": "s", "new_str": "x"}),
             json!({"command": "insert", "path": path, "insert_line": 0, "insert_text": "x"}),
         ] {
-            desk.fails(EDITOR, arguments);
+            fixture.fails(EDITOR, arguments);
         }
     }
-    desk.secret_is_safe();
+    fixture.secret_is_safe();
 }

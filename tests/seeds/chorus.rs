@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::support::Desk;
+use super::support::Fixture;
 
-fn desk() -> Desk {
-    Desk::with("chorus", &[("a.txt", "one\ntwo\nthree\n"), ("src/b.ts", "let Two = 2;\n")])
+fn fixture() -> Fixture {
+    Fixture::with("chorus", &[("a.txt", "one\ntwo\nthree\n"), ("src/b.ts", "let Two = 2;\n")])
 }
 
 // 9: "Implement six file tools: `read`, `write`, `patch`, `delete`, `list`, `search`"
@@ -21,8 +21,8 @@ fn six_tools() {
 // 37: "Unit tests for path traversal prevention"
 #[test]
 fn nothing_outside_the_workspace() {
-    let desk = desk();
-    for path in desk.ways_out() {
+    let fixture = fixture();
+    for path in fixture.ways_out() {
         for (tool, arguments) in [
             ("file.read", json!({"path": path})),
             ("file.write", json!({"path": path, "content": "x"})),
@@ -30,93 +30,93 @@ fn nothing_outside_the_workspace() {
             ("file.list", json!({"path": path})),
             ("file.search", json!({"pattern": "s", "path": path})),
         ] {
-            assert_eq!(desk.fails(tool, arguments)["error"]["code"], "outside-workspace", "{tool} {path}");
+            assert_eq!(fixture.fails(tool, arguments)["error"]["code"], "outside-workspace", "{tool} {path}");
         }
         // A link is deleted itself, never what it leads to.
         if path != "out" {
             assert_eq!(
-                desk.fails("file.delete", json!({"path": path}))["error"]["code"],
+                fixture.fails("file.delete", json!({"path": path}))["error"]["code"],
                 "outside-workspace",
                 "{path}"
             );
         }
     }
-    desk.ok("file.delete", json!({"path": "out"}));
-    desk.secret_is_safe();
+    fixture.ok("file.delete", json!({"path": "out"}));
+    fixture.secret_is_safe();
 }
 
 // 19: "`file.read` | `{path, offset?, limit?}` | `{content, total_lines, truncated}`"
 // 30: "`file.read` returns line-numbered content, supports pagination"
 #[test]
 fn file_read() {
-    let desk = desk();
-    let whole = desk.ok("file.read", json!({"path": "a.txt"}));
+    let fixture = fixture();
+    let whole = fixture.ok("file.read", json!({"path": "a.txt"}));
     assert_eq!(whole, json!({"content": "1|one\n2|two\n3|three", "total_lines": 3, "truncated": false}));
-    let page = desk.ok("file.read", json!({"path": "a.txt", "offset": 1, "limit": 1}));
+    let page = fixture.ok("file.read", json!({"path": "a.txt", "offset": 1, "limit": 1}));
     assert_eq!(page, json!({"content": "2|two", "total_lines": 3, "truncated": true}));
-    let error = desk.fails("file.read", json!({"path": "a.txt", "offset": 3}));
+    let error = fixture.fails("file.read", json!({"path": "a.txt", "offset": 3}));
     assert!(error["error"]["suggestion"].as_str().unwrap().contains("up to 2"), "{error}");
-    assert_eq!(desk.fails("file.read", json!({"path": "nope"}))["error"]["code"], "not-found");
+    assert_eq!(fixture.fails("file.read", json!({"path": "nope"}))["error"]["code"], "not-found");
 }
 
 // 20: "`file.write` | `{path, content}` | `{success, bytes_written}`"
 // 31: "`file.write` creates parent directories if needed"
 #[test]
 fn file_write() {
-    let desk = desk();
-    let written = desk.ok("file.write", json!({"path": "x/y/z.txt", "content": "ä\n"}));
+    let fixture = fixture();
+    let written = fixture.ok("file.write", json!({"path": "x/y/z.txt", "content": "ä\n"}));
     assert_eq!(written, json!({"success": true, "bytes_written": 3}));
-    assert_eq!(desk.get("x/y/z.txt"), "ä\n");
-    desk.ok("file.write", json!({"path": "a.txt", "content": ""}));
-    assert_eq!(desk.get("a.txt"), "");
-    assert_eq!(desk.fails("file.write", json!({"path": "src", "content": ""}))["error"]["code"], "not-a-file");
+    assert_eq!(fixture.get("x/y/z.txt"), "ä\n");
+    fixture.ok("file.write", json!({"path": "a.txt", "content": ""}));
+    assert_eq!(fixture.get("a.txt"), "");
+    assert_eq!(fixture.fails("file.write", json!({"path": "src", "content": ""}))["error"]["code"], "not-a-file");
 }
 
 // 21: "`file.patch` | `{path, patches: [{find, replace}]}` | `{success, patches_applied}`"
 // 32: "`file.patch` fails with clear error if find string is not unique or not found"
 #[test]
 fn file_patch() {
-    let desk = desk();
+    let fixture = fixture();
     let patches = json!([{"find": "one", "replace": "1"}, {"find": "two", "replace": "2"}]);
-    let patched = desk.ok("file.patch", json!({"path": "a.txt", "patches": patches}));
+    let patched = fixture.ok("file.patch", json!({"path": "a.txt", "patches": patches}));
     assert_eq!(patched, json!({"success": true, "patches_applied": 2}));
-    assert_eq!(desk.get("a.txt"), "1\n2\nthree\n");
-    let error = desk.fails("file.patch", json!({"path": "a.txt", "patches": [{"find": "e", "replace": "E"}]}));
+    assert_eq!(fixture.get("a.txt"), "1\n2\nthree\n");
+    let error = fixture.fails("file.patch", json!({"path": "a.txt", "patches": [{"find": "e", "replace": "E"}]}));
     assert_eq!(error["error"]["code"], "ambiguous-match");
     assert!(error["error"]["message"].as_str().unwrap().contains("`find` is there 2 times, at lines 3, 3"), "{error}");
-    let error = desk.fails("file.patch", json!({"path": "a.txt", "patches": [{"find": "thre\n", "replace": ""}]}));
+    let error = fixture.fails("file.patch", json!({"path": "a.txt", "patches": [{"find": "thre\n", "replace": ""}]}));
     assert_eq!(error["error"]["code"], "no-match");
     assert!(error["error"]["message"].as_str().unwrap().contains("`find` is not there"), "{error}");
-    assert_eq!(desk.get("a.txt"), "1\n2\nthree\n");
+    assert_eq!(fixture.get("a.txt"), "1\n2\nthree\n");
 }
 
 // 22: "`file.delete` | `{path}` | `{success}`"
 // 33: "`file.delete` refuses to delete directories (separate tool later if needed)"
 #[test]
 fn file_delete() {
-    let desk = desk();
-    assert_eq!(desk.ok("file.delete", json!({"path": "a.txt"})), json!({"success": true}));
-    assert!(!desk.has("a.txt"));
-    std::fs::create_dir(desk.root().join("empty")).unwrap();
+    let fixture = fixture();
+    assert_eq!(fixture.ok("file.delete", json!({"path": "a.txt"})), json!({"success": true}));
+    assert!(!fixture.has("a.txt"));
+    std::fs::create_dir(fixture.root().join("empty")).unwrap();
     for path in ["src", "empty"] {
-        assert_eq!(desk.fails("file.delete", json!({"path": path}))["error"]["code"], "not-a-file");
-        assert!(desk.has(path));
+        assert_eq!(fixture.fails("file.delete", json!({"path": path}))["error"]["code"], "not-a-file");
+        assert!(fixture.has(path));
     }
-    assert_eq!(desk.fails("file.delete", json!({"path": "a.txt"}))["error"]["code"], "not-found");
+    assert_eq!(fixture.fails("file.delete", json!({"path": "a.txt"}))["error"]["code"], "not-found");
 }
 
 // 23: "`file.list` | `{path?, pattern?}` | `{files: [{path, size, modified}]}`"
 // 34: "`file.list` supports glob patterns via library or shell-out to `find`"
 #[test]
 fn file_list() {
-    let desk = desk();
-    let files = desk.ok("file.list", json!({}))["files"].clone();
+    let fixture = fixture();
+    let files = fixture.ok("file.list", json!({}))["files"].clone();
     assert_eq!((&files[0]["path"], &files[0]["size"]), (&json!("a.txt"), &json!(14)));
     assert!(files[0]["modified"].as_str().unwrap().ends_with('Z'));
     assert_eq!(files[1]["path"], "src/b.ts");
-    assert_eq!(desk.ok("file.list", json!({"pattern": "**/*.ts"}))["files"].as_array().unwrap().len(), 1);
-    assert_eq!(desk.ok("file.list", json!({"path": "src"}))["files"][0]["path"], "src/b.ts");
-    assert_eq!(desk.fails("file.list", json!({"path": "nope"}))["error"]["code"], "not-found");
+    assert_eq!(fixture.ok("file.list", json!({"pattern": "**/*.ts"}))["files"].as_array().unwrap().len(), 1);
+    assert_eq!(fixture.ok("file.list", json!({"path": "src"}))["files"][0]["path"], "src/b.ts");
+    assert_eq!(fixture.fails("file.list", json!({"path": "nope"}))["error"]["code"], "not-found");
 }
 
 // 24: "`file.search` | `{pattern, path?, glob?, case_sensitive?, context_lines?, max_results?}` | `{matches: [{path, line,
@@ -124,16 +124,16 @@ fn file_list() {
 // 35: "`file.search` uses ripgrep for performance, handles missing `rg` gracefully" (it needs no `rg` at all)
 #[test]
 fn file_search() {
-    let desk = desk();
-    let found = desk.ok("file.search", json!({"pattern": "two"}));
+    let fixture = fixture();
+    let found = fixture.ok("file.search", json!({"pattern": "two"}));
     assert_eq!(found, json!({"matches": [{"path": "a.txt", "line": 2, "content": "two"}], "truncated": false}));
-    let found = desk.ok("file.search", json!({"pattern": "TWO", "case_sensitive": false, "glob": "*.ts"}));
+    let found = fixture.ok("file.search", json!({"pattern": "TWO", "case_sensitive": false, "glob": "*.ts"}));
     assert_eq!(found["matches"][0]["content"], "let Two = 2;");
-    let found = desk.ok("file.search", json!({"pattern": "two", "context_lines": 1}));
+    let found = fixture.ok("file.search", json!({"pattern": "two", "context_lines": 1}));
     assert_eq!(found["matches"][0]["content"], "one\ntwo\nthree");
-    let found = desk.ok("file.search", json!({"pattern": "o", "max_results": 1}));
+    let found = fixture.ok("file.search", json!({"pattern": "o", "max_results": 1}));
     assert_eq!((found["matches"].as_array().unwrap().len(), &found["truncated"]), (1, &json!(true)));
-    assert_eq!(desk.fails("file.search", json!({"pattern": "("}))["error"]["code"], "invalid-argument");
+    assert_eq!(fixture.fails("file.search", json!({"pattern": "("}))["error"]["code"], "invalid-argument");
 }
 
 // 12: "JSON input/output for all tools"
@@ -141,18 +141,18 @@ fn file_search() {
 // 36: "All tools return structured JSON errors, not exceptions"
 #[test]
 fn failures_are_structured() {
-    let desk = desk();
-    let error = desk.fails("file.read", json!({"path": "a.txt", "lines": 3}));
+    let fixture = fixture();
+    let error = fixture.fails("file.read", json!({"path": "a.txt", "lines": 3}));
     assert_eq!(error["success"], false);
     assert_eq!(error["error"]["code"], "invalid-argument");
     assert!(error["error"]["suggestion"].as_str().unwrap().contains("path, offset, limit"), "{error}");
-    assert_eq!(desk.fails("file.rename", json!({}))["error"]["code"], "unknown-tool");
+    assert_eq!(fixture.fails("file.rename", json!({}))["error"]["code"], "unknown-tool");
 }
 
 // 28: "Workspace root is configurable at runtime"
 #[test]
 fn each_workspace_has_its_own_root() {
-    let (one, other) = (desk(), Desk::new("chorus"));
+    let (one, other) = (fixture(), Fixture::new("chorus"));
     other.ok("file.write", json!({"path": "a.txt", "content": "other\n"}));
     assert_eq!(one.ok("file.read", json!({"path": "a.txt"}))["content"], "1|one\n2|two\n3|three");
     assert_eq!(other.ok("file.read", json!({"path": "a.txt"}))["content"], "1|other");

@@ -2,41 +2,41 @@
 
 use serde_json::{Value, json};
 
-use super::support::Desk;
+use super::support::Fixture;
 
-fn desk() -> Desk {
-    Desk::with("codex", &[("a.txt", "one\ntwo\nthree\n"), ("src/b.py", "def f():\n    x = 1\n    return x\n")])
+fn fixture() -> Fixture {
+    Fixture::with("codex", &[("a.txt", "one\ntwo\nthree\n"), ("src/b.py", "def f():\n    x = 1\n    return x\n")])
 }
 
 fn patch(body: &str) -> Value {
     json!({"input": format!("*** Begin Patch\n{body}\n*** End Patch")})
 }
 
-fn output(desk: &Desk, tool: &str, arguments: Value) -> String {
-    desk.ok(tool, arguments)["output"].as_str().unwrap().to_owned()
+fn output(fixture: &Fixture, tool: &str, arguments: Value) -> String {
+    fixture.ok(tool, arguments)["output"].as_str().unwrap().to_owned()
 }
 
-fn error(desk: &Desk, tool: &str, arguments: Value) -> String {
-    desk.fails(tool, arguments)["error"]["message"].as_str().unwrap().to_owned()
+fn error(fixture: &Fixture, tool: &str, arguments: Value) -> String {
+    fixture.fails(tool, arguments)["error"]["message"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn a_patch_says_what_it_did() {
-    let desk = desk();
+    let fixture = fixture();
     let body = "*** Update File: a.txt\n@@\n-two\n+2\n*** Add File: n.txt\n+n\n*** Delete File: src/b.py";
-    let done = output(&desk, "apply_patch", patch(body));
+    let done = output(&fixture, "apply_patch", patch(body));
     assert_eq!(done, "Success. Updated the following files:\nA n.txt\nM a.txt\nD src/b.py");
-    assert!(desk.get("a.txt") == "one\n2\nthree\n" && desk.get("n.txt") == "n\n" && !desk.has("src/b.py"));
+    assert!(fixture.get("a.txt") == "one\n2\nthree\n" && fixture.get("n.txt") == "n\n" && !fixture.has("src/b.py"));
 }
 
 #[test]
 fn what_matched_loosely_is_told() {
-    let desk = desk();
-    let loose = output(&desk, "apply_patch", patch("*** Update File: src/b.py\n@@ def f():\n-x = 1\n+    x = 2"));
+    let fixture = fixture();
+    let loose = output(&fixture, "apply_patch", patch("*** Update File: src/b.py\n@@ def f():\n-x = 1\n+    x = 2"));
     assert!(loose.ends_with("[src/b.py matched without white space around lines]"), "{loose}");
-    assert_eq!(desk.get("src/b.py"), "def f():\n    x = 2\n    return x\n");
-    desk.put("q.txt", "say “hi” – now\n");
-    let folded = output(&desk, "apply_patch", patch("*** Update File: q.txt\n@@\n-say \"hi\" - now\n+bye"));
+    assert_eq!(fixture.get("src/b.py"), "def f():\n    x = 2\n    return x\n");
+    fixture.put("q.txt", "say “hi” – now\n");
+    let folded = output(&fixture, "apply_patch", patch("*** Update File: q.txt\n@@\n-say \"hi\" - now\n+bye"));
     assert!(folded.ends_with("[q.txt matched with Unicode punctuation as ASCII]"), "{folded}");
 }
 
@@ -44,48 +44,48 @@ fn what_matched_loosely_is_told() {
 #[test]
 fn fixtures() {
     let apply = |files: &[(&str, &str)], body: &str| {
-        let desk = Desk::with("codex", files);
-        let outcome = desk.call("apply_patch", patch(body));
-        (desk, outcome)
+        let fixture = Fixture::with("codex", files);
+        let outcome = fixture.call("apply_patch", patch(body));
+        (fixture, outcome)
     };
-    let (desk, done) = apply(&[("a", "a\nb\nc\nd\n")], "*** Update File: a\n@@\n-a\n+A\n@@\n-d\n+D");
-    assert!(done.ok && desk.get("a") == "A\nb\nc\nD\n", "multiple_chunks: {}", done.text);
-    let (desk, done) = apply(&[("a", "a\n")], "*** Update File: a\n*** Move to: new/dir/b\n@@\n-a\n+b");
-    assert!(done.ok && desk.get("new/dir/b") == "b\n" && !desk.has("a"), "move_to_new_directory: {}", done.text);
-    let (desk, done) = apply(&[("a", "a\n"), ("b", "old\n")], "*** Update File: a\n*** Move to: b\n@@\n-a\n+new");
+    let (fixture, done) = apply(&[("a", "a\nb\nc\nd\n")], "*** Update File: a\n@@\n-a\n+A\n@@\n-d\n+D");
+    assert!(done.ok && fixture.get("a") == "A\nb\nc\nD\n", "multiple_chunks: {}", done.text);
+    let (fixture, done) = apply(&[("a", "a\n")], "*** Update File: a\n*** Move to: new/dir/b\n@@\n-a\n+b");
+    assert!(done.ok && fixture.get("new/dir/b") == "b\n" && !fixture.has("a"), "move_to_new_directory: {}", done.text);
+    let (fixture, done) = apply(&[("a", "a\n"), ("b", "old\n")], "*** Update File: a\n*** Move to: b\n@@\n-a\n+new");
     assert!(
-        done.ok && desk.get("b") == "new\n" && !desk.has("a"),
+        done.ok && fixture.get("b") == "new\n" && !fixture.has("a"),
         "move_overwrites_existing_destination: {}",
         done.text
     );
-    let (desk, done) = apply(&[("a", "old\n")], "*** Add File: a\n+new");
-    assert!(done.ok && desk.get("a") == "new\n", "add_overwrites_existing_file: {}", done.text);
-    let (desk, done) = apply(&[("d/x", "x\n")], "*** Delete File: d");
-    assert!(!done.ok && desk.has("d/x"), "delete_directory_fails: {}", done.text);
-    let (desk, done) = apply(&[("a", "a")], "*** Update File: a\n@@\n-a\n+b");
-    assert!(done.ok && desk.get("a") == "b\n", "update_file_appends_trailing_newline: {}", done.text);
-    let (desk, done) = apply(&[("a", "a\n")], "*** Add File: n\n+n\n*** Update File: a\n@@\n-x\n+y");
-    assert!(!done.ok && !desk.has("n"), "failure_after_partial_success_leaves_changes: {}", done.text);
-    let (desk, done) = apply(&[("a", "a\n")], "*** Update File: a\n@@\n+b\n+c");
-    assert!(done.ok && desk.get("a") == "a\nb\nc\n", "pure_addition_update_chunk: {}", done.text);
-    let (desk, done) = apply(&[("a", "a\n")], "  *** Update File: a  \n@@\n-a\n+b");
-    assert!(done.ok && desk.get("a") == "b\n", "whitespace_padded_hunk_header: {}", done.text);
-    let (desk, done) = apply(&[("a", "a\nb\na\n")], "*** Update File: a\n@@\n-a\n+A\n*** End of File");
-    assert!(done.ok && desk.get("a") == "a\nb\nA\n", "end_of_file_marker: {}", done.text);
-    let (desk, done) = apply(&[("a", "a\nb\n")], "*** Update File: a\n@@\n a\n-b");
-    assert!(done.ok && desk.get("a") == "a\n", "update_file_deletion_only: {}", done.text);
+    let (fixture, done) = apply(&[("a", "old\n")], "*** Add File: a\n+new");
+    assert!(done.ok && fixture.get("a") == "new\n", "add_overwrites_existing_file: {}", done.text);
+    let (fixture, done) = apply(&[("d/x", "x\n")], "*** Delete File: d");
+    assert!(!done.ok && fixture.has("d/x"), "delete_directory_fails: {}", done.text);
+    let (fixture, done) = apply(&[("a", "a")], "*** Update File: a\n@@\n-a\n+b");
+    assert!(done.ok && fixture.get("a") == "b\n", "update_file_appends_trailing_newline: {}", done.text);
+    let (fixture, done) = apply(&[("a", "a\n")], "*** Add File: n\n+n\n*** Update File: a\n@@\n-x\n+y");
+    assert!(!done.ok && !fixture.has("n"), "failure_after_partial_success_leaves_changes: {}", done.text);
+    let (fixture, done) = apply(&[("a", "a\n")], "*** Update File: a\n@@\n+b\n+c");
+    assert!(done.ok && fixture.get("a") == "a\nb\nc\n", "pure_addition_update_chunk: {}", done.text);
+    let (fixture, done) = apply(&[("a", "a\n")], "  *** Update File: a  \n@@\n-a\n+b");
+    assert!(done.ok && fixture.get("a") == "b\n", "whitespace_padded_hunk_header: {}", done.text);
+    let (fixture, done) = apply(&[("a", "a\nb\na\n")], "*** Update File: a\n@@\n-a\n+A\n*** End of File");
+    assert!(done.ok && fixture.get("a") == "a\nb\nA\n", "end_of_file_marker: {}", done.text);
+    let (fixture, done) = apply(&[("a", "a\nb\n")], "*** Update File: a\n@@\n a\n-b");
+    assert!(done.ok && fixture.get("a") == "a\n", "update_file_deletion_only: {}", done.text);
 }
 
 #[test]
 fn failures_in_codex_s_words() {
-    let desk = desk();
-    let fails = |body: &str| error(&desk, "apply_patch", patch(body));
-    let begin = error(&desk, "apply_patch", json!({"input": "--- a\n+++ b"}));
+    let fixture = fixture();
+    let fails = |body: &str| error(&fixture, "apply_patch", patch(body));
+    let begin = error(&fixture, "apply_patch", json!({"input": "--- a\n+++ b"}));
     assert_eq!(begin, "invalid patch: The first line of the patch must be '*** Begin Patch'");
-    let end = error(&desk, "apply_patch", json!({"input": "*** Begin Patch\n*** Delete File: a.txt"}));
+    let end = error(&fixture, "apply_patch", json!({"input": "*** Begin Patch\n*** Delete File: a.txt"}));
     assert_eq!(end, "invalid patch: The last line of the patch must be '*** End Patch'");
     assert_eq!(
-        error(&desk, "apply_patch", json!({"input": "*** Begin Patch\n*** End Patch"})),
+        error(&fixture, "apply_patch", json!({"input": "*** Begin Patch\n*** End Patch"})),
         "No files were modified."
     );
     assert!(
@@ -101,19 +101,19 @@ fn failures_in_codex_s_words() {
             .starts_with("Failed to find expected lines in a.txt:\none\nfour")
     );
     assert!(fails("*** Update File: nope\n@@\n-one\n+1").starts_with("Failed to read file to update nope"));
-    assert_eq!(desk.get("a.txt"), "one\ntwo\nthree\n");
+    assert_eq!(fixture.get("a.txt"), "one\ntwo\nthree\n");
 }
 
 #[test]
 fn list_dir() {
-    let desk = desk();
-    let root = desk.root();
+    let fixture = fixture();
+    let root = fixture.root();
     let root = root.to_str().unwrap();
-    desk.link("link", "a.txt");
+    fixture.link("link", "a.txt");
     let list = |more: Value| {
         let mut arguments = json!({"dir_path": root});
         arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        desk.call("list_dir", arguments)
+        fixture.call("list_dir", arguments)
     };
     assert_eq!(list(json!({})).text, format!("Absolute path: {root}\na.txt\nlink@\nsrc/\n  b.py"));
     assert_eq!(list(json!({"depth": 1})).text, format!("Absolute path: {root}\na.txt\nlink@\nsrc/"));
@@ -123,22 +123,22 @@ fn list_dir() {
     assert_eq!(list(json!({"limit": 0})).text, "limit must be greater than zero");
     assert_eq!(list(json!({"depth": 0})).text, "depth must be greater than zero");
     assert_eq!(list(json!({"offset": 9})).text, "offset exceeds directory entry count");
-    assert_eq!(error(&desk, "list_dir", json!({"dir_path": "src"})), "dir_path must be an absolute path");
+    assert_eq!(error(&fixture, "list_dir", json!({"dir_path": "src"})), "dir_path must be an absolute path");
 }
 
 #[test]
 fn read_file() {
-    let desk = desk();
-    let path = |name: &str| desk.root().join(name).to_str().unwrap().to_owned();
-    let read = |arguments| output(&desk, "read_file", arguments);
+    let fixture = fixture();
+    let path = |name: &str| fixture.root().join(name).to_str().unwrap().to_owned();
+    let read = |arguments| output(&fixture, "read_file", arguments);
     assert_eq!(read(json!({"file_path": path("a.txt"), "offset": 2, "limit": 1})), "L2: two");
-    desk.put("long.txt", "x".repeat(600));
+    fixture.put("long.txt", "x".repeat(600));
     assert!(read(json!({"file_path": path("long.txt")})).starts_with(&format!("L1: {}", "x".repeat(500))));
-    desk.put("m.py", "a = 1\n\ndef f():\n    if x:\n        y\n    return\n\nb = 2\n");
+    fixture.put("m.py", "a = 1\n\ndef f():\n    if x:\n        y\n    return\n\nb = 2\n");
     let block = json!({"anchor_line": 5, "max_levels": 1});
     let shown = read(json!({"file_path": path("m.py"), "mode": "indentation", "indentation": block}));
     assert_eq!(shown, "L4:     if x:\nL5:         y\nL6:     return");
-    let fails = |arguments| error(&desk, "read_file", arguments);
+    let fails = |arguments| error(&fixture, "read_file", arguments);
     assert_eq!(fails(json!({"file_path": path("a.txt"), "offset": 0})), "offset must be a 1-indexed line number");
     assert_eq!(fails(json!({"file_path": "a.txt"})), "file_path must be an absolute path");
     assert_eq!(fails(json!({"file_path": path("a.txt"), "offset": 9})), "offset exceeds file length");
@@ -148,27 +148,27 @@ fn read_file() {
 
 #[test]
 fn grep_files_by_time() {
-    let desk = desk();
-    let file = std::fs::File::options().write(true).open(desk.root().join("a.txt")).unwrap();
+    let fixture = fixture();
+    let file = std::fs::File::options().write(true).open(fixture.root().join("a.txt")).unwrap();
     file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(60)).unwrap();
-    let grep = |arguments| output(&desk, "grep_files", arguments);
+    let grep = |arguments| output(&fixture, "grep_files", arguments);
     assert_eq!(grep(json!({"pattern": "e"})), "a.txt\nsrc/b.py");
     assert_eq!(grep(json!({"pattern": "e", "limit": 1})), "a.txt");
     assert_eq!(grep(json!({"pattern": "e", "include": "*.py"})), "src/b.py");
     assert_eq!(grep(json!({"pattern": "nowhere"})), "No matches found.");
-    assert_eq!(error(&desk, "grep_files", json!({"pattern": " "})), "pattern must not be empty");
-    assert_eq!(error(&desk, "grep_files", json!({"pattern": "e", "limit": 0})), "limit must be greater than zero");
+    assert_eq!(error(&fixture, "grep_files", json!({"pattern": " "})), "pattern must not be empty");
+    assert_eq!(error(&fixture, "grep_files", json!({"pattern": "e", "limit": 0})), "limit must be greater than zero");
 }
 
 #[test]
 fn nothing_outside() {
-    let desk = desk();
-    for path in desk.ways_out() {
-        desk.fails("apply_patch", patch(&format!("*** Update File: {path}\n@@\n-secret\n+x")));
-        desk.fails("apply_patch", patch(&format!("*** Update File: a.txt\n*** Move to: {path}\n@@\n-one\n+x")));
-        desk.fails("list_dir", json!({"dir_path": path}));
-        desk.fails("read_file", json!({"file_path": path}));
-        desk.fails("grep_files", json!({"pattern": "s", "path": path}));
+    let fixture = fixture();
+    for path in fixture.ways_out() {
+        fixture.fails("apply_patch", patch(&format!("*** Update File: {path}\n@@\n-secret\n+x")));
+        fixture.fails("apply_patch", patch(&format!("*** Update File: a.txt\n*** Move to: {path}\n@@\n-one\n+x")));
+        fixture.fails("list_dir", json!({"dir_path": path}));
+        fixture.fails("read_file", json!({"file_path": path}));
+        fixture.fails("grep_files", json!({"pattern": "s", "path": path}));
     }
-    desk.secret_is_safe();
+    fixture.secret_is_safe();
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::support::Desk;
+use super::support::Fixture;
 
 const TEXT: &[(&str, &str)] = &[("a.txt", "one\ntwo\nthree\n"), ("src/b.rb", "def two\nend\n"), (".hidden", "two\n")];
 
-fn desk() -> Desk {
-    Desk::with("dispatch", TEXT)
+fn fixture() -> Fixture {
+    Fixture::with("dispatch", TEXT)
 }
 
 // 24: "All operations are sandboxed to the agent's worktree — no file access outside the worktree is permitted."
@@ -22,8 +22,8 @@ fn desk() -> Desk {
 // 145: "SandboxError — path escapes the worktree."
 #[test]
 fn nothing_outside_the_worktree() {
-    let desk = desk();
-    for path in desk.ways_out() {
+    let fixture = fixture();
+    for path in fixture.ways_out() {
         let edits = json!([{"old_text": "secret", "new_text": "x"}]);
         for (tool, arguments) in [
             ("read_file", json!({"path": path})),
@@ -34,20 +34,20 @@ fn nothing_outside_the_worktree() {
             ("search_files", json!({"query": "s", "path": path})),
         ] {
             // What is at a link's own name exists, which `create_file` says first.
-            let error = desk.fails(tool, arguments)["error"].clone();
+            let error = fixture.fails(tool, arguments)["error"].clone();
             let is_taken = tool == "create_file" && path == "out" && error == "FileExistsError";
             assert!(error == "SandboxError" || is_taken, "{tool} {path}: {error}");
         }
     }
-    desk.secret_is_safe();
+    fixture.secret_is_safe();
 }
 
 // 78: "Must handle absolute paths (reject or re-root them)."
 #[test]
 fn an_absolute_path_inside_is_the_path_inside() {
-    let desk = desk();
-    let path = desk.root().join("a.txt");
-    assert_eq!(desk.ok("read_file", json!({"path": path}))["output"], "0: one\n1: two\n2: three");
+    let fixture = fixture();
+    let path = fixture.root().join("a.txt");
+    assert_eq!(fixture.ok("read_file", json!({"path": path}))["output"], "0: one\n1: two\n2: three");
 }
 
 // 88: "`path` (required, String), `start_line` (optional, Integer, 0-based), `end_line` (optional, Integer, 0-based, -1 for EOF)."
@@ -55,20 +55,20 @@ fn an_absolute_path_inside_is_the_path_inside() {
 // 90: "File contents as a string with line numbers."
 #[test]
 fn read_file() {
-    let desk = desk();
-    let read = |arguments| desk.ok("read_file", arguments)["output"].clone();
+    let fixture = fixture();
+    let read = |arguments| fixture.ok("read_file", arguments)["output"].clone();
     assert_eq!(read(json!({"path": "a.txt"})), "0: one\n1: two\n2: three");
     assert_eq!(read(json!({"path": "a.txt", "start_line": 1})), "1: two\n2: three");
     assert_eq!(read(json!({"path": "a.txt", "start_line": 1, "end_line": 1})), "1: two");
     assert_eq!(read(json!({"path": "a.txt", "start_line": 0, "end_line": -1})), "0: one\n1: two\n2: three");
     assert_eq!(read(json!({"path": "a.txt", "end_line": 99})), "0: one\n1: two\n2: three");
-    desk.put("empty", "");
+    fixture.put("empty", "");
     assert_eq!(read(json!({"path": "empty"})), "");
-    assert!(desk.fails("read_file", json!({}))["message"].as_str().unwrap().contains("`path` is missing"));
-    let error = desk.fails("read_file", json!({"path": "a.txt", "start_line": 3}));
+    assert!(fixture.fails("read_file", json!({}))["message"].as_str().unwrap().contains("`path` is missing"));
+    let error = fixture.fails("read_file", json!({"path": "a.txt", "start_line": 3}));
     assert!(error["message"].as_str().unwrap().contains("argument `start_line`: 3 is past the end"), "{error}");
     assert!(error["message"].as_str().unwrap().contains("up to 2"), "{error}");
-    let error = desk.fails("read_file", json!({"path": "a.txt", "start_line": 2, "end_line": 1}));
+    let error = fixture.fails("read_file", json!({"path": "a.txt", "start_line": 2, "end_line": 1}));
     assert!(error["message"].as_str().unwrap().contains("1 is before `start_line`, 2"), "{error}");
 }
 
@@ -76,11 +76,11 @@ fn read_file() {
 // 169: "`read_file` should detect and refuse to read binary files (check for null bytes in first N bytes)."
 #[test]
 fn read_file_refuses_what_is_no_text() {
-    let desk = desk();
-    let error = desk.fails("read_file", json!({"path": "nope"}));
+    let fixture = fixture();
+    let error = fixture.fails("read_file", json!({"path": "nope"}));
     assert_eq!((&error["success"], &error["error"]), (&json!(false), &json!("FileNotFoundError")));
-    desk.put("b.bin", b"MZ\0\x01\x02".as_slice());
-    let error = desk.fails("read_file", json!({"path": "b.bin"}));
+    fixture.put("b.bin", b"MZ\0\x01\x02".as_slice());
+    let error = fixture.fails("read_file", json!({"path": "b.bin"}));
     assert_eq!(error["error"], "Error");
     assert!(error["message"].as_str().unwrap().contains("it is binary"), "{error}");
 }
@@ -90,15 +90,15 @@ fn read_file_refuses_what_is_no_text() {
 // 98: "permission errors"
 #[test]
 fn write_file() {
-    let desk = desk();
-    let written = desk.ok("write_file", json!({"path": "new/dir/c.txt", "content": "ä\n"}));
+    let fixture = fixture();
+    let written = fixture.ok("write_file", json!({"path": "new/dir/c.txt", "content": "ä\n"}));
     assert_eq!(written, json!({"success": true, "output": "Created new/dir/c.txt (3 bytes)"}));
-    let written = desk.ok("write_file", json!({"path": "a.txt", "content": "x"}));
+    let written = fixture.ok("write_file", json!({"path": "a.txt", "content": "x"}));
     assert_eq!(written["output"], "Wrote a.txt (1 bytes)");
-    assert_eq!((desk.get("new/dir/c.txt"), desk.get("a.txt")), ("ä\n".to_owned(), "x".to_owned()));
-    let error = desk.fails("write_file", json!({"path": ".git/config", "content": "x"}));
+    assert_eq!((fixture.get("new/dir/c.txt"), fixture.get("a.txt")), ("ä\n".to_owned(), "x".to_owned()));
+    let error = fixture.fails("write_file", json!({"path": ".git/config", "content": "x"}));
     assert_eq!(error["error"], "Error");
-    assert!(!desk.has(".git"));
+    assert!(!fixture.has(".git"));
 }
 
 // 102: "`edits` (required, Array of `{ old_text: String, new_text: String }`)."
@@ -108,15 +108,15 @@ fn write_file() {
 // 105: "File not found, `old_text` not found, ambiguous match (multiple occurrences — require more context)."
 #[test]
 fn edit_file() {
-    let desk = desk();
+    let fixture = fixture();
     let edit = |path: &str, edits: &[(&str, &str)]| {
         let edits: Vec<_> = edits.iter().map(|(old, new)| json!({"old_text": old, "new_text": new})).collect();
-        desk.call("edit_file", json!({"path": path, "edits": edits}))
+        fixture.call("edit_file", json!({"path": path, "edits": edits}))
     };
     assert_eq!(edit("a.txt", &[("two", "2")]).value()["output"], "Applied 1 edit to a.txt");
     let two = edit("a.txt", &[("2", "zwei"), ("zwei\nthree", "drei")]);
     assert_eq!(two.value()["output"], "Applied 2 edits to a.txt");
-    assert_eq!(desk.get("a.txt"), "one\ndrei\n");
+    assert_eq!(fixture.get("a.txt"), "one\ndrei\n");
     assert_eq!(edit("nope", &[("a", "b")]).value()["error"], "FileNotFoundError");
     let missing = edit("a.txt", &[("one", "1"), ("four", "4")]);
     assert!(missing.text.contains("edit 2: `old_text` is not there"), "{}", missing.text);
@@ -124,7 +124,7 @@ fn edit_file() {
     assert!(twice.text.contains("at lines 1, 2"), "{}", twice.text);
     assert!(twice.text.contains("give more of the lines around the one that is meant"), "{}", twice.text);
     assert!(!twice.text.contains("replace_all"), "{}", twice.text);
-    assert_eq!(desk.get("a.txt"), "one\ndrei\n", "a failed edit changes nothing");
+    assert_eq!(fixture.get("a.txt"), "one\ndrei\n", "a failed edit changes nothing");
 }
 
 // 110: "Create a new file. Fails if the file already exists (use `write_file` to overwrite). Creates parent directories."
@@ -132,13 +132,13 @@ fn edit_file() {
 // 147: "FileExistsError — file already exists (for create_file)."
 #[test]
 fn create_file() {
-    let desk = desk();
-    let made = desk.ok("create_file", json!({"path": "x/y.txt", "content": "y\n"}));
+    let fixture = fixture();
+    let made = fixture.ok("create_file", json!({"path": "x/y.txt", "content": "y\n"}));
     assert_eq!(made["output"], "Created x/y.txt (2 bytes)");
-    let error = desk.fails("create_file", json!({"path": "a.txt", "content": "y\n"}));
+    let error = fixture.fails("create_file", json!({"path": "a.txt", "content": "y\n"}));
     assert_eq!(error["error"], "FileExistsError");
     assert!(error["message"].as_str().unwrap().contains("`write_file` overwrites it"), "{error}");
-    assert_eq!(desk.get("a.txt"), "one\ntwo\nthree\n");
+    assert_eq!(fixture.get("a.txt"), "one\ntwo\nthree\n");
 }
 
 // 116: "`path` (optional, String, defaults to `.`), `pattern` (optional, String, glob pattern), `recursive` (optional, Boolean,
@@ -148,15 +148,15 @@ fn create_file() {
 // 119: "Directory not found"
 #[test]
 fn list_files() {
-    let desk = desk();
-    std::fs::remove_file(desk.root().join(".hidden")).unwrap();
-    let list = |arguments| desk.ok("list_files", arguments)["output"].clone();
+    let fixture = fixture();
+    std::fs::remove_file(fixture.root().join(".hidden")).unwrap();
+    let list = |arguments| fixture.ok("list_files", arguments)["output"].clone();
     assert_eq!(list(json!({})), "a.txt\nsrc/b.rb");
     assert_eq!(list(json!({"recursive": false})), "a.txt");
     assert_eq!(list(json!({"pattern": "*.rb"})), "src/b.rb");
     assert_eq!(list(json!({"path": "src"})), "src/b.rb");
     assert_eq!(list(json!({"pattern": "*.rb", "recursive": false})), "");
-    assert_eq!(desk.fails("list_files", json!({"path": "nope"}))["error"], "FileNotFoundError");
+    assert_eq!(fixture.fails("list_files", json!({"path": "nope"}))["error"], "FileNotFoundError");
 }
 
 // 123: "`query` (required, String), `path` (optional, String, defaults to `.`), `pattern` (optional, String, file glob to
@@ -166,16 +166,16 @@ fn list_files() {
 // 126: "Invalid regex"
 #[test]
 fn search_files() {
-    let desk = desk();
-    std::fs::remove_file(desk.root().join(".hidden")).unwrap();
-    let search = |arguments| desk.ok("search_files", arguments)["output"].clone();
+    let fixture = fixture();
+    std::fs::remove_file(fixture.root().join(".hidden")).unwrap();
+    let search = |arguments| fixture.ok("search_files", arguments)["output"].clone();
     assert_eq!(search(json!({"query": "two"})), "a.txt:1:two\nsrc/b.rb:0:def two");
     assert_eq!(search(json!({"query": "t.o"})), "[no match in 2 files]");
     assert_eq!(search(json!({"query": "t.o", "is_regex": true, "path": "src"})), "src/b.rb:0:def two");
     assert_eq!(search(json!({"query": "two", "pattern": "*.txt"})), "a.txt:1:two");
-    assert!(desk.fails("search_files", json!({"query": "(", "is_regex": true}))["message"].is_string());
-    desk.put("many.txt", "many\n".repeat(150));
-    let found = desk.call("search_files", json!({"query": "many"}));
+    assert!(fixture.fails("search_files", json!({"query": "(", "is_regex": true}))["message"].is_string());
+    fixture.put("many.txt", "many\n".repeat(150));
+    let found = fixture.call("search_files", json!({"query": "many"}));
     let output = found.value()["output"].as_str().unwrap().to_owned();
     assert_eq!(output.lines().filter(|line| line.starts_with("many.txt:")).count(), 100);
     assert!(found.truncated && output.ends_with("narrow `path`, `pattern` or `query`]"), "{output}");
@@ -185,25 +185,25 @@ fn search_files() {
 // 137: "Now registry contains: read_file, write_file, edit_file, create_file, list_files, search_files"
 #[test]
 fn register() {
-    let desk = desk();
+    let fixture = fixture();
     let mut registry = Vec::new();
-    paddock::register(desk.workspace(), "dispatch", &mut registry).unwrap();
+    paddock::register(fixture.workspace(), "dispatch", &mut registry).unwrap();
     let names: Vec<_> = registry.iter().map(|tool| tool.tool.name.as_str()).collect();
     assert_eq!(names, ["read_file", "write_file", "edit_file", "create_file", "list_files", "search_files"]);
     let mut by_name: BTreeMap<String, paddock::RegisteredTool> = BTreeMap::new();
-    paddock::register(desk.workspace(), "dispatch", &mut by_name).unwrap();
+    paddock::register(fixture.workspace(), "dispatch", &mut by_name).unwrap();
     assert_eq!(by_name["read_file"].call(r#"{"path": "a.txt", "end_line": 0}"#).text, "0: one");
-    assert!(paddock::register(desk.workspace(), "gem", &mut registry).is_err());
+    assert!(paddock::register(fixture.workspace(), "gem", &mut registry).is_err());
 }
 
 // 167: "Tools return `Dispatch::Tools::Result` (success or failure) — they never raise exceptions to the caller."
 #[test]
 fn failures_are_values() {
-    let desk = desk();
+    let fixture = fixture();
     for (tool, arguments) in
         [("read_file", "no json"), ("read_file", "[]"), ("rm", "{}"), ("read_file", r#"{"paht": "a"}"#)]
     {
-        let outcome = desk.workspace().call_with(tool, arguments, &paddock::CallOptions::dialect("dispatch"));
+        let outcome = fixture.workspace().call_with(tool, arguments, &paddock::CallOptions::dialect("dispatch"));
         assert_eq!(outcome.value()["success"], false, "{}", outcome.text);
         assert!(outcome.value()["message"].is_string());
     }

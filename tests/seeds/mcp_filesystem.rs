@@ -3,10 +3,10 @@
 
 use serde_json::json;
 
-use super::support::Desk;
+use super::support::Fixture;
 
-fn desk() -> Desk {
-    Desk::with(
+fn fixture() -> Fixture {
+    Fixture::with(
         "mcp-filesystem",
         &[("a.txt", "one\ntwo\nthree\n"), ("src/b.rs", "fn b() {\n    c();\n}\n"), (".env", "x\n")],
     )
@@ -38,19 +38,19 @@ fn fourteen_tools() {
 
 #[test]
 fn reading() {
-    let desk = desk();
-    let read = |arguments| desk.ok("read_text_file", arguments)["content"].clone();
+    let fixture = fixture();
+    let read = |arguments| fixture.ok("read_text_file", arguments)["content"].clone();
     assert_eq!(read(json!({"path": "a.txt"})), "one\ntwo\nthree\n");
-    assert_eq!(read(json!({"path": desk.root().join("a.txt")})), "one\ntwo\nthree\n");
+    assert_eq!(read(json!({"path": fixture.root().join("a.txt")})), "one\ntwo\nthree\n");
     assert_eq!(read(json!({"path": "a.txt", "head": 2})), "one\ntwo");
     assert_eq!(read(json!({"path": "a.txt", "tail": 1})), "three\n");
     assert_eq!(read(json!({"path": "a.txt", "head": 0})), "one\ntwo\nthree\n");
-    let both = desk.fails("read_text_file", json!({"path": "a.txt", "head": 1, "tail": 1}));
+    let both = fixture.fails("read_text_file", json!({"path": "a.txt", "head": 1, "tail": 1}));
     assert_eq!(both["content"], "Cannot specify both head and tail parameters simultaneously");
     let long = format!("{}\n", "x".repeat(5_000)).repeat(100);
-    desk.put("long.txt", &long);
+    fixture.put("long.txt", &long);
     assert_eq!(read(json!({"path": "long.txt"})), long, "no limit of a page");
-    let many = desk.ok("read_multiple_files", json!({"paths": ["src/b.rs", "nope"]}))["content"].clone();
+    let many = fixture.ok("read_multiple_files", json!({"paths": ["src/b.rs", "nope"]}))["content"].clone();
     let many = many.as_str().unwrap();
     assert!(many.starts_with("src/b.rs:\nfn b() {\n    c();\n}\n\n\n---\nnope: Error - "), "{many}");
     assert!(many.contains("`search_files` and `list_directory` show"), "{many}");
@@ -58,12 +58,12 @@ fn reading() {
 
 #[test]
 fn media() {
-    let desk = desk();
-    desk.put("p.png", b"\x89PNG\0");
-    let shown = desk.ok("read_media_file", json!({"path": "p.png"}))["content"].clone();
+    let fixture = fixture();
+    fixture.put("p.png", b"\x89PNG\0");
+    let shown = fixture.ok("read_media_file", json!({"path": "p.png"}))["content"].clone();
     assert_eq!(shown, json!([{"type": "image", "data": "iVBORwA=", "mimeType": "image/png"}]));
-    let other = desk.ok("read_media_file", json!({"path": "a.txt"}))["content"][0].clone();
-    let uri = format!("file://{}", desk.root().join("a.txt").display());
+    let other = fixture.ok("read_media_file", json!({"path": "a.txt"}))["content"][0].clone();
+    let uri = format!("file://{}", fixture.root().join("a.txt").display());
     assert_eq!(other["type"], "resource");
     assert_eq!(
         other["resource"],
@@ -73,24 +73,24 @@ fn media() {
 
 #[test]
 fn listing() {
-    let desk = desk();
-    assert_eq!(desk.ok("list_directory", json!({"path": "."}))["content"], "[FILE] .env\n[FILE] a.txt\n[DIR] src");
-    let sizes = desk.ok("list_directory_with_sizes", json!({"path": ".", "sortBy": "size"}))["content"].clone();
+    let fixture = fixture();
+    assert_eq!(fixture.ok("list_directory", json!({"path": "."}))["content"], "[FILE] .env\n[FILE] a.txt\n[DIR] src");
+    let sizes = fixture.ok("list_directory_with_sizes", json!({"path": ".", "sortBy": "size"}))["content"].clone();
     let name = |mark: &str, name: &str, size: &str| format!("{mark} {name:<30} {size}\n");
     let rows = [name("[FILE]", "a.txt", "      14 B"), name("[FILE]", ".env", "       2 B"), name("[DIR]", "src", "")];
     assert_eq!(sizes, format!("{}\nTotal: 2 files, 1 directories\nCombined size: 16 B", rows.concat()));
-    let tree = desk.ok("directory_tree", json!({"path": ".", "excludePatterns": ["*.txt"]}))["content"].clone();
+    let tree = fixture.ok("directory_tree", json!({"path": ".", "excludePatterns": ["*.txt"]}))["content"].clone();
     let tree: serde_json::Value = serde_json::from_str(tree.as_str().unwrap()).unwrap();
     let b = json!({"name": "b.rs", "type": "file"});
     assert_eq!(tree, json!([{"name": ".env", "type": "file"}, {"name": "src", "type": "directory", "children": [b]}]));
-    let root = desk.root();
-    let found = |pattern: &str| desk.ok("search_files", json!({"path": ".", "pattern": pattern}))["content"].clone();
+    let root = fixture.root();
+    let found = |pattern: &str| fixture.ok("search_files", json!({"path": ".", "pattern": pattern}))["content"].clone();
     assert_eq!(found("*.rs"), "No matches found");
     assert_eq!(found("**/*.rs"), root.join("src/b.rs").to_str().unwrap());
     assert_eq!(found("s*"), root.join("src").to_str().unwrap());
-    let allowed = desk.ok("list_allowed_directories", json!({}))["content"].clone();
+    let allowed = fixture.ok("list_allowed_directories", json!({}))["content"].clone();
     assert_eq!(allowed, format!("Allowed directories:\n{}", root.display()));
-    let info = desk.ok("get_file_info", json!({"path": "a.txt"}))["content"].clone();
+    let info = fixture.ok("get_file_info", json!({"path": "a.txt"}))["content"].clone();
     let info = info.as_str().unwrap();
     assert!(info.starts_with("size: 14\ncreated: unknown\nmodified: "), "{info}");
     assert!(info.contains("GMT+0000 (Coordinated Universal Time)\nisDirectory: false\nisFile: true\n"), "{info}");
@@ -98,17 +98,17 @@ fn listing() {
 
 #[test]
 fn changing() {
-    let desk = desk();
-    let written = desk.ok("write_file", json!({"path": "n.txt", "content": "n"}))["content"].clone();
+    let fixture = fixture();
+    let written = fixture.ok("write_file", json!({"path": "n.txt", "content": "n"}))["content"].clone();
     assert_eq!(written, "Successfully wrote to n.txt");
-    assert_eq!(desk.ok("create_directory", json!({"path": "x/y"}))["content"], "Successfully created directory x/y");
-    assert_eq!(desk.ok("create_directory", json!({"path": "x/y"}))["content"], "Successfully created directory x/y");
-    let moved = desk.ok("move_file", json!({"source": "n.txt", "destination": "x/m.txt"}))["content"].clone();
+    assert_eq!(fixture.ok("create_directory", json!({"path": "x/y"}))["content"], "Successfully created directory x/y");
+    assert_eq!(fixture.ok("create_directory", json!({"path": "x/y"}))["content"], "Successfully created directory x/y");
+    let moved = fixture.ok("move_file", json!({"source": "n.txt", "destination": "x/m.txt"}))["content"].clone();
     assert_eq!(moved, "Successfully moved n.txt to x/m.txt");
-    assert!(desk.get("x/m.txt") == "n" && !desk.has("n.txt"));
+    assert!(fixture.get("x/m.txt") == "n" && !fixture.has("n.txt"));
     let edits = json!([{"oldText": "two", "newText": "2"}]);
-    let diff = desk.ok("edit_file", json!({"path": "a.txt", "edits": edits, "dryRun": true}))["content"].clone();
-    let path = desk.root().join("a.txt");
+    let diff = fixture.ok("edit_file", json!({"path": "a.txt", "edits": edits, "dryRun": true}))["content"].clone();
+    let path = fixture.root().join("a.txt");
     let path = path.display();
     let rule = "=".repeat(67);
     assert_eq!(
@@ -117,34 +117,34 @@ fn changing() {
             "```diff\nIndex: {path}\n{rule}\n--- {path}\toriginal\n+++ {path}\tmodified\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n```\n\n"
         )
     );
-    assert_eq!(desk.get("a.txt"), "one\ntwo\nthree\n");
-    desk.ok("edit_file", json!({"path": "a.txt", "edits": edits}));
-    assert_eq!(desk.get("a.txt"), "one\n2\nthree\n");
+    assert_eq!(fixture.get("a.txt"), "one\ntwo\nthree\n");
+    fixture.ok("edit_file", json!({"path": "a.txt", "edits": edits}));
+    assert_eq!(fixture.get("a.txt"), "one\n2\nthree\n");
     let loose = json!([{"oldText": "fn b() {\n  c();\n}", "newText": "fn b() {\n  d();\n}"}]);
-    desk.ok("edit_file", json!({"path": "src/b.rs", "edits": loose}));
-    assert_eq!(desk.get("src/b.rs"), "fn b() {\nd();\n}\n");
+    fixture.ok("edit_file", json!({"path": "src/b.rs", "edits": loose}));
+    assert_eq!(fixture.get("src/b.rs"), "fn b() {\nd();\n}\n");
 }
 
 // Where the reference is unsafe: it takes the first of several matches, rewrites CRLF as LF, and moves over what is there.
 #[test]
 fn safer_than_the_reference() {
-    let desk = desk();
+    let fixture = fixture();
     let edits = |old: &str, new: &str| json!([{"oldText": old, "newText": new}]);
-    let twice = desk.fails("edit_file", json!({"path": "a.txt", "edits": edits("e", "E")}))["content"].clone();
+    let twice = fixture.fails("edit_file", json!({"path": "a.txt", "edits": edits("e", "E")}))["content"].clone();
     assert!(twice.as_str().unwrap().contains("`oldText` is there 3 times, at lines 1, 3, 3"), "{twice}");
-    desk.put("crlf.txt", "one\r\ntwo\r\n");
-    desk.ok("edit_file", json!({"path": "crlf.txt", "edits": edits("two", "2")}));
-    assert_eq!(desk.get("crlf.txt"), "one\r\n2\r\n");
-    let taken = desk.fails("move_file", json!({"source": "a.txt", "destination": "crlf.txt"}))["content"].clone();
+    fixture.put("crlf.txt", "one\r\ntwo\r\n");
+    fixture.ok("edit_file", json!({"path": "crlf.txt", "edits": edits("two", "2")}));
+    assert_eq!(fixture.get("crlf.txt"), "one\r\n2\r\n");
+    let taken = fixture.fails("move_file", json!({"source": "a.txt", "destination": "crlf.txt"}))["content"].clone();
     assert!(taken.as_str().unwrap().contains("something exists there already"), "{taken}");
-    let gone = desk.fails("edit_file", json!({"path": "a.txt", "edits": edits("four", "4")}))["content"].clone();
+    let gone = fixture.fails("edit_file", json!({"path": "a.txt", "edits": edits("four", "4")}))["content"].clone();
     assert!(gone.as_str().unwrap().starts_with("Could not find exact match for edit:\n"), "{gone}");
 }
 
 #[test]
 fn nothing_outside_the_allowed_directories() {
-    let desk = desk();
-    for path in desk.ways_out() {
+    let fixture = fixture();
+    for path in fixture.ways_out() {
         for (tool, arguments) in [
             ("read_file", json!({"path": path})),
             ("read_media_file", json!({"path": path})),
@@ -155,12 +155,12 @@ fn nothing_outside_the_allowed_directories() {
             ("search_files", json!({"path": path, "pattern": "**"})),
             ("move_file", json!({"source": "a.txt", "destination": path})),
         ] {
-            let text = desk.fails(tool, arguments)["content"].clone();
+            let text = fixture.fails(tool, arguments)["content"].clone();
             let is_denied = text.as_str().unwrap().starts_with("Access denied - path outside allowed directories: ");
             // A name that a link has is taken.
             let is_taken = tool == "move_file" && path == "out";
             assert!(is_denied || is_taken, "{tool} {path}: {text}");
         }
     }
-    desk.secret_is_safe();
+    fixture.secret_is_safe();
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::support::Desk;
+use super::support::Fixture;
 
 fn operation(kind: &str, path: &str, diff: &str) -> Value {
     json!({"operation": {"type": kind, "path": path, "diff": diff}})
@@ -10,35 +10,35 @@ fn operation(kind: &str, path: &str, diff: &str) -> Value {
 
 #[test]
 fn create_update_delete() {
-    let desk = Desk::with("openai", &[("a.txt", "one\ntwo\nthree\n")]);
-    let created = desk.ok("apply_patch", operation("create_file", "n.txt", "+x\n+y"));
+    let fixture = Fixture::with("openai", &[("a.txt", "one\ntwo\nthree\n")]);
+    let created = fixture.ok("apply_patch", operation("create_file", "n.txt", "+x\n+y"));
     assert_eq!(created, json!({"status": "completed", "output": "Created n.txt"}));
-    assert_eq!(desk.get("n.txt"), "x\ny", "no newline that the diff does not have");
-    let updated = desk.ok("apply_patch", operation("update_file", "a.txt", "@@\n one\n-two\n+2\n three"));
+    assert_eq!(fixture.get("n.txt"), "x\ny", "no newline that the diff does not have");
+    let updated = fixture.ok("apply_patch", operation("update_file", "a.txt", "@@\n one\n-two\n+2\n three"));
     assert_eq!(updated["output"], "Updated a.txt");
-    assert_eq!(desk.get("a.txt"), "one\n2\nthree\n");
-    desk.ok("apply_patch", json!({"operation": {"type": "delete_file", "path": "n.txt"}}));
-    assert!(!desk.has("n.txt"));
+    assert_eq!(fixture.get("a.txt"), "one\n2\nthree\n");
+    fixture.ok("apply_patch", json!({"operation": {"type": "delete_file", "path": "n.txt"}}));
+    assert!(!fixture.has("n.txt"));
 }
 
 #[test]
 fn matching_is_as_loose_as_the_tool_s() {
-    let desk = Desk::with("openai", &[("a.txt", "f\n  a\ng\n  a\n"), ("crlf.txt", "a\r\nb")]);
+    let fixture = Fixture::with("openai", &[("a.txt", "f\n  a\ng\n  a\n"), ("crlf.txt", "a\r\nb")]);
     // An anchor that is nowhere is passed over; one that is there moves on.
-    desk.ok("apply_patch", operation("update_file", "a.txt", "@@ nowhere\n-f\n+F"));
-    let loose = desk.ok("apply_patch", operation("update_file", "a.txt", "@@ g\n-a\n+b"));
+    fixture.ok("apply_patch", operation("update_file", "a.txt", "@@ nowhere\n-f\n+F"));
+    let loose = fixture.ok("apply_patch", operation("update_file", "a.txt", "@@ g\n-a\n+b"));
     assert_eq!(loose["output"], "Updated a.txt (matched without white space around lines)");
-    assert_eq!(desk.get("a.txt"), "F\n  a\ng\nb\n");
-    desk.ok("apply_patch", operation("update_file", "crlf.txt", "@@\n-a\n+A\n b"));
-    assert_eq!(desk.get("crlf.txt"), "A\r\nb", "line endings and the missing final newline stay");
-    desk.put("q.txt", "“q”\n");
-    let quotes = desk.fails("apply_patch", operation("update_file", "q.txt", "@@\n-\"q\"\n+x"));
+    assert_eq!(fixture.get("a.txt"), "F\n  a\ng\nb\n");
+    fixture.ok("apply_patch", operation("update_file", "crlf.txt", "@@\n-a\n+A\n b"));
+    assert_eq!(fixture.get("crlf.txt"), "A\r\nb", "line endings and the missing final newline stay");
+    fixture.put("q.txt", "“q”\n");
+    let quotes = fixture.fails("apply_patch", operation("update_file", "q.txt", "@@\n-\"q\"\n+x"));
     assert_eq!(quotes["status"], "failed");
 }
 
 #[test]
 fn failures() {
-    let desk = Desk::with("openai", &[("a.txt", "one\n")]);
+    let fixture = Fixture::with("openai", &[("a.txt", "one\n")]);
     for (wrong, says) in [
         (operation("create_file", "n.txt", "+x\ny"), "Invalid Add File Line: y"),
         (operation("create_file", "a.txt", "+x"), "exists there already"),
@@ -49,22 +49,22 @@ fn failures() {
         (json!({"operation": {"type": "update_file", "path": "a.txt"}}), "`operation.diff`: it is missing"),
         (operation("rename_file", "a.txt", ""), "one of create_file, update_file, delete_file"),
     ] {
-        let failed = desk.fails("apply_patch", wrong);
+        let failed = fixture.fails("apply_patch", wrong);
         assert_eq!(failed["status"], "failed");
         assert!(failed["output"].as_str().unwrap().contains(says), "{failed}");
     }
-    assert_eq!(desk.get("a.txt"), "one\n");
+    assert_eq!(fixture.get("a.txt"), "one\n");
 }
 
 #[test]
 fn nothing_outside() {
-    let desk = Desk::new("openai");
-    for path in desk.ways_out() {
-        desk.fails("apply_patch", operation("update_file", &path, "@@\n-secret\n+x"));
-        desk.fails("apply_patch", operation("create_file", &path, "+x"));
+    let fixture = Fixture::new("openai");
+    for path in fixture.ways_out() {
+        fixture.fails("apply_patch", operation("update_file", &path, "@@\n-secret\n+x"));
+        fixture.fails("apply_patch", operation("create_file", &path, "+x"));
         if path != "out" {
-            desk.fails("apply_patch", operation("delete_file", &path, ""));
+            fixture.fails("apply_patch", operation("delete_file", &path, ""));
         }
     }
-    desk.secret_is_safe();
+    fixture.secret_is_safe();
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::support::Desk;
+use super::support::Fixture;
 
 /// Whether `value` is as `schema` says, as far as these schemas go.
 fn fits(schema: &Value, value: &Value) -> Result<(), String> {
@@ -156,12 +156,12 @@ fn calls() -> Vec<(&'static str, Vec<(&'static str, Value)>)> {
 #[test]
 fn results_fit_their_schemas() {
     for (dialect, calls) in calls() {
-        let desk = Desk::with(dialect, &[("a.txt", "one\ntwo\n"), ("d/b.txt", "b\n")]);
+        let fixture = Fixture::with(dialect, &[("a.txt", "one\ntwo\n"), ("d/b.txt", "b\n")]);
         let tools = paddock::tools(dialect).unwrap();
         for (name, arguments) in calls {
             let tool = tools.iter().find(|tool| tool.name == name).unwrap();
-            let arguments = arguments.to_string().replace("{root}", desk.root().to_str().unwrap());
-            let result = desk.ok(name, serde_json::from_str(&arguments).unwrap());
+            let arguments = arguments.to_string().replace("{root}", fixture.root().to_str().unwrap());
+            let result = fixture.ok(name, serde_json::from_str(&arguments).unwrap());
             let schema: Value = serde_json::from_str(&tool.output_schema).unwrap();
             fits(&schema, &result).unwrap_or_else(|why| panic!("{dialect} {name}: {why}\n{result}"));
         }

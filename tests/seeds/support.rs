@@ -9,7 +9,7 @@ use paddock::{CallOptions, Decision, Outcome, Workspace};
 use serde_json::Value;
 use tempfile::TempDir;
 
-pub struct Desk {
+pub struct Fixture {
     dialect: &'static str,
     workspace: Workspace,
     /// What is said to every plan, and the plans that were shown.
@@ -18,7 +18,7 @@ pub struct Desk {
     home: TempDir,
 }
 
-impl Desk {
+impl Fixture {
     pub fn new(dialect: &'static str) -> Self {
         Self::with(dialect, &[])
     }
@@ -44,11 +44,11 @@ impl Desk {
             person.1.push(plan.clone());
             person.0.clone()
         });
-        let desk = Self { dialect, workspace: builder.build().unwrap(), person, home };
+        let fixture = Self { dialect, workspace: builder.build().unwrap(), person, home };
         for (path, content) in files {
-            desk.put(path, content);
+            fixture.put(path, content);
         }
-        desk
+        fixture
     }
 
     pub fn root(&self) -> std::path::PathBuf {

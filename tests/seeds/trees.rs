@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::support::Desk;
+use super::support::Fixture;
 use crate::tree::{Tree, tree_of};
 
 const FILES: &[(&str, &str)] =
@@ -14,10 +14,10 @@ type Calls = Vec<(&'static str, &'static str, Value)>;
 fn all_leave_the_same(calls: Calls) {
     let mut first: Option<(&str, Tree)> = None;
     for (dialect, tool, arguments) in calls {
-        let desk = Desk::with(dialect, FILES);
-        let before = tree_of(&desk.root());
-        desk.ok(tool, arguments);
-        let after = tree_of(&desk.root());
+        let fixture = Fixture::with(dialect, FILES);
+        let before = tree_of(&fixture.root());
+        fixture.ok(tool, arguments);
+        let after = tree_of(&fixture.root());
         assert_ne!(before, after, "{dialect} {tool} changed nothing");
         match &first {
             None => first = Some((dialect, after)),

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::support::Desk;
+use super::support::Fixture;
 
-fn desk() -> Desk {
-    Desk::with("weakincentives", &[("a.txt", "one\ntwö x two\nthree\n"), ("src/b.py", "x = 1\n")])
+fn fixture() -> Fixture {
+    Fixture::with("weakincentives", &[("a.txt", "one\ntwö x two\nthree\n"), ("src/b.py", "x = 1\n")])
 }
 
 // 14: "In-memory | … | 7 tools (ls, read_file, write_file, edit_file, glob, grep, rm)"
@@ -23,32 +23,32 @@ fn seven_tools_and_the_rest_of_the_protocol() {
 // 120: `def list_dir(self, path: str) -> tuple[FileEntry, ...]`
 #[test]
 fn ls() {
-    let desk = desk();
-    let value = desk.ok("ls", json!({}))["value"].clone();
+    let fixture = fixture();
+    let value = fixture.ok("ls", json!({}))["value"].clone();
     assert_eq!(value[0]["path"], "a.txt");
     assert_eq!((&value[0]["kind"], &value[0]["size_bytes"]), (&json!("file"), &json!(21)));
     assert_eq!(value[0]["content_hash"].as_str().unwrap().len(), 16);
     assert_eq!(value[1], json!({"path": "src", "kind": "directory", "size_bytes": null, "content_hash": null}));
-    desk.put("a.txt", "other");
-    assert_ne!(desk.ok("ls", json!({}))["value"][0]["content_hash"], value[0]["content_hash"]);
-    assert_eq!(desk.ok("ls", json!({"path": "src"}))["value"][0]["path"], "src/b.py");
-    assert_eq!(desk.fails("ls", json!({"path": "a.txt"}))["error"], "NotADirectoryError");
+    fixture.put("a.txt", "other");
+    assert_ne!(fixture.ok("ls", json!({}))["value"][0]["content_hash"], value[0]["content_hash"]);
+    assert_eq!(fixture.ok("ls", json!({"path": "src"}))["value"][0]["path"], "src/b.py");
+    assert_eq!(fixture.fails("ls", json!({"path": "a.txt"}))["error"], "NotADirectoryError");
 }
 
 // 73: "class FileContent: path, content, total_lines, offset, limit"
 // 124: "def read_file(self, path, *, offset: int = 0, limit: int | None = None) -> FileContent"
 #[test]
 fn read_file() {
-    let desk = desk();
-    let read = |arguments| desk.ok("read_file", arguments)["value"].clone();
+    let fixture = fixture();
+    let read = |arguments| fixture.ok("read_file", arguments)["value"].clone();
     assert_eq!(
         read(json!({"path": "a.txt"})),
         json!({"path": "a.txt", "content": "one\ntwö x two\nthree", "total_lines": 3, "offset": 0, "limit": 2000})
     );
     let page = read(json!({"path": "a.txt", "offset": 1, "limit": 1}));
     assert_eq!((&page["content"], &page["offset"], &page["limit"]), (&json!("twö x two"), &json!(1), &json!(1)));
-    assert_eq!(desk.fails("read_file", json!({"path": "nope"}))["error"], "FileNotFoundError");
-    assert_eq!(desk.fails("read_file", json!({"path": "src"}))["error"], "IsADirectoryError");
+    assert_eq!(fixture.fails("read_file", json!({"path": "nope"}))["error"], "FileNotFoundError");
+    assert_eq!(fixture.fails("read_file", json!({"path": "src"}))["error"], "IsADirectoryError");
 }
 
 // 134: "def exists(self, path: str) -> bool"
@@ -56,11 +56,11 @@ fn read_file() {
 // 142: "def is_dir(self, path: str) -> bool"
 #[test]
 fn exists_is_file_is_dir() {
-    let desk = desk();
-    desk.link("to-file", "a.txt");
-    desk.link("to-dir", "src");
-    desk.link("to-nothing", "nope");
-    let is = |tool: &str, path: &str| desk.ok(tool, json!({"path": path}))["value"].as_bool().unwrap();
+    let fixture = fixture();
+    fixture.link("to-file", "a.txt");
+    fixture.link("to-dir", "src");
+    fixture.link("to-nothing", "nope");
+    let is = |tool: &str, path: &str| fixture.ok(tool, json!({"path": path}))["value"].as_bool().unwrap();
     let all = |path: &str| (is("exists", path), is("is_file", path), is("is_dir", path));
     assert_eq!(all("a.txt"), (true, true, false));
     assert_eq!(all("src"), (true, false, true));
@@ -70,7 +70,7 @@ fn exists_is_file_is_dir() {
     assert_eq!(all("to-file"), (true, true, false));
     assert_eq!(all("to-dir"), (true, false, true));
     assert_eq!(all("to-nothing"), (false, false, false));
-    assert_eq!(desk.fails("exists", json!({"path": "../secret.txt"}))["error"], "SecurityError");
+    assert_eq!(fixture.fails("exists", json!({"path": "../secret.txt"}))["error"], "SecurityError");
 }
 
 // 82: "class WriteResult: path, bytes_written, created (True if file was created, False if modified)"
@@ -78,50 +78,50 @@ fn exists_is_file_is_dir() {
 // 160: "create_only: If True, fail if file exists."
 #[test]
 fn write_file() {
-    let desk = desk();
-    let write = |arguments| desk.ok("write_file", arguments)["value"].clone();
+    let fixture = fixture();
+    let write = |arguments| fixture.ok("write_file", arguments)["value"].clone();
     let made = write(json!({"path": "new/c.txt", "content": "ä"}));
     assert_eq!(made, json!({"path": "new/c.txt", "bytes_written": 2, "created": true}));
     let again = write(json!({"path": "new/c.txt", "content": "c"}));
     assert_eq!(again, json!({"path": "new/c.txt", "bytes_written": 1, "created": false}));
-    let error = desk.fails("write_file", json!({"path": "new/c.txt", "content": "", "create_only": true}));
+    let error = fixture.fails("write_file", json!({"path": "new/c.txt", "content": "", "create_only": true}));
     assert_eq!((&error["error"], &error["value"]), (&json!("FileExistsError"), &json!(null)));
-    assert_eq!(desk.get("new/c.txt"), "c");
+    assert_eq!(fixture.get("new/c.txt"), "c");
 }
 
 // 164: "def delete(self, path: str, *, recursive: bool = False) -> int: Delete file or directory. Returns count of deleted entries."
 #[test]
 fn rm_returns_the_count() {
-    let desk = desk();
-    assert_eq!(desk.ok("rm", json!({"path": "a.txt"}))["value"], 1);
-    let error = desk.fails("rm", json!({"path": "src"}));
+    let fixture = fixture();
+    assert_eq!(fixture.ok("rm", json!({"path": "a.txt"}))["value"], 1);
+    let error = fixture.fails("rm", json!({"path": "src"}));
     assert!(error["message"].as_str().unwrap().contains("`recursive`"), "{error}");
-    assert_eq!(desk.ok("rm", json!({"path": "src", "recursive": true}))["value"], 2);
-    assert_eq!(desk.fails("rm", json!({"path": "src"}))["error"], "FileNotFoundError");
+    assert_eq!(fixture.ok("rm", json!({"path": "src", "recursive": true}))["value"], 2);
+    assert_eq!(fixture.fails("rm", json!({"path": "src"}))["error"], "FileNotFoundError");
 }
 
 // 168: "def mkdir(self, path: str, *, parents: bool = False) -> None: Create directory."
 #[test]
 fn mkdir_with_parents() {
-    let desk = desk();
-    desk.ok("mkdir", json!({"path": "d"}));
-    assert_eq!(desk.fails("mkdir", json!({"path": "d"}))["error"], "FileExistsError");
-    let error = desk.fails("mkdir", json!({"path": "x/y"}));
+    let fixture = fixture();
+    fixture.ok("mkdir", json!({"path": "d"}));
+    assert_eq!(fixture.fails("mkdir", json!({"path": "d"}))["error"], "FileExistsError");
+    let error = fixture.fails("mkdir", json!({"path": "x/y"}));
     assert!(error["message"].as_str().unwrap().contains("`parents`"), "{error}");
-    desk.ok("mkdir", json!({"path": "x/y", "parents": true}));
-    desk.ok("mkdir", json!({"path": "x/y", "parents": true}));
-    assert!(desk.root().join("x/y").is_dir());
+    fixture.ok("mkdir", json!({"path": "x/y", "parents": true}));
+    fixture.ok("mkdir", json!({"path": "x/y", "parents": true}));
+    assert!(fixture.root().join("x/y").is_dir());
 }
 
 // 89: "class GlobResult: pattern, matches: tuple[FileEntry, ...]"
 // 174: "def glob(self, pattern: str, *, path: str | None = None) -> GlobResult"
 #[test]
 fn glob() {
-    let desk = desk();
-    let found = desk.ok("glob", json!({"pattern": "**/*.py"}))["value"].clone();
+    let fixture = fixture();
+    let found = fixture.ok("glob", json!({"pattern": "**/*.py"}))["value"].clone();
     assert_eq!((&found["pattern"], &found["matches"][0]["path"]), (&json!("**/*.py"), &json!("src/b.py")));
     assert_eq!(found["matches"][0]["size_bytes"], 6);
-    let all = desk.ok("glob", json!({"pattern": "*", "path": "."}))["value"]["matches"].clone();
+    let all = fixture.ok("glob", json!({"pattern": "*", "path": "."}))["value"]["matches"].clone();
     let kinds: Vec<_> = all.as_array().unwrap().iter().map(|entry| entry["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["file", "directory", "file"]);
 }
@@ -131,43 +131,43 @@ fn glob() {
 // 178: "def grep(self, pattern, *, path=None, glob_filter=None, max_matches: int = 100) -> GrepResult"
 #[test]
 fn grep_counts_characters() {
-    let desk = desk();
-    let found = desk.ok("grep", json!({"pattern": "two"}))["value"]["matches"].clone();
+    let fixture = fixture();
+    let found = fixture.ok("grep", json!({"pattern": "two"}))["value"]["matches"].clone();
     let line = "twö x two";
     assert_eq!(
         found,
         json!([{"path": "a.txt", "line_number": 2, "line_content": line, "match_start": 6, "match_end": 9}])
     );
-    let by_file = desk.ok("grep", json!({"pattern": "x", "glob_filter": "*.py"}))["value"]["matches"].clone();
+    let by_file = fixture.ok("grep", json!({"pattern": "x", "glob_filter": "*.py"}))["value"]["matches"].clone();
     assert_eq!(by_file[0]["path"], "src/b.py");
-    desk.put("many.txt", "y\n".repeat(200));
-    assert_eq!(desk.ok("grep", json!({"pattern": "y"}))["value"]["matches"].as_array().unwrap().len(), 100);
+    fixture.put("many.txt", "y\n".repeat(200));
+    assert_eq!(fixture.ok("grep", json!({"pattern": "y"}))["value"]["matches"].as_array().unwrap().len(), 100);
     assert_eq!(
-        desk.ok("grep", json!({"pattern": "y", "max_matches": 3}))["value"]["matches"].as_array().unwrap().len(),
+        fixture.ok("grep", json!({"pattern": "y", "max_matches": 3}))["value"]["matches"].as_array().unwrap().len(),
         3
     );
-    assert_eq!(desk.fails("grep", json!({"pattern": "["}))["error"], "ValueError");
+    assert_eq!(fixture.fails("grep", json!({"pattern": "["}))["error"], "ValueError");
 }
 
 // 523: "Keep `edit_file` as a tool-layer operation"
 #[test]
 fn edit_file() {
-    let desk = desk();
-    let edited = desk.ok("edit_file", json!({"path": "a.txt", "old_string": "one", "new_string": "1"}));
+    let fixture = fixture();
+    let edited = fixture.ok("edit_file", json!({"path": "a.txt", "old_string": "one", "new_string": "1"}));
     assert_eq!(edited["value"], json!({"path": "a.txt", "replacements": 1}));
-    let error = desk.fails("edit_file", json!({"path": "a.txt", "old_string": "e", "new_string": "E"}));
+    let error = fixture.fails("edit_file", json!({"path": "a.txt", "old_string": "e", "new_string": "E"}));
     assert!(error["message"].as_str().unwrap().contains("`old_string` is there 2 times"), "{error}");
     assert!(error["message"].as_str().unwrap().contains("or set `replace_all`"), "{error}");
     let all = json!({"path": "a.txt", "old_string": "e", "new_string": "E", "replace_all": true});
-    assert_eq!(desk.ok("edit_file", all)["value"]["replacements"], 2);
-    assert_eq!(desk.get("a.txt"), "1\ntwö x two\nthrEE\n");
+    assert_eq!(fixture.ok("edit_file", all)["value"]["replacements"], 2);
+    assert_eq!(fixture.get("a.txt"), "1\ntwö x two\nthrEE\n");
 }
 
 // 412: "raise SecurityError(f"Path escapes root: {path}")"
 #[test]
 fn nothing_outside_the_root() {
-    let desk = desk();
-    for path in desk.ways_out() {
+    let fixture = fixture();
+    for path in fixture.ways_out() {
         for (tool, arguments) in [
             ("ls", json!({"path": path})),
             ("read_file", json!({"path": path})),
@@ -177,22 +177,22 @@ fn nothing_outside_the_root() {
             ("grep", json!({"pattern": "s", "path": path})),
             ("mkdir", json!({"path": path, "parents": true})),
         ] {
-            let error = desk.fails(tool, arguments)["error"].clone();
+            let error = fixture.fails(tool, arguments)["error"].clone();
             // A link has a name, whatever it leads to.
             let is_there = path == "out" && tool == "mkdir" && error == "FileExistsError";
             assert!(error == "SecurityError" || is_there, "{tool} {path}: {error}");
         }
     }
-    desk.secret_is_safe();
+    fixture.secret_is_safe();
 }
 
 // 508 to 511: `fs.write_file("a/b.txt", "")`, `entries = fs.list_dir("a")`, `assert entries[0].path == "a/b.txt"`
 #[test]
 fn the_specification_s_own_tests() {
-    let desk = Desk::new("weakincentives");
-    desk.ok("write_file", json!({"path": "test.txt", "content": "hello"}));
-    assert_eq!(desk.ok("read_file", json!({"path": "test.txt"}))["value"]["content"], "hello");
-    desk.ok("write_file", json!({"path": "a/b.txt", "content": ""}));
-    let entries = desk.ok("ls", json!({"path": "a"}))["value"].clone();
+    let fixture = Fixture::new("weakincentives");
+    fixture.ok("write_file", json!({"path": "test.txt", "content": "hello"}));
+    assert_eq!(fixture.ok("read_file", json!({"path": "test.txt"}))["value"]["content"], "hello");
+    fixture.ok("write_file", json!({"path": "a/b.txt", "content": ""}));
+    let entries = fixture.ok("ls", json!({"path": "a"}))["value"].clone();
     assert_eq!((entries.as_array().unwrap().len(), &entries[0]["path"]), (1, &json!("a/b.txt")));
 }

@@ -18,7 +18,7 @@ fn asked(quick: usize) -> usize {
     std::env::var("PADDOCK_UPDATES").map_or(quick, |count| count.parse().unwrap())
 }
 
-fn desk() -> TempDir {
+fn fixture() -> TempDir {
     let home = TempDir::new().unwrap();
     fs::create_dir(home.path().join("work")).unwrap();
     for file in 0..FILES {
@@ -89,7 +89,7 @@ fn insertion(mark: &str) -> serde_json::Value {
 
 #[test]
 fn every_edit_that_was_reported_is_there() {
-    let (home, count) = (desk(), asked(400));
+    let (home, count) = (fixture(), asked(400));
     let (done, refused) = together(home.path(), count, |client, mark, number| {
         client.call("edit_file", &json!({"path": format!("{}.txt", number % FILES), "edits": insertion(mark)}))
     });
@@ -101,7 +101,7 @@ fn every_edit_that_was_reported_is_there() {
 
 #[test]
 fn with_if_match_an_edit_of_what_another_changed_is_refused() {
-    let (home, count) = (desk(), asked(400));
+    let (home, count) = (fixture(), asked(400));
     let (done, refused) = together(home.path(), count, |client, mark, number| {
         let path = format!("{}.txt", number % FILES);
         let etag = client.call("stat", &json!({"path": path})).unwrap()["etag"].clone();
@@ -116,7 +116,7 @@ fn with_if_match_an_edit_of_what_another_changed_is_refused() {
 
 #[test]
 fn patches_of_the_same_files_end_as_one_after_another() {
-    let (home, count) = (desk(), asked(160));
+    let (home, count) = (fixture(), asked(160));
     let (done, refused) = together(home.path(), count, |client, mark, _| {
         let hunk = |file| format!("*** Update File: {file}.txt\n@@\n+{mark}\n {END}");
         let hunks: String = (0..FILES).map(hunk).collect();

@@ -76,7 +76,7 @@ fn location(fs: &MemoryFs, path: &str) -> OpenLocation {
 mod allows {
     use super::*;
 
-    fn desk() -> MemoryFs {
+    fn fixture() -> MemoryFs {
         let fs = memory();
         for (path, content) in [
             ("a.txt", "a"),
@@ -105,7 +105,7 @@ mod allows {
 
     #[track_caller]
     fn holds(settings: Value, cases: &[(&str, Access, bool, &str)]) {
-        let (fs, policy) = (desk(), policy(settings));
+        let (fs, policy) = (fixture(), policy(settings));
         let workspace = Workspace::open(&fs, &policy).unwrap();
         // Whatever was asked before, an answer is the same.
         let kept = AccessChecker::new(&workspace);
@@ -196,7 +196,7 @@ mod allows {
 
     #[test]
     fn rules_that_cannot_be_read_close_their_directory() {
-        let (fs, policy) = (desk(), policy(json!({})));
+        let (fs, policy) = (fixture(), policy(json!({})));
         put(&fs, "deep/.agentignore", "[\n");
         let (cause, _) = ask(&fs, &policy, "deep/below/x.txt", Read, false);
         assert!(cause.contains("line 1 is no valid rule"), "{cause}");
@@ -225,7 +225,7 @@ mod allows {
 
     #[test]
     fn links_on_the_way_are_not_followed() {
-        let (fs, policy) = (desk(), policy(json!({})));
+        let (fs, policy) = (fixture(), policy(json!({})));
         let top = fs.preopens().remove(0).dir;
         fs.symlink(&top, "link", "src").unwrap();
         let (cause, _) = ask(&fs, &policy, "link/main.rs", Read, false);
@@ -236,7 +236,7 @@ mod allows {
 
     #[test]
     fn ignore_rules_are_those_of_a_walk() {
-        let (fs, policy) = (desk(), policy(json!({})));
+        let (fs, policy) = (fixture(), policy(json!({})));
         for (path, is_directory, ignored) in [
             ("target", true, true),
             ("target", false, false),
@@ -258,7 +258,7 @@ mod allows {
 
     #[test]
     fn a_directory_that_comes_later_has_its_rules() {
-        let (fs, policy) = (desk(), policy(json!({})));
+        let (fs, policy) = (fixture(), policy(json!({})));
         let workspace = Workspace::open(&fs, &policy).unwrap();
         let verdicts = AccessChecker::new(&workspace);
         let path = "later/key.pem";
@@ -271,7 +271,7 @@ mod allows {
     /// -- --nocapture` prints it.
     #[test]
     fn asking_costs_little() {
-        let (fs, policy) = (desk(), policy(json!({"blocked_directories": ["node_modules"]})));
+        let (fs, policy) = (fixture(), policy(json!({"blocked_directories": ["node_modules"]})));
         for number in 0..10 {
             put(&fs, &format!("deep/below/{number}/x.txt"), "x");
         }
@@ -294,13 +294,13 @@ mod record {
     use super::*;
 
     /// A tree, and what a command does to it, with what a host keeps of it meanwhile.
-    struct Desk {
+    struct Fixture {
         fs: MemoryFs,
         policy: Policy,
         before: Vec<Before>,
     }
 
-    fn desk() -> Desk {
+    fn fixture() -> Fixture {
         let fs = memory();
         for (path, content) in
             [("a.txt", "one\n"), ("b.txt", "b\n"), ("d/c.txt", "c\n"), ("d/e/f.txt", "f\n"), (".agentignore", ".env\n")]
@@ -309,10 +309,10 @@ mod record {
         }
         let top = fs.preopens().remove(0).dir;
         fs.symlink(&top, "link", "a.txt").unwrap();
-        Desk { fs, policy: policy(json!({})), before: Vec::new() }
+        Fixture { fs, policy: policy(json!({})), before: Vec::new() }
     }
 
-    impl Desk {
+    impl Fixture {
         /// Notes what is at a path, as a host does before the first change.
         fn before(&mut self, path: &str) -> &mut Self {
             let mut before = Before { path: path.to_owned(), ..Before::default() };
@@ -375,22 +375,22 @@ mod record {
 
     #[test]
     fn files_directories_and_links_come_back_as_they_were() {
-        let mut desk = desk();
-        let old = desk.tree();
+        let mut fixture = fixture();
+        let old = fixture.tree();
         for path in ["a.txt", "b.txt", "d", "d/c.txt", "d/e", "d/e/f.txt", "link", "new", "new/x.txt", "other"] {
-            desk.before(path);
+            fixture.before(path);
         }
-        put(&desk.fs, "a.txt", "two\n");
-        desk.remove("b.txt");
-        desk.remove("d");
-        desk.remove("link");
-        put(&desk.fs, "new/x.txt", "x\n");
-        let top = desk.fs.preopens().remove(0).dir;
-        desk.fs.symlink(&top, "link", "new/x.txt").unwrap();
-        desk.fs.symlink(&top, "other", "a.txt").unwrap();
-        let changed = desk.tree();
+        put(&fixture.fs, "a.txt", "two\n");
+        fixture.remove("b.txt");
+        fixture.remove("d");
+        fixture.remove("link");
+        put(&fixture.fs, "new/x.txt", "x\n");
+        let top = fixture.fs.preopens().remove(0).dir;
+        fixture.fs.symlink(&top, "link", "new/x.txt").unwrap();
+        fixture.fs.symlink(&top, "other", "a.txt").unwrap();
+        let changed = fixture.tree();
 
-        let recorded = desk.record();
+        let recorded = fixture.record();
         let expected = [
             (Modified, "a.txt"),
             (Deleted, "b.txt"),
@@ -407,37 +407,37 @@ mod record {
         assert_eq!(recorded.changes[0].size, Some(4));
         assert_eq!(recorded.notes, [""; 0]);
 
-        let workspace = Workspace::open(&desk.fs, &desk.policy).unwrap();
+        let workspace = Workspace::open(&fixture.fs, &fixture.policy).unwrap();
         let history = paddock_ops::history::run(&workspace, &History { limit: 10 }).unwrap();
         assert_eq!(
             (history.entries[0].verb.as_str(), history.entries[0].backup.clone().into()),
             ("run", recorded.backup.clone())
         );
-        let undone = desk.restore(json!({"backup": recorded.backup}));
-        assert_eq!(desk.tree(), old);
-        desk.restore(json!({"backup": undone["backup"]}));
-        assert_eq!(desk.tree(), changed, "the undoing can be undone");
+        let undone = fixture.restore(json!({"backup": recorded.backup}));
+        assert_eq!(fixture.tree(), old);
+        fixture.restore(json!({"backup": undone["backup"]}));
+        assert_eq!(fixture.tree(), changed, "the undoing can be undone");
     }
 
     #[test]
     fn what_became_another_kind_of_thing_comes_back() {
-        let mut desk = desk();
-        let old = desk.tree();
+        let mut fixture = fixture();
+        let old = fixture.tree();
         for path in ["a.txt", "a.txt/x", "b.txt", "d", "d/c.txt", "d/e", "d/e/f.txt", "link"] {
             if path != "a.txt/x" {
-                desk.before(path);
+                fixture.before(path);
             }
         }
-        desk.before.push(Before { path: "a.txt/x".to_owned(), ..Before::default() });
-        let top = desk.fs.preopens().remove(0).dir;
+        fixture.before.push(Before { path: "a.txt/x".to_owned(), ..Before::default() });
+        let top = fixture.fs.preopens().remove(0).dir;
         for path in ["a.txt", "b.txt", "d", "link"] {
-            desk.remove(path);
+            fixture.remove(path);
         }
-        put(&desk.fs, "a.txt/x", "a file is a directory now\n");
-        desk.fs.symlink(&top, "b.txt", "a.txt").unwrap();
-        put(&desk.fs, "d", "a directory is a file now\n");
-        put(&desk.fs, "link", "a link is a file now\n");
-        let recorded = desk.record();
+        put(&fixture.fs, "a.txt/x", "a file is a directory now\n");
+        fixture.fs.symlink(&top, "b.txt", "a.txt").unwrap();
+        put(&fixture.fs, "d", "a directory is a file now\n");
+        put(&fixture.fs, "link", "a link is a file now\n");
+        let recorded = fixture.record();
         let expected = [
             (Deleted, "a.txt"),
             (Created, "a.txt"),
@@ -453,81 +453,81 @@ mod record {
             (Created, "link"),
         ];
         assert_eq!(reported(&recorded), expected);
-        desk.restore(json!({"backup": recorded.backup}));
-        assert_eq!(desk.tree(), old);
+        fixture.restore(json!({"backup": recorded.backup}));
+        assert_eq!(fixture.tree(), old);
     }
 
     #[test]
     fn one_path_comes_back_alone() {
-        let mut desk = desk();
-        let old = desk.tree();
-        desk.before("a.txt").before("d/c.txt").before("d/e").before("d/e/f.txt");
-        put(&desk.fs, "a.txt", "two\n");
-        put(&desk.fs, "d/c.txt", "2\n");
-        desk.remove("d/e");
-        desk.record();
-        desk.restore(json!({"path": "d"}));
+        let mut fixture = fixture();
+        let old = fixture.tree();
+        fixture.before("a.txt").before("d/c.txt").before("d/e").before("d/e/f.txt");
+        put(&fixture.fs, "a.txt", "two\n");
+        put(&fixture.fs, "d/c.txt", "2\n");
+        fixture.remove("d/e");
+        fixture.record();
+        fixture.restore(json!({"path": "d"}));
         let mut expected = old.clone();
         expected.insert("a.txt".to_owned(), (Kind::File, b"two\n".to_vec()));
-        assert_eq!(desk.tree(), expected);
-        desk.restore(json!({"path": "a.txt"}));
-        assert_eq!(desk.tree(), old);
+        assert_eq!(fixture.tree(), expected);
+        fixture.restore(json!({"path": "a.txt"}));
+        assert_eq!(fixture.tree(), old);
     }
 
     #[test]
     fn what_is_the_same_is_no_change() {
-        let mut desk = desk();
-        desk.before("a.txt").before("d").before("d/c.txt").before("link").before("none").before("no/thing");
-        put(&desk.fs, "a.txt", "one\n");
-        let recorded = desk.record();
+        let mut fixture = fixture();
+        fixture.before("a.txt").before("d").before("d/c.txt").before("link").before("none").before("no/thing");
+        put(&fixture.fs, "a.txt", "one\n");
+        let recorded = fixture.record();
         assert_eq!(recorded, Recorded::default());
     }
 
     #[test]
     fn of_one_path_the_first_word_counts() {
-        let mut desk = desk();
-        desk.before("a.txt");
-        put(&desk.fs, "a.txt", "two\n");
-        desk.before("a.txt");
-        put(&desk.fs, "a.txt", "three\n");
-        let recorded = desk.record();
+        let mut fixture = fixture();
+        fixture.before("a.txt");
+        put(&fixture.fs, "a.txt", "two\n");
+        fixture.before("a.txt");
+        put(&fixture.fs, "a.txt", "three\n");
+        let recorded = fixture.record();
         assert_eq!(reported(&recorded), [(Modified, "a.txt")]);
-        desk.restore(json!({"backup": recorded.backup}));
-        assert_eq!(desk.tree()["a.txt"].1, b"one\n");
+        fixture.restore(json!({"backup": recorded.backup}));
+        assert_eq!(fixture.tree()["a.txt"].1, b"one\n");
     }
 
     #[test]
     fn what_somebody_changed_since_stays() {
-        let mut desk = desk();
-        desk.before("a.txt").before("new.txt");
-        put(&desk.fs, "a.txt", "two\n");
-        put(&desk.fs, "new.txt", "new\n");
-        let recorded = desk.record();
-        put(&desk.fs, "new.txt", "somebody's\n");
-        let outcome = desk.call("restore", json!({"backup": recorded.backup}));
+        let mut fixture = fixture();
+        fixture.before("a.txt").before("new.txt");
+        put(&fixture.fs, "a.txt", "two\n");
+        put(&fixture.fs, "new.txt", "new\n");
+        let recorded = fixture.record();
+        put(&fixture.fs, "new.txt", "somebody's\n");
+        let outcome = fixture.call("restore", json!({"backup": recorded.backup}));
         assert_eq!(outcome.error.unwrap().code, Code::ChangedSinceRead);
-        assert_eq!(desk.tree()["a.txt"].1, b"two\n", "all or nothing");
+        assert_eq!(fixture.tree()["a.txt"].1, b"two\n", "all or nothing");
     }
 
     #[test]
     fn what_was_not_kept_is_told_by_name() {
-        let mut desk = desk();
-        desk.before("a.txt").before("b.txt");
-        desk.before[0].kept = None;
-        desk.before.push(Before {
+        let mut fixture = fixture();
+        fixture.before("a.txt").before("b.txt");
+        fixture.before[0].kept = None;
+        fixture.before.push(Before {
             path: "away".to_owned(),
             kind: Some(Kind::Link),
             target: Some("/etc/passwd".to_owned()),
             kept: None,
             mode: None,
         });
-        put(&desk.fs, "a.txt", "two\n");
-        desk.remove("b.txt");
-        let recorded = desk.record();
+        put(&fixture.fs, "a.txt", "two\n");
+        fixture.remove("b.txt");
+        let recorded = fixture.record();
         assert_eq!(reported(&recorded), [(Modified, "a.txt"), (Deleted, "away"), (Deleted, "b.txt")]);
         assert_eq!(recorded.notes, ["what was at `a.txt`, `away` is in no backup"]);
-        desk.restore(json!({"backup": recorded.backup}));
-        let tree = desk.tree();
+        fixture.restore(json!({"backup": recorded.backup}));
+        let tree = fixture.tree();
         assert_eq!(
             (tree["a.txt"].1.as_slice(), tree["b.txt"].1.as_slice()),
             (
@@ -541,14 +541,14 @@ mod record {
 
     #[test]
     fn limits_of_backups_hold() {
-        let mut small = desk();
+        let mut small = fixture();
         small.policy.backups.max_bytes = 3;
         small.before("a.txt");
         put(&small.fs, "a.txt", "two\n");
         let recorded = small.record();
         assert_eq!((recorded.backup, recorded.changes.len()), (None, 1));
         assert_eq!(recorded.notes, ["no backup: what was there had 4 bytes, and backups keep at most 3"]);
-        let mut off = desk();
+        let mut off = fixture();
         off.policy.backups.enabled = false;
         off.before("a.txt");
         put(&off.fs, "a.txt", "two\n");
@@ -561,47 +561,47 @@ mod record {
         for kept in
             ["../workspace/b.txt", "/workspace/b.txt", "", "spool/../x", "./x", "spool", "spool/run/0/x", "a\\b"]
         {
-            let mut desk = desk();
-            desk.before("a.txt");
-            desk.before[0].kept = Some(kept.to_owned());
-            put(&desk.fs, "a.txt", "two\n");
-            assert_eq!(desk.try_record().unwrap_err().code, Code::InvalidPath, "{kept}");
+            let mut fixture = fixture();
+            fixture.before("a.txt");
+            fixture.before[0].kept = Some(kept.to_owned());
+            put(&fixture.fs, "a.txt", "two\n");
+            assert_eq!(fixture.try_record().unwrap_err().code, Code::InvalidPath, "{kept}");
         }
-        let mut desk = desk();
-        desk.before("a.txt");
-        let state = desk.fs.preopens().remove(3).dir;
-        desk.fs.symlink(&state, "link", "spool/run/0").unwrap();
-        desk.before[0].kept = Some("link".to_owned());
-        assert_eq!(desk.try_record().unwrap_err().code, Code::InvalidPath);
-        desk.before[0].kept = Some("spool/run/9".to_owned());
-        put(&desk.fs, "a.txt", "two\n");
-        assert_eq!(desk.record().notes, ["what was at `a.txt` is in no backup"], "one that is not there");
+        let mut fixture = fixture();
+        fixture.before("a.txt");
+        let state = fixture.fs.preopens().remove(3).dir;
+        fixture.fs.symlink(&state, "link", "spool/run/0").unwrap();
+        fixture.before[0].kept = Some("link".to_owned());
+        assert_eq!(fixture.try_record().unwrap_err().code, Code::InvalidPath);
+        fixture.before[0].kept = Some("spool/run/9".to_owned());
+        put(&fixture.fs, "a.txt", "two\n");
+        assert_eq!(fixture.record().notes, ["what was at `a.txt` is in no backup"], "one that is not there");
     }
 
     #[test]
     fn paths_lie_in_a_root_and_are_no_secrets() {
         for path in ["/etc/passwd", "/home/me/project/a.txt", ".", "/docs", "../x"] {
-            let mut desk = desk();
-            desk.before.push(Before { path: path.to_owned(), ..Before::default() });
-            assert_eq!(desk.try_record().unwrap_err().code, Code::OutsideWorkspace, "{path}");
+            let mut fixture = fixture();
+            fixture.before.push(Before { path: path.to_owned(), ..Before::default() });
+            assert_eq!(fixture.try_record().unwrap_err().code, Code::OutsideWorkspace, "{path}");
         }
-        let mut desk = desk();
-        desk.before(".env");
-        put(&desk.fs, ".env", "secret");
-        let recorded = desk.record();
+        let mut fixture = fixture();
+        fixture.before(".env");
+        put(&fixture.fs, ".env", "secret");
+        let recorded = fixture.record();
         assert_eq!((recorded.changes.len(), recorded.backup), (0, None));
         assert_eq!(recorded.notes, ["1 path(s) that rules keep from every tool are left out"]);
     }
 
     #[test]
     fn a_link_in_place_of_a_directory_leads_nowhere() {
-        let mut desk = desk();
-        desk.before("d/c.txt");
-        desk.remove("d");
-        put(&desk.fs, "elsewhere/c.txt", "not that one\n");
-        let top = desk.fs.preopens().remove(0).dir;
-        desk.fs.symlink(&top, "d", "elsewhere").unwrap();
-        assert_eq!(reported(&desk.record()), [(Deleted, "d/c.txt")]);
+        let mut fixture = fixture();
+        fixture.before("d/c.txt");
+        fixture.remove("d");
+        put(&fixture.fs, "elsewhere/c.txt", "not that one\n");
+        let top = fixture.fs.preopens().remove(0).dir;
+        fixture.fs.symlink(&top, "d", "elsewhere").unwrap();
+        assert_eq!(reported(&fixture.record()), [(Deleted, "d/c.txt")]);
     }
 }
 
@@ -620,7 +620,7 @@ mod calls {
         policy(json!({"commands": {"enabled": true, "max_time_ms": 90_000}}))
     }
 
-    fn desk() -> MemoryFs {
+    fn fixture() -> MemoryFs {
         let fs = memory();
         put(&fs, "src/main.rs", "fn main() {}");
         put(&fs, ".agentignore", "secret/\n");
@@ -629,7 +629,7 @@ mod calls {
     }
 
     fn ask(policy: &Policy, dialect: &str, tool: &str, arguments: &str) -> Result<Command, ErrorText> {
-        let asked = asked(&desk(), policy, dialect, tool, arguments).unwrap();
+        let asked = asked(&fixture(), policy, dialect, tool, arguments).unwrap();
         asked.map_err(|outcome| outcome.error.unwrap())
     }
 
@@ -638,9 +638,9 @@ mod calls {
         for (dialect, tool, arguments) in DIALECTS {
             let error = ask(&policy(json!({})), dialect, tool, arguments).unwrap_err();
             assert_eq!((error.code, error.message.as_str()), (Code::Denied, "commands are not enabled"));
-            let outcome = engine::call(&desk(), &policy(json!({})), dialect, tool, arguments);
+            let outcome = engine::call(&fixture(), &policy(json!({})), dialect, tool, arguments);
             assert_eq!(outcome.error.unwrap().message, "commands are not enabled", "{dialect}");
-            let outcome = engine::call(&desk(), &enabled(), dialect, tool, arguments);
+            let outcome = engine::call(&fixture(), &enabled(), dialect, tool, arguments);
             assert_eq!(outcome.error.unwrap().message, "this host runs no commands", "{dialect}");
         }
     }
@@ -649,7 +649,7 @@ mod calls {
     fn what_is_no_command_is_none() {
         for (dialect, tool) in [("paddock", "read_file"), ("paddock", "none"), ("none", "shell"), ("dispatch", "shell")]
         {
-            assert!(asked(&desk(), &enabled(), dialect, tool, "{}").is_none(), "{dialect} {tool}");
+            assert!(asked(&fixture(), &enabled(), dialect, tool, "{}").is_none(), "{dialect} {tool}");
         }
     }
 
@@ -671,7 +671,7 @@ mod calls {
             let error = run(json!({"command": "ls", "workdir": workdir})).unwrap_err();
             assert_eq!((error.code, error.path.as_deref()), (code, Some(workdir)));
             let outcome = asked(
-                &desk(),
+                &fixture(),
                 &enabled(),
                 "lincona",
                 "shell",
@@ -714,7 +714,7 @@ mod calls {
         let change = Change { kind: ChangeKind::Created, path: "out.txt".to_owned(), to: None, size: Some(3) };
         let arguments = arguments.to_string();
         let call = (dialect, tool, arguments.as_str());
-        let outcome = answer(&desk(), &enabled(), call, Ok(Response::Ran(ran)), vec![change]);
+        let outcome = answer(&fixture(), &enabled(), call, Ok(Response::Ran(ran)), vec![change]);
         let value = serde_json::from_str(&outcome.result).unwrap();
         (outcome, value)
     }
@@ -864,7 +864,7 @@ mod calls {
     fn a_command_that_the_host_refuses_fails_in_the_dialect() {
         let error = || Error::new(Code::Denied, "the rule `rm` forbids `rm -r src`");
         let call = ("lincona", "shell", r#"{"command": "rm -r src"}"#);
-        let outcome = answer(&desk(), &enabled(), call, Err(error()), Vec::new());
+        let outcome = answer(&fixture(), &enabled(), call, Err(error()), Vec::new());
         assert_eq!(outcome.error, Some(error().into()));
         let reported: Value = serde_json::from_str(&outcome.result).unwrap();
         assert_eq!(reported["error"], "CommandFailedError");

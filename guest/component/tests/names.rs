@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 const TEXT: &str = "one\ntwo\ntwo\n";
 
-fn desk() -> MemoryFs {
+fn fixture() -> MemoryFs {
     let fs = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
     let top = fs.preopens().remove(0).dir;
     for (name, bytes) in [("text", TEXT.as_bytes()), ("bytes", b"\0\x01\x02"), ("large", &[b'x'; 200])] {
@@ -109,7 +109,7 @@ fn hints_name_what_the_caller_has() {
     for dialect in DIALECTS {
         for tool in dialect.tools {
             for arguments in calls(tool) {
-                let outcome = engine::call(&desk(), &policy, dialect.name, tool.name, &arguments.to_string());
+                let outcome = engine::call(&fixture(), &policy, dialect.name, tool.name, &arguments.to_string());
                 let Some(error) = outcome.error else { continue };
                 check(dialect, tool, &arguments, error.hint.as_deref().unwrap_or_default());
                 hints.extend(error.hint.map(|hint| (dialect.name, hint)));

@@ -28,7 +28,7 @@ fn policy() -> Policy {
 }
 
 /// A base with files, directories and a link.
-fn desk() -> MemoryFs {
+fn fixture() -> MemoryFs {
     let memory = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
     for (path, content) in [
         ("a.txt", "one\ntwo\nthree\nfour\nfive\n"),
@@ -123,7 +123,7 @@ fn differences(memory: &MemoryFs) -> Vec<String> {
 
 #[test]
 fn all_of_it_is_taken_over_and_can_be_undone() {
-    let memory = desk();
+    let memory = fixture();
     let before = tree_of(&memory);
     refactor(&memory);
     let wanted = seen(&memory);
@@ -142,7 +142,7 @@ fn all_of_it_is_taken_over_and_can_be_undone() {
 
 #[test]
 fn a_part_of_it_is_taken_over() {
-    let memory = desk();
+    let memory = fixture();
     refactor(&memory);
     let wanted = seen(&memory);
     let before = tree_of(&memory);
@@ -165,7 +165,7 @@ fn a_part_of_it_is_taken_over() {
 
 #[test]
 fn it_is_thrown_away_all_or_in_part() {
-    let memory = desk();
+    let memory = fixture();
     let before = tree_of(&memory);
     refactor(&memory);
     let policy = policy();
@@ -185,7 +185,7 @@ fn it_is_thrown_away_all_or_in_part() {
 
 #[test]
 fn what_nothing_differs_at_and_what_goes_as_a_whole_cannot_be_chosen() {
-    let memory = desk();
+    let memory = fixture();
     refactor(&memory);
     assert_eq!(commit(&over(&memory), &["d/c.txt"], false).unwrap_err().code, Code::NotFound);
     let error = commit(&over(&memory), &["k/other.txt"], false).unwrap_err();
@@ -206,7 +206,7 @@ fn what_somebody_changed_meanwhile_is_a_conflict_and_nothing_is_taken_over() {
         ("d/e", |fs| put(fs, "d/e/f.txt", "F\n")),
     ];
     for (path, change) in changes {
-        let memory = desk();
+        let memory = fixture();
         refactor(&memory);
         let wanted = seen(&memory);
         change(&memory);
@@ -232,7 +232,7 @@ fn what_somebody_changed_meanwhile_is_a_conflict_and_nothing_is_taken_over() {
 
 #[test]
 fn what_somebody_did_as_well_is_no_conflict() {
-    let memory = desk();
+    let memory = fixture();
     refactor(&memory);
     let wanted = seen(&memory);
     put(&memory, "a.txt", "ONE\ntwo\nthree\nfour\nfive\n");
@@ -245,7 +245,7 @@ fn what_somebody_did_as_well_is_no_conflict() {
 
 #[test]
 fn it_is_set_back_to_a_checkpoint() {
-    let memory = desk();
+    let memory = fixture();
     let policy = policy();
     let fs = over(&memory);
     let open = || Transaction::open(&fs, &policy).unwrap();
@@ -325,7 +325,7 @@ fn taking_over_is_all_or_nothing_wherever_it_stops() {
 
 /// A base and an overlay with all changes.
 fn ready() -> MemoryFs {
-    let memory = desk();
+    let memory = fixture();
     refactor(&memory);
     memory
 }

@@ -3,7 +3,7 @@
 use paddock_dialects::registry::DIALECTS;
 use paddock_dialects::spec::ToolTraits;
 
-use crate::desk::Desk;
+use crate::fixture::Fixture;
 
 /// The first two bytes say which tool; the rest is its JSON.
 pub fn fuzz(bytes: &[u8]) {
@@ -12,10 +12,10 @@ pub fn fuzz(bytes: &[u8]) {
     let dialect = &DIALECTS[usize::from(*dialect) % DIALECTS.len()];
     let tools: Vec<_> = dialect.all().collect();
     let tool = tools[usize::from(*tool) % tools.len()];
-    let desk = Desk::furnished();
-    let before = desk.tree();
-    let outcome = desk.call_as(dialect.name, tool.name, arguments);
-    let after = desk.tree();
+    let fixture = Fixture::furnished();
+    let before = fixture.tree();
+    let outcome = fixture.call_as(dialect.name, tool.name, arguments);
+    let after = fixture.tree();
     if matches!(tool.effect, ToolTraits::Reads) || outcome.error.is_some() {
         assert_eq!(before, after, "{} {arguments}: {:?}", tool.name, outcome.error);
     }

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use crate::desk::Desk;
+use crate::fixture::Fixture;
 
 pub fn fuzz(bytes: &[u8]) {
-    let desk = Desk::new();
-    desk.put("f", bytes);
-    let read = desk.call("read_file", &json!({"path": "f", "limit": 2000}));
-    assert_eq!(desk.bytes("f"), bytes, "reading changes nothing");
+    let fixture = Fixture::new();
+    fixture.put("f", bytes);
+    let read = fixture.call("read_file", &json!({"path": "f", "limit": 2000}));
+    assert_eq!(fixture.bytes("f"), bytes, "reading changes nothing");
     if read.error.is_some() {
         return;
     }
@@ -16,15 +16,15 @@ pub fn fuzz(bytes: &[u8]) {
     let line = result["content"].as_str().unwrap_or_default().lines().find(|line| line.len() > 2).map(str::to_owned);
     let Some(line) = line else { return };
     let change = |from: &str, to: &str| {
-        desk.call("edit_file", &json!({"path": "f", "edits": [{"old_text": from, "new_text": to}]}))
+        fixture.call("edit_file", &json!({"path": "f", "edits": [{"old_text": from, "new_text": to}]}))
     };
     // What is in the line stays, since without it the file may pass for another encoding.
     let new = format!("{line} zebra crossing");
     if change(&line, &new).error.is_some() {
-        assert_eq!(desk.bytes("f"), bytes, "an edit that is refused changes nothing");
+        assert_eq!(fixture.bytes("f"), bytes, "an edit that is refused changes nothing");
         return;
     }
     let outcome = change(&new, &line);
     assert!(outcome.error.is_none(), "{:?}", outcome.error);
-    assert_eq!(desk.bytes("f"), bytes, "{line:?}");
+    assert_eq!(fixture.bytes("f"), bytes, "{line:?}");
 }

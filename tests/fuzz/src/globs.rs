@@ -3,13 +3,13 @@
 use paddock_types::entry::Kind;
 use serde_json::{Value, json};
 
-use crate::desk::Desk;
+use crate::fixture::Fixture;
 
 pub fn fuzz(bytes: &[u8]) {
     let Ok(pattern) = std::str::from_utf8(bytes) else { return };
-    let desk = Desk::furnished();
-    let tree = desk.tree();
-    let whole = desk.call("glob", &json!({"pattern": pattern, "limit": 1000}));
+    let fixture = Fixture::furnished();
+    let tree = fixture.tree();
+    let whole = fixture.call("glob", &json!({"pattern": pattern, "limit": 1000}));
     if whole.error.is_some() {
         return;
     }
@@ -25,7 +25,7 @@ pub fn fuzz(bytes: &[u8]) {
     }
     let (mut pages, mut cursor) = (Vec::new(), Value::Null);
     loop {
-        let page = desk.ok("glob", &json!({"pattern": pattern, "limit": 1, "cursor": cursor}));
+        let page = fixture.ok("glob", &json!({"pattern": pattern, "limit": 1, "cursor": cursor}));
         let (more, next) = paths(&page.to_string());
         pages.extend(more);
         cursor = next;

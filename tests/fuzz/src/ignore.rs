@@ -3,13 +3,13 @@
 use paddock_types::error::Code;
 use serde_json::{Value, json};
 
-use crate::desk::Desk;
+use crate::fixture::Fixture;
 
 pub fn fuzz(bytes: &[u8]) {
-    let desk = Desk::furnished();
-    desk.put(".gitignore", bytes);
+    let fixture = Fixture::furnished();
+    fixture.put(".gitignore", bytes);
     let list = |include_ignored: bool| -> Vec<String> {
-        let result = desk.ok("glob", &json!({"pattern": "**", "include_ignored": include_ignored, "limit": 1000}));
+        let result = fixture.ok("glob", &json!({"pattern": "**", "include_ignored": include_ignored, "limit": 1000}));
         let paths = result["paths"].as_array().unwrap();
         paths.iter().map(|path: &Value| path.as_str().unwrap().to_owned()).collect()
     };
@@ -17,9 +17,9 @@ pub fn fuzz(bytes: &[u8]) {
     assert!(shown.iter().all(|path| all.contains(path)), "{shown:?} of {all:?}");
     assert_eq!(all, ["a.txt", "dir/b.txt", "dir/in/c"]);
     // The same of a file that hides what it names from every tool. With a rule that nobody can read, all is hidden.
-    desk.put(".agentignore", bytes);
-    let secret = desk.call("read_file", &json!({"path": "a.txt"}));
-    let listed = desk.call("glob", &json!({"pattern": "**", "include_ignored": true}));
+    fixture.put(".agentignore", bytes);
+    let secret = fixture.call("read_file", &json!({"path": "a.txt"}));
+    let listed = fixture.call("glob", &json!({"pattern": "**", "include_ignored": true}));
     assert_eq!(secret.error.is_none(), listed.result.contains("\"a.txt\""), "{:?}", secret.error);
     assert!(listed.error.is_none_or(|error| error.code == Code::Denied));
 }

@@ -10,8 +10,8 @@
 )]
 
 mod arguments;
-mod desk;
 mod encodings;
+mod fixture;
 mod globs;
 mod ignore;
 mod model;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use paddock_types::entry::Kind;
 use serde_json::json;
 
-use crate::desk::Desk;
+use crate::fixture::Fixture;
 use crate::tree::Tree;
 
 /// What the operations name.
@@ -18,7 +18,7 @@ type Model = BTreeMap<String, Option<String>>;
 
 /// Three bytes are one operation: what, where, and with what.
 pub fn fuzz(bytes: &[u8]) {
-    let desk = Desk::new();
+    let fixture = Fixture::new();
     let mut model = Model::new();
     for operation in bytes.chunks_exact(3).take(OPERATIONS) {
         let path = PATHS[usize::from(operation[1]) % PATHS.len()];
@@ -40,13 +40,13 @@ pub fn fuzz(bytes: &[u8]) {
                 ("edit_file", json!({"path": path, "edits": edits}), edit(&model, path, "one", text.trim_end()))
             }
         };
-        let outcome = desk.call(tool, &arguments);
+        let outcome = fixture.call(tool, &arguments);
         match (&outcome.error, expected) {
             (None, Some(after)) => model = after,
             (Some(_), None) => {}
             (error, expected) => panic!("{tool} {arguments}: {error:?}, expected {expected:?} of {model:?}"),
         }
-        assert_eq!(desk.tree(), tree(&model), "{tool} {arguments}");
+        assert_eq!(fixture.tree(), tree(&model), "{tool} {arguments}");
     }
 }
 

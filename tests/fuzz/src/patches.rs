@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::desk::{Desk, halves};
+use crate::fixture::{Fixture, halves};
 
 /// A patch as Codex writes them: the file, NUL, the patch's inner lines.
 pub fn fuzz_patch(bytes: &[u8]) {
@@ -17,15 +17,15 @@ pub fn fuzz_unified(bytes: &[u8]) {
 }
 
 fn apply(file: &str, patch: &str) {
-    let desk = Desk::new();
-    desk.put("a.txt", file.as_bytes());
-    desk.put("b.txt", b"one\ntwo\n");
-    let before = desk.tree();
-    let looked = desk.call("apply_patch", &json!({"patch": patch, "dry_run": true}));
-    assert_eq!(desk.tree(), before, "looking changes nothing");
-    let outcome = desk.call("apply_patch", &json!({ "patch": patch }));
+    let fixture = Fixture::new();
+    fixture.put("a.txt", file.as_bytes());
+    fixture.put("b.txt", b"one\ntwo\n");
+    let before = fixture.tree();
+    let looked = fixture.call("apply_patch", &json!({"patch": patch, "dry_run": true}));
+    assert_eq!(fixture.tree(), before, "looking changes nothing");
+    let outcome = fixture.call("apply_patch", &json!({ "patch": patch }));
     assert_eq!(looked.error.is_some(), outcome.error.is_some(), "{:?}, {:?}", looked.error, outcome.error);
     if outcome.error.is_some() {
-        assert_eq!(desk.tree(), before, "{:?}", outcome.error);
+        assert_eq!(fixture.tree(), before, "{:?}", outcome.error);
     }
 }

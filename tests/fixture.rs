@@ -10,12 +10,12 @@ use tempfile::TempDir;
 /// What no command may see.
 pub const CANARY: &str = "canary-7f3a";
 
-pub struct Desk {
+pub struct Fixture {
     pub home: TempDir,
     pub workspace: Workspace,
 }
 
-impl Desk {
+impl Fixture {
     pub fn new() -> Self {
         Self::with(json!({}))
     }

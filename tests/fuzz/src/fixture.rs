@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use crate::tree::{Tree, tree_of};
 
-pub struct Desk {
+pub struct Fixture {
     pub fs: MemoryFs,
     pub policy: Policy,
 }
 
-impl Desk {
+impl Fixture {
     pub fn new() -> Self {
         Self::with("{}")
     }
@@ -27,15 +27,15 @@ impl Desk {
 
     /// One with a small tree, in which there are links.
     pub fn furnished() -> Self {
-        let desk = Self::new();
+        let fixture = Self::new();
         for (path, text) in [("a.txt", "one\ntwo\nthree\n"), ("dir/b.txt", "two\r\nthree\r\n"), ("dir/in/c", "x")] {
-            desk.ok("write_file", &json!({"path": path, "content": text}));
+            fixture.ok("write_file", &json!({"path": path, "content": text}));
         }
-        let top = desk.top();
-        desk.fs.symlink(&top, "link", "dir/b.txt").unwrap();
-        desk.fs.symlink(&top, "out", "../../outside").unwrap();
-        desk.fs.symlink(&top, "loop", "loop").unwrap();
-        desk
+        let top = fixture.top();
+        fixture.fs.symlink(&top, "link", "dir/b.txt").unwrap();
+        fixture.fs.symlink(&top, "out", "../../outside").unwrap();
+        fixture.fs.symlink(&top, "loop", "loop").unwrap();
+        fixture
     }
 
     pub fn top(&self) -> Dir {
