@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use paddock_warden::protocol::{Before, Kind};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, statat, unlinkat};
 
-use crate::area::Areas;
-use crate::guard::Told;
-use crate::place::own_link;
+use crate::access_control::Reporting;
+use crate::path_class::PathClasses;
+use crate::requested_path::own_link;
 
 /// Bytes that are remembered of changes, so that a command cannot fill this process's memory with names.
 pub(crate) const MOST_REMEMBERED: usize = 16 << 20;
@@ -74,13 +74,22 @@ impl Changes {
     /// Keeps what is at a path, which a change is about to begin at, where it is the first one.
     ///
     /// `now` is what is there, opened without following a link; `None` where nothing is.
-    pub(crate) fn note(&mut self, areas: &Areas, path: &Path, now: Option<BorrowedFd<'_>>, told: Told) {
-        let Some(at) = areas.locate(path).filter(|at| told != Told::No && !self.seen.contains(at)) else { return };
+    pub(crate) fn note(
+        &mut self,
+        path_classes: &PathClasses,
+        path: &Path,
+        now: Option<BorrowedFd<'_>>,
+        reported: Reporting,
+    ) {
+        let Some(at) = path_classes.locate(path).filter(|at| reported != Reporting::No && !self.seen.contains(at))
+        else {
+            return;
+        };
         if !self.has_room(remembered(&at.1)) {
             return;
         }
         self.seen.insert(at.clone());
-        let before = if told == Told::Ignored { None } else { self.before(&at, path, now) };
+        let before = if reported == Reporting::Ignored { None } else { self.before(&at, path, now) };
         self.noted.push((at, before));
     }
 
@@ -117,16 +126,16 @@ impl Changes {
     }
 
     /// All that was noted, without what was made and is gone again.
-    pub(crate) fn tell(self, areas: &Areas) -> Found {
-        let mut told = Found { before: Vec::new(), ignored: 0, not_kept: self.not_kept, untold: self.untold };
+    pub(crate) fn tell(self, path_classes: &PathClasses) -> Found {
+        let mut reported = Found { before: Vec::new(), ignored: 0, not_kept: self.not_kept, untold: self.untold };
         for ((root, path), before) in self.noted {
             match before {
-                None => told.ignored = told.ignored.saturating_add(1),
-                Some(before) if before.kind == Kind::Absent && areas.look(root, &path).is_err() => {}
-                Some(before) => told.before.push(before),
+                None => reported.ignored = reported.ignored.saturating_add(1),
+                Some(before) if before.kind == Kind::Absent && path_classes.look(root, &path).is_err() => {}
+                Some(before) => reported.before.push(before),
             }
         }
-        told
+        reported
     }
 
     fn before(&mut self, at: &Location, path: &Path, now: Option<BorrowedFd<'_>>) -> Option<Before> {

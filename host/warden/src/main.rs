@@ -2,7 +2,7 @@
 //! what changed. `README.md` says what is confined by what; `paddock_warden::protocol` is how it is spoken to.
 
 #[cfg(target_os = "linux")]
-mod area;
+mod access_control;
 #[cfg(target_os = "linux")]
 mod caller;
 #[cfg(target_os = "linux")]
@@ -12,21 +12,21 @@ mod climb;
 #[cfg(target_os = "linux")]
 mod confine;
 #[cfg(target_os = "linux")]
-mod control;
-#[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
-mod guard;
+mod host_channel;
 #[cfg(target_os = "linux")]
 mod notify;
 #[cfg(target_os = "linux")]
-mod pending;
+mod path_class;
 #[cfg(target_os = "linux")]
-mod place;
+mod pending;
 #[cfg(target_os = "linux")]
 mod reaper;
 #[cfg(target_os = "linux")]
 mod request;
+#[cfg(target_os = "linux")]
+mod requested_path;
 #[cfg(target_os = "linux")]
 mod serve;
 #[cfg(target_os = "linux")]

@@ -8,12 +8,12 @@ use libc::seccomp_notif;
 use paddock_warden::protocol::{Ask, FromWarden, Verdict};
 use rustix::io::Errno;
 
+use crate::access_control::{Answer, Known, Question, Unresolved};
 use crate::caller::Call;
-use crate::control::Control;
-use crate::guard::{Answer, Known, Question, Stop};
+use crate::host_channel::HostChannel;
 use crate::notify::answer;
 use crate::request::Request;
-use crate::serve::Desk;
+use crate::serve::SyscallHandlers;
 use crate::sys;
 
 /// How often a call may lead to more questions, while what it is about changes.
@@ -63,32 +63,37 @@ impl Pending {
     /// Serves a call, or asks what has to be known for it.
     pub(crate) fn begin(
         &mut self,
-        desk: &mut Desk,
+        handlers: &mut SyscallHandlers,
         notification: &seccomp_notif,
-        control: &mut Control,
+        host: &mut HostChannel,
     ) -> io::Result<()> {
         let call = Call::new(notification);
         let request = Request::read(&call);
         // What was read is the caller's only if it is still there: its number may be another's by now.
-        if !sys::still_waits(desk.listener.as_fd(), call.id) {
+        if !sys::still_waits(handlers.listener.as_fd(), call.id) {
             return Ok(());
         }
         match request {
             Ok(request) => {
                 let waiting = Waiting { call, request, known: Known::new(), open: 0, rounds: 0, bytes: 0 };
-                self.attempt(desk, waiting, control)
+                self.attempt(handlers, waiting, host)
             }
             Err(error) => {
-                answer(desk.listener.as_fd(), call.id, Err(error));
+                answer(handlers.listener.as_fd(), call.id, Err(error));
                 Ok(())
             }
         }
     }
 
     /// Takes a verdict, and tries the call again that waited for it.
-    pub(crate) fn answer(&mut self, desk: &mut Desk, verdict: Verdict, control: &mut Control) -> io::Result<()> {
+    pub(crate) fn answer(
+        &mut self,
+        handlers: &mut SyscallHandlers,
+        verdict: Verdict,
+        host: &mut HostChannel,
+    ) -> io::Result<()> {
         let Some((id, question)) = self.asked.remove(&verdict.id) else { return Ok(()) };
-        self.ask(control)?;
+        self.ask(host)?;
         let Some(waiting) = self.calls.get_mut(&id) else { return Ok(()) };
         waiting.known.insert(question, Answer { refused: verdict.refused, ignored: verdict.ignored });
         waiting.open = waiting.open.saturating_sub(1);
@@ -96,26 +101,31 @@ impl Pending {
             return Ok(());
         }
         let Some(waiting) = self.calls.remove(&id) else { return Ok(()) };
-        self.again(desk, waiting, control)?;
+        self.again(handlers, waiting, host)?;
         match self.postponed.take() {
-            Some(waiting) => self.again(desk, waiting, control),
+            Some(waiting) => self.again(handlers, waiting, host),
             None => Ok(()),
         }
     }
 
     /// Tries a call again, if its caller is still there.
-    fn again(&mut self, desk: &mut Desk, waiting: Waiting, control: &mut Control) -> io::Result<()> {
-        if sys::still_waits(desk.listener.as_fd(), waiting.call.id) {
-            return self.attempt(desk, waiting, control);
+    fn again(&mut self, handlers: &mut SyscallHandlers, waiting: Waiting, host: &mut HostChannel) -> io::Result<()> {
+        if sys::still_waits(handlers.listener.as_fd(), waiting.call.id) {
+            return self.attempt(handlers, waiting, host);
         }
         self.bytes -= waiting.bytes;
         Ok(())
     }
 
-    fn attempt(&mut self, desk: &mut Desk, mut waiting: Waiting, control: &mut Control) -> io::Result<()> {
+    fn attempt(
+        &mut self,
+        handlers: &mut SyscallHandlers,
+        mut waiting: Waiting,
+        host: &mut HostChannel,
+    ) -> io::Result<()> {
         let id = waiting.call.id;
-        let reply = match desk.serve(&waiting.request, &waiting.call, &waiting.known) {
-            Err(Stop::Ask(questions)) if waiting.rounds < MOST_ROUNDS => {
+        let reply = match handlers.serve(&waiting.request, &waiting.call, &waiting.known) {
+            Err(Unresolved::Ask(questions)) if waiting.rounds < MOST_ROUNDS => {
                 let bytes: usize = questions.iter().map(Question::size).sum();
                 if waiting.bytes + bytes > MOST_BYTES {
                     // By itself it has more than all together may have.
@@ -130,27 +140,27 @@ impl Pending {
                     (waiting.rounds, waiting.open) = (waiting.rounds + 1, questions.len());
                     self.calls.insert(id, waiting);
                     self.to_ask.extend(questions.into_iter().map(|question| (id, question)));
-                    return self.ask(control);
+                    return self.ask(host);
                 }
             }
-            Err(Stop::Ask(_)) => Err(Errno::AGAIN),
-            Err(Stop::Errno(error)) => Err(error),
+            Err(Unresolved::Ask(_)) => Err(Errno::AGAIN),
+            Err(Unresolved::Errno(error)) => Err(error),
             Ok(reply) => Ok(reply),
         };
         self.bytes -= waiting.bytes;
-        answer(desk.listener.as_fd(), id, reply);
+        answer(handlers.listener.as_fd(), id, reply);
         Ok(())
     }
 
     /// Asks the host, as many questions as it may have.
-    fn ask(&mut self, control: &mut Control) -> io::Result<()> {
+    fn ask(&mut self, host: &mut HostChannel) -> io::Result<()> {
         while self.asked.len() < MOST_ASKED {
             let Some((id, question)) = self.to_ask.pop_front() else { return Ok(()) };
             self.next += 1;
             let path = question.path.to_string_lossy().into_owned();
             let Question { root, access, is_directory, .. } = question;
             self.asked.insert(self.next, (id, question));
-            control.say(&FromWarden::Ask(Ask { id: self.next, root, path, access, is_directory }))?;
+            host.say(&FromWarden::Ask(Ask { id: self.next, root, path, access, is_directory }))?;
         }
         Ok(())
     }

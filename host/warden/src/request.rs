@@ -8,53 +8,53 @@ use rustix::io::Errno;
 
 use crate::caller::Call;
 use crate::confine::filter::FCHMODAT2;
-use crate::place::Place;
+use crate::requested_path::RequestedPath;
 
 /// What a call wants.
 pub(crate) enum Request {
     Open {
-        place: Place,
+        requested_path: RequestedPath,
         flags: OFlags,
         mode: u32,
     },
     Rename {
-        from: Place,
-        to: Place,
+        from: RequestedPath,
+        to: RequestedPath,
         flags: RenameFlags,
     },
     Remove {
-        place: Place,
+        requested_path: RequestedPath,
         directory: bool,
     },
     MakeDirectory {
-        place: Place,
+        requested_path: RequestedPath,
         mode: u32,
     },
     MakeNode {
-        place: Place,
+        requested_path: RequestedPath,
         mode: u32,
     },
     MakeLink {
-        place: Place,
+        requested_path: RequestedPath,
         target: CString,
     },
     Link {
-        from: Place,
-        to: Place,
+        from: RequestedPath,
+        to: RequestedPath,
         follow: bool,
     },
     Metadata {
-        place: Place,
+        requested_path: RequestedPath,
         follow: bool,
         change: Metadata,
     },
     Truncate {
-        place: Place,
+        requested_path: RequestedPath,
         length: u64,
     },
     /// To run a program.
     Execute {
-        place: Place,
+        requested_path: RequestedPath,
         follow: bool,
     },
     /// A file in memory, without a path.
@@ -105,19 +105,20 @@ impl Request {
             libc::SYS_symlinkat => Self::make_link(call, Some(1), 2),
             libc::SYS_linkat => {
                 let flags = known(call.bits(4), AtFlags::SYMLINK_FOLLOW | AtFlags::EMPTY_PATH)?;
-                let from = Place::read_or_descriptor(call, 0, 1, flags.contains(AtFlags::EMPTY_PATH))?;
+                let from = RequestedPath::read_or_descriptor(call, 0, 1, flags.contains(AtFlags::EMPTY_PATH))?;
                 let follow = flags.contains(AtFlags::SYMLINK_FOLLOW);
-                Ok(Self::Link { from, to: Place::read(call, Some(2), 3)?, follow })
+                Ok(Self::Link { from, to: RequestedPath::read(call, Some(2), 3)?, follow })
             }
             libc::SYS_truncate => {
                 let length = u64::try_from(call.word(1).cast_signed()).map_err(|_| Errno::INVAL)?;
-                Ok(Self::Truncate { place: Place::read(call, None, 0)?, length })
+                Ok(Self::Truncate { requested_path: RequestedPath::read(call, None, 0)?, length })
             }
-            libc::SYS_execve => Ok(Self::Execute { place: Place::read(call, None, 0)?, follow: true }),
+            libc::SYS_execve => Ok(Self::Execute { requested_path: RequestedPath::read(call, None, 0)?, follow: true }),
             libc::SYS_execveat => {
                 let flags = known(call.bits(4), AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH)?;
-                let place = Place::read_or_descriptor(call, 0, 1, flags.contains(AtFlags::EMPTY_PATH))?;
-                Ok(Self::Execute { place, follow: !flags.contains(AtFlags::SYMLINK_NOFOLLOW) })
+                let requested_path =
+                    RequestedPath::read_or_descriptor(call, 0, 1, flags.contains(AtFlags::EMPTY_PATH))?;
+                Ok(Self::Execute { requested_path, follow: !flags.contains(AtFlags::SYMLINK_NOFOLLOW) })
             }
             libc::SYS_memfd_create => Ok(Self::MemoryFile { name: call.path(0)?, flags: call.bits(1) }),
             libc::SYS_fchmod => of_descriptor(call, Metadata::Mode(call.bits(1))),
@@ -163,12 +164,13 @@ impl Request {
 
     #[cfg(target_arch = "x86_64")]
     fn read_older(call: &Call) -> Result<Self, Errno> {
-        let at = |change| Ok(Self::Metadata { place: Place::read(call, None, 0)?, follow: true, change });
+        let at =
+            |change| Ok(Self::Metadata { requested_path: RequestedPath::read(call, None, 0)?, follow: true, change });
         match call.number {
             libc::SYS_open => Self::open(call, None, 0),
             libc::SYS_creat => {
                 let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::TRUNC;
-                Ok(Self::Open { place: Place::read(call, None, 0)?, flags, mode: call.bits(1) })
+                Ok(Self::Open { requested_path: RequestedPath::read(call, None, 0)?, flags, mode: call.bits(1) })
             }
             libc::SYS_rename => Self::rename(call, (None, 0), (None, 1), 0),
             libc::SYS_unlink => Self::remove(call, None, 0, false),
@@ -176,14 +178,16 @@ impl Request {
             libc::SYS_mkdir => Self::make_directory(call, None, 0),
             libc::SYS_mknod => Self::make_node(call, None, 0),
             libc::SYS_symlink => Self::make_link(call, None, 1),
-            libc::SYS_link => {
-                Ok(Self::Link { from: Place::read(call, None, 0)?, to: Place::read(call, None, 1)?, follow: false })
-            }
+            libc::SYS_link => Ok(Self::Link {
+                from: RequestedPath::read(call, None, 0)?,
+                to: RequestedPath::read(call, None, 1)?,
+                follow: false,
+            }),
             libc::SYS_chmod => at(Metadata::Mode(call.bits(1))),
             libc::SYS_chown => at(Metadata::Owner(call.bits(1), call.bits(2))),
             libc::SYS_lchown => {
                 let change = Metadata::Owner(call.bits(1), call.bits(2));
-                Ok(Self::Metadata { place: Place::read(call, None, 0)?, follow: false, change })
+                Ok(Self::Metadata { requested_path: RequestedPath::read(call, None, 0)?, follow: false, change })
             }
             libc::SYS_utime => {
                 let times = call.integers::<2>(1)?.map(|[accessed, modified]| [accessed, 0, modified, 0]);
@@ -202,7 +206,7 @@ impl Request {
 
     fn open(call: &Call, directory: Option<usize>, path: usize) -> Result<Self, Errno> {
         let flags = OFlags::from_bits_retain(call.bits(path + 1));
-        Ok(Self::Open { place: Place::read(call, directory, path)?, flags, mode: call.bits(path + 2) })
+        Ok(Self::Open { requested_path: RequestedPath::read(call, directory, path)?, flags, mode: call.bits(path + 2) })
     }
 
     fn rename(
@@ -212,37 +216,41 @@ impl Request {
         flags: u32,
     ) -> Result<Self, Errno> {
         let flags = RenameFlags::from_bits(flags).ok_or(Errno::INVAL)?;
-        let (from, to) = (Place::read(call, from.0, from.1)?, Place::read(call, to.0, to.1)?);
+        let (from, to) = (RequestedPath::read(call, from.0, from.1)?, RequestedPath::read(call, to.0, to.1)?);
         Ok(Self::Rename { from, to, flags })
     }
 
     fn remove(call: &Call, directory: Option<usize>, path: usize, is_directory: bool) -> Result<Self, Errno> {
-        Ok(Self::Remove { place: Place::read(call, directory, path)?, directory: is_directory })
+        Ok(Self::Remove { requested_path: RequestedPath::read(call, directory, path)?, directory: is_directory })
     }
 
     fn make_directory(call: &Call, directory: Option<usize>, path: usize) -> Result<Self, Errno> {
-        Ok(Self::MakeDirectory { place: Place::read(call, directory, path)?, mode: call.bits(path + 1) })
+        Ok(Self::MakeDirectory {
+            requested_path: RequestedPath::read(call, directory, path)?,
+            mode: call.bits(path + 1),
+        })
     }
 
     fn make_node(call: &Call, directory: Option<usize>, path: usize) -> Result<Self, Errno> {
-        Ok(Self::MakeNode { place: Place::read(call, directory, path)?, mode: call.bits(path + 1) })
+        Ok(Self::MakeNode { requested_path: RequestedPath::read(call, directory, path)?, mode: call.bits(path + 1) })
     }
 
     /// The target comes first, and the directory is of the link alone.
     fn make_link(call: &Call, directory: Option<usize>, path: usize) -> Result<Self, Errno> {
-        Ok(Self::MakeLink { target: call.path(0)?, place: Place::read(call, directory, path)? })
+        Ok(Self::MakeLink { target: call.path(0)?, requested_path: RequestedPath::read(call, directory, path)? })
     }
 
     fn metadata(call: &Call, directory: usize, change: Metadata, flags: u32) -> Result<Self, Errno> {
         let flags = known(flags, AtFlags::SYMLINK_NOFOLLOW | AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT)?;
-        let place = Place::read_or_descriptor(call, directory, directory + 1, flags.contains(AtFlags::EMPTY_PATH))?;
-        Ok(Self::Metadata { place, follow: !flags.contains(AtFlags::SYMLINK_NOFOLLOW), change })
+        let requested_path =
+            RequestedPath::read_or_descriptor(call, directory, directory + 1, flags.contains(AtFlags::EMPTY_PATH))?;
+        Ok(Self::Metadata { requested_path, follow: !flags.contains(AtFlags::SYMLINK_NOFOLLOW), change })
     }
 }
 
 fn of_descriptor(call: &Call, change: Metadata) -> Result<Request, Errno> {
     let opened: OwnedFd = call.descriptor(call.int(0))?;
-    Ok(Request::Metadata { place: Place::Descriptor(opened), follow: true, change })
+    Ok(Request::Metadata { requested_path: RequestedPath::Descriptor(opened), follow: true, change })
 }
 
 fn known(flags: u32, known: AtFlags) -> Result<AtFlags, Errno> {

@@ -10,15 +10,15 @@ use paddock_warden::protocol::{FromWarden, Start, ToWarden};
 use paddock_warden::wire;
 use rustix::io::Errno;
 
-use crate::area::Areas;
+use crate::access_control::AccessControl;
 use crate::changes::Changes;
 use crate::confine::domain::{self, For};
 use crate::confine::{self, Variant, filter, limits};
-use crate::control::Control;
 use crate::files::{KnownFiles, KnownLinks};
-use crate::guard::Guard;
-use crate::place::real_path;
-use crate::serve::{BrokenLinks, Desk};
+use crate::host_channel::HostChannel;
+use crate::path_class::PathClasses;
+use crate::requested_path::real_path;
+use crate::serve::{BrokenLinks, SyscallHandlers};
 use crate::start::{self, NotStarted, Started, Streams};
 use crate::supervise::Supervisor;
 use crate::sys;
@@ -27,14 +27,14 @@ use crate::watch;
 
 pub(crate) fn run() -> io::Result<()> {
     let socket = UnixStream::from(rustix::stdio::stdin().try_clone_to_owned()?);
-    let (start, given, streams) = receive(&socket)?;
-    let mut control = Control::new(socket)?;
-    match begin(&start, &given, streams, &mut control) {
-        Ok(supervisor) => supervisor.run(control),
-        Err(NotStarted::Unsupported(missing)) => control.say_last(&FromWarden::Unsupported { missing }),
+    let (start, requested, streams) = receive(&socket)?;
+    let mut host = HostChannel::new(socket)?;
+    match begin(&start, &requested, streams, &mut host) {
+        Ok(supervisor) => supervisor.run(host),
+        Err(NotStarted::Unsupported(missing)) => host.say_last(&FromWarden::Unsupported { missing }),
         Err(NotStarted::Failed(error)) => {
             let failed = FromWarden::Failed { error: error.to_string(), errno: error.raw_os_error() };
-            control.say_last(&failed)
+            host.say_last(&failed)
         }
     }
 }
@@ -50,32 +50,32 @@ impl Given {
 }
 
 fn receive(socket: &UnixStream) -> io::Result<(Box<Start>, Given, Streams)> {
-    let mut given = Vec::new();
+    let mut requested = Vec::new();
     loop {
         match wire::receive(socket)? {
-            (ToWarden::Descriptors, descriptors) => given.extend(descriptors),
+            (ToWarden::Descriptors, descriptors) => requested.extend(descriptors),
             (ToWarden::Start(start), streams) => {
                 let streams = Streams::try_from(streams);
-                return Ok((start, Given(given), streams.map_err(|_| io::ErrorKind::InvalidData)?));
+                return Ok((start, Given(requested), streams.map_err(|_| io::ErrorKind::InvalidData)?));
             }
             _ => return Err(io::ErrorKind::InvalidData.into()),
         }
     }
 }
 
-fn begin(start: &Start, given: &Given, streams: Streams, control: &mut Control) -> Result<Supervisor, NotStarted> {
+fn begin(start: &Start, requested: &Given, streams: Streams, host: &mut HostChannel) -> Result<Supervisor, NotStarted> {
     let failed = |error: Errno| NotStarted::Failed(error.into());
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(failed)?;
     limits::leave_no_core().map_err(failed)?;
     // For the watch, which begins later. Without the right to it, it has to do without.
     let _unprivileged = sys::go_first(true);
-    let (started, tree, desk) = if start.confine {
-        confined(start, given, streams, control)?
+    let (started, tree, handlers) = if start.confine {
+        confined(start, requested, streams, host)?
     } else {
-        (start::start(start, given, streams, None)?, Arc::new(Tree::new(false)), None)
+        (start::start(start, requested, streams, None)?, Arc::new(Tree::new(false)), None)
     };
     let over_limit = Arc::new(AtomicBool::new(false));
-    let supervisor = Supervisor::new(started.process, Arc::clone(&tree), Arc::clone(&over_limit), desk);
+    let supervisor = Supervisor::new(started.process, Arc::clone(&tree), Arc::clone(&over_limit), handlers);
     // Later than that, since a thread that does not block the signals would take them.
     let supervisor = supervisor.map_err(failed)?;
     watch::begin(tree, over_limit, &start.limits).map_err(NotStarted::Failed)?;
@@ -83,9 +83,9 @@ fn begin(start: &Start, given: &Given, streams: Streams, control: &mut Control) 
     Ok(supervisor)
 }
 
-type Begun = (Started, Arc<Tree>, Option<Desk>);
+type Begun = (Started, Arc<Tree>, Option<SyscallHandlers>);
 
-fn confined(start: &Start, given: &Given, streams: Streams, control: &mut Control) -> Result<Begun, NotStarted> {
+fn confined(start: &Start, requested: &Given, streams: Streams, host: &mut HostChannel) -> Result<Begun, NotStarted> {
     let failed = |error: Errno| NotStarted::Failed(error.into());
     let by = confine::available().map_err(NotStarted::Unsupported)?;
     limits::drop_capabilities().map_err(failed)?;
@@ -93,28 +93,28 @@ fn confined(start: &Start, given: &Given, streams: Streams, control: &mut Contro
     let terminal = streams.first().filter(|_| start.terminal).map(OwnedFd::try_clone);
     let terminal = terminal.transpose().map_err(NotStarted::Failed)?;
     let name = terminal.as_ref().map(|it| real_path(it.as_fd())).transpose().map_err(failed)?;
-    let areas = Areas::new(start, given, name.as_deref()).map_err(failed)?;
-    let own = |number: usize| given.get(number).map_err(failed)?.try_clone().map_err(NotStarted::Failed);
+    let path_classes = PathClasses::new(start, requested, name.as_deref()).map_err(failed)?;
+    let own = |number: usize| requested.get(number).map_err(failed)?.try_clone().map_err(NotStarted::Failed);
     let (spool, lock) = (own(start.spool)?, start.lock.map(own).transpose()?.map(Arc::new));
-    domain::enter(start, given, For::Warden { terminal: name.as_deref() }).map_err(NotStarted::Unsupported)?;
+    domain::enter(start, requested, For::Warden { terminal: name.as_deref() }).map_err(NotStarted::Unsupported)?;
     let programs_are_named = start.programs.is_some();
     let programs_are_checked = start.rules || programs_are_named;
     let variant = Variant { network: start.network, programs_are_checked, programs_are_named };
-    let mut started = start::start(start, given, streams, Some(filter::program(variant)))?;
+    let mut started = start::start(start, requested, streams, Some(filter::program(variant)))?;
     let listener = started.listener.take();
     let listener = listener.ok_or_else(|| NotStarted::Unsupported("a listener for seccomp".to_owned()))?;
     sys::wake_synchronously(listener.as_fd());
-    control.say(&FromWarden::Confined { by }).map_err(NotStarted::Failed)?;
+    host.say(&FromWarden::Confined { by }).map_err(NotStarted::Failed)?;
     let tree = Arc::new(Tree::new(confine::scopes_signals()));
     tree.note_group(started.process);
-    let desk = Desk {
-        guard: Guard::new(areas, start),
+    let handlers = SyscallHandlers {
+        access_control: AccessControl::new(path_classes, start),
         changes: Changes::new(spool, start.limits.max_kept_bytes),
         tree: Arc::clone(&tree),
         listener: Arc::new(listener),
         terminal,
         waiting: Arc::new(AtomicUsize::new(0)),
-        most_file_bytes: start.limits.max_file_bytes,
+        max_file_bytes: start.limits.max_file_bytes,
         lock,
         opened: KnownFiles::default(),
         run: KnownFiles::default(),
@@ -122,5 +122,5 @@ fn confined(start: &Start, given: &Given, streams: Streams, control: &mut Contro
         links: KnownLinks::default(),
         broken_links: BrokenLinks::default(),
     };
-    Ok((started, tree, Some(desk)))
+    Ok((started, tree, Some(handlers)))
 }

@@ -59,7 +59,7 @@ const FAILED: u8 = b'f';
 /// Starts the command; `filter` is its system calls', where it is confined.
 pub(crate) fn start(
     start: &Start,
-    given: &Given,
+    requested: &Given,
     streams: Streams,
     filter: Option<Vec<sock_filter>>,
 ) -> Result<Started, NotStarted> {
@@ -67,7 +67,7 @@ pub(crate) fn start(
     let (ours, theirs) =
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
             .map_err(failed)?;
-    let command = command(start, given, streams, filter, theirs.try_clone().map_err(NotStarted::Failed)?);
+    let command = command(start, requested, streams, filter, theirs.try_clone().map_err(NotStarted::Failed)?);
     let mut command = command.map_err(NotStarted::Failed)?;
     match sys::fork().map_err(failed)? {
         Forked::Child => {
@@ -113,7 +113,7 @@ fn begun(ours: &OwnedFd) -> Result<Option<OwnedFd>, NotStarted> {
 #[expect(unsafe_code, reason = "what is done before exec")]
 fn command(
     start: &Start,
-    given: &Given,
+    requested: &Given,
     streams: Streams,
     filter: Option<Vec<sock_filter>>,
     theirs: OwnedFd,
@@ -125,9 +125,9 @@ fn command(
     command.args(argv).env_clear();
     command.envs(start.env.iter().map(|(name, value)| (name, value)));
     command.stdin(input).stdout(output).stderr(error);
-    let domain = filter.as_ref().map(|_| domain::rules(start, given, For::Command)).transpose();
+    let domain = filter.as_ref().map(|_| domain::rules(start, requested, For::Command)).transpose();
     let mut domain = domain.map_err(io::Error::other)?;
-    let cwd = given.get(start.cwd)?.try_clone()?;
+    let cwd = requested.get(start.cwd)?.try_clone()?;
     let start = start.clone();
     let warden = rustix::process::getpid();
     // SAFETY: it is run in a process of one thread, forked from one that had no other, so that nothing that it may need
@@ -172,14 +172,14 @@ fn confine(domain: Rules, filter: &[sock_filter]) -> Result<OwnedFd, String> {
 
 fn send(socket: BorrowedFd<'_>, kind: u8, text: &[u8], descriptor: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
+    let mut host = SendAncillaryBuffer::new(&mut space);
     let descriptors: Vec<_> = descriptor.into_iter().collect();
-    if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(&descriptors)) {
+    if !descriptors.is_empty() && !host.push(SendAncillaryMessage::ScmRights(&descriptors)) {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
     let kind = [kind];
     let parts = [IoSlice::new(&kind), IoSlice::new(text)];
-    rustix::net::sendmsg(socket, &parts, &mut control, SendFlags::NOSIGNAL)?;
+    rustix::net::sendmsg(socket, &parts, &mut host, SendFlags::NOSIGNAL)?;
     Ok(())
 }
 
@@ -187,9 +187,9 @@ fn send(socket: BorrowedFd<'_>, kind: u8, text: &[u8], descriptor: Option<Borrow
 fn receive(socket: BorrowedFd<'_>) -> Option<Word> {
     let mut text = [0; 512];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut host = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::DONTWAIT;
-    let received = rustix::net::recvmsg(socket, &mut [IoSliceMut::new(&mut text)], &mut control, flags);
+    let received = rustix::net::recvmsg(socket, &mut [IoSliceMut::new(&mut text)], &mut host, flags);
     let bytes = match received {
         Ok(received) => received.bytes,
         Err(Errno::AGAIN | Errno::INTR) => return None,
@@ -197,11 +197,11 @@ fn receive(socket: BorrowedFd<'_>) -> Option<Word> {
     };
     let Some((kind, said)) = text.get(..bytes).and_then(<[u8]>::split_first) else { return Some(Word::Gone) };
     let said = String::from_utf8_lossy(said);
-    let mut given = control.drain().filter_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut given) => given.next(),
+    let mut requested = host.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut requested) => requested.next(),
         _ => None,
     });
-    Some(match (*kind, given.next()) {
+    Some(match (*kind, requested.next()) {
         (CONFINED, Some(listener)) => Word::Confined(listener),
         (FAILED, _) => Word::Failed(io::Error::from_raw_os_error(said.parse().unwrap_or(libc::EIO))),
         _ => Word::Unsupported(said.into_owned()),

@@ -10,9 +10,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal};
 
-use crate::control::Control;
+use crate::host_channel::HostChannel;
 use crate::pending::Pending;
-use crate::serve::Desk;
+use crate::serve::SyscallHandlers;
 use crate::sys::{self, Reaped};
 use crate::tree::Tree;
 
@@ -35,7 +35,7 @@ pub(crate) struct Supervisor {
 }
 
 enum Served {
-    Confined(Box<Desk>, Box<Pending>),
+    Confined(Box<SyscallHandlers>, Box<Pending>),
     Unconfined,
 }
 
@@ -53,21 +53,22 @@ impl Supervisor {
         process: i32,
         tree: Arc<Tree>,
         over_limit: Arc<AtomicBool>,
-        desk: Option<Desk>,
+        handlers: Option<SyscallHandlers>,
     ) -> Result<Self, Errno> {
         let signals = sys::signals(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGHUP])?;
-        let served = desk.map_or(Served::Unconfined, |desk| Served::Confined(Box::new(desk), Box::default()));
+        let served =
+            handlers.map_or(Served::Unconfined, |handlers| Served::Confined(Box::new(handlers), Box::default()));
         Ok(Self { process, tree, signals, served, calls_over: false, main: None, over_limit })
     }
 
-    pub(crate) fn run(mut self, mut control: Control) -> io::Result<()> {
+    pub(crate) fn run(mut self, mut host: HostChannel) -> io::Result<()> {
         // What ended before the signal was waited for.
         self.reap();
         let over = loop {
             if self.main.is_some() {
                 break Over::Report;
             }
-            match self.turn(&mut control) {
+            match self.turn(&mut host) {
                 Ok(None) => {}
                 Ok(Some(over)) => break over,
                 // A socket that fails has no host at its other end.
@@ -76,32 +77,32 @@ impl Supervisor {
         };
         self.end_all()?;
         match over {
-            Over::Report => control.say_last(&FromWarden::Ended(self.report())),
+            Over::Report => host.say_last(&FromWarden::Ended(self.report())),
             Over::HostGone => Ok(()),
         }
     }
 
     /// Waits for something and deals with it.
-    fn turn(&mut self, control: &mut Control) -> io::Result<Option<Over>> {
-        let wanted = if control.has_unsent() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+    fn turn(&mut self, host: &mut HostChannel) -> io::Result<Option<Over>> {
+        let wanted = if host.has_unsent() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
         let mut waited =
-            vec![PollFd::from_borrowed_fd(control.as_fd(), wanted), PollFd::new(&self.signals, PollFlags::IN)];
-        if let Served::Confined(desk, pending) = &self.served
+            vec![PollFd::from_borrowed_fd(host.as_fd(), wanted), PollFd::new(&self.signals, PollFlags::IN)];
+        if let Served::Confined(handlers, pending) = &self.served
             && !self.calls_over
             && pending.has_room()
         {
-            waited.push(PollFd::from_borrowed_fd(desk.listener.as_fd(), PollFlags::IN));
+            waited.push(PollFd::from_borrowed_fd(handlers.listener.as_fd(), PollFlags::IN));
         }
         rustix::io::retry_on_intr(|| poll(&mut waited, None))?;
         let happened: Vec<PollFlags> = waited.iter().map(PollFd::revents).collect();
         let happened = |index: usize| happened.get(index).copied().unwrap_or(PollFlags::empty());
         // The host first: what it says may be that no call is to be served any more.
         if happened(0).contains(PollFlags::OUT) {
-            control.send()?;
+            host.send()?;
         }
         if happened(0).intersects(PollFlags::IN | PollFlags::HUP | PollFlags::ERR) {
-            for message in control.receive()? {
-                if let Some(over) = self.hear(message, control)? {
+            for message in host.receive()? {
+                if let Some(over) = self.hear(message, host)? {
                     return Ok(Some(over));
                 }
             }
@@ -110,23 +111,23 @@ impl Supervisor {
             return Ok(Some(Over::Report));
         }
         if happened(2).contains(PollFlags::IN) {
-            self.call(control)?;
+            self.call(host)?;
         } else if happened(2).contains(PollFlags::HUP) {
             self.calls_over = true;
         }
         Ok(None)
     }
 
-    fn call(&mut self, control: &mut Control) -> io::Result<()> {
-        let Served::Confined(desk, pending) = &mut self.served else { return Ok(()) };
-        match sys::receive(desk.listener.as_fd()) {
-            Ok(notification) => pending.begin(desk, &notification, control),
+    fn call(&mut self, host: &mut HostChannel) -> io::Result<()> {
+        let Served::Confined(handlers, pending) = &mut self.served else { return Ok(()) };
+        match sys::receive(handlers.listener.as_fd()) {
+            Ok(notification) => pending.begin(handlers, &notification, host),
             // Its caller is gone.
             Err(_) => Ok(()),
         }
     }
 
-    fn hear(&mut self, message: ToWarden, control: &mut Control) -> io::Result<Option<Over>> {
+    fn hear(&mut self, message: ToWarden, host: &mut HostChannel) -> io::Result<Option<Over>> {
         match message {
             ToWarden::Descriptors | ToWarden::Start(_) => return Err(io::Error::from(io::ErrorKind::InvalidData)),
             ToWarden::Kill => return Ok(Some(Over::Report)),
@@ -137,8 +138,8 @@ impl Supervisor {
                 }
             }
             ToWarden::Verdict(verdict) => {
-                if let Served::Confined(desk, pending) = &mut self.served {
-                    pending.answer(desk, verdict, control)?;
+                if let Served::Confined(handlers, pending) = &mut self.served {
+                    pending.answer(handlers, verdict, host)?;
                 }
             }
         }
@@ -147,9 +148,9 @@ impl Supervisor {
 
     /// Takes the signals that came. True where one of them asks this process to end.
     fn told_to_end(&mut self) -> bool {
-        let told = sys::take_signals(&self.signals);
+        let reported = sys::take_signals(&self.signals);
         self.reap();
-        told
+        reported
     }
 
     /// Kills all that descends from this process, and collects it: no process is left that could start another.
@@ -187,12 +188,13 @@ impl Supervisor {
             ended.signal = libc::WIFSIGNALED(main.status).then(|| libc::WTERMSIG(main.status));
             ended.max_rss = Some(main.max_rss);
         }
-        if let Served::Confined(desk, _) = self.served {
-            (ended.refused, ended.refused_count) = desk.guard.refusals();
-            let mut desk = *desk;
-            (ended.broken_links, ended.broken_links_count) = (desk.broken_links.told, desk.broken_links.count);
-            desk.guard.areas.refresh();
-            let found = desk.changes.tell(&desk.guard.areas);
+        if let Served::Confined(handlers, _) = self.served {
+            (ended.refused, ended.refused_count) = handlers.access_control.refusals();
+            let mut handlers = *handlers;
+            (ended.broken_links, ended.broken_links_count) =
+                (handlers.broken_links.reported, handlers.broken_links.count);
+            handlers.access_control.path_classes.refresh();
+            let found = handlers.changes.tell(&handlers.access_control.path_classes);
             (ended.before, ended.ignored) = (found.before, found.ignored);
             (ended.not_kept, ended.untold) = (found.not_kept, found.untold);
         }

@@ -44,13 +44,13 @@ pub(crate) fn signals(numbers: &[c_int]) -> Result<OwnedFd, Errno> {
 
 /// Takes the signals that came. True where one of them asks this process to end.
 pub(crate) fn take_signals(signals: &OwnedFd) -> bool {
-    let mut told = false;
+    let mut reported = false;
     let mut signal = [0; size_of::<libc::signalfd_siginfo>()];
     while rustix::io::read(signals, &mut signal).is_ok_and(|read| read > 0) {
         let number = signal.first_chunk().map_or(0, |it| u32::from_ne_bytes(*it));
-        told |= number != libc::SIGCHLD.cast_unsigned();
+        reported |= number != libc::SIGCHLD.cast_unsigned();
     }
-    told
+    reported
 }
 
 /// Which of two processes this one is.
@@ -182,11 +182,16 @@ pub(crate) fn respond(listener: BorrowedFd<'_>, mut response: seccomp_notif_resp
 
 /// Gives the caller a descriptor, whose number its call is to return.
 #[expect(unsafe_code, reason = "an ioctl without a wrapper")]
-pub(crate) fn give(listener: BorrowedFd<'_>, id: u64, given: BorrowedFd<'_>, cloexec: bool) -> Result<c_long, Errno> {
+pub(crate) fn give(
+    listener: BorrowedFd<'_>,
+    id: u64,
+    requested: BorrowedFd<'_>,
+    cloexec: bool,
+) -> Result<c_long, Errno> {
     let added = seccomp_notif_addfd {
         id,
         flags: 0,
-        srcfd: u32::try_from(given.as_raw_fd()).unwrap_or(u32::MAX),
+        srcfd: u32::try_from(requested.as_raw_fd()).unwrap_or(u32::MAX),
         newfd: 0,
         newfd_flags: if cloexec { libc::O_CLOEXEC.cast_unsigned() } else { 0 },
     };

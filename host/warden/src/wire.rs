@@ -53,11 +53,11 @@ pub fn take<T: DeserializeOwned>(received: &mut Vec<u8>) -> io::Result<Option<T>
 pub fn send(mut socket: &UnixStream, message: &impl Serialize, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     let frame = frame(message)?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
+    let mut host = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty() && !host.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
-    let sent = rustix::net::sendmsg(socket, &[IoSlice::new(&frame)], &mut control, SendFlags::NOSIGNAL)?;
+    let sent = rustix::net::sendmsg(socket, &[IoSlice::new(&frame)], &mut host, SendFlags::NOSIGNAL)?;
     socket.write_all(frame.get(sent..).unwrap_or_default())
 }
 
@@ -85,11 +85,11 @@ pub fn receive<T: DeserializeOwned>(mut socket: &UnixStream) -> io::Result<(T, V
 /// The socket's.
 pub fn receive_some(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut host = RecvAncillaryBuffer::new(&mut space);
     let received = rustix::io::retry_on_intr(|| {
-        rustix::net::recvmsg(socket, &mut [IoSliceMut::new(buffer)], &mut control, RecvFlags::CMSG_CLOEXEC)
+        rustix::net::recvmsg(socket, &mut [IoSliceMut::new(buffer)], &mut host, RecvFlags::CMSG_CLOEXEC)
     })?;
-    let descriptors = control
+    let descriptors = host
         .drain()
         .filter_map(|message| match message {
             RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),

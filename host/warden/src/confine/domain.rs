@@ -13,7 +13,7 @@ use landlock::{
 use paddock_warden::protocol::Start;
 use rustix::fs::FileType;
 
-use crate::area::{DEVICES, SYSTEM_STATE};
+use crate::path_class::{DEVICES, SYSTEM_STATE};
 use crate::setup::Given;
 
 /// The newest version whose rights are handled where the kernel has them.
@@ -32,13 +32,13 @@ pub(crate) enum For<'a> {
 pub(crate) struct Rules(RulesetCreated);
 
 /// Confines this thread and all that it starts, for good.
-pub(crate) fn enter(start: &Start, given: &Given, who: For<'_>) -> Result<(), String> {
-    rules(start, given, who)?.enter()
+pub(crate) fn enter(start: &Start, requested: &Given, who: For<'_>) -> Result<(), String> {
+    rules(start, requested, who)?.enter()
 }
 
 /// The domain of a command or its warden.
-pub(crate) fn rules(start: &Start, given: &Given, who: For<'_>) -> Result<Rules, String> {
-    ruleset(start, given, who).map(Rules)
+pub(crate) fn rules(start: &Start, requested: &Given, who: For<'_>) -> Result<Rules, String> {
+    ruleset(start, requested, who).map(Rules)
 }
 
 impl Rules {
@@ -52,7 +52,7 @@ impl Rules {
     }
 }
 
-fn ruleset(start: &Start, given: &Given, who: For<'_>) -> Result<RulesetCreated, String> {
+fn ruleset(start: &Start, requested: &Given, who: For<'_>) -> Result<RulesetCreated, String> {
     let mut rules = handled(start).map_err(failed)?;
     // Where programs are named, the right to run them is theirs alone.
     let running = match start.programs {
@@ -65,18 +65,18 @@ fn ruleset(start: &Start, given: &Given, who: For<'_>) -> Result<RulesetCreated,
     };
     for root in &start.roots {
         let access = if root.writable { writing() & !not_run } else { running };
-        rules = held(rules, given, root.directory, access)?;
+        rules = held(rules, requested, root.directory, access)?;
     }
-    rules = held(rules, given, start.temporary, writing() & !not_run)?;
+    rules = held(rules, requested, start.temporary, writing() & !not_run)?;
     for number in &start.system {
-        rules = held(rules, given, *number, running)?;
+        rules = held(rules, requested, *number, running)?;
     }
     for number in start.programs.iter().flatten() {
-        rules = held(rules, given, *number, AccessFs::Execute.into())?;
+        rules = held(rules, requested, *number, AccessFs::Execute.into())?;
     }
     match who {
         For::Command => Ok(rules),
-        For::Warden { terminal } => of_warden(rules, start, given, terminal),
+        For::Warden { terminal } => of_warden(rules, start, requested, terminal),
     }
 }
 
@@ -94,11 +94,11 @@ fn handled(start: &Start) -> Result<RulesetCreated, RulesetError> {
 fn of_warden(
     mut rules: RulesetCreated,
     start: &Start,
-    given: &Given,
+    requested: &Given,
     terminal: Option<&Path>,
 ) -> Result<RulesetCreated, String> {
     for number in &start.files {
-        rules = held(rules, given, *number, AccessFs::ReadFile.into())?;
+        rules = held(rules, requested, *number, AccessFs::ReadFile.into())?;
     }
     for path in SYSTEM_STATE.into_iter().chain(["/proc"]) {
         rules = named(rules, path, AccessFs::ReadFile | AccessFs::ReadDir)?;
@@ -108,7 +108,7 @@ fn of_warden(
         let writing = if writable { AccessFs::WriteFile | AccessFs::Truncate } else { BitFlags::EMPTY };
         rules = named(rules, device, AccessFs::ReadFile | AccessFs::IoctlDev | writing)?;
     }
-    held(rules, given, start.spool, writing())
+    held(rules, requested, start.spool, writing())
 }
 
 /// Everything but devices and sockets.
@@ -121,11 +121,11 @@ fn writing() -> BitFlags<AccessFs> {
 /// Allows it below what the host sent.
 fn held(
     rules: RulesetCreated,
-    given: &Given,
+    requested: &Given,
     number: usize,
     access: BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, String> {
-    let opened = given.get(number).map_err(|error| format!("a descriptor of the host: {error}"))?;
+    let opened = requested.get(number).map_err(|error| format!("a descriptor of the host: {error}"))?;
     let stat = rustix::fs::fstat(opened).map_err(|error| format!("a descriptor of the host: {error}"))?;
     let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
     // The kernel takes no rights of directories for a file.

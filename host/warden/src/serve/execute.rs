@@ -6,25 +6,30 @@ use rustix::fs::{FileType, MemfdFlags, Mode, SealFlags, fchmod, fcntl_add_seals,
 use rustix::io::Errno;
 
 use super::found::Found;
-use super::{Desk, Reply, Try};
-use crate::area::Area;
+use super::{Reply, SyscallHandlers, Try};
+use crate::access_control::Unresolved;
 use crate::climb;
 use crate::files::FileKey;
-use crate::guard::Stop;
-use crate::place::Place;
+use crate::path_class::PathClass;
+use crate::requested_path::RequestedPath;
 
 /// Of a file in memory: that nobody may run, and that was asked to be run.
 const NOEXEC_SEAL: u32 = 0x8;
 const EXEC: u32 = 0x10;
 const EXECUTABLE: u32 = 0o111;
 
-impl Desk {
+impl SyscallHandlers {
     /// May a file be run?
     ///
     /// The kernel looks for it again by the path that the caller gave, which may lead to another file by then. So this is
-    /// no more than the first of two looks: [`Desk::may_open_files`] is the second, at the program that the kernel took.
-    pub(super) fn execute(&mut self, this: Try<'_>, place: &Place, follow: bool) -> Result<Reply, Stop> {
-        let found = Found::at(place, follow)?;
+    /// no more than the first of two looks: [`SyscallHandlers::may_open_files`] is the second, at the program that the kernel took.
+    pub(super) fn execute(
+        &mut self,
+        this: Try<'_>,
+        requested_path: &RequestedPath,
+        follow: bool,
+    ) -> Result<Reply, Unresolved> {
+        let found = Found::at(requested_path, follow)?;
         let key = FileKey::new(&found.opened)?;
         self.may_run(this, &found, key)?;
         Ok(Reply::Continue)
@@ -32,8 +37,8 @@ impl Desk {
 
     /// May the program that makes a call open files? Without any, a loader loads nothing, and nothing is loaded into a
     /// program that rules hide.
-    pub(super) fn may_open_files(&mut self, this: Try<'_>) -> Result<(), Stop> {
-        if !self.guard.has_rules() && !self.guard.names_programs() {
+    pub(super) fn may_open_files(&mut self, this: Try<'_>) -> Result<(), Unresolved> {
+        if !self.access_control.has_rules() && !self.access_control.names_programs() {
             return Ok(());
         }
         let key = FileKey::of_program(this.call.task)?;
@@ -48,16 +53,16 @@ impl Desk {
         }
     }
 
-    fn may_run(&mut self, this: Try<'_>, found: &Found, key: FileKey) -> Result<(), Stop> {
-        if self.guard.is_loader(climb::identity(&found.stat)) {
+    fn may_run(&mut self, this: Try<'_>, found: &Found, key: FileKey) -> Result<(), Unresolved> {
+        if self.access_control.is_loader(climb::identity(&found.stat)) {
             let cause = "it loads other programs, and `commands.allow` does not name it";
-            return Err(self.guard.refuse(&found.path, cause, Errno::ACCESS));
+            return Err(self.access_control.refuse(&found.path, cause, Errno::ACCESS));
         }
         if found.own || found.kind != FileType::RegularFile {
             return Ok(());
         }
-        match self.guard.area(&found.path) {
-            Area::Root { .. } => {
+        match self.access_control.path_class(&found.path) {
+            PathClass::Root { .. } => {
                 self.may_read(this, found)?;
                 self.run.add(key);
             }
@@ -68,7 +73,7 @@ impl Desk {
     }
 
     /// Makes a file in memory for the caller, which cannot be run: Landlock has no rule about files that have no path.
-    pub(super) fn make_memory_file(name: &CString, flags: u32) -> Result<Reply, Stop> {
+    pub(super) fn make_memory_file(name: &CString, flags: u32) -> Result<Reply, Unresolved> {
         let flags = MemfdFlags::from_bits_retain(flags & !(EXEC | NOEXEC_SEAL));
         let sealed = MemfdFlags::from_bits_retain(NOEXEC_SEAL) | MemfdFlags::CLOEXEC;
         let made = match memfd_create(name, flags | sealed) {
@@ -90,10 +95,14 @@ impl Desk {
     }
 
     /// Refuses a mode by which a file in memory could be run, where only named programs are.
-    pub(super) fn stays_unrunnable(&mut self, found: &Found, mode: u32) -> Result<(), Stop> {
-        if found.own && mode & EXECUTABLE != 0 && found.kind == FileType::RegularFile && self.guard.names_programs() {
+    pub(super) fn stays_unrunnable(&mut self, found: &Found, mode: u32) -> Result<(), Unresolved> {
+        if found.own
+            && mode & EXECUTABLE != 0
+            && found.kind == FileType::RegularFile
+            && self.access_control.names_programs()
+        {
             let cause = "only what `commands.allow` names is run, and no file in memory";
-            return Err(self.guard.refuse(&found.path, cause, Errno::PERM));
+            return Err(self.access_control.refuse(&found.path, cause, Errno::PERM));
         }
         Ok(())
     }

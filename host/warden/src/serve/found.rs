@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, Stat};
 use rustix::io::Errno;
 
-use super::{Desk, Try};
-use crate::area::Area;
+use super::{SyscallHandlers, Try};
+use crate::access_control::{Reporting, Unresolved};
 use crate::climb;
 use crate::files::FileKey;
-use crate::guard::{Stop, Told};
-use crate::place::{Place, real_path};
+use crate::path_class::PathClass;
+use crate::requested_path::{RequestedPath, real_path};
 
 /// Something that is there, opened without access.
 pub(crate) struct Found {
@@ -48,8 +48,8 @@ impl Found {
         Ok(Self { opened, stat, kind, path, own, removed })
     }
 
-    pub(crate) fn at(place: &Place, follow: bool) -> Result<Self, Errno> {
-        Self::new(place.find(follow)?)
+    pub(crate) fn at(requested_path: &RequestedPath, follow: bool) -> Result<Self, Errno> {
+        Self::new(requested_path.find(follow)?)
     }
 
     pub(crate) fn is_directory(&self) -> bool {
@@ -67,64 +67,68 @@ const REMOVED: &[u8] = b" (deleted)";
 /// Where the kernel says that memory files are: in no directory.
 const MEMORY: &[u8] = b"/memfd:";
 
-impl Desk {
+impl SyscallHandlers {
     /// Refuses a file of a root that has no name any more, unless the command has opened or made it: what rules said of
     /// it cannot be found by the path that it had, since the directories on that may have others by now.
-    fn known_if_removed(&mut self, found: &Found, area: Area) -> Result<(), Stop> {
-        let is_open = !found.removed || found.is_directory() || !matches!(area, Area::Root { .. });
+    fn known_if_removed(&mut self, found: &Found, path_class: PathClass) -> Result<(), Unresolved> {
+        let is_open = !found.removed || found.is_directory() || !matches!(path_class, PathClass::Root { .. });
         if is_open || FileKey::new(&found.opened).is_ok_and(|file| self.opened.has(file)) {
             return Ok(());
         }
-        Err(self.guard.refuse(&found.path, "it was removed before the command opened it", Errno::ACCESS))
+        Err(self.access_control.refuse(&found.path, "it was removed before the command opened it", Errno::ACCESS))
     }
 
     /// Remembers that the command has a file of a root.
     pub(super) fn note_opened(&mut self, opened: impl AsFd, path: &Path) {
-        if let (Area::Root { .. }, Ok(file)) = (self.guard.area(path), FileKey::new(opened)) {
+        if let (PathClass::Root { .. }, Ok(file)) = (self.access_control.path_class(path), FileKey::new(opened)) {
             self.opened.add(file);
         }
     }
 
     /// May it be read?
-    pub(crate) fn may_read(&mut self, this: Try<'_>, found: &Found) -> Result<(), Stop> {
+    pub(crate) fn may_read(&mut self, this: Try<'_>, found: &Found) -> Result<(), Unresolved> {
         if found.own {
             return Ok(());
         }
-        match self.guard.area(&found.path) {
-            Area::Process(process) if self.tree.has(process) => Ok(()),
-            area => {
-                self.no_stray_device(found, area)?;
-                self.known_if_removed(found, area)?;
-                self.guard.open_to_all(&found.opened, &found.stat, &found.path)?;
-                self.guard.read(this.known, &found.path, found.is_directory())
+        match self.access_control.path_class(&found.path) {
+            PathClass::Process(process) if self.tree.has(process) => Ok(()),
+            path_class => {
+                self.no_stray_device(found, path_class)?;
+                self.known_if_removed(found, path_class)?;
+                self.access_control.open_to_all(&found.opened, &found.stat, &found.path)?;
+                self.access_control.read(this.known, &found.path, found.is_directory())
             }
         }
     }
 
     /// May its content be written?
-    pub(crate) fn may_write(&mut self, this: Try<'_>, found: &Found) -> Result<Told, Stop> {
-        let writable = self.guard.area(&found.path) == Area::Device { writable: true };
-        if writable && found.kind == FileType::CharacterDevice { Ok(Told::No) } else { self.may_change(this, found) }
+    pub(crate) fn may_write(&mut self, this: Try<'_>, found: &Found) -> Result<Reporting, Unresolved> {
+        let writable = self.access_control.path_class(&found.path) == PathClass::Device { writable: true };
+        if writable && found.kind == FileType::CharacterDevice {
+            Ok(Reporting::No)
+        } else {
+            self.may_change(this, found)
+        }
     }
 
     /// May it be changed, its metadata too?
-    pub(crate) fn may_change(&mut self, this: Try<'_>, found: &Found) -> Result<Told, Stop> {
+    pub(crate) fn may_change(&mut self, this: Try<'_>, found: &Found) -> Result<Reporting, Unresolved> {
         if found.own {
-            return Ok(Told::No);
+            return Ok(Reporting::No);
         }
-        let area = self.guard.area(&found.path);
-        self.no_stray_device(found, area)?;
-        self.known_if_removed(found, area)?;
-        self.guard.open_to_all(&found.opened, &found.stat, &found.path)?;
-        let told = self.guard.change(this.known, &found.path, found.is_directory())?;
-        Ok(if found.removed { Told::No } else { told })
+        let path_class = self.access_control.path_class(&found.path);
+        self.no_stray_device(found, path_class)?;
+        self.known_if_removed(found, path_class)?;
+        self.access_control.open_to_all(&found.opened, &found.stat, &found.path)?;
+        let reported = self.access_control.change(this.known, &found.path, found.is_directory())?;
+        Ok(if found.removed { Reporting::No } else { reported })
     }
 
     /// A device that somebody left in a root is not the root's.
-    fn no_stray_device(&mut self, found: &Found, area: Area) -> Result<(), Stop> {
+    fn no_stray_device(&mut self, found: &Found, path_class: PathClass) -> Result<(), Unresolved> {
         let device = matches!(found.kind, FileType::CharacterDevice | FileType::BlockDevice);
-        if device && !matches!(area, Area::Device { .. }) {
-            return Err(self.guard.refuse(&found.path, "it is a device", Errno::ACCESS));
+        if device && !matches!(path_class, PathClass::Device { .. }) {
+            return Err(self.access_control.refuse(&found.path, "it is a device", Errno::ACCESS));
         }
         Ok(())
     }

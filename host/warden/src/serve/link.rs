@@ -7,20 +7,26 @@ use rustix::fs::{AtFlags, CWD};
 use rustix::io::Errno;
 
 use super::found::Found;
-use super::{Desk, Reply, Try};
-use crate::area::Area;
-use crate::guard::Stop;
-use crate::place::{Place, own_link};
+use super::{Reply, SyscallHandlers, Try};
+use crate::access_control::Unresolved;
+use crate::path_class::PathClass;
+use crate::requested_path::{RequestedPath, own_link};
 
-impl Desk {
+impl SyscallHandlers {
     /// Whoever has another name of a file can change it by that: so the file has to be one that may be changed, and
     /// its content is kept now.
-    pub(super) fn link(&mut self, this: Try<'_>, from: &Place, to: &Place, follow: bool) -> Result<Reply, Stop> {
+    pub(super) fn link(
+        &mut self,
+        this: Try<'_>,
+        from: &RequestedPath,
+        to: &RequestedPath,
+        follow: bool,
+    ) -> Result<Reply, Unresolved> {
         let found = Found::at(from, follow)?;
-        let told = self.may_change(this, &found)?;
+        let reported = self.may_change(this, &found)?;
         let entry = self.entry_to_make(this, to, false)?;
         self.one_side(&found.path, &entry.path)?;
-        self.changes.note(&self.guard.areas, &found.path, Some(found.opened.as_fd()), told);
+        self.changes.note(&self.access_control.path_classes, &found.path, Some(found.opened.as_fd()), reported);
         if found.kind.is_symlink() {
             let from = from.entry()?;
             rustix::fs::linkat(&from.directory, &from.name, &entry.directory, &entry.name, AtFlags::empty())?;
@@ -38,7 +44,7 @@ impl Desk {
     /// A file has all its names in roots, or all of them where changes are not told: else what is changed by the one name
     /// would not be told by the other. Programs copy where the system says that two names are too far apart.
     pub(super) fn one_side(&self, from: &Path, to: &Path) -> Result<(), Errno> {
-        let is_temporary = |path| self.guard.area(path) == Area::Temporary;
+        let is_temporary = |path| self.access_control.path_class(path) == PathClass::Temporary;
         if is_temporary(from) == is_temporary(to) { Ok(()) } else { Err(Errno::XDEV) }
     }
 }

@@ -6,65 +6,85 @@ use rustix::fs::{FileType, Mode};
 use rustix::io::Errno;
 
 use super::open::with_umask;
-use super::{Desk, Reply, Try};
-use crate::guard::Stop;
-use crate::place::{Entry, Place};
+use super::{Reply, SyscallHandlers, Try};
+use crate::access_control::Unresolved;
+use crate::requested_path::{Entry, RequestedPath};
 
 /// A new directory may have the bit that its files inherit its group by.
 const DIRECTORY_MODE: u32 = 0o3777;
 const MODE: u32 = 0o1777;
 
-impl Desk {
-    pub(super) fn make_directory(&mut self, this: Try<'_>, place: &Place, mode: u32) -> Result<Reply, Stop> {
-        let entry = self.entry_to_make(this, place, true)?;
+impl SyscallHandlers {
+    pub(super) fn make_directory(
+        &mut self,
+        this: Try<'_>,
+        requested_path: &RequestedPath,
+        mode: u32,
+    ) -> Result<Reply, Unresolved> {
+        let entry = self.entry_to_make(this, requested_path, true)?;
         let mode = Mode::from_raw_mode(mode & DIRECTORY_MODE);
         with_umask(this, || rustix::fs::mkdirat(&entry.directory, &entry.name, mode))?;
         Ok(Reply::Done)
     }
 
-    pub(super) fn make_node(&mut self, this: Try<'_>, place: &Place, mode: u32) -> Result<Reply, Stop> {
+    pub(super) fn make_node(
+        &mut self,
+        this: Try<'_>,
+        requested_path: &RequestedPath,
+        mode: u32,
+    ) -> Result<Reply, Unresolved> {
         let kind = match FileType::from_raw_mode(mode) {
             FileType::Fifo => FileType::Fifo,
             FileType::RegularFile => FileType::RegularFile,
             _ if mode & libc::S_IFMT == 0 => FileType::RegularFile,
             _ => return Err(Errno::PERM.into()),
         };
-        let entry = self.entry_to_make(this, place, false)?;
+        let entry = self.entry_to_make(this, requested_path, false)?;
         let mode = Mode::from_raw_mode(mode & MODE);
         with_umask(this, || rustix::fs::mknodat(&entry.directory, &entry.name, kind, mode, 0))?;
         Ok(Reply::Done)
     }
 
     /// A link may lead anywhere: what it leads to is looked at when it is opened.
-    pub(super) fn make_link(&mut self, this: Try<'_>, place: &Place, target: &CString) -> Result<Reply, Stop> {
-        let entry = self.entry_to_make(this, place, false)?;
+    pub(super) fn make_link(
+        &mut self,
+        this: Try<'_>,
+        requested_path: &RequestedPath,
+        target: &CString,
+    ) -> Result<Reply, Unresolved> {
+        let entry = self.entry_to_make(this, requested_path, false)?;
         rustix::fs::symlinkat(target, &entry.directory, &entry.name)?;
         Ok(Reply::Done)
     }
 
     /// A name that may be made, and that nothing has.
-    pub(super) fn entry_to_make(&mut self, this: Try<'_>, place: &Place, directory: bool) -> Result<Entry, Stop> {
-        let entry = place.entry()?;
+    pub(super) fn entry_to_make(
+        &mut self,
+        this: Try<'_>,
+        requested_path: &RequestedPath,
+        directory: bool,
+    ) -> Result<Entry, Unresolved> {
+        let entry = requested_path.entry()?;
         if entry.find().is_ok() {
             return Err(Errno::EXIST.into());
         }
         self.check_new(&entry)?;
-        let told = self.guard.change(this.known, &entry.path, directory)?;
-        self.changes.note(&self.guard.areas, &entry.path, None, told);
+        let reported = self.access_control.change(this.known, &entry.path, directory)?;
+        self.changes.note(&self.access_control.path_classes, &entry.path, None, reported);
         Ok(entry)
     }
 
     /// Refuses to make something where a root has its path, or where nothing may be made.
-    pub(super) fn check_new(&mut self, entry: &Entry) -> Result<(), Stop> {
-        self.guard.whole(&entry.path, None)?;
+    pub(super) fn check_new(&mut self, entry: &Entry) -> Result<(), Unresolved> {
+        self.access_control.whole(&entry.path, None)?;
         self.check_new_at(entry)
     }
 
     /// Refuses to make something in what is the host's own.
-    pub(super) fn check_new_at(&mut self, entry: &Entry) -> Result<(), Stop> {
+    pub(super) fn check_new_at(&mut self, entry: &Entry) -> Result<(), Unresolved> {
         let (directory, above) = (&entry.directory, entry.path.parent().unwrap_or(&entry.path));
         let stat = rustix::fs::fstat(directory)?;
-        self.guard.free(&stat, &entry.path)?;
-        self.guard.open_to_all(directory, &stat, above)
+        self.access_control.free(&stat, &entry.path)?;
+        self.access_control.open_to_all(directory, &stat, above)
     }
 }

@@ -6,32 +6,36 @@ use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, Uid};
 use rustix::io::Errno;
 
 use super::found::Found;
-use super::{Desk, Reply, Try};
-use crate::guard::Stop;
-use crate::place::{Place, own_link};
+use super::{Reply, SyscallHandlers, Try};
+use crate::access_control::Unresolved;
 use crate::request::Metadata;
+use crate::requested_path::{RequestedPath, own_link};
 
 const SET_USER: u32 = 0o4000;
 const SET_GROUP: u32 = 0o2000;
 
-impl Desk {
+impl SyscallHandlers {
     pub(super) fn change_metadata(
         &mut self,
         this: Try<'_>,
-        place: &Place,
+        requested_path: &RequestedPath,
         follow: bool,
         change: &Metadata,
-    ) -> Result<Reply, Stop> {
-        let found = Found::at(place, follow)?;
+    ) -> Result<Reply, Unresolved> {
+        let found = Found::at(requested_path, follow)?;
         if let Metadata::Mode(mode) = change {
             let as_owner = mode & SET_USER != 0 || (mode & SET_GROUP != 0 && !found.is_directory());
             if as_owner {
-                return Err(self.guard.refuse(&found.path, "it would run with its owner's rights", Errno::PERM));
+                return Err(self.access_control.refuse(
+                    &found.path,
+                    "it would run with its owner's rights",
+                    Errno::PERM,
+                ));
             }
             self.stays_unrunnable(&found, *mode)?;
         }
-        let told = self.may_change(this, &found)?;
-        self.changes.note(&self.guard.areas, &found.path, Some(found.opened.as_fd()), told);
+        let reported = self.may_change(this, &found)?;
+        self.changes.note(&self.access_control.path_classes, &found.path, Some(found.opened.as_fd()), reported);
         let found = self.unshare(found, true)?;
         apply(&found, change)?;
         Ok(Reply::Done)

@@ -20,18 +20,18 @@ use std::sync::atomic::AtomicUsize;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
+use crate::access_control::{AccessControl, Known, Unresolved};
 use crate::caller::Call;
 use crate::changes::Changes;
 use crate::files::{KnownFiles, KnownLinks};
-use crate::guard::{Guard, Known, Stop};
 use crate::request::Request;
 use crate::tree::Tree;
 
 pub(crate) use unshare::BrokenLinks;
 
 /// What all calls share.
-pub(crate) struct Desk {
-    pub(crate) guard: Guard,
+pub(crate) struct SyscallHandlers {
+    pub(crate) access_control: AccessControl,
     pub(crate) changes: Changes,
     pub(crate) tree: Arc<Tree>,
     /// Where calls come from, and what they are answered by.
@@ -40,7 +40,7 @@ pub(crate) struct Desk {
     pub(crate) terminal: Option<OwnedFd>,
     /// How many threads wait for the other end of a pipe.
     pub(crate) waiting: Arc<AtomicUsize>,
-    pub(crate) most_file_bytes: u64,
+    pub(crate) max_file_bytes: u64,
     /// What commands of one workspace change by name, they change one after the other.
     pub(crate) lock: Option<Arc<OwnedFd>>,
     /// Files in roots that it has opened or made.
@@ -92,23 +92,25 @@ impl Drop for Locked {
     }
 }
 
-impl Desk {
-    pub(crate) fn serve(&mut self, request: &Request, call: &Call, known: &Known) -> Result<Reply, Stop> {
+impl SyscallHandlers {
+    pub(crate) fn serve(&mut self, request: &Request, call: &Call, known: &Known) -> Result<Reply, Unresolved> {
         let this = Try { call, known };
-        self.guard.areas.refresh();
+        self.access_control.path_classes.refresh();
         let _locked = self.lock.as_ref().filter(|_| request.changes_names()).map(Locked::new).transpose()?;
         let mark = self.changes.mark();
         let reply = match request {
-            Request::Open { place, flags, mode } => self.open(this, place, *flags, *mode),
+            Request::Open { requested_path, flags, mode } => self.open(this, requested_path, *flags, *mode),
             Request::Rename { from, to, flags } => self.rename(this, from, to, *flags),
-            Request::Remove { place, directory } => self.remove(this, place, *directory),
-            Request::MakeDirectory { place, mode } => self.make_directory(this, place, *mode),
-            Request::MakeNode { place, mode } => self.make_node(this, place, *mode),
-            Request::MakeLink { place, target } => self.make_link(this, place, target),
+            Request::Remove { requested_path, directory } => self.remove(this, requested_path, *directory),
+            Request::MakeDirectory { requested_path, mode } => self.make_directory(this, requested_path, *mode),
+            Request::MakeNode { requested_path, mode } => self.make_node(this, requested_path, *mode),
+            Request::MakeLink { requested_path, target } => self.make_link(this, requested_path, target),
             Request::Link { from, to, follow } => self.link(this, from, to, *follow),
-            Request::Metadata { place, follow, change } => self.change_metadata(this, place, *follow, change),
-            Request::Truncate { place, length } => self.truncate(this, place, *length),
-            Request::Execute { place, follow } => self.execute(this, place, *follow),
+            Request::Metadata { requested_path, follow, change } => {
+                self.change_metadata(this, requested_path, *follow, change)
+            }
+            Request::Truncate { requested_path, length } => self.truncate(this, requested_path, *length),
+            Request::Execute { requested_path, follow } => self.execute(this, requested_path, *follow),
             Request::MemoryFile { name, flags } => Self::make_memory_file(name, *flags),
             Request::Process(process) => self.to_process(*process),
             Request::Group(group) => self.to_group(*group),

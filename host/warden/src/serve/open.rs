@@ -6,9 +6,9 @@ use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::found::Found;
-use super::{Desk, Reply, Try};
-use crate::guard::{Stop, Told};
-use crate::place::{Place, own_link};
+use super::{Reply, SyscallHandlers, Try};
+use crate::access_control::{Reporting, Unresolved};
+use crate::requested_path::{RequestedPath, own_link};
 use crate::tree::Tree;
 
 /// How often something may come into being, and be gone again, between two looks.
@@ -20,23 +20,29 @@ const ASYNC: u32 = libc::O_ASYNC.cast_unsigned();
 /// Bits of a mode that a new file gets: not those that make it run as its owner.
 const MODE: u32 = 0o1777;
 
-impl Desk {
-    pub(crate) fn open(&mut self, this: Try<'_>, place: &Place, flags: OFlags, mode: u32) -> Result<Reply, Stop> {
+impl SyscallHandlers {
+    pub(crate) fn open(
+        &mut self,
+        this: Try<'_>,
+        requested_path: &RequestedPath,
+        flags: OFlags,
+        mode: u32,
+    ) -> Result<Reply, Unresolved> {
         self.may_open_files(this)?;
-        if matches!(place, Place::Terminal) {
+        if matches!(requested_path, RequestedPath::Terminal) {
             return self.open_terminal(this, flags);
         }
         if flags.contains(OFlags::TMPFILE) {
-            return self.open_nameless(this, place, flags, mode);
+            return self.open_nameless(this, requested_path, flags, mode);
         }
         let making = flags.contains(OFlags::CREATE);
         let exclusive = making && flags.contains(OFlags::EXCL);
         for _ in 0..MOST_RACES {
-            match Found::at(place, !exclusive && !flags.contains(OFlags::NOFOLLOW)) {
+            match Found::at(requested_path, !exclusive && !flags.contains(OFlags::NOFOLLOW)) {
                 Ok(_) if exclusive => return Err(Errno::EXIST.into()),
                 Ok(found) => return self.open_found(this, found, flags),
-                Err(Errno::NOENT) if making => match self.make(this, place, flags, mode) {
-                    Err(Stop::Errno(Errno::EXIST)) if !exclusive => {}
+                Err(Errno::NOENT) if making => match self.make(this, requested_path, flags, mode) {
+                    Err(Unresolved::Errno(Errno::EXIST)) if !exclusive => {}
                     made => return made,
                 },
                 Err(error) => return Err(error.into()),
@@ -45,7 +51,7 @@ impl Desk {
         Err(Errno::AGAIN.into())
     }
 
-    fn open_found(&mut self, this: Try<'_>, mut found: Found, flags: OFlags) -> Result<Reply, Stop> {
+    fn open_found(&mut self, this: Try<'_>, mut found: Found, flags: OFlags) -> Result<Reply, Unresolved> {
         let writing = flags.intersects(OFlags::RWMODE | OFlags::TRUNC);
         match found.kind {
             FileType::Symlink => return Err(Errno::LOOP.into()),
@@ -55,9 +61,9 @@ impl Desk {
             _ => {}
         }
         if writing {
-            let told = self.may_write(this, &found)?;
+            let reported = self.may_write(this, &found)?;
             if found.kind == FileType::RegularFile {
-                self.changes.note(&self.guard.areas, &found.path, Some(found.opened.as_fd()), told);
+                self.changes.note(&self.access_control.path_classes, &found.path, Some(found.opened.as_fd()), reported);
                 found = self.unshare(found, !flags.contains(OFlags::TRUNC))?;
             }
         } else {
@@ -74,15 +80,21 @@ impl Desk {
     }
 
     /// Makes a file, which may come into being otherwise meanwhile.
-    fn make(&mut self, this: Try<'_>, place: &Place, flags: OFlags, mode: u32) -> Result<Reply, Stop> {
+    fn make(
+        &mut self,
+        this: Try<'_>,
+        requested_path: &RequestedPath,
+        flags: OFlags,
+        mode: u32,
+    ) -> Result<Reply, Unresolved> {
         let follow = !flags.intersects(OFlags::EXCL | OFlags::NOFOLLOW);
-        let entry = if follow { place.entry_to_make()? } else { place.entry()? };
+        let entry = if follow { requested_path.entry_to_make()? } else { requested_path.entry()? };
         if entry.name.as_bytes().ends_with(b"/") {
             return Err(Errno::ISDIR.into());
         }
         self.check_new(&entry)?;
-        let told = self.guard.change(this.known, &entry.path, false)?;
-        self.changes.note(&self.guard.areas, &entry.path, None, told);
+        let reported = self.access_control.change(this.known, &entry.path, false)?;
+        self.changes.note(&self.access_control.path_classes, &entry.path, None, reported);
         let making = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode & MODE);
         let made =
@@ -92,12 +104,18 @@ impl Desk {
     }
 
     /// A file without a name, in the file system of a directory.
-    fn open_nameless(&mut self, this: Try<'_>, place: &Place, flags: OFlags, mode: u32) -> Result<Reply, Stop> {
-        let found = Found::at(place, !flags.contains(OFlags::NOFOLLOW))?;
+    fn open_nameless(
+        &mut self,
+        this: Try<'_>,
+        requested_path: &RequestedPath,
+        flags: OFlags,
+        mode: u32,
+    ) -> Result<Reply, Unresolved> {
+        let found = Found::at(requested_path, !flags.contains(OFlags::NOFOLLOW))?;
         if !found.is_directory() {
             return Err(Errno::NOTDIR.into());
         }
-        let _nothing_changes: Told = self.may_change(this, &found)?;
+        let _nothing_changes: Reporting = self.may_change(this, &found)?;
         let asked = (flags & !(OVER & !OFlags::EXCL)) | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode & MODE);
         let made = with_umask(this, || rustix::fs::openat(&found.opened, c".", asked, mode))?;
@@ -105,7 +123,7 @@ impl Desk {
         Ok(Reply::Give(made, flags.contains(OFlags::CLOEXEC)))
     }
 
-    fn open_terminal(&self, this: Try<'_>, flags: OFlags) -> Result<Reply, Stop> {
+    fn open_terminal(&self, this: Try<'_>, flags: OFlags) -> Result<Reply, Unresolved> {
         match &self.terminal {
             Some(terminal) if Tree::has_terminal(this.call.task) => give(terminal.as_fd(), flags & !OVER),
             _ => Err(Errno::NXIO.into()),
@@ -113,7 +131,7 @@ impl Desk {
     }
 }
 
-fn give(opened: BorrowedFd<'_>, flags: OFlags) -> Result<Reply, Stop> {
+fn give(opened: BorrowedFd<'_>, flags: OFlags) -> Result<Reply, Unresolved> {
     Ok(Reply::Give(reopen(opened, flags)?, flags.contains(OFlags::CLOEXEC)))
 }
 

@@ -10,16 +10,16 @@ use rustix::io::Errno;
 
 use super::found::Found;
 use super::open::reopen;
-use super::{Desk, Reply, Try};
-use crate::guard::Stop;
+use super::{Reply, SyscallHandlers, Try};
+use crate::access_control::Unresolved;
 use crate::notify;
 
 /// How many may wait at a time. A thread whose caller is gone waits on.
 const MOST_WAITING: usize = 64;
 const STACK_BYTES: usize = 64 << 10;
 
-impl Desk {
-    pub(super) fn open_pipe(&self, this: Try<'_>, found: &Found, flags: OFlags) -> Result<Reply, Stop> {
+impl SyscallHandlers {
+    pub(super) fn open_pipe(&self, this: Try<'_>, found: &Found, flags: OFlags) -> Result<Reply, Unresolved> {
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             return Err(Errno::NFILE.into());

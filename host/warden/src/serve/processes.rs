@@ -3,12 +3,12 @@
 use rustix::io::Errno;
 use rustix::process::Pid;
 
-use super::{Desk, Reply};
-use crate::guard::Stop;
+use super::{Reply, SyscallHandlers};
+use crate::access_control::Unresolved;
 
-impl Desk {
+impl SyscallHandlers {
     /// Everything that is decided by is in registers: the kernel acts on what was looked at.
-    pub(super) fn to_process(&self, process: i32) -> Result<Reply, Stop> {
+    pub(super) fn to_process(&self, process: i32) -> Result<Reply, Unresolved> {
         if self.tree.has(process) {
             return Ok(Reply::Continue);
         }
@@ -16,13 +16,13 @@ impl Desk {
         Err(if there { Errno::PERM } else { Errno::SRCH }.into())
     }
 
-    pub(super) fn to_group(&self, group: i32) -> Result<Reply, Stop> {
+    pub(super) fn to_group(&self, group: i32) -> Result<Reply, Unresolved> {
         if self.tree.has_group(group) { Ok(Reply::Continue) } else { Err(Errno::PERM.into()) }
     }
 
     /// Known before it comes into being: a group can be killed at once, with all that is being forked. A process begins
     /// one by its own number; any other is one that is known already, or none.
-    pub(super) fn enter_group(&mut self, process: i32, group: i32) -> Result<Reply, Stop> {
+    pub(super) fn enter_group(&mut self, process: i32, group: i32) -> Result<Reply, Unresolved> {
         let may_enter = match process == group {
             true => self.tree.has(process) && self.tree.note_group(group),
             false => self.tree.knows_group(group),

@@ -5,19 +5,24 @@ use std::os::fd::AsFd;
 use rustix::fs::AtFlags;
 
 use super::found::Found;
-use super::{Desk, Reply, Try};
-use crate::guard::Stop;
-use crate::place::Place;
+use super::{Reply, SyscallHandlers, Try};
+use crate::access_control::Unresolved;
+use crate::requested_path::RequestedPath;
 
-impl Desk {
-    pub(super) fn remove(&mut self, this: Try<'_>, place: &Place, directory: bool) -> Result<Reply, Stop> {
-        let entry = place.entry()?;
+impl SyscallHandlers {
+    pub(super) fn remove(
+        &mut self,
+        this: Try<'_>,
+        requested_path: &RequestedPath,
+        directory: bool,
+    ) -> Result<Reply, Unresolved> {
+        let entry = requested_path.entry()?;
         let found = Found::new(entry.find()?)?;
-        self.guard.whole(&entry.path, Some(&found.stat))?;
-        self.guard.open_to_all(&found.opened, &found.stat, &found.path)?;
-        let told = self.guard.change(this.known, &entry.path, found.is_directory())?;
+        self.access_control.whole(&entry.path, Some(&found.stat))?;
+        self.access_control.open_to_all(&found.opened, &found.stat, &found.path)?;
+        let reported = self.access_control.change(this.known, &entry.path, found.is_directory())?;
         if directory == found.is_directory() {
-            self.changes.note(&self.guard.areas, &entry.path, Some(found.opened.as_fd()), told);
+            self.changes.note(&self.access_control.path_classes, &entry.path, Some(found.opened.as_fd()), reported);
         }
         let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
         rustix::fs::unlinkat(&entry.directory, &entry.name, flags)?;

@@ -11,9 +11,9 @@ use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, RenameFlags, Re
 use rustix::io::Errno;
 
 use super::found::Found;
-use super::{Desk, Reply, Try};
-use crate::guard::{Answer, Question, Stop, Told};
-use crate::place::{Entry, Place};
+use super::{Reply, SyscallHandlers, Try};
+use crate::access_control::{Answer, Question, Reporting, Unresolved};
+use crate::requested_path::{Entry, RequestedPath};
 
 /// How many entries of a directory are kept.
 const MOST_KEPT: usize = 10_000;
@@ -30,14 +30,14 @@ struct Below {
     is_directory: bool,
 }
 
-impl Desk {
+impl SyscallHandlers {
     pub(super) fn rename(
         &mut self,
         this: Try<'_>,
-        from: &Place,
-        to: &Place,
+        from: &RequestedPath,
+        to: &RequestedPath,
         flags: RenameFlags,
-    ) -> Result<Reply, Stop> {
+    ) -> Result<Reply, Unresolved> {
         if flags.contains(RenameFlags::WHITEOUT) {
             return Err(Errno::PERM.into());
         }
@@ -47,26 +47,31 @@ impl Desk {
         if over.is_some() && flags.contains(RenameFlags::NOREPLACE) {
             return Err(Errno::EXIST.into());
         }
-        self.guard.whole(&from.path, Some(&found.stat))?;
-        self.guard.whole(&to.path, over.as_ref().map(|it| &it.stat))?;
-        self.guard.open_to_all(&found.opened, &found.stat, &found.path)?;
+        self.access_control.whole(&from.path, Some(&found.stat))?;
+        self.access_control.whole(&to.path, over.as_ref().map(|it| &it.stat))?;
+        self.access_control.open_to_all(&found.opened, &found.stat, &found.path)?;
         self.check_new_at(&to)?;
         if found.is_directory() || found.stat.st_nlink > 1 {
             self.one_side(&from.path, &to.path)?;
         }
-        let told = self.guard.change(this.known, &from.path, found.is_directory())?;
-        let told_over = self.guard.change(this.known, &to.path, found.is_directory())?;
+        let reported = self.access_control.change(this.known, &from.path, found.is_directory())?;
+        let told_over = self.access_control.change(this.known, &to.path, found.is_directory())?;
         let there = self.below(this, &found, &from, &to)?;
         let back = match &over {
             Some(over) if flags.contains(RenameFlags::EXCHANGE) => self.below(this, over, &to, &from)?,
             _ => Vec::new(),
         };
-        self.changes.note(&self.guard.areas, &from.path, Some(found.opened.as_fd()), told);
-        self.changes.note(&self.guard.areas, &to.path, over.as_ref().map(|it| it.opened.as_fd()), told_over);
-        for (side, told, below) in
-            [(&from, told, &there), (&to, told_over, &there), (&to, told_over, &back), (&from, told, &back)]
+        self.changes.note(&self.access_control.path_classes, &from.path, Some(found.opened.as_fd()), reported);
+        self.changes.note(
+            &self.access_control.path_classes,
+            &to.path,
+            over.as_ref().map(|it| it.opened.as_fd()),
+            told_over,
+        );
+        for (side, reported, below) in
+            [(&from, reported, &there), (&to, told_over, &there), (&to, told_over, &back), (&from, reported, &back)]
         {
-            self.note_below(this, side, told, below);
+            self.note_below(this, side, reported, below);
         }
         rustix::fs::renameat_with(&from.directory, &from.name, &to.directory, &to.name, flags)?;
         if let Some(over) = over.filter(|_| !flags.contains(RenameFlags::EXCHANGE)) {
@@ -76,13 +81,13 @@ impl Desk {
     }
 
     /// What is below a directory that is renamed, where the rules refuse none of it under either name.
-    fn below(&mut self, this: Try<'_>, found: &Found, from: &Entry, to: &Entry) -> Result<Vec<Below>, Stop> {
+    fn below(&mut self, this: Try<'_>, found: &Found, from: &Entry, to: &Entry) -> Result<Vec<Below>, Unresolved> {
         if !found.is_directory() {
             return Ok(Vec::new());
         }
-        let most = if self.guard.has_rules() { MOST_ASKED } else { MOST_KEPT };
+        let most = if self.access_control.has_rules() { MOST_ASKED } else { MOST_KEPT };
         let Some(below) = walk(found, most)? else {
-            if !self.guard.has_rules() {
+            if !self.access_control.has_rules() {
                 self.changes.lose(&from.path);
                 return Ok(Vec::new());
             }
@@ -91,9 +96,9 @@ impl Desk {
         let (mut unknown, mut bytes) = (Vec::new(), 0);
         for path in below.iter().flat_map(|it| [(&from.path, it), (&to.path, it)]) {
             let path = (path.0.join(&path.1.path), path.1.is_directory);
-            match self.guard.change(this.known, &path.0, path.1) {
+            match self.access_control.change(this.known, &path.0, path.1) {
                 Ok(_) => {}
-                Err(Stop::Ask(mut questions)) => {
+                Err(Unresolved::Ask(mut questions)) => {
                     bytes += questions.iter().map(Question::size).sum::<usize>();
                     unknown.append(&mut questions);
                 }
@@ -103,17 +108,17 @@ impl Desk {
         match unknown.is_empty() {
             true => Ok(below),
             false if bytes > MOST_QUESTIONS => Err(self.too_much(from)),
-            false => Err(Stop::Ask(unknown)),
+            false => Err(Unresolved::Ask(unknown)),
         }
     }
 
-    fn too_much(&mut self, from: &Entry) -> Stop {
-        self.guard.refuse(&from.path, "more is in it than can be checked", Errno::ACCESS)
+    fn too_much(&mut self, from: &Entry) -> Unresolved {
+        self.access_control.refuse(&from.path, "more is in it than can be checked", Errno::ACCESS)
     }
 
     /// Notes what is below one of a directory's names now.
-    fn note_below(&mut self, this: Try<'_>, side: &Entry, told: Told, below: &[Below]) {
-        if told == Told::Ignored {
+    fn note_below(&mut self, this: Try<'_>, side: &Entry, reported: Reporting, below: &[Below]) {
+        if reported == Reporting::Ignored {
             return;
         }
         if below.len() > MOST_KEPT {
@@ -125,18 +130,18 @@ impl Desk {
                 continue;
             }
             let path = side.path.join(&it.path);
-            let answer = self.guard.areas.locate(&path).and_then(|(root, path)| {
+            let answer = self.access_control.path_classes.locate(&path).and_then(|(root, path)| {
                 let question = Question { root, path, access: Access::Change, is_directory: it.is_directory };
                 this.known.get(&question)
             });
             let is_ignored = answer.is_some_and(|it: &Answer| it.ignored);
             ignored = (is_ignored && it.is_directory).then_some(it.path.as_path());
-            let told = if is_ignored { Told::Ignored } else { told };
+            let reported = if is_ignored { Reporting::Ignored } else { reported };
             self.changes.note(
-                &self.guard.areas,
+                &self.access_control.path_classes,
                 &path,
                 open_below(side, &it.path).ok().as_ref().map(AsFd::as_fd),
-                told,
+                reported,
             );
         }
     }

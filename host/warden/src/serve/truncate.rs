@@ -7,24 +7,29 @@ use rustix::io::Errno;
 
 use super::found::Found;
 use super::open::reopen;
-use super::{Desk, Reply, Try};
-use crate::guard::Stop;
-use crate::place::Place;
+use super::{Reply, SyscallHandlers, Try};
+use crate::access_control::Unresolved;
+use crate::requested_path::RequestedPath;
 
-impl Desk {
-    pub(super) fn truncate(&mut self, this: Try<'_>, place: &Place, length: u64) -> Result<Reply, Stop> {
-        let found = Found::at(place, true)?;
+impl SyscallHandlers {
+    pub(super) fn truncate(
+        &mut self,
+        this: Try<'_>,
+        requested_path: &RequestedPath,
+        length: u64,
+    ) -> Result<Reply, Unresolved> {
+        let found = Found::at(requested_path, true)?;
         match found.kind {
             FileType::RegularFile => {}
             FileType::Directory => return Err(Errno::ISDIR.into()),
             _ => return Err(Errno::INVAL.into()),
         }
-        let told = self.may_change(this, &found)?;
+        let reported = self.may_change(this, &found)?;
         // The limit is the command's; the warden's own is none.
-        if length > self.most_file_bytes && length > u64::try_from(found.stat.st_size).unwrap_or(0) {
+        if length > self.max_file_bytes && length > u64::try_from(found.stat.st_size).unwrap_or(0) {
             return Err(Errno::FBIG.into());
         }
-        self.changes.note(&self.guard.areas, &found.path, Some(found.opened.as_fd()), told);
+        self.changes.note(&self.access_control.path_classes, &found.path, Some(found.opened.as_fd()), reported);
         let found = self.unshare(found, length > 0)?;
         rustix::fs::ftruncate(reopen(found.opened.as_fd(), OFlags::WRONLY)?, length)?;
         Ok(Reply::Done)

@@ -9,50 +9,50 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, chmodat, op
 use rustix::io::Errno;
 
 use super::found::Found;
-use super::{Desk, Locked};
-use crate::area::Area;
+use super::{Locked, SyscallHandlers};
+use crate::access_control::Unresolved;
 use crate::changes::copy;
 use crate::climb;
-use crate::guard::Stop;
+use crate::path_class::PathClass;
 use paddock_warden::protocol::HardLinks;
 
 /// How many files are told that were replaced by a copy; all are counted.
-const TOLD: usize = 20;
+const MAX_REPORTED: usize = 20;
 /// Bits of a mode that a copy gets: none that would make it run as its owner.
 const MODE: u32 = 0o1777;
 
 /// Files that were replaced by a copy.
 #[derive(Default)]
 pub(crate) struct BrokenLinks {
-    pub(crate) told: Vec<String>,
+    pub(crate) reported: Vec<String>,
     pub(crate) count: u64,
 }
 
-impl Desk {
+impl SyscallHandlers {
     /// The file that a change is to be made to in place of the one that was found: the same, unless that has names that
     /// the command has not made. `keeps_content` is false where the file is to be emptied.
-    pub(super) fn unshare(&mut self, found: Found, keeps_content: bool) -> Result<Found, Stop> {
+    pub(super) fn unshare(&mut self, found: Found, keeps_content: bool) -> Result<Found, Unresolved> {
         let links = found.stat.st_nlink;
-        let is_in_root = matches!(self.guard.area(&found.path), Area::Root { .. });
+        let is_in_root = matches!(self.access_control.path_class(&found.path), PathClass::Root { .. });
         let is_whole = found.kind != FileType::RegularFile || found.own || links <= 1 || !is_in_root;
         if is_whole || self.links.cover(&found.opened, links) {
             return Ok(found);
         }
-        match self.guard.hard_links {
+        match self.access_control.hard_links {
             HardLinks::Keep => Ok(found),
             HardLinks::Refuse => {
                 let cause = format!("it has {links} hard links, and the others may be outside the workspace");
-                Err(self.guard.refuse(&found.path, &cause, Errno::ACCESS))
+                Err(self.access_control.refuse(&found.path, &cause, Errno::ACCESS))
             }
             HardLinks::Break => {
                 let copied = self.replace(&found, keeps_content);
                 let copied = copied.map_err(|error| {
                     let cause = format!("it has {links} hard links, and cannot be copied for a change: {error}");
-                    self.guard.refuse(&found.path, &cause, error)
+                    self.access_control.refuse(&found.path, &cause, error)
                 })?;
                 self.broken_links.count = self.broken_links.count.saturating_add(1);
-                if self.broken_links.told.len() < TOLD {
-                    self.broken_links.told.push(found.path.to_string_lossy().into_owned());
+                if self.broken_links.reported.len() < MAX_REPORTED {
+                    self.broken_links.reported.push(found.path.to_string_lossy().into_owned());
                 }
                 Ok(copied)
             }
@@ -69,7 +69,7 @@ impl Desk {
         let temporary = format!(".paddock-{:016x}.tmp", RandomState::new().hash_one(name));
         let replaced = || {
             if keeps_content {
-                copy(found.opened.as_fd(), &directory, &temporary, self.most_file_bytes).map_err(errno)?;
+                copy(found.opened.as_fd(), &directory, &temporary, self.max_file_bytes).map_err(errno)?;
             } else {
                 let making = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 rustix::fs::openat(&directory, &temporary, making, Mode::RUSR | Mode::WUSR)?;

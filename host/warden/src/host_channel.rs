@@ -12,7 +12,7 @@ use paddock_warden::wire;
 const CHUNK: usize = 4 << 10;
 
 /// Messages both ways, without waiting: a host that answers questions while the next are written must not be waited for.
-pub(crate) struct Control {
+pub(crate) struct HostChannel {
     socket: UnixStream,
     received: Vec<u8>,
     /// Frames that are not sent yet, and how much of the first one is.
@@ -20,7 +20,7 @@ pub(crate) struct Control {
     sent: usize,
 }
 
-impl Control {
+impl HostChannel {
     pub(crate) fn new(socket: UnixStream) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         Ok(Self { socket, received: Vec::new(), unsent: VecDeque::new(), sent: 0 })
@@ -78,7 +78,7 @@ impl Control {
     }
 }
 
-impl AsFd for Control {
+impl AsFd for HostChannel {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

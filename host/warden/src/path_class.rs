@@ -10,7 +10,7 @@ use paddock_warden::protocol::Start;
 use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-use crate::place::real_path;
+use crate::requested_path::real_path;
 use crate::setup::Given;
 
 /// Devices that everybody has, and which can be written.
@@ -87,7 +87,7 @@ const RULES: &str = ".agentignore";
 
 /// What a path is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Area {
+pub(crate) enum PathClass {
     Root {
         /// Which root.
         index: usize,
@@ -107,48 +107,49 @@ pub(crate) enum Area {
 }
 
 /// Which paths are what.
-pub(crate) struct Areas {
+pub(crate) struct PathClasses {
     /// Directories that are held, and where each is now.
     held: Vec<Held>,
     /// The same, and what always has its path: the longest path first.
-    below: Vec<(PathBuf, Area)>,
-    system: Vec<(PathBuf, Area)>,
-    exactly: Vec<(PathBuf, Area)>,
+    below: Vec<(PathBuf, PathClass)>,
+    system: Vec<(PathBuf, PathClass)>,
+    exactly: Vec<(PathBuf, PathClass)>,
 }
 
 struct Held {
     directory: OwnedFd,
-    area: Area,
+    path_class: PathClass,
     path: PathBuf,
 }
 
-impl Areas {
-    pub(crate) fn new(start: &Start, given: &Given, terminal: Option<&Path>) -> Result<Self, Errno> {
+impl PathClasses {
+    pub(crate) fn new(start: &Start, requested: &Given, terminal: Option<&Path>) -> Result<Self, Errno> {
         let roots = start.roots.iter().enumerate();
-        let roots = roots.map(|(index, root)| (root.directory, Area::Root { index, writable: root.writable }));
-        let hold = |(directory, area)| {
-            let directory = given.get(directory)?.try_clone().map_err(|_| Errno::MFILE)?;
+        let roots = roots.map(|(index, root)| (root.directory, PathClass::Root { index, writable: root.writable }));
+        let hold = |(directory, path_class)| {
+            let directory = requested.get(directory)?.try_clone().map_err(|_| Errno::MFILE)?;
             let path = real_path(directory.as_fd())?;
-            Ok::<_, Errno>(Held { directory, area, path })
+            Ok::<_, Errno>(Held { directory, path_class, path })
         };
-        let held = roots.chain([(start.temporary, Area::Temporary)]).map(hold).collect::<Result<Vec<_>, _>>()?;
-        let path_of = |number: &usize| real_path(given.get(*number)?.as_fd());
+        let held = roots.chain([(start.temporary, PathClass::Temporary)]).map(hold).collect::<Result<Vec<_>, _>>()?;
+        let path_of = |number: &usize| real_path(requested.get(*number)?.as_fd());
         let (mut system, mut files) = (Vec::new(), Vec::new());
         for path in start.system.iter().map(path_of) {
-            system.push((path?, Area::Readable));
+            system.push((path?, PathClass::Readable));
         }
         for path in start.files.iter().map(path_of) {
-            files.push((path?, Area::Readable));
+            files.push((path?, PathClass::Readable));
         }
-        system.extend(SYSTEM_STATE.map(|path| (canonical(path), Area::Readable)));
-        let proc_files = PROC_FILES.iter().map(|it| (PathBuf::from(it), Area::Readable));
-        let devices = DEVICES.iter().map(|(path, writable)| (canonical(path), Area::Device { writable: *writable }));
-        let terminal = terminal.map(|it| (it.to_owned(), Area::Device { writable: true }));
-        let processes = (PathBuf::from("/proc"), Area::Readable);
+        system.extend(SYSTEM_STATE.map(|path| (canonical(path), PathClass::Readable)));
+        let proc_files = PROC_FILES.iter().map(|it| (PathBuf::from(it), PathClass::Readable));
+        let devices =
+            DEVICES.iter().map(|(path, writable)| (canonical(path), PathClass::Device { writable: *writable }));
+        let terminal = terminal.map(|it| (it.to_owned(), PathClass::Device { writable: true }));
+        let processes = (PathBuf::from("/proc"), PathClass::Readable);
         let exactly = files.into_iter().chain(proc_files).chain(devices).chain(terminal).chain([processes]).collect();
-        let mut areas = Self { held, below: Vec::new(), system, exactly };
-        areas.sort();
-        Ok(areas)
+        let mut path_classes = Self { held, below: Vec::new(), system, exactly };
+        path_classes.sort();
+        Ok(path_classes)
     }
 
     /// Asks where the directories are that the command works in. One that was removed is nowhere.
@@ -165,34 +166,35 @@ impl Areas {
     }
 
     fn sort(&mut self) {
-        let held = self.held.iter().filter(|held| held.path.is_absolute()).map(|held| (held.path.clone(), held.area));
+        let held =
+            self.held.iter().filter(|held| held.path.is_absolute()).map(|held| (held.path.clone(), held.path_class));
         // Of two for the same path the first holds: the sort is stable.
         self.below = held.chain(self.system.iter().cloned()).collect();
         self.below.sort_by_key(|(path, _)| std::cmp::Reverse(path.components().count()));
     }
 
     /// Of a path without links.
-    pub(crate) fn of(&self, path: &Path) -> Area {
+    pub(crate) fn of(&self, path: &Path) -> PathClass {
         let below = self.below.iter().find(|(it, _)| path.starts_with(it));
         let kernel =
             KERNEL.iter().any(|it| path.starts_with(it) && below.is_none_or(|(root, _)| !root.starts_with(it)));
         match below {
-            Some((_, area)) if !kernel && *area != Area::Readable => return *area,
+            Some((_, path_class)) if !kernel && *path_class != PathClass::Readable => return *path_class,
             _ => {}
         }
-        if let Some((_, area)) = self.exactly.iter().find(|(it, _)| it == path) {
-            return *area;
+        if let Some((_, path_class)) = self.exactly.iter().find(|(it, _)| it == path) {
+            return *path_class;
         }
         match process_file(path) {
-            Some(process) => Area::Process(process),
-            None if kernel => Area::Outside,
-            None => below.map_or(Area::Outside, |(_, area)| *area),
+            Some(process) => PathClass::Process(process),
+            None if kernel => PathClass::Outside,
+            None => below.map_or(PathClass::Outside, |(_, path_class)| *path_class),
         }
     }
 
     /// The root that a path lies in, and the path from the top of that.
     pub(crate) fn locate(&self, path: &Path) -> Option<(usize, PathBuf)> {
-        let Area::Root { index, .. } = self.of(path) else { return None };
+        let PathClass::Root { index, .. } = self.of(path) else { return None };
         let root = self.root(index)?;
         Some((index, path.strip_prefix(&root.path).ok()?.to_owned()))
     }
@@ -222,7 +224,7 @@ impl Areas {
     }
 
     fn root(&self, root: usize) -> Option<&Held> {
-        self.held.iter().find(|held| matches!(held.area, Area::Root { index, .. } if index == root))
+        self.held.iter().find(|held| matches!(held.path_class, PathClass::Root { index, .. } if index == root))
     }
 
     /// Whether something with rights of its own begins at a path or below.

@@ -14,10 +14,10 @@ use rustix::io::Errno;
 use crate::caller::Call;
 
 /// How many links that lead nowhere are followed for a file to be made.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// A path and where it starts.
-pub(crate) enum Place {
+pub(crate) enum RequestedPath {
     Path {
         base: Option<OwnedFd>,
         path: CString,
@@ -37,13 +37,13 @@ pub(crate) struct Entry {
     pub(crate) path: PathBuf,
 }
 
-impl Place {
+impl RequestedPath {
     /// The path in an argument, from the directory in another, or from the working directory.
     pub(crate) fn read(call: &Call, directory: Option<usize>, path: usize) -> Result<Self, Errno> {
         let path = call.path(path)?;
         if path.as_bytes().starts_with(b"/") {
             return match special(call, path.as_bytes())? {
-                Some(place) => Ok(place),
+                Some(requested_path) => Ok(requested_path),
                 None => Ok(Self::Path { base: None, path }),
             };
         }
@@ -105,7 +105,7 @@ impl Place {
     /// The entry of a file to be made: where the last name is a link that leads nowhere, what that stands for.
     pub(crate) fn entry_to_make(&self) -> Result<Entry, Errno> {
         let mut entry = self.entry()?;
-        for _ in 0..MOST_LINKS {
+        for _ in 0..MAX_LINKS {
             match rustix::fs::readlinkat(&entry.directory, &entry.name, Vec::new()) {
                 Ok(target) if target.as_bytes().starts_with(b"/") => {
                     entry = Self::Path { base: None, path: target }.entry()?;
@@ -150,7 +150,7 @@ pub(crate) fn own_link(descriptor: BorrowedFd<'_>) -> String {
 }
 
 /// A path that is about the caller itself.
-fn special(call: &Call, path: &[u8]) -> Result<Option<Place>, Errno> {
+fn special(call: &Call, path: &[u8]) -> Result<Option<RequestedPath>, Errno> {
     let mut names = path.split(|it| *it == b'/').filter(|it| !it.is_empty() && *it != b".");
     let first = (names.next(), names.next());
     let rest: Vec<&[u8]> = names.collect();
@@ -174,23 +174,23 @@ fn special(call: &Call, path: &[u8]) -> Result<Option<Place>, Errno> {
     }
 }
 
-fn device(call: &Call, name: &[u8], rest: &[&[u8]]) -> Result<Option<Place>, Errno> {
-    let place = match (name, rest) {
-        (b"stdin", []) => Place::Descriptor(call.descriptor(0)?),
-        (b"stdout", []) => Place::Descriptor(call.descriptor(1)?),
-        (b"stderr", []) => Place::Descriptor(call.descriptor(2)?),
-        (b"tty", []) => Place::Terminal,
+fn device(call: &Call, name: &[u8], rest: &[&[u8]]) -> Result<Option<RequestedPath>, Errno> {
+    let requested_path = match (name, rest) {
+        (b"stdin", []) => RequestedPath::Descriptor(call.descriptor(0)?),
+        (b"stdout", []) => RequestedPath::Descriptor(call.descriptor(1)?),
+        (b"stderr", []) => RequestedPath::Descriptor(call.descriptor(2)?),
+        (b"tty", []) => RequestedPath::Terminal,
         (b"fd", rest) => {
             let descriptors: Vec<&[u8]> = std::iter::once(b"fd".as_slice()).chain(rest.iter().copied()).collect();
             of_process(call, own(call, &[])?, &descriptors)?
         }
         _ => return Ok(None),
     };
-    Ok(Some(place))
+    Ok(Some(requested_path))
 }
 
 /// A path below the directory of the caller's process, whose magic links are the caller's own.
-fn of_process(call: &Call, process: PathBuf, rest: &[&[u8]]) -> Result<Place, Errno> {
+fn of_process(call: &Call, process: PathBuf, rest: &[&[u8]]) -> Result<RequestedPath, Errno> {
     let (linked, rest) = match rest {
         [b"fd", descriptor, rest @ ..] => {
             let number = std::str::from_utf8(descriptor).ok().and_then(|it| it.parse().ok()).ok_or(Errno::NOENT)?;
@@ -202,9 +202,9 @@ fn of_process(call: &Call, process: PathBuf, rest: &[&[u8]]) -> Result<Place, Er
         rest => return absolute(process.join(OsStr::from_bytes(&rest.join(&b'/')))),
     };
     if rest.is_empty() {
-        return Ok(Place::Descriptor(linked));
+        return Ok(RequestedPath::Descriptor(linked));
     }
-    Ok(Place::Path { base: Some(linked), path: text(&rest.join(&b'/'))? })
+    Ok(RequestedPath::Path { base: Some(linked), path: text(&rest.join(&b'/'))? })
 }
 
 /// `/proc` and the caller's process, and names below.
@@ -214,8 +214,8 @@ fn own(call: &Call, names: &[&[u8]]) -> Result<PathBuf, Errno> {
     Ok(path)
 }
 
-fn absolute(path: PathBuf) -> Result<Place, Errno> {
-    Ok(Place::Path { base: None, path: text(path.as_os_str().as_bytes())? })
+fn absolute(path: PathBuf) -> Result<RequestedPath, Errno> {
+    Ok(RequestedPath::Path { base: None, path: text(path.as_os_str().as_bytes())? })
 }
 
 fn text(bytes: &[u8]) -> Result<CString, Errno> {

@@ -10,11 +10,11 @@ use paddock_warden::protocol::{Access, HardLinks, Identity, Refused, Reserved, S
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
-use crate::area::{self, Area, Areas};
 use crate::climb;
+use crate::path_class::{self, PathClass, PathClasses};
 
 /// How many refusals are told; all are counted.
-const TOLD_REFUSALS: usize = 20;
+const REPORTED_REFUSALS: usize = 20;
 /// Different paths that are remembered as refused, so that each is counted once.
 const REMEMBERED_REFUSALS: usize = 10_000;
 /// Bytes of answers about reading that are remembered; when there are more, the host is asked again.
@@ -26,12 +26,12 @@ const EACH: usize = 128;
 
 /// Why a call is not done: it fails, or the host has to be asked first.
 #[derive(Debug)]
-pub(crate) enum Stop {
+pub(crate) enum Unresolved {
     Errno(Errno),
     Ask(Vec<Question>),
 }
 
-impl From<Errno> for Stop {
+impl From<Errno> for Unresolved {
     fn from(error: Errno) -> Self {
         Self::Errno(error)
     }
@@ -66,7 +66,7 @@ pub(crate) type Known = HashMap<Question, Answer>;
 
 /// Whether a change is told at the end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Told {
+pub(crate) enum Reporting {
     Yes,
     /// Counted.
     Ignored,
@@ -75,8 +75,8 @@ pub(crate) enum Told {
 }
 
 /// Decides about paths.
-pub(crate) struct Guard {
-    pub(crate) areas: Areas,
+pub(crate) struct AccessControl {
+    pub(crate) path_classes: PathClasses,
     rules: bool,
     closed: HashSet<Identity>,
     pinned: HashSet<Identity>,
@@ -121,10 +121,10 @@ impl Answers {
     }
 }
 
-impl Guard {
-    pub(crate) fn new(areas: Areas, start: &Start) -> Self {
+impl AccessControl {
+    pub(crate) fn new(path_classes: PathClasses, start: &Start) -> Self {
         Self {
-            areas,
+            path_classes,
             rules: start.rules,
             closed: start.closed.iter().copied().collect(),
             pinned: start.pinned.iter().copied().collect(),
@@ -139,8 +139,8 @@ impl Guard {
         }
     }
 
-    pub(crate) fn area(&self, path: &Path) -> Area {
-        self.areas.of(path)
+    pub(crate) fn path_class(&self, path: &Path) -> PathClass {
+        self.path_classes.of(path)
     }
 
     pub(crate) fn has_rules(&self) -> bool {
@@ -157,12 +157,14 @@ impl Guard {
         self.loaders.as_ref().is_some_and(|loaders| loaders.contains(&file))
     }
 
-    /// May it be read? Not for files of processes, of which only those of its own are: see `Area::Process`.
-    pub(crate) fn read(&mut self, known: &Known, path: &Path, is_directory: bool) -> Result<(), Stop> {
-        match self.areas.of(path) {
-            Area::Root { .. } if self.rules => {}
-            Area::Root { .. } | Area::Temporary | Area::Readable | Area::Device { .. } => return Ok(()),
-            Area::Process(_) | Area::Outside => return Err(self.refuse(path, OUTSIDE, Errno::ACCESS)),
+    /// May it be read? Not for files of processes, of which only those of its own are: see `PathClass::Process`.
+    pub(crate) fn read(&mut self, known: &Known, path: &Path, is_directory: bool) -> Result<(), Unresolved> {
+        match self.path_classes.of(path) {
+            PathClass::Root { .. } if self.rules => {}
+            PathClass::Root { .. } | PathClass::Temporary | PathClass::Readable | PathClass::Device { .. } => {
+                return Ok(());
+            }
+            PathClass::Process(_) | PathClass::Outside => return Err(self.refuse(path, OUTSIDE, Errno::ACCESS)),
         }
         let question = self.question(path, Access::Read, is_directory)?;
         let answer = match known.get(&question) {
@@ -172,37 +174,37 @@ impl Guard {
             }
             None => match self.readable.get(&question) {
                 Some(answer) => answer,
-                None => return Err(Stop::Ask(vec![question])),
+                None => return Err(Unresolved::Ask(vec![question])),
             },
         };
         self.obey(path, &answer)
     }
 
     /// May it be written, made, removed, renamed, or have its metadata changed?
-    pub(crate) fn change(&mut self, known: &Known, path: &Path, is_directory: bool) -> Result<Told, Stop> {
-        match self.areas.of(path) {
-            Area::Root { writable: true, .. } => {}
-            Area::Root { writable: false, .. } => return Err(self.refuse(path, "it is read-only", Errno::ROFS)),
-            Area::Temporary => return Ok(Told::No),
-            Area::Readable | Area::Device { .. } => {
+    pub(crate) fn change(&mut self, known: &Known, path: &Path, is_directory: bool) -> Result<Reporting, Unresolved> {
+        match self.path_classes.of(path) {
+            PathClass::Root { writable: true, .. } => {}
+            PathClass::Root { writable: false, .. } => return Err(self.refuse(path, "it is read-only", Errno::ROFS)),
+            PathClass::Temporary => return Ok(Reporting::No),
+            PathClass::Readable | PathClass::Device { .. } => {
                 return Err(self.refuse(path, "it may be read, not changed", Errno::ACCESS));
             }
-            Area::Process(_) | Area::Outside => return Err(self.refuse(path, OUTSIDE, Errno::ACCESS)),
+            PathClass::Process(_) | PathClass::Outside => return Err(self.refuse(path, OUTSIDE, Errno::ACCESS)),
         }
         if !self.rules {
-            return Ok(Told::Yes);
+            return Ok(Reporting::Yes);
         }
         let question = self.question(path, Access::Change, is_directory)?;
-        let Some(answer) = known.get(&question).cloned() else { return Err(Stop::Ask(vec![question])) };
+        let Some(answer) = known.get(&question).cloned() else { return Err(Unresolved::Ask(vec![question])) };
         self.obey(path, &answer)?;
-        Ok(if answer.ignored { Told::Ignored } else { Told::Yes })
+        Ok(if answer.ignored { Reporting::Ignored } else { Reporting::Yes })
     }
 
     /// What the host is asked of a path in a root. Refused where rules could hold that the host cannot see: its names are
     /// UTF-8, and those of an `.agentignore` in a directory whose name is not cannot be read by it.
-    fn question(&mut self, path: &Path, access: Access, is_directory: bool) -> Result<Question, Stop> {
-        let Some((root, below)) = self.areas.locate(path) else { return Err(Errno::ACCESS.into()) };
-        if self.areas.has_unseen_rules(root, &below, is_directory) {
+    fn question(&mut self, path: &Path, access: Access, is_directory: bool) -> Result<Question, Unresolved> {
+        let Some((root, below)) = self.path_classes.locate(path) else { return Err(Errno::ACCESS.into()) };
+        if self.path_classes.has_unseen_rules(root, &below, is_directory) {
             let cause = "`.agentignore` in a directory whose name is not UTF-8 cannot be applied";
             return Err(self.refuse(path, cause, Errno::ACCESS));
         }
@@ -210,9 +212,10 @@ impl Guard {
     }
 
     /// Refuses what is the host's own, and what is in it, by whatever path it was found.
-    pub(crate) fn open_to_all(&mut self, opened: impl AsFd, stat: &Stat, path: &Path) -> Result<(), Stop> {
+    pub(crate) fn open_to_all(&mut self, opened: impl AsFd, stat: &Stat, path: &Path) -> Result<(), Unresolved> {
         // What the kernel shows as files is told by path alone, and no path of it is of a root.
-        let is_own = matches!(self.areas.of(path), Area::Temporary | Area::Device { .. }) || area::is_of_kernel(path);
+        let is_own = matches!(self.path_classes.of(path), PathClass::Temporary | PathClass::Device { .. })
+            || path_class::is_of_kernel(path);
         if self.closed.is_empty() || is_own {
             return Ok(());
         }
@@ -225,7 +228,7 @@ impl Guard {
     }
 
     /// May something be made by the last name of a path, in that directory?
-    pub(crate) fn free(&mut self, directory: &Stat, path: &Path) -> Result<(), Stop> {
+    pub(crate) fn free(&mut self, directory: &Stat, path: &Path) -> Result<(), Unresolved> {
         let name = path.file_name();
         let is_it = |reserved: &Reserved| {
             // Some file systems take no notice of letter case.
@@ -239,27 +242,27 @@ impl Guard {
     }
 
     /// May the path lead elsewhere, or nowhere? Not where rights of their own begin at it or below.
-    pub(crate) fn whole(&mut self, path: &Path, there: Option<&Stat>) -> Result<(), Stop> {
+    pub(crate) fn whole(&mut self, path: &Path, there: Option<&Stat>) -> Result<(), Unresolved> {
         let is_pinned = |stat: &Stat| {
             let identity = climb::identity(stat);
             self.pinned.contains(&identity) || self.closed.contains(&identity)
         };
-        if self.areas.begin_below(path) || there.is_some_and(is_pinned) {
+        if self.path_classes.begin_below(path) || there.is_some_and(is_pinned) {
             return Err(self.refuse(path, "what commands have begins there", Errno::BUSY));
         }
         Ok(())
     }
 
     /// Notes that a path was refused.
-    pub(crate) fn refuse(&mut self, path: &Path, cause: &str, error: Errno) -> Stop {
+    pub(crate) fn refuse(&mut self, path: &Path, cause: &str, error: Errno) -> Unresolved {
         if self.remembered.len() < REMEMBERED_REFUSALS && self.remembered.insert(self.hasher.hash_one(path)) {
             self.refused_count = self.refused_count.saturating_add(1);
-            if self.refused.len() < TOLD_REFUSALS {
+            if self.refused.len() < REPORTED_REFUSALS {
                 let path = path.to_string_lossy().into_owned();
                 self.refused.push(Refused { path, cause: cause.to_owned() });
             }
         }
-        Stop::Errno(error)
+        Unresolved::Errno(error)
     }
 
     /// The first refusals, and how many there were.
@@ -267,7 +270,7 @@ impl Guard {
         (self.refused.clone(), self.refused_count)
     }
 
-    fn obey(&mut self, path: &Path, answer: &Answer) -> Result<(), Stop> {
+    fn obey(&mut self, path: &Path, answer: &Answer) -> Result<(), Unresolved> {
         match &answer.refused {
             Some(cause) => Err(self.refuse(path, cause, Errno::ACCESS)),
             None => Ok(()),
