@@ -66,9 +66,9 @@ fn number(bytes: &[u8]) -> Option<(usize, &[u8])> {
     Some((number.iter().rev().try_fold(0, add)?, rest))
 }
 
-/// Commands are for Linux alone.
+/// Commands are for Linux alone, and a feature.
 fn embed_warden() -> Result<()> {
-    if env::var("CARGO_CFG_TARGET_OS")? != "linux" {
+    if env::var("CARGO_CFG_TARGET_OS")? != "linux" || env::var_os("CARGO_FEATURE_COMMANDS").is_none() {
         return Ok(());
     }
     let target = env::var("TARGET")?;

@@ -107,7 +107,7 @@ impl Builder {
 
     /// The workspace is a running container: relative paths start at its working directory, absolute ones and links
     /// are those of the container, and there can be no other root. `/proc`, `/sys` and `/dev` in it stay closed.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "containers"))]
     #[must_use]
     pub fn container(mut self, container: &Container) -> Self {
         self.container = Some(container.clone());

@@ -103,24 +103,24 @@ impl Guarded {
     }
 
     /// Whether something of Paddock's own is in that directory.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "commands"))]
     pub(crate) fn is_below(&self, directory: Identity) -> bool {
         self.is_closed(directory) || self.holders.iter().any(|holder| holder.is_in(directory))
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "commands"))]
     pub(crate) fn closed(&self) -> impl Iterator<Item = Identity> {
         let made = self.made().clone();
         self.closed.iter().copied().chain(made)
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "commands"))]
     pub(crate) fn pinned(&self) -> impl Iterator<Item = Identity> {
         self.pinned.iter().copied()
     }
 
     /// Names of Paddock's own that are never made, each with its directory, where that is there.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "commands"))]
     pub(crate) fn reserved(&self) -> impl Iterator<Item = (Identity, &OsStr)> {
         let named = self.reserved.iter().map(|reserved| (reserved.above.identity(), reserved.names.as_slice()));
         named.filter_map(|(directory, names)| match names {

@@ -99,6 +99,7 @@ impl Guests {
     }
 
     /// A guest that can only look.
+    #[cfg(feature = "commands")]
     pub(crate) fn looking(&self, control: Control) -> Result<Sandbox, ToolError> {
         self.sandbox(&self.roots.read_only(), control)
     }

@@ -44,6 +44,12 @@
 //! touches no disk. The engine and the compiled component are made at the first
 //! call and shared by the process; the compiled code is kept in the user's cache
 //! directory, or in `PADDOCK_CACHE_DIR`.
+//!
+//! # Features
+//!
+//! Without features the library is the core. `policy-files` reads policies in YAML and TOML, `commands` runs commands,
+//! `programs` runs WASI programs as commands, `containers` opens running containers as workspaces, `mcp` is an MCP server
+//! over any stream, and `selftest` is the escape suite. A policy that asks for an absent feature is an error.
 
 mod approval;
 pub mod audit;
@@ -53,11 +59,18 @@ mod builder;
 mod cache;
 mod call;
 mod catalog;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "commands"))]
 mod cgroup;
 mod clock;
+#[cfg(feature = "commands")]
 mod command;
-#[cfg(target_os = "linux")]
+#[cfg(not(feature = "commands"))]
+#[path = "no_commands.rs"]
+mod command;
+#[cfg(all(target_os = "linux", feature = "containers"))]
+mod container;
+#[cfg(all(target_os = "linux", not(feature = "containers")))]
+#[path = "no_containers.rs"]
 mod container;
 mod directory;
 mod effect;
@@ -74,9 +87,11 @@ mod host_mount;
 mod kernel_files;
 mod limits;
 mod look;
+#[cfg(feature = "mcp")]
 pub mod mcp;
 mod memory;
 mod mount;
+#[cfg(feature = "commands")]
 mod named_file;
 mod operations;
 mod options;
@@ -86,17 +101,19 @@ mod parallel;
 mod policy;
 mod registry;
 mod regular;
+#[cfg(feature = "commands")]
 mod remove;
 mod roots;
 mod sandbox;
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", any(test, feature = "selftest")))]
 pub mod selftest;
 #[cfg(test)]
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "commands"))]
 mod sequences;
 mod settings;
 mod state;
 mod store;
+#[cfg(feature = "commands")]
 mod temporary;
 pub mod terminal;
 mod transaction;
@@ -110,7 +127,7 @@ mod workspace;
 pub use approval::{Approver, Decision, Grant};
 pub use builder::Builder;
 pub use catalog::{component, dialects, tools};
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "containers"))]
 pub use container::Container;
 pub use error::Error;
 pub use events::{Ended, Event, FileWritten, Output, Started};
@@ -138,6 +155,7 @@ mod guide {
     #[doc = include_str!("../../../host/guide/src/policy.md")]
     struct Policy;
 
+    #[cfg(feature = "mcp")]
     #[doc = include_str!("../../../host/guide/src/rust.md")]
     struct Rust;
 }

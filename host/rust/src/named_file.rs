@@ -2,7 +2,9 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+#[cfg(feature = "programs")]
+use std::path::PathBuf;
+use std::path::{Component, Path};
 
 use cap_std::fs::OpenOptions;
 
@@ -43,6 +45,7 @@ impl NamedFile {
     }
 
     /// Its path, for people.
+    #[cfg(feature = "programs")]
     pub(crate) fn path(&self) -> PathBuf {
         self.names.iter().fold(self.above.path().to_owned(), |path, name| path.join(name))
     }

@@ -1,6 +1,6 @@
 //! The directories of a workspace: those that its calls get, and where a path of a result is in them.
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "commands"))]
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -14,7 +14,9 @@ use crate::guarded::Guarded;
 use crate::mount::Mount;
 use crate::overlay::OverlayDir;
 use crate::state::{self, StateDir};
-use crate::types::{ErrorCode, ToolError};
+#[cfg(feature = "commands")]
+use crate::types::ErrorCode;
+use crate::types::ToolError;
 
 /// The directories of a workspace, opened with it and held.
 #[derive(Default)]
@@ -66,6 +68,7 @@ impl Roots {
     }
 
     /// What a guest gets that can only look.
+    #[cfg(feature = "commands")]
     pub(crate) fn read_only(&self) -> Vec<Mount> {
         let state = self.state.as_ref().and_then(StateDir::get).map(StateDir::mount);
         self.mounts.iter().cloned().chain(state).map(|mount| mount.read_only()).collect()
@@ -86,7 +89,7 @@ impl Roots {
     }
 
     /// The directory that results show as `path`, opened.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "commands"))]
     pub(crate) fn directory(&self, path: &str) -> Result<Directory, ToolError> {
         let (root, below) = self.place(path)?;
         let root = self.mounts.get(root).map(|mount| &mount.directory);
@@ -98,6 +101,7 @@ impl Roots {
     }
 
     /// What results show of a path from the top of a root.
+    #[cfg(feature = "commands")]
     pub(crate) fn shown(&self, root: usize, below: &str) -> String {
         let guest = self.mounts.get(root).map_or("", |mount| mount.guest.trim_end_matches('/'));
         match (root, below) {
@@ -109,6 +113,7 @@ impl Roots {
     }
 
     /// The root of a directory that results show as `path`, and its path from the top of that; nothing for the top.
+    #[cfg(feature = "commands")]
     pub(crate) fn place<'p>(&self, path: &'p str) -> Result<(usize, &'p str), ToolError> {
         let inside = |guest: &str| match path.strip_prefix(guest.trim_end_matches('/')) {
             Some("") => Some(""),
@@ -131,6 +136,7 @@ impl Roots {
 }
 
 #[cfg(test)]
+#[cfg(feature = "commands")]
 mod tests {
     use super::*;
     use crate::mount::{WORKSPACE, Wanted};

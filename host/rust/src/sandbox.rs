@@ -66,6 +66,7 @@ impl Wake for Unpark {
 }
 
 #[cfg(test)]
+#[cfg(feature = "commands")]
 mod answers;
 #[cfg(test)]
 mod tests;

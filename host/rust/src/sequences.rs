@@ -2,8 +2,8 @@
 //! in roots, settings and Paddock's own directories in roots, links that lead out. Nothing outside is read or changed, no
 //! tool and no command moves a root, and nothing of Paddock's own is shown.
 //!
-//! `PADDOCK_SEQUENCES=100000 cargo test --release -p paddock --lib sequences -- --nocapture` runs the long form. A failure
-//! tells its seed; `PADDOCK_SEED=N` runs that sequence alone, and prints it.
+//! `PADDOCK_SEQUENCES=100000 cargo test --release -p paddock --all-features --lib sequences -- --nocapture` runs the long
+//! form. A failure tells its seed; `PADDOCK_SEED=N` runs that sequence alone, and prints it.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};

@@ -20,6 +20,7 @@ use crate::types::{ErrorCode, ToolError};
 const RETRY: Duration = Duration::from_millis(5);
 
 /// The directory in a state directory for what commands are about to change.
+#[cfg(feature = "commands")]
 pub(crate) const COMMANDS: &str = "commands";
 
 /// Where a call without a state directory keeps its journal, in the workspace.
@@ -110,6 +111,7 @@ impl StateDir {
     }
 
     /// Where commands put contents before they change them, made if need be.
+    #[cfg(feature = "commands")]
     pub(crate) fn commands(&self) -> io::Result<Directory> {
         self.create()?.create_subdirectory(COMMANDS)
     }

@@ -1,11 +1,16 @@
 //! Systems on which nothing confines processes: WASI programs run, and nothing else.
 
-use super::{Commands, How, Process};
+use super::{Commands, How};
 use crate::bindings::exports::paddock::files::commands::{Ran, RunArgs, Session, StartArgs, WriteArgs};
+use crate::roots::Roots;
 use crate::types::{ErrorCode, ToolError};
 
 impl Commands {
-    pub(super) fn run_process(&self, _: &How<'_>, _: &RunArgs, _: &Process<'_>) -> Result<Ran, ToolError> {
+    pub(super) fn words(&self, _: &Roots, _: &str) -> Result<Vec<String>, ToolError> {
+        Err(self.unsupported())
+    }
+
+    pub(super) fn run_process(&self, _: &How<'_>, _: &RunArgs, _: Vec<String>) -> Result<Ran, ToolError> {
         Err(self.unsupported())
     }
 

@@ -5,7 +5,7 @@
 //! a WASI program is run by the engine that runs the component.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,10 @@ mod environment;
 mod executables;
 pub(crate) mod judge;
 mod parse;
+#[cfg(feature = "programs")]
+mod program;
+#[cfg(not(feature = "programs"))]
+#[path = "no_programs.rs"]
 mod program;
 mod rules;
 #[cfg(target_os = "linux")]
@@ -38,7 +42,6 @@ mod running;
 mod scratch;
 #[cfg(target_os = "linux")]
 mod sessions;
-#[cfg(target_os = "linux")]
 mod spec;
 mod spool;
 #[cfg(target_os = "linux")]
@@ -105,7 +108,7 @@ impl Commands {
             hard_links: policy.hard_links,
             kept_bytes: if policy.backups.enabled { policy.backups.max_bytes } else { 0 },
             unfit,
-            programs: programs(&own, roots)?,
+            programs: program::open(&own, roots)?,
             scratch: if unfit.is_some() { Scratch::default() } else { Scratch::new(roots) },
             #[cfg(target_os = "linux")]
             system: system::System::open(&own, roots)?,
@@ -123,12 +126,12 @@ impl Commands {
     }
 }
 
-fn programs(policy: &Policy, roots: &[Mount]) -> Result<BTreeMap<String, NamedFile>, Error> {
-    let file = |path: &String| {
-        let fail = |cause| Error::Setting { setting: "commands.programs", cause: format!("`{path}`: {cause}") };
-        NamedFile::new(Path::new(path), roots).map_err(fail)
-    };
-    policy.programs.iter().map(|(name, path)| Ok((name.clone(), file(path)?))).collect()
+/// The failure of a call of a program that the policy does not name.
+fn unknown_program(policy: &Policy, name: &str) -> ToolError {
+    let known: Vec<_> = policy.programs.keys().map(|name| format!("`{name}`")).collect();
+    let known = if known.is_empty() { "it names none".to_owned() } else { format!("it names {}", known.join(", ")) };
+    ToolError::new(ErrorCode::NotFound, format!("the policy names no program `{name}`; {known}"))
+        .hint("run one of those; the person who runs this can name more in `commands.programs`")
 }
 
 /// How a call is to be made, beside what it asks for.
@@ -194,7 +197,7 @@ impl Commands {
             return Err(ToolError::new(ErrorCode::InvalidArgument, "no program"));
         };
         let time = self.time(run.timeout_ms);
-        program::run(self, how, &program::Asked { name, arguments, stdin: &run.stdin, workdir: &run.workdir, time })
+        program::run(self, how, &spec::AskedProgram { name, arguments, stdin: &run.stdin, workdir: &run.workdir, time })
     }
 
     /// The caps of a stream in a result that is not a session's.

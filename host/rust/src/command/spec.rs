@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// What is to be run.
+/// A command that is to be run.
+#[cfg(target_os = "linux")]
 pub(super) struct Asked<'a> {
     /// The program and its arguments.
     pub(super) command: Vec<String>,
@@ -16,4 +17,17 @@ pub(super) struct Asked<'a> {
     pub(super) time: Duration,
     /// Bytes of each stream that are held at its head, and at its tail.
     pub(super) room: usize,
+}
+
+/// A WASI program that is to be run.
+#[cfg_attr(not(feature = "programs"), expect(dead_code, reason = "no program runs without the feature `programs`"))]
+pub(super) struct AskedProgram<'a> {
+    /// As the policy names it.
+    pub(super) name: &'a str,
+    pub(super) arguments: &'a [String],
+    pub(super) stdin: &'a str,
+    /// The directory, as results show it.
+    pub(super) workdir: &'a str,
+    /// Time until it is ended.
+    pub(super) time: Duration,
 }

@@ -54,6 +54,7 @@ impl Spool {
     }
 
     /// Whether a backup can be made of what is put there.
+    #[cfg(feature = "programs")]
     pub(super) fn is_lasting(&self) -> bool {
         self.is_lasting
     }

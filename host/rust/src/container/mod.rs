@@ -21,11 +21,14 @@ use crate::kernel_files;
 use crate::mount::{self, CLOSED_IN_CONTAINER, Mount, STATE};
 use crate::types::{ErrorCode, ToolError};
 use engine::Found;
+#[cfg(feature = "commands")]
 pub(crate) use processes::Processes;
 
 mod engine;
+#[cfg(feature = "commands")]
 mod exec;
 mod inside;
+#[cfg(feature = "commands")]
 mod processes;
 mod program;
 

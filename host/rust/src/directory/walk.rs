@@ -81,7 +81,7 @@ impl Walk {
     }
 
     /// Whether it ends in `root`, or goes through a link there.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "commands"))]
     pub(crate) fn touches(&self, root: &Directory) -> bool {
         let root = root.identity();
         self.directory.is_in(root) || self.links.iter().any(|link| link.holders.contains(&root))

@@ -57,6 +57,7 @@ pub(super) fn too_large() -> String {
 }
 
 #[cfg(test)]
+#[cfg(feature = "policy-files")]
 mod tests {
     use std::time::{Duration, Instant};
 

@@ -12,7 +12,7 @@ use super::document::Format;
 use super::level::{Level, Trust, argument, put};
 use super::source::{Source, printable};
 use super::{files, names};
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "containers"))]
 use crate::container::Container;
 use crate::error::Error;
 use crate::options::DIALECT;
@@ -50,7 +50,8 @@ pub struct Setting {
 impl Levels {
     /// What a person and a workspace at `root` set: `policy.yaml` (`.yml`, `.toml`, `.json`) in
     /// `$XDG_CONFIG_HOME/paddock` or `~/.config/paddock`, `.paddock.yaml` and its like in `root`, which only
-    /// narrows, and the environment variable `PADDOCK_POLICY`, which holds JSON or YAML.
+    /// narrows, and the environment variable `PADDOCK_POLICY`, which holds JSON or YAML. Without the feature
+    /// `policy-files` a policy in another format than JSON is an error.
     pub fn load(root: impl AsRef<Path>) -> Result<Self, Error> {
         Self::with_project(files::project(root.as_ref())?)
     }
@@ -61,7 +62,7 @@ impl Levels {
     }
 
     /// The same for a container, whose working directory has the workspace's own file.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "containers"))]
     pub fn load_in(container: &Container) -> Result<Self, Error> {
         let named = |path: PathBuf| {
             let inside = container.working_directory().join(path.file_name().unwrap_or_default());
@@ -97,7 +98,8 @@ impl Levels {
         self.text_of(&path, &text)
     }
 
-    /// Puts one setting on top: `limits.max_lines=500`, its value in YAML.
+    /// Puts one setting on top: `limits.max_lines=500`, its value in YAML, or without the feature
+    /// `policy-files` in JSON.
     pub fn set(self, assignment: &str) -> Result<Self, Error> {
         let source = Source::Argument("--set");
         match assignment.split_once('=') {

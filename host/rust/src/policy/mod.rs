@@ -19,6 +19,8 @@ use crate::mount::Mount;
 mod document;
 mod files;
 mod json;
+#[cfg(not(feature = "policy-files"))]
+mod json_only;
 mod level;
 mod levels;
 mod names;
@@ -26,8 +28,13 @@ mod node;
 mod paths;
 mod source;
 mod table;
+#[cfg(feature = "policy-files")]
 mod toml;
+#[cfg(feature = "policy-files")]
 mod yaml;
+
+#[cfg(not(feature = "policy-files"))]
+use json_only::{toml, yaml};
 
 pub(crate) use files::config_directory;
 pub use levels::{Levels, Setting};

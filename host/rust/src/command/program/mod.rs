@@ -1,6 +1,8 @@
 //! WASI programs, which run on every system: in wasmtime, with the roots and nothing else, and each path of theirs under
 //! the rules of the file tools.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,13 +14,16 @@ use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{I32Exit, WasiCtxBuilder};
 
 use super::judge::Judge;
+use super::spec::AskedProgram;
 use super::spool::Spool;
-use super::{Commands, How, environment};
+use super::{Commands, How, environment, unknown_program};
 use crate::bindings::exports::paddock::files::commands::{Captured, Ran, Recorded};
 use crate::budget::{Control, Stop};
 use crate::clock::TICK;
+use crate::error::Error;
 use crate::limits::limiter;
 use crate::mount::Mount;
+use crate::named_file::NamedFile;
 use crate::options::Progress;
 use crate::policy::Commands as Policy;
 use crate::types::{ErrorCode, ToolError};
@@ -51,19 +56,17 @@ const TRAP: &str = "trap";
 /// Threads that read and write files for one program while it does something else.
 const MAX_THREADS: usize = 8;
 
-/// A call of a program.
-pub(super) struct Asked<'a> {
-    /// As the policy names it.
-    pub(super) name: &'a str,
-    pub(super) arguments: &'a [String],
-    pub(super) stdin: &'a str,
-    /// Where it runs, as results show it.
-    pub(super) workdir: &'a str,
-    pub(super) time: Duration,
+/// Opens the programs that the policy names.
+pub(super) fn open(policy: &Policy, roots: &[Mount]) -> Result<BTreeMap<String, NamedFile>, Error> {
+    let file = |path: &String| {
+        let fail = |cause| Error::Setting { setting: "commands.programs", cause: format!("`{path}`: {cause}") };
+        NamedFile::new(Path::new(path), roots).map_err(fail)
+    };
+    policy.programs.iter().map(|(name, path)| Ok((name.clone(), file(path)?))).collect()
 }
 
 /// Runs a program to its end.
-pub(super) fn run(commands: &Commands, how: &How<'_>, asked: &Asked<'_>) -> Result<Ran, ToolError> {
+pub(super) fn run(commands: &Commands, how: &How<'_>, asked: &AskedProgram<'_>) -> Result<Ran, ToolError> {
     // On a thread of its own: the caller's can be one of an asynchronous runtime, which could not wait for another.
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("paddock program".to_owned());
@@ -72,11 +75,11 @@ pub(super) fn run(commands: &Commands, how: &How<'_>, asked: &Asked<'_>) -> Resu
     })
 }
 
-fn attend(commands: &Commands, how: &How<'_>, asked: &Asked<'_>) -> Result<Ran, ToolError> {
+fn attend(commands: &Commands, how: &How<'_>, asked: &AskedProgram<'_>) -> Result<Ran, ToolError> {
     if how.is_contained() {
         return Err(contained(asked.name));
     }
-    let file = commands.programs.get(asked.name).ok_or_else(|| unknown(&commands.policy, asked.name))?;
+    let file = commands.programs.get(asked.name).ok_or_else(|| unknown_program(&commands.policy, asked.name))?;
     let caps = commands.caps();
     let (stdout, stderr) = (Output::new(caps.bytes), Output::new(caps.bytes));
     let runtime = engine::runtime()?;
@@ -183,7 +186,7 @@ fn ran(state: &State, end: End, after: Duration, [stdout, stderr]: [Captured; 2]
 fn state(
     commands: &Commands,
     how: &How<'_>,
-    asked: &Asked<'_>,
+    asked: &AskedProgram<'_>,
     (control, [stdout, stderr]): (&Control, [&Output; 2]),
 ) -> Result<State, ToolError> {
     let mounts = &how.guests.roots.mounts;
@@ -233,13 +236,6 @@ fn environment(policy: &Policy, mounts: &[Mount], workdir: &Place) -> Vec<(Strin
 
 fn host_path(mount: &Mount) -> Result<String, ToolError> {
     mount.host().to_str().map(str::to_owned).ok_or_else(|| failed(&"the name of a root is not UTF-8"))
-}
-
-fn unknown(policy: &Policy, name: &str) -> ToolError {
-    let known: Vec<_> = policy.programs.keys().map(|name| format!("`{name}`")).collect();
-    let known = if known.is_empty() { "it names none".to_owned() } else { format!("it names {}", known.join(", ")) };
-    ToolError::new(ErrorCode::NotFound, format!("the policy names no program `{name}`; {known}"))
-        .hint("run one of those; the person who runs this can name more in `commands.programs`")
 }
 
 fn contained(name: &str) -> ToolError {
