@@ -1,4 +1,4 @@
-//! Commands, through the library, the command line and MCP. What confines them is tried one by one in `host/warden/tests`;
+//! Commands, through the library, the command line and MCP. What confines them is tried one by one in `host/supervisor/tests`;
 //! here is what a caller sees of it.
 
 #![cfg(target_os = "linux")]

@@ -15,19 +15,19 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A base, and beside it the state directory.
-struct Place {
+struct Fixture {
     directory: TempDir,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let directory = TempDir::new().unwrap();
         fs::create_dir_all(directory.path().join("base/dir/inner")).unwrap();
-        let place = Self { directory };
+        let fixture = Self { directory };
         for (path, content) in [("a.txt", "one\n"), ("dir/b.txt", "two\n"), ("dir/inner/c.txt", "three\n")] {
-            fs::write(place.base(path), content).unwrap();
+            fs::write(fixture.base(path), content).unwrap();
         }
-        place
+        fixture
     }
 
     fn base(&self, path: &str) -> PathBuf {
@@ -78,16 +78,16 @@ fn status(top: &Path) -> Vec<(PathBuf, u64, u32, i64, i64)> {
 
 #[test]
 fn several_overlays_over_one_base_last_and_leave_it_alone() {
-    let place = Place::new();
-    let before = status(&place.base(""));
-    let (one, two) = (place.overlay("one"), place.overlay("two"));
+    let fixture = Fixture::new();
+    let before = status(&fixture.base(""));
+    let (one, two) = (fixture.overlay("one"), fixture.overlay("two"));
     done(&one, "write_file", json!({"path": "a.txt", "content": "ONE\n"}));
     done(&one, "move", json!({"source": "dir", "destination": "moved"}));
     done(&two, "delete", json!({"path": "a.txt"}));
     done(&two, "write_file", json!({"path": "dir/new.txt", "content": "new\n"}));
     drop((one, two));
 
-    let (one, two, plain) = (place.overlay("one"), place.overlay("two"), place.builder().build().unwrap());
+    let (one, two, plain) = (fixture.overlay("one"), fixture.overlay("two"), fixture.builder().build().unwrap());
     assert_eq!(content(&one, "a.txt").as_deref(), Some("ONE\n"));
     assert_eq!(content(&one, "moved/inner/c.txt").as_deref(), Some("three\n"));
     assert_eq!(content(&one, "dir/b.txt"), None);
@@ -95,13 +95,13 @@ fn several_overlays_over_one_base_last_and_leave_it_alone() {
     assert_eq!(content(&two, "dir/b.txt").as_deref(), Some("two\n"));
     assert_eq!(done(&two, "glob", json!({"pattern": "**"}))["paths"].as_array().unwrap().len(), 3);
     assert_eq!(content(&plain, "a.txt").as_deref(), Some("one\n"));
-    assert_eq!(status(&place.base("")), before);
+    assert_eq!(status(&fixture.base("")), before);
 }
 
 #[test]
 fn what_was_done_in_an_overlay_can_be_undone_in_it() {
-    let place = Place::new();
-    let (overlay, plain) = (place.overlay("one"), place.builder().build().unwrap());
+    let fixture = Fixture::new();
+    let (overlay, plain) = (fixture.overlay("one"), fixture.builder().build().unwrap());
     done(&overlay, "delete", json!({"path": "dir", "recursive": true}));
     assert_eq!(content(&overlay, "dir/b.txt"), None);
     assert!(!call(&plain, "restore", json!({"path": "dir"})).ok, "it has a history of its own");
@@ -111,46 +111,46 @@ fn what_was_done_in_an_overlay_can_be_undone_in_it() {
 
 #[test]
 fn a_file_stays_executable_through_whatever_becomes_of_it() {
-    let place = Place::new();
-    let script = place.base("dir/run.sh");
+    let fixture = Fixture::new();
+    let script = fixture.base("dir/run.sh");
     fs::write(&script, "#!/bin/sh\necho one\n").unwrap();
     fs::set_permissions(&script, Permissions::from_mode(0o4751)).unwrap();
-    let before = status(&place.base(""));
-    let overlay = place.overlay("one");
+    let before = status(&fixture.base(""));
+    let overlay = fixture.overlay("one");
     let mode =
-        |path: &str| fs::metadata(place.of("one", "layers-0/upper/workspace").join(path)).unwrap().mode() & 0o7777;
+        |path: &str| fs::metadata(fixture.of("one", "layers-0/upper/workspace").join(path)).unwrap().mode() & 0o7777;
     let edit = json!({"path": "dir/run.sh", "edits": [{"old_text": "one", "new_text": "1"}]});
     done(&overlay, "edit_file", edit);
     assert_eq!(mode("dir/run.sh"), 0o751, "all but the set-ID bit, as in a directory");
 
-    let overlay = place.overlay("two");
+    let overlay = fixture.overlay("two");
     let mode =
-        |path: &str| fs::metadata(place.of("two", "layers-0/upper/workspace").join(path)).unwrap().mode() & 0o7777;
+        |path: &str| fs::metadata(fixture.of("two", "layers-0/upper/workspace").join(path)).unwrap().mode() & 0o7777;
     done(&overlay, "copy", json!({"source": "dir/run.sh", "destination": "copied.sh"}));
     assert_eq!(mode("copied.sh"), 0o751);
     done(&overlay, "move", json!({"source": "dir/run.sh", "destination": "moved.sh"}));
     assert_eq!(mode("moved.sh"), 0o751);
 
-    let overlay = place.overlay("three");
+    let overlay = fixture.overlay("three");
     let mode =
-        |path: &str| fs::metadata(place.of("three", "layers-0/upper/workspace").join(path)).unwrap().mode() & 0o7777;
+        |path: &str| fs::metadata(fixture.of("three", "layers-0/upper/workspace").join(path)).unwrap().mode() & 0o7777;
     done(&overlay, "move", json!({"source": "dir", "destination": "far"}));
     assert_eq!(mode("far/run.sh"), 0o751);
-    assert_eq!(mode("far/b.txt"), fs::metadata(place.base("a.txt")).unwrap().mode() & 0o7777);
+    assert_eq!(mode("far/b.txt"), fs::metadata(fixture.base("a.txt")).unwrap().mode() & 0o7777);
     done(&overlay, "copy", json!({"source": "far/b.txt", "destination": "a.txt", "overwrite": true}));
-    assert_eq!(status(&place.base("")), before);
+    assert_eq!(status(&fixture.base("")), before);
 }
 
 #[test]
 fn a_hostile_base_leads_nowhere_and_hangs_nothing() {
-    let place = Place::new();
-    fs::write(place.directory.path().join("secret"), "SECRET\n").unwrap();
-    symlink(place.directory.path().join("secret"), place.base("out")).unwrap();
-    symlink("../secret", place.base("up")).unwrap();
-    symlink(place.directory.path(), place.base("dir/away")).unwrap();
-    mkfifoat(CWD, place.base("pipe"), Mode::from_raw_mode(0o644)).unwrap();
-    let before = status(&place.base(""));
-    let overlay = place.overlay("one");
+    let fixture = Fixture::new();
+    fs::write(fixture.directory.path().join("secret"), "SECRET\n").unwrap();
+    symlink(fixture.directory.path().join("secret"), fixture.base("out")).unwrap();
+    symlink("../secret", fixture.base("up")).unwrap();
+    symlink(fixture.directory.path(), fixture.base("dir/away")).unwrap();
+    mkfifoat(CWD, fixture.base("pipe"), Mode::from_raw_mode(0o644)).unwrap();
+    let before = status(&fixture.base(""));
+    let overlay = fixture.overlay("one");
     let options = CallOptions::default().with_time(Duration::from_secs(5));
     for path in ["out", "up", "dir/away/secret", "pipe"] {
         for (tool, arguments) in [
@@ -170,19 +170,19 @@ fn a_hostile_base_leads_nowhere_and_hangs_nothing() {
     }
     done(&overlay, "delete", json!({"path": "dir", "recursive": true}));
     assert_eq!(done(&overlay, "glob", json!({"pattern": "**"}))["paths"], json!(["a.txt"]));
-    assert_eq!(status(&place.base("")), before);
-    assert_eq!(fs::read_to_string(place.directory.path().join("secret")).unwrap(), "SECRET\n");
+    assert_eq!(status(&fixture.base("")), before);
+    assert_eq!(fs::read_to_string(fixture.directory.path().join("secret")).unwrap(), "SECRET\n");
 }
 
 #[test]
 fn a_name_of_the_base_that_turns_into_something_else_does_no_harm() {
-    let place = Place::new();
-    let overlay = place.overlay("one");
+    let fixture = Fixture::new();
+    let overlay = fixture.overlay("one");
     done(&overlay, "write_file", json!({"path": "dir/inner/c.txt", "content": "THREE\n"}));
-    fs::remove_dir_all(place.base("dir")).unwrap();
-    symlink("/etc", place.base("dir")).unwrap();
-    fs::remove_file(place.base("a.txt")).unwrap();
-    fs::create_dir(place.base("a.txt")).unwrap();
+    fs::remove_dir_all(fixture.base("dir")).unwrap();
+    symlink("/etc", fixture.base("dir")).unwrap();
+    fs::remove_file(fixture.base("a.txt")).unwrap();
+    fs::create_dir(fixture.base("a.txt")).unwrap();
     assert_eq!(content(&overlay, "dir/inner/c.txt").as_deref(), Some("THREE\n"));
     assert_eq!(content(&overlay, "dir/hostname"), None);
     done(&overlay, "write_file", json!({"path": "dir/hostname", "content": "mine\n"}));
@@ -192,21 +192,21 @@ fn a_name_of_the_base_that_turns_into_something_else_does_no_harm() {
 
 #[test]
 fn links_in_place_of_the_layers_are_not_followed() {
-    let place = Place::new();
-    let overlay = place.overlay("one");
+    let fixture = Fixture::new();
+    let overlay = fixture.overlay("one");
     done(&overlay, "write_file", json!({"path": "a.txt", "content": "ONE\n"}));
-    let elsewhere = place.directory.path().join("elsewhere");
+    let elsewhere = fixture.directory.path().join("elsewhere");
     fs::create_dir_all(elsewhere.join("workspace")).unwrap();
     for layer in ["layers-0", "layers-0/upper", "layers-0/gone"] {
-        let path = place.of("one", layer);
-        fs::rename(&path, place.of("one", "kept")).unwrap();
+        let path = fixture.of("one", layer);
+        fs::rename(&path, fixture.of("one", "kept")).unwrap();
         symlink(&elsewhere, &path).unwrap();
         let outcome = call(&overlay, "write_file", json!({"path": "new.txt", "content": "x"}));
         let error = outcome.error.unwrap();
         assert_eq!(error.code, ErrorCode::Io, "{error:?}");
         assert!(error.message.contains("the overlay"), "{error:?}");
         fs::remove_file(&path).unwrap();
-        fs::rename(place.of("one", "kept"), &path).unwrap();
+        fs::rename(fixture.of("one", "kept"), &path).unwrap();
     }
     assert_eq!(fs::read_dir(elsewhere.join("workspace")).unwrap().count(), 0);
     assert_eq!(content(&overlay, "a.txt").as_deref(), Some("ONE\n"));
@@ -214,15 +214,15 @@ fn links_in_place_of_the_layers_are_not_followed() {
 
 #[test]
 fn read_only_roots_stay_so_and_others_are_overlaid_too() {
-    let place = Place::new();
-    let (lib, fixed) = (place.directory.path().join("lib"), place.directory.path().join("fixed"));
+    let fixture = Fixture::new();
+    let (lib, fixed) = (fixture.directory.path().join("lib"), fixture.directory.path().join("fixed"));
     for root in [&lib, &fixed] {
         fs::create_dir(root).unwrap();
         fs::write(root.join("x.txt"), "x\n").unwrap();
     }
     let roots =
         |builder: Builder| builder.mount(&lib, "/lib", Access::ReadWrite).mount(&fixed, "/fixed", Access::ReadOnly);
-    let overlay = roots(place.builder()).overlay("one").build().unwrap();
+    let overlay = roots(fixture.builder()).overlay("one").build().unwrap();
     done(&overlay, "write_file", json!({"path": "/lib/x.txt", "content": "y\n"}));
     assert_eq!(content(&overlay, "/lib/x.txt").as_deref(), Some("y\n"));
     assert_eq!(fs::read_to_string(lib.join("x.txt")).unwrap(), "x\n");
@@ -230,41 +230,41 @@ fn read_only_roots_stay_so_and_others_are_overlaid_too() {
     assert_eq!(refused.error.unwrap().code, ErrorCode::ReadOnly);
 
     // Another directory by the name of one that was changed.
-    let other = place.builder().mount(&fixed, "/lib", Access::ReadWrite).overlay("one").build();
+    let other = fixture.builder().mount(&fixed, "/lib", Access::ReadWrite).overlay("one").build();
     assert!(matches!(other.err(), Some(Error::Overlay { .. })));
-    roots(place.builder()).overlay("one").build().unwrap();
+    roots(fixture.builder()).overlay("one").build().unwrap();
 }
 
 #[test]
 fn a_name_is_checked_and_has_to_be_kept_somewhere() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     for name in ["", ".", "..", "../x", ".hidden", "a/b", "a b", &"x".repeat(65)] {
-        let built = place.builder().overlay(name).build();
+        let built = fixture.builder().overlay(name).build();
         assert!(matches!(built.err(), Some(Error::Overlay { .. })), "{name}");
     }
-    let built = place.builder().no_state_dir().overlay("one").build();
+    let built = fixture.builder().no_state_dir().overlay("one").build();
     assert!(matches!(built.err(), Some(Error::Overlay { .. })));
 }
 
 #[test]
 fn an_overlay_that_cannot_be_kept_is_an_error_and_changes_nothing() {
-    let place = Place::new();
-    let before = status(&place.base(""));
-    let overlay = place.overlay("one");
-    fs::create_dir_all(place.directory.path().join("state")).unwrap();
-    fs::write(place.directory.path().join("state/overlays"), "in the way").unwrap();
+    let fixture = Fixture::new();
+    let before = status(&fixture.base(""));
+    let overlay = fixture.overlay("one");
+    fs::create_dir_all(fixture.directory.path().join("state")).unwrap();
+    fs::write(fixture.directory.path().join("state/overlays"), "in the way").unwrap();
     let outcome = call(&overlay, "write_file", json!({"path": "a.txt", "content": "ONE\n"}));
     assert_eq!(outcome.error.unwrap().code, ErrorCode::Io);
     assert_eq!(content(&overlay, "a.txt").as_deref(), Some("one\n"));
-    assert_eq!(status(&place.base("")), before);
+    assert_eq!(status(&fixture.base("")), before);
 }
 
 #[test]
 fn overlays_do_not_wait_for_each_other() {
-    let place = Place::new();
-    let (one, two) = (place.overlay("one"), place.overlay("two"));
+    let fixture = Fixture::new();
+    let (one, two) = (fixture.overlay("one"), fixture.overlay("two"));
     done(&one, "write_file", json!({"path": "a.txt", "content": "ONE\n"}));
-    let lock = fs::File::options().write(true).open(place.of("one", "state/lock")).unwrap();
+    let lock = fs::File::options().write(true).open(fixture.of("one", "state/lock")).unwrap();
     lock.lock().unwrap();
     let options = CallOptions::default().with_time(Duration::from_millis(200));
     let write =

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use paddock::types::ErrorCode;
-use paddock::{Access, Levels, Workspace};
+use paddock::{Access, Layers, Workspace};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -932,9 +932,9 @@ fn a_program_takes_the_levels_that_it_wants() {
     let user = User::new();
     let path = user.home.join("p.toml");
     fs::write(&path, "limits.max_lines = 3\n").unwrap();
-    let levels = Levels::default().file(&path).unwrap().set("blocked_directories=[b]").unwrap();
-    let build = |levels: &Levels| {
-        let builder = Workspace::builder().root(&user.workspace).no_state_dir().policy_levels(levels).unwrap();
+    let levels = Layers::default().file(&path).unwrap().set("blocked_directories=[b]").unwrap();
+    let build = |levels: &Layers| {
+        let builder = Workspace::builder().root(&user.workspace).no_state_dir().policy_layers(levels).unwrap();
         builder.further_root(&user.home, Access::ReadOnly).build().unwrap()
     };
     let workspace = build(&levels);
@@ -948,6 +948,6 @@ fn a_program_takes_the_levels_that_it_wants() {
     let levels = levels.read_only().unwrap();
     let written = build(&levels).call("write_file", r#"{"path": "a.txt", "content": ""}"#);
     assert_eq!(written.error.map(|error| error.code), Some(ErrorCode::ReadOnly));
-    let failed = Levels::default().set("mod=restricted").unwrap_err().to_string();
+    let failed = Layers::default().set("mod=restricted").unwrap_err().to_string();
     assert_eq!(failed, "--set: `mod`: there is no such setting; did you mean `mode`?");
 }

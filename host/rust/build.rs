@@ -1,4 +1,4 @@
-//! Builds what the library embeds: the guest component, and on Linux the warden that commands run under.
+//! Builds what the library embeds: the guest component, and on Linux the supervisor that commands run under.
 
 use std::env;
 use std::error::Error;
@@ -13,7 +13,7 @@ const TARGET: &str = "wasm32-wasip2";
 const PROFILE: &str = "component";
 
 fn main() -> ExitCode {
-    match embed_component().and_then(|()| embed_warden()) {
+    match embed_component().and_then(|()| embed_supervisor()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(cause) => {
             println!("cargo::error={}", cause.to_string().replace('\n', " "));
@@ -67,14 +67,18 @@ fn number(bytes: &[u8]) -> Option<(usize, &[u8])> {
 }
 
 /// Commands are for Linux alone, and a feature.
-fn embed_warden() -> Result<()> {
+fn embed_supervisor() -> Result<()> {
     if env::var("CARGO_CFG_TARGET_OS")? != "linux" || env::var_os("CARGO_FEATURE_COMMANDS").is_none() {
         return Ok(());
     }
     let target = env::var("TARGET")?;
-    let built =
-        build("paddock-warden", &["host/warden/src", "host/warden/Cargo.toml"], &target, &["--bin", "paddock-warden"])?;
-    std::fs::copy(built.join("paddock-warden"), Path::new(&env::var("OUT_DIR")?).join("warden"))?;
+    let built = build(
+        "paddock-supervisor",
+        &["host/supervisor/src", "host/supervisor/Cargo.toml"],
+        &target,
+        &["--bin", "paddock-supervisor"],
+    )?;
+    std::fs::copy(built.join("paddock-supervisor"), Path::new(&env::var("OUT_DIR")?).join("supervisor"))?;
     Ok(())
 }
 

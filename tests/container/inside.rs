@@ -244,8 +244,8 @@ fn rules_count_in_it_and_directories_of_this_machine_do_not() {
     let refused = builder().root("/tmp").build().err().unwrap().to_string();
     assert!(refused.contains("no other root, such as `/tmp`"), "{refused}");
     fs::write(running.root().join("app/.paddock.yaml"), "read_only: true\n").unwrap();
-    let levels = paddock::Levels::load_in(&container).unwrap();
-    let workspace = builder().policy_levels(&levels).unwrap().build().unwrap();
+    let levels = paddock::Layers::load_in(&container).unwrap();
+    let workspace = builder().policy_layers(&levels).unwrap().build().unwrap();
     let refused = refusal(&workspace, "write_file", json!({"path": "/tmp/a", "content": "x"}));
     assert_eq!(refused["code"], "read-only");
     let setting = levels.effective("paddock").unwrap().into_iter().find(|one| one.name == "read_only").unwrap();

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use paddock::selftest::{Answer, Call, Place, Subject};
+use paddock::selftest::{Answer, Call, Fixture, Subject};
 use serde_json::{Value, json};
 
 /// Bytes of a file that are read.
@@ -18,9 +18,9 @@ pub struct Bad {
 }
 
 impl Subject for Bad {
-    fn open(&mut self, place: &Place) -> Result<(), String> {
-        self.root = place.root().to_owned();
-        self.cage = place.root().ancestors().nth(3).ok_or("no cage")?.to_owned();
+    fn open(&mut self, fixture: &Fixture) -> Result<(), String> {
+        self.root = fixture.root().to_owned();
+        self.cage = fixture.root().ancestors().nth(3).ok_or("no cage")?.to_owned();
         Ok(())
     }
 

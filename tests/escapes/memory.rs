@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use paddock::selftest::{Answer, Call, Place, Subject};
+use paddock::selftest::{Answer, Call, Fixture, Subject};
 use paddock::{CallOptions, Outcome, Policy, Workspace};
 
 #[derive(Default)]
 pub struct Memory(Option<Workspace>);
 
 impl Subject for Memory {
-    fn open(&mut self, place: &Place) -> Result<(), String> {
+    fn open(&mut self, fixture: &Fixture) -> Result<(), String> {
         let workspace = Workspace::memory(Policy::default()).map_err(|cause| cause.to_string())?;
-        let archive = pack(place.root()).map_err(|cause| cause.to_string())?;
+        let archive = pack(fixture.root()).map_err(|cause| cause.to_string())?;
         workspace.load(&archive).map_err(|error| error.message)?;
         self.0 = Some(workspace);
         Ok(())

@@ -14,13 +14,13 @@ const CANARY: &str = "CANARY-of-outside";
 
 /// `top/work/a/b` is the root, `top/state` the state directory, `top/outside` what no call may reach: a tree in which
 /// each path of the root leads to a canary.
-struct Place {
+struct Fixture {
     _home: TempDir,
     top: PathBuf,
     workspace: Workspace,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let top = home.path().canonicalize().unwrap();
@@ -101,10 +101,10 @@ const HOLDERS: [(&str, &str); 3] = [("work/a/b", ""), ("work/a", "b"), ("work", 
 #[test]
 fn a_root_that_is_renamed_stays_the_same_directory() {
     for (holder, below) in HOLDERS {
-        let place = Place::new();
-        place.works_in(&place.top.join("work/a/b"));
-        fs::rename(place.top.join(holder), place.top.join("moved")).unwrap();
-        place.works_in(&place.top.join("moved").join(below));
+        let fixture = Fixture::new();
+        fixture.works_in(&fixture.top.join("work/a/b"));
+        fs::rename(fixture.top.join(holder), fixture.top.join("moved")).unwrap();
+        fixture.works_in(&fixture.top.join("moved").join(below));
     }
 }
 
@@ -112,80 +112,80 @@ fn a_root_that_is_renamed_stays_the_same_directory() {
 fn what_takes_the_root_s_path_is_not_the_root() {
     for (holder, below) in HOLDERS {
         for is_link in [true, false] {
-            let place = Place::new();
-            place.works_in(&place.top.join("work/a/b"));
-            let (path, moved) = (place.top.join(holder), place.top.join("moved"));
+            let fixture = Fixture::new();
+            fixture.works_in(&fixture.top.join("work/a/b"));
+            let (path, moved) = (fixture.top.join(holder), fixture.top.join("moved"));
             fs::rename(&path, &moved).unwrap();
             match is_link {
-                true => symlink(place.top.join("outside"), &path).unwrap(),
-                false => fs::rename(place.top.join("outside"), &path).unwrap(),
+                true => symlink(fixture.top.join("outside"), &path).unwrap(),
+                false => fs::rename(fixture.top.join("outside"), &path).unwrap(),
             }
             if !is_link {
-                fs::create_dir(place.top.join("outside")).unwrap();
+                fs::create_dir(fixture.top.join("outside")).unwrap();
             }
-            place.works_in(&moved.join(below));
+            fixture.works_in(&moved.join(below));
         }
     }
 }
 
 #[test]
 fn a_link_below_a_directory_that_takes_the_path_is_not_followed() {
-    let place = Place::new();
-    fs::rename(place.top.join("work/a"), place.top.join("work/old")).unwrap();
-    fs::create_dir(place.top.join("work/a")).unwrap();
-    symlink(place.top.join("outside/b"), place.top.join("work/a/b")).unwrap();
-    place.works_in(&place.top.join("work/old/b"));
+    let fixture = Fixture::new();
+    fs::rename(fixture.top.join("work/a"), fixture.top.join("work/old")).unwrap();
+    fs::create_dir(fixture.top.join("work/a")).unwrap();
+    symlink(fixture.top.join("outside/b"), fixture.top.join("work/a/b")).unwrap();
+    fixture.works_in(&fixture.top.join("work/old/b"));
 }
 
 #[test]
 fn a_root_that_is_deleted_is_gone_whatever_has_its_name() {
     for (holder, _) in HOLDERS {
-        let place = Place::new();
-        place.works_in(&place.top.join("work/a/b"));
-        fs::remove_dir_all(place.top.join(holder)).unwrap();
-        place.is_gone();
-        symlink(place.top.join("outside"), place.top.join(holder)).unwrap();
-        place.is_gone();
-        fs::remove_file(place.top.join(holder)).unwrap();
-        fs::create_dir_all(place.top.join("work/a/b")).unwrap();
-        place.is_gone();
-        assert_eq!(fs::read_dir(place.top.join("work/a/b")).unwrap().count(), 0);
+        let fixture = Fixture::new();
+        fixture.works_in(&fixture.top.join("work/a/b"));
+        fs::remove_dir_all(fixture.top.join(holder)).unwrap();
+        fixture.is_gone();
+        symlink(fixture.top.join("outside"), fixture.top.join(holder)).unwrap();
+        fixture.is_gone();
+        fs::remove_file(fixture.top.join(holder)).unwrap();
+        fs::create_dir_all(fixture.top.join("work/a/b")).unwrap();
+        fixture.is_gone();
+        assert_eq!(fs::read_dir(fixture.top.join("work/a/b")).unwrap().count(), 0);
     }
 }
 
 #[test]
 fn two_workspaces_one_in_the_other() {
     // Who may change what holds a root decides nothing about it.
-    let place = Place::new();
-    let agent = Workspace::builder().root(place.top.join("work")).no_state_dir().build().unwrap();
-    fs::create_dir(place.top.join("work/x")).unwrap();
-    symlink(place.top.join("outside/b"), place.top.join("work/x/b")).unwrap();
+    let fixture = Fixture::new();
+    let agent = Workspace::builder().root(fixture.top.join("work")).no_state_dir().build().unwrap();
+    fs::create_dir(fixture.top.join("work/x")).unwrap();
+    symlink(fixture.top.join("outside/b"), fixture.top.join("work/x/b")).unwrap();
     for (source, destination) in [("a", "old"), ("x", "a")] {
         let moved = agent.call("move", &json!({"source": source, "destination": destination}).to_string());
         assert!(moved.error.is_none(), "{:?}", moved.error);
     }
-    place.works_in(&place.top.join("work/old/b"));
+    fixture.works_in(&fixture.top.join("work/old/b"));
 }
 
 #[test]
 fn the_state_directory_is_held_like_a_root() {
     for holder in ["state/ws", "state"] {
         for existed in [true, false] {
-            let place = Place::new();
+            let fixture = Fixture::new();
             if existed {
-                place.works_in(&place.top.join("work/a/b"));
+                fixture.works_in(&fixture.top.join("work/a/b"));
             } else {
-                fs::create_dir_all(place.top.join(holder)).unwrap();
+                fs::create_dir_all(fixture.top.join(holder)).unwrap();
             }
-            let outside = place.top.join("outside/state");
+            let outside = fixture.top.join("outside/state");
             fs::create_dir_all(outside.join("ws")).unwrap();
             if !existed {
-                fs::remove_dir_all(place.top.join(holder)).unwrap();
+                fs::remove_dir_all(fixture.top.join(holder)).unwrap();
             } else {
-                fs::rename(place.top.join(holder), place.top.join("moved")).unwrap();
+                fs::rename(fixture.top.join(holder), fixture.top.join("moved")).unwrap();
             }
-            symlink(&outside, place.top.join(holder)).unwrap();
-            place.work();
+            symlink(&outside, fixture.top.join(holder)).unwrap();
+            fixture.work();
             assert_eq!(tree(&outside).len(), 1, "{holder} {existed}");
         }
     }
@@ -193,20 +193,20 @@ fn the_state_directory_is_held_like_a_root() {
 
 #[test]
 fn a_state_directory_that_is_deleted_is_made_again() {
-    let place = Place::new();
-    place.works_in(&place.top.join("work/a/b"));
-    fs::remove_dir_all(place.top.join("state/ws")).unwrap();
-    let written = place.call("write_file", json!({"path": "file.txt", "content": "other\n"}));
+    let fixture = Fixture::new();
+    fixture.works_in(&fixture.top.join("work/a/b"));
+    fs::remove_dir_all(fixture.top.join("state/ws")).unwrap();
+    let written = fixture.call("write_file", json!({"path": "file.txt", "content": "other\n"}));
     assert!(written.error.is_none(), "{:?}", written.error);
-    assert!(place.call("restore", json!({"path": "file.txt"})).error.is_none());
-    assert!(place.top.join("state/ws/history").is_dir());
+    assert!(fixture.call("restore", json!({"path": "file.txt"})).error.is_none());
+    assert!(fixture.top.join("state/ws/history").is_dir());
 }
 
 #[test]
 fn an_overlay_is_held_like_a_root() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let open = || {
-        let builder = Workspace::builder().root(place.top.join("work/a/b")).state_dir(place.top.join("state/ws"));
+        let builder = Workspace::builder().root(fixture.top.join("work/a/b")).state_dir(fixture.top.join("state/ws"));
         builder.overlay("draft").build().unwrap()
     };
     let write = |workspace: &Workspace, content: &str| {
@@ -215,27 +215,27 @@ fn an_overlay_is_held_like_a_root() {
     };
     let overlay = open();
     write(&overlay, "in the overlay\n");
-    let (overlays, moved) = (place.top.join("state/ws/overlays"), place.top.join("moved"));
+    let (overlays, moved) = (fixture.top.join("state/ws/overlays"), fixture.top.join("moved"));
     fs::rename(&overlays, &moved).unwrap();
-    symlink(place.top.join("outside"), &overlays).unwrap();
-    let before = tree(&place.top.join("outside"));
+    symlink(fixture.top.join("outside"), &overlays).unwrap();
+    let before = tree(&fixture.top.join("outside"));
     write(&overlay, "still in the overlay\n");
-    assert_eq!(tree(&place.top.join("outside")), before);
+    assert_eq!(tree(&fixture.top.join("outside")), before);
     let read = overlay.call("read_file", r#"{"path": "file.txt"}"#);
     assert!(read.text.contains("still in the overlay"), "{}", read.text);
-    assert_eq!(fs::read_to_string(place.top.join("work/a/b/file.txt")).unwrap(), "inside\n");
+    assert_eq!(fs::read_to_string(fixture.top.join("work/a/b/file.txt")).unwrap(), "inside\n");
 }
 
 #[test]
 fn a_root_in_a_root_stays_where_it_is() {
-    let place = Place::new();
-    let top = place.top.join("work");
+    let fixture = Fixture::new();
+    let top = fixture.top.join("work");
     fs::create_dir_all(top.join("sub/deep/inner")).unwrap();
     fs::write(top.join("sub/deep/inner/file.txt"), "inside\n").unwrap();
     let workspace = Workspace::builder()
         .root(&top)
         .mount(top.join("sub/deep/inner"), "/inner", Access::ReadWrite)
-        .state_dir(place.top.join("state/nested"))
+        .state_dir(fixture.top.join("state/nested"))
         .build()
         .unwrap();
     let call = |tool: &str, arguments: serde_json::Value| workspace.call(tool, &arguments.to_string());
@@ -276,8 +276,8 @@ fn a_root_in_a_root_stays_where_it_is() {
 
 #[test]
 fn the_outer_root_s_agentignore_holds_in_an_inner_root() {
-    let place = Place::new();
-    let top = place.top.join("work");
+    let fixture = Fixture::new();
+    let top = fixture.top.join("work");
     fs::create_dir_all(top.join("sub/inner")).unwrap();
     fs::write(top.join(".agentignore"), "*.key\n/sub/inner/private/\n").unwrap();
     fs::write(top.join("sub/.agentignore"), "inner/notes.txt\n").unwrap();
@@ -289,7 +289,7 @@ fn the_outer_root_s_agentignore_holds_in_an_inner_root() {
     let workspace = Workspace::builder()
         .root(top.join("sub/inner"))
         .mount(&top, "/outer", Access::ReadWrite)
-        .state_dir(place.top.join("state/nested"))
+        .state_dir(fixture.top.join("state/nested"))
         .build()
         .unwrap();
     let call = |tool: &str, arguments: serde_json::Value| {
@@ -317,18 +317,18 @@ fn the_outer_root_s_agentignore_holds_in_an_inner_root() {
 
 #[test]
 fn an_inner_root_that_was_moved_out_is_gone() {
-    let place = Place::new();
-    let top = place.top.join("work");
+    let fixture = Fixture::new();
+    let top = fixture.top.join("work");
     fs::create_dir_all(top.join("inner")).unwrap();
     fs::write(top.join(".agentignore"), "*.key\n").unwrap();
     fs::write(top.join("inner/a.key"), CANARY).unwrap();
     let workspace = Workspace::builder()
         .root(&top)
         .mount(top.join("inner"), "/inner", Access::ReadWrite)
-        .state_dir(place.top.join("state/nested"))
+        .state_dir(fixture.top.join("state/nested"))
         .build()
         .unwrap();
-    fs::rename(top.join("inner"), place.top.join("moved")).unwrap();
+    fs::rename(top.join("inner"), fixture.top.join("moved")).unwrap();
     let outcome = workspace.call("read_file", r#"{"path": "/inner/a.key"}"#);
     assert!(!shown(&outcome).contains(CANARY), "{}", shown(&outcome));
     assert_eq!(outcome.error.unwrap().code, ErrorCode::BackendGone);
@@ -336,13 +336,13 @@ fn an_inner_root_that_was_moved_out_is_gone() {
 
 #[test]
 fn settings_that_name_a_directory_through_a_link_in_a_root_are_refused() {
-    let place = Place::new();
-    let root = place.top.join("work/a/b");
-    let before = tree(&place.top.join("outside"));
-    symlink(place.top.join("outside"), root.join("out")).unwrap();
+    let fixture = Fixture::new();
+    let root = fixture.top.join("work/a/b");
+    let before = tree(&fixture.top.join("outside"));
+    symlink(fixture.top.join("outside"), root.join("out")).unwrap();
     let out = root.join("out");
     let path = out.to_str().unwrap();
-    let builder = || Workspace::builder().root(&root).state_dir(place.top.join("state/ws"));
+    let builder = || Workspace::builder().root(&root).state_dir(fixture.top.join("state/ws"));
     let policy = |settings: serde_json::Value| builder().policy_json(&settings.to_string()).unwrap().build();
     let enabled = |name: &str, value: serde_json::Value| json!({"commands": {"enabled": true, name: value}});
     let refused = [
@@ -363,7 +363,7 @@ fn settings_that_name_a_directory_through_a_link_in_a_root_are_refused() {
         let error = said(opened.err().unwrap_or_else(|| panic!("{setting}")));
         assert!(error.contains("leads out of it"), "{setting}: {error}");
     }
-    assert_eq!(tree(&place.top.join("outside")), before);
+    assert_eq!(tree(&fixture.top.join("outside")), before);
 }
 
 /// An error with its sources.
@@ -373,11 +373,11 @@ fn said(error: paddock::Error) -> String {
 
 #[test]
 fn an_audit_or_event_file_in_a_root_is_refused_and_nothing_is_made() {
-    let place = Place::new();
-    let root = place.top.join("work/a/b");
+    let fixture = Fixture::new();
+    let root = fixture.top.join("work/a/b");
     for file in ["audit.jsonl", "sub/deep/audit.jsonl"] {
         let builder =
-            || Workspace::builder().root(&root).policy(Policy::default()).state_dir(place.top.join("state/ws"));
+            || Workspace::builder().root(&root).policy(Policy::default()).state_dir(fixture.top.join("state/ws"));
         assert!(said(builder().audit(root.join(file)).build().err().unwrap()).contains("inside a root"));
         assert!(said(builder().event_file(root.join(file)).build().err().unwrap()).contains("inside a root"));
     }
@@ -387,14 +387,14 @@ fn an_audit_or_event_file_in_a_root_is_refused_and_nothing_is_made() {
 /// By the path of the inner root, a copy into the source does not look like one.
 #[test]
 fn a_directory_is_not_copied_into_itself_by_way_of_an_inner_root() {
-    let place = Place::new();
-    let top = place.top.join("work");
+    let fixture = Fixture::new();
+    let top = fixture.top.join("work");
     fs::create_dir_all(top.join("sub/inner")).unwrap();
     fs::write(top.join("sub/inner/file.txt"), "inside\n").unwrap();
     let workspace = Workspace::builder()
         .root(&top)
         .mount(top.join("sub/inner"), "/inner", Access::ReadWrite)
-        .state_dir(place.top.join("state/nested"))
+        .state_dir(fixture.top.join("state/nested"))
         .build()
         .unwrap();
     let before = tree(&top);
@@ -420,25 +420,25 @@ fn a_directory_is_not_copied_into_itself_by_way_of_an_inner_root() {
 fn a_directory_with_names_that_are_not_text_is_not_moved() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
-    let place = Place::new();
-    let root = place.top.join("work/a/b");
+    let fixture = Fixture::new();
+    let root = fixture.top.join("work/a/b");
     fs::create_dir(root.join("d")).unwrap();
     fs::write(root.join(".agentignore"), "/d/*.key\n").unwrap();
     fs::write(root.join("d").join(OsStr::from_bytes(b"\xff.key")), "secret").unwrap();
-    let refused = place.call("move", json!({"source": "d", "destination": "e"}));
+    let refused = fixture.call("move", json!({"source": "d", "destination": "e"}));
     assert!(!refused.ok && root.join("d").exists(), "{}", refused.text);
 }
 
 #[test]
 fn rules_in_utf_16_hold() {
-    let place = Place::new();
-    let root = place.top.join("work/a/b");
+    let fixture = Fixture::new();
+    let root = fixture.top.join("work/a/b");
     fs::write(root.join("secret.env"), "secret").unwrap();
     for big in [false, true] {
         let bytes = "\u{feff}*.env\r\n".encode_utf16();
         let bytes = bytes.flat_map(|unit| if big { unit.to_be_bytes() } else { unit.to_le_bytes() });
         fs::write(root.join(".agentignore"), bytes.collect::<Vec<_>>()).unwrap();
-        let refused = place.call("read_file", json!({"path": "secret.env"}));
+        let refused = fixture.call("read_file", json!({"path": "secret.env"}));
         assert_eq!(refused.error.unwrap().code, ErrorCode::Denied, "{}", refused.text);
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Serialize)]
-struct Told<'r> {
+struct Reply<'r> {
     version: &'static str,
     openat2: bool,
     holds: bool,
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         let (holds, total) = (report.holds(), report.total());
         let version = env!("CARGO_PKG_VERSION");
-        let told = Told { version, openat2: has_openat2(), holds, total, report: &report };
+        let told = Reply { version, openat2: has_openat2(), holds, total, report: &report };
         writeln!(stdout, "{}", serde_json::to_string(&told)?)?;
     } else {
         writeln!(stdout, "{}", report.total())?;

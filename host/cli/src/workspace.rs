@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 #[cfg(target_os = "linux")]
 use paddock::Container;
-use paddock::{Access, Builder, Error, Levels, Workspace};
+use paddock::{Access, Builder, Error, Layers, Workspace};
 
 use super::ask;
 use super::memory::Memory;
@@ -146,19 +146,19 @@ impl Options {
     }
 
     /// The policy's levels, the options last.
-    pub(crate) fn levels(&self) -> Result<Levels, Error> {
+    pub(crate) fn levels(&self) -> Result<Layers, Error> {
         #[cfg(target_os = "linux")]
         if let Some(container) = self.container()? {
-            return self.on(Levels::load_in(&container)?);
+            return self.on(Layers::load_in(&container)?);
         }
         if self.memory.is_set() {
-            return self.on(Levels::load_own()?);
+            return self.on(Layers::load_own()?);
         }
         let workspace = self.root.first().map_or(Path::new("."), |root| &root.directory);
-        self.on(Levels::load(workspace)?)
+        self.on(Layers::load(workspace)?)
     }
 
-    fn on(&self, mut levels: Levels) -> Result<Levels, Error> {
+    fn on(&self, mut levels: Layers) -> Result<Layers, Error> {
         if let Some(file) = &self.policy {
             levels = levels.file(file)?;
         }
@@ -170,11 +170,11 @@ impl Options {
     fn place(&self) -> Result<Builder, Error> {
         #[cfg(target_os = "linux")]
         if let Some(container) = self.container()? {
-            return Workspace::builder().container(&container).policy_levels(&self.on(Levels::load_in(&container)?)?);
+            return Workspace::builder().container(&container).policy_layers(&self.on(Layers::load_in(&container)?)?);
         }
         let mut builder = Workspace::builder();
         if self.memory.is_set() {
-            return builder.policy_levels(&self.levels()?);
+            return builder.policy_layers(&self.levels()?);
         }
         for (index, root) in self.root.iter().enumerate() {
             builder = match index {
@@ -182,7 +182,7 @@ impl Options {
                 _ => builder.further_root(&root.directory, root.access),
             };
         }
-        builder.policy_levels(&self.levels()?)
+        builder.policy_layers(&self.levels()?)
     }
     /// The container, where one takes the place of the directories.
     #[cfg(target_os = "linux")]

@@ -54,13 +54,13 @@ pub struct Grant(String);
 
 /// Signs grants, and takes each back once. The default has no key.
 #[derive(Default)]
-pub(crate) struct Desk {
+pub(crate) struct ApprovalSigner {
     key: Option<[u8; 32]>,
     /// What was given and not used, and when it expires.
     given: Mutex<HashMap<Grant, SystemTime>>,
 }
 
-impl Desk {
+impl ApprovalSigner {
     /// One with a key of its own. Without random numbers it has none, and nothing is approved.
     pub(crate) fn new() -> Self {
         let mut key = [0; 32];

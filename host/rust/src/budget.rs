@@ -9,7 +9,7 @@ use crate::types::{ErrorCode, ToolError};
 
 /// When a call has to end.
 #[derive(Clone)]
-pub(crate) struct Control {
+pub(crate) struct CallBudget {
     pub(crate) deadline: Instant,
     pub(crate) cancel: CancelToken,
     pub(crate) progress: Progress,
@@ -17,14 +17,14 @@ pub(crate) struct Control {
 
 /// The host ended the call.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-pub(crate) enum Stop {
+pub(crate) enum Interruption {
     #[error("the call was cancelled")]
     Cancelled,
     #[error("the call took too long")]
     Deadline,
 }
 
-impl Stop {
+impl Interruption {
     pub(crate) fn explain(self) -> ToolError {
         match self {
             Self::Cancelled => ToolError::new(ErrorCode::Cancelled, "the call was cancelled"),
@@ -34,7 +34,7 @@ impl Stop {
     }
 }
 
-impl Control {
+impl CallBudget {
     /// Ends what nobody can cancel after that long.
     pub(crate) fn within(patience: Duration) -> Self {
         let deadline = Instant::now() + patience;
@@ -42,11 +42,11 @@ impl Control {
     }
 
     /// Whether the call has to end now.
-    pub(crate) fn stop(&self) -> Option<Stop> {
+    pub(crate) fn stop(&self) -> Option<Interruption> {
         if self.cancel.is_cancelled() {
-            return Some(Stop::Cancelled);
+            return Some(Interruption::Cancelled);
         }
-        (Instant::now() >= self.deadline).then_some(Stop::Deadline)
+        (Instant::now() >= self.deadline).then_some(Interruption::Deadline)
     }
 
     /// The same, as an engine asks for it.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::approval::{Approver, Decision, Desk};
+use crate::approval::{ApprovalSigner, Approver, Decision};
 use crate::cache;
 use crate::command::Commands;
 #[cfg(target_os = "linux")]
@@ -22,7 +22,7 @@ use crate::host_mount::HostMount;
 use crate::mount::{self, Mount, WORKSPACE, Wanted};
 use crate::options::DIALECT;
 use crate::overlay::OverlayDir;
-use crate::policy::{self, Access, Backend, Host, Levels, Limits, Policy};
+use crate::policy::{self, Access, Backend, Host, Layers, Limits, Policy};
 use crate::roots::Roots;
 use crate::settings::Settings;
 use crate::state::{self, StateChoice, StateDir};
@@ -136,9 +136,9 @@ impl Builder {
     }
 
     /// The same from the levels of a policy, whose own files no tool sees or changes.
-    pub fn policy_levels(mut self, levels: &Levels) -> Result<Self, Error> {
-        self.settings.say(levels.settings()?);
-        self.private.extend(levels.own_files());
+    pub fn policy_layers(mut self, layers: &Layers) -> Result<Self, Error> {
+        self.settings.say(layers.settings()?);
+        self.private.extend(layers.own_files());
         Ok(self)
     }
 
@@ -224,10 +224,10 @@ impl Builder {
             true => OwnPaths::in_container(),
             false => OwnPaths::new(&own, &mounts),
         };
-        let desk = Desk::new();
+        let signer = ApprovalSigner::new();
         let overlay = self.overlay.as_deref().map(|name| OverlayDir::new(state.as_ref(), name, &mounts)).transpose()?;
         let backend = if overlay.is_some() { Backend::Overlay } else { Backend::Wasi };
-        let host = Host::new(backend, paths, &desk, listeners.is_some());
+        let host = Host::new(backend, paths, &signer, listeners.is_some());
         let told = policy::environment(said, backend, &mounts, host)?;
         let environment = told_in(self.environment, told);
         let state = overlay.as_ref().map(OverlayDir::state).or(state).filter(|_| writable);
@@ -238,7 +238,7 @@ impl Builder {
         #[cfg(target_os = "linux")]
         let roots = Roots { container: self.container, ..roots };
         let guests = Arc::new(Guests::new(roots, environment, limits, threads));
-        Ok(Workspace::new(Inner { approver, desk, listeners, guests, commands }))
+        Ok(Workspace::new(Inner { approver, signer, listeners, guests, commands }))
     }
 
     /// The ways to what is Paddock's own, whatever it is called and whether it is there: its state, the code that it

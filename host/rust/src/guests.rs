@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use wasmtime::Store;
 
-use crate::budget::Control;
+use crate::budget::CallBudget;
 use crate::call::Call;
 use crate::error::Error;
 use crate::guest::Guest;
@@ -16,7 +16,7 @@ use crate::parallel;
 use crate::policy::Limits;
 use crate::roots::Roots;
 use crate::sandbox::Sandbox;
-use crate::store::{State, Surroundings};
+use crate::store::{SandboxConfig, State};
 use crate::types::{ErrorCode, ToolError};
 use crate::watch::Watch;
 
@@ -43,7 +43,7 @@ impl Guests {
 
     /// The same with a guest that is kept, in whose memory the tree is.
     pub(crate) fn keep(self) -> Result<Self, Error> {
-        let sandbox = self.sandbox(&[], self.control(None)).map_err(|error| Error::Component(error.message))?;
+        let sandbox = self.sandbox(&[], self.budget(None)).map_err(|error| Error::Component(error.message))?;
         Ok(Self { kept: Some(Mutex::new(Some(sandbox))), ..self })
     }
 
@@ -81,27 +81,27 @@ impl Guests {
         call: &Call<'_>,
         body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
-        self.run_fresh_under(self.control(call.options), call, body)
+        self.run_fresh_under(self.budget(call.options), call, body)
     }
 
     /// The same with a time of its own.
     pub(crate) fn run_fresh_under<R>(
         &self,
-        control: Control,
+        budget: CallBudget,
         call: &Call<'_>,
         body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
-        let (mounts, _lock) = self.roots.mounts(call.changing, &control)?;
-        let mut sandbox = self.sandbox(&mounts, control.clone())?;
-        let answer = sandbox.run(control, body)?;
+        let (mounts, _lock) = self.roots.mounts(call.changing, &budget)?;
+        let mut sandbox = self.sandbox(&mounts, budget.clone())?;
+        let answer = sandbox.run(budget, body)?;
         call.account(&mut sandbox);
         Ok(answer)
     }
 
     /// A guest that can only look.
     #[cfg(feature = "commands")]
-    pub(crate) fn looking(&self, control: Control) -> Result<Sandbox, ToolError> {
-        self.sandbox(&self.roots.read_only(), control)
+    pub(crate) fn looking(&self, budget: CallBudget) -> Result<Sandbox, ToolError> {
+        self.sandbox(&self.roots.read_only(), budget)
     }
 
     /// Runs a call that `begin` makes, and where it leaves a search to be gone on with, that by several guests.
@@ -111,15 +111,15 @@ impl Guests {
         begin: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<Option<R>>,
         finish: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
-        let control = self.control(call.options);
-        let (mounts, _lock) = self.roots.mounts(false, &control)?;
-        let mut leader = self.sandbox(&mounts, control.clone())?;
-        let answer = match leader.run(control.clone(), begin)? {
+        let budget = self.budget(call.options);
+        let (mounts, _lock) = self.roots.mounts(false, &budget)?;
+        let mut leader = self.sandbox(&mounts, budget.clone())?;
+        let answer = match leader.run(budget.clone(), begin)? {
             Some(answer) => answer,
             None => {
                 let threads = self.threads.unwrap_or_else(parallel::default_threads);
-                leader = parallel::search(leader, &control, threads, |control| self.sandbox(&mounts, control))?;
-                leader.run(control, finish)?
+                leader = parallel::search(leader, &budget, threads, |budget| self.sandbox(&mounts, budget))?;
+                leader.run(budget, finish)?
             }
         };
         call.account(&mut leader);
@@ -136,7 +136,7 @@ impl Guests {
             ToolError::new(ErrorCode::BackendGone, "the workspace in memory went with a call that was ended")
                 .hint("the person who runs this has to make a new one from its last snapshot")
         })?;
-        let answer = sandbox.run(self.control(call.options), body)?;
+        let answer = sandbox.run(self.budget(call.options), body)?;
         *kept = call.account(&mut sandbox).then_some(sandbox);
         Ok(answer)
     }
@@ -144,7 +144,7 @@ impl Guests {
     /// Says in `watch` what a call was to touch whose own guest cannot say it any more. A tree in memory went with that.
     pub(crate) fn ask(&self, watch: &Watch<'_>, call: (&str, &str, &str)) {
         if self.kept.is_none()
-            && let Ok(mut sandbox) = self.sandbox(&self.roots.mounts, self.control(None))
+            && let Ok(mut sandbox) = self.sandbox(&self.roots.mounts, self.budget(None))
         {
             watch.ask_another(&mut sandbox, call);
         }
@@ -157,26 +157,26 @@ impl Guests {
         call: &Call<'_>,
         body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
-        let control = self.control(None);
-        let (mounts, _locks) = Roots::over_base(overlay, &control)?;
-        let mut sandbox = self.sandbox(&mounts, control.clone())?;
-        let answer = sandbox.run(control, body)?;
+        let budget = self.budget(None);
+        let (mounts, _locks) = Roots::over_base(overlay, &budget)?;
+        let mut sandbox = self.sandbox(&mounts, budget.clone())?;
+        let answer = sandbox.run(budget, body)?;
         call.account(&mut sandbox);
         Ok(answer)
     }
 
-    fn sandbox(&self, mounts: &[Mount], control: Control) -> Result<Sandbox, ToolError> {
+    fn sandbox(&self, mounts: &[Mount], budget: CallBudget) -> Result<Sandbox, ToolError> {
         let Self { roots, environment, limits, .. } = self;
-        Sandbox::new(&Surroundings { mounts, environment, limits, guarded: &roots.guarded }, control)
+        Sandbox::new(&SandboxConfig { mounts, environment, limits, guarded: &roots.guarded }, budget)
     }
 
-    fn control(&self, options: Option<&CallOptions>) -> Control {
+    fn budget(&self, options: Option<&CallOptions>) -> CallBudget {
         let (ours, own) = (CallOptions::default(), Duration::from_millis(self.limits.max_time_ms));
         let options = options.unwrap_or(&ours);
         let time = options.time.map_or(own, |time| time.min(own));
         let now = Instant::now();
         // A time that no clock can hold is as good as a century.
         let deadline = now.checked_add(time).unwrap_or(now + Duration::from_secs(3_000_000_000));
-        Control { deadline, cancel: options.cancel.clone(), progress: options.progress.clone() }
+        CallBudget { deadline, cancel: options.cancel.clone(), progress: options.progress.clone() }
     }
 }

@@ -78,6 +78,9 @@ mod engine;
 mod error;
 mod event_file;
 mod events;
+#[cfg(test)]
+mod fault_injection;
+mod fingerprint;
 mod guarded;
 mod guest;
 mod guests;
@@ -86,7 +89,6 @@ mod host_mount;
 #[cfg(target_os = "linux")]
 mod kernel_files;
 mod limits;
-mod look;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 mod memory;
@@ -120,8 +122,6 @@ mod transaction;
 pub mod types;
 mod wasi;
 mod watch;
-#[cfg(test)]
-mod weakened;
 mod workspace;
 
 pub use approval::{Approver, Decision, Grant};
@@ -131,12 +131,12 @@ pub use catalog::{component, dialects, tools};
 pub use container::Container;
 pub use error::Error;
 pub use events::{Ended, Event, FileWritten, Output, Started};
+pub use fingerprint::Fingerprint;
 pub use host_mount::{HostMount, Mounted};
-pub use look::Look;
 pub use options::{CallOptions, CancelToken, Progress};
 pub use outcome::Outcome;
 pub use policy::{Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Limits, Mode, Policy};
-pub use policy::{Levels, Setting, schema as policy_schema, table as policy_table};
+pub use policy::{Layers, Setting, schema as policy_schema, table as policy_table};
 pub use registry::{RegisteredTool, Registry, register};
 pub use workspace::Workspace;
 

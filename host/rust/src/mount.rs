@@ -137,7 +137,7 @@ fn check(host: &Path, directory: io::Result<Directory>) -> Result<Directory, Err
 pub(crate) fn open_named<'r>(path: &Path, roots: impl IntoIterator<Item = &'r Directory>) -> io::Result<Walk> {
     let walk = Walk::new(path)?;
     #[cfg(test)]
-    if crate::weakened::is_without(crate::weakened::Check::Named) {
+    if crate::fault_injection::is_without(crate::fault_injection::Check::Named) {
         return Ok(walk);
     }
     let Some(root) = roots.into_iter().find(|root| walk.leaves(root)) else { return Ok(walk) };
@@ -233,7 +233,7 @@ impl Mount {
     /// that has its name now is not the one that the workspace was opened on.
     pub(crate) fn preopen(&self) -> io::Result<(Dir, String)> {
         #[cfg(test)]
-        if crate::weakened::is_without(crate::weakened::Check::Held) {
+        if crate::fault_injection::is_without(crate::fault_injection::Check::Held) {
             let now = Directory::open(self.host()).unwrap_or_else(|_| self.directory.clone());
             return Ok((now.for_guest(self.access), self.guest.clone()));
         }

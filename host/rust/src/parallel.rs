@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use crate::bindings::exports::paddock::files::shares::{Findings, Found, Order};
-use crate::budget::Control;
+use crate::budget::CallBudget;
 use crate::options::CancelToken;
 use crate::sandbox::Sandbox;
 use crate::types::ToolError;
@@ -30,30 +30,31 @@ pub(crate) fn default_threads() -> usize {
 /// `guest` makes a guest that can help.
 pub(crate) fn search(
     leader: Sandbox,
-    control: &Control,
+    budget: &CallBudget,
     threads: usize,
-    guest: impl Fn(Control) -> Result<Sandbox, ToolError> + Sync,
+    guest: impl Fn(CallBudget) -> Result<Sandbox, ToolError> + Sync,
 ) -> Result<Sandbox, ToolError> {
-    let places: Vec<Place> = std::iter::repeat_with(Place::take).take(threads.saturating_sub(1)).flatten().collect();
+    let places: Vec<ThreadPermit> =
+        std::iter::repeat_with(ThreadPermit::take).take(threads.saturating_sub(1)).flatten().collect();
     if places.is_empty() {
         // The leader searches what is left when it is told to finish.
         return Ok(leader);
     }
     let mut leader = leader;
     let order =
-        leader.run(control.clone(), async |guest, store| guest.shares(&mut *store)?.call_orders(store).await)??;
-    let stop = control.cancel.child();
-    let own = Control { cancel: stop.clone(), ..control.clone() };
-    let joint = Mutex::new(Joint::new(leader, control.clone()));
-    let work = Work { joint, turn: Condvar::new(), order, stop, control: own };
+        leader.run(budget.clone(), async |guest, store| guest.shares(&mut *store)?.call_orders(store).await)??;
+    let stop = budget.cancel.child();
+    let own = CallBudget { cancel: stop.clone(), ..budget.clone() };
+    let joint = Mutex::new(Joint::new(leader, budget.clone()));
+    let work = Work { joint, turn: Condvar::new(), order, stop, budget: own };
     thread::scope(|scope| {
-        for place in places {
+        for permit in places {
             let (work, guest) = (&work, &guest);
             let helper = thread::Builder::new().name("paddock-search".to_owned());
             // Without another thread, this one does it all.
             let _ = helper.spawn_scoped(scope, move || {
                 work.help(guest);
-                drop(place);
+                drop(permit);
             });
         }
         work.help(&guest);
@@ -69,13 +70,13 @@ struct Work {
     order: Order,
     /// Ends what is not needed any more.
     stop: CancelToken,
-    control: Control,
+    budget: CallBudget,
 }
 
 /// The leader, and what it cannot take yet.
 struct Joint {
     leader: Sandbox,
-    control: Control,
+    budget: CallBudget,
     /// Shares given out, and shares joined.
     given: u64,
     joined: u64,
@@ -87,7 +88,7 @@ struct Joint {
 
 impl Work {
     /// Searches share after share until there is none.
-    fn help(&self, guest: &impl Fn(Control) -> Result<Sandbox, ToolError>) {
+    fn help(&self, guest: &impl Fn(CallBudget) -> Result<Sandbox, ToolError>) {
         let result = self.shares(guest);
         let mut joint = self.joint();
         if let Err(error) = result
@@ -102,7 +103,7 @@ impl Work {
         self.turn.notify_all();
     }
 
-    fn shares(&self, guest: &impl Fn(Control) -> Result<Sandbox, ToolError>) -> Result<(), ToolError> {
+    fn shares(&self, guest: &impl Fn(CallBudget) -> Result<Sandbox, ToolError>) -> Result<(), ToolError> {
         let Some((mut number, mut share)) = self.next()? else { return Ok(()) };
         let mut helper = self.helper(guest);
         loop {
@@ -121,9 +122,9 @@ impl Work {
         }
     }
 
-    fn helper(&self, guest: &impl Fn(Control) -> Result<Sandbox, ToolError>) -> Result<Sandbox, ToolError> {
-        let mut helper = guest(self.control.clone())?;
-        helper.run(self.control.clone(), async |guest, store| {
+    fn helper(&self, guest: &impl Fn(CallBudget) -> Result<Sandbox, ToolError>) -> Result<Sandbox, ToolError> {
+        let mut helper = guest(self.budget.clone())?;
+        helper.run(self.budget.clone(), async |guest, store| {
             guest.shares(&mut *store)?.call_enlist(store, &self.order).await
         })??;
         Ok(helper)
@@ -131,7 +132,7 @@ impl Work {
 
     fn look(&self, helper: &mut Sandbox, share: &str) -> Result<Findings, ToolError> {
         helper
-            .run(self.control.clone(), async |guest, store| guest.shares(&mut *store)?.call_look(store, share).await)?
+            .run(self.budget.clone(), async |guest, store| guest.shares(&mut *store)?.call_look(store, share).await)?
     }
 
     /// The next share with its number, while one is needed, as soon as there is room for what is found in it.
@@ -147,8 +148,8 @@ impl Work {
 }
 
 impl Joint {
-    fn new(leader: Sandbox, control: Control) -> Self {
-        Self { leader, control, given: 0, joined: 0, waiting: BTreeMap::new(), is_over: false, failure: None }
+    fn new(leader: Sandbox, budget: CallBudget) -> Self {
+        Self { leader, budget, given: 0, joined: 0, waiting: BTreeMap::new(), is_over: false, failure: None }
     }
 
     /// The next share with its number, while one is needed.
@@ -158,7 +159,7 @@ impl Joint {
         }
         let share = self
             .leader
-            .run(self.control.clone(), async |guest, store| guest.shares(&mut *store)?.call_next(store).await)??;
+            .run(self.budget.clone(), async |guest, store| guest.shares(&mut *store)?.call_next(store).await)??;
         self.given += u64::from(share.is_some());
         Ok(share.map(|share| (self.given - 1, share)))
     }
@@ -177,7 +178,7 @@ impl Joint {
             && let Some(found) = self.waiting.remove(&self.joined)
         {
             self.joined += 1;
-            self.is_over = self.leader.run(self.control.clone(), async |guest, store| {
+            self.is_over = self.leader.run(self.budget.clone(), async |guest, store| {
                 guest.shares(&mut *store)?.call_join(store, found.as_ref()).await
             })??;
         }
@@ -199,12 +200,12 @@ fn size(found: &Option<Findings>) -> u64 {
 }
 
 /// The right to one more thread than those that made calls.
-struct Place;
+struct ThreadPermit;
 
 /// Threads that help at this time, in the whole process.
 static HELPING: AtomicUsize = AtomicUsize::new(0);
 
-impl Place {
+impl ThreadPermit {
     /// None where each processor has something to do.
     fn take() -> Option<Self> {
         let most = default_threads();
@@ -213,7 +214,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ThreadPermit {
     fn drop(&mut self) {
         HELPING.fetch_sub(1, Ordering::AcqRel);
     }

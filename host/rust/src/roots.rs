@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-use crate::budget::Control;
+use crate::budget::CallBudget;
 #[cfg(target_os = "linux")]
 use crate::container::Container;
 use crate::directory::Directory;
@@ -42,12 +42,12 @@ impl Roots {
     }
 
     /// What a guest gets, with the lock if it is to change something or to recover from a crash.
-    pub(crate) fn mounts(&self, changing: bool, control: &Control) -> Result<(Vec<Mount>, Option<File>), ToolError> {
+    pub(crate) fn mounts(&self, changing: bool, budget: &CallBudget) -> Result<(Vec<Mount>, Option<File>), ToolError> {
         #[cfg(target_os = "linux")]
         self.container.as_ref().map_or(Ok(()), Container::check)?;
         let state = self.state(changing)?;
         let is_to_lock = |state: &&Directory| changing || StateDir::has_journal(state);
-        let lock = state.as_ref().filter(is_to_lock).map(|state| StateDir::lock(state, control)).transpose()?;
+        let lock = state.as_ref().filter(is_to_lock).map(|state| StateDir::lock(state, budget)).transpose()?;
         let Some(overlay) = &self.overlay else {
             let mounts = self.mounts.iter().cloned().chain(state.map(StateDir::mount));
             // A journal that another call writes after the look for one is not for a call without the lock to follow.
@@ -75,11 +75,11 @@ impl Roots {
     }
 
     /// What a guest gets that changes what is below the overlay: that, and the overlay to look at. With the locks of both.
-    pub(crate) fn over_base(overlay: &OverlayDir, control: &Control) -> Result<(Vec<Mount>, [File; 2]), ToolError> {
+    pub(crate) fn over_base(overlay: &OverlayDir, budget: &CallBudget) -> Result<(Vec<Mount>, [File; 2]), ToolError> {
         let own = overlay.state();
         let lock = |state: &StateDir| {
             let state = state.create().map_err(|cause| overlay.failed(&cause))?;
-            let lock = StateDir::lock(&state, control)?;
+            let lock = StateDir::lock(&state, budget)?;
             Ok::<_, ToolError>((state, lock))
         };
         let ((_, own_lock), (base_state, base_lock)) = (lock(&own)?, lock(overlay.base_state())?);

@@ -7,10 +7,10 @@ use std::thread::{self, Thread};
 
 use wasmtime::Store;
 
-use crate::budget::Control;
+use crate::budget::CallBudget;
 use crate::engine::{Runtime, runtime};
 use crate::guest::Guest;
-use crate::store::{State, Surroundings};
+use crate::store::{SandboxConfig, State};
 use crate::types::{ErrorCode, ToolError};
 
 /// One guest with the store it lives in.
@@ -21,9 +21,9 @@ pub(crate) struct Sandbox {
 }
 
 impl Sandbox {
-    pub(crate) fn new(around: &Surroundings<'_>, control: Control) -> Result<Self, ToolError> {
+    pub(crate) fn new(around: &SandboxConfig<'_>, budget: CallBudget) -> Result<Self, ToolError> {
         let runtime = runtime().map_err(|cause| ToolError::new(ErrorCode::Io, cause.to_string()))?;
-        let mut store = State::new(around, control)?.store(&runtime.engine);
+        let mut store = State::new(around, budget)?.store(&runtime.engine);
         match block_on(runtime.component.instantiate_async(&mut store)) {
             Ok(instance) => Ok(Self { store, guest: Guest::new(instance, &runtime.exports), runtime }),
             Err(trap) => Err(store.data().explain(&trap)),
@@ -33,10 +33,10 @@ impl Sandbox {
     /// Runs `body`, which calls the guest. A guest that failed here cannot be called again.
     pub(crate) fn run<R>(
         &mut self,
-        control: Control,
+        budget: CallBudget,
         body: impl AsyncFnOnce(&Guest, &mut Store<State>) -> wasmtime::Result<R>,
     ) -> Result<R, ToolError> {
-        self.store.data_mut().control = control;
+        self.store.data_mut().budget = budget;
         self.store.set_epoch_deadline(1);
         let _ticking = self.runtime.tick();
         block_on(body(&self.guest, &mut self.store)).map_err(|trap| self.store.data().explain(&trap))
@@ -69,6 +69,6 @@ impl Wake for Unpark {
 #[cfg(feature = "commands")]
 mod answers;
 #[cfg(test)]
-mod tests;
+pub(crate) mod mock_guest;
 #[cfg(test)]
-pub(crate) mod twin;
+mod tests;

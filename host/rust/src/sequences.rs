@@ -15,14 +15,14 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::fault_injection::{Check, without};
 use crate::policy::Access;
-use crate::weakened::{Check, without};
 use crate::{Outcome, Workspace};
 
-mod place;
+mod fixture;
 mod steps;
 
-use place::{Config, Place};
+use fixture::{Config, Fixture};
 use steps::Step;
 
 /// Sequences of a quick run, and those of which one has to find what a missing guard lets through.
@@ -128,20 +128,20 @@ impl Counts {
 /// Runs the sequence of a seed. What it found, where it found something.
 fn run(seed: u64, is_shown: bool, has_commands: bool) -> Result<Counts, String> {
     let mut random = Random::new(seed);
-    let mut place = Place::new(&mut random, has_commands);
+    let mut fixture = Fixture::new(&mut random, has_commands);
     let mut counts = Counts::default();
-    let Some(workspace) = place.open() else {
-        return place.check().map(|()| Counts { refused_configurations: 1, ..counts });
+    let Some(workspace) = fixture.open() else {
+        return fixture.check().map(|()| Counts { refused_configurations: 1, ..counts });
     };
     if is_shown {
-        println!("{:#?}", place.config);
+        println!("{:#?}", fixture.config);
     }
     for _ in 0..random.below(STEPS) + 1 {
-        let step = Step::any(&mut random, &place.config).at(&place);
+        let step = Step::any(&mut random, &fixture.config).at(&fixture);
         if is_shown {
             println!("{step:?}");
         }
-        let roots = place.roots();
+        let roots = fixture.roots();
         match &step {
             Step::Call(tool, arguments) => {
                 let outcome = workspace.call(tool, &arguments.to_string());
@@ -151,20 +151,20 @@ fn run(seed: u64, is_shown: bool, has_commands: bool) -> Result<Counts, String> 
                 if is_shown {
                     println!("    {}", outcome.text);
                 }
-                place.shows_nothing(&outcome).map_err(|found| format!("{step:?}: {found}"))?;
-                if place.roots() != roots {
+                fixture.shows_nothing(&outcome).map_err(|found| format!("{step:?}: {found}"))?;
+                if fixture.roots() != roots {
                     return Err(format!("{step:?}: a root was moved"));
                 }
             }
             Step::Other(act) => {
                 counts.others += 1;
-                act.perform(&place);
+                act.perform(&fixture);
             }
         }
-        place.check().map_err(|found| format!("{step:?}: {found}"))?;
+        fixture.check().map_err(|found| format!("{step:?}: {found}"))?;
     }
     drop(workspace);
-    place.check().map(|()| counts)
+    fixture.check().map(|()| counts)
 }
 
 /// Numbers that are the same for the same seed: SplitMix64.

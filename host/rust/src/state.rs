@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::budget::{Control, Stop};
+use crate::budget::{CallBudget, Interruption};
 use crate::directory::{Deferred, Directory, private_file};
 use crate::hex::hex;
 use crate::mount::{self, Mount, STATE};
@@ -132,7 +132,7 @@ impl StateDir {
     }
 
     /// Waits until no other call changes the workspace. The lock goes with the result.
-    pub(crate) fn lock(directory: &Directory, control: &Control) -> Result<File, ToolError> {
+    pub(crate) fn lock(directory: &Directory, budget: &CallBudget) -> Result<File, ToolError> {
         let file = open_lock(directory).map_err(|cause| failed(&cause))?;
         loop {
             match file.try_lock() {
@@ -140,8 +140,8 @@ impl StateDir {
                 Err(TryLockError::WouldBlock) => thread::sleep(RETRY),
                 Err(TryLockError::Error(cause)) => return Err(failed(&cause)),
             }
-            match control.stop() {
-                Some(Stop::Deadline) => return Err(busy()),
+            match budget.stop() {
+                Some(Interruption::Deadline) => return Err(busy()),
                 Some(stop) => return Err(stop.explain()),
                 None => {}
             }

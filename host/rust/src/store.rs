@@ -7,7 +7,7 @@ use wasmtime::{Engine, PoolConcurrencyLimitError, Store};
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
-use crate::budget::{Control, Stop};
+use crate::budget::{CallBudget, Interruption};
 use crate::guarded::Guarded;
 use crate::limits::{GUESTS, Limiter, limiter};
 use crate::mount::Mount;
@@ -23,7 +23,7 @@ const RESOURCES: usize = 100_000;
 const STDERR_BYTES: usize = 64 * 1024;
 
 /// What a guest finds: directories and environment variables, and nothing else.
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct SandboxConfig<'a> {
     pub(crate) mounts: &'a [Mount],
     pub(crate) environment: &'a [(String, String)],
     pub(crate) limits: &'a Limits,
@@ -36,7 +36,7 @@ pub(crate) struct State {
     table: ResourceTable,
     limiter: Limiter,
     stderr: MemoryOutputPipe,
-    pub(crate) control: Control,
+    pub(crate) budget: CallBudget,
     files: Files,
 }
 
@@ -52,12 +52,12 @@ impl FilesView for State {
     }
 
     fn progress(&self) -> &Progress {
-        &self.control.progress
+        &self.budget.progress
     }
 }
 
 impl State {
-    pub(crate) fn new(around: &Surroundings<'_>, control: Control) -> Result<Self, ToolError> {
+    pub(crate) fn new(around: &SandboxConfig<'_>, budget: CallBudget) -> Result<Self, ToolError> {
         let stderr = MemoryOutputPipe::new(STDERR_BYTES);
         let mut wasi = WasiCtxBuilder::new();
         // The thread is the caller's to block.
@@ -72,7 +72,7 @@ impl State {
             table,
             limiter: limiter(around.limits.max_memory_bytes),
             stderr,
-            control,
+            budget,
             files: Files::new(preopens, is_contained, around.guarded),
         })
     }
@@ -81,14 +81,14 @@ impl State {
     pub(crate) fn store(self, engine: &Engine) -> Store<Self> {
         let mut store = Store::new(engine, self);
         store.limiter(|state| &mut state.limiter);
-        store.epoch_deadline_callback(|store| store.data().control.check());
+        store.epoch_deadline_callback(|store| store.data().budget.check());
         store.set_epoch_deadline(1);
         store
     }
 
     /// Why a guest was ended.
     pub(crate) fn explain(&self, trap: &wasmtime::Error) -> ToolError {
-        if let Some(stop) = trap.downcast_ref::<Stop>() {
+        if let Some(stop) = trap.downcast_ref::<Interruption>() {
             return stop.explain();
         }
         if self.limiter.exceeded {

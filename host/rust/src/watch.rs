@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::audit::Audit;
 use crate::bindings::exports::paddock::files::commands::Ran;
-use crate::budget::Control;
+use crate::budget::CallBudget;
 use crate::error::Error;
 use crate::event_file;
 use crate::events::{Ended, Event, FileWritten, Listener, Output, Started, now};
@@ -104,8 +104,9 @@ impl<'w> Watch<'w> {
     }
 
     pub(crate) fn ask(&self, guest: &mut Sandbox) -> bool {
-        let told = guest
-            .run(Control::within(PATIENCE), async |guest, store| guest.tools(&mut *store)?.call_account(store).await);
+        let told = guest.run(CallBudget::within(PATIENCE), async |guest, store| {
+            guest.tools(&mut *store)?.call_account(store).await
+        });
         let is_well = told.is_ok();
         self.touched.set(told.ok().flatten());
         is_well
@@ -114,7 +115,7 @@ impl<'w> Watch<'w> {
     /// The same of a guest that did not make the call, since the one that did is no more.
     pub(crate) fn ask_another(&self, guest: &mut Sandbox, call: (&str, &str, &str)) {
         let (dialect, tool, arguments) = call;
-        let told = guest.run(Control::within(PATIENCE), async |guest, store| {
+        let told = guest.run(CallBudget::within(PATIENCE), async |guest, store| {
             guest.tools(&mut *store)?.call_asked(store, dialect, tool, arguments).await
         });
         self.touched.set(told.ok().flatten());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use wasmtime::Store;
 
-use crate::approval::{Approver, Desk, Grant};
+use crate::approval::{ApprovalSigner, Approver, Grant};
 use crate::bindings::exports::paddock::files::approval;
 use crate::call::Call;
 use crate::command::Commands;
@@ -35,7 +35,7 @@ pub struct Workspace(Arc<Inner>);
 #[derive(Default)]
 pub(crate) struct Inner {
     pub(crate) approver: Option<Approver>,
-    pub(crate) desk: Desk,
+    pub(crate) signer: ApprovalSigner,
     /// Who is told of calls, if anybody is.
     pub(crate) listeners: Option<Listeners>,
     /// They go before the commands, which record nothing once the workspace is closed.
@@ -106,7 +106,7 @@ impl Workspace {
     /// Leave for one call to do what `plan` says, for that long: for a host that has somebody decide later than
     /// [`Builder::approver`](crate::Builder::approver) could. What is at the plan's paths has to be as it was.
     pub fn grant(&self, plan: &Plan, valid: Duration) -> Grant {
-        self.0.desk.grant(plan, valid)
+        self.0.signer.grant(plan, valid)
     }
 
     /// Runs a call that may need approval, and again where somebody approves of it. What it still would need, with its answer.
@@ -133,11 +133,11 @@ impl Workspace {
         };
         let grant = call.options.and_then(|options| options.grant.as_ref());
         let approver = call.options.and_then(|options| options.approver.as_ref()).or(self.0.approver.as_ref());
-        let mut asked = attempt(grant.map(|grant| self.0.desk.take(grant)))?;
+        let mut asked = attempt(grant.map(|grant| self.0.signer.take(grant)))?;
         // What is there may have changed while somebody decided, and then they are asked about that.
         for _ in 0..MAX_QUESTIONS {
             let (Some(plan), Some(approver)) = (&asked.1, approver) else { break };
-            let Some(decision) = self.0.desk.decided(plan, approver.decide(plan)) else { break };
+            let Some(decision) = self.0.signer.decided(plan, approver.decide(plan)) else { break };
             asked = attempt(Some(decision))?;
         }
         Ok(asked)

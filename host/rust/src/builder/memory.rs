@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Builder, told_in};
-use crate::approval::Desk;
+use crate::approval::ApprovalSigner;
 use crate::bindings::exports::paddock::files::session;
 use crate::call::Call;
 use crate::command::Commands;
@@ -31,14 +31,14 @@ impl Builder {
         let policy = self.policy_of()?;
         let listeners =
             Listeners::of(self.listeners.clone(), (self.event_file.as_deref(), self.audit.clone()), None, &[])?;
-        let desk = Desk::new();
-        let host = Host::new(Backend::Memory, OwnPaths::default(), &desk, listeners.is_some());
+        let signer = ApprovalSigner::new();
+        let host = Host::new(Backend::Memory, OwnPaths::default(), &signer, listeners.is_some());
         let told = policy::environment(self.settings.all()?, Backend::Memory, &[], host)?;
         let environment = told_in(self.environment, told);
         let approver = self.approver;
         let commands = Commands::open(&policy, Some("a workspace in memory is seen by the file tools alone"), &[])?;
         let guests = Arc::new(Guests::new(Roots::default(), environment, policy.limits, None).keep()?);
-        let workspace = Workspace::new(Inner { approver, desk, listeners, guests, commands });
+        let workspace = Workspace::new(Inner { approver, signer, listeners, guests, commands });
         for mount in &self.host_mounts {
             let refuse = |cause| Error::HostMount { path: mount.host_path.clone(), cause };
             workspace.copy_in(mount).map_err(|error| refuse(error.message))?;

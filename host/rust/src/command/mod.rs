@@ -1,7 +1,7 @@
 //! Commands: what the component cannot do, since WASI has no processes.
 //!
 //! The component says what a call asks for, what a command may do at a path and what it changed; here it is run. A
-//! command is a process of a supervisor of its own, the warden, which confines it to the roots (`host/warden`);
+//! command is a process of a supervisor of its own, the supervisor, which confines it to the roots (`host/supervisor`);
 //! a WASI program is run by the engine that runs the component.
 
 use std::collections::BTreeMap;
@@ -19,9 +19,10 @@ use crate::policy::{Commands as Policy, HardLinks};
 use crate::roots::Roots;
 use crate::types::{ErrorCode, ToolError};
 
-#[cfg(target_os = "linux")]
-mod attendant;
+pub(crate) mod authorizer;
 mod capture;
+#[cfg(target_os = "linux")]
+mod command_task;
 #[cfg(target_os = "linux")]
 mod deadline;
 #[cfg(not(target_os = "linux"))]
@@ -29,7 +30,6 @@ mod elsewhere;
 mod environment;
 #[cfg(target_os = "linux")]
 mod executables;
-pub(crate) mod judge;
 mod parse;
 #[cfg(feature = "programs")]
 mod program;
@@ -43,17 +43,17 @@ mod scratch;
 #[cfg(target_os = "linux")]
 mod sessions;
 mod spec;
-mod spool;
 #[cfg(target_os = "linux")]
 mod start;
 #[cfg(target_os = "linux")]
 mod status;
 #[cfg(target_os = "linux")]
+mod supervisor;
+#[cfg(target_os = "linux")]
 mod system;
 #[cfg(target_os = "linux")]
 mod terminal;
-#[cfg(target_os = "linux")]
-mod warden;
+mod undo_staging;
 
 use capture::Caps;
 use rules::Rules;
@@ -197,7 +197,7 @@ impl Commands {
             return Err(ToolError::new(ErrorCode::InvalidArgument, "no program"));
         };
         let time = self.time(run.timeout_ms);
-        program::run(self, how, &spec::AskedProgram { name, arguments, stdin: &run.stdin, workdir: &run.workdir, time })
+        program::run(self, how, &spec::ProgramSpec { name, arguments, stdin: &run.stdin, workdir: &run.workdir, time })
     }
 
     /// The caps of a stream in a result that is not a session's.
@@ -214,7 +214,7 @@ impl Commands {
 #[cfg(target_os = "linux")]
 impl Commands {
     fn run_process(&self, how: &How<'_>, run: &RunArgs, command: Vec<String>) -> Result<Ran, ToolError> {
-        let asked = spec::Asked {
+        let asked = spec::CommandSpec {
             command,
             workdir: &run.workdir,
             terminal: None,
@@ -232,7 +232,7 @@ impl Commands {
     }
 
     fn start(&self, how: &How<'_>, start: &StartArgs) -> Result<Ran, ToolError> {
-        let asked = spec::Asked {
+        let asked = spec::CommandSpec {
             command: self.words(&how.guests.roots, &start.command)?,
             workdir: &start.workdir,
             terminal: start.terminal.then_some(start.size),

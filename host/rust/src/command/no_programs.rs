@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::spec::AskedProgram;
+use super::spec::ProgramSpec;
 use super::{Commands, How, unknown_program};
 use crate::bindings::exports::paddock::files::commands::Ran;
 use crate::error::Error;
@@ -24,7 +24,7 @@ pub(super) fn open(policy: &Policy, _: &[Mount]) -> Result<BTreeMap<String, Name
 }
 
 /// Fails, since the policy names no program.
-pub(super) fn run(commands: &Commands, _: &How<'_>, asked: &AskedProgram<'_>) -> Result<Ran, ToolError> {
+pub(super) fn run(commands: &Commands, _: &How<'_>, asked: &ProgramSpec<'_>) -> Result<Ran, ToolError> {
     Err(unknown_program(&commands.policy, asked.name))
 }
 

@@ -102,7 +102,7 @@ impl Rules {
 
     /// Fails with `denied` and the rule where the line may not run.
     pub(super) fn check(&self, line: &str) -> Result<(), ToolError> {
-        self.judge(line, 0).map_err(|refusal| refusal.of(line))
+        self.authorizer(line, 0).map_err(|refusal| refusal.of(line))
     }
 
     /// The same of a program that is run without a shell, and its arguments.
@@ -129,7 +129,7 @@ impl Rules {
         Refusal { cause, hint }.of(line)
     }
 
-    fn judge(&self, line: &str, depth: usize) -> Result<(), Refusal> {
+    fn authorizer(&self, line: &str, depth: usize) -> Result<(), Refusal> {
         if self.allow.is_empty() && self.deny.is_empty() {
             return Ok(());
         }
@@ -164,7 +164,7 @@ impl Rules {
         if is_runner {
             lines.extend(self.runner(name, words, input)?);
         }
-        lines.into_iter().try_for_each(|line| self.judge(&line.ok_or_else(opaque)?, depth + 1))?;
+        lines.into_iter().try_for_each(|line| self.authorizer(&line.ok_or_else(opaque)?, depth + 1))?;
         if self.allow.is_empty() {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! A command under way: its warden, its output, and how it ended.
+//! A command under way: its supervisor, its output, and how it ended.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use super::attendant::Attendant;
+use super::authorizer::Authorizer;
 use super::capture::Caps;
+use super::command_task::CommandTask;
 use super::deadline::left;
-use super::judge::Judge;
-use super::spec::Asked;
+use super::spec::CommandSpec;
 use super::start::Prepared;
 use super::status::State;
-use super::warden::Warden;
+use super::supervisor::Supervisor;
 use super::{Commands, terminal};
 use crate::bindings::exports::paddock::files::commands::{Captured, Ran, Recorded};
 use crate::guests::Guests;
@@ -41,30 +41,30 @@ pub(super) struct Running {
 
 impl Running {
     /// Starts a command.
-    pub(super) fn start(commands: &Commands, guests: &Arc<Guests>, asked: &Asked<'_>) -> Result<Self, ToolError> {
+    pub(super) fn start(commands: &Commands, guests: &Arc<Guests>, asked: &CommandSpec<'_>) -> Result<Self, ToolError> {
         let fail = |cause: std::io::Error| ToolError::new(ErrorCode::Io, format!("cannot start the command: {cause}"));
         let (streams, ends) = Streams::open(asked).map_err(fail)?;
-        let Prepared { launch, spool, home, contained } = Prepared::new(commands, &guests.roots, asked)?;
-        let warden = Warden::start(&launch, &ends).map_err(fail)?;
+        let Prepared { launch, staging, home, contained } = Prepared::new(commands, &guests.roots, asked)?;
+        let supervisor = Supervisor::start(&launch, &ends).map_err(fail)?;
         let names_programs = launch.start.programs.is_some();
         drop((ends, launch));
         let input = streams.input.as_ref().map(OwnedFd::try_clone).transpose().map_err(fail)?;
         let state = Arc::new(State::new(&guests.roots, asked.room).map_err(fail)?);
-        let judge = Judge::new(Arc::downgrade(guests), state.killed.clone());
+        let authorizer = Authorizer::new(Arc::downgrade(guests), state.killed.clone());
         let started = Instant::now();
-        let attendant = Attendant {
+        let command_task = CommandTask {
             state: Arc::clone(&state),
-            warden,
+            supervisor,
             output: [streams.stdout, streams.stderr],
-            judge,
-            spool,
+            authorizer,
+            staging,
             home,
             names_programs,
             contained,
             started,
             deadline: started + asked.time,
         };
-        let spawned = thread::Builder::new().name("paddock command".to_owned()).spawn(|| attendant.attend());
+        let spawned = thread::Builder::new().name("paddock command".to_owned()).spawn(|| command_task.attend());
         spawned.map_err(fail)?;
         Ok(Self { state, input: Mutex::new(input), has_terminal: asked.terminal.is_some(), started })
     }
@@ -223,7 +223,7 @@ struct Streams {
 
 impl Streams {
     /// Opens them; with the command's ends, of standard input, output and error.
-    fn open(asked: &Asked<'_>) -> std::io::Result<(Self, [OwnedFd; 3])> {
+    fn open(asked: &CommandSpec<'_>) -> std::io::Result<(Self, [OwnedFd; 3])> {
         if let Some(size) = asked.terminal {
             let (own, theirs) = terminal::open(size)?;
             rustix::io::ioctl_fionbio(&own, true)?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// A command that is to be run.
 #[cfg(target_os = "linux")]
-pub(super) struct Asked<'a> {
+pub(super) struct CommandSpec<'a> {
     /// The program and its arguments.
     pub(super) command: Vec<String>,
     /// The directory, as results show it.
@@ -21,7 +21,7 @@ pub(super) struct Asked<'a> {
 
 /// A WASI program that is to be run.
 #[cfg_attr(not(feature = "programs"), expect(dead_code, reason = "no program runs without the feature `programs`"))]
-pub(super) struct AskedProgram<'a> {
+pub(super) struct ProgramSpec<'a> {
     /// As the policy names it.
     pub(super) name: &'a str,
     pub(super) arguments: &'a [String],

@@ -1,4 +1,4 @@
-//! What a warden is told of a command, and the descriptors that it is sent.
+//! What a supervisor is told of a command, and the descriptors that it is sent.
 
 use std::env;
 use std::fs::{self, File};
@@ -7,11 +7,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use paddock_warden::protocol::{HardLinks, Identity, Limits, Reserved, Root, Start};
+use paddock_supervisor::protocol::{HardLinks, Identity, Limits, Reserved, Root, Start};
 
-use super::spec::Asked;
-use super::spool::Spool;
-use super::warden::{self, Launch};
+use super::spec::CommandSpec;
+use super::supervisor::{self, Launch};
+use super::undo_staging::UndoStaging;
 use super::{Commands, environment, system};
 use crate::container::{Container, Processes};
 use crate::directory::{self, Directory};
@@ -27,7 +27,7 @@ const MAX_OPEN_FILES: u64 = 4096;
 /// What a command needs to be run, and what is left to do after it.
 pub(super) struct Prepared {
     pub(super) launch: Launch,
-    pub(super) spool: Spool,
+    pub(super) staging: UndoStaging,
     /// Its home, and where it has what is temporary.
     pub(super) home: Temporary,
     /// Its processes in a container.
@@ -36,32 +36,32 @@ pub(super) struct Prepared {
 
 impl Prepared {
     /// Prepares a command, with directories of its own.
-    pub(super) fn new(commands: &Commands, roots: &Roots, asked: &Asked<'_>) -> Result<Self, ToolError> {
+    pub(super) fn new(commands: &Commands, roots: &Roots, asked: &CommandSpec<'_>) -> Result<Self, ToolError> {
         let fail = |cause: io::Error| {
             ToolError::new(ErrorCode::Io, format!("cannot make a temporary directory for the command: {cause}"))
         };
         let home = commands.scratch.make(&roots.mounts).map_err(fail)?;
-        let spool = Spool::new(&commands.scratch, roots)?;
+        let staging = UndoStaging::new(&commands.scratch, roots)?;
         let mut preparation = Preparation { commands, roots, asked, given: Vec::new() };
         let (start, contained) = match &roots.container {
-            Some(container) => preparation.contained(container, &home, &spool)?,
-            None => (preparation.confined(&home, &spool)?, None),
+            Some(container) => preparation.contained(container, &home, &staging)?,
+            None => (preparation.confined(&home, &staging)?, None),
         };
         let launch = Launch { start, given: preparation.given };
-        Ok(Self { launch, spool, home, contained })
+        Ok(Self { launch, staging, home, contained })
     }
 }
 
 struct Preparation<'p> {
     commands: &'p Commands,
     roots: &'p Roots,
-    asked: &'p Asked<'p>,
+    asked: &'p CommandSpec<'p>,
     given: Vec<Arc<File>>,
 }
 
 impl Preparation<'_> {
     /// A command of this machine, confined to the roots.
-    fn confined(&mut self, home: &Temporary, spool: &Spool) -> Result<Start, ToolError> {
+    fn confined(&mut self, home: &Temporary, staging: &UndoStaging) -> Result<Start, ToolError> {
         let (commands, roots) = (self.commands, self.roots);
         let workdir = roots.directory(self.asked.workdir)?;
         let paths = [home.directory(), &workdir].map(path_now);
@@ -72,19 +72,19 @@ impl Preparation<'_> {
             &text(workdir_path)?,
             self.asked.terminal.is_some(),
         );
-        let own = self.own(home, spool);
+        let own = self.own(home, staging);
         let start = Start { argv: self.asked.command.clone(), cwd: self.give(workdir.file()), env, ..own };
         let start = Start { roots: self.roots(), confine: true, rules: true, ..start };
         let (programs, loaders) = self.programs().unzip();
         let start = Start { programs, loaders: loaders.unwrap_or_default(), ..start };
         let start = Start { system: self.system(), files: self.files(), ..start };
         let start = self.guarded(start);
-        let lock = spool.lock().map(Arc::new).ok().map(|lock| self.give(&lock));
+        let lock = staging.lock().map(Arc::new).ok().map(|lock| self.give(&lock));
         let start = Start { lock, ..start };
         // Where somebody asked for it by name, and there alone.
         let can_confine = || {
             let launch = Launch { start: start.clone(), given: self.given.clone() };
-            warden::can_confine(&launch)
+            supervisor::can_confine(&launch)
         };
         match commands.policy.unconfined && !can_confine() {
             true => Ok(Start { confine: false, rules: false, ..start }),
@@ -97,7 +97,7 @@ impl Preparation<'_> {
         &mut self,
         container: &Container,
         home: &Temporary,
-        spool: &Spool,
+        staging: &UndoStaging,
     ) -> Result<(Start, Option<Processes>), ToolError> {
         container.check()?;
         let (root, below) = self.roots.place(self.asked.workdir)?;
@@ -112,13 +112,13 @@ impl Preparation<'_> {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
         let env = env::vars_os().filter_map(is_text).collect();
-        let own = self.own(home, spool);
+        let own = self.own(home, staging);
         let start = Start { argv: contained.command, cwd: self.give(&Arc::new(top)), env, ..own };
         Ok((start, Some(contained.processes)))
     }
 
     /// What every command has.
-    fn own(&mut self, home: &Temporary, spool: &Spool) -> Start {
+    fn own(&mut self, home: &Temporary, staging: &UndoStaging) -> Start {
         let policy = &self.commands.policy;
         Start {
             argv: Vec::new(),
@@ -129,7 +129,7 @@ impl Preparation<'_> {
             system: Vec::new(),
             files: Vec::new(),
             temporary: self.give(home.directory().file()),
-            spool: self.give(spool.directory().file()),
+            staging: self.give(staging.directory().file()),
             programs: None,
             loaders: Vec::new(),
             closed: Vec::new(),
@@ -195,7 +195,7 @@ impl Preparation<'_> {
         Start { closed, pinned: guarded.pinned().map(identity).collect(), reserved: reserved.collect(), ..start }
     }
 
-    /// The number by which the warden finds a file.
+    /// The number by which the supervisor finds a file.
     fn give(&mut self, file: &Arc<File>) -> usize {
         self.given.push(Arc::clone(file));
         self.given.len() - 1

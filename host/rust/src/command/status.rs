@@ -43,7 +43,7 @@ pub(super) struct End {
     pub(super) ignored: u64,
     pub(super) refused: Vec<Refused>,
     pub(super) notes: Vec<String>,
-    /// It could not be run, or its warden was lost.
+    /// It could not be run, or its supervisor was lost.
     pub(super) failed: Option<ToolError>,
 }
 
@@ -55,7 +55,7 @@ impl State {
             spoke: Instant::now(),
             confinement: match &roots.container {
                 Some(container) => format!("container {}", container.name()),
-                // Until the warden says otherwise.
+                // Until the supervisor says otherwise.
                 None => "none: unconfined".to_owned(),
             },
             end: None,

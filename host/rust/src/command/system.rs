@@ -74,7 +74,7 @@ pub(super) const SHELLS: [&str; 3] = ["bash", "dash", "sh"];
 /// What of the system the commands of a workspace may use, opened with the workspace and held.
 pub(super) struct System {
     directories: Vec<Directory>,
-    files: Vec<Kept>,
+    files: Vec<SystemFile>,
 }
 
 impl System {
@@ -89,7 +89,7 @@ impl System {
         }
         let usual = DIRECTORIES.iter().filter_map(|path| beside(Path::new(path), roots)?.end().ok());
         directories.extend(usual);
-        let files = FILES.iter().filter_map(|path| Kept::open(Path::new(path), roots)).collect();
+        let files = FILES.iter().filter_map(|path| SystemFile::open(Path::new(path), roots)).collect();
         Ok(Self { directories, files })
     }
 
@@ -122,12 +122,12 @@ fn beside(path: &Path, roots: &[Mount]) -> Option<Walk> {
 }
 
 /// A file of the system, which is opened anew where another one has taken its place.
-struct Kept {
+struct SystemFile {
     path: &'static Path,
     file: Mutex<Arc<File>>,
 }
 
-impl Kept {
+impl SystemFile {
     fn open(path: &'static Path, roots: &[Mount]) -> Option<Self> {
         Some(Self { path, file: Mutex::new(Arc::new(open(path, roots)?)) })
     }

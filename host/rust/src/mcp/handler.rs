@@ -19,7 +19,7 @@ use super::convert;
 use super::load::MAX_REQUESTS;
 use super::log::Log;
 use super::resources;
-use super::roots::Place;
+use super::roots::SessionWorkspace;
 use super::splice::Marks;
 use super::subscriptions::Subscriptions;
 use crate::options::DIALECT;
@@ -43,7 +43,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const INTERVAL: Duration = Duration::from_millis(250);
 
 pub(super) struct Handler {
-    place: Arc<Place>,
+    session: Arc<SessionWorkspace>,
     dialect: String,
     marks: Marks,
     log: Log,
@@ -55,11 +55,11 @@ pub(super) struct Handler {
 }
 
 impl Handler {
-    pub(super) fn new(place: Place, dialect: String, marks: Marks, log: Log) -> Self {
-        let (tools, questions, place) = (OnceCell::new(), Questions::default(), Arc::new(place));
-        let subscriptions = Subscriptions::new(place.clone(), dialect.clone());
+    pub(super) fn new(session: SessionWorkspace, dialect: String, marks: Marks, log: Log) -> Self {
+        let (tools, questions, session) = (OnceCell::new(), Questions::default(), Arc::new(session));
+        let subscriptions = Subscriptions::new(session.clone(), dialect.clone());
         let running = Semaphore::new(MAX_REQUESTS);
-        Self { place, dialect, marks, log, tools, questions, subscriptions, running }
+        Self { session, dialect, marks, log, tools, questions, subscriptions, running }
     }
 
     /// Waits until the request may run. Fails if the client cancels it before.
@@ -75,7 +75,7 @@ impl Handler {
     async fn tools(&self) -> Result<&[Tool], ErrorData> {
         let describe = async || {
             // By its own policy, which the roots of a client do not change.
-            let (workspace, dialect) = (self.place.own.clone(), self.dialect.clone());
+            let (workspace, dialect) = (self.session.own.clone(), self.dialect.clone());
             let described = tokio::task::spawn_blocking(move || describe(&workspace, &dialect)).await;
             let described = described.unwrap_or_else(|cause| Err(cause.to_string()));
             described.map_err(|cause| ErrorData::internal_error(cause, None))
@@ -132,7 +132,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let _permit = self.permit(&context).await?;
-        let workspace = self.place.workspace(&self.dialect, &context).await;
+        let workspace = self.session.workspace(&self.dialect, &context).await;
         resources::list(&workspace, page.and_then(|page| page.cursor)).await
     }
 
@@ -150,7 +150,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let _permit = self.permit(&context).await?;
-        let workspace = self.place.workspace(&self.dialect, &context).await;
+        let workspace = self.session.workspace(&self.dialect, &context).await;
         tokio::select! {
             read = resources::read(&workspace, &request.uri) => read.map(ReadResourceResponse::Complete),
             () = context.ct.cancelled() => Err(ErrorData::internal_error("the request was cancelled", None)),
@@ -184,7 +184,7 @@ impl ServerHandler for Handler {
     }
 
     async fn on_roots_list_changed(&self, _context: NotificationContext<RoleServer>) {
-        self.place.changed();
+        self.session.changed();
     }
 
     async fn call_tool(
@@ -223,7 +223,7 @@ impl Handler {
         let mut options = CallOptions::dialect(self.dialect.clone());
         (options.id, options.approver) = (id, approver);
         let (cancel, progress) = (options.cancel.clone(), options.progress.clone());
-        let workspace = self.place.workspace(&self.dialect, context).await;
+        let workspace = self.session.workspace(&self.dialect, context).await;
         let mut call = std::pin::pin!(workspace.call_async(tool, arguments, options));
         let reports = async {
             match context.meta.get_progress_token() {

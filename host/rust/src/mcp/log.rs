@@ -30,7 +30,7 @@ struct Shared {
 }
 
 /// A call whose end the client wants to be told.
-pub(super) struct Told {
+pub(super) struct LoggedCall {
     log: Log,
     pub(super) id: String,
     level: LoggingLevel,
@@ -59,14 +59,14 @@ impl Log {
     }
 
     /// Waits for the end of a call that is about to be made, where the client asked for that.
-    pub(super) fn expect(&self, context: &RequestContext<RoleServer>) -> Option<Told> {
+    pub(super) fn expect(&self, context: &RequestContext<RoleServer>) -> Option<LoggedCall> {
         let mut shared = self.lock();
         let level = if is_stateless(context) { context.meta.log_level() } else { shared.level }?;
         shared.next += 1;
         let started = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
         let id = format!("{started:x}-{:x}-{}", std::process::id(), shared.next);
         shared.calls.insert(id.clone(), None);
-        Some(Told { log: self.clone(), id, level })
+        Some(LoggedCall { log: self.clone(), id, level })
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {
@@ -74,7 +74,7 @@ impl Log {
     }
 }
 
-impl Told {
+impl LoggedCall {
     /// Tells the client, unless that is less than it wants to hear.
     pub(super) async fn tell(self, peer: &Peer<RoleServer>) {
         let Some(ended) = self.log.lock().calls.remove(&self.id).flatten() else { return };
@@ -89,7 +89,7 @@ impl Told {
     }
 }
 
-impl Drop for Told {
+impl Drop for LoggedCall {
     fn drop(&mut self) {
         self.log.lock().calls.remove(&self.id);
     }

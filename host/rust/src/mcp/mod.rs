@@ -101,8 +101,8 @@ impl Server {
         W: AsyncWrite + Send + Unpin + 'static,
     {
         let marks = Marks::default();
-        let place = roots::Place::new(self.workspace, self.open);
-        let handler = Handler::new(place, self.dialect, marks.clone(), self.log);
+        let session = roots::SessionWorkspace::new(self.workspace, self.open);
+        let handler = Handler::new(session, self.dialect, marks.clone(), self.log);
         let wire = Wire::new(marks, input, output);
         let finished = wire.finished();
         match handler.serve(wire).await {

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) type Open = Box<dyn Fn(Vec<PathBuf>) -> Option<Workspace> + Send + Sync>;
 
 /// The workspace in which calls are made.
-pub(super) struct Place {
+pub(super) struct SessionWorkspace {
     pub(super) own: Workspace,
     open: Open,
     /// Over the client's roots, once it was asked for them; the own one where it names none that is there.
@@ -34,7 +34,7 @@ pub(super) struct Place {
     is_stale: AtomicBool,
 }
 
-impl Place {
+impl SessionWorkspace {
     pub(super) fn new(own: Workspace, open: Open) -> Self {
         Self { own, open, asked: Mutex::default(), is_stale: AtomicBool::new(false) }
     }

@@ -15,9 +15,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
 use super::resources::{failure, is_missing, paths};
-use super::roots::Place;
+use super::roots::SessionWorkspace;
 use crate::types::ToolError;
-use crate::{CancelToken, Look, Workspace};
+use crate::{CancelToken, Fingerprint, Workspace};
 
 /// Subscriptions of a session.
 const MAX: usize = 100;
@@ -27,7 +27,7 @@ const SPARING: u32 = 10;
 
 /// What the client of a session subscribed to. When this goes, so does the task that looks.
 pub(super) struct Subscriptions {
-    place: Arc<Place>,
+    session: Arc<SessionWorkspace>,
     dialect: String,
     room: Arc<Semaphore>,
     watched: Watched,
@@ -40,14 +40,14 @@ struct Watched(Arc<Mutex<BTreeMap<String, Subscription>>>);
 
 struct Subscription {
     path: String,
-    seen: Look,
+    seen: Fingerprint,
     _room: OwnedSemaphorePermit,
 }
 
 impl Subscriptions {
-    pub(super) fn new(place: Arc<Place>, dialect: String) -> Self {
+    pub(super) fn new(session: Arc<SessionWorkspace>, dialect: String) -> Self {
         let (watched, looking) = (Watched::default(), Mutex::default());
-        Self { place, dialect, room: Arc::new(Semaphore::new(MAX)), watched, looking }
+        Self { session, dialect, room: Arc::new(Semaphore::new(MAX)), watched, looking }
     }
 
     /// Does what `resources/subscribe` asks. There has to be something that a tool may show.
@@ -63,8 +63,8 @@ impl Subscriptions {
         self.watched.lock().insert(uri, subscription);
         if looking.is_none() {
             let watched = self.watched.clone();
-            let (place, dialect, context) = (self.place.clone(), self.dialect.clone(), context.clone());
-            let task = async move { watched.watch(&place, &dialect, &context, &Ear::Client(&context.peer)).await };
+            let (session, dialect, context) = (self.session.clone(), self.dialect.clone(), context.clone());
+            let task = async move { watched.watch(&session, &dialect, &context, &Ear::Client(&context.peer)).await };
             *looking = Some(tokio::spawn(task).abort_handle());
         }
         Ok(())
@@ -99,7 +99,7 @@ impl Subscriptions {
             let ear = Ear::Listener(context.sink());
             tokio::select! {
                 () = context.cancelled() => {}
-                () = watched.watch(&self.place, &self.dialect, request, &ear) => {}
+                () = watched.watch(&self.session, &self.dialect, request, &ear) => {}
             }
         } else {
             context.cancelled().await;
@@ -115,9 +115,9 @@ impl Subscriptions {
             ErrorData::invalid_params(message, None)
         })?;
         let [path, absolute] = paths(uri)?;
-        let workspace = self.place.workspace(&self.dialect, context).await;
+        let workspace = self.session.workspace(&self.dialect, context).await;
         let first = looks(workspace, vec![(path, None), (absolute, None)]).await;
-        let mut chosen: Option<(String, Result<Look, ToolError>)> = None;
+        let mut chosen: Option<(String, Result<Fingerprint, ToolError>)> = None;
         for (path, seen) in first {
             let is_there = seen.as_ref().is_ok_and(|look| look.error().is_none());
             let was_missing = matches!(&chosen, Some((_, Ok(look))) if look.error().is_some_and(is_missing));
@@ -158,12 +158,18 @@ impl Ear<'_> {
 
 impl Watched {
     /// Looks again and again, and ends with the connection.
-    async fn watch(&self, place: &Place, dialect: &str, context: &RequestContext<RoleServer>, ear: &Ear<'_>) {
+    async fn watch(
+        &self,
+        session: &SessionWorkspace,
+        dialect: &str,
+        context: &RequestContext<RoleServer>,
+        ear: &Ear<'_>,
+    ) {
         let mut pause = INTERVAL;
         loop {
             tokio::time::sleep(pause).await;
             // The client may have named other roots meanwhile.
-            let workspace = place.workspace(dialect, context).await;
+            let workspace = session.workspace(dialect, context).await;
             let started = Instant::now();
             for uri in self.changed(workspace).await {
                 if !ear.tell(uri).await {
@@ -202,12 +208,15 @@ impl Watched {
 }
 
 /// A look at each path on a thread that may be blocked. It ends where nobody waits for it any more.
-async fn looks(workspace: Workspace, paths: Vec<(String, Option<Look>)>) -> Vec<(String, Result<Look, ToolError>)> {
+async fn looks(
+    workspace: Workspace,
+    paths: Vec<(String, Option<Fingerprint>)>,
+) -> Vec<(String, Result<Fingerprint, ToolError>)> {
     let guard = CancelOnDrop(CancelToken::default());
     let cancel = guard.0.clone();
     let look = move || {
-        let look = |(path, before): (String, Option<Look>)| {
-            let seen = workspace.look(&path, before.as_ref(), &cancel);
+        let look = |(path, before): (String, Option<Fingerprint>)| {
+            let seen = workspace.fingerprint(&path, before.as_ref(), &cancel);
             (path, seen)
         };
         paths.into_iter().map(look).collect()

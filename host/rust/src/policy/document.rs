@@ -155,9 +155,9 @@ mod tests {
         for (format, open, close) in
             [(Format::Yaml, "{a: ", "}"), (Format::Json, "{\"a\": ", "}"), (Format::Json, "{\"a\": [", "]}")]
         {
-            let levels = open.matches(['{', '[']).count();
-            assert!(format.parse(&nested(open, close, 16 / levels)).is_ok(), "{format:?}");
-            let deep = fault(format, &nested(open, close, 16 / levels + 1));
+            let layers = open.matches(['{', '[']).count();
+            assert!(format.parse(&nested(open, close, 16 / layers)).is_ok(), "{format:?}");
+            let deep = fault(format, &nested(open, close, 16 / layers + 1));
             assert_eq!(deep, (1, "more than 16 lists and tables in each other".to_owned()), "{format:?}");
         }
         assert!(Format::Toml.parse(&format!("a = {}", nested("[", "]", 15))).is_ok());

@@ -10,7 +10,7 @@ pub use paddock_policy::{
     Access, AllowedDirectory, Approval, Backups, Commands, Directory, HardLinks, Limits, Mode, Policy,
 };
 
-use crate::approval::Desk;
+use crate::approval::ApprovalSigner;
 use crate::directory::Walk;
 use crate::error::Error;
 use crate::guarded::OwnPaths;
@@ -21,8 +21,8 @@ mod files;
 mod json;
 #[cfg(not(feature = "policy-files"))]
 mod json_only;
-mod level;
-mod levels;
+mod layer;
+mod layers;
 mod names;
 mod node;
 mod paths;
@@ -37,7 +37,7 @@ mod yaml;
 use json_only::{toml, yaml};
 
 pub(crate) use files::config_directory;
-pub use levels::{Levels, Setting};
+pub use layers::{Layers, Setting};
 pub use paddock_policy::schema;
 pub use table::table;
 
@@ -136,7 +136,7 @@ pub(crate) struct Host {
 
 impl Host {
     /// A host that asks what calls touched, if it keeps `records`.
-    pub(crate) fn new(backend: Backend, own: OwnPaths, desk: &Desk, records: bool) -> Self {
+    pub(crate) fn new(backend: Backend, own: OwnPaths, signer: &ApprovalSigner, records: bool) -> Self {
         Self {
             // A tree in memory has no modes to lose.
             carries_modes: cfg!(unix) || backend == Backend::Memory,
@@ -144,7 +144,7 @@ impl Host {
             lends_modes: cfg!(target_os = "linux") && backend == Backend::Overlay,
             private: own.private,
             fixed: own.fixed,
-            approval_key: desk.key(),
+            approval_key: signer.key(),
             records,
         }
     }

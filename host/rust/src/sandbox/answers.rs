@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::twin::{self, DATA};
+use super::mock_guest::{self, DATA};
 use crate::bindings::exports::paddock::files::commands::{Request, Script};
 use crate::bindings::exports::paddock::files::tools;
 use crate::call::Call;
@@ -15,7 +15,7 @@ use crate::types::*;
 mod calls;
 mod prepared;
 
-use calls::{Place, Where, anywhere, call_all};
+use calls::{Fixture, Where, anywhere, call_all};
 use prepared::{Answers, answers};
 
 /// Bytes of an answer, and where its texts are.
@@ -36,7 +36,7 @@ const TEXTS: [&str; 12] = [
 ];
 
 proptest! {
-    #![proptest_config(twin::config())]
+    #![proptest_config(mock_guest::config())]
 
     #[test]
     fn any_bytes_are_an_answer(answers in answers(), kind in anywhere()) {
@@ -61,9 +61,9 @@ fn a_result_cannot_hold_the_answer_to_another_call() {
 /// Otherwise what is prepared would be one more answer that is none.
 #[test]
 fn what_is_prepared_is_understood() {
-    let (answers, place) = (Answers::plain(), Place::new());
+    let (answers, fixture) = (Answers::plain(), Fixture::new());
     with(&answers, || {
-        let workspace = place.workspace(Where::Directory);
+        let workspace = fixture.workspace(Where::Directory);
         let asked = |length: usize| {
             let arguments = " ".repeat(length);
             let asked = workspace.guests().run(&Call::untold(false), async |guest, store| {
@@ -85,13 +85,13 @@ fn what_is_prepared_is_understood() {
 
 /// Calls all that the host has of a guest whose functions answer that.
 fn answered(answers: &Answers, kind: Where) {
-    let place = Place::new();
-    with(answers, || call_all(&place.workspace(kind), &place));
+    let fixture = Fixture::new();
+    with(answers, || call_all(&fixture.workspace(kind), &fixture));
 }
 
 fn with(answers: &Answers, work: impl FnOnce()) {
     let body = |function: &str, has_result: bool| Some(answers.body(function, has_result));
-    twin::with(&answers.memory(), "", body, work);
+    mock_guest::with(&answers.memory(), "", body, work);
 }
 
 /// What can be a number, a flag, an address or a length.

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use wasmtime::{Instance, Module};
 
 use super::block_on;
-use crate::budget::Control;
+use crate::budget::CallBudget;
 use crate::engine::runtime;
 use crate::policy::Limits;
-use crate::store::{State, Surroundings};
+use crate::store::{SandboxConfig, State};
 use crate::types::{ErrorCode, ToolError};
 
 const TIME: Duration = Duration::from_millis(200);
@@ -18,10 +18,10 @@ const TIME: Duration = Duration::from_millis(200);
 fn end(module: &str) -> (ToolError, Duration) {
     let runtime = runtime().unwrap();
     let limits = Limits { max_memory_bytes: 64 << 20, ..Limits::default() };
-    let around = Surroundings { mounts: &[], environment: &[], limits: &limits, guarded: &Arc::default() };
+    let around = SandboxConfig { mounts: &[], environment: &[], limits: &limits, guarded: &Arc::default() };
     let module = Module::new(&runtime.engine, wat::parse_str(module).unwrap()).unwrap();
     let started = Instant::now();
-    let mut store = State::new(&around, Control::within(TIME)).unwrap().store(&runtime.engine);
+    let mut store = State::new(&around, CallBudget::within(TIME)).unwrap().store(&runtime.engine);
     let _ticking = runtime.tick();
     let ended = block_on(async {
         let instance = Instance::new_async(&mut store, &module, &[]).await?;

@@ -5,7 +5,7 @@ use std::io;
 use rustix::io::Errno;
 use serde_json::Value;
 
-use super::place::Place;
+use super::fixture::Fixture;
 use super::plant::Step;
 use super::report::{Failure, Report, Row, Skipped};
 use super::subject::{Answer, Call, Subject};
@@ -18,7 +18,7 @@ pub(super) const TRAP: &str = "the component failed";
 /// A run of the suite.
 pub(super) struct Attempts<'r, T> {
     subject: &'r mut dyn Subject,
-    place: Place,
+    fixture: Fixture,
     told: T,
     pub(super) report: Report,
     row: Row,
@@ -32,10 +32,10 @@ pub(super) struct Attempts<'r, T> {
 }
 
 impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
-    pub(super) fn new(subject: &'r mut dyn Subject, place: Place, told: T) -> Self {
+    pub(super) fn new(subject: &'r mut dyn Subject, fixture: Fixture, told: T) -> Self {
         Self {
             subject,
-            place,
+            fixture,
             told,
             report: Report::default(),
             row: Row::default(),
@@ -56,7 +56,7 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
             Err(cause) if family.needs == Some(Needs::Devices) && is_forbidden(&cause) => {
                 let cause = format!("devices cannot be made here: {cause}");
                 self.report.skipped.push(Skipped { family: family.family.clone(), cause });
-                return self.place.surround();
+                return self.fixture.surround();
             }
             other => other?,
         }
@@ -76,7 +76,7 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
 
     /// A text with names filled in.
     pub(super) fn fill(&self, text: &str) -> String {
-        self.place.fill(text)
+        self.fixture.fill(text)
     }
 
     /// Begins a row, in a tree of its own.
@@ -102,7 +102,7 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
         }
         let probes = attempt.probes(probes)?;
         for path in &attempt.paths {
-            let path = self.place.fill(&path.text());
+            let path = self.fixture.fill(&path.text());
             for (probe, code) in &probes {
                 self.probe(&family.tree, &attempt.why, probe, &path, code)?;
             }
@@ -120,9 +120,9 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
         self.make_anew(tree)?;
         let mut results = Vec::new();
         for SequencedCall { tool, arguments, dialect, code } in &sequence.calls {
-            let arguments = with_results(arguments, &results, &self.place);
+            let arguments = with_results(arguments, &results, &self.fixture);
             let call = Call { dialect, tool, arguments: &arguments };
-            let answer = self.judge(&sequence.why, &call, Some(code), None)?;
+            let answer = self.authorizer(&sequence.why, &call, Some(code), None)?;
             results.push(answer.result);
         }
         self.look_for_kept_canaries(&sequence.why)?;
@@ -142,8 +142,8 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
         if self.used {
             self.make_anew(tree)?;
         }
-        let answer = self.judge(why, call, code, code_at)?;
-        let inside = self.place.look_inside()?;
+        let answer = self.authorizer(why, call, code, code_at)?;
+        let inside = self.fixture.look_inside()?;
         let changed = inside.changed_since(&self.inside).map(|path| path.display().to_string());
         if let (Some(path), Some(_)) = (&changed, &answer.code) {
             self.fail(why, call, &answer, format!("it was refused, and changed `{path}`"), false);
@@ -156,7 +156,13 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
     }
 
     /// Makes one call, and asserts what has to hold of each.
-    fn judge(&mut self, why: &str, call: &Call<'_>, code: Option<&str>, code_at: Option<&str>) -> io::Result<Answer> {
+    fn authorizer(
+        &mut self,
+        why: &str,
+        call: &Call<'_>,
+        code: Option<&str>,
+        code_at: Option<&str>,
+    ) -> io::Result<Answer> {
         let answer = self.subject.call(call);
         let got = answer.code.clone().or_else(|| Some(answer.result.pointer(code_at?)?.as_str()?.to_owned()));
         self.row.attempts += 1;
@@ -164,16 +170,16 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
             Some(_) => self.row.refused += 1,
             None => self.row.allowed += 1,
         }
-        if let Some(mark) = self.place.canary.in_text(&answer.all) {
+        if let Some(mark) = self.fixture.canary.in_text(&answer.all) {
             let what = format!("it told what is outside: {mark}");
             self.fail(why, call, &answer, what, true);
         }
-        let outside = self.place.look_outside()?;
+        let outside = self.fixture.look_outside()?;
         if let Some(path) = outside.changed_since(&self.outside) {
             let what = format!("it changed `{}`, which is outside", path.display());
             self.fail(why, call, &answer, what, true);
-            self.place.surround()?;
-            self.outside = self.place.look_outside()?;
+            self.fixture.surround()?;
+            self.outside = self.fixture.look_outside()?;
             self.used = true;
         }
         if answer.all.contains(TRAP) {
@@ -188,8 +194,8 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
 
     /// Backups and copies may hold nothing of what is outside either.
     fn look_for_kept_canaries(&mut self, why: &str) -> io::Result<()> {
-        let kept = self.place.kept_canary()?.filter(|_| !self.has_canary);
-        let copied = if self.has_canary { None } else { self.place.copied_canary()? };
+        let kept = self.fixture.kept_canary()?.filter(|_| !self.has_canary);
+        let copied = if self.has_canary { None } else { self.fixture.copied_canary()? };
         for path in kept.into_iter().chain(copied) {
             let what = format!("`{}` now holds what was outside", path.display());
             self.report.fail(&mut self.row, Failure::new(why, String::new(), what), true);
@@ -199,11 +205,11 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
     }
 
     fn make_anew(&mut self, tree: &[Step]) -> io::Result<()> {
-        self.place.reset()?;
-        tree.iter().try_for_each(|step| step.plant(&self.place))?;
-        (self.outside, self.inside) = (self.place.look_outside()?, self.place.look_inside()?);
+        self.fixture.reset()?;
+        tree.iter().try_for_each(|step| step.plant(&self.fixture))?;
+        (self.outside, self.inside) = (self.fixture.look_outside()?, self.fixture.look_inside()?);
         self.used = false;
-        self.subject.open(&self.place).map_err(io::Error::other)
+        self.subject.open(&self.fixture).map_err(io::Error::other)
     }
 
     fn fail(&mut self, why: &str, call: &Call<'_>, answer: &Answer, what: String, is_escape: bool) {
@@ -224,13 +230,13 @@ fn with_path(arguments: &Value, path: &str) -> Value {
 }
 
 /// The arguments with names filled in; a whole `$0.plan` is that member of the first result.
-fn with_results(arguments: &Value, results: &[Value], place: &Place) -> Value {
+fn with_results(arguments: &Value, results: &[Value], fixture: &Fixture) -> Value {
     map_texts(arguments, &|text| {
         let member = || {
             let (index, path) = text.strip_prefix('$')?.split_once('.')?;
             results.get(index.parse::<usize>().ok()?)?.pointer(&format!("/{}", path.replace('.', "/"))).cloned()
         };
-        member().unwrap_or_else(|| Value::String(place.fill(text)))
+        member().unwrap_or_else(|| Value::String(fixture.fill(text)))
     })
 }
 

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use serde_json::json;
 
 use super::attempts::TRAP;
-use super::place::Place;
+use super::fixture::Fixture;
 use super::subject::{Answer, Call, Subject};
 
 /// A host that a command line starts.
@@ -30,8 +30,8 @@ impl Lines {
         Self { command, process: None, had_policy: false }
     }
 
-    fn start(&self, place: &Place) -> io::Result<Process> {
-        let words: Vec<_> = self.command.iter().map(|word| filled(word, place)).collect();
+    fn start(&self, fixture: &Fixture) -> io::Result<Process> {
+        let words: Vec<_> = self.command.iter().map(|word| filled(word, fixture)).collect();
         let (program, arguments) = words.split_first().ok_or_else(|| io::Error::other("the command line is empty"))?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -44,11 +44,11 @@ impl Lines {
 
 impl Subject for Lines {
     /// The process stays, as long as it would not begin otherwise.
-    fn open(&mut self, place: &Place) -> Result<(), String> {
-        let has_policy = has_policy(place).map_err(|cause| cause.to_string())?;
+    fn open(&mut self, fixture: &Fixture) -> Result<(), String> {
+        let has_policy = has_policy(fixture).map_err(|cause| cause.to_string())?;
         if self.process.is_none() || has_policy || self.had_policy {
             self.process = None;
-            let started = self.start(place);
+            let started = self.start(fixture);
             self.process =
                 Some(started.map_err(|cause| format!("cannot start `{}`: {cause}", self.command.join(" ")))?);
             self.had_policy = has_policy;
@@ -84,14 +84,14 @@ impl Drop for Process {
     }
 }
 
-fn filled(word: &str, place: &Place) -> String {
-    let word = word.replace("{root}", &place.root().to_string_lossy());
-    word.replace("{state}", &place.state().to_string_lossy())
+fn filled(word: &str, fixture: &Fixture) -> String {
+    let word = word.replace("{root}", &fixture.root().to_string_lossy());
+    word.replace("{state}", &fixture.state().to_string_lossy())
 }
 
 /// Whether the workspace has a policy of its own.
-fn has_policy(place: &Place) -> io::Result<bool> {
-    let mut entries = place.root().read_dir()?;
+fn has_policy(fixture: &Fixture) -> io::Result<bool> {
+    let mut entries = fixture.root().read_dir()?;
     entries.try_fold(false, |found, entry| {
         let name = entry?.file_name();
         Ok(found || name.to_string_lossy().starts_with(".paddock."))

@@ -17,9 +17,9 @@
 mod attempts;
 mod canary;
 mod files;
+mod fixture;
 mod lines;
 mod own;
-mod place;
 mod plant;
 mod report;
 mod subject;
@@ -32,9 +32,9 @@ use std::io;
 use std::path::Path;
 
 use attempts::Attempts;
+pub use fixture::Fixture;
 pub use lines::Lines;
 pub use own::Own;
-pub use place::Place;
 pub use report::{Failure, Report, Row, Skipped};
 pub use subject::{Answer, Call, Subject};
 use suite::Suite;
@@ -43,8 +43,8 @@ use suite::Suite;
 /// each row as soon as it is there. Fails only where the suite itself cannot run.
 pub fn run(subject: &mut dyn Subject, directory: &Path, told: impl FnMut(&Row)) -> io::Result<Report> {
     let suite = Suite::read()?;
-    let place = Place::new(directory, subject.root())?;
-    let mut attempts = Attempts::new(subject, place, told);
+    let fixture = Fixture::new(directory, subject.root())?;
+    let mut attempts = Attempts::new(subject, fixture, told);
     for family in &suite.families {
         attempts.family(family, &suite.probes)?;
     }

@@ -1,6 +1,6 @@
 //! This library, as a host under test.
 
-use super::place::Place;
+use super::fixture::Fixture;
 use super::subject::{Answer, Call, Subject};
 use crate::options::CallOptions;
 use crate::workspace::Workspace;
@@ -24,8 +24,8 @@ impl Own {
 }
 
 impl Subject for Own {
-    fn open(&mut self, place: &Place) -> Result<(), String> {
-        let mut builder = Workspace::builder().root(place.root()).state_dir(place.state());
+    fn open(&mut self, fixture: &Fixture) -> Result<(), String> {
+        let mut builder = Workspace::builder().root(fixture.root()).state_dir(fixture.state());
         if let Some(overlay) = self.overlay {
             builder = builder.overlay(overlay);
         }

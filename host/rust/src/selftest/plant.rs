@@ -7,7 +7,7 @@ use rustix::fs::{FileType, makedev};
 use serde::Deserialize;
 
 use super::files::{above, file, link, special};
-use super::place::Place;
+use super::fixture::Fixture;
 use super::zip::{self, Member};
 
 /// One step of `tree`.
@@ -41,11 +41,11 @@ impl Step {
     }
 
     /// Makes it.
-    pub(super) fn plant(&self, place: &Place) -> io::Result<()> {
-        let at = |path: &str| place.root().join(place.fill(path));
+    pub(super) fn plant(&self, fixture: &Fixture) -> io::Result<()> {
+        let at = |path: &str| fixture.root().join(fixture.fill(path));
         match self {
-            Self::File { path, text } => file(&at(path), place.fill(text).as_bytes()),
-            Self::Link { symlink, target } => link(&at(symlink), &place.fill(target)),
+            Self::File { path, text } => file(&at(path), fixture.fill(text).as_bytes()),
+            Self::Link { symlink, target } => link(&at(symlink), &fixture.fill(target)),
             Self::Chain { chain, links, target } => (0..*links).try_for_each(|number| {
                 let next = if number + 1 == *links { target.clone() } else { format!("{chain}{}", number + 1) };
                 link(&at(&format!("{chain}{number}")), &next)
@@ -57,11 +57,11 @@ impl Step {
                 special(&at(device), FileType::CharacterDevice, makedev(*major, *minor))
             }
             Self::HardLink { hard_link, to } => {
-                let first = place.root().parent().unwrap_or(place.root()).join(to);
+                let first = fixture.root().parent().unwrap_or(fixture.root()).join(to);
                 above(&at(hard_link))?;
                 fs::hard_link(first, at(hard_link))
             }
-            Self::Archive { zip, members } => file(&at(zip), &zip::archive(members, |text| place.fill(text))),
+            Self::Archive { zip, members } => file(&at(zip), &zip::archive(members, |text| fixture.fill(text))),
         }
     }
 }

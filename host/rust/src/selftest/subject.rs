@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::place::Place;
+use super::fixture::Fixture;
 use crate::outcome::Outcome;
 
 /// A host under test.
 pub trait Subject {
-    /// Opens the workspace at [`Place::root`], with [`Place::state`] for the state directory, and closes what was open
+    /// Opens the workspace at [`Fixture::root`], with [`Fixture::state`] for the state directory, and closes what was open
     /// before. The suite does so whenever it has made the tree anew.
-    fn open(&mut self, place: &Place) -> Result<(), String>;
+    fn open(&mut self, fixture: &Fixture) -> Result<(), String>;
 
     /// Makes a call.
     fn call(&mut self, call: &Call<'_>) -> Answer;

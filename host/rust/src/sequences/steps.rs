@@ -108,11 +108,11 @@ impl Step {
     }
 
     /// With the paths of a place.
-    pub(super) fn at(self, place: &Place) -> Self {
+    pub(super) fn at(self, fixture: &Fixture) -> Self {
         match self {
             Self::Call("shell", arguments) => {
                 let line = arguments["command"].as_str().unwrap_or_default();
-                let line = line.replace("{outside}", &place.top.join("outside").display().to_string());
+                let line = line.replace("{outside}", &fixture.top.join("outside").display().to_string());
                 Self::Call("shell", json!({ "command": line }))
             }
             step => step,
@@ -142,11 +142,11 @@ impl Act {
     }
 
     /// Does it, as far as that is possible now. What is outside stays as it is: where a link leads there, nothing is done.
-    pub(super) fn perform(&self, place: &Place) {
+    pub(super) fn perform(&self, fixture: &Fixture) {
         let inside = |path: &str| {
-            let path = place.top.join(path);
+            let path = fixture.top.join(path);
             let above = path.parent().and_then(|above| above.canonicalize().ok())?;
-            (!above.starts_with(place.top.join("outside"))).then_some(path)
+            (!above.starts_with(fixture.top.join("outside"))).then_some(path)
         };
         match self {
             Self::Rename(from, to) => {
@@ -156,7 +156,7 @@ impl Act {
             Self::Link(at, to) => {
                 let Some(at) = inside(at) else { return };
                 remove(&at);
-                let _there = symlink(place.top.join(to), at);
+                let _there = symlink(fixture.top.join(to), at);
             }
             Self::Remove(path) => {
                 inside(path).iter().for_each(|path| remove(path));

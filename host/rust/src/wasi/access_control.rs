@@ -31,7 +31,7 @@ impl AccessControl {
     /// Refuses what was opened where it is Paddock's own, or of a file system of the kernel.
     pub(crate) fn check_opened(&mut self, opened: &Descriptor, identity: Identity) -> Result<(), ErrorCode> {
         #[cfg(test)]
-        if crate::weakened::is_without(crate::weakened::Check::Identity) {
+        if crate::fault_injection::is_without(crate::fault_injection::Check::Identity) {
             return Ok(());
         }
         if self.guarded.is_closed(identity) {
@@ -50,7 +50,7 @@ impl AccessControl {
     /// Refuses to move, remove or replace what has to stay where it is. A name that stands for nothing may be taken.
     pub(crate) fn check_movable(&self, dir: &Dir, name: &str) -> Result<(), ErrorCode> {
         #[cfg(test)]
-        if crate::weakened::is_without(crate::weakened::Check::Pin) {
+        if crate::fault_injection::is_without(crate::fault_injection::Check::Pin) {
             return Ok(());
         }
         match stat(&dir.dir, name.as_ref(), FollowSymlinks::No) {

@@ -162,7 +162,7 @@ fn directory(descriptor: &Descriptor) -> Result<&Dir, ErrorCode> {
 /// Whether a path is one name, which cannot lead out of its directory.
 pub(crate) fn is_name(path: &str) -> bool {
     #[cfg(test)]
-    if crate::weakened::is_without(crate::weakened::Check::Name) {
+    if crate::fault_injection::is_without(crate::fault_injection::Check::Name) {
         return true;
     }
     !path.is_empty() && path != "." && path != ".." && !path.contains(['/', '\0'])
@@ -172,7 +172,7 @@ pub(crate) fn is_name(path: &str) -> bool {
 #[cfg(target_os = "linux")]
 fn no_follow() -> OFlags {
     #[cfg(test)]
-    if crate::weakened::is_without(crate::weakened::Check::Link) {
+    if crate::fault_injection::is_without(crate::fault_injection::Check::Link) {
         return OFlags::empty();
     }
     OFlags::NOFOLLOW
@@ -181,7 +181,7 @@ fn no_follow() -> OFlags {
 /// Whether nothing below a directory may be changed.
 fn is_read_only(dir: &Dir) -> bool {
     #[cfg(test)]
-    if crate::weakened::is_without(crate::weakened::Check::Right) {
+    if crate::fault_injection::is_without(crate::fault_injection::Check::Right) {
         return false;
     }
     dir.perms.write_not_permitted()

@@ -3,15 +3,15 @@
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
-use crate::sandbox::twin;
-use crate::weakened::{Check, without};
+use crate::fault_injection::{Check, without};
+use crate::sandbox::mock_guest;
 
 mod calls;
-mod place;
+mod fixture;
 mod race;
 
 use calls::Calls;
-use place::Place;
+use fixture::Fixture;
 
 /// Guests of which one has to find a way out where there is one.
 const CONTROL: u32 = 2_000;
@@ -21,7 +21,7 @@ const WAY_OUT: &str = "outside of what may be read and changed";
 
 #[test]
 fn no_calls_lead_out() {
-    let tried = TestRunner::new(twin::config()).run(&calls::strategy(), |calls| attempt(&calls));
+    let tried = TestRunner::new(mock_guest::config()).run(&calls::strategy(), |calls| attempt(&calls));
     tried.unwrap_or_else(|found| panic!("{found}"));
 }
 
@@ -63,10 +63,10 @@ fn found_out(check: Check) {
 
 /// Makes calls in a place of their own.
 fn attempt(calls: &Calls) -> Result<(), TestCaseError> {
-    let place = Place::new();
-    let found = match calls.make(&place) {
+    let fixture = Fixture::new();
+    let found = match calls.make(&fixture) {
         true => Some("it was read".to_owned()),
-        false => place.changed().map(|path| format!("`{path}` was changed")),
+        false => fixture.changed().map(|path| format!("`{path}` was changed")),
     };
     found.map_or(Ok(()), |found| Err(TestCaseError::fail(format!("{WAY_OUT}: {found}"))))
 }

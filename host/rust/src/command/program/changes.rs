@@ -1,4 +1,4 @@
-//! What a program changes and what it is kept from: what was at a path is kept before its first change, as the warden
+//! What a program changes and what it is kept from: what was at a path is kept before its first change, as the supervisor
 //! does for processes.
 
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, Descriptor
 
 use super::names::{self, View};
 use crate::bindings::exports::paddock::files::commands::{Before, Refused};
-use crate::command::spool::{self, Spool};
+use crate::command::undo_staging::{self, UndoStaging};
 use crate::directory::private_file;
 use crate::types::EntryKind;
 
@@ -22,7 +22,7 @@ const MAX_REFUSED: usize = 20;
 
 /// What one program changed.
 pub(super) struct Changes {
-    spool: Spool,
+    staging: UndoStaging,
     /// Bytes that may still be kept.
     left: u64,
     /// Whether there are backups at all.
@@ -44,7 +44,7 @@ pub(super) struct Changes {
 }
 
 /// What is about to change.
-pub(super) struct Spot<'s> {
+pub(super) struct ChangeTarget<'s> {
     /// The directory that it is in.
     pub(super) dir: &'s Dir,
     pub(super) name: &'s str,
@@ -53,11 +53,11 @@ pub(super) struct Spot<'s> {
 
 impl Changes {
     /// None yet, of which at most that many bytes are kept.
-    pub(super) fn new(spool: Spool, kept_bytes: u64) -> Self {
+    pub(super) fn new(staging: UndoStaging, kept_bytes: u64) -> Self {
         Self {
             left: kept_bytes,
-            keeps: kept_bytes > 0 && spool.is_lasting(),
-            spool,
+            keeps: kept_bytes > 0 && staging.is_lasting(),
+            staging,
             seen: HashSet::new(),
             before: Vec::new(),
             ignored: 0,
@@ -71,7 +71,7 @@ impl Changes {
     }
 
     /// Notes what is at a path, as results show it, unless its first change was noted before.
-    pub(super) fn note(&mut self, view: &mut View<'_>, spot: &Spot<'_>, path: &str, is_ignored: bool) {
+    pub(super) fn note(&mut self, view: &mut View<'_>, change_target: &ChangeTarget<'_>, path: &str, is_ignored: bool) {
         if self.seen.contains(path) {
             return;
         }
@@ -84,36 +84,37 @@ impl Changes {
             self.ignored += 1;
             return;
         }
-        let (kind, mut target, mut kept) = (spot.kind.map(entry_kind), None, None);
+        let (kind, mut target, mut kept) = (change_target.kind.map(entry_kind), None, None);
         match kind {
-            Some(EntryKind::Link) => target = names::read_link(view, spot.dir, spot.name).ok(),
+            Some(EntryKind::Link) => target = names::read_link(view, change_target.dir, change_target.name).ok(),
             Some(EntryKind::File) if self.keeps => {
-                kept = self.keep(view, spot).ok();
+                kept = self.keep(view, change_target).ok();
                 if kept.is_none() {
                     self.not_kept.push(path.to_owned());
                 }
             }
             _ => {}
         }
-        let mode = matches!(kind, Some(EntryKind::File | EntryKind::Directory)).then(|| mode(spot)).flatten();
+        let mode = matches!(kind, Some(EntryKind::File | EntryKind::Directory)).then(|| mode(change_target)).flatten();
         self.before.push(Before { path: path.to_owned(), kind, target, kept, mode });
     }
 
     /// Copies a file to the spool; its name for the component.
-    fn keep(&mut self, view: &mut View<'_>, spot: &Spot<'_>) -> io::Result<String> {
+    fn keep(&mut self, view: &mut View<'_>, change_target: &ChangeTarget<'_>) -> io::Result<String> {
         let number = self.before.len().to_string();
-        let kept = self.spool.kept(&number).ok_or(io::ErrorKind::NotFound)?;
-        let opened = names::open(view, spot.dir, spot.name, (OpenFlags::empty(), DescriptorFlags::READ));
+        let kept = self.staging.kept(&number).ok_or(io::ErrorKind::NotFound)?;
+        let opened =
+            names::open(view, change_target.dir, change_target.name, (OpenFlags::empty(), DescriptorFlags::READ));
         let Ok(Descriptor::File(file)) = opened else { return Err(io::ErrorKind::PermissionDenied.into()) };
-        let spool = self.spool.directory();
-        let mut to = spool.open_file(&number, private_file().create_new(true))?;
+        let staging = self.staging.directory();
+        let mut to = staging.open_file(&number, private_file().create_new(true))?;
         match copy(&file.file, &mut to, self.left) {
             Ok(bytes) => {
                 self.left -= bytes;
                 Ok(kept)
             }
             Err(cause) => {
-                spool.entries().remove_file(number)?;
+                staging.entries().remove_file(number)?;
                 Err(cause)
             }
         }
@@ -140,21 +141,21 @@ impl Changes {
         ];
         let counted =
             counted.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-        let broken = spool::broken(&self.broken, self.broken.len() as u64);
-        spool::not_kept(&self.not_kept).into_iter().chain(broken).chain(counted).collect()
+        let broken = undo_staging::broken(&self.broken, self.broken.len() as u64);
+        undo_staging::not_kept(&self.not_kept).into_iter().chain(broken).chain(counted).collect()
     }
 }
 
 /// The permission bits of what is there.
 #[cfg(target_os = "linux")]
-fn mode(spot: &Spot<'_>) -> Option<u32> {
-    let stat = rustix::fs::statat(&spot.dir.dir, spot.name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
+fn mode(change_target: &ChangeTarget<'_>) -> Option<u32> {
+    let stat = rustix::fs::statat(&change_target.dir.dir, change_target.name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
     stat.ok().map(|stat| stat.st_mode & crate::wasi::mode::SET)
 }
 
 /// They are told and set on Linux alone.
 #[cfg(not(target_os = "linux"))]
-fn mode(_: &Spot<'_>) -> Option<u32> {
+fn mode(_: &ChangeTarget<'_>) -> Option<u32> {
     None
 }
 

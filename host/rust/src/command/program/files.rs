@@ -47,11 +47,11 @@ pub(super) fn add_preopens_to_linker(preopens: &mut LinkerInstance<'_, State>) -
 /// A file that is open for reading can have its times set.
 fn set_times(mut store: Store<'_>, (fd, access, modification): (Fd, NewTimestamp, NewTimestamp)) -> FsResult<()> {
     let state = store.data_mut();
-    let (place, is_directory) = (state.place(&fd)?, state.open_file(&fd).is_err());
-    state.rights.check(&place, Access::Change, is_directory)?;
+    let (resolved, is_directory) = (state.resolved(&fd)?, state.open_file(&fd).is_err());
+    state.rights.check(&resolved, Access::Change, is_directory)?;
     if !is_directory {
         let links = at_once(state.view().stat(Fd::new_borrow(fd.rep())))?.link_count;
-        state.rights.check_sole(&place, links)?;
+        state.rights.check_sole(&resolved, links)?;
     }
     at_once(state.view().set_times(fd, access, modification))
 }
@@ -88,22 +88,22 @@ fn stream(mut store: Store<'_>, fd: &Fd, position: Option<u64>) -> FsResult<Outp
 
 fn read_directory(mut store: Store<'_>, fd: &Fd) -> FsResult<Entries> {
     let state = store.data_mut();
-    let place = state.place(fd)?;
+    let resolved = state.resolved(fd)?;
     if state.listings.len() >= MAX_LISTINGS {
         return Err(ErrorCode::InsufficientMemory.into());
     }
     let entries = at_once(state.view().read_directory(Fd::new_borrow(fd.rep())))?;
-    state.listings.insert(entries.rep(), place);
+    state.listings.insert(entries.rep(), resolved);
     Ok(entries)
 }
 
 /// The next entry that rules show. A name that cannot be told would end the listing.
 fn read_directory_entry(mut store: Store<'_>, entries: &Entries) -> FsResult<Option<DirectoryEntry>> {
     let state = store.data_mut();
-    let place = state.listings.get(&entries.rep()).cloned().ok_or(ErrorCode::BadDescriptor)?;
+    let resolved = state.listings.get(&entries.rep()).cloned().ok_or(ErrorCode::BadDescriptor)?;
     loop {
         match at_once(state.view().read_directory_entry(Resource::new_borrow(entries.rep()))) {
-            Ok(Some(entry)) if !state.rights.shows(&place.below(&entry.name), entry.type_) => {}
+            Ok(Some(entry)) if !state.rights.shows(&resolved.below(&entry.name), entry.type_) => {}
             Err(error) if error.downcast_ref() == Some(&ErrorCode::IllegalByteSequence) => {
                 state.rights.changes.unreadable_names += 1;
             }

@@ -13,12 +13,12 @@ use wasmtime_wasi::p2::bindings::CommandPre;
 use wasmtime_wasi::p2::pipe::MemoryInputPipe;
 use wasmtime_wasi::{I32Exit, WasiCtxBuilder};
 
-use super::judge::Judge;
-use super::spec::AskedProgram;
-use super::spool::Spool;
+use super::authorizer::Authorizer;
+use super::spec::ProgramSpec;
+use super::undo_staging::UndoStaging;
 use super::{Commands, How, environment, unknown_program};
 use crate::bindings::exports::paddock::files::commands::{Captured, Ran, Recorded};
-use crate::budget::{Control, Stop};
+use crate::budget::{CallBudget, Interruption};
 use crate::clock::TICK;
 use crate::error::Error;
 use crate::limits::limiter;
@@ -35,14 +35,14 @@ mod files;
 mod names;
 mod output;
 mod paths;
-mod place;
+mod resolved_path;
 mod rights;
 mod state;
 mod unshare;
 
 use changes::Changes;
 use output::Output;
-use place::Place;
+use resolved_path::ResolvedPath;
 use rights::Rights;
 use state::State;
 
@@ -66,7 +66,7 @@ pub(super) fn open(policy: &Policy, roots: &[Mount]) -> Result<BTreeMap<String, 
 }
 
 /// Runs a program to its end.
-pub(super) fn run(commands: &Commands, how: &How<'_>, asked: &AskedProgram<'_>) -> Result<Ran, ToolError> {
+pub(super) fn run(commands: &Commands, how: &How<'_>, asked: &ProgramSpec<'_>) -> Result<Ran, ToolError> {
     // On a thread of its own: the caller's can be one of an asynchronous runtime, which could not wait for another.
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("paddock program".to_owned());
@@ -75,7 +75,7 @@ pub(super) fn run(commands: &Commands, how: &How<'_>, asked: &AskedProgram<'_>) 
     })
 }
 
-fn attend(commands: &Commands, how: &How<'_>, asked: &AskedProgram<'_>) -> Result<Ran, ToolError> {
+fn attend(commands: &Commands, how: &How<'_>, asked: &ProgramSpec<'_>) -> Result<Ran, ToolError> {
     if how.is_contained() {
         return Err(contained(asked.name));
     }
@@ -88,11 +88,11 @@ fn attend(commands: &Commands, how: &How<'_>, asked: &AskedProgram<'_>) -> Resul
     let started = Instant::now();
     // A time that no clock can hold is as good as a century.
     let deadline = started.checked_add(asked.time).unwrap_or(started + Duration::from_secs(3_000_000_000));
-    let control = Control { deadline, cancel: how.cancel.clone(), progress: Progress::default() };
-    let state = state(commands, how, asked, (&control, [&stdout, &stderr]))?;
+    let budget = CallBudget { deadline, cancel: how.cancel.clone(), progress: Progress::default() };
+    let state = state(commands, how, asked, (&budget, [&stdout, &stderr]))?;
     let mut store = Store::new(&runtime.engine, state);
     let ticking = runtime.tick();
-    let end = waiting.block_on(until_ended(&program, &mut store, &control));
+    let end = waiting.block_on(until_ended(&program, &mut store, &budget));
     drop(ticking);
     let after = started.elapsed();
     if let End::Trapped(cause) = &end {
@@ -111,10 +111,10 @@ fn waiting() -> std::io::Result<Runtime> {
 enum End {
     Exited(i32),
     Trapped(String),
-    Stopped(Stop),
+    Stopped(Interruption),
 }
 
-async fn until_ended(program: &CommandPre<State>, store: &mut Store<State>, control: &Control) -> End {
+async fn until_ended(program: &CommandPre<State>, store: &mut Store<State>, budget: &CallBudget) -> End {
     store.limiter(|state| &mut state.limiter);
     // Each tick it gives way to the look at the time.
     store.epoch_deadline_callback(|_| Ok(UpdateDeadline::Yield(1)));
@@ -125,13 +125,13 @@ async fn until_ended(program: &CommandPre<State>, store: &mut Store<State>, cont
     };
     let ended = tokio::select! {
         biased;
-        stop = stopped(control) => return End::Stopped(stop),
+        stop = stopped(budget) => return End::Stopped(stop),
         ended = running => ended,
     };
     match ended {
         Ok(Ok(())) => End::Exited(0),
         Ok(Err(())) => End::Exited(1),
-        Err(cause) => match (cause.downcast_ref::<I32Exit>(), cause.downcast_ref::<Stop>()) {
+        Err(cause) => match (cause.downcast_ref::<I32Exit>(), cause.downcast_ref::<Interruption>()) {
             (Some(I32Exit(status)), _) => End::Exited(*status),
             (_, Some(stop)) => End::Stopped(*stop),
             _ => End::Trapped(cause.root_cause().to_string()),
@@ -139,9 +139,9 @@ async fn until_ended(program: &CommandPre<State>, store: &mut Store<State>, cont
     }
 }
 
-async fn stopped(control: &Control) -> Stop {
+async fn stopped(budget: &CallBudget) -> Interruption {
     loop {
-        if let Some(stop) = control.stop() {
+        if let Some(stop) = budget.stop() {
             return stop;
         }
         tokio::time::sleep(TICK).await;
@@ -157,14 +157,14 @@ fn ran(state: &State, end: End, after: Duration, [stdout, stderr]: [Captured; 2]
     }
     let recorded = match changes.before.as_slice() {
         [] => None,
-        before => state.rights.judge.record(before).map_err(|error| notes.push(not_recorded(&error))).ok(),
+        before => state.rights.authorizer.record(before).map_err(|error| notes.push(not_recorded(&error))).ok(),
     };
     let none = Recorded { changes: Vec::new(), backup: None, notes: Vec::new() };
     let Recorded { changes: changed, backup, notes: more } = recorded.unwrap_or(none);
     let (exit_code, signal, timed_out) = match end {
         End::Exited(status) => (Some(status), None, false),
         End::Trapped(_) => (None, Some(TRAP.to_owned()), false),
-        End::Stopped(stop) => (None, Some(KILLED.to_owned()), matches!(stop, Stop::Deadline)),
+        End::Stopped(stop) => (None, Some(KILLED.to_owned()), matches!(stop, Interruption::Deadline)),
     };
     Ran {
         exit_code,
@@ -186,12 +186,12 @@ fn ran(state: &State, end: End, after: Duration, [stdout, stderr]: [Captured; 2]
 fn state(
     commands: &Commands,
     how: &How<'_>,
-    asked: &AskedProgram<'_>,
-    (control, [stdout, stderr]): (&Control, [&Output; 2]),
+    asked: &ProgramSpec<'_>,
+    (budget, [stdout, stderr]): (&CallBudget, [&Output; 2]),
 ) -> Result<State, ToolError> {
     let mounts = &how.guests.roots.mounts;
     let (root, below) = how.guests.roots.place(asked.workdir)?;
-    let workdir = Place { root, path: below.to_owned() };
+    let workdir = ResolvedPath { root, path: below.to_owned() };
     let policy = &commands.policy;
     let mut wasi = WasiCtxBuilder::new();
     // Directories remember this, so it comes first.
@@ -203,9 +203,9 @@ fn state(
     let tops = tops.map_err(|cause| failed(&cause))?;
     let rights = Rights {
         roots: mounts.iter().map(host_path).collect::<Result<_, _>>()?,
-        judge: Judge::new(Arc::downgrade(how.guests), control.cancel.clone()),
-        changes: Changes::new(Spool::new(&commands.scratch, &how.guests.roots)?, commands.kept_bytes),
-        control: control.clone(),
+        authorizer: Authorizer::new(Arc::downgrade(how.guests), budget.cancel.clone()),
+        changes: Changes::new(UndoStaging::new(&commands.scratch, &how.guests.roots)?, commands.kept_bytes),
+        budget: budget.clone(),
         hard_links: commands.hard_links,
         max_file_bytes: policy.max_file_bytes,
     };
@@ -221,13 +221,13 @@ fn state(
 }
 
 /// What a program finds open: the directory that it runs in, and every root by its guest path.
-fn preopens(mounts: &[Mount], workdir: Place) -> Vec<(Place, String)> {
-    let top = |(root, mount): (usize, &Mount)| (Place { root, path: String::new() }, mount.guest.clone());
+fn preopens(mounts: &[Mount], workdir: ResolvedPath) -> Vec<(ResolvedPath, String)> {
+    let top = |(root, mount): (usize, &Mount)| (ResolvedPath { root, path: String::new() }, mount.guest.clone());
     std::iter::once((workdir, ".".to_owned())).chain(mounts.iter().enumerate().map(top)).collect()
 }
 
 /// What the policy gives, and where the program runs for those that look there.
-fn environment(policy: &Policy, mounts: &[Mount], workdir: &Place) -> Vec<(String, String)> {
+fn environment(policy: &Policy, mounts: &[Mount], workdir: &ResolvedPath) -> Vec<(String, String)> {
     let guest = mounts.get(workdir.root).map_or("", |mount| mount.guest.as_str());
     let below = if workdir.path.is_empty() { "" } else { "/" };
     let own = [("PWD".to_owned(), format!("{guest}{below}{}", workdir.path))];

@@ -11,7 +11,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 };
 
 use super::names::{self, View};
-use super::place::Found;
+use super::resolved_path::Found;
 use super::state::State;
 use crate::bindings::exports::paddock::files::commands::Access;
 use crate::wasi::{Fd, OpenAt, RenameAt, answer, at_once};
@@ -58,7 +58,7 @@ fn open_at(mut store: Store<'_>, (dir, follow, path, how, flags): OpenAt) -> FsR
         false => rights.check_read(&found)?,
     }
     let opened = open(&mut view, &found, how, flags)?;
-    state.opened(found.place, opened)
+    state.opened(found.resolved, opened)
 }
 
 /// Opens what is there, and makes only what is not: so nothing that is put there meanwhile can hang the thread, and
@@ -117,7 +117,7 @@ fn set_times_at(
 ) -> FsResult<()> {
     let state = store.data_mut();
     let found = state.find(&dir, &path, follow)?;
-    state.rights.check(&found.place, Access::Change, found.is_directory())?;
+    state.rights.check(&found.resolved, Access::Change, found.is_directory())?;
     let (mut view, rights) = state.parts();
     rights.unshare(&mut view, &found, true)?;
     at(&mut state.view(), found, |view, dir, name| {
@@ -133,18 +133,18 @@ fn create_directory_at(mut store: Store<'_>, (dir, path): (Fd, String)) -> FsRes
 fn symlink_at(mut store: Store<'_>, (dir, target, path): (Fd, String, String)) -> FsResult<()> {
     let state = store.data_mut();
     let found = to_change(state, &dir, &path, false)?.1;
-    if could_lead_out(&found.place.path, &target) {
-        return Err(state.rights.leads_out(&found.place));
+    if could_lead_out(&found.resolved.path, &target) {
+        return Err(state.rights.leads_out(&found.resolved));
     }
     at(&mut state.view(), found, |view, dir, name| at_once(view.symlink_at(dir, target, name)))
 }
 
 /// Whether a link at this place could lead out of its root: what it says is for others to follow, too. Up it may go
 /// only first of all, where the names that it goes up from are no links themselves.
-fn could_lead_out(place: &str, target: &str) -> bool {
+fn could_lead_out(resolved: &str, target: &str) -> bool {
     let mut names = target.split('/').filter(|name| !matches!(*name, "" | "."));
     let up = names.by_ref().take_while(|name| *name == "..").count();
-    target.starts_with('/') || up > place.matches('/').count() || names.any(|name| name == "..")
+    target.starts_with('/') || up > resolved.matches('/').count() || names.any(|name| name == "..")
 }
 
 fn link_at(
@@ -172,7 +172,7 @@ fn rename_at(mut store: Store<'_>, (dir, path, new_dir, new_path): RenameAt) -> 
     rights.check_change(&mut view, &new, old.is_directory())?;
     if old.is_directory() {
         let top = names::open_dir(&mut view, &old.dir, &old.name)?;
-        let ends = (&old.place, &new.place);
+        let ends = (&old.resolved, &new.resolved);
         names::walk(&mut view, &top, "", &mut |view, entry| rights.check_move(view, entry, ends))?;
     }
     at_both(&mut view, old, new, |view, (dir, name), (new_dir, new_name)| {
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_link_that_could_lead_out_is_known() {
-        for (place, target, expected) in [
+        for (resolved, target, expected) in [
             ("link", "a", false),
             ("link", "./a/b", false),
             ("link", "..", true),
@@ -232,7 +232,7 @@ mod tests {
             ("a/b/link", "d/../../../x", true),
             ("a/b/link", "../../x", false),
         ] {
-            assert_eq!(could_lead_out(place, target), expected, "{place} -> {target}");
+            assert_eq!(could_lead_out(resolved, target), expected, "{resolved} -> {target}");
         }
     }
 }

@@ -11,7 +11,7 @@ use wasmtime_wasi::p2::{FsResult, ReaddirIterator};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use super::names::{self, View};
-use super::place::{self, Found, Lost, Place};
+use super::resolved_path::{self, Found, Lost, ResolvedPath};
 use super::rights::Rights;
 use crate::limits::Limiter;
 use crate::wasi::Fd;
@@ -32,11 +32,11 @@ pub(super) struct State {
     /// The directories of the roots.
     roots: Vec<Dir>,
     /// What it finds open, and by which names.
-    preopens: Vec<(Place, String)>,
+    preopens: Vec<(ResolvedPath, String)>,
     /// Where open files and directories are, by their numbers.
-    places: HashMap<u32, Place>,
+    places: HashMap<u32, ResolvedPath>,
     /// The directories of open listings.
-    pub(super) listings: HashMap<u32, Place>,
+    pub(super) listings: HashMap<u32, ResolvedPath>,
     pub(super) rights: Rights,
     /// Bytes of each file that it writes.
     pub(super) max_file_bytes: u64,
@@ -52,7 +52,7 @@ impl State {
     /// One with the directories of all roots, in their order, and what the program finds open.
     pub(super) fn new(
         wasi: WasiCtx,
-        (roots, preopens): (Vec<Dir>, Vec<(Place, String)>),
+        (roots, preopens): (Vec<Dir>, Vec<(ResolvedPath, String)>),
         (rights, access_control): (Rights, AccessControl),
         limiter: Limiter,
         max_file_bytes: u64,
@@ -79,14 +79,14 @@ impl State {
         if matches!(self.table.get(fd)?, Descriptor::File(_)) {
             return Err(ErrorCode::NotDirectory.into());
         }
-        let from = self.place(fd)?;
+        let from = self.resolved(fd)?;
         self.find_from(&from, path, follow)
     }
 
-    fn find_from(&mut self, from: &Place, path: &str, follow: PathFlags) -> FsResult<Found> {
+    fn find_from(&mut self, from: &ResolvedPath, path: &str, follow: PathFlags) -> FsResult<Found> {
         let top = self.roots.get(from.root).cloned().ok_or(ErrorCode::BadDescriptor)?;
         let (mut view, rights) = self.parts();
-        match place::find(&mut view, &top, from, path, follow.contains(PathFlags::SYMLINK_FOLLOW)) {
+        match resolved_path::find(&mut view, &top, from, path, follow.contains(PathFlags::SYMLINK_FOLLOW)) {
             Ok(found) => Ok(found),
             Err(Lost::Fs(error)) => Err(error),
             Err(Lost::Out(from)) => Err(rights.leads_out(&from)),
@@ -96,23 +96,23 @@ impl State {
     /// Opens what the program finds open.
     pub(super) fn preopens(&mut self) -> FsResult<Vec<(Fd, String)>> {
         let mut opened = Vec::new();
-        for (place, name) in self.preopens.clone() {
-            let found = self.find_from(&place, ".", PathFlags::SYMLINK_FOLLOW)?;
+        for (resolved, name) in self.preopens.clone() {
+            let found = self.find_from(&resolved, ".", PathFlags::SYMLINK_FOLLOW)?;
             let mut dir = names::open_dir(&mut self.view(), &found.dir, &found.name)?;
             // Some programs look whether they may change what is in it.
-            dir.open_mode = self.roots.get(place.root).map_or(dir.open_mode, |top| top.open_mode);
-            opened.push((self.opened(found.place, Descriptor::Dir(dir))?, name));
+            dir.open_mode = self.roots.get(resolved.root).map_or(dir.open_mode, |top| top.open_mode);
+            opened.push((self.opened(found.resolved, Descriptor::Dir(dir))?, name));
         }
         Ok(opened)
     }
 
     /// Hands an open file or directory to the program.
-    pub(super) fn opened(&mut self, place: Place, descriptor: Descriptor) -> FsResult<Fd> {
+    pub(super) fn opened(&mut self, resolved: ResolvedPath, descriptor: Descriptor) -> FsResult<Fd> {
         if self.places.len() >= MAX_OPEN {
             return Err(ErrorCode::InsufficientMemory.into());
         }
         let fd = self.table.push(descriptor)?;
-        self.places.insert(fd.rep(), place);
+        self.places.insert(fd.rep(), resolved);
         Ok(fd)
     }
 
@@ -139,7 +139,7 @@ impl State {
     }
 
     /// Where an open file or directory was when it was opened.
-    pub(super) fn place(&self, fd: &Fd) -> FsResult<Place> {
+    pub(super) fn resolved(&self, fd: &Fd) -> FsResult<ResolvedPath> {
         Ok(self.places.get(&fd.rep()).cloned().ok_or(ErrorCode::BadDescriptor)?)
     }
 }

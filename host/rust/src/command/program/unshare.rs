@@ -9,7 +9,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, Descriptor
 
 use super::changes::copy;
 use super::names::{self, View};
-use super::place::{Found, Place};
+use super::resolved_path::{Found, ResolvedPath};
 use super::rights::Rights;
 use crate::hex::hex;
 use crate::policy::HardLinks;
@@ -26,20 +26,20 @@ impl Rights {
             return Ok(());
         }
         if self.hard_links == HardLinks::Refuse {
-            return self.check_sole(&found.place, links);
+            return self.check_sole(&found.resolved, links);
         }
         self.replace(view, found, keeps_content)?;
-        let path = self.on_host(&found.place);
+        let path = self.on_host(&found.resolved);
         self.changes.broken.push(path);
         Ok(())
     }
 
     /// Refuses a change of a file that has other names. Also of one that is open: by that no copy can take its place.
-    pub(super) fn check_sole(&mut self, place: &Place, links: u64) -> FsResult<()> {
+    pub(super) fn check_sole(&mut self, resolved: &ResolvedPath, links: u64) -> FsResult<()> {
         if links < 2 || self.hard_links == HardLinks::Keep {
             return Ok(());
         }
-        let path = self.on_host(place);
+        let path = self.on_host(resolved);
         self.changes.refuse(path, format!("it has {links} hard links, and the others may be outside the workspace"));
         Err(ErrorCode::Access.into())
     }

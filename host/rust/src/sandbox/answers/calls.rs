@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::prepared::REQUESTS;
 use crate::approval::Decision;
 use crate::bindings::exports::paddock::files::commands::{Access, Before};
-use crate::command::judge::Judge;
+use crate::command::authorizer::Authorizer;
 use crate::events::Event;
 use crate::host_mount::HostMount;
 use crate::options::CancelToken;
@@ -31,7 +31,7 @@ pub(super) enum Where {
 }
 
 /// A directory with neighbours, and the most that a command in it printed.
-pub(super) struct Place {
+pub(super) struct Fixture {
     home: TempDir,
     printed: Arc<AtomicU64>,
 }
@@ -40,7 +40,7 @@ pub(super) fn anywhere() -> impl Strategy<Value = Where> {
     prop_oneof![2 => Just(Where::Directory), 1 => Just(Where::Overlay), 1 => Just(Where::Memory)]
 }
 
-impl Place {
+impl Fixture {
     pub(super) fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         for directory in ["ws", "outside"] {
@@ -77,14 +77,14 @@ impl Place {
     }
 }
 
-pub(super) fn call_all(workspace: &Workspace, place: &Place) {
+pub(super) fn call_all(workspace: &Workspace, fixture: &Fixture) {
     tools(workspace);
     look(workspace);
     change(workspace);
-    whole_tree(workspace, &place.home.path().join("ws"));
-    judge(workspace);
+    whole_tree(workspace, &fixture.home.path().join("ws"));
+    authorizer(workspace);
     workspace.end_sessions();
-    place.check();
+    fixture.check();
 }
 
 fn tools(workspace: &Workspace) {
@@ -111,7 +111,7 @@ fn look(workspace: &Workspace) {
     drop(workspace.history(&HistoryArgs { limit: 1 }));
     drop(workspace.glob(&GlobArgs::new("*")));
     drop(workspace.grep(&GrepArgs::new("a")));
-    drop(workspace.look("a", None, &CancelToken::default()));
+    drop(workspace.fingerprint("a", None, &CancelToken::default()));
 }
 
 fn change(workspace: &Workspace) {
@@ -142,8 +142,8 @@ fn whole_tree(workspace: &Workspace, directory: &Path) {
 }
 
 /// As the thread of a command does, on which there is no twin.
-fn judge(workspace: &Workspace) {
-    let mut judge = Judge::new(Arc::downgrade(workspace.guests()), CancelToken::default());
-    drop(judge.allows((0, "a"), Access::Change, false, Instant::now() + Duration::from_secs(10)));
-    drop(judge.record(&[Before { path: "a".to_owned(), kind: None, target: None, kept: None, mode: None }]));
+fn authorizer(workspace: &Workspace) {
+    let mut authorizer = Authorizer::new(Arc::downgrade(workspace.guests()), CancelToken::default());
+    drop(authorizer.allows((0, "a"), Access::Change, false, Instant::now() + Duration::from_secs(10)));
+    drop(authorizer.record(&[Before { path: "a".to_owned(), kind: None, target: None, kept: None, mode: None }]));
 }

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::{ANSWER, TEXTS, word};
-use crate::sandbox::twin::DATA;
+use crate::sandbox::mock_guest::DATA;
 
 /// What a guest asks the host to run, and where, beside [`TEXTS`].
 const COMMANDS: [&str; 8] = [

@@ -5,11 +5,11 @@ use std::fmt::Write;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::place::{CANARY, Place, SIZE};
-use crate::budget::Control;
+use super::fixture::{CANARY, Fixture, SIZE};
+use crate::budget::CallBudget;
 use crate::policy::Limits;
-use crate::sandbox::{Sandbox, twin};
-use crate::store::Surroundings;
+use crate::sandbox::{Sandbox, mock_guest};
+use crate::store::SandboxConfig;
 use crate::types::ErrorCode;
 
 /// What a function takes, a letter each: a directory or file, a listing, a stream, what waits for one, a name, bytes, a
@@ -48,7 +48,7 @@ const KEPT: usize = 8;
 const ANSWER: usize = 128;
 const MAX_CALLS: usize = 48;
 /// Where the answers are.
-const ANSWERS: usize = twin::HEAP - (MAX_CALLS + 2) * ANSWER;
+const ANSWERS: usize = mock_guest::HEAP - (MAX_CALLS + 2) * ANSWER;
 /// Names that lead somewhere, in the workspace and in the read-only root.
 const NAMES: [&str; 45] = [
     "f",
@@ -111,7 +111,7 @@ struct Call {
 
 #[derive(Clone, Debug)]
 enum Argument {
-    Kept(usize),
+    SystemFile(usize),
     Listing,
     Stream,
     Waiting,
@@ -139,7 +139,8 @@ fn argument(takes: char) -> BoxedStrategy<Argument> {
     let wild = || (any_number(), any_number()).prop_map(|(at, length)| Argument::Wild(at, length));
     match takes {
         'd' => {
-            prop_oneof![200 => (0..KEPT).prop_map(Argument::Kept), 1 => any_number().prop_map(Argument::Number)].boxed()
+            prop_oneof![200 => (0..KEPT).prop_map(Argument::SystemFile), 1 => any_number().prop_map(Argument::Number)]
+                .boxed()
         }
         'e' => prop_oneof![50 => Just(Argument::Listing), 1 => any_number().prop_map(Argument::Number)].boxed(),
         's' => prop_oneof![50 => Just(Argument::Stream), 1 => any_number().prop_map(Argument::Number)].boxed(),
@@ -174,23 +175,23 @@ fn long() -> impl Strategy<Value = u64> {
 }
 
 fn any_number() -> impl Strategy<Value = u32> {
-    prop_oneof![Just(0), 0..64_u32, Just(twin::HEAP as u32), Just(u32::MAX), any::<u32>()]
+    prop_oneof![Just(0), 0..64_u32, Just(mock_guest::HEAP as u32), Just(u32::MAX), any::<u32>()]
 }
 
 impl Calls {
     /// Makes them in a guest; whether it got to see anything from outside.
-    pub(super) fn make(&self, place: &Place) -> bool {
+    pub(super) fn make(&self, fixture: &Fixture) -> bool {
         let mut data = Vec::new();
-        let body = self.body(&mut data, &place.outside());
+        let body = self.body(&mut data, &fixture.outside());
         let export = |name: &str, _| (name == "paddock:files/tools@0.1.0#dialects").then(|| body.clone());
-        let mounts = place.mounts();
-        let ended = twin::with(&data, &fields(), export, || {
+        let mounts = fixture.mounts();
+        let ended = mock_guest::with(&data, &fields(), export, || {
             let limits = Limits { max_memory_bytes: 64 << 20, ..Limits::default() };
-            let guarded = place.guarded(&mounts);
-            let around = Surroundings { mounts: &mounts, environment: &[], limits: &limits, guarded: &guarded };
-            let control = Control::within(std::time::Duration::from_secs(20));
-            let mut guest = Sandbox::new(&around, control.clone()).unwrap();
-            guest.run(control, async |guest, store| guest.tools(&mut *store)?.call_dialects(store).await)
+            let guarded = fixture.guarded(&mounts);
+            let around = SandboxConfig { mounts: &mounts, environment: &[], limits: &limits, guarded: &guarded };
+            let budget = CallBudget::within(std::time::Duration::from_secs(20));
+            let mut guest = Sandbox::new(&around, budget.clone()).unwrap();
+            guest.run(budget, async |guest, store| guest.tools(&mut *store)?.call_dialects(store).await)
         });
         match ended {
             Ok(seen) => !seen.is_empty(),
@@ -224,7 +225,7 @@ impl Calls {
             }
             text += &looked(answer);
         }
-        assert!(data.len() < ANSWERS - twin::DATA, "the texts are too long");
+        assert!(data.len() < ANSWERS - mock_guest::DATA, "the texts are too long");
         format!("{text} (i32.const {ANSWERS})")
     }
 }
@@ -232,7 +233,7 @@ impl Calls {
 impl Argument {
     fn text(&self, data: &mut Vec<u8>, outside: &str, answer: usize) -> String {
         match self {
-            Self::Kept(number) => format!("(global.get $kept{number})"),
+            Self::SystemFile(number) => format!("(global.get $kept{number})"),
             Self::Listing => "(local.get $listing)".to_owned(),
             Self::Stream => "(global.get $stream)".to_owned(),
             Self::Waiting => "(global.get $waiting)".to_owned(),
@@ -245,7 +246,7 @@ impl Argument {
                     Ok(name) => name.replace("{outside}", outside).into_bytes(),
                     Err(_) => bytes.clone(),
                 };
-                let at = twin::DATA + data.len();
+                let at = mock_guest::DATA + data.len();
                 data.extend(&bytes);
                 format!("(i32.const {at}) (i32.const {})", bytes.len())
             }
@@ -281,7 +282,7 @@ fn looked(answer: usize) -> String {
 /// What the twin has beside its functions: what is kept, and a look for anything from outside in a part of its memory.
 fn fields() -> String {
     let kept: String = (0..KEPT).map(|kept| format!("(global $kept{kept} (mut i32) (i32.const 0))")).collect();
-    let (canary, heap) = (u64::from_le_bytes(*CANARY), twin::HEAP);
+    let (canary, heap) = (u64::from_le_bytes(*CANARY), mock_guest::HEAP);
     format!(
         "{kept} (global $stream (mut i32) (i32.const 0)) (global $waiting (mut i32) (i32.const 0))
         (global $seen (mut i32) (i32.const {heap}))

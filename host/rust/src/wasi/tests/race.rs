@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::Workspace;
-use crate::weakened::{Check, without};
+use crate::fault_injection::{Check, without};
 
 #[allow(dead_code, reason = "the races look at what is outside too")]
 #[path = "../../../../../tests/alone/races/arena.rs"]

@@ -1,0 +1,290 @@
+//! The thread that attends a command: takes its output, answers what its supervisor asks, ends it when its time is up,
+//! and has what it changed recorded.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use paddock_supervisor::protocol::{self, Ask, Ended, FromSupervisor, Kind, Verdict};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::Signal;
+
+use super::authorizer::Authorizer;
+use super::deadline::left;
+use super::status::{End, Now, State};
+use super::supervisor::Supervisor;
+use super::undo_staging::{self, UndoStaging};
+use crate::bindings::exports::paddock::files::commands::{Access, Before, Refused};
+use crate::container::Processes;
+use crate::temporary::Temporary;
+use crate::types::{EntryKind, ErrorCode, ToolError};
+use crate::wasi::mode::SET;
+
+/// How long a command has to end by itself when its time is up, and then its supervisor to end it.
+const GRACE: Duration = Duration::from_millis(300);
+const LAST_GRACE: Duration = Duration::from_secs(10);
+
+/// How long its end waits for the removal of what is in its home.
+const REMOVED_WITHIN: Duration = Duration::from_secs(1);
+
+const BUFFER: usize = 64 * 1024;
+
+/// Where the descriptors that tell of a kill and of the end in a container are, after those of messages and output.
+const KILL: usize = 3;
+const CONTAINED: usize = 4;
+
+pub(super) struct CommandTask {
+    pub(super) state: Arc<State>,
+    pub(super) supervisor: Supervisor,
+    /// Standard output and standard error.
+    pub(super) output: [Option<OwnedFd>; 2],
+    pub(super) authorizer: Authorizer,
+    pub(super) staging: UndoStaging,
+    pub(super) home: Temporary,
+    /// Only named programs can be executed.
+    pub(super) names_programs: bool,
+    /// Its processes in a container.
+    pub(super) contained: Option<Processes>,
+    pub(super) started: Instant,
+    pub(super) deadline: Instant,
+}
+
+/// How far ending a command is that was killed or whose time is up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Runs,
+    CommandSpec,
+    Killed,
+}
+
+/// What can be taken.
+#[derive(Default)]
+struct Ready {
+    message: bool,
+    output: [bool; 2],
+    contained: bool,
+}
+
+impl CommandTask {
+    pub(super) fn attend(mut self) {
+        Supervisor::spare();
+        let (mut stage, mut due, mut timed_out) = (Stage::Runs, self.deadline, false);
+        let end = loop {
+            let look = self.contained.as_mut().and_then(Processes::admit);
+            let ready = self.wait(look.map_or(due, |look| look.min(due)), stage);
+            // A command can always have a question or say something: neither comes before its end.
+            let is_killed = self.state.killed.is_cancelled() && stage != Stage::Killed;
+            if is_killed || Instant::now() >= due {
+                timed_out |= stage == Stage::Runs && !is_killed;
+                (stage, due) = match stage {
+                    Stage::Killed => break failed("its supervisor did not end it in time"),
+                    Stage::Runs if !is_killed => (Stage::CommandSpec, self.ask_to_end()),
+                    _ => (Stage::Killed, self.kill()),
+                };
+            }
+            if ready.contained
+                && let Some(processes) = &mut self.contained
+            {
+                // The engine's own program waits for all that have its output open.
+                processes.end();
+            }
+            for (stream, _) in ready.output.into_iter().enumerate().filter(|(_, is_ready)| *is_ready) {
+                self.take(stream);
+            }
+            if ready.message
+                && let Some(end) = self.hear(stage, due)
+            {
+                break end;
+            }
+        };
+        if let Some(processes) = &mut self.contained {
+            processes.end();
+        }
+        (0..self.output.len()).for_each(|stream| while self.take(stream) {});
+        let after = self.started.elapsed();
+        let end = End { after, timed_out: timed_out && end.failed.is_none(), ..end };
+        // Nothing is left of it by the time that anybody hears of its end, but what takes long to remove.
+        let Self { state, supervisor, staging, home, .. } = self;
+        drop((supervisor, staging));
+        home.empty(Instant::now() + REMOVED_WITHIN);
+        state.change(|now| now.end = Some(end));
+    }
+
+    /// Waits until something can be taken, it is to be killed, or it is due to end.
+    fn wait(&self, due: Instant, stage: Stage) -> Ready {
+        let message = (0, self.supervisor.budget.as_fd());
+        let streams =
+            self.output.iter().enumerate().filter_map(|(at, stream)| Some((at + 1, stream.as_ref()?.as_fd())));
+        let kill = Some((KILL, self.state.wake.as_fd())).filter(|_| stage != Stage::Killed);
+        let contained = self.contained.as_ref().and_then(|processes| Some((CONTAINED, processes.first()?)));
+        let (at, mut fds): (Vec<_>, Vec<_>) = std::iter::once(message)
+            .chain(streams)
+            .chain(kill)
+            .chain(contained)
+            .map(|(at, fd)| (at, PollFd::from_borrowed_fd(fd, PollFlags::IN)))
+            .unzip();
+        let mut ready = Ready::default();
+        // An interrupted wait is begun anew.
+        if poll(&mut fds, Some(&left(due))).is_ok() {
+            for at in at.into_iter().zip(&fds).filter(|(_, fd)| !fd.revents().is_empty()).map(|(at, _)| at) {
+                match at.checked_sub(1).and_then(|stream| ready.output.get_mut(stream)) {
+                    Some(output) => *output = true,
+                    None => {
+                        ready.message |= at == 0;
+                        ready.contained |= at == CONTAINED;
+                    }
+                }
+            }
+        }
+        ready
+    }
+
+    /// Takes what a stream has; whether there may be more.
+    fn take(&mut self, stream: usize) -> bool {
+        let Some(slot) = self.output.get_mut(stream) else { return false };
+        let Some(open) = slot.as_ref() else { return false };
+        let mut buffer = [0; BUFFER];
+        match rustix::io::read(open, &mut buffer) {
+            Ok(count) if count > 0 => {
+                let bytes = buffer.get(..count).unwrap_or_default();
+                self.state.change(|now| {
+                    let Now { stdout, stderr, .. } = now;
+                    if stream == 0 { stdout } else { stderr }.push(bytes);
+                    now.spoke = Instant::now();
+                });
+                true
+            }
+            Err(Errno::INTR) => true,
+            Err(Errno::AGAIN) => false,
+            // A terminal that no process has open any more says so by an error.
+            _ => {
+                *slot = None;
+                false
+            }
+        }
+    }
+
+    /// Hears one thing that the supervisor says; the end, if that is what it says. After it was killed no question is
+    /// answered.
+    fn hear(&mut self, stage: Stage, due: Instant) -> Option<End> {
+        match self.supervisor.receive() {
+            Ok(FromSupervisor::Confined { by }) => {
+                self.state.change(|now| now.confinement = by);
+                None
+            }
+            Ok(FromSupervisor::Ask(_)) if stage == Stage::Killed => None,
+            Ok(FromSupervisor::Ask(ask)) => {
+                let verdict = self.authorizer(&ask, due);
+                // A supervisor that is gone is noticed by the next look.
+                drop(self.supervisor.answer(verdict));
+                None
+            }
+            Ok(FromSupervisor::Unsupported { missing }) => Some(unsupported(&missing)),
+            Ok(FromSupervisor::Failed { error, errno }) => Some(not_started(&error, errno, self.names_programs)),
+            Ok(FromSupervisor::Ended(ended)) => Some(self.ended(ended)),
+            Err(_) => Some(failed("its supervisor was ended, and the command with it")),
+        }
+    }
+
+    fn authorizer(&mut self, ask: &Ask, due: Instant) -> Verdict {
+        let access = match ask.access {
+            protocol::Access::Read => Access::Read,
+            protocol::Access::Change => Access::Change,
+        };
+        let verdict = self.authorizer.allows((ask.root, &ask.path), access, ask.is_directory, due);
+        Verdict { id: ask.id, refused: verdict.refused, ignored: verdict.ignored }
+    }
+
+    fn ask_to_end(&mut self) -> Instant {
+        if let Some(processes) = &mut self.contained {
+            processes.end();
+        }
+        drop(self.supervisor.signal(Signal::TERM));
+        Instant::now() + GRACE
+    }
+
+    fn kill(&mut self) -> Instant {
+        if let Some(processes) = &mut self.contained {
+            processes.end();
+        }
+        drop(self.supervisor.kill());
+        Instant::now() + LAST_GRACE
+    }
+
+    fn ended(&self, ended: Ended) -> End {
+        let mut notes = Vec::new();
+        let mut recorded = None;
+        if !ended.before.is_empty() {
+            let before: Result<Vec<_>, _> = ended.before.into_iter().map(|before| self.before(before)).collect();
+            match before.and_then(|before| self.authorizer.record(&before)) {
+                Ok(record) => recorded = Some(record),
+                Err(error) => notes.push(format!("what it changed could not be recorded: {}", error.message)),
+            }
+        }
+        notes.extend(undo_staging::not_kept(&ended.not_kept));
+        notes.extend(undo_staging::broken(&ended.broken_links, ended.broken_links_count));
+        let more = ended.refused_count.saturating_sub(ended.refused.len() as u64);
+        if more > 0 {
+            notes.push(format!("{more} more paths were refused"));
+        }
+        if ended.untold > 0 {
+            notes.push(format!("{} more changes are neither told nor kept", ended.untold));
+        }
+        notes.extend(ended.stopped.map(|cause| format!("it was ended: {cause}")));
+        let refused = ended.refused.into_iter().map(|refused| Refused { path: refused.path, cause: refused.cause });
+        End {
+            exit_code: ended.exit_code,
+            signal: ended.signal.map(signal_name),
+            recorded,
+            ignored: ended.ignored,
+            refused: refused.collect(),
+            notes,
+            ..End::default()
+        }
+    }
+
+    fn before(&self, before: protocol::Before) -> Result<Before, ToolError> {
+        let kept = before.kept.and_then(|file| self.staging.kept(&file));
+        let kind = match before.kind {
+            Kind::Absent => None,
+            Kind::File => Some(EntryKind::File),
+            Kind::Directory => Some(EntryKind::Directory),
+            Kind::Symlink => Some(EntryKind::Link),
+            Kind::Other => Some(EntryKind::Other),
+        };
+        let path = self.authorizer.shown(before.root, &before.path)?;
+        let mode = matches!(before.kind, Kind::File | Kind::Directory).then_some(before.mode & SET);
+        Ok(Before { path, kind, target: before.target, kept, mode })
+    }
+}
+
+/// A signal as people call it.
+fn signal_name(number: i32) -> String {
+    let named = Signal::from_named_raw(number).map(|signal| format!("{signal:?}").replace('"', ""));
+    named.map_or_else(|| format!("signal {number}"), |name| format!("SIG{}", name.trim_start_matches("Signal::")))
+}
+
+fn failed(cause: &str) -> End {
+    let error = ToolError::new(ErrorCode::Io, format!("cannot run the command: {cause}"));
+    End { failed: Some(error), ..End::default() }
+}
+
+fn not_started(cause: &str, number: Option<i32>, names_programs: bool) -> End {
+    let mut end = failed(cause);
+    let is_refused = number.is_some_and(|number| Errno::from_raw_os_error(number) == Errno::ACCESS);
+    if names_programs && is_refused {
+        let hint = "use a program that `commands.allow` names; the person who runs this can name what it needs in \
+                    `commands.executables`";
+        end.failed = end.failed.map(|error| error.hint(hint));
+    }
+    end
+}
+
+fn unsupported(missing: &str) -> End {
+    let message = format!("cannot confine commands here: {missing}");
+    let error = ToolError::new(ErrorCode::Denied, message).hint(
+        "use the file tools; the person who runs this can set `commands.unconfined`, and commands then have all rights of theirs",
+    );
+    End { failed: Some(error), ..End::default() }
+}

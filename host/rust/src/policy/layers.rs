@@ -1,0 +1,257 @@
+//! The levels of a policy and what they come to. Each wins over those before
+//! it, except the workspace's own file, which only narrows them: an agent can
+//! have written it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use paddock_policy::{Approval, NARROWED, Policy, Reason, Refusal, of_dialect};
+use serde_json::{Map, Value};
+
+use super::document::Format;
+use super::layer::{Layer, Trust, argument, put};
+use super::source::{Source, printable};
+use super::{files, names};
+#[cfg(all(target_os = "linux", feature = "containers"))]
+use crate::container::Container;
+use crate::error::Error;
+use crate::options::DIALECT;
+
+/// The levels of a policy, from the lowest: the user's file, the workspace's own, the environment, arguments.
+///
+/// Below all of them is what is built in, and what the dialect of a call sets by its specification.
+///
+/// ```no_run
+/// use paddock::{Levels, Workspace};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let root = directory.path();
+/// let levels = Levels::load(root)?.set("limits.max_lines=500")?;
+/// let workspace = Workspace::builder().root(root).policy_levels(&levels)?.build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Layers {
+    layers: Vec<Layer>,
+}
+
+/// One setting as it is in force.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Setting {
+    /// Its full name, such as `limits.max_lines`.
+    pub name: String,
+    /// Its value, as a policy's file has it.
+    pub value: Value,
+    /// Where the value comes from, such as `/path/policy.yaml:12`; a list can come from several.
+    pub origins: Vec<String>,
+}
+
+impl Layers {
+    /// What a person and a workspace at `root` set: `policy.yaml` (`.yml`, `.toml`, `.json`) in
+    /// `$XDG_CONFIG_HOME/paddock` or `~/.config/paddock`, `.paddock.yaml` and its like in `root`, which only
+    /// narrows, and the environment variable `PADDOCK_POLICY`, which holds JSON or YAML. Without the feature
+    /// `policy-files` a policy in another format than JSON is an error.
+    pub fn load(root: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::with_project(files::project(root.as_ref())?)
+    }
+
+    /// The same for a workspace in memory, which has no file of its own when it is opened.
+    pub fn load_own() -> Result<Self, Error> {
+        Self::with_project(None)
+    }
+
+    /// The same for a container, whose working directory has the workspace's own file.
+    #[cfg(all(target_os = "linux", feature = "containers"))]
+    pub fn load_in(container: &Container) -> Result<Self, Error> {
+        let named = |path: PathBuf| {
+            let inside = container.working_directory().join(path.file_name().unwrap_or_default());
+            PathBuf::from(format!("{}:{}", container.name(), inside.display()))
+        };
+        Self::with_project(files::project(&container.way_in())?.map(|(path, text)| (named(path), text)))
+    }
+
+    fn with_project(project: Option<(PathBuf, String)>) -> Result<Self, Error> {
+        let mut layers = Self::default();
+        if let Some((path, text)) = files::user()? {
+            layers = layers.text_of(&path, &text)?;
+        }
+        if let Some((path, text)) = project {
+            let format = Format::of(&path);
+            layers = layers.push(Layer::read(Source::File(path), &text, format, Trust::Project)?)?;
+        }
+        let variable = std::env::var_os("PADDOCK_POLICY").unwrap_or_default();
+        let Ok(text) = variable.into_string() else {
+            return Err(Error::PolicySource {
+                origin: Source::Environment.to_string(),
+                cause: "it is not UTF-8".into(),
+            });
+        };
+        layers.push(Layer::read(Source::Environment, &text, Format::guess(&text), here())?)
+    }
+
+    /// Puts a file that the person names on top: TOML or JSON by its name, else YAML.
+    pub fn file(self, path: impl AsRef<Path>) -> Result<Self, Error> {
+        let given = path.as_ref();
+        let path = std::path::absolute(given).map_err(|cause| Source::unreadable(given, cause))?;
+        let text = files::own(&path)?;
+        self.text_of(&path, &text)
+    }
+
+    /// Puts one setting on top: `limits.max_lines=500`, its value in YAML, or without the feature
+    /// `policy-files` in JSON.
+    pub fn set(self, assignment: &str) -> Result<Self, Error> {
+        let source = Source::Argument("--set");
+        match assignment.split_once('=') {
+            Some((name, value)) => self.argument(source, name.trim(), value),
+            None => {
+                let cause = format!("`{}` is not `NAME=VALUE`", printable(assignment));
+                Err(Error::PolicySource { origin: source.to_string(), cause })
+            }
+        }
+    }
+
+    /// Puts on top that nothing may be changed.
+    pub fn read_only(self) -> Result<Self, Error> {
+        self.argument(Source::Argument("--read-only"), "read_only", "true")
+    }
+
+    /// Every setting as it is in force for calls in `dialect`, and where it comes from. Fails where the levels
+    /// contradict each other.
+    pub fn effective(&self, dialect: &str) -> Result<Vec<Setting>, Error> {
+        self.check()?;
+        self.traced(dialect)
+    }
+
+    fn traced(&self, dialect: &str) -> Result<Vec<Setting>, Error> {
+        let mut origins: HashMap<String, Vec<String>> = HashMap::new();
+        let own = of_dialect(dialect).unwrap_or_default();
+        for name in own.as_object().into_iter().flat_map(Map::keys) {
+            origins.insert(name.clone(), vec![Source::Dialect(dialect.to_owned()).to_string()]);
+        }
+        let built_in = || vec![Source::BuiltIn.to_string()];
+        let mut below = Self::default();
+        for layer in &self.layers {
+            let before: HashMap<_, _> = names::flat(&below.policy(dialect)?).into_iter().collect();
+            below.layers.push(layer.clone());
+            let after: HashMap<_, _> = names::flat(&below.policy(dialect)?).into_iter().collect();
+            for (name, _) in layer.flat() {
+                let (before, after) = (before.get(&name), after.get(&name));
+                let adds = before.and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+                let origin = layer.source.at(layer.line(&name));
+                let known = origins.entry(name.clone()).or_insert_with(built_in);
+                match layer.narrows {
+                    true if before == after => {}
+                    true if adds => known.push(origin),
+                    true | false => *known = vec![origin],
+                }
+            }
+        }
+        let setting = |(name, value)| {
+            let origins = origins.remove(&name).unwrap_or_else(built_in);
+            Setting { name, value, origins }
+        };
+        Ok(names::flat(&self.policy(dialect)?).into_iter().map(setting).collect())
+    }
+
+    /// What is set, as the guest takes it. Fails where the levels contradict each other.
+    pub(crate) fn settings(&self) -> Result<Map<String, Value>, Error> {
+        self.check()?;
+        Ok(self.merged())
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let Err(wrong) = self.policy(DIALECT)?.check() else { return Ok(()) };
+        let mut known = self.traced(DIALECT)?.into_iter().filter(|setting| setting.name == wrong.setting);
+        let origin = known.next().and_then(|mut setting| setting.origins.pop()).unwrap_or_default();
+        Err(Error::PolicySource { origin, cause: printable(&format!("`{}`: {}", wrong.setting, wrong.cause)) })
+    }
+
+    /// The person's own files that it is read from, which no tool may see or change.
+    pub(crate) fn own_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.layers.iter().filter_map(|layer| match &layer.source {
+            Source::File(path) if !layer.narrows => Some(path.clone()),
+            _ => None,
+        })
+    }
+
+    /// Puts a file on top.
+    fn text_of(self, path: &Path, text: &str) -> Result<Self, Error> {
+        let directory = path.parent().unwrap_or(path);
+        let source = Source::File(path.to_owned());
+        self.push(Layer::read(source, text, Format::of(path), Trust::Own(directory))?)
+    }
+
+    fn argument(self, source: Source, name: &str, value: &str) -> Result<Self, Error> {
+        let members = argument(name, value).map_err(|fault| source.fail(fault))?;
+        self.push(Layer::new(source, members, here())?)
+    }
+
+    /// Puts a level on top. Fails where it may only narrow, and would widen.
+    fn push(mut self, mut layer: Layer) -> Result<Self, Error> {
+        let policy = self.policy(DIALECT)?;
+        if layer.approval_at_least && policy.approval >= Approval::OnDelete {
+            layer.settings.remove("approval");
+        }
+        self.layers.push(layer);
+        let (_, refused) = Policy::narrowed(self.merged(), DIALECT)?;
+        match (refused.first(), self.layers.last()) {
+            (Some(refusal), Some(layer)) if layer.narrows => Err(refuse(layer, refusal, &policy)),
+            _ => Ok(self),
+        }
+    }
+
+    fn policy(&self, dialect: &str) -> Result<Policy, Error> {
+        Ok(Policy::new(self.merged(), dialect)?)
+    }
+
+    /// What is set by a person, and beside it what narrows that and is not overruled.
+    fn merged(&self) -> Map<String, Value> {
+        let (mut own, mut narrowed) = (Map::new(), Map::new());
+        for layer in &self.layers {
+            for (name, value) in layer.flat() {
+                if layer.narrows {
+                    put(&mut narrowed, &name, value.clone());
+                } else {
+                    put(&mut own, &name, value.clone());
+                    take(&mut narrowed, &name);
+                }
+            }
+        }
+        if !narrowed.is_empty() {
+            own.insert(NARROWED.to_owned(), Value::Object(narrowed));
+        }
+        own
+    }
+}
+
+/// The failure of a level that would widen the policy in force.
+fn refuse(layer: &Layer, refusal: &Refusal, policy: &Policy) -> Error {
+    let Refusal { setting, reason } = refusal;
+    let shown = |value: Option<&Value>| value.map(|value| value.to_string().replace('"', "")).unwrap_or_default();
+    let in_force = names::flat(policy).into_iter().find(|(name, _)| name == setting);
+    let in_force = shown(in_force.as_ref().map(|(_, value)| value));
+    let wanted = shown(layer.flat().into_iter().find(|(name, _)| name == setting).map(|(_, value)| value));
+    let cause = match reason {
+        Reason::Wider => format!("`{wanted}` would allow more than `{in_force}`, which is in force"),
+        Reason::NothingLeft => format!("nothing of `{wanted}` is in `{in_force}`, which is in force"),
+        Reason::NotHere => "it can only be set outside the workspace".to_owned(),
+    };
+    layer.source.wrong(layer.line(setting), setting, cause)
+}
+
+/// Where an argument's relative paths start.
+fn here() -> Trust<'static> {
+    Trust::Own(Path::new("."))
+}
+
+/// Removes a setting by its full name.
+fn take(settings: &mut Map<String, Value>, name: &str) {
+    let Some((table, inner)) = name.split_once('.') else {
+        settings.remove(name);
+        return;
+    };
+    if let Some(Value::Object(members)) = settings.get_mut(table) {
+        members.remove(inner);
+    }
+}

@@ -1,0 +1,226 @@
+//! What paths were before the command changed them, kept for as long as it runs.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use paddock_supervisor::protocol::{Before, Kind};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, statat, unlinkat};
+
+use crate::access_control::Reporting;
+use crate::path_class::PathClasses;
+use crate::requested_path::own_link;
+
+/// Bytes that are remembered of changes, so that a command cannot fill this process's memory with names.
+pub(crate) const MOST_REMEMBERED: usize = 16 << 20;
+/// What a change takes beside its name, which is remembered three times.
+const EACH: usize = 256;
+
+/// What the first change of each path found.
+pub(crate) struct Changes {
+    staging: OwnedFd,
+    /// Bytes that may still be kept.
+    left: u64,
+    /// The name of the next content.
+    next: u64,
+    seen: HashSet<Location>,
+    /// In the order of the changes; what is ignored has no state.
+    noted: Vec<(Location, Option<Before>)>,
+    not_kept: Vec<String>,
+    /// Bytes that are remembered.
+    remembered: usize,
+    /// Changes beyond that.
+    untold: u64,
+}
+
+/// The number of a root, and a path from its top.
+type Location = (usize, PathBuf);
+
+/// How much was noted at a time.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    noted: usize,
+    not_kept: usize,
+}
+
+/// All that was found.
+pub(crate) struct Found {
+    pub(crate) before: Vec<Before>,
+    pub(crate) ignored: u64,
+    pub(crate) not_kept: Vec<String>,
+    pub(crate) untold: u64,
+}
+
+impl Changes {
+    pub(crate) fn new(staging: OwnedFd, most_bytes: u64) -> Self {
+        Self {
+            staging,
+            left: most_bytes,
+            next: 0,
+            seen: HashSet::new(),
+            noted: Vec::new(),
+            not_kept: Vec::new(),
+            remembered: 0,
+            untold: 0,
+        }
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { noted: self.noted.len(), not_kept: self.not_kept.len() }
+    }
+
+    /// Keeps what is at a path, which a change is about to begin at, where it is the first one.
+    ///
+    /// `now` is what is there, opened without following a link; `None` where nothing is.
+    pub(crate) fn note(
+        &mut self,
+        path_classes: &PathClasses,
+        path: &Path,
+        now: Option<BorrowedFd<'_>>,
+        reported: Reporting,
+    ) {
+        let Some(at) = path_classes.locate(path).filter(|at| reported != Reporting::No && !self.seen.contains(at))
+        else {
+            return;
+        };
+        if !self.has_room(remembered(&at.1)) {
+            return;
+        }
+        self.seen.insert(at.clone());
+        let before = if reported == Reporting::Ignored { None } else { self.before(&at, path, now) };
+        self.noted.push((at, before));
+    }
+
+    /// Says that something changed whose state before is lost.
+    pub(crate) fn lose(&mut self, path: &Path) {
+        let path = path.to_string_lossy().into_owned();
+        if self.has_room(remembered(Path::new(&path))) {
+            self.not_kept.push(path);
+        }
+    }
+
+    /// Takes the room for one more change; counts it where there is none.
+    fn has_room(&mut self, size: usize) -> bool {
+        if self.remembered + size > MOST_REMEMBERED {
+            self.untold = self.untold.saturating_add(1);
+            return false;
+        }
+        self.remembered += size;
+        true
+    }
+
+    /// Forgets what was noted since, for a change that failed.
+    pub(crate) fn roll_back(&mut self, mark: Mark) {
+        while self.noted.len() > mark.noted {
+            let Some((at, before)) = self.noted.pop() else { return };
+            self.remembered -= remembered(&at.1);
+            self.seen.remove(&at);
+            if let Some(before) = before {
+                self.discard(&before);
+            }
+        }
+        let lost = self.not_kept.drain(mark.not_kept.min(self.not_kept.len())..);
+        self.remembered -= lost.map(|path| remembered(Path::new(&path))).sum::<usize>();
+    }
+
+    /// All that was noted, without what was made and is gone again.
+    pub(crate) fn tell(self, path_classes: &PathClasses) -> Found {
+        let mut reported = Found { before: Vec::new(), ignored: 0, not_kept: self.not_kept, untold: self.untold };
+        for ((root, path), before) in self.noted {
+            match before {
+                None => reported.ignored = reported.ignored.saturating_add(1),
+                Some(before) if before.kind == Kind::Absent && path_classes.look(root, &path).is_err() => {}
+                Some(before) => reported.before.push(before),
+            }
+        }
+        reported
+    }
+
+    fn before(&mut self, at: &Location, path: &Path, now: Option<BorrowedFd<'_>>) -> Option<Before> {
+        let Some(name) = at.1.to_str() else {
+            self.lose(path);
+            return None;
+        };
+        let (root, name) = (at.0, name.to_owned());
+        let mut before = Before { root, path: name, kind: Kind::Absent, mode: 0, target: None, kept: None };
+        let Some(now) = now else { return Some(before) };
+        let Ok(stat) = rustix::fs::fstat(now) else {
+            self.lose(path);
+            return Some(before);
+        };
+        before.mode = stat.st_mode & 0o7777;
+        before.kind = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => {
+                before.kept = self.keep(now, &stat);
+                if before.kept.is_none() {
+                    self.lose(path);
+                }
+                Kind::File
+            }
+            FileType::Symlink => {
+                let target = rustix::fs::readlinkat(now, c"", Vec::new());
+                before.target = target.ok().and_then(|it| it.into_string().ok());
+                if before.target.is_none() {
+                    self.lose(path);
+                }
+                Kind::Symlink
+            }
+            FileType::Directory => Kind::Directory,
+            _ => Kind::Other,
+        };
+        Some(before)
+    }
+
+    /// Copies a file's content, sharing its blocks where the file system can.
+    fn keep(&mut self, file: BorrowedFd<'_>, stat: &Stat) -> Option<String> {
+        let size = u64::try_from(stat.st_size).ok()?;
+        if size > self.left {
+            return None;
+        }
+        let name = self.next.to_string();
+        let copied = copy(file, &self.staging, &name, self.left);
+        match copied {
+            Ok(bytes) => {
+                self.left = self.left.saturating_sub(bytes);
+                self.next = self.next.saturating_add(1);
+                Some(name)
+            }
+            Err(_) => {
+                // What cannot be removed is overwritten by the next.
+                let _left = unlinkat(&self.staging, &name, AtFlags::empty());
+                None
+            }
+        }
+    }
+
+    fn discard(&mut self, before: &Before) {
+        let Some(kept) = &before.kept else { return };
+        let stat = statat(&self.staging, kept, AtFlags::SYMLINK_NOFOLLOW);
+        let bytes = stat.map_or(0, |it| u64::try_from(it.st_size).unwrap_or(0));
+        // What cannot be removed goes with the directory.
+        let _left = unlinkat(&self.staging, kept, AtFlags::empty());
+        self.left = self.left.saturating_add(bytes);
+    }
+}
+
+/// What is remembered for a path, in bytes.
+fn remembered(path: &Path) -> usize {
+    3 * path.as_os_str().len() + EACH
+}
+
+/// Copies the content of a file to a new one in a directory, sharing its blocks where the file system can; how many bytes
+/// that were. Fails where they are more than `most`.
+pub(crate) fn copy(file: BorrowedFd<'_>, directory: &OwnedFd, name: &str, most: u64) -> io::Result<u64> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let from = File::from(rustix::fs::openat(CWD, own_link(file), flags, Mode::empty())?);
+    let making = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut to = File::from(rustix::fs::openat(directory, name, making, Mode::RUSR | Mode::WUSR)?);
+    if rustix::fs::ioctl_ficlone(to.as_fd(), from.as_fd()).is_ok() {
+        return Ok(to.metadata()?.len());
+    }
+    // It may grow meanwhile.
+    let copied = io::copy(&mut from.take(most.saturating_add(1)), &mut to)?;
+    if copied > most { Err(io::Error::from(io::ErrorKind::FileTooLarge)) } else { Ok(copied) }
+}

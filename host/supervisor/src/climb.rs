@@ -1,0 +1,53 @@
+//! The directories that hold a file now, asked of the kernel: a path tells only by which of them it was reached.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use paddock_supervisor::protocol::Identity;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+
+/// Directories above one that are looked at; the kernel's longest path has fewer.
+const MAX_HOLDERS: usize = 4096;
+
+/// What a file is.
+pub(crate) fn identity(stat: &Stat) -> Identity {
+    Identity { device: stat.st_dev, inode: stat.st_ino }
+}
+
+/// The directories that hold what was opened, from the innermost to the top. Fails with `ACCES` where what has its path
+/// now is something else.
+pub(crate) fn holders(opened: impl AsFd, stat: &Stat, path: &Path) -> Result<Vec<Identity>, Errno> {
+    let mut found = Vec::new();
+    let mut directory = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => above(opened)?,
+        _ => holder(stat, path)?,
+    };
+    while found.len() < MAX_HOLDERS {
+        let next = identity(&rustix::fs::fstat(&directory)?);
+        // The top of a file system is its own parent.
+        if found.last() == Some(&next) {
+            return Ok(found);
+        }
+        found.push(next);
+        directory = above(&directory)?;
+    }
+    Err(Errno::ACCESS)
+}
+
+/// The directory that has a file under the path that the kernel tells of it.
+fn holder(stat: &Stat, path: &Path) -> Result<OwnedFd, Errno> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(Errno::ACCESS) };
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let directory = rustix::fs::openat2(CWD, parent, FLAGS, Mode::empty(), resolve).map_err(|_| Errno::ACCESS)?;
+    let is_gone = stat.st_nlink == 0;
+    let there = rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW);
+    let is_it = there.is_ok_and(|there| identity(&there) == identity(stat));
+    if is_it || is_gone { Ok(directory) } else { Err(Errno::ACCESS) }
+}
+
+fn above(directory: impl AsFd) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(directory, c"..", FLAGS, Mode::empty())
+}
+
+const FLAGS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);

@@ -1,0 +1,76 @@
+//! What holds a command whatever the supervisor does: Landlock, the filter of system calls, limits, capabilities.
+
+mod bpf;
+pub(crate) mod domain;
+pub(crate) mod filter;
+pub(crate) mod limits;
+
+use crate::sys;
+
+/// What of the filter is not the same for every command.
+#[derive(Clone, Copy)]
+pub(crate) struct Variant {
+    pub(crate) network: bool,
+    /// The supervisor looks at each program that is run.
+    pub(crate) programs_are_checked: bool,
+    /// Only named programs are run.
+    pub(crate) programs_are_named: bool,
+}
+
+/// The first kernel in which a descriptor can be given and its number returned in one step.
+const GIVES_AND_SENDS: (u32, u32) = (5, 14);
+
+/// What confines commands here, for people; or what is missing.
+pub(crate) fn available() -> Result<String, String> {
+    let Ok(version @ 1..) = sys::landlock_version() else {
+        return Err("Landlock is not enabled in this kernel".to_owned());
+    };
+    let uname = rustix::system::uname();
+    let release = uname.release().to_string_lossy().into_owned();
+    if !sys::notifications_fit() || kernel(&release).is_none_or(|it| it < GIVES_AND_SENDS) {
+        return Err(format!("seccomp user notification of Linux 5.14 (this is {release})"));
+    }
+    let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+    if !reads_memory(&scope) {
+        let scope = scope.trim();
+        return Err(format!(
+            "the right to read the memory of commands (`kernel.yama.ptrace_scope` is {scope}, not 0 or 1)"
+        ));
+    }
+    Ok(format!("landlock {version}, seccomp"))
+}
+
+/// Whether a process may read the memory of its descendants, by the setting of a kernel that restricts it: paths are
+/// arguments of calls, and lie there.
+fn reads_memory(scope: &str) -> bool {
+    matches!(scope.trim(), "" | "0" | "1")
+}
+
+/// Whether a domain keeps signals inside.
+pub(crate) fn scopes_signals() -> bool {
+    const SCOPES_SINCE: libc::c_long = 6;
+    sys::landlock_version().is_ok_and(|it| it >= SCOPES_SINCE)
+}
+
+fn kernel(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|it: char| !it.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{kernel, reads_memory};
+
+    #[test]
+    fn memory_that_cannot_be_read() {
+        assert!(["", "0\n", "1\n"].into_iter().all(reads_memory));
+        assert!(!["2\n", "3\n", "?"].into_iter().any(reads_memory));
+    }
+
+    #[test]
+    fn kernels_by_their_release() {
+        assert_eq!(kernel("6.18.44-fc-v595"), Some((6, 18)));
+        assert_eq!(kernel("5.4+"), Some((5, 4)));
+        assert_eq!(kernel("wrong"), None);
+    }
+}

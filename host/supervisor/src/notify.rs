@@ -1,0 +1,28 @@
+//! Calls that wait for the supervisor: receiving and answering them.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use libc::seccomp_notif_resp;
+use rustix::io::Errno;
+
+use crate::serve::Reply;
+use crate::sys;
+
+/// Ends a call's wait. A caller that is gone needs no answer.
+pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, reply: Result<Reply, Errno>) {
+    let response = |error: i32, flags| seccomp_notif_resp { id, val: 0, error, flags };
+    // The caller goes on only when this process has the file open no more: what is open to be written cannot be run.
+    let give = |requested: OwnedFd, cloexec| sys::give(listener, id, requested.as_fd(), cloexec);
+    let response = match reply {
+        Ok(Reply::Done) => response(0, 0),
+        Ok(Reply::Continue) => response(0, u32::try_from(libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE).unwrap_or(0)),
+        Ok(Reply::Later) => return,
+        Ok(Reply::Give(requested, cloexec)) => match give(requested, cloexec) {
+            Ok(number) => seccomp_notif_resp { val: number, ..response(0, 0) },
+            Err(Errno::NOENT) => return,
+            Err(error) => response(-error.raw_os_error(), 0),
+        },
+        Err(error) => response(-error.raw_os_error(), 0),
+    };
+    let _gone = sys::respond(listener, response);
+}

@@ -1,0 +1,149 @@
+//! Opening: the file is found, checked, and only then opened as asked for, by the way that was checked.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::found::Found;
+use super::{Reply, SyscallHandlers, Try};
+use crate::access_control::{Reporting, Unresolved};
+use crate::requested_path::{RequestedPath, own_link};
+use crate::tree::Tree;
+
+/// How often something may come into being, and be gone again, between two looks.
+const MOST_RACES: usize = 16;
+/// Of flags, those that are about finding and making, which is over when a file is opened, and one whose signals would
+/// go to the supervisor.
+const OVER: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::from_bits_retain(ASYNC));
+const ASYNC: u32 = libc::O_ASYNC.cast_unsigned();
+/// Bits of a mode that a new file gets: not those that make it run as its owner.
+const MODE: u32 = 0o1777;
+
+impl SyscallHandlers {
+    pub(crate) fn open(
+        &mut self,
+        this: Try<'_>,
+        requested_path: &RequestedPath,
+        flags: OFlags,
+        mode: u32,
+    ) -> Result<Reply, Unresolved> {
+        self.may_open_files(this)?;
+        if matches!(requested_path, RequestedPath::Terminal) {
+            return self.open_terminal(this, flags);
+        }
+        if flags.contains(OFlags::TMPFILE) {
+            return self.open_nameless(this, requested_path, flags, mode);
+        }
+        let making = flags.contains(OFlags::CREATE);
+        let exclusive = making && flags.contains(OFlags::EXCL);
+        for _ in 0..MOST_RACES {
+            match Found::at(requested_path, !exclusive && !flags.contains(OFlags::NOFOLLOW)) {
+                Ok(_) if exclusive => return Err(Errno::EXIST.into()),
+                Ok(found) => return self.open_found(this, found, flags),
+                Err(Errno::NOENT) if making => match self.make(this, requested_path, flags, mode) {
+                    Err(Unresolved::Errno(Errno::EXIST)) if !exclusive => {}
+                    made => return made,
+                },
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(Errno::AGAIN.into())
+    }
+
+    fn open_found(&mut self, this: Try<'_>, mut found: Found, flags: OFlags) -> Result<Reply, Unresolved> {
+        let writing = flags.intersects(OFlags::RWMODE | OFlags::TRUNC);
+        match found.kind {
+            FileType::Symlink => return Err(Errno::LOOP.into()),
+            FileType::Directory if writing || flags.contains(OFlags::CREATE) => return Err(Errno::ISDIR.into()),
+            FileType::Directory => {}
+            _ if flags.contains(OFlags::DIRECTORY) => return Err(Errno::NOTDIR.into()),
+            _ => {}
+        }
+        if writing {
+            let reported = self.may_write(this, &found)?;
+            if found.kind == FileType::RegularFile {
+                self.changes.note(&self.access_control.path_classes, &found.path, Some(found.opened.as_fd()), reported);
+                found = self.unshare(found, !flags.contains(OFlags::TRUNC))?;
+            }
+        } else {
+            self.may_read(this, &found)?;
+        }
+        if !found.is_directory() {
+            self.note_opened(&found.opened, &found.path);
+        }
+        let flags = flags & !OVER;
+        if found.kind == FileType::Fifo && !flags.contains(OFlags::NONBLOCK) {
+            return self.open_pipe(this, &found, flags);
+        }
+        give(found.opened.as_fd(), flags)
+    }
+
+    /// Makes a file, which may come into being otherwise meanwhile.
+    fn make(
+        &mut self,
+        this: Try<'_>,
+        requested_path: &RequestedPath,
+        flags: OFlags,
+        mode: u32,
+    ) -> Result<Reply, Unresolved> {
+        let follow = !flags.intersects(OFlags::EXCL | OFlags::NOFOLLOW);
+        let entry = if follow { requested_path.entry_to_make()? } else { requested_path.entry()? };
+        if entry.name.as_bytes().ends_with(b"/") {
+            return Err(Errno::ISDIR.into());
+        }
+        self.check_new(&entry)?;
+        let reported = self.access_control.change(this.known, &entry.path, false)?;
+        self.changes.note(&self.access_control.path_classes, &entry.path, None, reported);
+        let making = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(mode & MODE);
+        let made =
+            with_umask(this, || rustix::fs::openat(&entry.directory, &entry.name, (flags & !OVER) | making, mode))?;
+        self.note_opened(&made, &entry.path);
+        Ok(Reply::Give(made, flags.contains(OFlags::CLOEXEC)))
+    }
+
+    /// A file without a name, in the file system of a directory.
+    fn open_nameless(
+        &mut self,
+        this: Try<'_>,
+        requested_path: &RequestedPath,
+        flags: OFlags,
+        mode: u32,
+    ) -> Result<Reply, Unresolved> {
+        let found = Found::at(requested_path, !flags.contains(OFlags::NOFOLLOW))?;
+        if !found.is_directory() {
+            return Err(Errno::NOTDIR.into());
+        }
+        let _nothing_changes: Reporting = self.may_change(this, &found)?;
+        let asked = (flags & !(OVER & !OFlags::EXCL)) | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(mode & MODE);
+        let made = with_umask(this, || rustix::fs::openat(&found.opened, c".", asked, mode))?;
+        self.note_opened(&made, &found.path);
+        Ok(Reply::Give(made, flags.contains(OFlags::CLOEXEC)))
+    }
+
+    fn open_terminal(&self, this: Try<'_>, flags: OFlags) -> Result<Reply, Unresolved> {
+        match &self.terminal {
+            Some(terminal) if Tree::has_terminal(this.call.task) => give(terminal.as_fd(), flags & !OVER),
+            _ => Err(Errno::NXIO.into()),
+        }
+    }
+}
+
+fn give(opened: BorrowedFd<'_>, flags: OFlags) -> Result<Reply, Unresolved> {
+    Ok(Reply::Give(reopen(opened, flags)?, flags.contains(OFlags::CLOEXEC)))
+}
+
+/// Opens what was found and checked with the access that was asked for.
+pub(super) fn reopen(opened: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(CWD, own_link(opened), flags | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Makes something with the caller's mask, which a directory's default list of rights may set aside.
+pub(super) fn with_umask<T>(this: Try<'_>, make: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
+    let own = rustix::process::umask(this.call.umask()?);
+    let made = make();
+    rustix::process::umask(own);
+    made
+}

@@ -1,0 +1,200 @@
+//! Renaming. A directory takes all below along, so that the rules are asked about each path there, as it is now and as
+//! it is to be, and each is told.
+
+use std::ffi::CString;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use paddock_supervisor::protocol::Access;
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, RenameFlags, ResolveFlags};
+use rustix::io::Errno;
+
+use super::found::Found;
+use super::{Reply, SyscallHandlers, Try};
+use crate::access_control::{Answer, Question, Reporting, Unresolved};
+use crate::requested_path::{Entry, RequestedPath};
+
+/// How many entries of a directory are kept.
+const MOST_KEPT: usize = 10_000;
+/// How many are asked about, and bytes of their names. With more, a directory is not renamed where there are rules.
+const MOST_ASKED: usize = 50_000;
+const MOST_BYTES: usize = 4 << 20;
+/// Bytes of what is asked about one call.
+const MOST_QUESTIONS: usize = 20 << 20;
+
+/// Something below a directory.
+struct Below {
+    /// From that directory.
+    path: PathBuf,
+    is_directory: bool,
+}
+
+impl SyscallHandlers {
+    pub(super) fn rename(
+        &mut self,
+        this: Try<'_>,
+        from: &RequestedPath,
+        to: &RequestedPath,
+        flags: RenameFlags,
+    ) -> Result<Reply, Unresolved> {
+        if flags.contains(RenameFlags::WHITEOUT) {
+            return Err(Errno::PERM.into());
+        }
+        let (from, to) = (from.entry()?, to.entry()?);
+        let found = Found::new(from.find()?)?;
+        let over = to.find().ok().map(Found::new).transpose()?;
+        if over.is_some() && flags.contains(RenameFlags::NOREPLACE) {
+            return Err(Errno::EXIST.into());
+        }
+        self.access_control.whole(&from.path, Some(&found.stat))?;
+        self.access_control.whole(&to.path, over.as_ref().map(|it| &it.stat))?;
+        self.access_control.open_to_all(&found.opened, &found.stat, &found.path)?;
+        self.check_new_at(&to)?;
+        if found.is_directory() || found.stat.st_nlink > 1 {
+            self.one_side(&from.path, &to.path)?;
+        }
+        let reported = self.access_control.change(this.known, &from.path, found.is_directory())?;
+        let told_over = self.access_control.change(this.known, &to.path, found.is_directory())?;
+        let there = self.below(this, &found, &from, &to)?;
+        let back = match &over {
+            Some(over) if flags.contains(RenameFlags::EXCHANGE) => self.below(this, over, &to, &from)?,
+            _ => Vec::new(),
+        };
+        self.changes.note(&self.access_control.path_classes, &from.path, Some(found.opened.as_fd()), reported);
+        self.changes.note(
+            &self.access_control.path_classes,
+            &to.path,
+            over.as_ref().map(|it| it.opened.as_fd()),
+            told_over,
+        );
+        for (side, reported, below) in
+            [(&from, reported, &there), (&to, told_over, &there), (&to, told_over, &back), (&from, reported, &back)]
+        {
+            self.note_below(this, side, reported, below);
+        }
+        rustix::fs::renameat_with(&from.directory, &from.name, &to.directory, &to.name, flags)?;
+        if let Some(over) = over.filter(|_| !flags.contains(RenameFlags::EXCHANGE)) {
+            self.links.remove(&over.opened);
+        }
+        Ok(Reply::Done)
+    }
+
+    /// What is below a directory that is renamed, where the rules refuse none of it under either name.
+    fn below(&mut self, this: Try<'_>, found: &Found, from: &Entry, to: &Entry) -> Result<Vec<Below>, Unresolved> {
+        if !found.is_directory() {
+            return Ok(Vec::new());
+        }
+        let most = if self.access_control.has_rules() { MOST_ASKED } else { MOST_KEPT };
+        let Some(below) = walk(found, most)? else {
+            if !self.access_control.has_rules() {
+                self.changes.lose(&from.path);
+                return Ok(Vec::new());
+            }
+            return Err(self.too_much(from));
+        };
+        let (mut unknown, mut bytes) = (Vec::new(), 0);
+        for path in below.iter().flat_map(|it| [(&from.path, it), (&to.path, it)]) {
+            let path = (path.0.join(&path.1.path), path.1.is_directory);
+            match self.access_control.change(this.known, &path.0, path.1) {
+                Ok(_) => {}
+                Err(Unresolved::Ask(mut questions)) => {
+                    bytes += questions.iter().map(Question::size).sum::<usize>();
+                    unknown.append(&mut questions);
+                }
+                Err(refused) => return Err(refused),
+            }
+        }
+        match unknown.is_empty() {
+            true => Ok(below),
+            false if bytes > MOST_QUESTIONS => Err(self.too_much(from)),
+            false => Err(Unresolved::Ask(unknown)),
+        }
+    }
+
+    fn too_much(&mut self, from: &Entry) -> Unresolved {
+        self.access_control.refuse(&from.path, "more is in it than can be checked", Errno::ACCESS)
+    }
+
+    /// Notes what is below one of a directory's names now.
+    fn note_below(&mut self, this: Try<'_>, side: &Entry, reported: Reporting, below: &[Below]) {
+        if reported == Reporting::Ignored {
+            return;
+        }
+        if below.len() > MOST_KEPT {
+            self.changes.lose(&side.path);
+        }
+        let mut ignored: Option<&Path> = None;
+        for it in below.iter().take(MOST_KEPT) {
+            if ignored.is_some_and(|ignored| it.path.starts_with(ignored)) {
+                continue;
+            }
+            let path = side.path.join(&it.path);
+            let answer = self.access_control.path_classes.locate(&path).and_then(|(root, path)| {
+                let question = Question { root, path, access: Access::Change, is_directory: it.is_directory };
+                this.known.get(&question)
+            });
+            let is_ignored = answer.is_some_and(|it: &Answer| it.ignored);
+            ignored = (is_ignored && it.is_directory).then_some(it.path.as_path());
+            let reported = if is_ignored { Reporting::Ignored } else { reported };
+            self.changes.note(
+                &self.access_control.path_classes,
+                &path,
+                open_below(side, &it.path).ok().as_ref().map(AsFd::as_fd),
+                reported,
+            );
+        }
+    }
+}
+
+/// Everything below a directory, each directory before what is in it; `None` where that is more than `most`.
+fn walk(top: &Found, most: usize) -> Result<Option<Vec<Below>>, Errno> {
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    let mut left = vec![PathBuf::new()];
+    while let Some(path) = left.pop() {
+        if !path.as_os_str().is_empty() {
+            found.push(Below { path: path.clone(), is_directory: true });
+        }
+        let start = if path.as_os_str().is_empty() { Path::new(".") } else { &path };
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let directory = rustix::fs::openat2(&top.opened, start, flags, Mode::empty(), resolve)?;
+        for entry in Dir::read_from(&directory)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name == b"." || name == b".." {
+                continue;
+            }
+            let below = path.join(std::ffi::OsStr::from_bytes(name));
+            bytes += below.as_os_str().len();
+            if is_directory(&directory, &entry)? {
+                left.push(below);
+            } else {
+                found.push(Below { path: below, is_directory: false });
+            }
+            if found.len() + left.len() > most || bytes > MOST_BYTES {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(found))
+}
+
+/// Some file systems do not tell kinds with names.
+fn is_directory(directory: &OwnedFd, entry: &DirEntry) -> Result<bool, Errno> {
+    match entry.file_type() {
+        FileType::Unknown => {
+            let stat = rustix::fs::statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
+            Ok(FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
+        }
+        kind => Ok(kind == FileType::Directory),
+    }
+}
+
+fn open_below(side: &Entry, path: &Path) -> Result<OwnedFd, Errno> {
+    let name = side.plain_name()?;
+    let path = [name.as_bytes(), b"/", path.as_os_str().as_bytes()].concat();
+    let path = CString::new(path).map_err(|_| Errno::INVAL)?;
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat2(&side.directory, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+}

@@ -1,0 +1,37 @@
+//! The size of a file, by its path.
+
+use std::os::fd::AsFd;
+
+use rustix::fs::{FileType, OFlags};
+use rustix::io::Errno;
+
+use super::found::Found;
+use super::open::reopen;
+use super::{Reply, SyscallHandlers, Try};
+use crate::access_control::Unresolved;
+use crate::requested_path::RequestedPath;
+
+impl SyscallHandlers {
+    pub(super) fn truncate(
+        &mut self,
+        this: Try<'_>,
+        requested_path: &RequestedPath,
+        length: u64,
+    ) -> Result<Reply, Unresolved> {
+        let found = Found::at(requested_path, true)?;
+        match found.kind {
+            FileType::RegularFile => {}
+            FileType::Directory => return Err(Errno::ISDIR.into()),
+            _ => return Err(Errno::INVAL.into()),
+        }
+        let reported = self.may_change(this, &found)?;
+        // The limit is the command's; the supervisor's own is none.
+        if length > self.max_file_bytes && length > u64::try_from(found.stat.st_size).unwrap_or(0) {
+            return Err(Errno::FBIG.into());
+        }
+        self.changes.note(&self.access_control.path_classes, &found.path, Some(found.opened.as_fd()), reported);
+        let found = self.unshare(found, length > 0)?;
+        rustix::fs::ftruncate(reopen(found.opened.as_fd(), OFlags::WRONLY)?, length)?;
+        Ok(Reply::Done)
+    }
+}

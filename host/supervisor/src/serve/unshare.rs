@@ -1,0 +1,109 @@
+//! Files that have several names, some of which may be outside of the roots.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, chmodat, openat2, renameat, statat, unlinkat};
+use rustix::io::Errno;
+
+use super::found::Found;
+use super::{Locked, SyscallHandlers};
+use crate::access_control::Unresolved;
+use crate::changes::copy;
+use crate::climb;
+use crate::path_class::PathClass;
+use paddock_supervisor::protocol::HardLinks;
+
+/// How many files are told that were replaced by a copy; all are counted.
+const MAX_REPORTED: usize = 20;
+/// Bits of a mode that a copy gets: none that would make it run as its owner.
+const MODE: u32 = 0o1777;
+
+/// Files that were replaced by a copy.
+#[derive(Default)]
+pub(crate) struct BrokenLinks {
+    pub(crate) reported: Vec<String>,
+    pub(crate) count: u64,
+}
+
+impl SyscallHandlers {
+    /// The file that a change is to be made to in place of the one that was found: the same, unless that has names that
+    /// the command has not made. `keeps_content` is false where the file is to be emptied.
+    pub(super) fn unshare(&mut self, found: Found, keeps_content: bool) -> Result<Found, Unresolved> {
+        let links = found.stat.st_nlink;
+        let is_in_root = matches!(self.access_control.path_class(&found.path), PathClass::Root { .. });
+        let is_whole = found.kind != FileType::RegularFile || found.own || links <= 1 || !is_in_root;
+        if is_whole || self.links.cover(&found.opened, links) {
+            return Ok(found);
+        }
+        match self.access_control.hard_links {
+            HardLinks::Keep => Ok(found),
+            HardLinks::Refuse => {
+                let cause = format!("it has {links} hard links, and the others may be outside the workspace");
+                Err(self.access_control.refuse(&found.path, &cause, Errno::ACCESS))
+            }
+            HardLinks::Break => {
+                let copied = self.replace(&found, keeps_content);
+                let copied = copied.map_err(|error| {
+                    let cause = format!("it has {links} hard links, and cannot be copied for a change: {error}");
+                    self.access_control.refuse(&found.path, &cause, error)
+                })?;
+                self.broken_links.count = self.broken_links.count.saturating_add(1);
+                if self.broken_links.reported.len() < MAX_REPORTED {
+                    self.broken_links.reported.push(found.path.to_string_lossy().into_owned());
+                }
+                Ok(copied)
+            }
+        }
+    }
+
+    /// Puts a copy of a file in its place. Its other names keep the file.
+    fn replace(&self, found: &Found, keeps_content: bool) -> Result<Found, Errno> {
+        let (Some(parent), Some(name)) = (found.path.parent(), found.path.file_name()) else {
+            return Err(Errno::ACCESS);
+        };
+        let _locked = self.lock.as_ref().map(Locked::new).transpose()?;
+        let directory = open(parent)?;
+        let temporary = format!(".paddock-{:016x}.tmp", RandomState::new().hash_one(name));
+        let replaced = || {
+            if keeps_content {
+                copy(found.opened.as_fd(), &directory, &temporary, self.max_file_bytes).map_err(errno)?;
+            } else {
+                let making = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                rustix::fs::openat(&directory, &temporary, making, Mode::RUSR | Mode::WUSR)?;
+            }
+            chmodat(&directory, &temporary, Mode::from_raw_mode(found.stat.st_mode & MODE), AtFlags::empty())?;
+            // Only the file that was looked at is replaced.
+            let there = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            if climb::identity(&there) != climb::identity(&found.stat) {
+                return Err(Errno::ACCESS);
+            }
+            let made = rustix::fs::openat(
+                &directory,
+                &temporary,
+                OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+                Mode::empty(),
+            )?;
+            renameat(&directory, &temporary, &directory, name)?;
+            Found::new(made)
+        };
+        replaced().inspect_err(|_| {
+            let _absent = unlinkat(&directory, &temporary, AtFlags::empty());
+        })
+    }
+}
+
+fn open(directory: &Path) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat2(CWD, directory, flags, Mode::empty(), resolve)
+}
+
+fn errno(error: std::io::Error) -> Errno {
+    match error.kind() {
+        std::io::ErrorKind::FileTooLarge => Errno::FBIG,
+        _ => Errno::from_io_error(&error).unwrap_or(Errno::IO),
+    }
+}

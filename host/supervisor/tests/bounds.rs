@@ -1,0 +1,455 @@
+//! What a command can make its supervisor hold, how fast it ends, and that what it may have is a descriptor and no path.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use paddock_supervisor::protocol::{FromSupervisor, Limits, ToSupervisor, Verdict};
+use paddock_supervisor::wire;
+use support::{Outcome, Root, Running, Start, Yard, attack, begin, lives, processes_with, run, within_a_second};
+
+/// What a supervisor may take, whatever its command does.
+const MAX_MEMORY: u64 = 96 << 20;
+
+/// The supervisor of a command that is under way: the child of the process that outlives it.
+fn supervisor(running: &Running) -> u32 {
+    let reaper = running.warden.id();
+    let children = || fs::read_to_string(format!("/proc/{reaper}/task/{reaper}/children")).unwrap();
+    assert!(within_a_second(|| !children().is_empty()));
+    children().split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// The most memory that a process has had, in bytes.
+fn peak(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? << 10)
+}
+
+fn attempt(yard: &Yard, arguments: &[&str]) -> Start {
+    let mut argv = vec![attack()];
+    argv.extend(arguments);
+    let mut start = yard.command(&argv);
+    start.system.push(attack().to_owned());
+    start
+}
+
+/// Directories `0`, `1` and so on in the root, each with so many files.
+fn fill(yard: &Yard, directories: usize, files: usize) {
+    for directory in 0..directories {
+        fs::create_dir(yard.root.join(directory.to_string())).unwrap();
+        for file in 0..files {
+            fs::File::create(yard.root.join(format!("{directory}/{file:04}"))).unwrap();
+        }
+    }
+}
+
+#[test]
+fn names_that_are_made_and_opened_for_ever_take_no_memory() {
+    let yard = Yard::new();
+    let deep = (0..14).fold(yard.root.clone(), |path, _| path.join("d".repeat(200)));
+    fs::create_dir_all(&deep).unwrap();
+    let start = Start { rules: true, ..attempt(&yard, &["rename-and-open", deep.to_str().unwrap(), "8000"]) };
+    let running = begin(start);
+    let mut most = 0;
+    let process = supervisor(&running);
+    let outcome = running.finish(|_| {
+        most = most.max(peak(process).unwrap_or(0));
+        Verdict::default()
+    });
+    let outcome = outcome.succeeded();
+    assert!(most > 0 && most < MAX_MEMORY, "{} MiB", most >> 20);
+    assert!(outcome.ended.untold > 0, "so many names are more than are remembered");
+}
+
+#[test]
+fn a_kill_comes_before_questions_and_ends_them() {
+    let yard = Yard::new();
+    fill(&yard, 6, 3000);
+    let start = Start { rules: true, ..attempt(&yard, &["rename-for-ever", yard.root.to_str().unwrap(), "6"]) };
+    let running = begin(start);
+    let process = supervisor(&running);
+    // A host that answers for a while, then says that it is enough, and no more.
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_millis(1500) {
+        if let FromSupervisor::Ask(ask) = wire::receive::<FromSupervisor>(&running.socket).unwrap().0 {
+            running.say(&ToSupervisor::Verdict(Verdict { id: ask.id, ..Verdict::default() }));
+        }
+    }
+    let most = peak(process).unwrap();
+    assert!(most < MAX_MEMORY, "{} MiB", most >> 20);
+    running.say(&ToSupervisor::Kill);
+    let killed = Instant::now();
+    let mut asked = 0;
+    let outcome = running.finish(|_| {
+        asked += 1;
+        Verdict::default()
+    });
+    assert!(killed.elapsed() < Duration::from_secs(2), "{:?}", killed.elapsed());
+    // Those that were on their way when it was said.
+    assert!(asked <= 64, "{asked}");
+    assert_eq!(outcome.ended.signal, Some(libc::SIGKILL));
+}
+
+#[test]
+fn no_more_questions_are_under_way_than_a_host_can_have() {
+    let yard = Yard::new();
+    fill(&yard, 1, 2000);
+    let start = Start { rules: true, ..yard.shell("mv 0 other && echo moved") };
+    let running = begin(start);
+    let (mut waiting, mut most) = (Vec::new(), 0);
+    let ended = loop {
+        // As many as come before an answer.
+        running.socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+        match wire::receive::<FromSupervisor>(&running.socket) {
+            Ok((FromSupervisor::Ask(ask), _)) => waiting.push(ask.id),
+            Ok((FromSupervisor::Ended(ended), _)) => break ended,
+            Ok(_) => {}
+            Err(_) => {
+                most = most.max(waiting.len());
+                for id in waiting.drain(..) {
+                    running.say(&ToSupervisor::Verdict(Verdict { id, ..Verdict::default() }));
+                }
+            }
+        }
+    };
+    assert_eq!(ended.exit_code, Some(0));
+    assert!((1..=64).contains(&most), "{most}");
+    assert_eq!(ended.before.len(), 4002, "each path is told as it was");
+}
+
+#[test]
+fn what_is_too_much_to_ask_about_is_refused() {
+    let yard = Yard::new();
+    let deep = (0..17).fold(yard.root.join("top"), |path, _| path.join("d".repeat(200)));
+    fs::create_dir_all(&deep).unwrap();
+    for file in 0..3000 {
+        fs::File::create(deep.join(format!("{file:04}"))).unwrap();
+    }
+    let outcome = run(Start { rules: true, ..yard.shell("mv top other") });
+    assert_ne!(outcome.ended.exit_code, Some(0));
+    let is_refused = outcome.ended.refused.iter().any(|it| it.cause.contains("more is in it than can be checked"));
+    assert!(is_refused, "{outcome:#?}");
+}
+
+#[test]
+fn groups_take_no_memory_and_are_those_of_processes() {
+    let yard = Yard::new();
+    let running = begin(attempt(&yard, &["groups", "60000"]));
+    let process = supervisor(&running);
+    let most = std::thread::spawn(move || {
+        let mut most = 0;
+        while let Some(now) = peak(process) {
+            most = most.max(now);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        most
+    });
+    running.finish(|_| Verdict::default()).succeeded();
+    let most = most.join().unwrap();
+    assert!(most < 16 << 20, "{} MiB", most >> 20);
+}
+
+#[test]
+fn nothing_outlives_a_supervisor_that_is_killed() {
+    let yard = Yard::new();
+    let mark = format!("{}.{}", 90_000 + std::process::id() % 1000, 4711);
+    let mut running = begin(attempt(&yard, &["outlive", &mark]));
+    assert!(matches!(running.started(), FromSupervisor::Confined { .. }));
+    assert!(within_a_second(|| processes_with(&mark).len() >= 4), "{:?}", processes_with(&mark));
+    let supervisor = supervisor(&running);
+    assert!(Command::new("kill").args(["-9", &supervisor.to_string()]).status().unwrap().success());
+    assert!(within_a_second(|| processes_with(&mark).is_empty()), "{:?}", processes_with(&mark));
+    // Who waits for it sees it end, and the socket close.
+    assert!(!running.warden.wait().unwrap().success());
+    assert!(wire::receive::<FromSupervisor>(&running.socket).is_err());
+    assert!(!lives(i32::try_from(supervisor).unwrap()));
+}
+
+#[test]
+fn a_file_has_names_in_roots_or_in_the_temporary_directory() {
+    let yard = Yard::new();
+    yard.write("file", "inside");
+    yard.write("shared", "inside");
+    fs::hard_link(yard.root.join("shared"), yard.root.join("shared-too")).unwrap();
+    fs::create_dir(yard.root.join("directory")).unwrap();
+    fs::hard_link(yard.root.join("shared"), yard.root.join("directory/shared")).unwrap();
+    fs::write(yard.temporary.join("other"), "mine").unwrap();
+    let script = "ln file \"$TMPDIR/file\" 2>/dev/null && echo linked >> \"$TMPDIR/file\"
+        ln \"$TMPDIR/other\" other 2>/dev/null && echo linked >> other
+        mv shared \"$TMPDIR/shared\" && echo moved >> \"$TMPDIR/shared\"
+        mv directory \"$TMPDIR/directory\" && echo moved >> \"$TMPDIR/directory/shared\"; true";
+    let outcome = run(yard.shell(script)).succeeded();
+    for (path, content) in [("file", "inside"), ("shared-too", "inside")] {
+        assert_eq!(fs::read_to_string(yard.root.join(path)).unwrap(), content, "{path}");
+        assert!(outcome.before(yard.root.join(path)).is_none(), "{path}");
+    }
+    // Programs copy instead.
+    assert!(outcome.before(yard.root.join("shared")).is_some());
+    assert_eq!(fs::read_to_string(yard.temporary.join("shared")).unwrap(), "insidemoved\n");
+    assert!(!yard.root.join("other").exists());
+    assert_eq!(fs::metadata(yard.root.join("shared-too")).unwrap().nlink(), 1);
+}
+
+#[test]
+fn a_name_that_is_gone_says_nothing_of_a_file_that_has_another() {
+    let yard = Yard::new();
+    let secret = yard.write(".env", "secret\n");
+    fs::hard_link(&secret, yard.outside.join("second")).unwrap();
+    let signal = yard.inside("go");
+    let start = Start { rules: true, ..attempt(&yard, &["unlinked", &yard.inside(".env"), &signal]) };
+    let running = begin(start);
+    let root = yard.root.clone();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        fs::write(root.join("new"), "other\n").unwrap();
+        fs::rename(root.join("new"), root.join(".env")).unwrap();
+        fs::write(signal, "").unwrap();
+    });
+    let outcome = running.finish(|ask| Verdict {
+        refused: ask.path.ends_with("/.env").then(|| "secret".to_owned()),
+        ..Verdict::default()
+    });
+    assert!(outcome.stdout.starts_with("begun") && !outcome.stdout.contains("secret"), "{outcome:#?}");
+    assert_eq!(outcome.ended.exit_code, Some(1), "{outcome:#?}");
+}
+
+#[test]
+fn a_name_that_ends_as_those_of_removed_files_do_is_one() {
+    let yard = Yard::new();
+    yard.write("a (deleted)", "inside\n");
+    let outcome = run(yard.shell("cat 'a (deleted)' && echo more >> 'a (deleted)'")).succeeded();
+    assert_eq!(outcome.stdout, "inside\n");
+    assert!(outcome.before(yard.root.join("a (deleted)")).is_some());
+}
+
+#[test]
+fn rules_in_a_directory_whose_name_is_not_utf_8_close_it() {
+    let yard = Yard::new();
+    let directory = yard.root.join(OsStr::from_bytes(b"caf\xe9"));
+    fs::create_dir_all(directory.join("sub")).unwrap();
+    fs::write(directory.join(".agentignore"), "key\n").unwrap();
+    for name in ["key", "sub/key", "open"] {
+        fs::write(directory.join(name), "secret\n").unwrap();
+    }
+    let other = yard.root.join(OsStr::from_bytes(b"th\xe9"));
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("open"), "open\n").unwrap();
+    let script = "cat caf*/key caf*/sub/key caf*/open; ls caf*; cd th*; cat open; echo new > new && echo made";
+    let outcome = run(Start { rules: true, ..yard.shell(script) });
+    assert_eq!(outcome.stdout, "open\nmade\n", "{outcome:#?}");
+    let causes =
+        outcome.ended.refused.iter().filter(|refused| refused.cause.contains("is not UTF-8 cannot be applied"));
+    assert_eq!(causes.count(), 4, "{outcome:#?}");
+}
+
+#[test]
+fn a_root_that_is_moved_is_still_the_root_and_what_takes_its_path_is_not() {
+    let yard = Yard::new();
+    yard.write("file", "inside\n");
+    let (root, outside) = (yard.root.clone(), yard.outside.clone());
+    let moved = root.with_file_name("moved");
+    let script = format!(
+        "echo begun; while [ ! -e go ]; do sleep 0.01; done; cat file; echo new > new; cat {0}/file {0}/directory/file; \
+         echo changed > {0}/file",
+        root.display()
+    );
+    let running = begin(yard.shell(&script));
+    let to = moved.clone();
+    let from = root.clone();
+    let mover = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        fs::rename(&from, &to).unwrap();
+        symlink(&outside, &from).unwrap();
+        fs::write(to.join("go"), "").unwrap();
+    });
+    let before = yard.snapshot();
+    let outcome = running.finish(|_| Verdict::default());
+    mover.join().unwrap();
+    assert_eq!(outcome.stdout, "begun\ninside\n", "{outcome:#?}");
+    assert_eq!(yard.snapshot(), before);
+    assert_eq!(fs::read_to_string(moved.join("new")).unwrap(), "new\n");
+    assert_eq!(outcome.ended.before.iter().map(|it| it.path.rsplit('/').next().unwrap()).collect::<Vec<_>>(), ["new"]);
+}
+
+#[test]
+fn nothing_is_made_at_the_path_of_a_root() {
+    let yard = Yard::new();
+    let inner = yard.root.join("inner");
+    fs::create_dir(&inner).unwrap();
+    let mut start = yard.shell(
+        "echo begun; while [ -e inner ]; do sleep 0.01; done; ln -s /etc inner; mkdir inner; echo x > inner; ls",
+    );
+    start.roots.push(Root { path: yard.inside("inner"), writable: true });
+    let running = begin(start);
+    let away = yard.outside.join("inner");
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        fs::rename(inner, away).unwrap();
+    });
+    let outcome = running.finish(|_| Verdict::default());
+    // It is elsewhere now, so that its name is no longer its path: and what has the name is none of its.
+    assert!(!outcome.stdout.contains("passwd"), "{outcome:#?}");
+}
+
+#[test]
+fn what_holds_a_root_or_is_pinned_stays() {
+    let yard = Yard::new();
+    fs::create_dir_all(yard.root.join("holder/inner")).unwrap();
+    fs::create_dir_all(yard.root.join("kept/below")).unwrap();
+    let mut start = yard.shell(
+        "mv holder x; mv holder/inner x; rmdir holder/inner; mv kept x; rmdir kept/below; mkdir y; mv -T y kept/below; ls",
+    );
+    start.roots.push(Root { path: yard.inside("holder/inner"), writable: true });
+    start.pinned = vec![yard.inside("kept"), yard.inside("kept/below")];
+    let outcome = run(start);
+    assert_eq!(outcome.stdout, "holder\nkept\ny\n", "{outcome:#?}");
+    assert!(yard.root.join("holder/inner").is_dir() && yard.root.join("kept/below").is_dir());
+}
+
+#[test]
+fn what_is_closed_is_closed_by_every_path() {
+    let yard = Yard::new();
+    fs::create_dir_all(yard.root.join("home/.cache/paddock")).unwrap();
+    fs::write(yard.root.join("home/.cache/paddock/code"), "native\n").unwrap();
+    fs::create_dir(yard.root.join("mounted")).unwrap();
+    let (home, mounted) = (yard.root.join("home"), yard.root.join("mounted"));
+    let bound = Command::new("mount").arg("--bind").args([&home, &mounted]).status().is_ok_and(|done| done.success());
+    if !bound {
+        println!("not run by a bind mount: this user cannot make one");
+    }
+    let script = "for top in home mounted; do cat $top/.cache/paddock/code; ls $top/.cache/paddock; \
+        echo x > $top/.cache/paddock/new; rm $top/.cache/paddock/code; mv $top/.cache $top/c; \
+        mv $top/.cache/paddock $top/p; echo fine > $top/.cache/other; ln $top/.cache/paddock/code $top/second; done";
+    let mut start = yard.shell(script);
+    start.closed = vec![yard.inside("home/.cache/paddock")];
+    start.pinned = vec![yard.inside("home"), yard.inside("home/.cache")];
+    let outcome = run(start);
+    if bound {
+        assert!(Command::new("umount").arg(&mounted).status().unwrap().success());
+    }
+    assert_eq!(outcome.stdout, "", "{outcome:#?}");
+    let names = |path: &str| {
+        let mut names: Vec<_> = fs::read_dir(yard.root.join(path)).unwrap().map(|it| it.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!((names("home"), names("home/.cache")), (vec![".cache".into()], vec!["other".into(), "paddock".into()]));
+    assert_eq!(names("home/.cache/paddock"), ["code"]);
+}
+
+#[test]
+fn last_names_that_are_directories_on_the_way_are_no_names() {
+    let yard = Yard::new();
+    fs::create_dir_all(yard.root.join("a/b")).unwrap();
+    for (arguments, left) in [
+        (["rename", "a/b/..", "x"], "a"),
+        (["rename", "a/.", "x"], "a"),
+        (["rename", "a", "a/b/../.."], "a"),
+        (["remove", "a/b/.", "1"], "a/b"),
+        (["remove", "a/b/..", "1"], "a"),
+    ] {
+        let outcome = run(attempt(&yard, &arguments));
+        assert_eq!(outcome.ended.exit_code, Some(1), "{arguments:?} {outcome:#?}");
+        assert!(yard.root.join(left).is_dir(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn requests_and_sockets_are_those_of_a_list() {
+    let yard = Yard::new();
+    // SIOCGIFCONF, SIOCGIFHWADDR, SIOCGIFADDR, SIOCETHTOOL, FS_IOC_SETFLAGS, TIOCSTI, FIOSETOWN, FITRIM, BTRFS_IOC_SUBVOL_CREATE, CIFS_IOC_COPYCHUNK_FILE.
+    let requests =
+        [0x8912_u32, 0x8927, 0x8915, 0x8946, 0x4008_6602, 0x5412, 0x8901, 0xc018_5879, 0x5000_940e, 0x4004_cf03];
+    for request in requests {
+        let outcome = run(attempt(&yard, &["ioctl", &request.to_string()]));
+        assert!(outcome.stderr.contains("Inappropriate ioctl"), "{request:x} {outcome:#?}");
+    }
+    run(attempt(&yard, &["ioctl", &0x541b.to_string()])).succeeded();
+    let network = |arguments: &[&str]| run(Start { network: true, ..attempt(&yard, arguments) });
+    let outcome = network(&["ioctl", &0x8946.to_string()]);
+    assert!(outcome.stderr.contains("Inappropriate ioctl"), "{outcome:#?}");
+    let (inet, stream, datagram, raw) = (libc::AF_INET, libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_RAW);
+    let sockets = [
+        (inet, stream, 0, true),
+        (inet, stream, libc::IPPROTO_TCP, true),
+        (inet, datagram, libc::IPPROTO_UDP, true),
+        (libc::AF_INET6, datagram, 0, true),
+        (libc::AF_NETLINK, raw, 0, true),
+        (inet, stream, libc::IPPROTO_MPTCP, false),
+        (inet, stream, libc::IPPROTO_SCTP, false),
+        (inet, datagram, libc::IPPROTO_ICMP, false),
+        (inet, raw, libc::IPPROTO_TCP, false),
+        (libc::AF_NETLINK, raw, libc::NETLINK_AUDIT, false),
+        (libc::AF_VSOCK, stream, 0, false),
+    ];
+    for (domain, kind, protocol, works) in sockets {
+        let numbers = [domain, kind, protocol].map(|number| number.to_string());
+        let outcome = network(&["socket", &numbers[0], &numbers[1], &numbers[2]]);
+        assert_eq!(outcome.ended.exit_code == Some(0), works, "{numbers:?} {outcome:#?}");
+        assert_ne!(run(attempt(&yard, &["socket", &numbers[0], &numbers[1], &numbers[2]])).ended.exit_code, Some(0));
+    }
+}
+
+#[test]
+fn memory_images_stay_out_of_the_way() {
+    let yard = Yard::new();
+    assert_eq!(run(attempt(&yard, &["core"])).stdout, "1");
+}
+
+#[test]
+fn only_named_programs_run_where_programs_are_named() {
+    let yard = Yard::new();
+    let copied = yard.root.join("tool");
+    fs::copy("/bin/echo", &copied).unwrap();
+    yard.write("script.sh", "#!/bin/sh\necho script\n");
+    let loaders = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"].map(str::to_owned).to_vec();
+    let named = |programs: &[&str]| {
+        let programs = programs.iter().map(|&it| it.to_owned()).chain(loaders.clone());
+        Some(programs.filter(|path| Path::new(path).exists()).collect())
+    };
+    let run = |argv: &[&str], programs: &[&str]| {
+        let outcome: Outcome = run(Start { programs: named(programs), ..yard.command(argv) });
+        (outcome.stdout, outcome.failed.map(|(_, errno)| errno))
+    };
+    assert_eq!(run(&["/bin/echo", "x"], &["/bin/echo"]), ("x\n".to_owned(), None));
+    let refused = (String::new(), Some(Some(libc::EACCES)));
+    assert_eq!(run(&["/bin/ls"], &["/bin/echo"]), refused);
+    assert_eq!(run(&[copied.to_str().unwrap(), "x"], &["/bin/echo"]), refused);
+    assert_eq!(run(&[copied.to_str().unwrap(), "x"], &[yard.root.to_str().unwrap()]), ("x\n".to_owned(), None));
+    // A program runs no other one.
+    assert_eq!(run(&["/usr/bin/env", "/bin/echo", "x"], &["/usr/bin/env"]).0, "");
+    assert_eq!(run(&["/usr/bin/env", "/bin/echo", "x"], &["/usr/bin/env", "/bin/echo"]).0, "x\n");
+}
+
+#[test]
+fn a_time_limit_of_the_host_is_one_whatever_is_asked() {
+    // What a host does whose time is up: it says so, and hears nothing but the end.
+    let yard = Yard::new();
+    fill(&yard, 4, 1000);
+    let limits = Limits { max_processes: 64, ..Limits::default() };
+    let start = attempt(&yard, &["rename-for-ever", yard.root.to_str().unwrap(), "4"]);
+    let began = Instant::now();
+    let outcome = {
+        let running = begin(Start { rules: true, limits, ..start });
+        std::thread::sleep(Duration::from_millis(200));
+        running.say(&ToSupervisor::Kill);
+        running.finish(|_| Verdict::default())
+    };
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    assert_eq!(outcome.ended.signal, Some(libc::SIGKILL));
+}

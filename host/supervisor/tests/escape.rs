@@ -1,0 +1,356 @@
+//! Attempts to leave the roots. Each fails, and leaves what is outside as it was; each that can be tried without harm
+//! succeeds unconfined, so that failing says something.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::{UnixDatagram, UnixListener};
+
+use support::{Outcome, Root, Start, Yard, attack, run};
+
+/// One attempt, with its arguments in a given yard.
+struct Attempt {
+    name: &'static str,
+    arguments: fn(&Yard) -> Vec<String>,
+    /// What is made in the root first.
+    prepare: fn(&Yard),
+    /// Unconfined it works.
+    control: bool,
+}
+
+fn attempt(name: &'static str, arguments: fn(&Yard) -> Vec<String>) -> Attempt {
+    Attempt { name, arguments, prepare: |_| {}, control: true }
+}
+
+impl Attempt {
+    fn after(self, prepare: fn(&Yard)) -> Self {
+        Self { prepare, ..self }
+    }
+
+    /// Nothing is tried unconfined: it would do harm, or needs what the machine may not have.
+    fn alone(self) -> Self {
+        Self { control: false, ..self }
+    }
+
+    fn start(&self, yard: &Yard) -> Start {
+        (self.prepare)(yard);
+        let arguments = (self.arguments)(yard);
+        let mut argv = vec![attack(), self.name];
+        argv.extend(arguments.iter().map(String::as_str));
+        let mut start = yard.command(&argv);
+        start.system.push(attack().to_owned());
+        start
+    }
+}
+
+fn check(attempts: &[Attempt]) {
+    for attempt in attempts {
+        let name = attempt.name;
+        let yard = Yard::new();
+        let start = attempt.start(&yard);
+        let before = yard.snapshot();
+        let outcome = run(start);
+        assert!(outcome.confined.is_some(), "{name}: {outcome:#?}");
+        assert_ne!(outcome.ended.exit_code, Some(0), "{name} worked: {outcome:#?}");
+        assert_ne!(outcome.ended.exit_code, Some(2), "{name} was not tried: {outcome:#?}");
+        assert!(!outcome.stdout.contains("secret"), "{name} told: {outcome:#?}");
+        assert_eq!(yard.snapshot(), before, "{name} changed what is outside");
+        if attempt.control {
+            let yard = Yard::new();
+            let control = run(Start { confine: false, ..attempt.start(&yard) });
+            assert_eq!(control.ended.exit_code, Some(0), "{name} fails unconfined too: {control:#?}");
+        }
+    }
+}
+
+fn file(yard: &Yard) -> Vec<String> {
+    vec![yard.outside("file")]
+}
+
+#[test]
+fn reading_and_writing_by_path() {
+    check(&[
+        attempt("read", file),
+        attempt("read", |_| vec!["../outside/file".to_owned()]),
+        attempt("write", file),
+        attempt("append", file),
+        attempt("empty", file),
+        attempt("truncate", file),
+        attempt("create", |yard| vec![yard.outside("new")]),
+        attempt("nameless", |yard| vec![yard.outside("")]),
+        attempt("list", |yard| vec![yard.outside("")]),
+        attempt("unlink", file),
+        attempt("rmdir", |yard| vec![yard.outside("empty")]),
+        attempt("mkdir", |yard| vec![yard.outside("new")]),
+        attempt("symlink", |yard| vec!["target".to_owned(), yard.outside("new")]),
+        attempt("device", |yard| vec![yard.outside("new")]).alone(),
+        attempt("device", |yard| vec![yard.inside("new")]).alone(),
+        attempt("from-directory", |yard| vec![yard.outside(""), "file".to_owned()]),
+        attempt("from-cwd", |yard| vec![yard.outside(""), "file".to_owned()]),
+        attempt("openat2", file),
+        attempt("handle", file),
+        attempt("read", |_| vec!["/etc/shadow".to_owned()]).alone(),
+    ]);
+}
+
+#[test]
+fn through_links() {
+    let to_file = |yard: &Yard| symlink(yard.outside("file"), yard.inside("link")).unwrap();
+    let to_directory = |yard: &Yard| symlink(yard.outside(""), yard.inside("link")).unwrap();
+    let dangling = |yard: &Yard| symlink(yard.outside("new"), yard.inside("link")).unwrap();
+    let link = |yard: &Yard| vec![yard.inside("link")];
+    let below = |yard: &Yard| vec![yard.inside("link/file")];
+    let new = |yard: &Yard| vec![yard.inside("link/new")];
+    check(&[
+        attempt("read", link).after(to_file),
+        attempt("write", link).after(to_file),
+        attempt("truncate", link).after(to_file),
+        attempt("chmod", link).after(to_file),
+        attempt("chown", link).after(to_file).alone(),
+        attempt("read", below).after(to_directory),
+        attempt("unlink", below).after(to_directory),
+        attempt("mkdir", new).after(to_directory),
+        attempt("create", new).after(to_directory),
+        // An exclusive making follows no link, confined or not.
+        attempt("create", link).after(dangling).alone(),
+        attempt("make", link).after(dangling),
+        attempt("link", |yard| vec![yard.outside("file"), yard.inside("new")]),
+        attempt("link", |yard| vec![yard.inside("link/file"), yard.inside("new")]).after(to_directory),
+        attempt("link", |yard| vec![yard.inside("own"), yard.outside("new")]).after(own),
+        attempt("rename", |yard| vec![yard.outside("file"), yard.inside("new")]),
+        attempt("rename", |yard| vec![yard.outside("directory"), yard.inside("new")]),
+        attempt("rename", |yard| vec![yard.inside("own"), yard.outside("new")]).after(own),
+        attempt("rename", |yard| vec![yard.inside("own"), yard.outside("file")]).after(own),
+        attempt("exchange", |yard| vec![yard.inside("own"), yard.outside("file")]).after(own),
+        attempt("rename", |yard| vec![yard.inside(""), yard.outside("new")]).alone(),
+        attempt("rmdir", |yard| vec![yard.inside("")]),
+    ]);
+}
+
+fn own(yard: &Yard) {
+    yard.write("own", "own");
+}
+
+#[test]
+fn while_names_change() {
+    let swapped = |yard: &Yard| {
+        yard.write("d/file", "own\n");
+        symlink(yard.outside(""), yard.inside("e")).unwrap();
+    };
+    check(&[
+        attempt("race", |yard| vec![yard.inside("d"), yard.inside("e"), yard.inside("d/file")]).after(swapped),
+        attempt("rewritten", |yard| vec![yard.inside("own"), yard.outside("file")]).after(own),
+    ]);
+}
+
+#[test]
+fn through_proc() {
+    for name in ["environ", "maps", "mem", "status", "cmdline", "root/etc/passwd", "cwd/Cargo.toml", "fd/0"] {
+        let yard = Yard::new();
+        let mut start = yard.command(&[attack(), "read", &format!("/proc/{}/{name}", std::process::id())]);
+        start.system.push(attack().to_owned());
+        let outcome = run(start);
+        assert_eq!(outcome.ended.exit_code, Some(1), "{name}: {outcome:#?}");
+        assert!(outcome.stdout.is_empty(), "{name}: {outcome:#?}");
+    }
+    // The supervisor is the parent; a link in the root that leads to /proc/self is the supervisor's when it is resolved.
+    let yard = Yard::new();
+    symlink("/proc/self/environ", yard.inside("environ")).unwrap();
+    symlink("/proc/self/fd/0", yard.inside("control")).unwrap();
+    symlink("/proc/self", yard.inside("self")).unwrap();
+    for path in ["/proc/$PPID/environ", "/proc/$PPID/maps", "/proc/$PPID/status", "environ", "control", "self/status"] {
+        let outcome = run(yard.shell(&format!("cat {path}")));
+        assert_ne!(outcome.ended.exit_code, Some(0), "{path}: {outcome:#?}");
+        assert_eq!(outcome.stdout, "", "{path}");
+    }
+    let outcome = run(yard.shell("cat /proc/self/cmdline; ls /proc/$PPID/fd /proc/$PPID/root/"));
+    assert!(outcome.stdout.starts_with("cat"), "{outcome:#?}");
+    assert_eq!(outcome.stdout.lines().count(), 1, "{outcome:#?}");
+    check(&[
+        attempt("read", |yard| vec![format!("/proc/self/root{}", yard.outside("file"))]),
+        attempt("read", |_| vec!["/proc/self/cwd/../outside/file".to_owned()]),
+        attempt("memory", |_| vec![std::process::id().to_string(), format!("{:p}", &raw const VICTIM)]),
+    ]);
+}
+
+static VICTIM: [u8; 16] = *b"sixteen bytes...";
+
+#[test]
+fn descriptors_of_the_host_do_not_arrive() {
+    let yard = Yard::new();
+    // Inherited by everything that this process starts.
+    let secret = fs::File::open(yard.outside("file")).unwrap();
+    rustix::io::fcntl_setfd(&secret, rustix::io::FdFlags::empty()).unwrap();
+    let number = std::os::fd::AsRawFd::as_raw_fd(&secret);
+    for confine in [true, false] {
+        let script = format!("ls -l /proc/self/fd; {} read-fd {number}", attack());
+        let mut start = yard.shell(&script);
+        start.system.push(attack().to_owned());
+        let outcome = run(Start { confine, ..start });
+        assert_eq!(outcome.ended.exit_code, Some(1), "{outcome:#?}");
+        assert!(!outcome.stdout.contains("outside"), "{outcome:#?}");
+    }
+    // The control: without the supervisor it does arrive.
+    let plain = std::process::Command::new(attack()).args(["read-fd", &number.to_string()]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&plain.stdout), "secret of outside\n");
+}
+
+#[test]
+fn metadata() {
+    check(&[
+        attempt("chmod", file),
+        attempt("chmod-opened", |_| vec!["/usr/bin/env".to_owned()]).alone(),
+        attempt("chmod-path", file),
+        attempt("chown", file).alone(),
+        attempt("chown-path", file).alone(),
+        attempt("utimes", file),
+        attempt("utimes-opened", |_| vec!["/usr/bin/env".to_owned()]).alone(),
+        attempt("setxattr", file).alone(),
+        attempt("chmod", |_| vec!["/dev/null".to_owned()]).alone(),
+        attempt("unlink", |_| vec!["/dev/null".to_owned()]).alone(),
+        attempt("chmod-set-user", |yard| vec![yard.inside("own")]).after(own),
+    ]);
+}
+
+#[test]
+fn metadata_of_what_may_be_read() {
+    for name in ["chmod-opened", "utimes-opened", "fsetxattr", "flags", "reopen", "write", "unlink", "chmod", "utimes"]
+    {
+        let yard = Yard::new();
+        let mut start = yard.command(&[attack(), name, &yard.outside("file")]);
+        start.system.push(attack().to_owned());
+        start.roots.push(Root { path: yard.outside(""), writable: false });
+        let before = yard.snapshot();
+        let outcome = run(start);
+        assert_eq!(outcome.ended.exit_code, Some(1), "{name}: {outcome:#?}");
+        assert_eq!(yard.snapshot(), before, "{name}");
+        assert_eq!(outcome.ended.before, [], "{name}");
+    }
+}
+
+#[test]
+fn other_processes() {
+    let process = |_: &Yard| vec![std::process::id().to_string()];
+    check(&[
+        attempt("ptrace", process).alone(),
+        attempt("kill", process),
+        attempt("kill-all", |_| Vec::new()).alone(),
+        attempt("queue", process).alone(),
+        attempt("tgkill", process),
+        attempt("pidfd", process),
+        attempt("owner", process),
+        attempt("prlimit", process),
+        attempt("priority", process).alone(),
+        attempt("affinity", process).alone(),
+    ]);
+    let yard = Yard::new();
+    let outcome = run(yard.shell("kill -9 $PPID; kill -9 -1; echo still here"));
+    assert_eq!(outcome.stdout, "still here\n", "{outcome:#?}");
+    let outcome = run(yard.shell("sleep 100 & kill $! && wait $!; echo $?"));
+    assert_eq!(outcome.stdout, "143\n", "{outcome:#?}");
+}
+
+#[test]
+fn the_kernel() {
+    check(&[
+        attempt("mount", |yard| vec![yard.inside("")]).alone(),
+        attempt("fsopen", |_| Vec::new()).alone(),
+        attempt("unshare", |_| Vec::new()).alone(),
+        attempt("clone-user", |_| Vec::new()).alone(),
+        attempt("chroot", |yard| vec![yard.outside("")]).alone(),
+        attempt("keyring", |_| Vec::new()).alone(),
+        attempt("shared-memory", |_| Vec::new()),
+        attempt("io_uring", |_| Vec::new()).alone(),
+        attempt("powers", |_| Vec::new()).alone(),
+    ]);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn other_numbers_of_system_calls() {
+    check(&[attempt("int80", |_| Vec::new()).alone(), attempt("x32", file).alone()]);
+}
+
+#[test]
+fn programs_that_run_as_their_owner() {
+    let yard = Yard::new();
+    let program = yard.root.join("attack");
+    fs::copy(attack(), &program).unwrap();
+    // Another user's: it would run as that one.
+    if std::os::unix::fs::chown(&program, Some(65534), Some(65534)).is_err() {
+        println!("not run: it takes the superuser to make such a program");
+        return;
+    }
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
+    let script = "id -u > id; ./attack set-user; grep ^Cap /proc/self/status";
+    let outcome = run(yard.shell(script));
+    assert!(outcome.stderr.contains("set-user"), "{outcome:#?}");
+    // CAP_DAC_OVERRIDE and CAP_FOWNER at most, and nothing that a program could regain.
+    // Only the superuser can give up what it could get by a program of its own; for others nothing is in reach.
+    let superuser = rustix::process::geteuid().is_root();
+    for line in outcome.stdout.lines().filter(|it| superuser || !it.starts_with("CapBnd")) {
+        let powers = u64::from_str_radix(line.split_whitespace().last().unwrap(), 16).unwrap();
+        assert_eq!(powers & !0b1010, 0, "{line}");
+    }
+}
+
+#[test]
+fn unix_sockets() {
+    let bound = |yard: &Yard| std::mem::forget(UnixListener::bind(yard.outside("socket")).unwrap());
+    let inside = |yard: &Yard| std::mem::forget(UnixListener::bind(yard.inside("socket")).unwrap());
+    let datagrams = |yard: &Yard| std::mem::forget(UnixDatagram::bind(yard.outside("socket")).unwrap());
+    let abstracted = |_: &Yard| {
+        use std::os::linux::net::SocketAddrExt;
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        ONCE.call_once(|| {
+            let name = std::os::unix::net::SocketAddr::from_abstract_name(abstract_name()).unwrap();
+            std::mem::forget(UnixListener::bind_addr(&name).unwrap());
+        });
+    };
+    check(&[
+        attempt("unix", |yard| vec![yard.outside("socket")]).after(bound),
+        attempt("unix", |yard| vec![yard.inside("socket")]).after(inside),
+        attempt("datagram", |yard| vec![yard.outside("socket")]).after(datagrams),
+        attempt("abstract", |_| vec![abstract_name()]).after(abstracted),
+    ]);
+}
+
+fn abstract_name() -> String {
+    format!("paddock-supervisor-{}", std::process::id())
+}
+
+#[test]
+fn the_network() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let yard = Yard::new();
+    let tried = |network: bool, confine: bool| -> Outcome {
+        let mut start = yard.command(&[attack(), "tcp", &port]);
+        start.system.push(attack().to_owned());
+        run(Start { network, confine, ..start })
+    };
+    assert_eq!(tried(false, true).ended.exit_code, Some(1));
+    assert_eq!(tried(true, true).ended.exit_code, Some(0));
+    assert_eq!(tried(false, false).ended.exit_code, Some(0));
+}
+
+#[test]
+fn a_directory_that_has_a_root_in_it_stays() {
+    let yard = Yard::new();
+    yard.write("parent/inner/file", "kept");
+    let mut start = yard.shell("mv parent other; chmod 600 parent/inner/file; echo x > parent/inner/file; ls");
+    start.roots.push(Root { path: yard.inside("parent/inner"), writable: false });
+    let outcome = run(start);
+    assert_eq!(outcome.stdout, "parent\n", "{outcome:#?}");
+    assert_eq!(fs::read_to_string(yard.root.join("parent/inner/file")).unwrap(), "kept");
+}

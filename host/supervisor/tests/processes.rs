@@ -1,0 +1,172 @@
+//! However a command and what it started end: nothing is left.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by a panic"
+)]
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use paddock_supervisor::protocol::{FromSupervisor, Limits, ToSupervisor, Verdict};
+use support::{Start, Yard, begin, processes_with, run, within_a_second};
+
+/// A duration for `sleep` that nobody else uses.
+fn unused(number: u32) -> String {
+    format!("{}.{number}", 10_000 + std::process::id())
+}
+
+fn nothing_left(text: &str) {
+    assert!(within_a_second(|| processes_with(text).is_empty()), "left: {:?}", processes_with(text));
+}
+
+#[test]
+fn what_is_in_the_background_ends_with_the_command() {
+    for confine in [true, false] {
+        let yard = Yard::new();
+        let time = unused(1);
+        let script = format!(
+            "sleep {time} & (sleep {time} &) ; setsid sleep {time} & (setsid sh -c 'sleep {time}' &); sleep 0.1; echo end"
+        );
+        let begun = Instant::now();
+        let outcome = run(Start { confine, ..yard.shell(&script) }).succeeded();
+        assert_eq!(outcome.stdout, "end\n");
+        assert!(begun.elapsed() < Duration::from_secs(5));
+        assert_eq!(processes_with(&time), [0; 0]);
+    }
+}
+
+#[test]
+fn a_signal_reaches_the_group_and_a_kill_everything() {
+    let yard = Yard::new();
+    let running = begin(yard.shell("trap 'echo caught; exit 3' TERM; echo > ready; while :; do sleep 0.01; done"));
+    assert!(within_a_second(|| yard.root.join("ready").exists()));
+    running.say(&ToSupervisor::Signal { signal: libc::SIGTERM });
+    let outcome = running.finish(|_| Verdict::default());
+    assert_eq!((outcome.ended.exit_code, outcome.stdout.as_str()), (Some(3), "caught\n"));
+
+    let time = unused(2);
+    let yard = Yard::new();
+    let script = format!("trap '' TERM INT HUP; setsid sleep {time} & echo > ready; while :; do sleep {time}; done");
+    let running = begin(yard.shell(&script));
+    assert!(within_a_second(|| yard.root.join("ready").exists()));
+    running.say(&ToSupervisor::Signal { signal: libc::SIGTERM });
+    std::thread::sleep(Duration::from_millis(50));
+    running.say(&ToSupervisor::Kill);
+    let outcome = running.finish(|_| Verdict::default());
+    assert_eq!(outcome.ended.signal, Some(libc::SIGKILL));
+    assert_eq!(processes_with(&time), [0; 0]);
+}
+
+#[test]
+fn a_fork_bomb_ends() {
+    for script in [
+        "f() { f | f & f; }; f",
+        "f() { setsid sh -c \"$1\" x \"$1\" & }; f 'f() { setsid sh -c \"$1\" x \"$1\" & }; f \"$1\"; f \"$1\"; wait'",
+    ] {
+        let yard = Yard::new();
+        let limits = Limits { max_processes: 50, ..Limits::default() };
+        let running = begin(Start { limits, ..yard.shell(&format!("({script}) & read end")) });
+        let begun = Instant::now();
+        // Its input stays open, so that only the supervisor ends it.
+        let input = running.input.as_ref().unwrap().try_clone().unwrap();
+        let outcome = running.finish(|_| Verdict::default());
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+        drop(input);
+        assert!(outcome.ended.stopped.is_some(), "{outcome:#?}");
+        assert_eq!(outcome.ended.signal, Some(libc::SIGKILL));
+        let in_root = |process: &i32| fs::read_link(format!("/proc/{process}/cwd")).is_ok_and(|it| it == yard.root);
+        assert_eq!(processes_with("sh").iter().filter(|it| in_root(it)).count(), 0);
+    }
+}
+
+/// A signal that arrives while `fork` waits would make it fail.
+#[test]
+fn forking_goes_on_while_children_end() {
+    let yard = Yard::new();
+    let script = "i=0; while [ $i -lt 400 ]; do /bin/true & /bin/true | /bin/true; i=$((i+1)); done; wait; echo $i";
+    assert_eq!(run(yard.shell(script)).succeeded().stdout, "400\n");
+}
+
+#[test]
+fn threads_are_counted_too() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        println!("not run: python3 is not installed");
+        return;
+    }
+    let script = "import threading, time\nfor _ in range(100): threading.Thread(target=time.sleep, args=(5,)).start()";
+    let yard = Yard::new();
+    let limits = Limits { max_processes: 3, ..Limits::default() };
+    let outcome = run(Start { limits, ..yard.command(&["python3", "-c", script]) });
+    assert!(outcome.ended.stopped.is_some(), "{outcome:#?}");
+}
+
+#[test]
+fn endless_output_ends_with_a_kill() {
+    let yard = Yard::new();
+    let running = begin(yard.shell("yes"));
+    std::thread::sleep(Duration::from_millis(50));
+    running.say(&ToSupervisor::Kill);
+    assert_eq!(running.finish(|_| Verdict::default()).ended.signal, Some(libc::SIGKILL));
+}
+
+/// This program again, as a host that is killed: `host_that_is_killed` starts it.
+const HOST: &str = "PADDOCK_WARDEN_TEST_HOST";
+
+#[test]
+fn all_ends_when_the_host_is_killed() {
+    if let Ok(time) = std::env::var(HOST) {
+        let yard = Yard::new();
+        let script = format!("(setsid sleep {time} &); sleep {time} & echo started; sleep {time}");
+        let running = begin(yard.shell(&script));
+        assert!(matches!(running.started(), FromSupervisor::Confined { .. }));
+        std::thread::sleep(Duration::from_secs(100));
+    }
+    let time = unused(3);
+    let name = "all_ends_when_the_host_is_killed";
+    let mut host = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(HOST, &time)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    assert!(within_a_second(|| processes_with(&time).len() >= 4), "{:?}", processes_with(&time));
+    host.kill().unwrap();
+    host.wait().unwrap();
+    nothing_left(&time);
+}
+
+#[test]
+fn the_command_dies_with_the_warden() {
+    let yard = Yard::new();
+    let time = unused(4);
+    let mut running = begin(yard.command(&["sleep", &time]));
+    assert!(matches!(running.started(), FromSupervisor::Confined { .. }));
+    assert!(within_a_second(|| processes_with(&time).len() == 1));
+    running.warden.kill().unwrap();
+    running.warden.wait().unwrap();
+    nothing_left(&time);
+}
+
+#[test]
+fn a_closed_input_and_no_reader() {
+    let yard = Yard::new();
+    let (input, output) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
+    let (socket, mut warden) = support::warden();
+    drop((input.1, output.0));
+    let streams = [OwnedFd::from(input.0), OwnedFd::from(output.1.try_clone().unwrap()), OwnedFd::from(output.1)];
+    let start = yard.shell("cat; yes");
+    let borrowed = [0, 1, 2].map(|index: usize| std::os::fd::AsFd::as_fd(&streams[index]));
+    support::send_start(&socket, &start, &borrowed);
+    let last =
+        std::iter::from_fn(|| paddock_supervisor::wire::receive::<FromSupervisor>(&socket).ok()).last().unwrap().0;
+    assert!(matches!(last, FromSupervisor::Ended(ended) if ended.exit_code == Some(128 + libc::SIGPIPE)));
+    assert!(warden.wait().unwrap().success());
+}
