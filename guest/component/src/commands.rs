@@ -16,8 +16,8 @@ const VERB: &str = "run a command in";
 /// Changes that a result lists.
 const MAX_SHOWN: usize = 100;
 
-/// What a call asks the host for: `asked` of `wit/commands.wit`.
-pub fn asked(
+/// What a call asks the host for: `get-request` of `wit/commands.wit`.
+pub fn requested_command(
     fs: &dyn Filesystem,
     policy: &Policy,
     dialect: &str,

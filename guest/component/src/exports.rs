@@ -80,11 +80,11 @@ impl tools::Guest for Component {
         ended(shares::finish())
     }
 
-    fn account() -> Option<tools::Touched> {
+    fn get_accessed_paths() -> Option<tools::AccessedPaths> {
         TOUCHED.take().lower()
     }
 
-    fn asked(dialect: String, name: String, arguments: String) -> Option<tools::Touched> {
+    fn get_requested_paths(dialect: String, name: String, arguments: String) -> Option<tools::AccessedPaths> {
         let call = Call::decode(&dialect, &name, &arguments).ok()?;
         with_fs(&dialect, |fs, policy| Ok(audit::requested_paths(fs, policy, &call.request, None))).ok()?.lower()
     }

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use paddock_dialects::{registry, schema};
-use paddock_guest::commands::{answer, asked};
+use paddock_guest::commands::{answer, requested_command};
 use paddock_guest::engine;
 use paddock_ops::command::access::AccessChecker;
 use paddock_ops::command::record::{Before, Recorded, record_changes};
@@ -629,8 +629,8 @@ mod calls {
     }
 
     fn ask(policy: &Policy, dialect: &str, tool: &str, arguments: &str) -> Result<Command, ErrorText> {
-        let asked = asked(&fixture(), policy, dialect, tool, arguments).unwrap();
-        asked.map_err(|outcome| outcome.error.unwrap())
+        let requested_command = requested_command(&fixture(), policy, dialect, tool, arguments).unwrap();
+        requested_command.map_err(|outcome| outcome.error.unwrap())
     }
 
     #[test]
@@ -649,7 +649,7 @@ mod calls {
     fn what_is_no_command_is_none() {
         for (dialect, tool) in [("paddock", "read_file"), ("paddock", "none"), ("none", "shell"), ("dispatch", "shell")]
         {
-            assert!(asked(&fixture(), &enabled(), dialect, tool, "{}").is_none(), "{dialect} {tool}");
+            assert!(requested_command(&fixture(), &enabled(), dialect, tool, "{}").is_none(), "{dialect} {tool}");
         }
     }
 
@@ -670,7 +670,7 @@ mod calls {
         ] {
             let error = run(json!({"command": "ls", "workdir": workdir})).unwrap_err();
             assert_eq!((error.code, error.path.as_deref()), (code, Some(workdir)));
-            let outcome = asked(
+            let outcome = requested_command(
                 &fixture(),
                 &enabled(),
                 "lincona",

@@ -32,7 +32,7 @@ impl Effect {
     fn told(dialect: &str, tool: &str) -> Option<Self> {
         let told = bare().run(&Call::untold(false), async |guest, store| {
             let changes = guest.tools(&mut *store)?.call_changes(&mut *store, dialect, tool).await?;
-            let command = guest.commands(&mut *store)?.call_asked(store, dialect, tool, "{}").await?;
+            let command = guest.commands(&mut *store)?.call_get_request(store, dialect, tool, "{}").await?;
             Ok(changes.map(|changes| Self { changes, runs: command.is_some() }))
         });
         told.ok().flatten()

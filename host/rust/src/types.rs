@@ -13,7 +13,7 @@ pub use crate::bindings::exports::paddock::files::search::{
     GrepResult, ListArgs, ListResult, ListSort, PathSort, TreeArgs, TreeResult,
 };
 pub use crate::bindings::exports::paddock::files::session::{CommitResult, Conflict, DiffResult, Difference};
-pub(crate) use crate::bindings::exports::paddock::files::tools::Touched;
+pub(crate) use crate::bindings::exports::paddock::files::tools::AccessedPaths;
 pub use crate::bindings::exports::paddock::files::tools::{Annotations, Tool, WriteMode};
 pub use crate::bindings::exports::paddock::files::types::{
     Change, ChangeKind, EntryKind, Error as ToolError, ErrorCode, LetterCase, Skipped,

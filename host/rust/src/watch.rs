@@ -19,7 +19,7 @@ use crate::mount::Mount;
 use crate::outcome::Outcome;
 use crate::sandbox::Sandbox;
 use crate::state::StateDir;
-use crate::types::{ErrorCode, ToolError, Touched};
+use crate::types::{AccessedPaths, ErrorCode, ToolError};
 
 /// Characters of a name that a caller made up.
 const NAME_CHARS: usize = 64;
@@ -58,7 +58,7 @@ pub(crate) struct Watch<'w> {
     call: String,
     dialect: String,
     tool: String,
-    touched: Cell<Option<Touched>>,
+    accessed: Cell<Option<AccessedPaths>>,
 }
 
 /// How a call can end.
@@ -82,7 +82,7 @@ impl<'w> Watch<'w> {
             call: name.id.map_or_else(unique, str::to_owned),
             dialect: shown(name.dialect),
             tool: shown(name.tool),
-            touched: Cell::new(None),
+            accessed: Cell::new(None),
         }
     }
 
@@ -105,10 +105,10 @@ impl<'w> Watch<'w> {
 
     pub(crate) fn ask(&self, guest: &mut Sandbox) -> bool {
         let told = guest.run(CallBudget::within(PATIENCE), async |guest, store| {
-            guest.tools(&mut *store)?.call_account(store).await
+            guest.tools(&mut *store)?.call_get_accessed_paths(store).await
         });
         let is_well = told.is_ok();
-        self.touched.set(told.ok().flatten());
+        self.accessed.set(told.ok().flatten());
         is_well
     }
 
@@ -116,9 +116,9 @@ impl<'w> Watch<'w> {
     pub(crate) fn ask_another(&self, guest: &mut Sandbox, call: (&str, &str, &str)) {
         let (dialect, tool, arguments) = call;
         let told = guest.run(CallBudget::within(PATIENCE), async |guest, store| {
-            guest.tools(&mut *store)?.call_asked(store, dialect, tool, arguments).await
+            guest.tools(&mut *store)?.call_get_requested_paths(store, dialect, tool, arguments).await
         });
-        self.touched.set(told.ok().flatten());
+        self.accessed.set(told.ok().flatten());
     }
 
     /// Tells what a command printed.
@@ -135,9 +135,9 @@ impl<'w> Watch<'w> {
 
     pub(crate) fn end<A: Answer>(&self, answer: A, audit: Option<&Audit>) -> A {
         let (error, truncated) = answer.told();
-        let mut touched = self.touched.take();
-        let written = touched.as_mut().map(|touched| std::mem::take(&mut touched.written)).unwrap_or_default();
-        let mut event = self.ended(touched, error, truncated);
+        let mut accessed = self.accessed.take();
+        let written = accessed.as_mut().map(|accessed| std::mem::take(&mut accessed.written)).unwrap_or_default();
+        let mut event = self.ended(accessed, error, truncated);
         let recorded = audit.map_or(Ok(()), |audit| audit.append(&Event::End(event.clone())));
         let answer = match recorded {
             Ok(()) => answer,
@@ -155,7 +155,7 @@ impl<'w> Watch<'w> {
         answer
     }
 
-    fn ended(&self, touched: Option<Touched>, error: Option<ErrorCode>, truncated: bool) -> Ended {
+    fn ended(&self, accessed: Option<AccessedPaths>, error: Option<ErrorCode>, truncated: bool) -> Ended {
         let mut event = Ended {
             call: self.call.clone(),
             time: now(),
@@ -171,14 +171,14 @@ impl<'w> Watch<'w> {
             error,
             changes: Vec::new(),
         };
-        if let Some(touched) = touched {
-            event.operation = Some(touched.operation);
-            event.paths = touched.paths;
-            event.redacted = touched.redacted;
-            event.bytes = touched.bytes;
-            event.lines = touched.lines;
-            event.truncated |= touched.truncated;
-            event.changes = touched.changes;
+        if let Some(accessed) = accessed {
+            event.operation = Some(accessed.operation);
+            event.paths = accessed.paths;
+            event.redacted = accessed.redacted;
+            event.bytes = accessed.bytes;
+            event.lines = accessed.lines;
+            event.truncated |= accessed.truncated;
+            event.changes = accessed.changes;
         }
         event
     }

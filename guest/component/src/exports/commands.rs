@@ -11,7 +11,7 @@ use paddock_types::request::{Access, Command, Script};
 use paddock_types::response;
 use paddock_types::response::Response;
 
-use crate::commands::{answer, asked};
+use crate::commands::{answer, requested_command};
 use crate::exports::bindings::exports::paddock::files::{commands, tools, types};
 use crate::exports::convert::Convert;
 use crate::exports::shares::{forever, surroundings};
@@ -26,15 +26,16 @@ thread_local! {
 }
 
 impl commands::Guest for Component {
-    fn asked(
+    fn get_request(
         dialect: String,
         name: String,
         arguments: String,
     ) -> Option<std::result::Result<commands::Request, tools::Outcome>> {
-        let asked = with_fs(&dialect, |fs, policy| Ok(asked(fs, policy, &dialect, &name, &arguments)));
+        let requested_command =
+            with_fs(&dialect, |fs, policy| Ok(requested_command(fs, policy, &dialect, &name, &arguments)));
         keep_pending(None);
-        match asked {
-            Ok(asked) => Some(asked?.map(Convert::lower).map_err(|outcome| ended(*outcome))),
+        match requested_command {
+            Ok(requested_command) => Some(requested_command?.map(Convert::lower).map_err(|outcome| ended(*outcome))),
             Err(error) => Some(Err(ended(call::failed(error)))),
         }
     }

@@ -178,7 +178,7 @@ record!(response::Changes => search::ChangesResult {
     token, created, modified, deleted, total, watched, skipped, truncated,
 });
 
-record!(AccessedPaths => tools::Touched { operation, paths, redacted, bytes, lines, truncated, changes, written });
+record!(AccessedPaths => tools::AccessedPaths { operation, paths, redacted, bytes, lines, truncated, changes, written });
 record!(Written => tools::Written { path, bytes, mode });
 variants!(WriteMode => tools::WriteMode { Create, Overwrite, Append });
 

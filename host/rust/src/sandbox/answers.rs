@@ -67,7 +67,7 @@ fn what_is_prepared_is_understood() {
         let asked = |length: usize| {
             let arguments = " ".repeat(length);
             let asked = workspace.guests().run(&Call::untold(false), async |guest, store| {
-                guest.commands(&mut *store)?.call_asked(store, "", "", &arguments).await
+                guest.commands(&mut *store)?.call_get_request(store, "", "", &arguments).await
             });
             asked.unwrap().unwrap().unwrap()
         };

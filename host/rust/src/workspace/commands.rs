@@ -28,7 +28,7 @@ impl Workspace {
         let looks = Call { changing: false, options: call.options, watch: call.watch };
         let (asked, plan) = self.run_asking(
             &looks,
-            async |guest, store| guest.commands(&mut *store)?.call_asked(store, dialect, tool, arguments).await,
+            async |guest, store| guest.commands(&mut *store)?.call_get_request(store, dialect, tool, arguments).await,
             |asked| asked.as_ref().and_then(|asked| asked.as_ref().err()).and_then(|outcome| outcome.error.as_ref()),
         )?;
         let request = match asked {

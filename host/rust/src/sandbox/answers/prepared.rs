@@ -65,14 +65,14 @@ impl Answers {
         Self { words: vec![0; ANSWER / 4], texts: vec![0; TEXTS_NAMED], kinds: (0, true), differs: true }
     }
 
-    /// What an exported function answers, as [`twin::with`](crate::sandbox::twin::with) takes it.
+    /// What an exported function answers, as [`mock_guest::with`](crate::sandbox::mock_guest::with) takes it.
     pub(super) fn body(&self, function: &str, has_result: bool) -> String {
         let is = |interface: &str, name: &str| {
             function.contains(&format!("/{interface}@")) && function.ends_with(&format!("#{name}"))
         };
         let at = match () {
             // By how long the arguments are, which the sixth parameter tells.
-            () if is("commands", "asked") => {
+            () if is("commands", "get-request") => {
                 return format!("(i32.add (i32.const {ASKED}) (i32.mul (local.get 5) (i32.const {REQUEST})))");
             }
             () if is("tools", "changes") => CHANGES,
