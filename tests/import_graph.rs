@@ -256,6 +256,43 @@ fn the_crates_of_the_guest_are_layers() {
     assert!(dependencies("ops").iter().any(|dependency| dependency == "workspace"), "manifests are read");
 }
 
+/// The part of the architecture page that shows the crates: a line for each level, the lowest first.
+fn diagram() -> String {
+    let mut levels: Vec<Vec<&str>> = Vec::new();
+    for name in LAYERS {
+        let below = dependencies(name);
+        let above = |level: &Vec<&str>| level.iter().any(|known| below.iter().any(|dependency| dependency == known));
+        let level = levels.iter().rposition(above).map_or(0, |level| level + 1);
+        if level == levels.len() {
+            levels.push(Vec::new());
+        }
+        levels[level].push(name);
+    }
+    let arrow = |name: &&str| match dependencies(name).join(", ") {
+        none if none.is_empty() => (*name).to_owned(),
+        below => format!("{name} -> {below}"),
+    };
+    let mut lines = Vec::new();
+    for (level, names) in levels.iter().enumerate() {
+        lines.extend(names.iter().map(|name| format!("{level}  {}\n", arrow(name))));
+    }
+    lines.concat()
+}
+
+#[test]
+fn the_architecture_page_shows_the_crates() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guide/src/architecture.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once("```text\n").unwrap();
+    let (shown, after) = rest.split_once("```\n").unwrap();
+    let crates = diagram();
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, format!("{before}```text\n{crates}```\n{after}")).unwrap();
+    } else {
+        assert_eq!(shown, crates, "BLESS=1 writes the page anew");
+    }
+}
+
 /// The control of the two above: a cycle is found, through a name that a parent re-exports too, and a parent that uses its
 /// own children is none.
 #[test]

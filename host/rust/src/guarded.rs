@@ -50,8 +50,9 @@ struct Reserved {
 pub(crate) struct Guarded {
     /// Paddock's own: never opened, moved, removed or replaced.
     closed: HashSet<Identity>,
-    /// Directories of Paddock's own that were made since: what moves them does not open them.
-    made: Mutex<Vec<Identity>>,
+    /// Directories of Paddock's own that were made since. They are held open, because the inode number of a deleted
+    /// directory is given to the next file, which may be one of the workspace.
+    made: Mutex<Vec<Directory>>,
     /// Roots, and directories that hold a root or something closed: never moved, removed or replaced.
     pinned: HashSet<Identity>,
     /// Where something of Paddock's own would be that is not there, or was not.
@@ -87,13 +88,14 @@ impl Guarded {
     /// Closes a directory of Paddock's own that was made, or found in place of one that was deleted.
     pub(crate) fn close_made(&self, directory: &Directory) {
         let mut made = self.made();
+        made.retain(|known| !known.is_deleted());
         let identity = directory.identity();
-        if !self.closed.contains(&identity) && !made.contains(&identity) {
-            made.push(identity);
+        if !self.closed.contains(&identity) && !made.iter().any(|known| known.identity() == identity) {
+            made.push(directory.clone());
         }
     }
 
-    fn made(&self) -> MutexGuard<'_, Vec<Identity>> {
+    fn made(&self) -> MutexGuard<'_, Vec<Directory>> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -110,7 +112,7 @@ impl Guarded {
 
     #[cfg(all(target_os = "linux", feature = "commands"))]
     pub(crate) fn closed(&self) -> impl Iterator<Item = Identity> {
-        let made = self.made().clone();
+        let made: Vec<_> = self.made().iter().map(Directory::identity).collect();
         self.closed.iter().copied().chain(made)
     }
 
@@ -131,7 +133,7 @@ impl Guarded {
 
     /// Whether it must not be opened.
     pub(crate) fn is_closed(&self, identity: Identity) -> bool {
-        self.closed.contains(&identity) || self.made().contains(&identity)
+        self.closed.contains(&identity) || self.made().iter().any(|known| known.identity() == identity)
     }
 
     /// Whether it must keep its name.

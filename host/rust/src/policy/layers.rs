@@ -22,12 +22,12 @@ use crate::options::DIALECT;
 /// Below all of them is what is built in, and what the dialect of a call sets by its specification.
 ///
 /// ```no_run
-/// use paddock::{Levels, Workspace};
+/// use paddock::{Layers, Workspace};
 ///
 /// # let directory = tempfile::tempdir()?;
 /// # let root = directory.path();
-/// let levels = Levels::load(root)?.set("limits.max_lines=500")?;
-/// let workspace = Workspace::builder().root(root).policy_levels(&levels)?.build()?;
+/// let layers = Layers::load(root)?.set("limits.max_lines=500")?;
+/// let workspace = Workspace::builder().root(root).policy_layers(&layers)?.build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default)]
