@@ -100,6 +100,10 @@ pub(super) fn decisions() -> Vec<String> {
     names.filter_map(|name| Some(format!("decisions/{}", name.strip_suffix(".md")?))).collect()
 }
 
+pub(super) fn contributing() -> Page {
+    Page::read("CONTRIBUTING.md")
+}
+
 /// The README and all pages of the guide.
 pub(super) fn all() -> Vec<Page> {
     let pages = names().into_iter().chain(decisions());

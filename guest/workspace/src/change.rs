@@ -2,6 +2,7 @@
 
 pub mod backup;
 pub mod commit;
+pub mod directories;
 pub mod file_change;
 pub mod journal;
 pub mod links;

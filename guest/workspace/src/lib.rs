@@ -9,10 +9,13 @@ pub mod export;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
 pub mod ignore_rules;
+pub mod path_syntax;
 pub mod protected_paths;
 pub mod redaction;
 pub mod resolve;
 pub mod resolved_path;
+pub mod rights;
+pub mod root;
 pub mod tree;
 pub mod walk;
 
@@ -21,16 +24,20 @@ use std::rc::Rc;
 
 use paddock_types::digest::etag;
 use paddock_types::entry::Kind;
-use paddock_types::error::{Code, Error, Result, Term, printable};
+use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::phrase;
 use paddock_types::policy::{Policy, RootAccess};
 use paddock_types::response::Change;
 use paddock_vfs::{Dir, Fault, File, Filesystem, OVERLAY_GUEST_PATH, Open, READ_SIZE, STATE_GUEST_PATH, Stat};
 
-use crate::access_rules::{AccessRules, Denial};
+use crate::access_rules::AccessRules;
 use crate::ignore_rules::AgentIgnore;
-use crate::resolve::{below, denied};
+use crate::path_syntax::below;
+use crate::resolve::denied;
+
 use crate::resolved_path::ResolvedPath;
+pub use crate::rights::Unchangeable;
+pub use crate::root::Root;
 
 /// The roots, the policy and the file system, for one call.
 pub struct Workspace<'a> {
@@ -48,60 +55,6 @@ pub struct Workspace<'a> {
     changes: RefCell<Vec<Change>>,
     /// Records of the call, in order.
     backups: RefCell<Vec<String>>,
-}
-
-/// One root.
-pub struct Root {
-    /// Prefix of its paths in results: empty for the workspace, else its guest path.
-    pub label: String,
-    /// Absolute names below which paths are mapped into it.
-    pub names: Vec<String>,
-    /// Its absolute path on the host, if that is known.
-    pub host: Option<String>,
-    /// What tells it from other directories that have its label at another time, if the host says so.
-    pub id: Option<String>,
-    /// The directory.
-    pub dir: Dir,
-    /// Whether it may be changed.
-    pub writable: bool,
-    /// What the policy keeps from every tool there.
-    pub access_rules: Option<Rc<AccessRules>>,
-    /// The outermost root that it lies in, with its path from there.
-    pub within: Option<(usize, String)>,
-    agent_ignore: OnceCell<AgentIgnore>,
-}
-
-impl Root {
-    /// How results show the path `below` its top.
-    pub fn shown(&self, below: &str) -> String {
-        match (self.label.is_empty(), below.is_empty()) {
-            (true, true) => ".".to_owned(),
-            (true, false) => below.to_owned(),
-            (false, true) => self.label.clone(),
-            (false, false) => format!("{}/{below}", self.label.trim_end_matches('/')),
-        }
-    }
-}
-
-/// Why something may not be changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unchangeable<'p> {
-    /// Its root is read-only there.
-    ReadOnly,
-    /// The name in its path that is protected.
-    Protected(&'p str),
-}
-
-impl Unchangeable<'_> {
-    /// The reason, for a failure.
-    pub fn cause(&self) -> String {
-        match self {
-            Self::ReadOnly => "this root is read-only".to_owned(),
-            Self::Protected(name) => {
-                format!("`{}` is protected, since it can run code or change rules later", printable(name))
-            }
-        }
-    }
 }
 
 impl<'a> Workspace<'a> {
@@ -250,48 +203,6 @@ impl<'a> Workspace<'a> {
         }
     }
 
-    /// Refuses any change where no root may be changed.
-    pub fn check_any_change(&self) -> Result<()> {
-        if self.roots.iter().any(|root| root.writable) {
-            return Ok(());
-        }
-        Err(Error::new(Code::ReadOnly, "nothing may be changed: the workspace is read-only")
-            .hint("only tools that read work here"))
-    }
-
-    /// Refuses to change `place` where its root or a rule forbids it.
-    pub fn check_change(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
-        match self.unchangeable(resolved.root, &resolved.below_root(), &resolved.path) {
-            None => Ok(()),
-            Some(Unchangeable::ReadOnly) => Err(Fault::ReadOnly.at(operation, &resolved.requested_path)),
-            Some(protected @ Unchangeable::Protected(_)) => {
-                Err(Error::at(Code::ReadOnly, operation, &resolved.requested_path, protected.cause())
-                    .hint("leave it as it is, or ask the person who runs this to change it"))
-            }
-        }
-    }
-
-    /// Why nothing may be changed at `below` in a root, which results show as `path`; none where it may.
-    pub fn unchangeable<'p>(&self, root: usize, below: &str, path: &'p str) -> Option<Unchangeable<'p>> {
-        let root = self.roots.get(root).filter(|root| root.writable);
-        if root
-            .is_none_or(|root| root.access_rules.as_ref().is_some_and(|access_rules| access_rules.is_read_only(below)))
-        {
-            return Some(Unchangeable::ReadOnly);
-        }
-        let name = crate::protected_paths::protected(path).filter(|_| !self.policy.allow_protected);
-        name.map(Unchangeable::Protected)
-    }
-
-    /// Refuses to move or remove what another root is or lies in.
-    pub fn check_movable(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
-        if !self.access_rules(resolved).is_some_and(|access_rules| access_rules.holds_root(&resolved.below_root())) {
-            return Ok(());
-        }
-        let cause = "it is a root of the workspace, or holds one, and stays where it is";
-        Err(Error::at(Code::Denied, operation, &resolved.requested_path, cause).hint("name what is in it instead"))
-    }
-
     /// What no tool may touch at the top of a root: by its own rules, and those of all directories that hold it, from the
     /// outermost root down. By whatever path a file is named, the same rules hold for it.
     pub fn agent_ignore_of(&self, root: usize, path: &str, operation: &str) -> Result<AgentIgnore> {
@@ -349,27 +260,6 @@ impl<'a> Workspace<'a> {
             Some((outermost, above)) if below.is_empty() => (*outermost, above.clone()),
             Some((outermost, above)) => (*outermost, format!("{above}/{below}")),
         }
-    }
-
-    /// Refuses to give a file the name of `place` where the policy allows no file with its extension.
-    pub fn check_new_file(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
-        match self.access_rules(resolved).is_some_and(|access_rules| access_rules.denies_file(&resolved.name)) {
-            true => Err(denied(Denial::Extension, &resolved.requested_path, operation)),
-            false => Ok(()),
-        }
-    }
-
-    /// Refuses to put a whole tree or a link where it would bring something to a path that is kept from every tool.
-    pub fn check_new_tree(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
-        if !self
-            .access_rules(resolved)
-            .is_some_and(|access_rules| access_rules.is_ancestor_of_blocked(&resolved.below_root()))
-        {
-            return Ok(());
-        }
-        let cause = "something below that path is kept from every tool";
-        Err(Error::at(Code::Denied, operation, &resolved.requested_path, cause)
-            .hint("make the directory, then fill it file by file"))
     }
 
     fn access_rules(&self, resolved: &ResolvedPath) -> Option<&AccessRules> {

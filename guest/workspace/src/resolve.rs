@@ -1,6 +1,7 @@
 //! From a path to a place: component by component against directory handles.
 //! Links are read here and must stay inside; no backend ever follows one.
 
+use crate::path_syntax::{below, check_name, check_path, components, ends_in_dir};
 use std::collections::VecDeque;
 
 use paddock_types::entry::Kind;
@@ -15,9 +16,6 @@ use crate::{Root, Workspace};
 
 /// Links that one path may go through, as on Linux.
 const MAX_LINKS: usize = 40;
-/// Bytes of a path, and of one name in it, as on Linux.
-const MAX_PATH_BYTES: usize = 4_096;
-const MAX_NAME_BYTES: usize = 255;
 
 /// What to do with a link that is the last component.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -343,62 +341,6 @@ impl<'w> Resolution<'w> {
 /// The failure of a call on what is kept from every tool.
 pub fn denied(denial: Denial, path: &str, operation: &str) -> Error {
     Error::at(Code::Denied, operation, path, denial.cause()).hint("do without it, or ask the person who runs this")
-}
-
-/// Refuses what cannot be a path on every host: hosts disagree on what a backslash means.
-fn check_path(path: &str, operation: &str) -> Result<()> {
-    let invalid = |cause: &str| Error::at(Code::InvalidPath, operation, path, cause);
-    if path.is_empty() {
-        return Err(invalid("the path is empty").hint("`.` is the top of the workspace"));
-    }
-    if path.contains('\0') {
-        return Err(invalid("a path holds no NUL byte"));
-    }
-    if path.contains('\\') {
-        return Err(invalid("a path holds no backslash").hint("separate directories by `/`"));
-    }
-    if path.len() > MAX_PATH_BYTES {
-        let shown: String = path.chars().take(60).collect();
-        return Err(Error::at(
-            Code::InvalidPath,
-            operation,
-            &shown,
-            format!("the path is longer than {MAX_PATH_BYTES} bytes"),
-        ));
-    }
-    Ok(())
-}
-
-fn check_name(name: &str, path: &str, operation: &str) -> Result<()> {
-    if name.len() > MAX_NAME_BYTES {
-        return Err(Error::at(
-            Code::InvalidPath,
-            operation,
-            path,
-            format!("a name in it is longer than {MAX_NAME_BYTES} bytes"),
-        ));
-    }
-    Ok(())
-}
-
-/// The components of a path, without empty ones and `.`.
-fn components(path: &str) -> impl Iterator<Item = &str> {
-    path.split('/').filter(|component| !component.is_empty() && *component != ".")
-}
-
-fn ends_in_dir(path: &str) -> bool {
-    path.ends_with('/') || path.ends_with("/.")
-}
-
-/// What is left of an absolute `path` below `top`, compared component by component: `/ws` is not above `/ws-evil`.
-pub fn below<'p>(path: &'p str, top: &str) -> Option<&'p str> {
-    let top = top.trim_end_matches('/');
-    let rest = path.strip_prefix(top)?;
-    match rest.strip_prefix('/') {
-        Some(rest) => Some(rest),
-        None if rest.is_empty() => Some(""),
-        None => None,
-    }
 }
 
 #[cfg(test)]

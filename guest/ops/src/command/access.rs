@@ -11,7 +11,7 @@ use paddock_types::request::Access;
 use paddock_vfs::{Dir, Fault, Filesystem, FsResult};
 use paddock_workspace::Workspace;
 use paddock_workspace::ignore_rules::{AgentIgnore, Rules};
-use paddock_workspace::resolve::below;
+use paddock_workspace::path_syntax::below;
 
 const VERB: &str = "use";
 

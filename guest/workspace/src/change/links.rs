@@ -8,7 +8,7 @@ use paddock_vfs::{Fault, FsResult};
 
 use crate::Workspace;
 use crate::change::backup::{Action, Entry};
-use crate::change::commit::make_missing;
+use crate::change::directories::make_missing;
 use crate::resolved_path::ResolvedPath;
 
 /// Makes a link that says `target`, with the directories that it needs. Checks rights and rules itself.

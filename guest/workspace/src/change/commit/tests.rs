@@ -1,3 +1,4 @@
+use crate::change::directories::directories_to_make;
 use paddock_types::entry::Time;
 use paddock_types::policy::Policy;
 use paddock_vfs::Open;

@@ -1,0 +1,63 @@
+//! Checks of a path as text, before it is resolved.
+
+use paddock_types::error::{Code, Error, Result};
+
+/// Bytes of a path, and of one name in it, as on Linux.
+const MAX_PATH_BYTES: usize = 4_096;
+const MAX_NAME_BYTES: usize = 255;
+
+/// Refuses what cannot be a path on every host: hosts disagree on what a backslash means.
+pub(crate) fn check_path(path: &str, operation: &str) -> Result<()> {
+    let invalid = |cause: &str| Error::at(Code::InvalidPath, operation, path, cause);
+    if path.is_empty() {
+        return Err(invalid("the path is empty").hint("`.` is the top of the workspace"));
+    }
+    if path.contains('\0') {
+        return Err(invalid("a path holds no NUL byte"));
+    }
+    if path.contains('\\') {
+        return Err(invalid("a path holds no backslash").hint("separate directories by `/`"));
+    }
+    if path.len() > MAX_PATH_BYTES {
+        let shown: String = path.chars().take(60).collect();
+        return Err(Error::at(
+            Code::InvalidPath,
+            operation,
+            &shown,
+            format!("the path is longer than {MAX_PATH_BYTES} bytes"),
+        ));
+    }
+    Ok(())
+}
+
+pub(crate) fn check_name(name: &str, path: &str, operation: &str) -> Result<()> {
+    if name.len() > MAX_NAME_BYTES {
+        return Err(Error::at(
+            Code::InvalidPath,
+            operation,
+            path,
+            format!("a name in it is longer than {MAX_NAME_BYTES} bytes"),
+        ));
+    }
+    Ok(())
+}
+
+/// The components of a path, without empty ones and `.`.
+pub(crate) fn components(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|component| !component.is_empty() && *component != ".")
+}
+
+pub(crate) fn ends_in_dir(path: &str) -> bool {
+    path.ends_with('/') || path.ends_with("/.")
+}
+
+/// What is left of an absolute `path` below `top`, compared component by component: `/ws` is not above `/ws-evil`.
+pub fn below<'p>(path: &'p str, top: &str) -> Option<&'p str> {
+    let top = top.trim_end_matches('/');
+    let rest = path.strip_prefix(top)?;
+    match rest.strip_prefix('/') {
+        Some(rest) => Some(rest),
+        None if rest.is_empty() => Some(""),
+        None => None,
+    }
+}

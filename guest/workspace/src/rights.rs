@@ -1,0 +1,96 @@
+//! Which paths a call may change, create and move.
+
+use paddock_types::error::{Code, Error, Result, printable};
+
+use paddock_vfs::Fault;
+
+use crate::Workspace;
+use crate::access_rules::Denial;
+use crate::resolve::denied;
+use crate::resolved_path::ResolvedPath;
+
+/// Why something may not be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unchangeable<'p> {
+    /// Its root is read-only there.
+    ReadOnly,
+    /// The name in its path that is protected.
+    Protected(&'p str),
+}
+
+impl Unchangeable<'_> {
+    /// The reason, for a failure.
+    pub fn cause(&self) -> String {
+        match self {
+            Self::ReadOnly => "this root is read-only".to_owned(),
+            Self::Protected(name) => {
+                format!("`{}` is protected, since it can run code or change rules later", printable(name))
+            }
+        }
+    }
+}
+
+impl Workspace<'_> {
+    /// Refuses any change where no root may be changed.
+    pub fn check_any_change(&self) -> Result<()> {
+        if self.roots.iter().any(|root| root.writable) {
+            return Ok(());
+        }
+        Err(Error::new(Code::ReadOnly, "nothing may be changed: the workspace is read-only")
+            .hint("only tools that read work here"))
+    }
+
+    /// Refuses to change `place` where its root or a rule forbids it.
+    pub fn check_change(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
+        match self.unchangeable(resolved.root, &resolved.below_root(), &resolved.path) {
+            None => Ok(()),
+            Some(Unchangeable::ReadOnly) => Err(Fault::ReadOnly.at(operation, &resolved.requested_path)),
+            Some(protected @ Unchangeable::Protected(_)) => {
+                Err(Error::at(Code::ReadOnly, operation, &resolved.requested_path, protected.cause())
+                    .hint("leave it as it is, or ask the person who runs this to change it"))
+            }
+        }
+    }
+
+    /// Why nothing may be changed at `below` in a root, which results show as `path`; none where it may.
+    pub fn unchangeable<'p>(&self, root: usize, below: &str, path: &'p str) -> Option<Unchangeable<'p>> {
+        let root = self.roots.get(root).filter(|root| root.writable);
+        if root
+            .is_none_or(|root| root.access_rules.as_ref().is_some_and(|access_rules| access_rules.is_read_only(below)))
+        {
+            return Some(Unchangeable::ReadOnly);
+        }
+        let name = crate::protected_paths::protected(path).filter(|_| !self.policy.allow_protected);
+        name.map(Unchangeable::Protected)
+    }
+
+    /// Refuses to move or remove what another root is or lies in.
+    pub fn check_movable(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
+        if !self.access_rules(resolved).is_some_and(|access_rules| access_rules.holds_root(&resolved.below_root())) {
+            return Ok(());
+        }
+        let cause = "it is a root of the workspace, or holds one, and stays where it is";
+        Err(Error::at(Code::Denied, operation, &resolved.requested_path, cause).hint("name what is in it instead"))
+    }
+
+    /// Refuses to give a file the name of `place` where the policy allows no file with its extension.
+    pub fn check_new_file(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
+        match self.access_rules(resolved).is_some_and(|access_rules| access_rules.denies_file(&resolved.name)) {
+            true => Err(denied(Denial::Extension, &resolved.requested_path, operation)),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses to put a whole tree or a link where it would bring something to a path that is kept from every tool.
+    pub fn check_new_tree(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
+        if !self
+            .access_rules(resolved)
+            .is_some_and(|access_rules| access_rules.is_ancestor_of_blocked(&resolved.below_root()))
+        {
+            return Ok(());
+        }
+        let cause = "something below that path is kept from every tool";
+        Err(Error::at(Code::Denied, operation, &resolved.requested_path, cause)
+            .hint("make the directory, then fill it file by file"))
+    }
+}

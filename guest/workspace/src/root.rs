@@ -1,0 +1,42 @@
+//! One directory of a workspace.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use paddock_vfs::Dir;
+
+use crate::access_rules::AccessRules;
+use crate::ignore_rules::AgentIgnore;
+
+/// One root.
+pub struct Root {
+    /// Prefix of its paths in results: empty for the workspace, else its guest path.
+    pub label: String,
+    /// Absolute names below which paths are mapped into it.
+    pub names: Vec<String>,
+    /// Its absolute path on the host, if that is known.
+    pub host: Option<String>,
+    /// What tells it from other directories that have its label at another time, if the host says so.
+    pub id: Option<String>,
+    /// The directory.
+    pub dir: Dir,
+    /// Whether it may be changed.
+    pub writable: bool,
+    /// What the policy keeps from every tool there.
+    pub access_rules: Option<Rc<AccessRules>>,
+    /// The outermost root that it lies in, with its path from there.
+    pub within: Option<(usize, String)>,
+    pub(crate) agent_ignore: OnceCell<AgentIgnore>,
+}
+
+impl Root {
+    /// How results show the path `below` its top.
+    pub fn shown(&self, below: &str) -> String {
+        match (self.label.is_empty(), below.is_empty()) {
+            (true, true) => ".".to_owned(),
+            (true, false) => below.to_owned(),
+            (false, true) => self.label.clone(),
+            (false, false) => format!("{}/{below}", self.label.trim_end_matches('/')),
+        }
+    }
+}
