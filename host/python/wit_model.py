@@ -10,7 +10,7 @@ WIT = Path(__file__).parent / "../../wit"
 
 INTERFACES = ["types", "approval", "files", "search", "tools"]
 # Types without a Python class: an error is raised as an exception, and the others are not part of a typed result.
-LEFT_OUT = {"error", "outcome", "written", "write-mode", "touched"}
+LEFT_OUT = {"error", "outcome", "written", "write-mode", "accessed-paths"}
 # The modules of record classes, each with what its docstring says of them. A record that no other module takes is shared.
 RECORD_GROUPS = {
     "shared": "more than one interface",

@@ -13,10 +13,13 @@ import subprocess
 
 MODULES = [
     "resolve",
+    "path_syntax",
+    "rights",
     "protected_paths",
     "redaction",
     "access_rules",
     "change/commit",
+    "change/directories",
     "change/step",
     "change/journal",
 ]

@@ -14,7 +14,7 @@ import { plainName } from './formats.js';
  * @param {object} [options]
  * @param {string} [options.dialect] Default: the workspace's.
  * @param {(name: string) => boolean} [options.only] Which tools the model gets. Default: all.
- * @param {import('./desk.js').Approver} [options.approver] Approver of calls, in place of the workspace's own.
+ * @param {import('./approval_signer.js').Approver} [options.approver] Approver of calls, in place of the workspace's own.
  * @returns {Promise<import('ai').ToolSet>}
  */
 export async function aiTools(workspace, { dialect, only = () => true, approver } = {}) {

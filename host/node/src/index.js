@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { threadId } from 'node:worker_threads';
-import { Desk } from './desk.js';
+import { ApprovalSigner } from './approval_signer.js';
 import { Directories } from './disk/directories.js';
 import { asksForModes, loadModules, starter } from './disk/modules.js';
 import { Walk } from './disk/walk.js';
@@ -24,7 +24,7 @@ export { MemoryWorkspace };
  * @property {import('./policy.js').Limits} [limits] Limits, which override those of the policy.
  * @property {boolean} [readOnly] Refuse changes in every root.
  * @property {string} [dialect] Dialect of calls that name none. Default: `paddock`.
- * @property {import('./desk.js').Approver} [approver] Approver of calls that need approval.
+ * @property {import('./approval_signer.js').Approver} [approver] Approver of calls that need approval.
  * @property {string | false} [stateDir] Directory of journals and backups. Default: below the user's state directory.
  *   With `false`, they are in `.paddock/` in the workspace, without a lock: only one process may then change it.
  * @property {'refuse' | 'ignore'} [projectPolicy] Behaviour if the workspace has a policy file
@@ -48,12 +48,12 @@ export class Workspace extends AnyWorkspace {
     const set = settings(policy, limits, readOnly);
     const { timeMs, memory } = hostLimits(set);
     const [modules, start] = [await loadModules(memory), await starter(inThread)];
-    const desk = new Desk();
+    const signer = new ApprovalSigner();
     const { stateDir, projectPolicy, byPath } = options;
     const directories = new Directories({ directory, roots, policy: set, stateDir, projectPolicy, byPath });
-    const told = policyOfGuests(set, directories, modules, desk);
+    const told = policyOfGuests(set, directories, modules, signer);
     const pool = new Pool(spawner(start, modules, directories, told), inThread ? (options.threads ?? 2) : 1);
-    const workspace = new Workspace({ pool, desk, timeMs, dialect, approver, directories });
+    const workspace = new Workspace({ pool, signer, timeMs, dialect, approver, directories });
     try {
       await workspace.stat({ path: '.', brief: true });
       return workspace;
@@ -118,11 +118,11 @@ function spawner(start, modules, directories, policy) {
  * @param {import('./policy.js').Policy} settings
  * @param {Directories} directories
  * @param {import('./guest.js').Modules} modules
- * @param {Desk} desk
+ * @param {ApprovalSigner} signer
  */
-function policyOfGuests(settings, { mounts, ownPaths }, modules, desk) {
+function policyOfGuests(settings, { mounts, ownPaths }, modules, signer) {
   const hasModes = process.platform !== 'win32';
-  const host = { carries_modes: hasModes, approval_key: desk.key, ...ownPaths, ...(hasModes && asksForModes(modules) && { keeps_modes: true }) };
+  const host = { carries_modes: hasModes, approval_key: signer.key, ...ownPaths, ...(hasModes && asksForModes(modules) && { keeps_modes: true }) };
   return environment(withoutLinks(settings), 'wasi', mounts, host);
 }
 

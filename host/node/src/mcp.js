@@ -78,7 +78,7 @@ function result({ ok, result, text }) {
  *
  * @param {Server} server
  * @param {AbortSignal} signal
- * @returns {import('./desk.js').Approver}
+ * @returns {import('./approval_signer.js').Approver}
  */
 function asking(server, signal) {
   return async ({ summary }) => {

@@ -12,7 +12,7 @@ const DIALECT = 'paddock';
 const MAX_QUESTIONS = 3;
 
 /** @typedef {import('./outcome.js').Outcome} Outcome */
-/** @typedef {import('./desk.js').Approver} Approver */
+/** @typedef {import('./approval_signer.js').Approver} Approver */
 /** @typedef {import('./perform.js').Job} Job */
 
 /**
@@ -31,7 +31,7 @@ const MAX_QUESTIONS = 3;
  *
  * @typedef {object} Parts
  * @property {import('./pool.js').Pool} pool
- * @property {import('./desk.js').Desk} desk
+ * @property {import('./approval_signer.js').ApprovalSigner} signer
  * @property {number} timeMs
  * @property {string} [dialect]
  * @property {Approver} [approver]
@@ -135,12 +135,12 @@ export class Workspace extends Operations {
    * @param {CallOptions} options
    */
   async #asking(call, { signal, timeMs = Infinity, approver = this.#parts.approver }) {
-    const { pool, desk } = this.#parts;
+    const { pool, signer } = this.#parts;
     const job = { ...call, timeMs: Math.min(timeMs, this.#parts.timeMs) };
     let done = await pool.run(job, signal);
     // The files may have changed while a person decided. The person then decides about the new plan.
     for (let asked = 0; done.plan && approver && asked < MAX_QUESTIONS; asked += 1) {
-      const decision = await desk.decide(done.plan, await approver(done.plan));
+      const decision = await signer.decide(done.plan, await approver(done.plan));
       if (!decision) break;
       done = await pool.run({ ...job, decision }, signal);
     }

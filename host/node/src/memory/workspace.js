@@ -1,6 +1,6 @@
 /** A workspace in memory. It uses no disk, and exists as long as its object. */
 
-import { Desk } from '../desk.js';
+import { ApprovalSigner } from '../approval_signer.js';
 import { Pool } from '../pool.js';
 import { environment, hostLimits, settings } from '../policy.js';
 import { Workspace } from '../workspace.js';
@@ -16,7 +16,7 @@ import { fromZip, toZip } from './zip.js';
  * @property {import('../policy.js').Limits} [limits] Limits, which override those of the policy.
  * @property {boolean} [readOnly] Refuse changes.
  * @property {string} [dialect] Dialect of calls that name none.
- * @property {import('../desk.js').Approver} [approver] Approver of calls that need approval.
+ * @property {import('../approval_signer.js').Approver} [approver] Approver of calls that need approval.
  * @property {boolean} [thread] Make calls on a worker thread, so that they can be ended. Default: true.
  */
 
@@ -46,10 +46,10 @@ export class MemoryWorkspace extends Workspace {
     const set = settings(policy, limits, readOnly);
     const { timeMs, memory, tree } = hostLimits(set);
     const modules = await load(memory);
-    const desk = new Desk();
-    const setup = { policy: environment(set, 'memory', [], { carries_modes: true, approval_key: desk.key }) };
+    const signer = new ApprovalSigner();
+    const setup = { policy: environment(set, 'memory', [], { carries_modes: true, approval_key: signer.key }) };
     const pool = new Pool(() => spawn(modules, setup, thread), 1, true);
-    const workspace = new MemoryWorkspace({ pool, desk, timeMs, dialect, approver }, tree);
+    const workspace = new MemoryWorkspace({ pool, signer, timeMs, dialect, approver }, tree);
     await workspace.stat({ path: '.', brief: true });
     return workspace;
   }

@@ -33,7 +33,7 @@ class Refused(str):
 Said = Optional[Union[Grant, Refused]]
 
 
-class Desk:
+class ApprovalSigner:
     """Signs grants, and accepts each of them once."""
 
     def __init__(self) -> None:

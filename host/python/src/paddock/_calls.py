@@ -7,12 +7,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import _effect
-from ._approval import Approver, Desk, Grant, Refused, Said
-from ._control import Control
+from ._approval import Approver, ApprovalSigner, Grant, Refused, Said
+from ._budget import CallBudget
 from ._convert import check_text, lift, lower
 from ._operations import Operations
 from ._policy import Policy
-from ._sandbox import Sandbox, Surroundings
+from ._sandbox import Sandbox, SandboxConfig
 from ._values import Tagged
 from .errors import ComponentError, PolicyError, ToolError
 from .formats import Format, tools
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .types import Plan
 
 Answer = TypeVar("Answer")
-Body = Callable[[Sandbox, Control], "tuple[Answer, ToolError | None]"]
+Body = Callable[[Sandbox, CallBudget], "tuple[Answer, ToolError | None]"]
 """A function that makes a call in a guest, and returns its answer and the error in it, if any."""
 
 DIALECT = "paddock"
@@ -39,15 +39,15 @@ UNREADABLE = "cannot read PADDOCK_POLICY: "
 class Calls(Operations):
     """The methods of every kind of workspace."""
 
-    def __init__(self, policy: Policy, desk: Desk, told: str, approver: Approver | None) -> None:
+    def __init__(self, policy: Policy, signer: ApprovalSigner, told: str, approver: Approver | None) -> None:
         self._policy = policy
-        self._desk = desk
+        self._signer = signer
         self._told = told
         self._approver = approver
         self._closed = False
         self._check_policy()
 
-    def _run(self, body: Callable[[Sandbox], Answer], changing: bool, control: Control) -> Answer:
+    def _run(self, body: Callable[[Sandbox], Answer], changing: bool, budget: CallBudget) -> Answer:
         """Runs `body` in a guest."""
         raise NotImplementedError
 
@@ -77,7 +77,7 @@ class Calls(Operations):
                 check_text(name, text)
             asked = [("string", text) for text in given.values()]
             called, error, plan = self._run_asking(
-                lambda sandbox, control: with_error(sandbox.call(control, "tools", "call", *asked)),
+                lambda sandbox, budget: with_error(sandbox.call(budget, "tools", "call", *asked)),
                 _effect.changes(dialect, tool),
                 timeout=timeout,
                 grant=grant,
@@ -97,7 +97,7 @@ class Calls(Operations):
 
     def grant(self, plan: Plan, seconds: float) -> Grant:
         """Returns a grant for one call to carry out `plan`, valid for that time: for programs that decide later."""
-        return self._desk.grant(plan, seconds)
+        return self._signer.grant(plan, seconds)
 
     def close(self) -> None:
         """Ends the workspace: later calls fail with `backend-gone`."""
@@ -116,8 +116,8 @@ class Calls(Operations):
     ) -> Any:
         lowered = (arguments[0], lower(*arguments))
 
-        def body(sandbox: Sandbox, control: Control) -> tuple[Any, ToolError | None]:
-            answer = lift(("result", result), sandbox.call(control, interface, function, lowered))
+        def body(sandbox: Sandbox, budget: CallBudget) -> tuple[Any, ToolError | None]:
+            answer = lift(("result", result), sandbox.call(budget, interface, function, lowered))
             return answer, answer if isinstance(answer, ToolError) else None
 
         answer, error, _ = self._run_asking(body, changing)
@@ -140,38 +140,38 @@ class Calls(Operations):
         """
 
         def attempt(said: Said) -> tuple[Answer, ToolError | None, Plan | None]:
-            control = self._control(timeout)
-            return self._run(lambda sandbox: self._decided(sandbox, control, said, body), changing, control)
+            budget = self._budget(timeout)
+            return self._run(lambda sandbox: self._decided(sandbox, budget, said, body), changing, budget)
 
-        asked = attempt(None if grant is None else self._desk.take(grant))
+        asked = attempt(None if grant is None else self._signer.take(grant))
         approver = approver or self._approver
         # The files may have changed while a person decided. The person then decides about the new plan.
         for _ in range(MAX_QUESTIONS):
             plan = asked[2]
-            said = None if plan is None or approver is None else self._desk.decided(plan, approver(plan))
+            said = None if plan is None or approver is None else self._signer.decided(plan, approver(plan))
             if said is None:
                 break
             asked = attempt(said)
         return asked
 
     def _decided(
-        self, sandbox: Sandbox, control: Control, said: Said, body: Body[Answer]
+        self, sandbox: Sandbox, budget: CallBudget, said: Said, body: Body[Answer]
     ) -> tuple[Answer, ToolError | None, Plan | None]:
         """Makes a call with this decision, and returns its plan too if it needs approval."""
         if said is not None:
             decision = Tagged("refused" if isinstance(said, Refused) else "approved", str(said))
-            sandbox.call(control, "approval", "decide", (("variant", "string"), decision), has_result=False)
-        answer, error = body(sandbox, control)
+            sandbox.call(budget, "approval", "decide", (("variant", "string"), decision), has_result=False)
+        answer, error = body(sandbox, budget)
         if error is None or error.code != "approval-required":
             return answer, error, None
-        return answer, error, lift(("option", "plan"), sandbox.call(control, "approval", "pending"))
+        return answer, error, lift(("option", "plan"), sandbox.call(budget, "approval", "pending"))
 
-    def _control(self, timeout: float | None = None) -> Control:
+    def _budget(self, timeout: float | None = None) -> CallBudget:
         own = self._policy.max_time_ms / 1000
-        return Control(own if timeout is None else min(timeout, own))
+        return CallBudget(own if timeout is None else min(timeout, own))
 
-    def _surroundings(self, roots: tuple[Root, ...] = ()) -> Surroundings:
-        return Surroundings(roots, self._told, self._policy.max_memory_bytes)
+    def _sandbox_config(self, roots: tuple[Root, ...] = ()) -> SandboxConfig:
+        return SandboxConfig(roots, self._told, self._policy.max_memory_bytes)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -181,7 +181,7 @@ class Calls(Operations):
     def _check_policy(self) -> None:
         """Has a guest read the policy's names and types."""
         asked = [("string", text) for text in (DIALECT, "stat", '{"path":"."}')]
-        _, error = with_error(_effect.bare("tools", "call", *asked, around=self._surroundings()))
+        _, error = with_error(_effect.bare("tools", "call", *asked, around=self._sandbox_config()))
         if error is not None and error.message.startswith(UNREADABLE):
             raise PolicyError(f"wrong policy: {error.message.removeprefix(UNREADABLE)}")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._control import Control
-from ._sandbox import Sandbox, Surroundings
+from ._budget import CallBudget
+from ._sandbox import Sandbox, SandboxConfig
 
 if TYPE_CHECKING:
     from .types import Shape
@@ -28,11 +28,11 @@ def changes(dialect: str, tool: str) -> bool:
     return bool(told)
 
 
-def bare(interface: str, function: str, *arguments: tuple[Shape, Any], around: Surroundings | None = None) -> Any:
+def bare(interface: str, function: str, *arguments: tuple[Shape, Any], around: SandboxConfig | None = None) -> Any:
     """Returns the answer of a guest without a directory."""
-    control = Control(TIME_S)
-    sandbox = Sandbox(around or Surroundings(), control)
+    budget = CallBudget(TIME_S)
+    sandbox = Sandbox(around or SandboxConfig(), budget)
     try:
-        return sandbox.call(control, interface, function, *arguments)
+        return sandbox.call(budget, interface, function, *arguments)
     finally:
         sandbox.close()

@@ -12,7 +12,7 @@ from wasmtime import _ffi as ffi
 from wasmtime.component import Component, ExportIndex, Linker
 
 from . import _cache, _unhang
-from ._control import TICK_S
+from ._budget import TICK_S
 from .errors import ComponentError
 
 VERSION = "0.1.0"

@@ -10,7 +10,7 @@ from wasmtime import Store, WasiConfig, WasmtimeError
 from wasmtime.component import Instance
 
 from . import _values
-from ._control import Control
+from ._budget import CallBudget
 from ._directory import Gone
 from ._engine import runtime
 from ._mounts import Root
@@ -26,7 +26,7 @@ STDERR_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class SandboxConfig:
     """Configuration of a sandbox: directories, the policy and limits. The guest gets nothing else."""
 
     roots: tuple[Root, ...] = ()
@@ -50,7 +50,7 @@ class Stderr:
 class Sandbox:
     """One guest with its store. The owner must close it. After a failure of the host it cannot be called again."""
 
-    def __init__(self, around: Surroundings, control: Control) -> None:
+    def __init__(self, around: SandboxConfig, budget: CallBudget) -> None:
         self._runtime = runtime()
         self._stderr = Stderr()
         self._store = Store(self._runtime.engine)
@@ -58,10 +58,10 @@ class Sandbox:
             memory = min(around.max_memory_bytes, 2**62)
             self._store.set_limits(memory, TABLE_ELEMENTS, INSTANCES, INSTANCES, INSTANCES)
             self._store.set_wasi(self._wasi(around))
-            self._store.set_epoch_deadline(control.ticks())
+            self._store.set_epoch_deadline(budget.ticks())
             self._instance: Instance = self._runtime.linker.instantiate(self._store, self._runtime.component)
         except WasmtimeError as trap:
-            error = self._explain(trap, control)
+            error = self._explain(trap, budget)
             self.close()
             raise error from None
         except BaseException:
@@ -69,34 +69,34 @@ class Sandbox:
             raise
 
     def call(
-        self, control: Control, interface: str, function: str, *arguments: tuple[Shape, Any], has_result: bool = True
+        self, budget: CallBudget, interface: str, function: str, *arguments: tuple[Shape, Any], has_result: bool = True
     ) -> Any:
         """Calls a function with arguments and their shapes. Raises `ToolError` if the guest was ended."""
         found = self._instance.get_func(self._store, self._runtime.export(interface, function))
         assert found is not None, function
-        self._store.set_epoch_deadline(control.ticks())
+        self._store.set_epoch_deadline(budget.ticks())
         call = self._runtime.clock.begin()
         try:
             return _values.call(found, self._store, arguments, has_result=has_result)
         except WasmtimeError as trap:
-            raise self._explain(trap, control) from None
+            raise self._explain(trap, budget) from None
         finally:
             self._runtime.clock.end(call)
 
     def close(self) -> None:
         self._store.close()
 
-    def _wasi(self, around: Surroundings) -> WasiConfig:
+    def _wasi(self, around: SandboxConfig) -> WasiConfig:
         wasi = WasiConfig()
         wasi.env = [("PADDOCK_POLICY", around.policy)]
         wasi.stderr_custom = self._stderr.write
         preopen(wasi, around.roots)
         return wasi
 
-    def _explain(self, trap: WasmtimeError, control: Control) -> ToolError:
+    def _explain(self, trap: WasmtimeError, budget: CallBudget) -> ToolError:
         """Returns the error for a guest that was ended."""
         cause, said = str(trap), self._stderr.text()
-        if control.is_over() or "wasm trap: interrupt" in cause:
+        if budget.is_over() or "wasm trap: interrupt" in cause:
             hint = "ask for less at once: a narrower path or glob, a smaller limit"
             return ToolError("limit-exceeded", "the call used up its time and was ended", hint=hint)
         if "memory allocation of" in said or "exceeds memory limits" in cause:

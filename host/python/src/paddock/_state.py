@@ -10,7 +10,7 @@ import threading
 import time
 from pathlib import Path
 
-from ._control import Control
+from ._budget import CallBudget
 from ._directory import Directory
 from ._resolve import ResolvedPath
 from .errors import ToolError
@@ -112,7 +112,7 @@ def has_journal(directory: Directory) -> bool:
     return "commit" in names or any(name.startswith("journal") and name != "journal.refused" for name in names)
 
 
-def lock(directory: Directory, control: Control) -> Lock:
+def lock(directory: Directory, budget: CallBudget) -> Lock:
     """Locks the workspace of that state directory, and waits while another call changes it."""
     try:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -122,7 +122,7 @@ def lock(directory: Directory, control: Control) -> Lock:
     lock = Lock(descriptor)
     try:
         while not lock.acquire():
-            if control.remaining_s() <= 0:
+            if budget.remaining_s() <= 0:
                 message = "another process is changing this workspace"
                 hint = "call again when it has finished; nothing was changed"
                 raise ToolError("limit-exceeded", message, hint=hint)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from . import _policy
-from ._approval import Approver, Desk
+from ._approval import Approver, ApprovalSigner
 from ._calls import Answer, Calls
-from ._control import Control
+from ._budget import CallBudget
 from ._convert import check_text, lift
 from ._policy import Policy, PolicyLike
 from ._sandbox import Sandbox
@@ -32,13 +32,13 @@ class MemoryWorkspace(Calls):
             PolicyError: The policy is wrong.
             ComponentError: The component does not load.
         """
-        desk = Desk()
+        signer = ApprovalSigner()
         checked = Policy.parse(policy)
         # A tree in memory has no modes to lose.
-        host = {"carries_modes": True, "approval_key": desk.key()}
-        super().__init__(checked, desk, _policy.environment(checked, "memory", [], host), approver)
+        host = {"carries_modes": True, "approval_key": signer.key()}
+        super().__init__(checked, signer, _policy.environment(checked, "memory", [], host), approver)
         self._turn = threading.Lock()
-        self._kept: Sandbox | None = Sandbox(self._surroundings(), self._control())
+        self._kept: Sandbox | None = Sandbox(self._sandbox_config(), self._budget())
 
     def load(self, archive: bytes) -> None:
         """Replaces the whole tree by that of a tar archive. On failure it raises `ToolError` and changes nothing."""
@@ -72,14 +72,14 @@ class MemoryWorkspace(Calls):
                 self._kept = None
 
     def _session(self, function: str, *arguments: tuple[Shape, Any]) -> Any:
-        control = self._control()
-        told = self._run(lambda sandbox: sandbox.call(control, "session", function, *arguments), True, control)
+        budget = self._budget()
+        told = self._run(lambda sandbox: sandbox.call(budget, "session", function, *arguments), True, budget)
         answer = lift(("result", "any"), told)
         if isinstance(answer, ToolError):
             raise answer
         return answer
 
-    def _run(self, body: Callable[[Sandbox], Answer], changing: bool, control: Control) -> Answer:
+    def _run(self, body: Callable[[Sandbox], Answer], changing: bool, budget: CallBudget) -> Answer:
         """Runs `body` in the guest that holds the tree. A trap ends the guest, and its tree is lost."""
         with self._turn:
             self._check_open()

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal, Union
 
 from . import _cache, _policy, _state
-from ._approval import Approver, Desk
+from ._approval import Approver, ApprovalSigner
 from ._calls import Answer, Calls
-from ._control import Control
+from ._budget import CallBudget
 from ._mountinfo import MountTable
 from ._mounts import STATE, Mount, OpenedRoot, Root, check_links, roots
 from ._own import HeldPaths, own_paths
@@ -60,18 +60,18 @@ class Workspace(Calls):
             ComponentError: The component does not load.
         """
         checked = Policy.parse(policy, read_only=read_only)
-        desk = Desk()
+        signer = ApprovalSigner()
         try:
             table = MountTable.read()
             found = roots(root if isinstance(root, Mount) else Mount(root), mounts, checked, table)
             state = resolved_state(state_dir, found, table)
             self._roots = tuple(each.root for each in found)
             self._state = None if state is None or is_read_only(self._roots) else StateDir(state)
-            told = environment(checked, found, state, table, desk)
+            told = environment(checked, found, state, table, signer)
         except OSError as cause:
             # Too many open files, in practice.
             raise OpenError(f"cannot open the workspace: {cause.strerror}") from None
-        super().__init__(checked, desk, told, approver)
+        super().__init__(checked, signer, told, approver)
 
     def close(self) -> None:
         """Ends the workspace: later calls fail with `backend-gone`, and its directories are closed after the last of
@@ -79,14 +79,14 @@ class Workspace(Calls):
         super().close()
         self._roots, self._state = (), None
 
-    def _run(self, body: Callable[[Sandbox], Answer], changing: bool, control: Control) -> Answer:
+    def _run(self, body: Callable[[Sandbox], Answer], changing: bool, budget: CallBudget) -> Answer:
         """Runs `body` in a fresh guest, with the lock if it changes files or recovers from a crash."""
         held = self._roots, self._state
         # These directories stay open until the call has ended.
         self._check_open()
-        found, lock = mounted(*held, changing, control)
+        found, lock = mounted(*held, changing, budget)
         try:
-            sandbox = Sandbox(self._surroundings(found), control)
+            sandbox = Sandbox(self._sandbox_config(found), budget)
             try:
                 return body(sandbox)
             finally:
@@ -97,7 +97,7 @@ class Workspace(Calls):
 
 
 def mounted(
-    roots: tuple[Root, ...], state: StateDir | None, changing: bool, control: Control
+    roots: tuple[Root, ...], state: StateDir | None, changing: bool, budget: CallBudget
 ) -> tuple[tuple[Root, ...], Lock | None]:
     """Returns the configuration of the sandbox."""
     found, lock = roots, None
@@ -106,7 +106,7 @@ def mounted(
     directory = state.directory(create=changing)
     if directory is not None:
         found = (*found, Root(state.path, STATE, "read-write", directory))
-        lock = _state.lock(directory, control) if changing or _state.has_journal(directory) else None
+        lock = _state.lock(directory, budget) if changing or _state.has_journal(directory) else None
     if not changing and lock is None:
         # Without the lock, a call must not follow a journal that another call has written since the check.
         found = tuple(root.for_looks() for root in found)
@@ -138,7 +138,7 @@ def is_read_only(roots: Iterable[Root]) -> bool:
 
 
 def environment(
-    policy: Policy, found: list[OpenedRoot], state: ResolvedPath | None, table: MountTable, desk: Desk
+    policy: Policy, found: list[OpenedRoot], state: ResolvedPath | None, table: MountTable, signer: ApprovalSigner
 ) -> str:
     """Returns the policy of the guest. Paddock's own files in roots are closed to tools."""
     # The cache is opened first, because it is created if it is missing.
@@ -150,6 +150,6 @@ def environment(
         "carries_modes": False,
         "private": paths.private,
         "fixed": paths.fixed,
-        "approval_key": desk.key(),
+        "approval_key": signer.key(),
     }
     return _policy.environment(policy, "wasi", [each.root for each in found], host, paths.blocked)

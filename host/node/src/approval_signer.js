@@ -14,7 +14,7 @@
 const VALID = 60_000;
 
 /** Signs approvals under a key that only this host and its guests have. */
-export class Desk {
+export class ApprovalSigner {
   #bytes = crypto.getRandomValues(new Uint8Array(32));
   /** @type {Promise<CryptoKey> | undefined} */
   #key;

@@ -9,7 +9,7 @@ TICK_S = 0.01
 """Interval at which the deadline of a running call is checked."""
 
 
-class Control:
+class CallBudget:
     """The deadline of one call."""
 
     def __init__(self, seconds: float) -> None:
