@@ -1,5 +1,5 @@
-//! The one error type of every operation, and the one mapping from what a file
-//! system reports ([`Fault`]) to it.
+//! The one error type of the guest: a code, the operation, the path, the cause, and what would work instead, each as data
+//! that a dialect renders in its own terms. Failures of a file system are converted to it by `Fault::at` of the `vfs` crate.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,11 +1,9 @@
-//! The protocol that every backend serves: relative to a directory, one name at
-//! a time, never through a link. It is shaped like `wasi:filesystem`, so that
-//! the `wasi` backend adds nothing and any other can stand in for it.
+//! The file system interface that every backend implements: relative to an open directory, one name at a time, never
+//! through a link. It has the shape of `wasi:filesystem`, so that the `wasi` backend adds nothing and any other backend can
+//! replace it.
 //!
-//! Names are single components: no `/`, not empty, not `.` or `..`. Whoever has
-//! a path resolves it first ([`resolve`]); nothing above this module hands a
-//! path to a backend. What else a backend has to promise, and how it is wired in
-//! and tested, is in `guest/BACKENDS.md`.
+//! Names are single components: no `/`, not empty, not `.` or `..`. The `workspace` crate resolves paths first; it hands no
+//! path to a backend. `guest/BACKENDS.md` lists the other promises of a backend, and how to add and test one.
 
 use std::any::Any;
 use std::rc::Rc;
