@@ -327,7 +327,7 @@ impl<'w> Plan<'w> {
         self.files.iter().enumerate().filter_map(entry).collect()
     }
 
-    /// What has to be done on the file system.
+    /// Returns the changes to make on the file system.
     fn changes(mut self) -> Vec<FileChange> {
         let moves: HashMap<usize, usize> = self
             .files

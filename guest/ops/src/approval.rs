@@ -188,7 +188,7 @@ impl<'w> Draft<'w> {
         self.summary.push_str(words);
     }
 
-    /// What is at a place: in words, and after a `:` the digest of all of it.
+    /// Describes the entry at a path: in words, and after a `:` the digest of its content.
     fn state(&self, resolved: &ResolvedPath, operation: &str) -> Result<String> {
         let Some(stat) = resolved.stat else { return Ok("nothing there now".to_owned()) };
         let location = OpenLocation { dir: resolved.dir.clone(), name: resolved.name.clone() };
@@ -238,7 +238,7 @@ fn is_signed(workspace: &Workspace<'_>, plan: &Plan, signed: &str) -> bool {
     key.len() >= 16 && now_ms < expires_ms && mac.verify_slice(&signature).is_ok()
 }
 
-/// What the host signs with HMAC-SHA256.
+/// Text that the host signs with HMAC-SHA256.
 fn signed_text(said: &str, digest: &str) -> String {
     format!("paddock approval 1\n{said}\n{digest}")
 }

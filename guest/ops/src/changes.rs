@@ -23,7 +23,7 @@ const VERB: &str = "look for changes in";
 /// Entries between two looks at the clock.
 const ENTRIES_PER_CLOCK: usize = 64;
 
-/// What changed since a token, with a new one.
+/// Lists the changes since a token, and returns a new token.
 pub fn run(workspace: &Workspace<'_>, args: &request::Changes) -> Result<response::Changes> {
     if args.limit == 0 {
         return Err(Error::argument(Term::Limit, "it has to be at least 1"));
@@ -260,7 +260,7 @@ mod tests {
         first.token
     }
 
-    /// What changed, as `A path`, `M path` and `D path`.
+    /// The changes, as `A path`, `M path` and `D path`.
     fn reported(changes: &response::Changes) -> Vec<String> {
         let lists = [('A', &changes.created), ('M', &changes.modified), ('D', &changes.deleted)];
         lists.iter().flat_map(|(letter, paths)| paths.iter().map(move |path| format!("{letter} {path}"))).collect()

@@ -69,7 +69,7 @@ fn overwrite(workspace: &Workspace<'_>, source: &ResolvedPath, target: &Resolved
     commit(workspace, VERB, vec![FileChange { resolved: target.clone(), old, new, to: None }])
 }
 
-/// Where to copy or move from and to, with what holds for both checked.
+/// Resolves and checks the source and the destination of a copy or move.
 pub fn ends(
     workspace: &Workspace<'_>,
     args: &request::Transfer,

@@ -1,4 +1,4 @@
-//! What the answers of other operations tell of the entries that they show, beyond what a directory tells.
+//! Details of entries in the results of other operations, beyond name and type.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};

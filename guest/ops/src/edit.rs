@@ -114,7 +114,7 @@ fn check(resolved: &ResolvedPath, edits: &[Replacement]) -> Result<()> {
 /// A document after all edits.
 struct Edited {
     document: Document,
-    /// What differs from the document before.
+    /// Difference from the document before.
     changes: Vec<Change>,
     /// Occurrences replaced.
     count: u64,
@@ -176,7 +176,7 @@ fn inserted(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, 
     Ok(Edited { document: old.decode_like(bytes), changes: diff::compose(&[], &splices), count: 1 })
 }
 
-/// What one edit does to the text.
+/// Effect of one edit on the text.
 fn splices(
     workspace: &Workspace<'_>,
     resolved: &ResolvedPath,

@@ -68,7 +68,7 @@ fn start(position: Option<Position>) -> Option<Start> {
     }
 }
 
-/// Where a page ended.
+/// End of a page.
 #[derive(Serialize, Deserialize)]
 enum Position {
     /// In the order of the walk.
@@ -132,7 +132,7 @@ struct Search<'w> {
     /// What other walks left out, and where the one before this got to.
     skipped: Skipped,
     reached: String,
-    /// Where the page ends, when it is full or a limit is reached.
+    /// End of the page, once the page is full or a limit is reached.
     end: Option<Position>,
 }
 

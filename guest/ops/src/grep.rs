@@ -62,12 +62,12 @@ fn check(args: &request::Grep) -> Result<()> {
     Ok(())
 }
 
-/// Where a page ended.
+/// End of a page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Position {
     /// A file relative to the directory that is searched.
     path: String,
-    /// How far the search in it went; none where it is done.
+    /// Progress of the search in the file; `None` if it is complete.
     within: Option<Within>,
 }
 
@@ -80,7 +80,7 @@ struct Search<'w> {
     hunt: Option<FileWalk<'w>>,
     /// Whether the page is full, the time is up, or all is searched.
     is_over: bool,
-    /// Where the next page begins, if there is one.
+    /// Start of the next page, if there is one.
     end: Option<Position>,
 }
 
@@ -193,7 +193,7 @@ impl<'w> FileWalk<'w> {
         self.walk.ignores_deadline = false;
     }
 
-    /// Where in a file the search begins.
+    /// Offset in a file at which the search begins.
     fn within(&self, entry: &Entry<'_>) -> Within {
         let here = self.within.as_ref().filter(|(path, _)| path == entry.below);
         here.map(|(_, within)| *within).unwrap_or_default()

@@ -67,14 +67,14 @@ fn options(args: &request::List, glob: Option<&Glob>, start: Option<Start>) -> O
     }
 }
 
-/// Where a page ended.
+/// End of a page.
 #[derive(Serialize, Deserialize)]
 struct Position {
     /// In the order of the walk.
     path: String,
     /// In another order.
     rank: Option<Rank>,
-    /// What the first page found, since a later one does not see all.
+    /// Numbers that the first page counted, because a later page does not visit all entries.
     totals: Option<Sums>,
 }
 

@@ -55,7 +55,7 @@ impl<'f> Transaction<'f> {
         self.fs
     }
 
-    /// What the host allows.
+    /// The policy of the call.
     pub fn policy(&self) -> &Policy {
         self.policy
     }
@@ -131,7 +131,7 @@ impl<'f> Transaction<'f> {
         Ok(now.into_iter().zip(is_there).collect())
     }
 
-    /// Where a difference is, as results show it.
+    /// Returns the path of a difference, as results show it.
     fn path(&self, difference: &Difference) -> String {
         let path = difference.path.join("/");
         if difference.root == self.workspace { path } else { format!("{}/{path}", difference.root) }

@@ -52,7 +52,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Pack) -> Result<response::
     Ok(result)
 }
 
-/// Where the archive is to be.
+/// Destination of the archive.
 fn target(workspace: &Workspace<'_>, args: &request::Pack) -> Result<ResolvedPath> {
     let resolved = workspace.resolve(&args.destination, VERB)?;
     match resolved.stat {
@@ -76,7 +76,7 @@ fn target(workspace: &Workspace<'_>, args: &request::Pack) -> Result<ResolvedPat
     Ok(resolved)
 }
 
-/// What goes into an archive.
+/// Entries of an archive.
 struct Plan<'w> {
     workspace: &'w Workspace<'w>,
     target: &'w ResolvedPath,
@@ -91,13 +91,13 @@ struct Plan<'w> {
 struct Item {
     /// As results show it.
     path: String,
-    /// Where the file is; none for a directory.
+    /// Location of the file; `None` for a directory.
     file: Option<OpenLocation>,
     /// When it changed; for a directory, the newest file in it, so that packing again makes the same archive.
     modified: Option<Time>,
 }
 
-/// What is not packed, by reason.
+/// Numbers of entries that are not packed, by reason.
 #[derive(Default)]
 struct LeftOut {
     denied: u64,

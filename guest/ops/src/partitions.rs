@@ -14,7 +14,7 @@ pub trait Coordinator {
     /// Whether nothing more is to be searched.
     fn is_over(&self) -> bool;
 
-    /// What helpers are to search for, and the milliseconds that they have.
+    /// Search for the workers, and their time limit in milliseconds.
     fn order(&self) -> (Request, u64);
 
     /// The next share, in a form that only a helper reads. None where there is no more.
@@ -34,7 +34,7 @@ pub trait Worker {
     fn look(&mut self, partition: &str) -> PartitionResult;
 }
 
-/// What a helper found in one share.
+/// Result of one partition.
 pub struct PartitionResult {
     /// How much of it was searched to its end: by `grep` its first files, by `glob` all of it or
     /// only as much as fills a page.
@@ -45,7 +45,7 @@ pub struct PartitionResult {
     pub used: u64,
 }
 
-/// What was found, as a page of it would be.
+/// Matches, as a page of them would be.
 pub enum Found {
     /// By `grep`.
     Grep(Grep),
@@ -53,14 +53,14 @@ pub enum Found {
     Glob(Names),
 }
 
-/// What a `glob` found.
+/// Matches of a `glob`.
 #[derive(Default)]
 pub struct Names {
     /// Each path with a NUL after it: thousands of texts would take long from one instance to another.
     pub paths: String,
     /// The last entry that was looked at, relative to the directory searched.
     pub reached: Option<String>,
-    /// What was left out.
+    /// Numbers of entries that were left out.
     pub skipped: Skipped,
 }
 

@@ -23,7 +23,7 @@ use crate::read::content;
 
 mod plan;
 
-/// What it does, in failures and in the history.
+/// Name of the operation in errors and in the history.
 pub const VERB: &str = "replace in";
 /// Bytes of all files together, before and after: they are in memory at the same time.
 const MAX_TOTAL_BYTES: usize = 64 * 1024 * 1024;
@@ -33,7 +33,7 @@ const MAX_MATCHES: usize = 100_000;
 const MAX_LISTED: usize = 100;
 const MAX_NOTED: usize = 10;
 
-/// How much of the diffs is shown, in bytes.
+/// Maximum size of the diffs in a result, in bytes.
 #[derive(Clone, Copy)]
 pub struct Sampling {
     /// Of all files.
@@ -98,7 +98,7 @@ pub fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, show: Sam
     Ok(found)
 }
 
-/// What was found so far.
+/// Matches found so far.
 pub struct Found<'w> {
     workspace: &'w Workspace<'w>,
     replacer: Replacer,
@@ -132,7 +132,7 @@ struct Sample {
     each: usize,
 }
 
-/// What a file turned out to be.
+/// Content of one file, or the reason why it is not searched.
 enum Read {
     Text(Vec<u8>),
     Binary(Vec<u8>),

@@ -47,7 +47,7 @@ pub fn affected(workspace: &Workspace<'_>, args: &request::Restore) -> Result<(S
     Ok((chosen.id, paths))
 }
 
-/// What is to be undone.
+/// Records to undo.
 struct Chosen<'w> {
     id: String,
     records: Vec<Saved<'w>>,
@@ -56,7 +56,7 @@ struct Chosen<'w> {
 }
 
 impl<'w> Chosen<'w> {
-    /// What was done last comes first.
+    /// Returns the entries to undo, the latest first.
     fn entries(&self) -> Vec<(&Saved<'w>, &Entry)> {
         let is_meant = |entry: &Entry| self.path.as_ref().is_none_or(|path| concerns(entry, path));
         let entries =
@@ -119,7 +119,7 @@ fn concerns(entry: &Entry, path: &str) -> bool {
     is_in(&entry.path) || entry.to.as_deref().is_some_and(is_in)
 }
 
-/// What has to be done, in the order of doing it.
+/// The steps of an undo, in order.
 struct Undo<'w> {
     workspace: &'w Workspace<'w>,
     overwrite: bool,
@@ -337,7 +337,7 @@ impl<'w> Undo<'w> {
         Ok(())
     }
 
-    /// What is done beside the files, for the backup.
+    /// Changes of links and directories, for the backup.
     fn others(&self) -> Vec<Entry> {
         let made = self.directories.iter().map(|resolved| Entry::of(Action::Created, &resolved.path, Kind::Directory));
         let linked = self.links.iter().map(|(resolved, _)| Entry::of(Action::Created, &resolved.path, Kind::Link));

@@ -76,7 +76,7 @@ fn describe_content(
     Ok(())
 }
 
-/// What the link says, if that stays inside; what lies outside is not told.
+/// Returns the target of the link if it is inside the workspace.
 fn inner_target(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Option<String> {
     workspace.resolve(&resolved.requested_path, VERB).ok()?;
     workspace.fs.read_link(&resolved.dir, &resolved.name).ok()

@@ -42,18 +42,18 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Unpack) -> Result<response
     Ok(result)
 }
 
-/// What an archive makes of what is there.
+/// Plan of the changes that unpacking an archive makes.
 struct Plan<'w> {
     workspace: &'w Workspace<'w>,
     args: &'w request::Unpack,
-    /// Where to, as results show it.
+    /// Destination, as results show it.
     destination: String,
     /// The path in front of the entries'.
     base: String,
     changes: Vec<FileChange>,
     /// Directories that are not there.
     directories: Vec<ResolvedPath>,
-    /// Where files lead.
+    /// Resolved paths of the files.
     known: HashSet<String>,
     /// Bytes of the files, before and after.
     total: u64,

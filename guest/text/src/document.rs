@@ -29,9 +29,9 @@ pub struct Document {
 /// A change of a document: `range` of its text (in bytes of the UTF-8 `text`) becomes `text`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splice {
-    /// What to replace.
+    /// Range to replace.
     pub range: Range<usize>,
-    /// What to put there, as it is: line endings are the caller's business.
+    /// Replacement. The caller has converted its line endings.
     pub text: String,
 }
 
@@ -85,7 +85,7 @@ impl Document {
         }
     }
 
-    /// What ends its lines.
+    /// Line ending of the document.
     pub fn line_ending(&self) -> Eol {
         eol::detect(&self.text)
     }

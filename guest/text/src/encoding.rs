@@ -24,7 +24,7 @@ pub fn is_binary(head: &[u8]) -> bool {
     memchr::memchr(0, head).is_some() && utf16(head).is_none()
 }
 
-/// What the bytes say of their encoding: a byte order mark, then UTF-8 validity, then a guess.
+/// Detects the encoding of the bytes: by a byte order mark, else by UTF-8 validity, else by a statistical guess.
 ///
 /// They may be the start of a longer content, cut anywhere.
 pub fn detect(head: &[u8]) -> Detected {

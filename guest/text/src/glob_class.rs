@@ -1,7 +1,7 @@
 //! Bracket expressions of globs, such as `[a-z]`.
 
-/// What follows a `[`, up to and with its `]`, and the rest. A negated class,
-/// which globset lets match a `/`, is given one not to match.
+/// Splits the text after a `[` into the expression up to its `]` and the rest. Adds `/` to a negated class, which globset
+/// would otherwise let match a `/`.
 pub fn split_class(rest: &str) -> (String, &str) {
     let (class, after) = rest.split_at(class_length(rest));
     let front = match class.strip_prefix(['!', '^']) {
@@ -12,7 +12,7 @@ pub fn split_class(rest: &str) -> (String, &str) {
     (format!("{front}/{members}"), after)
 }
 
-/// Bytes of what follows a `[` up to and with its `]`; 0 where it is not closed.
+/// Returns the length in bytes of the expression after a `[`, its `]` included; 0 if it is not closed.
 fn class_length(rest: &str) -> usize {
     let negated = usize::from(rest.starts_with(['!', '^']));
     let mut at = negated;

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// Columns of a tab, and of one level.
 const LEVEL: usize = 4;
 
-/// What counts of a line.
+/// Indentation of a line, and whether the line is blank or a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Indentation {
     indent: usize,
@@ -15,7 +15,7 @@ pub struct Indentation {
 }
 
 impl Indentation {
-    /// The shape of a line; its start is enough.
+    /// Reads the indentation of a line. The start of the line is enough.
     pub fn of(line: &str) -> Self {
         let body = line.trim_start();
         let lead = line.len() - body.len();

@@ -14,7 +14,7 @@ pub const CHUNK: usize = 64 * 1024;
 
 /// Where bytes come from.
 pub trait Source {
-    /// What reading can fail with.
+    /// Error of a read.
     type Error;
 
     /// Appends [`CHUNK`] bytes at `offset` to `into`; fewer only at the end.
@@ -32,7 +32,7 @@ impl Source for [u8] {
     }
 }
 
-/// What ends a line in an encoding.
+/// A line terminator as it is encoded in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ender {
     byte: u8,
@@ -50,7 +50,7 @@ impl Ender {
     /// A line feed of one byte.
     const FEED: Self = Self { byte: b'\n', unit: Unit::Byte };
 
-    /// What ends a line in a file that starts with `head`, its byte order mark not counted.
+    /// Returns the terminator of a file that starts with `head`, without its byte order mark: CR if it has no LF, else LF.
     pub fn of(head: &[u8], encoding: &'static Encoding) -> Self {
         let unit = match codec::is_utf16(encoding) {
             false => Unit::Byte,
@@ -104,7 +104,7 @@ pub struct Line {
     pub start: u64,
     /// Its bytes, the ending not counted.
     pub size: u64,
-    /// What ends it; `Eol::None` at the end of the file.
+    /// Line ending; `Eol::None` at the end of the file.
     pub ending: Eol,
 }
 
@@ -112,7 +112,7 @@ pub struct Line {
 pub struct Lines<'s, S: Source + ?Sized> {
     source: &'s S,
     ender: Ender,
-    /// What was read last, and where it is in the file.
+    /// The last part that was read, and its offset in the file.
     buffer: Vec<u8>,
     buffer_start: u64,
     /// How much of the buffer has been passed.

@@ -1,6 +1,6 @@
 //! Spellings of a name that some file system takes for the same name.
 
-/// Case folded, and without what file systems ignore in names.
+/// Folds case, and removes the characters that file systems ignore in names.
 pub fn fold(name: &str) -> String {
     // Nearly all names are, and every path that is looked at is folded.
     if name.is_ascii() {
@@ -11,8 +11,7 @@ pub fn fold(name: &str) -> String {
     visible(name).chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
-/// Without what file systems ignore in names: invisible characters, trailing dots and
-/// spaces, and the name of a stream.
+/// Removes what file systems ignore in names: invisible characters, trailing dots and spaces, and the name of a stream.
 pub fn visible(name: &str) -> String {
     let name = name.split_once(':').map_or(name, |(file, _stream)| file);
     let visible: String = name.chars().filter(|c| !is_ignorable(*c)).collect();

@@ -75,7 +75,7 @@ fn unsqueeze(text: &str, squeezed: usize) -> Option<usize> {
         .map(|(at, _)| at)
 }
 
-/// What differs between the text that was found, in its lines, and what was looked for.
+/// Describes how the candidate lines differ from the wanted text.
 fn difference(found: &str, lines: &str, wanted: &str) -> &'static str {
     let same = found.chars().filter(|c| !c.is_whitespace()).eq(wanted.chars().filter(|c| !c.is_whitespace()));
     let spaced_alike = found.to_lowercase() == wanted.trim().to_lowercase();
@@ -181,7 +181,7 @@ impl Pairs {
         (usize::from(number / 64), u32::from(number % 64))
     }
 
-    /// What part of the pairs of either text is in the set.
+    /// Share of the character pairs of either text that the set contains.
     fn score(&self, text: &str) -> f32 {
         let has = |pair: &&[u8; 2]| {
             let (word, bit) = Self::place(**pair);

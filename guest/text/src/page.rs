@@ -8,7 +8,7 @@ use crate::codec;
 use crate::eol::Eol;
 use crate::lines::{Line, Lines, Source};
 
-/// What a line that was cut ends in.
+/// Marker at the end of a truncated line.
 pub const CUT_MARK: &str = "… [truncated line]";
 
 /// How much a page may hold, and how it shows it.

@@ -6,11 +6,11 @@ use crate::response::{Change, ChangeKind};
 /// it does not interpret tool arguments. They name no content, and no path that `.agentignore` hides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessedPaths {
-    /// What was done.
+    /// Name of the operation.
     pub operation: &'static str,
-    /// The paths, those of secrets left out.
+    /// The paths, without those that `.agentignore` hides.
     pub paths: Vec<String>,
-    /// How many were left out.
+    /// Number of paths that were left out.
     pub redacted: u64,
     /// Bytes read, written or searched.
     pub bytes: u64,
@@ -18,7 +18,7 @@ pub struct AccessedPaths {
     pub lines: Option<u64>,
     /// Whether a limit cut the answer short.
     pub truncated: bool,
-    /// What was changed.
+    /// The changes.
     pub changes: Vec<Change>,
     /// The files that were written.
     pub written: Vec<Written>,
@@ -29,20 +29,20 @@ pub struct AccessedPaths {
 pub struct Written {
     /// The file.
     pub path: String,
-    /// Bytes put at its end, or that it has.
+    /// Bytes that were appended, or size of the file.
     pub bytes: u64,
-    /// How.
+    /// How the call wrote it.
     pub mode: WriteMode,
 }
 
 /// How a call wrote a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteMode {
-    /// Nothing was there.
+    /// The call created the file.
     Create,
-    /// What was there was replaced.
+    /// The call replaced the content.
     Overwrite,
-    /// Something was put after it.
+    /// The call appended to the content.
     Append,
 }
 

@@ -1,4 +1,4 @@
-//! What an entry of a directory is, and when it changed.
+//! Type and times of a directory entry.
 
 /// The type of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

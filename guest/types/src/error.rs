@@ -18,7 +18,7 @@ pub use crate::error::phrase::{Hint, Phrase, Term, TypedNames, Vocabulary, When}
 /// Result of everything that a caller can see fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What class of failure it is: the `error-code` of `wit/types.wit`, where each is explained.
+/// Class of a failure: `error-code` of `wit/types.wit`, which documents each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -56,17 +56,17 @@ pub enum Code {
 /// A failure, with all that a dialect needs to tell it in its own words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What class of failure it is.
+    /// Class of the failure.
     pub code: Code,
-    /// Verb, path in backticks, cause; no full stop at the end.
+    /// Operation, path in backticks, and cause, without a full stop.
     pub message: Phrase,
-    /// The path as the caller gave it, where the failure is about one.
+    /// The requested path, if the failure is about one.
     pub path: Option<String>,
-    /// What would work instead.
+    /// Remarks on what would work instead.
     pub hint: Hint,
-    /// What it is about, for dialects that have a text of their own for it.
+    /// Subject of the failure, for dialects that render a text of their own.
     pub detail: Option<Box<Detail>>,
-    /// What a person would have to approve, where the code is [`Code::ApprovalRequired`].
+    /// Plan that a person has to approve, if the code is [`Code::ApprovalRequired`].
     pub plan: Option<Box<Plan>>,
 }
 
@@ -75,18 +75,18 @@ pub struct Error {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "Error"))]
 pub struct ErrorText {
-    /// What class of failure it is.
+    /// Class of the failure.
     pub code: Code,
-    /// Verb, path in backticks, cause; no full stop at the end.
+    /// Operation, path in backticks, and cause, without a full stop.
     pub message: String,
-    /// The path as the caller gave it, where the failure is about one.
+    /// The requested path, if the failure is about one.
     pub path: Option<String>,
-    /// What would work instead.
+    /// Remarks on what would work instead.
     pub hint: Option<String>,
-    /// What it is about, for dialects that have a text of their own for it.
+    /// Subject of the failure, for dialects that render a text of their own.
     #[serde(skip)]
     pub detail: Option<Box<Detail>>,
-    /// What a person would have to approve, where the code is [`Code::ApprovalRequired`].
+    /// Plan that a person has to approve, if the code is [`Code::ApprovalRequired`].
     #[serde(skip)]
     pub plan: Option<Box<Plan>>,
 }
@@ -178,7 +178,7 @@ impl Error {
         self.message.full_text(&TypedNames)
     }
 
-    /// What would work instead, in the names of the typed interface.
+    /// Returns the remarks in the terms of the typed interface.
     pub fn hint_text(&self) -> Option<String> {
         self.hint.text(&TypedNames)
     }

@@ -19,7 +19,7 @@ impl Pass {
     /// Every pass, the strictest first.
     pub const ALL: [Self; 4] = [Self::Exact, Self::TrailingSpace, Self::Trimmed, Self::Punctuation];
 
-    /// What it is called where a result says that it was needed.
+    /// Returns its name in results that needed it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",

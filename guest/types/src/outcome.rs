@@ -1,29 +1,29 @@
-//! How a call ended, as a host is told.
+//! Result of a call, as the host receives it.
 
 use crate::accessed_paths::AccessedPaths;
 use crate::error::ErrorText;
 use crate::rendered::Rendered;
 use crate::response::Change;
 
-/// How a call ended: the `outcome` of `wit/tools.wit`.
+/// Result of a call: `outcome` of `wit/tools.wit`.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The result as JSON in the dialect's shape; where there is an error, the error in it.
     pub result: String,
     /// The result as text for the model.
     pub text: String,
-    /// Why the call failed.
+    /// The reason for a failure.
     pub error: Option<ErrorText>,
-    /// What it changed, in order.
+    /// The changes, in order.
     pub changes: Vec<Change>,
     /// Whether a limit cut the result short.
     pub truncated: bool,
-    /// What it touched, where the host keeps a record and the arguments fit.
+    /// Accessed paths, if the host keeps an audit log and the arguments were valid.
     pub touched: Option<AccessedPaths>,
 }
 
 impl Outcome {
-    /// What a dialect tells of a call.
+    /// Returns the outcome of a call that the dialect has rendered.
     pub fn reported(reported: Rendered, error: Option<ErrorText>, changes: Vec<Change>) -> Self {
         Self {
             result: reported.json,

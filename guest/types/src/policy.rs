@@ -13,16 +13,16 @@ use crate::error::{Code, Error, Result};
 
 pub use paddock_policy::{Access as RootAccess, Approval, Backups, Commands, HardLinks, Limits};
 
-/// What the host allows, is and has; every part may be left out.
+/// The policy of one call, and facts about the host. Every member is optional.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    /// What tools may do.
+    /// Policy of the tools.
     pub rules: paddock_policy::Policy,
     /// Which file system serves: `backend`.
     pub backend: Backend,
-    /// What is to be known of each preopen, by its guest path: `roots`.
+    /// Facts about each preopened directory, by its guest path: `roots`.
     pub roots: Vec<RootPolicy>,
-    /// What the host does beyond WASI: `host`.
+    /// Capabilities of the host beyond WASI: `host`.
     pub host: HostPolicy,
 }
 
@@ -77,7 +77,7 @@ pub enum Backend {
     Overlay,
 }
 
-/// What is to be known of one preopen.
+/// Facts about one preopened directory.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RootPolicy {
@@ -86,7 +86,7 @@ pub struct RootPolicy {
     /// The directory's own absolute path on the host: paths below it are mapped into the root.
     #[serde(default)]
     pub host: Option<String>,
-    /// What tells the directory from any other that has its guest path in another workspace, or is at its path later.
+    /// Identifier that differs from that of any other directory with this guest path, in another workspace or at a later time.
     #[serde(default)]
     pub id: Option<String>,
     /// Whether it may be changed.
@@ -94,7 +94,7 @@ pub struct RootPolicy {
     pub access: RootAccess,
 }
 
-/// What the host does beyond WASI.
+/// Capabilities of the host beyond WASI.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HostPolicy {
@@ -114,9 +114,9 @@ pub struct HostPolicy {
     pub fixed: Vec<String>,
     /// The key with which the host signs approvals, in hexadecimal. Without one, it cannot ask anybody.
     pub approval_key: Option<String>,
-    /// What the host says of this call, if it needs approval. It comes by a call, not with the policy.
+    /// Decision about this call, if it needs approval. The host passes it by a function call, not with the policy.
     #[serde(skip)]
     pub decision: Option<Decision>,
-    /// The host keeps a record of calls, and asks what each touched.
+    /// Whether the host keeps an audit log and reads the accessed paths of each call.
     pub records: bool,
 }

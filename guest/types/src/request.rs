@@ -43,7 +43,7 @@ pub enum Request {
     Command(Command),
 }
 
-/// What a request does to files.
+/// How a request accesses files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Looks.
@@ -173,7 +173,7 @@ pub struct Replacement {
 pub struct Insertion {
     /// The line, from 1; 0 is the start of the file.
     pub after_line: u64,
-    /// What is put in. It becomes lines of its own.
+    /// Text to insert, as lines of its own.
     pub text: String,
 }
 
@@ -250,7 +250,7 @@ pub struct History {
 pub struct Stat {
     pub path: String,
     pub checksum: bool,
-    /// What the directory tells alone, without a look at the content.
+    /// Only the fields that need no read of the content.
     pub brief: bool,
     /// Also the kind of what a link leads to.
     pub follow: bool,
@@ -263,7 +263,7 @@ impl Stat {
     }
 }
 
-/// What an answer tells of the entries that it shows, beyond what their directory tells. Each takes a look at the entry.
+/// Details of listed entries that the directory does not contain. Each costs a `stat` or a read of the entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Details {
     /// The files, first ones first, whose etag is told.

@@ -68,7 +68,7 @@ pub enum ChangeKind {
     Moved,
 }
 
-/// What a walk left out, by reason.
+/// Numbers of entries that a walk left out, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Skipped {

@@ -1,11 +1,11 @@
-//! The bytes of open files, in parts.
+//! Reads and copies of open files in parts.
 
 use paddock_types::digest::hex;
 use sha2::{Digest, Sha256};
 
 use crate::{Fault, File, Filesystem, FsResult, READ_SIZE};
 
-/// SHA-256 of an open file in hexadecimal, in constant memory.
+/// Returns the SHA-256 of an open file in hexadecimal, in constant memory.
 pub fn digest(fs: &dyn Filesystem, file: &File) -> FsResult<String> {
     let mut hash = Sha256::new();
     each_part(fs, file, 0, u64::MAX, |_, part| {
@@ -15,7 +15,7 @@ pub fn digest(fs: &dyn Filesystem, file: &File) -> FsResult<String> {
     Ok(hex(&hash.finalize()))
 }
 
-/// Copies the bytes of one open file to another, in constant memory; how many they were.
+/// Copies one open file to another in constant memory, and returns the number of bytes.
 pub fn copy_bytes(fs: &dyn Filesystem, from: &File, to: &File) -> FsResult<u64> {
     each_part(fs, from, 0, u64::MAX, |offset, part| fs.write(to, offset, part))
 }
@@ -31,7 +31,8 @@ pub fn read_up_to(fs: &dyn Filesystem, file: &File, max: u64) -> FsResult<Vec<u8
     Ok(bytes)
 }
 
-/// Hands over `size` bytes of a file from `start` on, in parts and with how many came before each; how many there were.
+/// Calls `take` with each part of `size` bytes of a file from `start`, and with the offset of the part. Returns the number
+/// of bytes read.
 pub fn each_part(
     fs: &dyn Filesystem,
     file: &File,

@@ -3,7 +3,7 @@
 use paddock_policy::name::is_plain;
 use paddock_types::error::{Error, Result, printable};
 
-/// Refuses what is no name for a checkpoint.
+/// Fails if `name` is not a valid name for a checkpoint.
 pub fn check_name(name: &str) -> Result<()> {
     if !is_plain(name) {
         return Err(Error::argument("name", format!("`{}` is no name for a checkpoint", printable(name)))

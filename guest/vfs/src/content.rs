@@ -1,5 +1,5 @@
-//! What a file holds: in memory, or where it lies, so that no change has to hold
-//! what it only moves from one place to another.
+//! Content of a file: in memory, or as a range of a stored file, so that a change need not load content that it only
+//! moves.
 
 use paddock_types::digest::{hex, sha256};
 use sha2::{Digest, Sha256};
@@ -8,12 +8,12 @@ use crate::bytes::each_part;
 use crate::open_location::OpenLocation;
 use crate::{Fault, File, Filesystem, FsResult, Open};
 
-/// What a file holds, or is to hold.
+/// The content of a file, current or planned.
 #[derive(Clone)]
 pub enum FileContent {
-    /// In memory.
+    /// Content in memory.
     Bytes(Vec<u8>),
-    /// In a file, read again wherever it is needed.
+    /// A range of a stored file, read again each time.
     FileRange(FileRange),
 }
 
@@ -25,7 +25,7 @@ pub struct FileRange {
     size: u64,
     sha256: String,
     lends_mode: bool,
-    /// The permission bits of a new file with it.
+    /// Permission bits for a new file with this content.
     mode: Option<u32>,
 }
 
@@ -69,7 +69,7 @@ impl FileContent {
         Self::FileRange(FileRange { location, start: 0, size, sha256, lends_mode, mode: None })
     }
 
-    /// The same for a new file with these permission bits.
+    /// Sets the permission bits for a new file with this content.
     pub fn with_mode(mut self, mode: Option<u32>) -> Self {
         if let Self::FileRange(stored) = &mut self {
             stored.mode = mode;
@@ -77,7 +77,7 @@ impl FileContent {
         self
     }
 
-    /// The permission bits of a new file with it, where they are known.
+    /// Returns the permission bits for a new file with this content, if known.
     pub fn mode(&self) -> Option<u32> {
         match self {
             Self::FileRange(stored) => stored.mode,
@@ -95,7 +95,7 @@ impl FileContent {
         mode.map_or(Ok(()), |mode| fs.set_mode(&to.dir, &to.name, mode))
     }
 
-    /// How many bytes it has.
+    /// Returns the size in bytes.
     pub fn size(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
@@ -103,7 +103,7 @@ impl FileContent {
         }
     }
 
-    /// Its SHA-256 in hexadecimal.
+    /// Returns the SHA-256 in hexadecimal.
     pub fn sha256(&self) -> String {
         match self {
             Self::Bytes(bytes) => sha256(bytes),
@@ -111,7 +111,7 @@ impl FileContent {
         }
     }
 
-    /// Writes it to an open file, from `offset` on. Fails where it is no longer what it was.
+    /// Writes the content to an open file, starting at `offset`. Fails if the stored file has changed since.
     pub fn write(&self, fs: &dyn Filesystem, to: &File, offset: u64) -> FsResult<()> {
         match self {
             Self::Bytes(bytes) => fs.write(to, offset, bytes),
@@ -119,7 +119,7 @@ impl FileContent {
         }
     }
 
-    /// The same in memory.
+    /// Returns the content, loaded into memory.
     pub fn load(&self, fs: &dyn Filesystem) -> FsResult<Self> {
         let Self::FileRange(stored) = self else { return Ok(self.clone()) };
         let mut bytes = Vec::new();

@@ -6,7 +6,7 @@ use crate::bytes::copy_bytes;
 use crate::open_location::{OpenLocation, is_temporary, private_name};
 use crate::{Dir, DirEntry, Fault, Filesystem, FsResult, Open};
 
-/// Copies the file `from` as the new file `to`, durably; how many bytes it has.
+/// Copies the file `from` to the new file `to`, durably, and returns its size in bytes.
 ///
 /// WASI cannot set a mode, owner or attributes. Where the host carries modes over at a rename of a
 /// temporary file, the new content is renamed over `model`, a second link of the
@@ -42,7 +42,7 @@ pub fn copy_file(
     Ok(size)
 }
 
-/// Removes the file, link or whole directory of that name; nothing there is fine.
+/// Removes a file, a link, or a directory with its content. Succeeds if the entry does not exist.
 pub fn remove(fs: &dyn Filesystem, location: &OpenLocation) -> FsResult<()> {
     match fs.stat(&location.dir, &location.name) {
         Ok(stat) if stat.kind == Kind::Directory => {}
@@ -71,10 +71,10 @@ pub fn remove(fs: &dyn Filesystem, location: &OpenLocation) -> FsResult<()> {
     Ok(())
 }
 
-/// How often a directory is listed that others put something into while it is removed.
+/// How often a directory is listed again because another process adds entries while it is removed.
 const MAX_LOOKS: u32 = 8;
 
-/// A directory that is to be removed, with what is left in it.
+/// A directory that is being removed, with its remaining entries.
 struct Emptied {
     location: OpenLocation,
     dir: Dir,

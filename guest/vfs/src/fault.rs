@@ -5,28 +5,28 @@ use paddock_types::error::{Code, Error};
 /// Result of a backend's operation.
 pub type FsResult<T> = Result<T, Fault>;
 
-/// What a backend reports; `Fault::at` makes an error of it.
+/// A failure that a backend reports. [`Fault::at`] converts it to an [`Error`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Nothing has that name.
+    /// The entry does not exist.
     NotFound,
-    /// Something has that name already.
+    /// The entry exists already.
     Exists,
-    /// It is no directory.
+    /// The entry is not a directory.
     NotDirectory,
-    /// It is a directory.
+    /// The entry is a directory.
     IsDirectory,
     /// The directory has entries.
     NotEmpty,
-    /// It is a symbolic link.
+    /// The entry is a symbolic link.
     Link,
-    /// It is a FIFO, socket or device.
+    /// The entry is a FIFO, socket or device.
     NotRegular,
-    /// The backend keeps it outside.
+    /// The path leads outside of the preopened directory.
     Outside,
     /// Access was refused.
     Access,
-    /// No room is left.
+    /// No space is left.
     NoSpace,
     /// The host has too little memory or too many open files.
     NoMemory,
@@ -40,9 +40,9 @@ pub enum Fault {
     CrossDevice,
     /// The backend has no such operation.
     Unsupported,
-    /// In use by another.
+    /// The entry is in use.
     Busy,
-    /// The file system is no longer there.
+    /// The file system is gone.
     Gone,
     /// Anything else.
     Io(String),
@@ -61,7 +61,7 @@ impl Fault {
         }
     }
 
-    /// The cause alone.
+    /// Returns the cause alone.
     pub fn cause(&self) -> &str {
         self.explain().1
     }

@@ -28,7 +28,7 @@ pub mod wasi;
 /// Handles close when their last clone is dropped. A handle keeps naming the
 /// same directory or file whatever happens to its name.
 pub trait Filesystem {
-    /// The directories that the host handed over, in its order.
+    /// Returns the preopened directories, in the order of the host.
     fn preopens(&self) -> Vec<Preopen>;
 
     /// Opens the directory `name` in `dir`; a link there is [`Fault::Link`] or [`Fault::NotDirectory`].
@@ -38,22 +38,23 @@ pub trait Filesystem {
     /// anything else that is no regular file [`Fault::NotRegular`] or [`Fault::IsDirectory`].
     fn open_file(&self, dir: &Dir, name: &str, mode: Open) -> FsResult<File>;
 
-    /// All entries of `dir`, in no order.
+    /// Returns all entries of `dir`, in no particular order.
     fn list(&self, dir: &Dir) -> FsResult<Listing>;
 
-    /// What `name` in `dir` is; of a link, the link itself.
+    /// Returns the metadata of `name` in `dir`; for a link, of the link itself.
     fn stat(&self, dir: &Dir, name: &str) -> FsResult<Stat>;
 
-    /// What an open file is.
+    /// Returns the metadata of an open file.
     fn stat_file(&self, file: &File) -> FsResult<Stat>;
 
-    /// What an open directory is.
+    /// Returns the metadata of an open directory.
     fn stat_dir(&self, dir: &Dir) -> FsResult<Stat>;
 
-    /// Whether two handles are of one directory.
+    /// Returns whether two handles refer to the same directory.
     fn is_same_dir(&self, dir: &Dir, other: &Dir) -> FsResult<bool>;
 
-    /// What the link `name` in `dir` says. [`Fault::Outside`] where the backend does not tell, as WASI does for absolute targets.
+    /// Returns the target of the link `name` in `dir`. Fails with [`Fault::Outside`] if the backend hides it, as WASI hides
+    /// absolute targets.
     fn read_link(&self, dir: &Dir, name: &str) -> FsResult<String>;
 
     /// Reads at most `max` bytes at `offset` and appends them to `into`; the number read, 0 only at the end.
@@ -62,7 +63,7 @@ pub trait Filesystem {
     /// Writes all of `bytes` at `offset`.
     fn write(&self, file: &File, offset: u64, bytes: &[u8]) -> FsResult<()>;
 
-    /// Cuts or extends the file to `size` bytes.
+    /// Truncates or extends the file to `size` bytes.
     fn set_size(&self, file: &File, size: u64) -> FsResult<()>;
 
     /// Makes the file's content durable.
@@ -108,13 +109,13 @@ pub trait Filesystem {
         Ok(())
     }
 
-    /// Random bits, for names that nobody can guess.
+    /// Returns random bits for names that cannot be guessed.
     fn random(&self) -> u64;
 
-    /// Milliseconds on a clock that only goes forward.
+    /// Returns the milliseconds of a monotonic clock.
     fn clock_ms(&self) -> u64;
 
-    /// The time of day.
+    /// Returns the wall-clock time.
     fn now(&self) -> Time;
 }
 
@@ -126,10 +127,10 @@ pub struct Dir(pub Rc<dyn Any>);
 #[derive(Clone)]
 pub struct File(pub Rc<dyn Any>);
 
-/// A directory that the host handed over.
+/// A preopened directory.
 #[derive(Clone)]
 pub struct Preopen {
-    /// The name by which the host calls it: an absolute path, or `.`.
+    /// Guest path: an absolute path, or `.`.
     pub guest_path: String,
     /// The directory.
     pub dir: Dir,
@@ -138,9 +139,9 @@ pub struct Preopen {
 /// How to open a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Open {
-    /// For reading.
+    /// Open for reading.
     Read,
-    /// For reading and writing in place.
+    /// Open for reading and for writing in place.
     Write,
     /// For writing, as a new file; [`Fault::Exists`] where anything is there.
     CreateNew,
@@ -151,25 +152,25 @@ pub enum Open {
 pub struct Listing {
     /// Entries whose name is UTF-8.
     pub entries: Vec<DirEntry>,
-    /// How many names are not UTF-8.
+    /// Number of names that are not UTF-8.
     pub unnamed: u64,
-    /// How many entries the file system failed to tell.
+    /// Number of entries that the file system failed to return.
     pub unreadable: u64,
 }
 
 /// One entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirEntry {
-    /// Its name, one component.
+    /// Name, one component.
     pub name: String,
-    /// What it is.
+    /// Type of the entry.
     pub kind: Kind,
 }
 
-/// What the file system keeps about a name.
+/// Metadata of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// What it is.
+    /// Type of the entry.
     pub kind: Kind,
     /// Size in bytes.
     pub size: u64,

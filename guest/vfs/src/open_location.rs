@@ -1,4 +1,4 @@
-//! An entry by its name in an open directory: the authority for every change.
+//! An entry name in an open directory: the authority for every change.
 
 use paddock_types::entry::Kind;
 
@@ -6,7 +6,7 @@ use crate::bytes::{copy_bytes, digest};
 use crate::content::FileContent;
 use crate::{Dir, Fault, Filesystem, FsResult, Open};
 
-/// A name in an open directory.
+/// An entry name in an open directory.
 #[derive(Clone)]
 pub struct OpenLocation {
     /// The directory.
@@ -16,17 +16,17 @@ pub struct OpenLocation {
 }
 
 impl OpenLocation {
-    /// The name `name` in the same directory.
+    /// Returns the location of `name` in the same directory.
     pub fn sibling(&self, name: &str) -> Self {
         Self { dir: self.dir.clone(), name: name.to_owned() }
     }
 
-    /// Its permission bits, where the backend tells them.
+    /// Returns the permission bits, if the backend knows them.
     pub fn mode(&self, fs: &dyn Filesystem) -> Option<u32> {
         fs.mode(&self.dir, &self.name)
     }
 
-    /// Removes the name, if it is there.
+    /// Removes the entry if it exists.
     pub fn discard(&self, fs: &dyn Filesystem) -> FsResult<()> {
         match fs.unlink(&self.dir, &self.name) {
             Err(Fault::NotFound) => Ok(()),
@@ -34,14 +34,14 @@ impl OpenLocation {
         }
     }
 
-    /// Makes a new file with this content, durably.
+    /// Creates a file with this content, durably.
     pub fn create(&self, fs: &dyn Filesystem, content: &FileContent) -> FsResult<()> {
         let file = fs.open_file(&self.dir, &self.name, Open::CreateNew)?;
         content.write(fs, &file, 0)?;
         fs.sync_file(&file)
     }
 
-    /// Copies this file's bytes to `to`, durably, all or none; what is there goes.
+    /// Copies the content of this file to `to`, durably, as a whole or not at all. Replaces an existing file.
     pub fn copy(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
         let source = fs.open_file(&self.dir, &self.name, Open::Read)?;
         to.discard(fs)?;
@@ -50,7 +50,7 @@ impl OpenLocation {
         copied.inspect_err(|_| drop(to.discard(fs)))
     }
 
-    /// Makes this file's bytes those of `from`, in place and durably.
+    /// Overwrites this file in place with the content of `from`, durably.
     pub fn overwrite(&self, fs: &dyn Filesystem, from: &Self) -> FsResult<()> {
         let source = fs.open_file(&from.dir, &from.name, Open::Read)?;
         let target = fs.open_file(&self.dir, &self.name, Open::Write)?;
@@ -59,7 +59,7 @@ impl OpenLocation {
         fs.sync_file(&target)
     }
 
-    /// Makes this file's bytes `old` again, in place and durably, if they are not.
+    /// Overwrites this file in place with `old`, durably.
     pub fn restore(&self, fs: &dyn Filesystem, old: &FileContent) -> FsResult<()> {
         let file = fs.open_file(&self.dir, &self.name, Open::Write)?;
         old.write(fs, &file, 0)?;
@@ -67,12 +67,12 @@ impl OpenLocation {
         fs.sync_file(&file)
     }
 
-    /// Gives this file the name `to`, where nothing may be.
+    /// Creates the hard link `to` to this file. Fails if `to` exists.
     pub fn link(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
         fs.link(&self.dir, &self.name, &to.dir, &to.name)
     }
 
-    /// Renames this to `to`.
+    /// Renames the entry to `to`.
     pub fn rename(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
         fs.rename(&self.dir, &self.name, &to.dir, &to.name)
     }
@@ -98,7 +98,7 @@ impl OpenLocation {
         }
     }
 
-    /// Takes the name `to` back.
+    /// Removes the link `to` again, or renames it back if the original name is gone.
     fn give_back(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
         match fs.stat(&self.dir, &self.name) {
             Ok(_) => to.discard(fs),
@@ -106,7 +106,7 @@ impl OpenLocation {
         }
     }
 
-    /// SHA-256 of the regular file of that name; none where there is none.
+    /// Returns the SHA-256 of the regular file; `None` if the entry does not exist or is not a regular file.
     pub fn digest(&self, fs: &dyn Filesystem) -> FsResult<Option<String>> {
         match fs.stat(&self.dir, &self.name) {
             Ok(stat) if stat.kind == Kind::File => {}
@@ -118,7 +118,7 @@ impl OpenLocation {
     }
 }
 
-/// Opens the directory `name` in `dir`, made if it is not there.
+/// Opens the directory `name` in `dir` and creates it if it does not exist.
 pub fn open_or_make(fs: &dyn Filesystem, dir: &Dir, name: &str) -> FsResult<Dir> {
     match fs.open_dir(dir, name) {
         Err(Fault::NotFound) => {
@@ -129,7 +129,7 @@ pub fn open_or_make(fs: &dyn Filesystem, dir: &Dir, name: &str) -> FsResult<Dir>
     }
 }
 
-/// A name for a temporary file that nobody can guess, and that walks leave out.
+/// Returns an unpredictable name for a temporary file. Walks leave such names out.
 pub fn temporary_name(fs: &dyn Filesystem) -> String {
     format!("{TEMPORARY_PREFIX}{:016x}{TEMPORARY_SUFFIX}", fs.random())
 }
@@ -140,7 +140,7 @@ pub fn private_name(fs: &dyn Filesystem) -> String {
     format!("{TEMPORARY_PREFIX}{:016x}{PRIVATE}{TEMPORARY_SUFFIX}", fs.random())
 }
 
-/// Whether `name` is one that [`temporary_name`] or [`private_name`] makes.
+/// Returns whether `name` has the form of [`temporary_name`] or [`private_name`].
 pub fn is_temporary(name: &str) -> bool {
     let digits = name.strip_prefix(TEMPORARY_PREFIX).and_then(|rest| rest.strip_suffix(TEMPORARY_SUFFIX));
     let digits = digits.map(|digits| digits.strip_suffix(PRIVATE).unwrap_or(digits));

@@ -24,14 +24,14 @@ const MAX_COUNT: usize = 32;
 /// Seconds within which a file can change again under the same times.
 const SETTLING_SECONDS: u64 = 2;
 
-/// What was there at a time.
+/// State of a directory tree at one time.
 #[derive(Serialize, Deserialize)]
 pub struct Snapshot {
     /// Of the arguments of the look: another one sees other files.
     pub fingerprint: String,
     /// When the look began, in seconds since 1970.
     pub taken: u64,
-    /// What was there, in the order of a walk.
+    /// The entries, in the order of a walk.
     pub entries: Vec<Entry>,
 }
 
@@ -59,7 +59,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What the file system says of a file or link.
+    /// Metadata of a file or link.
     pub fn of(path: &str, stat: &Stat) -> Self {
         let time = |time: Time| (time.seconds, time.nanoseconds);
         Self {

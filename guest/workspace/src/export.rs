@@ -17,7 +17,7 @@ use crate::walk::{Options, Walk};
 
 const VERB: &str = "copy";
 
-/// What of a directory is taken.
+/// Selection of the entries of a directory to export.
 pub struct Choice {
     /// Globs of the only files to take; all where there is none.
     pub include: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Choice {
     pub max_bytes: Option<u64>,
 }
 
-/// What was taken.
+/// Result of an export.
 pub struct Collected {
     /// The archive.
     pub archive: Vec<u8>,
@@ -37,7 +37,7 @@ pub struct Collected {
     pub bytes: u64,
     /// Links with an absolute target, which say something of where they were.
     pub absolute_links: u64,
-    /// What else was left out.
+    /// Numbers of other entries that were left out.
     pub skipped: Skipped,
 }
 

@@ -191,7 +191,7 @@ impl Rules {
     }
 }
 
-/// What a rule says of a path.
+/// Verdict of the rules on a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Out,
@@ -211,7 +211,7 @@ struct Stack {
 
 #[derive(Clone)]
 struct Layer {
-    /// Where in `Stack::path` the paths start to which the rules apply.
+    /// Offset in `Stack::path` of the paths to which the rules apply.
     start: usize,
     rules: Option<Rc<Gitignore>>,
     /// Bytes of their file.
@@ -286,7 +286,7 @@ fn read_rules(dir: &Dir, name: &str, fs: &dyn Filesystem, room: usize) -> FsResu
     Ok(Some(text.into_owned()))
 }
 
-/// What to do with a rule that does not parse, and with letter case.
+/// Treatment of invalid rules and of letter case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Syntax {
     /// As git does: such a rule matches nothing.

@@ -41,13 +41,13 @@ pub use crate::root::Root;
 
 /// The roots, the policy and the file system, for one call.
 pub struct Workspace<'a> {
-    /// Where everything is read and changed.
+    /// The file system of the call.
     pub fs: &'a dyn Filesystem,
-    /// What the host allows.
+    /// The policy of the call.
     pub policy: &'a Policy,
     /// The workspace itself first, then further roots.
     pub roots: Vec<Root>,
-    /// Where journals and backups are kept, if the host preopened a place outside the workspace.
+    /// The state directory, with journals and backups, if the host preopened one.
     pub state: Option<Dir>,
     started_ms: u64,
     /// Milliseconds from then, where they are not the policy's.

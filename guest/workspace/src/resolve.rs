@@ -17,7 +17,7 @@ use crate::{Root, Workspace};
 /// Links that one path may go through, as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// What to do with a link that is the last component.
+/// Whether a link that is the last component is followed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum FollowSymlinks {
     /// The place is what the link names.
@@ -106,7 +106,7 @@ struct Resolution<'w> {
     missing: Vec<String>,
     /// Components still to come.
     ahead: VecDeque<String>,
-    /// How many of them, at the end, the caller gave; the others are from links.
+    /// Number of components at the end that come from the caller; the others come from links.
     own: usize,
     /// The path ended in `/`, or went through one: what it names has to be a directory.
     needs_dir: bool,

@@ -1,4 +1,4 @@
-//! What a resolved path is: a name in an open directory, with what is there.
+//! A resolved path: an entry name in an open directory, with the metadata of the entry.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Detail, Error, Result, Term, printable};
@@ -10,16 +10,16 @@ use paddock_vfs::{Dir, Stat};
 use crate::Workspace;
 use crate::ignore_rules::AgentIgnore;
 
-/// Where a path leads: a name in a directory that exists.
+/// A resolved path: an entry name in an existing directory.
 #[derive(Clone)]
 pub struct ResolvedPath {
-    /// Which root it is in.
+    /// Index of the root.
     pub root: usize,
     /// The deepest directory of the path that exists, the last name not counted.
     pub dir: Dir,
     /// The directories passed below the root, each with its name and handle; `dir` is the last.
     pub ancestors: Vec<(String, Dir)>,
-    /// What no tool may touch, from the root down to `dir`.
+    /// The `.agentignore` rules from the root down to `dir`.
     pub agent_ignore: AgentIgnore,
     /// Directories between `dir` and `name` that do not exist.
     pub missing: Vec<String>,
@@ -27,14 +27,14 @@ pub struct ResolvedPath {
     pub name: String,
     /// The path as results show it, links resolved.
     pub path: String,
-    /// The path as the caller gave it.
+    /// The path from the arguments.
     pub requested_path: String,
-    /// What is there; none where nothing is.
+    /// Metadata of the entry; `None` if it does not exist.
     pub stat: Option<Stat>,
 }
 
 impl ResolvedPath {
-    /// What is there, or `not-found` with up to three near names.
+    /// Returns the metadata of the entry, or a `not-found` error with at most three similar names.
     pub fn existing(&self, workspace: &Workspace<'_>, operation: &str) -> Result<Stat> {
         self.stat.ok_or_else(|| {
             let error = Error::at(Code::NotFound, operation, &self.requested_path, "no such file or directory");
@@ -64,7 +64,7 @@ impl ResolvedPath {
         self.name.is_empty()
     }
 
-    /// How many directories below its root a directory there is.
+    /// Returns the depth below its root that a directory at this path has.
     pub fn depth(&self) -> usize {
         self.ancestors.len() + self.missing.len() + usize::from(!self.is_root())
     }

@@ -14,15 +14,15 @@ pub struct Root {
     pub label: String,
     /// Absolute names below which paths are mapped into it.
     pub names: Vec<String>,
-    /// Its absolute path on the host, if that is known.
+    /// Absolute path on the host, if known.
     pub host: Option<String>,
-    /// What tells it from other directories that have its label at another time, if the host says so.
+    /// Identifier that differs from that of other directories with this label at other times, if the host provides one.
     pub id: Option<String>,
     /// The directory.
     pub dir: Dir,
-    /// Whether it may be changed.
+    /// Whether the root is writable.
     pub writable: bool,
-    /// What the policy keeps from every tool there.
+    /// Access rules of the policy in this root.
     pub access_rules: Option<Rc<AccessRules>>,
     /// The outermost root that it lies in, with its path from there.
     pub within: Option<(usize, String)>,
@@ -30,7 +30,7 @@ pub struct Root {
 }
 
 impl Root {
-    /// How results show the path `below` its top.
+    /// Returns the path `below` its top as results show it.
     pub fn shown(&self, below: &str) -> String {
         match (self.label.is_empty(), below.is_empty()) {
             (true, true) => ".".to_owned(),

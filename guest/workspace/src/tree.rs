@@ -15,7 +15,7 @@ use crate::resolved_path::ResolvedPath;
 /// Bits by which the owner of a directory gets at what is in it.
 pub const OWNER: u32 = 0o700;
 
-/// What a tree holds.
+/// Content of a tree, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     /// Files and links.

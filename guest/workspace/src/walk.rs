@@ -23,7 +23,7 @@ pub use crate::walk::options::{Options, Start};
 mod options;
 mod seek;
 
-/// Where a workspace keeps its own state if the host has no other place for it: no walk shows it.
+/// Directory of the workspace's state if the host has no state directory. Walks never return it.
 const STATE_NAME: &str = ".paddock";
 /// Shown with ignored entries only, hidden or not: it is what git has, not what the workspace has.
 const GIT_NAME: &str = ".git";
@@ -36,7 +36,7 @@ pub struct Entry<'a> {
     pub dir: &'a Dir,
     /// Its name there.
     pub name: &'a str,
-    /// What it is.
+    /// Type of the entry.
     pub kind: Kind,
     /// Its path as results show it.
     pub path: &'a str,
@@ -49,7 +49,7 @@ pub struct Entry<'a> {
 /// A walk under way. A clone goes on from the same place, and costs little.
 #[derive(Clone)]
 pub struct Walk<'w> {
-    /// What has been left out so far.
+    /// Numbers of entries left out so far.
     pub skipped: Skipped,
     /// Levels to descend; may be lowered while walking.
     pub max_depth: u32,
@@ -140,7 +140,7 @@ impl<'w> Walk<'w> {
         Ok(walk)
     }
 
-    /// How many entries were looked at.
+    /// Number of entries that were visited.
     pub fn looked_at(&self) -> u64 {
         self.looked_at
     }
@@ -229,7 +229,7 @@ impl<'w> Walk<'w> {
         above.map(|(name, dir)| rules.enter(name, dir, self.workspace.fs, None)).sum()
     }
 
-    /// How many rule files of the directory cannot be used.
+    /// Number of rule files of the directory that are unusable.
     fn enter_rules(&mut self, name: &str, dir: &Dir, entries: &[DirEntry]) -> u64 {
         self.rules.as_mut().map_or(0, |rules| rules.enter(name, dir, self.workspace.fs, Some(entries)))
     }

@@ -18,7 +18,7 @@ const VERB: &str = "use";
 /// Directories of which it is kept what their rules come to; beyond that they are read again.
 const MAX_LEVELS: usize = 16_384;
 
-/// What the rules say of a path: the `verdict` of `wit/commands.wit`.
+/// Verdict of the rules on a path: `verdict` of `wit/commands.wit`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// Why not; none where it may.
@@ -84,7 +84,7 @@ impl<'w> AccessChecker<'w> {
         is_ancestor_of_blocked.then(|| "something below that path is kept from every tool".to_owned())
     }
 
-    /// What the rules of a directory come to.
+    /// Returns the combined rules of a directory.
     fn level(&self, root: usize, path: &str) -> Rc<DirectoryRules> {
         if let Some(level) = self.known(root, path) {
             return level;
@@ -149,7 +149,7 @@ pub fn locate<'p>(workspace: &Workspace<'_>, path: &'p str) -> Result<(usize, &'
 
 const NO_PATH: &str = "it is no path that tools take";
 
-/// What the rules of a directory come to, from its root down to it.
+/// Combined rules of a directory, from its root down to it.
 #[derive(Default)]
 struct DirectoryRules {
     agent_ignore: AgentIgnore,

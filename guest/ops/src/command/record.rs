@@ -20,29 +20,29 @@ use crate::command::access::{AccessChecker, locate};
 /// Paths that a note names.
 const MAX_NAMED: usize = 10;
 
-/// What was at a path before a command changed it: the `before` of `wit/commands.wit`.
+/// Entry at a path before a command changed it: `before` of `wit/commands.wit`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Before {
     /// A path without links, as results show it.
     pub path: String,
-    /// What was there.
+    /// Type of the entry.
     pub kind: Option<Kind>,
-    /// What the link said.
+    /// Target of the link.
     pub target: Option<String>,
-    /// Where the content of the file is, in the state directory.
+    /// Path of the saved content in the state directory.
     pub kept: Option<String>,
     /// Its permission bits, where they are known.
     pub mode: Option<u32>,
 }
 
-/// What a command changed: the `recorded` of `wit/commands.wit`.
+/// Changes of a command: `recorded` of `wit/commands.wit`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// Its changes, in the order of paths.
     pub changes: Vec<Change>,
     /// The backup that undoes them.
     pub backup: Option<String>,
-    /// What could not be kept.
+    /// Notes on content that could not be saved.
     pub notes: Vec<String>,
 }
 
@@ -92,9 +92,9 @@ struct Seen<'b> {
     /// As results show it.
     path: String,
     was: &'b Before,
-    /// Where it is; none where the directory that it was in is gone.
+    /// Location of the entry; `None` if its directory is gone.
     location: Option<OpenLocation>,
-    /// What is there, and its size.
+    /// Type and size of the current entry.
     now: Option<(Kind, u64)>,
 }
 
@@ -147,7 +147,7 @@ struct Report<'w> {
     created: Vec<Entry>,
     /// Paths whose old content is in no backup.
     lost: Vec<String>,
-    /// How many paths rules keep from every tool.
+    /// Number of paths that rules hide from every tool.
     withheld: u64,
 }
 

@@ -46,7 +46,7 @@ pub struct Coordinator<'w> {
     is_over: bool,
 }
 
-/// What nobody has of the walk.
+/// The part of the walk that no worker has claimed.
 enum Ahead {
     /// All that the leader did not search, before the first share is asked for.
     Unknown,
@@ -61,7 +61,7 @@ enum Ahead {
 struct Share {
     start: Start,
     until: Option<String>,
-    /// How many parts it has, from one cut to the next.
+    /// Number of parts between two cuts.
     parts: u64,
 }
 

@@ -11,7 +11,7 @@ use paddock_workspace::Workspace;
 
 use crate::grep::page::{End, Page, Progress, Within};
 
-/// What is searched for, and what was found.
+/// Search in one file after another, and its matches.
 pub struct Files<'w> {
     workspace: &'w Workspace<'w>,
     args: &'w request::Grep,
@@ -19,7 +19,7 @@ pub struct Files<'w> {
     source: Source<'w>,
     /// Bytes read, with so many for each file, at the last look at the clock.
     clocked: u64,
-    /// What was found.
+    /// The matches.
     pub page: Page<'w>,
 }
 
@@ -68,7 +68,7 @@ impl<'w> Files<'w> {
         is_due
     }
 
-    /// How much was found so far.
+    /// Returns the numbers of matches so far, to which [`Self::back_to`] returns.
     pub fn mark(&self) -> Mark {
         let result = &self.page.result;
         Mark {

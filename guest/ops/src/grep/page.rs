@@ -1,4 +1,4 @@
-//! What a search has found for one page, and where the page ends.
+//! Matches of one page, and the end of the page.
 
 use paddock_search::matcher::Matcher;
 use paddock_search::page;
@@ -8,7 +8,7 @@ use paddock_types::request::GrepOutput;
 use paddock_types::response::{FileCount, Grep, Skipped};
 use serde::{Deserialize, Serialize};
 
-/// How far the search in a file went.
+/// Progress of the search in a file.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Within {
     /// Lines that are done.
@@ -21,7 +21,7 @@ pub struct Within {
     pub found: u64,
 }
 
-/// How the search in a file ended.
+/// Reason for the end of the search in a file.
 pub enum End {
     /// At the end of what there is to find.
     Done,
@@ -41,10 +41,10 @@ pub struct Progress<'p> {
     pub is_leaving: bool,
 }
 
-/// What is found for one page.
+/// Matches of one page.
 pub struct Page<'w> {
     args: &'w request::Grep,
-    /// What is on it.
+    /// Content of the page.
     pub result: Grep,
     limit: usize,
     max_bytes: usize,

@@ -23,7 +23,7 @@ const ALONE_BYTES: u64 = 1024 * 1024;
 /// Bytes that a share is to have, going by those before, and the most files in it.
 const SHARE_BYTES: u64 = 1024 * 1024;
 const SHARE_FILES: u64 = 256;
-/// What ends each path in a share. No name has it.
+/// Separator of the paths in a partition. No name contains it.
 const PATH_END: char = '\0';
 
 /// The instance that has the walk and the page.

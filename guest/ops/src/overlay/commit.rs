@@ -32,11 +32,11 @@ const VERB: &str = "take over";
 /// The note in the state directory.
 const NOTE: &str = "commit";
 const UNFINISHED: &str = "commit.new";
-/// Where the state directory has overlays.
+/// Directory of overlays in the state directory.
 const OVERLAYS: &str = "overlays";
 const MAX_NOTE: u64 = 16 * 1024 * 1024;
 
-/// What to take over.
+/// Arguments of a commit.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CommitArgs {
     /// Name of the overlay, as the state directory has it.
@@ -47,18 +47,18 @@ pub struct CommitArgs {
     pub merge: bool,
 }
 
-/// What was taken over; nothing where there are conflicts.
+/// Result of a commit; without changes if there are conflicts.
 #[derive(Clone, Debug, Default)]
 pub struct Commit {
-    /// What was changed in the base, in order.
+    /// Changes of the base, in order.
     pub changes: Vec<Change>,
     /// Paths whose text was merged.
     pub merged: Vec<String>,
-    /// What somebody else changed meanwhile.
+    /// Conflicts with other changes of the base.
     pub conflicts: Vec<Conflict>,
     /// The backup from which it can be undone.
     pub backup: Option<String>,
-    /// What else there is to say.
+    /// Notes for the caller.
     pub notes: Vec<String>,
 }
 
@@ -219,7 +219,7 @@ fn file(
     Ok(FileChange { resolved, old, new, to: None })
 }
 
-/// What is done beside the files, for the backup.
+/// Changes of links and directories, for the backup.
 fn others(base: &Workspace<'_>, links: &[(ResolvedPath, String)], gone: &[ResolvedPath]) -> Vec<Entry> {
     let linked = links.iter().map(|(resolved, _)| Entry::of(Action::Created, &resolved.path, Kind::Link));
     gone.iter().map(|resolved| links::gone(base, resolved)).chain(linked).collect()

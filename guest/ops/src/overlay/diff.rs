@@ -1,4 +1,4 @@
-//! What differs from the base, as a list and as a patch.
+//! Differences from the base, as a list and as a patch.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
@@ -14,7 +14,7 @@ use crate::overlay::{Transaction, failed, git};
 /// Bytes of one patch.
 const MAX_PATCH: usize = 64 * 1024 * 1024;
 
-/// What to show.
+/// Arguments of a diff.
 #[derive(Clone, Debug, Default)]
 pub struct DiffArgs {
     /// Paths, with all below them; all where there is none.
@@ -25,7 +25,7 @@ pub struct DiffArgs {
     pub executable: (Vec<String>, Vec<String>),
 }
 
-/// What differs.
+/// Result of a diff.
 #[derive(Clone, Debug, Default)]
 pub struct Diff {
     /// One path each, a directory before what is in it.
@@ -34,14 +34,14 @@ pub struct Diff {
     pub patch: String,
 }
 
-/// What differs at one path.
+/// Difference at one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// As results show it.
     pub path: String,
-    /// What the base had there.
+    /// Type of the entry of the base.
     pub was: Option<Kind>,
-    /// What is there now.
+    /// Type of the current entry.
     pub is: Option<Kind>,
     /// Bytes of the file that was there.
     pub old_size: Option<u64>,

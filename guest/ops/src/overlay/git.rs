@@ -20,7 +20,7 @@ pub struct Side<'c> {
     pub content: &'c [u8],
 }
 
-/// What git knows of a mode.
+/// Mode of a file as git distinguishes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     File,

@@ -1,4 +1,4 @@
-//! What taking over means for each path, and where it cannot be.
+//! Plan of a commit: the action for each path, and the conflicts.
 
 use paddock_text::diff;
 use paddock_types::entry::Kind;
@@ -19,7 +19,7 @@ const MAX_DIFF: usize = 16 * 1024;
 pub struct Conflict {
     /// As results show it.
     pub path: String,
-    /// What happened.
+    /// Kind of the conflict.
     pub cause: String,
     /// What the base has that it had not, as a unified diff where that can be.
     pub theirs: String,
@@ -27,11 +27,11 @@ pub struct Conflict {
     pub ours: String,
 }
 
-/// What to do at a path.
+/// Action at one path.
 pub struct CommitAction {
     /// As results show it.
     pub path: String,
-    /// What the base has there.
+    /// Current entry of the base.
     pub now: Option<Kind>,
     /// SHA-256 of the file that it has, if it is one.
     pub sha256: Option<String>,
@@ -40,7 +40,7 @@ pub struct CommitAction {
     pub is_merged: bool,
 }
 
-/// What is to be there.
+/// Entry that the action creates.
 pub enum TargetState {
     Nothing,
     File(FileContent),
@@ -49,7 +49,7 @@ pub enum TargetState {
 }
 
 impl CommitAction {
-    /// What is there has to go first.
+    /// Returns whether the current entry has to be removed first, because the new one has another type.
     pub fn changes_kind(&self) -> bool {
         match (self.now, &self.make) {
             (None, _) | (_, TargetState::Nothing) | (Some(Kind::File), TargetState::File(_)) => false,
@@ -58,7 +58,7 @@ impl CommitAction {
     }
 }
 
-/// What to do, and what is in the way.
+/// Actions and conflicts of a commit.
 #[derive(Default)]
 pub struct Plan {
     pub acts: Vec<CommitAction>,

@@ -16,24 +16,24 @@ use sha2::{Digest, Sha256};
 
 /// An open file's content.
 pub struct OpenContent<'w> {
-    /// Where it is read.
+    /// Resolved path of the file.
     pub workspace: &'w Workspace<'w>,
     /// The file.
     pub resolved: &'w ResolvedPath,
     operation: &'static str,
     file: File,
-    /// What the file system says of the file.
+    /// Metadata of the file.
     pub stat: Stat,
     /// Its bytes, up to the whole-file limit.
     pub whole: Option<Vec<u8>>,
 }
 
-/// What a text is made of.
+/// Format of a text: encoding and line terminator.
 #[derive(Clone, Copy)]
 pub struct Format {
     /// Its encoding, and its byte order mark.
     pub detected: Detected,
-    /// What ends its lines.
+    /// Line terminator.
     pub ender: Ender,
 }
 
@@ -84,7 +84,7 @@ impl<'w> OpenContent<'w> {
         Lines::from(self, format.ender, format.detected.bom as u64)
     }
 
-    /// How many lines there are; none over the whole-file limit.
+    /// Returns the number of lines; `None` if the file is larger than the whole-file limit.
     pub fn count_lines(&self, format: Format) -> Result<Option<u64>> {
         self.whole.is_some().then(|| self.lines(format).skip(u64::MAX)).transpose()
     }

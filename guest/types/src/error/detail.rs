@@ -1,8 +1,8 @@
-//! What a failure is about, as data: some dialects have texts of their own for it, which their models know.
+//! The subject of a failure as data, for dialects that render a text of their own, which their models know.
 
 use crate::error::Term;
 
-/// What a failure is about.
+/// The subject of a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Detail {
     /// A line was asked for that is past the end.
@@ -26,12 +26,12 @@ pub enum Detail {
     Envelope {
         /// The line of the patch.
         line: usize,
-        /// What is wrong there.
+        /// The mistake.
         fault: EnvelopeFault,
     },
 }
 
-/// What is wrong in an envelope.
+/// A mistake in the envelope of a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EnvelopeFault {
     /// Its last line is missing.

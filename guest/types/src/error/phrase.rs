@@ -95,7 +95,7 @@ enum Piece {
 pub struct When(pub Term, pub String);
 
 impl Phrase {
-    /// What these phrases say, one after the other; they are empty afterwards.
+    /// Concatenates these phrases and leaves them empty.
     #[cold]
     #[inline(never)]
     pub fn of(phrases: &mut [Self]) -> Self {
@@ -169,7 +169,7 @@ impl From<usize> for Phrase {
     }
 }
 
-/// What would work instead: remarks, each in the first wording that the caller has all names for.
+/// Remarks on what would work instead, each in the first wording whose terms the caller has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hint(Vec<Vec<Phrase>>);
 

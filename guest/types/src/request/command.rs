@@ -1,4 +1,4 @@
-/// What a call asks the host to run.
+/// A command that a call requests.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
     Run(Run),

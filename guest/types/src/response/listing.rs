@@ -12,12 +12,12 @@ pub struct Entry {
     pub kind: Kind,
     pub size: Option<u64>,
     pub modified: Option<String>,
-    /// What the request asked for beyond that.
+    /// Further details that the request asked for.
     #[serde(skip)]
     pub details: Details,
 }
 
-/// What [`crate::request::Details`] asks for of one entry; empty where it could not be found out in time.
+/// Details of one entry that [`crate::request::Details`] asks for; empty if the time limit ended before they were read.
 #[derive(Clone, Debug, Default)]
 pub struct Details {
     pub etag: Option<String>,

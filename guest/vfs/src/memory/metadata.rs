@@ -1,4 +1,4 @@
-//! What an archive tells of an entry beside its content.
+//! Metadata of an archive entry.
 
 use paddock_types::entry::Time;
 

@@ -1,4 +1,4 @@
-//! What differs from the base.
+//! Differences between an overlay and its base.
 
 use std::collections::BTreeSet;
 
@@ -19,11 +19,11 @@ pub struct Difference {
     /// What the base had when it was first replaced or removed; none where it had nothing. In a directory that was
     /// hidden as a whole, what the base has now: [`OverlayFs::base_now`] of that directory tells whether it was so then.
     pub was: Option<BaseEntry>,
-    /// What is there now; none where it was removed.
+    /// The current entry; `None` if it was removed.
     pub is: Option<Is>,
 }
 
-/// What there is now.
+/// The current entry of a difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Is {
     /// A regular file.
@@ -37,7 +37,7 @@ pub enum Is {
     Directory,
     /// A symbolic link.
     Link {
-        /// What it says; none where the backend does not tell.
+        /// Target of the link; `None` if the backend hides it.
         target: Option<String>,
     },
     /// A FIFO, socket or device, which somebody else put there.
@@ -45,7 +45,7 @@ pub enum Is {
 }
 
 impl Is {
-    /// What class of thing it is.
+    /// Returns the type of the entry.
     pub fn kind(&self) -> Kind {
         match self {
             Self::File { .. } => Kind::File,

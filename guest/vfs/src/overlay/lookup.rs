@@ -18,7 +18,7 @@ pub(super) struct Found {
 }
 
 impl OverlayFs<'_> {
-    /// What `name` is, and in which layer.
+    /// Finds the entry `name` and its layer.
     pub(super) fn find(&self, node: &Node, name: &str) -> FsResult<Found> {
         if let Some(dir) = node.upper() {
             match self.inner.stat(&dir, name) {
@@ -45,7 +45,7 @@ impl OverlayFs<'_> {
         Ok(if self.is_marked(node, name)? { None } else { Some(base) })
     }
 
-    /// What the base has under `name` that no mark hides, be it behind an upper entry.
+    /// Returns the entry of the base under `name` if no whiteout hides it, even behind an upper entry.
     pub(super) fn behind(&self, node: &Node, name: &str) -> FsResult<Option<(Dir, Kind)>> {
         let Some(base) = self.shown_base(node, name)? else { return Ok(None) };
         match self.inner.stat(&base, name) {
@@ -94,7 +94,7 @@ impl OverlayFs<'_> {
         self.inner.open_file(&base, name, Open::Read)
     }
 
-    /// What both layers have, each name once.
+    /// Lists the entries of both layers, each name once.
     pub(super) fn list_merged(&self, node: &Node) -> FsResult<Listing> {
         let (upper, base) = (node.upper(), node.base());
         let below = base.map(|base| self.inner.list(&base)).transpose()?;

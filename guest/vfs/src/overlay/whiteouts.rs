@@ -22,7 +22,7 @@ pub(super) const IN: &str = "in";
 /// Bytes that a mark has at most: the target of a link is the largest part.
 const MAX_MARK: u64 = 64 * 1024;
 
-/// What a name of the base was when it was hidden: the JSON of its mark.
+/// An entry of the base when it was hidden: the JSON of its whiteout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum BaseEntry {
@@ -40,7 +40,7 @@ pub enum BaseEntry {
     },
     /// A symbolic link.
     Link {
-        /// What it says; none where the backend does not tell.
+        /// Target of the link; `None` if the backend hides it.
         target: Option<String>,
     },
     /// A FIFO, socket or device.
@@ -48,7 +48,7 @@ pub enum BaseEntry {
 }
 
 impl BaseEntry {
-    /// What class of thing it is.
+    /// Returns the type of the entry.
     pub fn kind(&self) -> Kind {
         match self {
             Self::File { .. } => Kind::File,
@@ -147,7 +147,7 @@ impl OverlayFs<'_> {
         Ok(whiteouts)
     }
 
-    /// What a mark says.
+    /// Reads a whiteout.
     pub(super) fn read_mark(&self, at: &Dir, name: &str) -> FsResult<BaseEntry> {
         let file = self.inner.open_file(at, name, Open::Read).map_err(|fault| match fault {
             Fault::Link | Fault::IsDirectory | Fault::NotRegular => damaged(name),
@@ -160,7 +160,7 @@ impl OverlayFs<'_> {
         serde_json::from_slice(&body).map_err(|_| damaged(name))
     }
 
-    /// What `name` in a directory of the base is.
+    /// Describes the entry `name` in a directory of the base.
     pub(super) fn record(&self, base: &Dir, name: &str) -> FsResult<BaseEntry> {
         let fs = self.inner;
         let stat = fs.stat(base, name)?;

@@ -28,10 +28,10 @@ const LENGTH_DIGITS: usize = 16;
 const MAX_JSON: u64 = 16 * 1024 * 1024;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// What one call changed.
+/// Record of the changes of one call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Record {
-    /// What it did, as its failures call it.
+    /// Name of the operation, as in its errors.
     pub verb: String,
     /// The record of what the same call did before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,19 +62,19 @@ impl Record {
 /// One change of a record.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entry {
-    /// What happened.
+    /// Kind of the change.
     pub action: Action,
-    /// Where, as results show it.
+    /// Path as results show it.
     pub path: String,
-    /// Where it was moved to.
+    /// Destination of a move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    /// What was there before; after a creation, what is there since.
+    /// Type of the entry before the change; after a creation, of the new entry.
     pub kind: Kind,
-    /// What the link said that was there.
+    /// Target of the replaced link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// Where its old content is in the record, and how long it is.
+    /// Offset and length of the old content in the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<(u64, u64)>,
     /// The permission bits that it had, where the host tells them.
@@ -85,7 +85,7 @@ pub struct Entry {
     pub after: Option<String>,
 }
 
-/// What a change did.
+/// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -221,13 +221,13 @@ fn failed(fault: &Fault) -> Error {
         .hint("nothing was changed; the person who runs this has to see to the state directory, or turn `backups` off")
 }
 
-/// What an id says.
+/// Parts of a record's id.
 struct Id {
     /// When, in milliseconds.
     ms: u64,
-    /// How many came before it in that millisecond.
+    /// Number of earlier records in the same millisecond.
     count: u64,
-    /// How many bytes it has.
+    /// Size in bytes.
     size: u64,
 }
 
@@ -292,7 +292,7 @@ pub fn ids(workspace: &Workspace<'_>) -> Result<Vec<(String, u64)>> {
 pub struct Saved<'w> {
     workspace: &'w Workspace<'w>,
     location: OpenLocation,
-    /// What it holds.
+    /// Content of the record.
     pub record: Record,
 }
 

@@ -36,7 +36,7 @@ pub struct Changes {
     pub files: Vec<FileChange>,
     /// Directories that are to be there afterwards, files in them or not.
     pub directories: Vec<ResolvedPath>,
-    /// What the caller does right after, for the backup.
+    /// Changes of links and directories that the caller makes afterwards, for the backup.
     pub others: Vec<Entry>,
     /// Permission bits of directories by their paths, for those that are made.
     pub modes: BTreeMap<String, u32>,

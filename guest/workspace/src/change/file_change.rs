@@ -6,18 +6,18 @@ use crate::resolved_path::ResolvedPath;
 
 /// One file's change, planned whole in memory.
 pub struct FileChange {
-    /// Where the file is, or is to be. Missing parent directories are made.
+    /// Path of the file. Missing parent directories are created.
     pub resolved: ResolvedPath,
-    /// What it holds now; none where nothing may be there.
+    /// Current content; `None` if no file may exist there.
     pub old: Option<FileContent>,
-    /// What it is to hold; none to remove it.
+    /// New content; `None` removes the file.
     pub new: Option<FileContent>,
-    /// Where it is to be moved; nothing may be there.
+    /// Destination of a move, which must not exist.
     pub to: Option<ResolvedPath>,
 }
 
 impl FileChange {
-    /// What it replaces or removes.
+    /// Returns the content that the change replaces or removes.
     pub fn replaced(&self) -> Option<&FileContent> {
         self.old.as_ref().filter(|_| self.old != self.new)
     }

@@ -16,13 +16,13 @@ use crate::{Root, Workspace};
 /// The state directory inside the workspace, for hosts that preopen none outside.
 const INSIDE: &str = ".paddock";
 const NAME: &str = "journal";
-/// What a journal that is being written has after its name.
+/// Suffix of a journal that is being written.
 const UNFINISHED: &str = ".new";
 /// Digits that tell the roots of one journal from those of another.
 const ID_DIGITS: usize = 16;
 const REFUSED: &str = "journal.refused";
 
-/// Where a journal is kept.
+/// Directory of a journal.
 enum Home<'w> {
     /// In the state directory, outside the roots.
     State(&'w Dir),
@@ -30,7 +30,7 @@ enum Home<'w> {
     Inside(&'w Root),
 }
 
-/// What a change is about to do.
+/// Steps that a change is about to make.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Journal {
     /// Directories that the change makes, outer ones first; undoing it removes them.
@@ -81,7 +81,7 @@ impl Journal {
         self.steps.iter().flat_map(Step::stored_locations).chain(&self.directories).chain(&self.debris)
     }
 
-    /// Where the journal is kept: without a state directory in the root that it changes.
+    /// Directory of the journal: the state directory, or without one the root that the change is in.
     fn home<'w>(&self, workspace: &'w Workspace<'_>) -> Result<Home<'w>> {
         if let Some(dir) = &workspace.state {
             return Ok(Home::State(dir));

@@ -13,9 +13,9 @@ use crate::change::stored_location::StoredLocation;
 /// A file's change as the journal keeps it: names and digests, no content.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Step {
-    /// Where the file is, or is to be.
+    /// Location of the file.
     pub target: StoredLocation,
-    /// Where it is to be moved.
+    /// Destination of a move.
     pub to: Option<StoredLocation>,
     /// The name beside the target that holds the new content; none where it does not change.
     pub temporary: Option<String>,
@@ -66,7 +66,7 @@ pub struct Work<'s> {
     backup: OpenLocation,
 }
 
-/// How far a step came before a crash.
+/// Progress of a step before a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// It can be applied, from the start or from where it stopped.
@@ -172,7 +172,7 @@ impl Work<'_> {
         }
     }
 
-    /// How far the step came, judged by content.
+    /// Returns the progress of the step, judged by content.
     pub fn progress(&self, fs: &dyn Filesystem) -> FsResult<Progress> {
         let step = self.step;
         let target = self.target.digest(fs)?;

@@ -1,25 +1,25 @@
-//! What a walk shows, and where it begins.
+//! Selection of the entries that a walk returns, and its start.
 
 use globset::GlobSet;
 use paddock_search::hidden::Hidden;
 use serde::{Deserialize, Serialize};
 
-/// What a walk shows.
+/// Selection of the entries that a walk returns.
 #[derive(Clone, Default)]
 pub struct Options {
     /// Entries whose name starts with a dot.
     pub hidden: Hidden,
     /// Show what ignore rules exclude, and `.git`.
     pub include_ignored: bool,
-    /// Levels to descend; none is as deep as it goes.
+    /// Levels to descend; `None` is all.
     pub max_depth: Option<u32>,
-    /// What is left out, by paths below the top; directories with all that is in them.
+    /// Entries to leave out, by paths below the top; a directory is left out with its content.
     pub exclude: GlobSet,
     /// Names of the only entries to look at on the first levels.
     pub prefix: Vec<String>,
-    /// Where to begin; none is at the top.
+    /// Start of the walk; `None` is the top.
     pub start: Option<Start>,
-    /// The path, relative to the top, before which to end; none is at the end.
+    /// Path, relative to the top, before which the walk ends; `None` is the end.
     pub until: Option<String>,
 }
 
