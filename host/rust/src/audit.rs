@@ -53,11 +53,11 @@ pub struct Report {
     pub head: String,
     /// The line at which the chain breaks, and why. Nothing is known of what follows.
     pub problem: Option<(u64, String)>,
-    /// What else there is to say, such as a line that a crash left.
+    /// Notes, such as an incomplete line that a crash left.
     pub notes: Vec<String>,
 }
 
-/// What a record holds beside what makes the chain.
+/// Content of a record, without the members that form the chain.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Entry<'e> {

@@ -142,7 +142,7 @@ impl Builder {
         Ok(self)
     }
 
-    /// What one call may use.
+    /// Sets the limits of one call.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.settings.say(Policy { limits, ..Policy::default() }.settings());
@@ -287,7 +287,7 @@ impl Builder {
         mount::all(&self.roots, policy)
     }
 
-    /// What tells this workspace from all others.
+    /// Returns a path that identifies this workspace among all others.
     fn identity(&self, mounts: &[Mount]) -> Option<PathBuf> {
         #[cfg(target_os = "linux")]
         if let Some(container) = &self.container {

@@ -79,7 +79,7 @@ fn file_name(engine: &Engine, name: &str) -> String {
     format!("{name}-{:016x}.cwasm", std::hash::Hasher::finish(&sum))
 }
 
-/// Where the user's own cache directory is, or would be.
+/// Path of the user's cache directory, which may not exist.
 pub(crate) fn path() -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("PADDOCK_CACHE_DIR")

@@ -4,7 +4,7 @@ use crate::options::CallOptions;
 use crate::sandbox::Sandbox;
 use crate::watch::Watch;
 
-/// How a call is to be run.
+/// Settings of one call of the component.
 pub(crate) struct Call<'c> {
     /// It can change something.
     pub(crate) changing: bool,

@@ -1,4 +1,4 @@
-//! What tools there are, and the component that has them.
+//! The catalog of tools, and the component that provides them.
 
 use crate::call::Call;
 use crate::engine;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::hex::hex;
 
-/// How often, and after what time, the group is removed when its last process is about to be gone.
+/// Number of attempts, and the interval, to remove the group while its last process ends.
 const ATTEMPTS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(2);
 

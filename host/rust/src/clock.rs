@@ -1,4 +1,4 @@
-//! What makes running guests look at their deadline and at cancellation.
+//! The clock that makes running guests check their deadline and cancellation.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wasmtime::Engine;
 
-/// How often they do.
+/// Interval of these checks.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 
 /// Advances the epoch while calls run, and sleeps when none has run for a while.

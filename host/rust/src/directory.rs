@@ -173,7 +173,7 @@ impl Directory {
         (above.identity_of(&name) == Some(self.0.identity)).then_some((above, name))
     }
 
-    /// What is done in it by name. A name never leads out of it.
+    /// Returns the handle for operations on its entries by name. A name never leads out of the directory.
     pub(crate) fn entries(&self) -> &Dir {
         &self.0.dir
     }
@@ -212,7 +212,7 @@ impl Directory {
         self.0.dir.entries().into_iter().flatten().filter_map(|entry| Some(entry.ok()?.file_name()))
     }
 
-    /// What has that name in it, itself; none where nothing has.
+    /// Returns the identity of an entry, of a link itself; `None` if the entry does not exist.
     pub(crate) fn identity_of(&self, name: impl AsRef<OsStr>) -> Option<Identity> {
         self.0.dir.symlink_metadata(name.as_ref()).ok().map(|metadata| Identity::of(&metadata))
     }
@@ -234,7 +234,7 @@ fn climb(dir: &Dir) -> io::Result<Vec<Identity>> {
     }
 }
 
-/// How a directory of Paddock's own is made: for its owner alone.
+/// Options to create a directory of Paddock's own, accessible to its owner alone.
 pub(crate) fn private_directory() -> DirBuilder {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -242,7 +242,7 @@ pub(crate) fn private_directory() -> DirBuilder {
     builder
 }
 
-/// How a file of Paddock's own is opened for writing: where it is made, for its owner alone.
+/// Options to open a file of Paddock's own for writing. A new file is accessible to its owner alone.
 pub(crate) fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! What a tool does to the world, as it says itself.
+//! Traits of a tool, as the component describes them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::call::Call;
 use crate::catalog::bare;
 
-/// What calling a tool can do. Nothing, of one that is not known.
+/// Traits of a tool: how a call of it can affect the workspace. All are false for an unknown tool.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Effect {
     /// It can change something.

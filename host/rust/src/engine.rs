@@ -18,7 +18,7 @@ const COMPONENT_NAME: &str = env!("PADDOCK_COMPONENT_NAME");
 /// The component itself, as the build made it.
 pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/paddock.wasm"));
 
-/// What every call of the process shares.
+/// Engine and compiled component, shared by all calls of the process.
 pub(crate) struct Runtime {
     pub(crate) engine: Engine,
     pub(crate) component: InstancePre<State>,
@@ -70,7 +70,7 @@ impl Runtime {
     }
 }
 
-/// How guests and programs are compiled.
+/// Compiler settings for guests and programs.
 pub(crate) fn config() -> Config {
     let mut config = Config::new();
     config.epoch_interruption(true);

@@ -1,11 +1,12 @@
-//! What can fail in the host itself. What a tool reports is no error here but a value, [`crate::Outcome`].
+//! Errors of the host itself. A failure that a tool reports is a value, [`crate::Outcome`].
 
 use std::io;
 use std::path::PathBuf;
 
 /// Why a workspace could not be opened.
 ///
-/// What the system or a parser says is the error's [`source`](std::error::Error::source) and no part of its own message.
+/// An error of the host. The message of the system or a parser is its [`source`](std::error::Error::source), not a part of
+/// its own message.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

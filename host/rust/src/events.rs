@@ -1,4 +1,4 @@
-//! What is told of calls: that one started, each file that it wrote, and how it ended.
+//! Events of calls: the start, each written file, and the end.
 //!
 //! An event never holds content. It tells paths, counts and times, and no path
 //! of a secret: what `.agentignore` names, and what a call that was refused as
@@ -90,11 +90,11 @@ pub struct Ended {
     pub dialect: String,
     /// As in [`Started`].
     pub tool: String,
-    /// What was done, whatever the tool is called: `read`, `write`, `grep` and so on. None where the arguments did not fit.
+    /// The operation, whatever the tool is called: `read`, `write`, `grep` and so on. `None` if the arguments were invalid.
     pub operation: Option<String>,
     /// The paths: relative to the workspace where all went well, as given where not.
     pub paths: Vec<String>,
-    /// How many paths are not told.
+    /// Number of paths that `.agentignore` hides and the event leaves out.
     pub redacted: u64,
     /// Bytes read, written or searched.
     pub bytes: u64,
@@ -107,7 +107,7 @@ pub struct Ended {
     /// Why it failed; none where it did what was asked. In JSON, `outcome`: the code, or `ok`.
     #[serde(rename = "outcome", serialize_with = "outcome")]
     pub error: Option<ErrorCode>,
-    /// What it changed, in the order in which it was done.
+    /// The changes, in order.
     pub changes: Vec<Change>,
 }
 

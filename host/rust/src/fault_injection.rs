@@ -7,13 +7,13 @@ use std::cell::Cell;
 pub(crate) enum Check {
     /// An open follows no link.
     Link,
-    /// What is done here is done at one name in a directory.
+    /// An operation is at one name in a directory.
     Name,
     /// Nothing is changed in a read-only root.
     Right,
-    /// What is Paddock's own is not opened, whatever it is called.
+    /// Paddock's own files are not opened, whatever their path.
     Identity,
-    /// Roots, what holds them and what is Paddock's own stay where they are.
+    /// Roots, the directories above them, and Paddock's own files keep their names.
     Pin,
     /// A root is the directory that was opened, not the one that has its path.
     Held,

@@ -19,7 +19,7 @@ pub(crate) struct OwnPaths {
 }
 
 impl OwnPaths {
-    /// What of Paddock's own lies in these roots.
+    /// Finds Paddock's own files and directories in these roots.
     pub(crate) fn new(own: &[Walk], roots: &[Mount]) -> Self {
         let mut paths = Self::default();
         let absolute = |root: &Mount, below: &Path| root.host().join(below).into_os_string().into_string().ok();
@@ -32,7 +32,7 @@ impl OwnPaths {
         paths
     }
 
-    /// What is closed to tools in a container.
+    /// Returns the paths in a container that are closed to tools.
     pub(crate) fn in_container() -> Self {
         Self { private: CLOSED_IN_CONTAINER.map(str::to_owned).into(), fixed: Vec::new() }
     }
@@ -55,7 +55,7 @@ pub(crate) struct Guarded {
     made: Mutex<Vec<Directory>>,
     /// Roots, and directories that hold a root or something closed: never moved, removed or replaced.
     pinned: HashSet<Identity>,
-    /// Where something of Paddock's own would be that is not there, or was not.
+    /// Locations of Paddock's own files that do not exist, or did not when the workspace was opened.
     reserved: Vec<Reserved>,
     /// The directories that hold what is Paddock's own.
     holders: Vec<Directory>,

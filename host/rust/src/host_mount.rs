@@ -13,7 +13,7 @@ use crate::types::Skipped;
 pub struct HostMount {
     /// The directory.
     pub host_path: PathBuf,
-    /// Where the copy is to be, relative to the workspace; its top where there is none.
+    /// Destination of the copy, relative to the workspace; `None` is its top.
     pub mount_path: Option<String>,
     /// Globs of the only files to copy; all where there is none. One without `/` is matched against names.
     pub include_glob: Vec<String>,
@@ -54,7 +54,7 @@ impl HostMount {
     }
 }
 
-/// What was copied.
+/// Result of a copy.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Mounted {
@@ -64,6 +64,6 @@ pub struct Mounted {
     pub bytes: u64,
     /// Symbolic links that were left out, since they lead to an absolute path.
     pub absolute_links: u64,
-    /// What else was left out.
+    /// Numbers of other entries that were left out.
     pub skipped: Skipped,
 }

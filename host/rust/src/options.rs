@@ -1,4 +1,4 @@
-//! What a caller can say and watch about one call.
+//! Options of one call, and its cancellation and progress.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use crate::approval::{Approver, Grant};
 /// The dialect that a call has where none is said.
 pub(crate) const DIALECT: &str = "paddock";
 
-/// How to make one call. The default is the `paddock` dialect under the workspace's own limits.
+/// Options of one call. The default is the `paddock` dialect with the limits of the workspace.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CallOptions {
@@ -113,7 +113,7 @@ impl CancelToken {
     }
 }
 
-/// How far calls are: clones are the same counter.
+/// Progress of calls. Clones share one counter.
 #[derive(Clone, Debug, Default)]
 pub struct Progress(Arc<AtomicU64>);
 

@@ -1,4 +1,4 @@
-//! Where an overlay keeps what was changed in it.
+//! The directory of an overlay, with its changes.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -18,7 +18,7 @@ use crate::types::{ErrorCode, ToolError};
 const OVERLAYS: &str = "overlays";
 /// The overlay's own state directory: journal, backups and the lock of its calls.
 const STATE: &str = "state";
-/// What each root of the overlay is, so that another one by its name is not taken for it.
+/// File with the identity of each root of the overlay, so that another directory of the same name is not mistaken for it.
 const ROOTS: &str = "roots.json";
 
 /// The directory of one overlay; it is made when something is first changed.
@@ -27,7 +27,7 @@ pub(crate) struct OverlayDir {
     name: String,
     directory: Deferred,
     roots: BTreeMap<String, PathBuf>,
-    /// What is below it, with the rights to change it.
+    /// The base, with its rights.
     base: Vec<Mount>,
     base_state: StateDir,
 }
@@ -61,7 +61,7 @@ impl OverlayDir {
         self.directory.get()
     }
 
-    /// What is below it, with the rights to change it.
+    /// The base, with its rights.
     pub(crate) fn base(&self) -> &[Mount] {
         &self.base
     }

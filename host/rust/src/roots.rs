@@ -26,9 +26,9 @@ pub(crate) struct Roots {
     #[cfg(target_os = "linux")]
     pub(crate) container: Option<Container>,
     pub(crate) state: Option<StateDir>,
-    /// Where what calls change is put, in place of the mounts; the state directory is then in it.
+    /// The overlay that receives changes instead of the mounts, and contains the state directory.
     pub(crate) overlay: Option<OverlayDir>,
-    /// What no guest may open or move.
+    /// Files and directories that no guest may open or move.
     pub(crate) guarded: Arc<Guarded>,
 }
 
@@ -41,7 +41,7 @@ impl Roots {
         Ok(directory)
     }
 
-    /// What a guest gets, with the lock if it is to change something or to recover from a crash.
+    /// Returns the mounts of a guest, with the lock if the guest changes something or recovers from a crash.
     pub(crate) fn mounts(&self, changing: bool, budget: &CallBudget) -> Result<(Vec<Mount>, Option<File>), ToolError> {
         #[cfg(target_os = "linux")]
         self.container.as_ref().map_or(Ok(()), Container::check)?;
@@ -67,7 +67,7 @@ impl Roots {
         Ok((self.mounts.iter().cloned().chain(own).collect(), lock))
     }
 
-    /// What a guest gets that can only look.
+    /// Returns the mounts of a guest that only reads.
     #[cfg(feature = "commands")]
     pub(crate) fn read_only(&self) -> Vec<Mount> {
         let state = self.state.as_ref().and_then(StateDir::get).map(StateDir::mount);
@@ -100,7 +100,7 @@ impl Roots {
         })
     }
 
-    /// What results show of a path from the top of a root.
+    /// Returns a path from the top of a root as results show it.
     #[cfg(feature = "commands")]
     pub(crate) fn shown(&self, root: usize, below: &str) -> String {
         let guest = self.mounts.get(root).map_or("", |mount| mount.guest.trim_end_matches('/'));

@@ -1,4 +1,4 @@
-//! Where journals are kept, outside the workspace, and the lock beside them.
+//! The state directory: journals outside of the workspace, and their lock.
 
 use std::env;
 use std::ffi::OsStr;
@@ -16,14 +16,14 @@ use crate::hex::hex;
 use crate::mount::{self, Mount, STATE};
 use crate::types::{ErrorCode, ToolError};
 
-/// How often a held lock is tried again.
+/// Interval at which a held lock is tried again.
 const RETRY: Duration = Duration::from_millis(5);
 
 /// The directory in a state directory for what commands are about to change.
 #[cfg(feature = "commands")]
 pub(crate) const COMMANDS: &str = "commands";
 
-/// Where a call without a state directory keeps its journal, in the workspace.
+/// Directory in the workspace for the journal of a call without a state directory.
 const JOURNAL_INSIDE: &str = ".paddock";
 
 /// Which state directory a workspace is to have.
@@ -64,7 +64,7 @@ impl StateChoice {
     }
 }
 
-/// Where the state directories of all workspaces are.
+/// Directory of the state directories of all workspaces.
 pub(crate) fn parent() -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("PADDOCK_STATE_DIR")
@@ -110,7 +110,7 @@ impl StateDir {
         self.directory.get()
     }
 
-    /// Where commands put contents before they change them, made if need be.
+    /// Returns the directory for contents that commands are about to change, and creates it if needed.
     #[cfg(feature = "commands")]
     pub(crate) fn commands(&self) -> io::Result<Directory> {
         self.create()?.create_subdirectory(COMMANDS)

@@ -1,4 +1,4 @@
-//! What an overlay changed, as a whole: shown, taken over by its base, thrown away.
+//! The changes of an overlay as a transaction: shown, committed to the base, or discarded.
 
 use crate::bindings::exports::paddock::files::session;
 use crate::call::Call;
@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 /// A workspace in an overlay ([`Builder::overlay`](crate::Builder::overlay)), as a transaction. Over any other, these calls
 /// fail with `io`. `paths` are as results show them, each with all below it; none means everything.
 impl Workspace {
-    /// What differs from the base, with a patch that `git apply` takes if that is asked for.
+    /// Returns the differences from the base, and on request a patch that `git apply` accepts.
     pub fn diff(&self, paths: &[String], patch: bool) -> Result<DiffResult, ToolError> {
         let found = self.diff_with(paths, false, Vec::new(), Vec::new())?;
         if !patch {
@@ -86,7 +86,7 @@ fn executable(overlay: &OverlayDir, found: &DiffResult) -> (Vec<String>, Vec<Str
     (paths(&before), paths(&after))
 }
 
-/// Where the base has a path, the root and what is below it: the first root has those without its name.
+/// Splits a path into the root of the base and the path below it. Paths without a root's name are in the first root.
 fn base_file<'o, 'p>(overlay: &'o OverlayDir, path: &'p str) -> Option<(&'o Mount, &'p str)> {
     let Some(named) = path.strip_prefix('/') else { return Some((overlay.base().first()?, path)) };
     let (name, rest) = named.split_once('/')?;

@@ -81,7 +81,7 @@ impl ApplyPatchArgs {
 }
 
 impl ReplaceArgs {
-    /// What a regular expression matches in the whole workspace, to be planned.
+    /// Creates the arguments for a plan to replace the matches of a regular expression in the whole workspace.
     pub fn new(pattern: impl Into<String>, replacement: impl Into<String>) -> Self {
         Self {
             pattern: pattern.into(),
@@ -216,12 +216,12 @@ impl GrepArgs {
 }
 
 impl ChangesArgs {
-    /// What to look at from here on: the whole workspace.
+    /// Creates the arguments for a first call on the whole workspace, which returns a token.
     pub fn new() -> Self {
         Self { since: None, path: ".".to_owned(), include_hidden: false, include_ignored: false, limit: 200 }
     }
 
-    /// What changed in the workspace since a token.
+    /// Creates the arguments for the changes in the workspace since a token.
     pub fn since(token: impl Into<String>) -> Self {
         Self { since: Some(token.into()), ..Self::new() }
     }

@@ -11,7 +11,7 @@ use crate::hex::hex;
 /// What `event` says in a record of a line that a crash left.
 pub(super) const TORN: &str = "torn";
 
-/// What stands before the hash of a record, and after it.
+/// Text before the hash of a record, and after it.
 const HASH: &[u8] = br#","hash":""#;
 const END: &[u8] = br#""}"#;
 const HASH_CHARS: usize = 64;
@@ -33,7 +33,7 @@ pub(super) struct Chain {
     pub(super) size: u64,
 }
 
-/// What the head file says of the last record.
+/// Content of the head file about the last record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Head {
     pub(super) sequence: u64,
@@ -54,7 +54,7 @@ pub(super) struct Torn {
     pub(super) sha256: String,
 }
 
-/// Where following a chain ended.
+/// End of a verified chain.
 pub(super) struct End {
     /// Lines seen.
     pub(super) lines: u64,

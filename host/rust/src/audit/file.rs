@@ -12,7 +12,7 @@ use cap_std::fs::OpenOptions;
 use crate::directory::{Directory, Identity, private_file};
 use crate::regular::{self, Refused};
 
-/// How long a call waits until no other one writes its record, and how often it looks.
+/// Time that a call waits for the lock of the audit log, and the interval of its attempts.
 const PATIENCE: Duration = Duration::from_secs(10);
 const RETRY: Duration = Duration::from_micros(500);
 

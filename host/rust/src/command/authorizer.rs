@@ -1,4 +1,4 @@
-//! What the component says of a command: which paths it may touch, and what it changed.
+//! Authorization of a command by the component: which paths it may access, and the record of its changes.
 
 use std::sync::Weak;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use crate::options::{CancelToken, Progress};
 use crate::sandbox::Sandbox;
 use crate::types::{ErrorCode, ToolError};
 
-/// What a command did, as the history has it.
+/// Name of a command's changes in the history.
 const VERB: &str = "run";
 
-/// How long a judgement may take.
+/// Time limit of one authorization.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long recording may take, whatever calls may. The guest makes digests for five seconds; a record that does not come
@@ -26,7 +26,7 @@ const RECORDED_WITHIN: Duration = Duration::from_secs(120);
 /// a second.
 const RULES_HOLD: Duration = Duration::from_millis(250);
 
-/// Judges one command.
+/// Authorizes the accesses of one command.
 pub(crate) struct Authorizer {
     guests: Weak<Guests>,
     /// A guest, and when it was made.

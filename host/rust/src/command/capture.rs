@@ -1,4 +1,4 @@
-//! What a command prints: its head and its tail, in bounded memory, as text for a model.
+//! Output of a command: its head and its tail in bounded memory, as text for a model.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use anstream::adapter::StripBytes;
 
 use crate::bindings::exports::paddock::files::commands::Captured;
 
-/// What stands for what was left out.
+/// Marker for omitted output.
 const CUT: &str = "[truncated]";
 
 /// How much of an output is told.

@@ -21,7 +21,7 @@ use crate::temporary::Temporary;
 use crate::types::{EntryKind, ErrorCode, ToolError};
 use crate::wasi::mode::SET;
 
-/// How long a command has to end by itself when its time is up, and then its supervisor to end it.
+/// Grace period of a command after its time limit, and then of its supervisor.
 const GRACE: Duration = Duration::from_millis(300);
 const LAST_GRACE: Duration = Duration::from_secs(10);
 
@@ -50,7 +50,7 @@ pub(super) struct CommandTask {
     pub(super) deadline: Instant,
 }
 
-/// How far ending a command is that was killed or whose time is up.
+/// Progress of ending a command that was killed or has reached its time limit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Runs,

@@ -1,10 +1,10 @@
-//! What of the environment of commands the policy says.
+//! The environment variables that the policy gives to commands.
 
 use std::env;
 
 use crate::policy::Commands;
 
-/// What the policy passes on or sets.
+/// Variables that the policy passes on or sets.
 pub(super) fn passed(policy: &Commands) -> Vec<(String, String)> {
     let passed = policy.pass_environment.iter().filter_map(|name| Some((name.clone(), env::var(name).ok()?)));
     let set = policy.environment.iter().map(|(name, value)| (name.clone(), value.clone()));

@@ -30,7 +30,7 @@ const HEAD: u64 = 64 * 1024;
 /// Interpreters of interpreters that are looked for, as the kernel does.
 const MAX_INTERPRETERS: usize = 4;
 
-/// What the policy lets commands execute beside the programs that its rules name.
+/// Directories and files of programs that the policy lets commands execute, in addition to those that its rules name.
 pub(super) struct Executables {
     directories: Vec<Directory>,
     files: Vec<NamedFile>,
@@ -69,7 +69,7 @@ impl Executables {
     }
 }
 
-/// What a command may execute.
+/// Programs that a command may execute.
 pub(super) struct Allowed {
     /// Files, and directories with all below.
     pub(super) files: Vec<Arc<File>>,

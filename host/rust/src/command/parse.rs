@@ -18,7 +18,7 @@ const MAX_DEPTH: usize = 16;
 /// A command of a line: its words, each where it is plain text.
 pub(super) type Words = Vec<Option<String>>;
 
-/// What a line runs.
+/// A command that a line runs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
     /// Every simple command in it, wherever it stands.
@@ -38,7 +38,7 @@ pub(super) struct Run {
     pub(super) input: Input,
 }
 
-/// Where its standard input comes from.
+/// Source of its standard input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Input {
     /// From whoever runs the line, or from the command before it.

@@ -22,10 +22,10 @@ use crate::guests::Guests;
 use crate::options::CancelToken;
 use crate::types::{ErrorCode, ToolError};
 
-/// How long a write may wait for a command to read what was written before.
+/// Time that a write waits for the command to read earlier input.
 const READS_WITHIN: Duration = Duration::from_secs(2);
 
-/// How often a token is looked at.
+/// Interval at which the cancellation token is checked.
 const TICK: Duration = Duration::from_millis(10);
 
 /// End of file, on a terminal.

@@ -1,4 +1,4 @@
-//! What a supervisor is told of a command, and the descriptors that it is sent.
+//! The start message of a supervisor, and the descriptors that are sent with it.
 
 use std::env;
 use std::fs::{self, File};
@@ -24,7 +24,7 @@ use crate::types::{ErrorCode, ToolError};
 /// Descriptors that each process of a command may have open.
 const MAX_OPEN_FILES: u64 = 4096;
 
-/// What a command needs to be run, and what is left to do after it.
+/// Resources of a command that is about to run, with the work that remains after it.
 pub(super) struct Prepared {
     pub(super) launch: Launch,
     pub(super) staging: UndoStaging,

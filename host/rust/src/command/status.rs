@@ -22,7 +22,7 @@ pub(super) struct State {
     pub(super) wake: OwnedFd,
 }
 
-/// How it stands.
+/// State of a command.
 pub(super) struct Now {
     pub(super) stdout: Capture,
     pub(super) stderr: Capture,
@@ -32,7 +32,7 @@ pub(super) struct Now {
     pub(super) end: Option<End>,
 }
 
-/// How it ended.
+/// End of a command.
 #[derive(Default)]
 pub(super) struct End {
     pub(super) after: Duration,

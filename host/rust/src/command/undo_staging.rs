@@ -1,4 +1,4 @@
-//! Where contents are put before a command changes them.
+//! The staging directory for contents that a command is about to change.
 
 #[cfg(target_os = "linux")]
 use std::fs::File;

@@ -9,7 +9,7 @@ use super::{json, toml, yaml};
 /// Bytes of a policy's text; the longest that says anything has a hundredth of that.
 pub(super) const MAX_BYTES: usize = 256 * 1024;
 
-/// How a text is written.
+/// Format of a policy's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Yaml,

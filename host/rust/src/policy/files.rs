@@ -11,10 +11,10 @@ use super::source::Source;
 use crate::error::Error;
 use crate::regular::{self, Refused};
 
-/// What a policy's file can end in.
+/// File name extensions of policies.
 const EXTENSIONS: [&str; 4] = ["yaml", "yml", "toml", "json"];
 
-/// Where the user's own policy is.
+/// Path of the user's policy.
 pub(crate) fn config_directory() -> Option<PathBuf> {
     let given = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     given.or_else(|| env::home_dir().map(|home| home.join(".config"))).map(|config| config.join("paddock"))

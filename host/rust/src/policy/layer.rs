@@ -27,7 +27,7 @@ const PATHS: &[(&str, bool)] = &[
     ("commands.programs", true),
 ];
 
-/// What one source says.
+/// The settings of one source.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
     pub(super) source: Source,
@@ -41,7 +41,7 @@ pub(super) struct Layer {
     pub(super) narrows: bool,
 }
 
-/// How far a source is trusted, and so what its paths may be.
+/// Trust in a source, which decides the form of its paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust<'a> {
     /// The person's own: relative paths start here, and variables are replaced.

@@ -154,7 +154,7 @@ impl Layers {
         Ok(names::flat(&self.policy(dialect)?).into_iter().map(setting).collect())
     }
 
-    /// What is set, as the guest takes it. Fails where the levels contradict each other.
+    /// Returns the merged settings for the component. Fails if layers contradict each other.
     pub(crate) fn settings(&self) -> Result<Map<String, Value>, Error> {
         self.check()?;
         Ok(self.merged())
@@ -205,7 +205,7 @@ impl Layers {
         Ok(Policy::new(self.merged(), dialect)?)
     }
 
-    /// What is set by a person, and beside it what narrows that and is not overruled.
+    /// Returns the settings of the person, with the narrowing settings that none of them overrules.
     fn merged(&self) -> Map<String, Value> {
         let (mut own, mut narrowed) = (Map::new(), Map::new());
         for layer in &self.layers {
@@ -240,7 +240,7 @@ fn refuse(layer: &Layer, refusal: &Refusal, policy: &Policy) -> Error {
     layer.source.wrong(layer.line(setting), setting, cause)
 }
 
-/// Where an argument's relative paths start.
+/// The directory at which relative paths of an argument start.
 fn here() -> Trust<'static> {
     Trust::Own(Path::new("."))
 }

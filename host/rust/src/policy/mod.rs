@@ -118,7 +118,7 @@ struct Root<'a> {
     access: Access,
 }
 
-/// What the host has and does.
+/// Capabilities of the host.
 #[derive(Serialize)]
 pub(crate) struct Host {
     carries_modes: bool,

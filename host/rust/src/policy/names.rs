@@ -16,7 +16,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
 /// The name of a flag that sets a part of `approval`.
 const CONFIRM: &str = "require_confirmation_for_delete";
 
-/// What a name in a policy means.
+/// Meaning of a name in a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// The setting of this full name, such as `limits.max_lines`.

@@ -30,7 +30,7 @@ pub(super) struct Member {
     pub(super) value: Node,
 }
 
-/// What is wrong with a text, and in which line.
+/// A mistake in a text, with its line.
 #[derive(Debug, PartialEq)]
 pub(super) struct Fault {
     pub(super) line: usize,

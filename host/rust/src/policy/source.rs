@@ -1,4 +1,4 @@
-//! Where a setting comes from.
+//! The source of a setting.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

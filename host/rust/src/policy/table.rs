@@ -34,7 +34,7 @@ impl Rows<'_> {
         }
     }
 
-    /// What a value can be, in words.
+    /// Describes the possible values in words.
     fn kind(&self, schema: &Value) -> String {
         let schema = self.resolved(schema);
         let listed = |of: &Value| of.as_array().into_iter().flatten().map(|one| self.kind(one)).collect::<Vec<_>>();

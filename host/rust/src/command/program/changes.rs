@@ -20,7 +20,7 @@ const MAX_PATHS: usize = 100_000;
 /// Refused paths that a result names.
 const MAX_REFUSED: usize = 20;
 
-/// What one program changed.
+/// Changes of one program.
 pub(super) struct Changes {
     staging: UndoStaging,
     /// Bytes that may still be kept.
@@ -43,7 +43,7 @@ pub(super) struct Changes {
     pub(super) unreadable_names: u64,
 }
 
-/// What is about to change.
+/// An entry that is about to change.
 pub(super) struct ChangeTarget<'s> {
     /// The directory that it is in.
     pub(super) dir: &'s Dir,

@@ -46,7 +46,7 @@ use resolved_path::ResolvedPath;
 use rights::Rights;
 use state::State;
 
-/// What keeps a program in the workspace.
+/// Name of the confinement of programs in results.
 const CONFINEMENT: &str = "wasi";
 
 /// What is said to have ended a program whose time was up, or that was cancelled; and one that failed.
@@ -107,7 +107,7 @@ fn waiting() -> std::io::Result<Runtime> {
     Builder::new_current_thread().enable_all().max_blocking_threads(MAX_THREADS).build()
 }
 
-/// How a program ended.
+/// End of a program.
 enum End {
     Exited(i32),
     Trapped(String),

@@ -113,7 +113,7 @@ pub(super) fn open_dir(view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<D
     }
 }
 
-/// What a link says.
+/// Reads the target of a link.
 #[cfg(unix)]
 pub(super) fn read_link(_view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<String> {
     // The stock function does not tell what is absolute.
@@ -121,7 +121,7 @@ pub(super) fn read_link(_view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult
     Ok(target.into_string().map_err(|_| ErrorCode::IllegalByteSequence)?)
 }
 
-/// What a link says.
+/// Reads the target of a link.
 #[cfg(not(unix))]
 pub(super) fn read_link(view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<String> {
     in_dir(view, dir, |view, fd| at_once(view.readlink_at(fd, name.to_owned())))
