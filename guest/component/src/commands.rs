@@ -16,7 +16,7 @@ const VERB: &str = "run a command in";
 /// Changes that a result lists.
 const MAX_SHOWN: usize = 100;
 
-/// What a call asks the host for: `get-request` of `wit/commands.wit`.
+/// Returns the command that a call requests: `get-request` of `wit/commands.wit`.
 pub fn requested_command(
     fs: &dyn Filesystem,
     policy: &Policy,
@@ -41,7 +41,7 @@ pub fn requested_command(
     })
 }
 
-/// How the dialect tells what the host did, with all that was changed: `answer` of `wit/commands.wit`.
+/// Renders the result of a command in the dialect, with its changes: `answer` of `wit/commands.wit`.
 pub fn answer(
     fs: &dyn Filesystem,
     policy: &Policy,

@@ -32,7 +32,7 @@ pub fn made(fs: &dyn Filesystem, policy: &Policy, call: &Call) -> Outcome {
     }
 }
 
-/// Does what a request asks, and says what that touched.
+/// Executes a request, and returns its accessed paths.
 pub fn run(fs: &dyn Filesystem, policy: &Policy, request: &Request) -> (Result<Response>, Option<AccessedPaths>) {
     match paddock_ops::open(fs, policy, request.access()) {
         Ok(workspace) => {
@@ -47,7 +47,7 @@ pub fn run(fs: &dyn Filesystem, policy: &Policy, request: &Request) -> (Result<R
     }
 }
 
-/// Does what a request asks, where nobody has to be asked about it or somebody was.
+/// Executes a request that needs no approval or has been approved.
 fn perform(workspace: &Workspace<'_>, request: &Request) -> Result<Response> {
     approval::check(workspace, request)?;
     paddock_ops::run(workspace, request)

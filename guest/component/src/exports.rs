@@ -43,11 +43,11 @@ thread_local! {
     static POLICY: Cell<Option<(String, Policy)>> = const { Cell::new(None) };
     /// The memory backend's tree: all that lasts between calls.
     static MEMORY: MemoryFs = MemoryFs::new(&["/workspace", STATE_GUEST_PATH], wall_time, 0);
-    /// What the host says of the next call.
+    /// Decision of the host about the next call.
     static DECISION: Cell<Option<Decision>> = const { Cell::new(None) };
-    /// What the last call would do, where somebody has to be asked about it, until the host has asked.
+    /// Plan of the last call, if it needs approval, until the host reads it.
     static PENDING: Cell<Option<Plan>> = const { Cell::new(None) };
-    /// What the last call touched, until the host has asked.
+    /// Accessed paths of the last call, until the host reads them.
     static TOUCHED: Cell<Option<AccessedPaths>> = const { Cell::new(None) };
 }
 
@@ -302,7 +302,7 @@ fn first_growth() {
 /// Whose defaults a typed function has.
 const NO_DIALECT: &str = "paddock";
 
-/// What the host allows to a call in `dialect`.
+/// Returns the policy of a call in `dialect`.
 fn policy(dialect: &str) -> Result<Policy> {
     let mut policy = match POLICY.take() {
         Some((of, policy)) if of == dialect => policy,

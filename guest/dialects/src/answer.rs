@@ -1,4 +1,4 @@
-//! What a dialect tells: answers and failures, in its own shape and words.
+//! Rendering of responses and failures: the context that a dialect gets, and shared helpers.
 
 use paddock_types::error::{Code, Error, ErrorText};
 use paddock_workspace::Root;

@@ -25,7 +25,7 @@ const NAMES: &[(Term, &str)] = &[(Term::NewText, "new_str"), (Term::OldText, "ol
 
 const EDITOR: &str = "str_replace_based_edit_tool";
 const MEMORY: &str = "memory";
-/// Where the memory tool's files are, as it names the place.
+/// Directory of the memory tool's files, as the tool names it.
 const MEMORY_ROOT: &str = "/memories";
 
 /// Lines shown on both sides of a change.

@@ -15,11 +15,11 @@ use crate::{Dialect, Names, paddock, registry};
 
 /// A call that fits its tool.
 pub struct Call {
-    /// How it is written, and answered.
+    /// The tool.
     pub dialect: &'static Dialect,
     tool: &'static ToolSpec,
     args: Args,
-    /// What it asks for.
+    /// The decoded request.
     pub request: Request,
 }
 
@@ -42,7 +42,7 @@ impl Call {
         self.dialect.names(Some(self.tool))
     }
 
-    /// How the call ended. What it changed is the workspace's to say.
+    /// Returns the outcome of the call. The workspace provides the changes.
     pub fn outcome(&self, workspace: Option<&Workspace<'_>>, answer: Result<Response>) -> Outcome {
         let touched = workspace.and_then(|workspace| audit::accessed_paths(workspace, &self.request, &answer));
         let asked = CallContext {

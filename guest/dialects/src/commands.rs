@@ -18,10 +18,10 @@ const MAX_YIELD_MS: u64 = 600_000;
 
 /// The directory to run in.
 pub const WORKDIR: Param = optional("workdir", "Where to run it (the workspace)");
-/// How long a call waits for output.
+/// Time that a call waits for output.
 pub const YIELD: Param =
     whole("yield_time_ms", 0, MAX_YIELD_MS, DefaultValue::Whole(250), "Milliseconds to wait for output");
-/// How much output a call gives.
+/// Maximum output of a call.
 pub const MOST_OUTPUT: Param = whole("max_output_tokens", 1, 100_000, DefaultValue::Whole(8_000), "Most output");
 
 /// The request for a command.
@@ -83,7 +83,7 @@ pub fn text(ran: &Ran) -> String {
     text
 }
 
-/// What it printed, standard error under a line of its own.
+/// Renders the output, with standard error under a heading of its own.
 pub fn output(ran: &Ran) -> String {
     let mut text = ran.stdout.text.clone();
     if !ran.stderr.text.is_empty() {
@@ -96,7 +96,7 @@ pub fn output(ran: &Ran) -> String {
     text
 }
 
-/// How it stands or ended, in a line.
+/// Renders the state or the end of a command in one line.
 fn end(ran: &Ran) -> String {
     let time = seconds(ran.duration_ms);
     match (ran.session, ran.timed_out, ran.exit_code, &ran.signal) {

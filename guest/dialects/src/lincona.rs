@@ -26,10 +26,10 @@ pub const DIALECT: Dialect = Dialect { name: "lincona", tools: TOOLS, commands: 
 /// The names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[(Term::Glob, "include"), (Term::ListTool, "list_dir")];
 
-/// What one result shows at most, whichever is reached first.
+/// Limits of one result, of which the first that is reached ends it.
 const MAX_BYTES: usize = 8 * 1024;
 const MAX_LINES: usize = 200;
-/// What a result ends in that was cut.
+/// Marker at the end of a truncated result.
 const CUT: &str = "[truncated]";
 /// Characters of a line.
 const LINE_CHARS: usize = 400;

@@ -15,17 +15,17 @@ pub struct ToolSpec {
     pub name: &'static str,
     /// A title for people.
     pub title: &'static str,
-    /// What it does, for the model.
+    /// Description for the model.
     pub description: &'static str,
     /// Its arguments.
     pub params: &'static [Param],
-    /// What it does to files.
+    /// Traits of the tool.
     pub effect: ToolTraits,
-    /// What a call asks for.
+    /// Decodes the arguments of a call into a request.
     pub request: fn(&Args) -> Result<Request>,
-    /// How what was found or done, or why it failed, is told. An `Err` is told by the dialect's `failure`.
+    /// Renders the response, or the failure of the operation. The dialect's `failure` renders an `Err`.
     pub answer: fn(&CallContext<'_>, Result<Response>) -> Result<Rendered>,
-    /// What its result looks like.
+    /// Schema of the result.
     pub output: Output,
 }
 
@@ -59,7 +59,7 @@ pub enum ResultSchema {
     Object(&'static [(&'static str, ResultSchema)]),
 }
 
-/// What a tool does to files: the hints of the Model Context Protocol.
+/// Traits of a tool: the annotations of the Model Context Protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolTraits {
     /// Changes nothing.
@@ -101,15 +101,15 @@ pub struct Param {
     pub name: &'static str,
     /// Other names that are taken for it, and not shown.
     pub aliases: &'static [&'static str],
-    /// What it takes.
+    /// Type of the value.
     pub kind: ParamKind,
-    /// What holds without it.
+    /// Value in force if the argument is absent.
     pub default: DefaultValue,
-    /// What it means, with its unit.
+    /// Description for the model, with the unit.
     pub doc: &'static str,
 }
 
-/// What an argument takes.
+/// Type of an argument.
 pub enum ParamKind {
     /// Text.
     Text,
@@ -140,7 +140,7 @@ pub enum ParamKind {
     Objects(&'static [Param]),
 }
 
-/// What holds where an argument is not given.
+/// Value of an absent argument.
 #[derive(Clone, Copy)]
 pub enum DefaultValue {
     /// It has to be given.

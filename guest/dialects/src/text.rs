@@ -321,7 +321,7 @@ fn with_tail(mut text: String, skipped: &Skipped, cursor: Option<&str>) -> Strin
     text
 }
 
-/// What was left out, where anything was; with the argument that shows it, where the tool has it.
+/// Describes the entries that were left out, with the argument that includes them if the tool has it.
 pub fn left_out(skipped: &Skipped, has_arguments: bool) -> Option<String> {
     let (ignored, hidden) = match has_arguments {
         true => ("ignored (include_ignored=true)", "hidden (include_hidden=true)"),

@@ -12,7 +12,7 @@ use crate::locate::{Haystack, MOST};
 use crate::nearest::{differs, hint, numbers};
 use crate::{Hunk, Row, RowKind, Where, quoted};
 
-/// What hunks change in a text.
+/// Changes that hunks make in a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
     /// The replacements, in order.
@@ -32,15 +32,15 @@ pub struct Reject {
     pub hunk: usize,
     /// The line of the patch.
     pub line: usize,
-    /// What is wrong.
+    /// The mistake.
     pub cause: String,
-    /// What would work.
+    /// Remarks on what would work instead.
     pub hint: String,
-    /// What it is about.
+    /// Subject of the failure.
     pub detail: Option<Detail>,
 }
 
-/// What `hunks` change in `text`.
+/// Returns the changes that `hunks` make in `text`.
 pub fn change(text: &str, hunks: &[Hunk<'_>], matching: Matching) -> Result<Change, Reject> {
     let mut applying = Applying {
         lines: Lines::new(text),

@@ -20,20 +20,20 @@ mod unified;
 
 use paddock_types::error::{Code, Error, Result, printable};
 
-/// What a patch does to one file.
+/// The part of a patch for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePatch<'p> {
     /// The file as the patch names it.
     pub path: String,
     /// The line of the patch where its part begins.
     pub line: usize,
-    /// What is to be done.
+    /// The action on the file.
     pub action: Action<'p>,
     /// The file mode that the patch asks for, beyond that of a usual file.
     pub mode: Option<String>,
 }
 
-/// What a patch does to a file.
+/// Action of a patch on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action<'p> {
     /// Makes it, by hunks on nothing.
@@ -54,7 +54,7 @@ pub enum Action<'p> {
 /// One place in a file that changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk<'p> {
-    /// Where the place is.
+    /// Location of the hunk.
     pub place: Where<'p>,
     /// The line of the patch where the hunk begins.
     pub line: usize,
@@ -69,7 +69,7 @@ impl<'p> Hunk<'p> {
     }
 }
 
-/// Where a hunk applies.
+/// Location at which a hunk applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Where<'p> {
     /// At this 1-based line and nowhere else; after it, where the hunk has no
@@ -87,7 +87,7 @@ pub enum Where<'p> {
 /// One line of a hunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row<'p> {
-    /// What happens to it.
+    /// Action on the line.
     pub kind: RowKind,
     /// The line without its ending.
     pub text: &'p str,
@@ -99,7 +99,7 @@ pub struct Row<'p> {
     pub open: bool,
 }
 
-/// What a hunk does to a line.
+/// Action of a hunk on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
     /// It is there and stays.

@@ -29,7 +29,7 @@ impl<'t> Lines<'t> {
         Self { text, starts }
     }
 
-    /// How many there are.
+    /// Returns the number of lines.
     pub fn count(&self) -> usize {
         self.starts.len()
     }

@@ -38,7 +38,7 @@ pub struct Haystack {
     pass: Pass,
     /// Every line folded, with LF before the first and after each.
     text: String,
-    /// Where in `text` the LF before each line is, and that at the end.
+    /// Offset in `text` of the LF before each line, and of the last LF.
     starts: Vec<u32>,
 }
 

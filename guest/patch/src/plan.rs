@@ -1,4 +1,4 @@
-//! What a file holds after its part of a patch, every untouched byte as it was.
+//! Content of a file after its part of a patch. Bytes outside of the hunks are unchanged.
 
 use paddock_text::document::Document;
 use paddock_types::error::{Code, Error, Result};

@@ -1,4 +1,4 @@
-//! What the searching operations share: cursors, globs, pages in an order, and
+//! Building blocks of the searching operations: cursors, globs, sorted pages, and
 //! the search in one file.
 
 pub mod cursor;

@@ -12,7 +12,7 @@ const MAX_PARTS: usize = 64;
 /// The share of places that may look like a match for a look at literals to pay.
 const MAX_SHARE: f64 = 0.02;
 
-/// Where a match can be.
+/// A position at which a match can be.
 pub struct Literals {
     finder: Finder,
     /// What is found is a match, and not just what a match has in it.

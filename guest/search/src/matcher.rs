@@ -78,7 +78,7 @@ impl Matcher {
     }
 }
 
-/// What becomes of an expression's groups.
+/// How capture groups are rewritten.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Groups {
     /// They capture nothing, which lets a search skip more.

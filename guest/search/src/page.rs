@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 /// Most entries of one page, so that a result stays in bounds; a larger `limit` gets this many and a cursor.
 pub const MAX_PAGE: usize = 10_000;
 
-/// How many entries a page has that was asked to have `limit`.
+/// Returns the number of entries of a page with this requested `limit`.
 pub fn size(limit: u32) -> usize {
     usize::try_from(limit).unwrap_or(MAX_PAGE).min(MAX_PAGE)
 }
 
-/// Where an entry stands: by its key, largest first and entries without one last, then by path.
+/// Position of an entry in the order: by key, the largest first and entries without a key last, then by path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rank {
     /// Size, or seconds and nanoseconds.

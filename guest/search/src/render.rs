@@ -1,4 +1,4 @@
-//! How a line of a file is shown.
+//! Rendering of a matched line.
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -24,13 +24,13 @@ pub struct Hit {
     block: Range<usize>,
 }
 
-/// How far the search in a file is.
+/// Progress of the search in a file.
 pub struct Scan {
     /// Number of the first line of the window.
     pub line: u64,
     /// Last line shown, as a match or as context.
     pub shown: u64,
-    /// Where in the window the search goes on.
+    /// Offset in the window at which the search continues.
     pub at: usize,
     multiline: bool,
     before: usize,

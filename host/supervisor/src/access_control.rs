@@ -37,7 +37,7 @@ impl From<Errno> for Unresolved {
     }
 }
 
-/// What the host is asked.
+/// A question to the host about a path.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Question {
     pub(crate) root: usize,
@@ -48,20 +48,20 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// What it takes to remember it, in bytes.
+    /// Returns the memory that a cached answer takes, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.path.as_os_str().len() + EACH
     }
 }
 
-/// What it answered.
+/// Answer of the host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) refused: Option<String>,
     pub(crate) ignored: bool,
 }
 
-/// What the host answered to the questions of one call.
+/// Answers of the host to the questions of one system call.
 pub(crate) type Known = HashMap<Question, Answer>;
 
 /// Whether a change is told at the end.
@@ -74,7 +74,7 @@ pub(crate) enum Reporting {
     No,
 }
 
-/// Decides about paths.
+/// Decides which paths the command may access.
 pub(crate) struct AccessControl {
     pub(crate) path_classes: PathClasses,
     rules: bool,

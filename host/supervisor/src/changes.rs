@@ -1,4 +1,4 @@
-//! What paths were before the command changed them, kept for as long as it runs.
+//! Records of entries before the command's first change of each.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -18,7 +18,7 @@ pub(crate) const MOST_REMEMBERED: usize = 16 << 20;
 /// What a change takes beside its name, which is remembered three times.
 const EACH: usize = 256;
 
-/// What the first change of each path found.
+/// The entry at each path before its first change.
 pub(crate) struct Changes {
     staging: OwnedFd,
     /// Bytes that may still be kept.

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 /// Directories above one that are looked at; the kernel's longest path has fewer.
 const MAX_HOLDERS: usize = 4096;
 
-/// What a file is.
+/// Returns device and inode of a file.
 pub(crate) fn identity(stat: &Stat) -> Identity {
     Identity { device: stat.st_dev, inode: stat.st_ino }
 }

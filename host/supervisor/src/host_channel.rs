@@ -1,4 +1,4 @@
-//! The host's side of the socket: what it says, and what still has to be said to it.
+//! The socket to the host: received messages, and frames that are not sent yet.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -8,7 +8,7 @@ use std::os::unix::net::UnixStream;
 use paddock_supervisor::protocol::{FromSupervisor, ToSupervisor};
 use paddock_supervisor::wire;
 
-/// How much is read at a time.
+/// Bytes of one read.
 const CHUNK: usize = 4 << 10;
 
 /// Messages both ways, without waiting: a host that answers questions while the next are written must not be waited for.

@@ -1,4 +1,4 @@
-//! What a path is to the command: part of a root, of the system, its own, or none of its business.
+//! Classes of paths: in a root, of the system, in the command's own directory, or outside.
 //!
 //! Directories are descriptors. Where one of them is, the kernel is asked before every call, so that what was renamed
 //! meanwhile is still known, and what took its path is not.
@@ -85,7 +85,7 @@ const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// The rules that keep files from tools, which the host applies.
 const RULES: &str = ".agentignore";
 
-/// What a path is.
+/// Class of a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum PathClass {
     Root {

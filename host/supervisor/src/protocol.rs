@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the host says.
+/// Messages of the host.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToSupervisor {
@@ -26,18 +26,18 @@ pub enum ToSupervisor {
     Kill,
 }
 
-/// What the supervisor says.
+/// Messages of the supervisor.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromSupervisor {
     /// The command runs. Not sent where it was to run unconfined.
     Confined {
-        /// What confines it, for people: `landlock 7, seccomp`.
+        /// Description of the confinement for people: `landlock 7, seccomp`.
         by: String,
     },
     /// The command was not run, since the system lacks what would confine it.
     Unsupported {
-        /// What is missing.
+        /// The missing kernel feature.
         missing: String,
     },
     /// The command could not be started.
@@ -94,9 +94,9 @@ pub struct Start {
     pub confine: bool,
     /// The host is asked about paths in the roots.
     pub rules: bool,
-    /// What a change does to a file in a root that has other hard links.
+    /// Treatment of changes to files in a root that have other hard links.
     pub hard_links: HardLinks,
-    /// What it may use up.
+    /// Resource limits of the command.
     pub limits: Limits,
 }
 
@@ -123,7 +123,7 @@ pub enum HardLinks {
     Refuse,
 }
 
-/// What a file or directory is, whatever it is called.
+/// Identity of a file or directory, independent of its path.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 pub struct Identity {
     /// Its device.
@@ -141,7 +141,7 @@ pub struct Reserved {
     pub name: String,
 }
 
-/// What a command may use up.
+/// Resource limits of a command.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Limits {
     /// Processes at a time; 16 times as many threads. With more, all are ended.
@@ -168,7 +168,7 @@ impl Default for Limits {
     }
 }
 
-/// What a command wants with a path.
+/// Access of a command to a path.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -187,7 +187,7 @@ pub struct Ask {
     pub root: usize,
     /// A path without links from the top of that root; empty for the top.
     pub path: String,
-    /// What is wanted. A verdict on reading holds for 0.7 seconds.
+    /// The requested access. A verdict on reading is cached for 0.7 seconds.
     pub access: Access,
     /// The path is a directory, or becomes one.
     pub is_directory: bool,
@@ -204,7 +204,7 @@ pub struct Verdict {
     pub ignored: bool,
 }
 
-/// How a command ended, and what it changed.
+/// End of a command, with its changes.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Ended {
     /// Its exit status, where it exited.
@@ -215,11 +215,11 @@ pub struct Ended {
     pub stopped: Option<String>,
     /// Every path in a root that may have changed, as it was before its first change, in that order.
     pub before: Vec<Before>,
-    /// How many paths changed that are ignored.
+    /// Number of changed paths that are ignored.
     pub ignored: u64,
     /// The first 20 paths that were refused.
     pub refused: Vec<Refused>,
-    /// How many paths were refused.
+    /// Number of refused paths.
     pub refused_count: u64,
     /// Absolute paths that changed whose content before is lost: too large, too many, unreadable, or with a name that is not UTF-8.
     pub not_kept: Vec<String>,
@@ -241,17 +241,17 @@ pub struct Before {
     pub root: usize,
     /// The path from the top of that root.
     pub path: String,
-    /// What was there.
+    /// Type of the entry.
     pub kind: Kind,
     /// Its permission bits; 0 where nothing was there.
     pub mode: u32,
-    /// Where a symbolic link led.
+    /// Target of a symbolic link.
     pub target: Option<String>,
     /// The file's content: a name in the spool.
     pub kept: Option<String>,
 }
 
-/// What a path was.
+/// Type of an entry.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {

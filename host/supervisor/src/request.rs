@@ -10,7 +10,7 @@ use crate::caller::Call;
 use crate::confine::filter::FCHMODAT2;
 use crate::requested_path::RequestedPath;
 
-/// What a call wants.
+/// A decoded system call.
 pub(crate) enum Request {
     Open {
         requested_path: RequestedPath,

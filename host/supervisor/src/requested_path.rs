@@ -22,7 +22,7 @@ pub(crate) enum RequestedPath {
         base: Option<OwnedFd>,
         path: CString,
     },
-    /// What a descriptor of the caller is of.
+    /// The file of a descriptor of the caller.
     Descriptor(OwnedFd),
     /// The caller's controlling terminal.
     Terminal,

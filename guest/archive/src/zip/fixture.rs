@@ -23,7 +23,7 @@ pub struct Forged {
     pub mode: u32,
     /// Bytes of the data, as the directory says.
     pub packed: u32,
-    /// Where its header is, where that is not where it was written.
+    /// Offset of the header in the directory, if it differs from the real one.
     pub offset: Option<u32>,
 }
 
@@ -81,7 +81,7 @@ pub fn archive(entries: &[Forged]) -> Vec<u8> {
     bytes
 }
 
-/// What both headers say in the same form.
+/// The fields that both headers have in the same form.
 fn common(entry: &Forged) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend(entry.flags.to_le_bytes());

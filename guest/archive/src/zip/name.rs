@@ -12,7 +12,7 @@ const MAX_COMPONENT_BYTES: usize = 255;
 pub struct Refused {
     /// Which class of failure it is.
     pub code: Code,
-    /// What is wrong with it.
+    /// The mistake.
     pub cause: &'static str,
 }
 

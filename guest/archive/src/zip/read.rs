@@ -199,7 +199,7 @@ impl Taken {
     }
 }
 
-/// What a path of an archive stands for.
+/// Type of an archive entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Node {
     /// A file.

@@ -10,7 +10,7 @@ use rawzip::{CompressionMethod, DataDescriptorOutput, Error, ZipArchiveWriter};
 
 use crate::zip::name;
 
-/// How much time is spent on a smaller archive, as most tools do by default.
+/// Compression level: the default of most tools.
 const LEVEL: u8 = 6;
 /// The first second that an archive can hold, and the last one: 1980-01-01 and 2107-12-31.
 const TIMES: (u64, u64) = (315_532_800, 4_354_819_198);

@@ -1,4 +1,4 @@
-//! What the text editor tool answers.
+//! Results of the text editor tool.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, printable};

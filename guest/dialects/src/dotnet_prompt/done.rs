@@ -1,4 +1,4 @@
-//! What was done, as `FileOperationResult` has it.
+//! The specification's `FileOperationResult`.
 
 use paddock_types::rendered::Rendered;
 use paddock_types::response::Response;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::answer::CallContext;
 use crate::text::render;
 
-/// What was done: the specification's `FileOperationResult`.
+/// Result of a change: the specification's `FileOperationResult`.
 pub struct Done {
     operation: &'static str,
     path: String,

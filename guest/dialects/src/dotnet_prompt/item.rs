@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::spec::ResultSchema;
 
-/// What is known of one file or directory.
+/// Metadata of one file or directory.
 pub const METADATA: &[(&str, ResultSchema)] = &[
     ("name", ResultSchema::Text),
     ("path", ResultSchema::Text),

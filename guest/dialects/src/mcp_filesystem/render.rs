@@ -1,4 +1,4 @@
-//! How the reference server writes names, sizes, times and diffs.
+//! Names, sizes, times and diffs in the format of the reference server.
 
 use std::fmt::Write;
 

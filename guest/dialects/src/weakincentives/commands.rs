@@ -20,7 +20,7 @@ const TIMEOUT_SECONDS: (f64, f64) = (1.0, 120.0);
 const EVALUATION_MS: u64 = 5_000;
 /// Characters of each of its streams.
 const EVALUATION_CHARS: usize = 4_096;
-/// Where the tools of weakincentives have the workspace.
+/// Path of the workspace in the tools of weakincentives.
 const WORKSPACE: &str = "/workspace";
 /// Environment variables of a call.
 const MAX_VARIABLES: usize = 64;

@@ -1,4 +1,4 @@
-//! What a process may use up, and which of the user's powers it keeps.
+//! Resource limits and capabilities of a process.
 
 use paddock_supervisor::protocol::Limits;
 use rustix::io::Errno;

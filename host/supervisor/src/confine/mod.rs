@@ -1,4 +1,4 @@
-//! What holds a command whatever the supervisor does: Landlock, the filter of system calls, limits, capabilities.
+//! Confinement that the kernel enforces independently of the supervisor: Landlock, seccomp, limits, capabilities.
 
 mod bpf;
 pub(crate) mod domain;
@@ -7,7 +7,7 @@ pub(crate) mod limits;
 
 use crate::sys;
 
-/// What of the filter is not the same for every command.
+/// Parameters of the filter that differ between commands.
 #[derive(Clone, Copy)]
 pub(crate) struct Variant {
     pub(crate) network: bool,
@@ -20,7 +20,7 @@ pub(crate) struct Variant {
 /// The first kernel in which a descriptor can be given and its number returned in one step.
 const GIVES_AND_SENDS: (u32, u32) = (5, 14);
 
-/// What confines commands here, for people; or what is missing.
+/// Describes the available confinement for people, or fails with the missing kernel feature.
 pub(crate) fn available() -> Result<String, String> {
     let Ok(version @ 1..) = sys::landlock_version() else {
         return Err("Landlock is not enabled in this kernel".to_owned());

@@ -1,4 +1,4 @@
-//! What a path led to, and whether the command may have it.
+//! The file that a path leads to, and whether the command may access it.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};

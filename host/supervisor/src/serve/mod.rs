@@ -29,19 +29,19 @@ use crate::tree::Tree;
 
 pub(crate) use unshare::BrokenLinks;
 
-/// What all calls share.
+/// State that the handlers of all system calls share.
 pub(crate) struct SyscallHandlers {
     pub(crate) access_control: AccessControl,
     pub(crate) changes: Changes,
     pub(crate) tree: Arc<Tree>,
-    /// Where calls come from, and what they are answered by.
+    /// Notification descriptor of seccomp, for calls and answers.
     pub(crate) listener: Arc<OwnedFd>,
     /// The command's terminal, where it has one.
     pub(crate) terminal: Option<OwnedFd>,
-    /// How many threads wait for the other end of a pipe.
+    /// Number of threads that wait for the other end of a pipe.
     pub(crate) waiting: Arc<AtomicUsize>,
     pub(crate) max_file_bytes: u64,
-    /// What commands of one workspace change by name, they change one after the other.
+    /// Lock that makes the commands of one workspace change names one after the other.
     pub(crate) lock: Option<Arc<OwnedFd>>,
     /// Files in roots that it has opened or made.
     pub(crate) opened: KnownFiles,
