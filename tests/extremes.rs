@@ -239,25 +239,6 @@ fn a_directory_of_the_kernel_s_own_files_is_no_root() {
     }
 }
 
-/// Each directory is listed once, so that time grows with their number and not with its square.
-#[test]
-fn a_directory_of_many_directories_is_deleted_in_time() {
-    let fixture = Fixture::new();
-    let took = |count: u32| {
-        let top = fixture.root().join("many");
-        (0..count).for_each(|number| fs::create_dir_all(top.join(number.to_string())).unwrap());
-        let started = Instant::now();
-        let options = CallOptions::default().with_time(TIME);
-        let outcome = fixture.workspace.call_with("delete", r#"{"path": "many", "recursive": true}"#, &options);
-        assert!(outcome.ok, "{}", outcome.text);
-        started.elapsed()
-    };
-    let fastest = |count| (0..3).map(|_| took(count)).min().unwrap();
-    let (few, many) = (fastest(100), fastest(900));
-    println!("100: {few:?}, 900: {many:?}");
-    assert!(many < few * 30, "100: {few:?}, 900: {many:?}");
-}
-
 /// It is refused at once: a copy would take all the time and all the room that there is.
 #[test]
 fn a_copy_of_a_sparse_file_of_8_tebibytes() {

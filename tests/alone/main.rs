@@ -11,6 +11,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+mod deletes;
 #[cfg(target_os = "linux")]
 mod races;
 mod shares;

@@ -8,17 +8,17 @@ use crate::catalog::bare;
 
 /// Traits of a tool: how a call of it can affect the workspace. All are false for an unknown tool.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Effect {
+pub(crate) struct ToolTraits {
     /// It can change something.
     pub(crate) changes: bool,
     /// It runs commands, in a workspace that enables them.
     pub(crate) runs: bool,
 }
 
-impl Effect {
+impl ToolTraits {
     /// The effect of a tool of a dialect, which is asked for once in a process.
     pub(crate) fn of(dialect: &str, tool: &str) -> Self {
-        static KNOWN: OnceLock<Mutex<HashMap<(String, String), Effect>>> = OnceLock::new();
+        static KNOWN: OnceLock<Mutex<HashMap<(String, String), ToolTraits>>> = OnceLock::new();
         let known = KNOWN.get_or_init(Mutex::default);
         let name = (dialect.to_owned(), tool.to_owned());
         if let Some(effect) = known.lock().unwrap_or_else(PoisonError::into_inner).get(&name) {

@@ -9,7 +9,7 @@ use crate::approval::{ApprovalSigner, Approver, Grant};
 use crate::bindings::exports::paddock::files::approval;
 use crate::call::Call;
 use crate::command::Commands;
-use crate::effect::Effect;
+use crate::effect::ToolTraits;
 use crate::guest::Guest;
 use crate::guests::Guests;
 use crate::options::{CallOptions, CancelToken};
@@ -58,7 +58,7 @@ impl Workspace {
 
     /// Calls a tool, with a dialect, a way to cancel it and a way to watch it.
     pub fn call_with(&self, tool: &str, arguments: &str, options: &CallOptions) -> Outcome {
-        let Effect { changes: changing, runs } = Effect::of(&options.dialect, tool);
+        let ToolTraits { changes: changing, runs } = ToolTraits::of(&options.dialect, tool);
         let name = Named { id: options.id.as_deref(), dialect: &options.dialect, tool, changing };
         self.watched(&name, |watch| {
             let call = Call { changing, options: Some(options), watch };
