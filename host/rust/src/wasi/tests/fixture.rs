@@ -63,7 +63,11 @@ impl Fixture {
     /// What is not as it was, of all but the workspace.
     pub(super) fn changed(&self) -> Option<String> {
         let top = self.top.path();
-        if fixed(top) != self.fixed || top.join("ws/reserved").symlink_metadata().is_ok() {
+        // A directory on the way to a reserved name may be created, and nothing else in its place.
+        let reserved = top.join("ws/reserved");
+        let is_replaced = reserved.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir());
+        let is_created = reserved.join("state").symlink_metadata().is_ok();
+        if fixed(top) != self.fixed || is_replaced || is_created {
             return Some("what has to stay as it is in the workspace".to_owned());
         }
         let (now, own) = (look(top), look_at_own(top));
