@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+mod diagram;
 mod source;
 
 use source::{Import, Source};
@@ -226,13 +227,15 @@ const LAYERS: [&str; 12] = [
     "component",
 ];
 
-/// Reads what the manifest of a crate says that it depends on, build and test dependencies left out.
+/// The top directory of the repository.
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Reads the manifest of a crate of the guest and returns the crates of the guest that it depends on, build and test
+/// dependencies left out.
 fn dependencies(name: &str) -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../guest/{name}/Cargo.toml"));
-    let manifest = fs::read_to_string(path).unwrap();
-    let section = manifest.split("\n[dependencies]\n").nth(1).unwrap_or_default();
-    let lines = section.lines().take_while(|line| !line.starts_with('['));
-    lines.filter_map(|line| Some(line.strip_prefix("paddock-")?.split(['.', ' ']).next()?.to_owned())).collect()
+    diagram::packages_in(&fs::read_to_string(repository().join(format!("guest/{name}/Cargo.toml"))).unwrap())
 }
 
 #[test]
@@ -254,43 +257,6 @@ fn the_crates_of_the_guest_are_layers() {
         }
     }
     assert!(dependencies("ops").iter().any(|dependency| dependency == "workspace"), "manifests are read");
-}
-
-/// The part of the architecture page that shows the crates: a line for each level, the lowest first.
-fn diagram() -> String {
-    let mut levels: Vec<Vec<&str>> = Vec::new();
-    for name in LAYERS {
-        let below = dependencies(name);
-        let above = |level: &Vec<&str>| level.iter().any(|known| below.iter().any(|dependency| dependency == known));
-        let level = levels.iter().rposition(above).map_or(0, |level| level + 1);
-        if level == levels.len() {
-            levels.push(Vec::new());
-        }
-        levels[level].push(name);
-    }
-    let arrow = |name: &&str| match dependencies(name).join(", ") {
-        none if none.is_empty() => (*name).to_owned(),
-        below => format!("{name} -> {below}"),
-    };
-    let mut lines = Vec::new();
-    for (level, names) in levels.iter().enumerate() {
-        lines.extend(names.iter().map(|name| format!("{level}  {}\n", arrow(name))));
-    }
-    lines.concat()
-}
-
-#[test]
-fn the_architecture_page_shows_the_crates() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guide/src/architecture.md");
-    let page = fs::read_to_string(&path).unwrap();
-    let (before, rest) = page.split_once("```text\n").unwrap();
-    let (shown, after) = rest.split_once("```\n").unwrap();
-    let crates = diagram();
-    if std::env::var_os("BLESS").is_some() {
-        fs::write(&path, format!("{before}```text\n{crates}```\n{after}")).unwrap();
-    } else {
-        assert_eq!(shown, crates, "BLESS=1 writes the page anew");
-    }
 }
 
 /// The control of the two above: a cycle is found, through a name that a parent re-exports too, and a parent that uses its
