@@ -1,5 +1,5 @@
-//! The paths that a call read or changed, for the host's audit log: without content, and without paths that `.agentignore`
-//! hides.
+//! The paths that a call read or changed, for the host's audit log: without content, and without paths hidden by
+//! `.agentignore`.
 
 use paddock_types::accessed_paths::{AccessedPaths, WriteMode, Written};
 use paddock_types::error::{Code, Result};
@@ -70,7 +70,7 @@ pub fn requested_paths(
     Some(accessed)
 }
 
-/// Adds the paths that a failed call requested, at most as many as one call may work on, because each is resolved.
+/// Adds the paths that a failed call requested. Each path is resolved, so their number is limited by `max_files`.
 fn add_requested(accessed: &mut AccessedPaths, paths: Vec<String>, code: Code, workspace: &Workspace<'_>) {
     let max = workspace.policy.limits.max_files;
     for path in paths {
@@ -177,7 +177,7 @@ fn add_written(accessed: &mut AccessedPaths, request: &Request, response: &Respo
     }
 }
 
-/// Bytes and lines that a caller got to read.
+/// Returns the number of bytes and lines that were returned to the caller.
 fn extent(read: &response::Read) -> (u64, Option<u64>) {
     let shown = if read.end_line == 0 { 0 } else { (read.end_line + 1).saturating_sub(read.start_line) };
     if let Some(diff) = &read.diff {
@@ -240,7 +240,7 @@ fn paths_of(request: &Request) -> Vec<String> {
     }
 }
 
-/// The files that a patch names; none of one that does not parse.
+/// Returns the paths that a patch names, or none if the patch does not parse.
 fn patched(text: &str) -> Vec<String> {
     let parts = paddock_patch::parse(text).unwrap_or_default();
     let names = parts.into_iter().flat_map(|part| {

@@ -9,7 +9,7 @@ use paddock_workspace::change::journal;
 
 use crate::overlay;
 
-/// Opens the workspace for a call with this access. Changes that a crash interrupted are completed or undone first.
+/// Opens the workspace for a call with this access. First, changes that a crash interrupted are completed or undone.
 pub fn open<'a>(fs: &'a dyn Filesystem, policy: &'a Policy, access: Access) -> Result<Workspace<'a>> {
     let workspace = Workspace::open(fs, policy)?;
     let changes = access == Access::Change;
