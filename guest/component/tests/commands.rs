@@ -132,7 +132,7 @@ mod allows {
                 ("new/dir/file", Change, false, ""),
                 ("/docs", Read, true, ""),
                 ("/docs/guide.md", Read, false, ""),
-                // Host paths are not rendered paths, so they belong to no root.
+                // Host paths and other absolute paths belong to no root.
                 ("/home/me/project/a.txt", Read, false, "in no root"),
                 ("/srv/docs/guide.md", Read, false, "in no root"),
                 ("/docs2/guide.md", Read, false, "in no root"),

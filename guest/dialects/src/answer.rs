@@ -10,13 +10,13 @@ use crate::spec::ToolSpec;
 /// Call context from which an answer is rendered, in addition to the response. It gives no access to the workspace:
 /// everything that a call reads or changes is part of its request, where policy, approval, limits and audit log apply.
 pub struct CallContext<'c> {
-    /// The arguments of the call.
+    /// Arguments of the call.
     pub args: &'c Args,
     /// Roots of the workspace; empty if the workspace could not be opened.
     pub roots: &'c [Root],
     /// Current time in RFC 3339 format.
     pub now: Option<String>,
-    /// A random number.
+    /// Random number for the use of the answer.
     pub random: u64,
     /// Caller's names of arguments and tools.
     pub names: Names,

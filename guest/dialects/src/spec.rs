@@ -28,11 +28,11 @@ pub struct ToolSpec {
     pub output: Output,
 }
 
-/// The schema of a tool's result.
+/// Schema of a tool's result.
 pub enum Output {
-    /// The schema of a type of `paddock_types::response`, as JSON text.
+    /// Schema of a type of `paddock_types::response`, as JSON text.
     Generated(&'static str),
-    /// The schema that a row of the dialect's table describes.
+    /// Schema described by a row of the dialect's table.
     ResultSchema(&'static ResultSchema),
 }
 
@@ -121,7 +121,7 @@ pub enum ParamKind {
     },
     /// An integer that may be negative.
     Signed,
-    /// A number of at least 0.
+    /// A non-negative number.
     Number,
     /// A boolean.
     Flag,

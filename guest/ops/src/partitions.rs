@@ -70,6 +70,10 @@ pub fn can_share(request: &Request) -> bool {
 }
 
 /// Starts a search and completes the first part of it, or all of it.
+///
+/// # Errors
+///
+/// `Code::InvalidArgument` if the request is not a search, and the errors of the search itself.
 pub fn lead<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Coordinator + 'w>> {
     Ok(match request {
         Request::Grep(args) => Box::new(grep::partitions::Coordinator::begin(workspace, args)?),
@@ -79,6 +83,10 @@ pub fn lead<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Bo
 }
 
 /// Prepares for partitions of a search.
+///
+/// # Errors
+///
+/// `Code::InvalidArgument` if the request is not a search, and the errors of the search itself.
 pub fn help<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Worker + 'w>> {
     Ok(match request {
         Request::Grep(args) => Box::new(grep::partitions::Helper::enlist(workspace, args)?),

@@ -112,7 +112,7 @@ fn check(args: &request::Read) -> Result<()> {
     Ok(())
 }
 
-/// One read of an open file.
+/// A read of an open file.
 struct Reader<'r> {
     workspace: &'r Workspace<'r>,
     args: &'r request::Read,

@@ -22,7 +22,7 @@ use paddock_workspace::resolved_path::ResolvedPath;
 mod retained;
 
 const VERB: &str = "restore";
-/// Maximum number of backup records of one call: a move, and the records of its undo.
+/// Maximum number of backup records of one call. The undo of a move commits in several steps, with a record for each.
 const MAX_RECORDS: usize = 8;
 
 /// Undoes the changes of a call, or those at one path.
@@ -126,7 +126,7 @@ struct Undo<'w> {
     files: Vec<FileChange>,
     directories: Vec<ResolvedPath>,
     links: Vec<(ResolvedPath, String)>,
-    /// Created directories and links, and others to remove.
+    /// Created directories, links and special files to remove.
     emptied: Vec<ResolvedPath>,
     /// Permission bits of restored directories by path.
     directory_modes: BTreeMap<String, u32>,

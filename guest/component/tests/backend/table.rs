@@ -25,9 +25,9 @@ pub struct TableFs {
 
 #[derive(Clone)]
 enum Node {
-    /// The number by which its entries are found, whatever its name.
+    /// Number of the directory, the key of its entries; a rename does not change it.
     Directory(u64),
-    /// Shared with open files, which outlive their names.
+    /// Content of a file, shared with open handles, which outlive its names.
     File(Bytes),
 }
 

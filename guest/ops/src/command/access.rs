@@ -77,7 +77,7 @@ impl<'w> AccessChecker<'w> {
         if let Some(unchangeable) = self.workspace.unchangeable(root, below, &top.shown(below)) {
             return Some(unchangeable.cause());
         }
-        // A rename of this directory would move the blocked path with it, and a link can lead anywhere.
+        // A directory renamed to this path would bring its own entry at the blocked path, and a link can lead anywhere.
         let is_ancestor_of_blocked =
             top.access_rules.as_ref().is_some_and(|access_rules| access_rules.is_ancestor_of_blocked(below));
         is_ancestor_of_blocked.then(|| "something below that path is kept from every tool".to_owned())

@@ -19,7 +19,7 @@ use crate::partitions::{Found, Names, PartitionResult};
 
 /// Number of entries that the coordinator visits before it requests workers: shorter searches do not pay for them.
 const ALONE_ENTRIES: u64 = 512;
-/// Number of cut points at which the search for more stops.
+/// Number of cut points that suffice: no deeper level is examined.
 const ENOUGH_CUTS: usize = 16;
 /// Maximum depth of cut points, and maximum number of entries visited to find them.
 const MAX_LEVEL: u32 = 5;

@@ -64,6 +64,11 @@ pub struct Commit {
 impl Transaction<'_> {
     /// Applies the chosen changes to the base. They stay in the overlay until [`Self::settle`] removes them. The base
     /// must be open for changes and recovered.
+    ///
+    /// # Errors
+    ///
+    /// `Code::NotFound` if nothing differs at one of the paths, `Code::ChangedSinceRead` if the base changes during the
+    /// commit. Changes made before an error are undone; if that fails too, the message says so.
     pub fn commit(&self, base: &Workspace<'_>, args: &CommitArgs) -> Result<Commit> {
         let Plan { acts, conflicts } = self.plan(&self.choose(&args.paths)?, args.merge)?;
         if !conflicts.is_empty() {

@@ -57,6 +57,10 @@ pub struct Shown {
 
 impl Transaction<'_> {
     /// Returns the differences from the base, without those that the base has adopted.
+    ///
+    /// # Errors
+    ///
+    /// `Code::NotFound` if nothing differs at one of the paths, `Code::TooLarge` if the patch would be too large.
     pub fn diff(&self, args: &DiffArgs) -> Result<Diff> {
         let mut diff = Diff::default();
         let chosen = self.choose(&args.paths)?;

@@ -7,6 +7,11 @@ use crate::overlay::{Transaction, failed};
 
 impl Transaction<'_> {
     /// Discards the changes at and below these paths, or all changes if `paths` is empty. Returns the discarded paths.
+    ///
+    /// # Errors
+    ///
+    /// `Code::NotFound` if nothing differs at one of the paths, `Code::InvalidArgument` if a path lies in a directory
+    /// that was replaced as a whole.
     pub fn discard(&self, paths: &[String]) -> Result<Vec<String>> {
         let chosen = self.choose(paths)?;
         let fail = |fault| failed("discard changes in", &fault);
