@@ -1,4 +1,4 @@
-//! Writes the JSON Schema of each result to a file, so that the component carries the text and no generator (200 KB).
+//! Writes the JSON Schema of each result to a file, so that the component contains the text and not the generator (200 KB).
 
 use std::path::Path;
 

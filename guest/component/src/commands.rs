@@ -1,5 +1,4 @@
-//! Commands, which the host runs: what a call asks of it, what a command may do
-//! at a path, what it changed, and how a dialect tells all that.
+//! Commands, which the host runs. This module prepares the command of a call and renders its result.
 
 use paddock_dialects::call::Call;
 use paddock_dialects::registry;
@@ -13,10 +12,13 @@ use paddock_vfs::Filesystem;
 use paddock_workspace::Workspace;
 
 const VERB: &str = "run a command in";
-/// Changes that a result lists.
+/// Maximum number of changes that a result lists.
 const MAX_SHOWN: usize = 100;
 
-/// Returns the command that a call requests: `get-request` of `wit/commands.wit`.
+/// Returns the command that a call requests from the host: `get-request` of `wit/commands.wit`.
+///
+/// Returns `None` if the tool is unknown or does not run commands, and the outcome if the call fails before the host is
+/// needed.
 pub fn requested_command(
     fs: &dyn Filesystem,
     policy: &Policy,
@@ -29,7 +31,7 @@ pub fn requested_command(
         Ok(call) => call,
         Err(outcome) => return Some(Err(outcome)),
     };
-    // A command may run where nothing may be changed.
+    // Commands may run in a read-only workspace.
     Some(match paddock_ops::open(fs, policy, Access::Read) {
         Ok(workspace) => {
             settle(&workspace, &call.request).map_err(|error| Box::new(call.outcome(Some(&workspace), Err(error))))
@@ -41,7 +43,7 @@ pub fn requested_command(
     })
 }
 
-/// Renders the result of a command in the dialect, with its changes: `answer` of `wit/commands.wit`.
+/// Renders the result of a command with all its changes: `answer` of `wit/commands.wit`.
 pub fn answer(
     fs: &dyn Filesystem,
     policy: &Policy,
@@ -62,18 +64,18 @@ pub fn answer(
             changes.into_iter().for_each(|change| workspace.changed(change));
             call.outcome(Some(&workspace), done)
         }
-        // It has run all the same.
+        // The command has run, so its result is rendered even without a workspace.
         Err(_) => Outcome { changes, ..call.outcome(None, done) },
     }
 }
 
-/// The result with as many of the changes as it lists.
+/// Adds the changes to the result, up to the maximum that it lists.
 fn listed(mut ran: Ran, changes: &[Change]) -> Ran {
     ran.changes = changes.iter().take(MAX_SHOWN).cloned().collect();
     ran
 }
 
-/// What the host is to do, if it may: in a directory that is there, within the limits, approved.
+/// Checks a command and returns it with an existing working directory, time within the limits, and approval.
 fn settle(workspace: &Workspace<'_>, request: &Request) -> Result<Command> {
     let Request::Command(command) = request else { return Err(paddock_dialects::answer::CallContext::mixed_up()) };
     let limits = &workspace.policy.commands;

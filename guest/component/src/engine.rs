@@ -1,5 +1,5 @@
-//! One call, from names and JSON to an outcome: decode, policy, run, encode.
-//! Every failure is a value in the outcome.
+//! Performs one call, from names and JSON to an outcome: decode, check the policy, run, render. Every failure is part
+//! of the outcome.
 
 use paddock_dialects::call::Call;
 use paddock_ops::{approval, audit};
@@ -21,7 +21,7 @@ pub fn call(fs: &dyn Filesystem, policy: &Policy, dialect: &str, name: &str, arg
     made(fs, policy, &call)
 }
 
-/// Makes a call that was decoded.
+/// Performs a decoded call.
 pub fn made(fs: &dyn Filesystem, policy: &Policy, call: &Call) -> Outcome {
     match paddock_ops::open(fs, policy, call.request.access()) {
         Ok(workspace) => call.outcome(Some(&workspace), perform(&workspace, &call.request)),
@@ -32,7 +32,7 @@ pub fn made(fs: &dyn Filesystem, policy: &Policy, call: &Call) -> Outcome {
     }
 }
 
-/// Executes a request, and returns its accessed paths.
+/// Performs a typed request and returns its accessed paths.
 pub fn run(fs: &dyn Filesystem, policy: &Policy, request: &Request) -> (Result<Response>, Option<AccessedPaths>) {
     match paddock_ops::open(fs, policy, request.access()) {
         Ok(workspace) => {

@@ -1,5 +1,5 @@
-//! The component's exports: WIT values in, WIT values out. The only module that
-//! sees the bindings; it converts and calls [`crate::engine`].
+//! Exports of the component. This module and its submodules are the only code that sees the WIT bindings; they convert
+//! values and call [`crate::engine`].
 
 #[expect(unsafe_code, reason = "generated from wit/")]
 mod bindings {
@@ -39,15 +39,16 @@ use bindings::exports::paddock::files::{approval as asking, files, search, tools
 struct Component;
 
 thread_local! {
-    /// The policy of the last call, and its dialect: what the host set at the start lasts as long as the instance.
+    /// Policy of the last call, and its dialect. The host sets the policy at the start of the instance, so it stays
+    /// valid.
     static POLICY: Cell<Option<(String, Policy)>> = const { Cell::new(None) };
-    /// The memory backend's tree: all that lasts between calls.
+    /// Tree of the memory backend, which persists between calls.
     static MEMORY: MemoryFs = MemoryFs::new(&["/workspace", STATE_GUEST_PATH], wall_time, 0);
-    /// Decision of the host about the next call.
+    /// The host's approval decision for the next call.
     static DECISION: Cell<Option<Decision>> = const { Cell::new(None) };
-    /// Plan of the last call, if it needs approval, until the host reads it.
+    /// Plan of the last call if it needs an approval, until the host takes it.
     static PENDING: Cell<Option<Plan>> = const { Cell::new(None) };
-    /// Accessed paths of the last call, until the host reads them.
+    /// Accessed paths of the last call, until the host takes them.
     static TOUCHED: Cell<Option<AccessedPaths>> = const { Cell::new(None) };
 }
 
@@ -252,7 +253,7 @@ fn keep_pending(plan: Option<&Plan>) {
     PENDING.set(plan.cloned());
 }
 
-/// Does what a typed function asks; `take` takes the answer out of its variant.
+/// Performs the request of a typed function; `take` unwraps the response variant.
 fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::result::Result<T, types::Error> {
     let ran = with_fs(NO_DIALECT, |fs, policy| Ok(engine::run(fs, policy, &request)));
     let (answer, touched) = ran.unwrap_or_else(|error| (Err(error), None));
@@ -264,17 +265,17 @@ fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::re
     answer.map_err(Convert::lower)
 }
 
-/// The outcome for the host, and for later what was touched and what would be.
+/// Converts an outcome, and keeps its accessed paths and plan until the host takes them.
 fn ended(mut outcome: Outcome) -> tools::Outcome {
     TOUCHED.set(outcome.touched.take());
     keep_pending(outcome.error.as_ref().and_then(|error| error.plan.as_deref()));
     outcome.lower()
 }
 
-/// Memory that a call is given at once: each growth is a call of the host and of its system.
+/// Size of the memory growth at the start of a call: each growth is a call into the host and its operating system.
 const FIRST_GROWTH_BYTES: usize = 512 * 1024;
 
-/// Calls with the file system that the policy names.
+/// Calls `call` with the policy and the file system that it selects.
 fn with_fs<T>(dialect: &str, call: impl FnOnce(&dyn Filesystem, &Policy) -> Result<T>) -> Result<T> {
     first_growth();
     let policy = policy(dialect)?;
@@ -290,7 +291,7 @@ fn with_fs<T>(dialect: &str, call: impl FnOnce(&dyn Filesystem, &Policy) -> Resu
     result
 }
 
-/// The overlay over the host's preopens.
+/// Opens the overlay over the host's preopens.
 fn overlay(policy: &Policy) -> Result<OverlayFs<'static>> {
     OverlayFs::open(WasiFs::of(policy), policy).map_err(|fault| overlay::failed("open", &fault))
 }
@@ -299,10 +300,10 @@ fn first_growth() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity(FIRST_GROWTH_BYTES)));
 }
 
-/// Whose defaults a typed function has.
+/// Dialect whose policy defaults apply to typed functions.
 const NO_DIALECT: &str = "paddock";
 
-/// Returns the policy of a call in `dialect`.
+/// Returns the policy of the host for a call in `dialect`.
 fn policy(dialect: &str) -> Result<Policy> {
     let mut policy = match POLICY.take() {
         Some((of, policy)) if of == dialect => policy,
@@ -312,7 +313,7 @@ fn policy(dialect: &str) -> Result<Policy> {
     Ok(policy)
 }
 
-/// Keeps it for the next call.
+/// Stores the policy for the next call.
 fn keep(dialect: &str, policy: Policy) {
     POLICY.set(Some((dialect.to_owned(), policy)));
 }

@@ -1,21 +1,21 @@
 //! The Paddock component: file tools for AI agents that cannot leave the workspace, for `wasm32-wasip2`.
 //!
-//! The crates below `guest/` form layers. Each uses those above it in this list, and none below it; the manifests hold that.
+//! The crates below `guest/` form layers. Each uses only crates above it in this list; the manifests enforce this.
 //!
-//! - `policy`: the policy as a host writes it. `scan`: the search for literals by 128-bit instructions.
+//! - `policy`: the policy as a host writes it. `scan`: the search for literals with 128-bit instructions.
 //! - `types`: requests, responses, errors and the policy of one call: data that every layer shares.
 //! - `text`: encodings, lines, documents and diffs.
 //! - `patch`, `archive`: patches are parsed, located and applied; zip archives are read and written. Both are pure.
 //! - `vfs`: the [`Filesystem`](paddock_vfs::Filesystem) interface and its backends: WASI, memory, overlay.
 //! - `search`: patterns, globs, and the search in one file.
 //! - `workspace`: roots, resolved paths, access rules, walks, and changes that are atomic, journaled and backed up.
-//! - `ops`: the operations, one file each; approval, audit, overlays and what a command changed.
+//! - `ops`: the operations, one file each; approval, audit, overlays and the changes of commands.
 //! - `dialects`: tools as agent frameworks know them. A dialect decodes a request and renders a response.
-//! - `component`: this crate. [`engine`] performs one call, [`commands`] answers what a host asks before and after it runs
-//!   a command, and `exports` converts between WIT values and these types.
+//! - `component`: this crate. [`engine`] performs one call, [`commands`] serves a host before and after it runs a
+//!   command, and `exports` converts between WIT values and these types.
 //!
-//! All crates build natively too, without `exports` and the WASI backend, so that their tests run over the memory backend.
-//! `guest/BACKENDS.md` says how to add a backend.
+//! All crates also build natively, without `exports` and the WASI backend, so that their tests run over the memory
+//! backend. `guest/BACKENDS.md` says how to add a backend.
 
 pub mod commands;
 pub mod engine;

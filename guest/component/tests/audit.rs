@@ -1,4 +1,4 @@
-//! The paths that a call accessed, as a host with an audit log gets them.
+//! Accessed paths of a call, as reported to a host with an audit log.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 const PATCH: &str = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-one\n+two\n*** Add File: c.txt\n+c\n*** Delete File: old.txt\n*** End Patch\n";
 
-/// Makes calls in one workspace that keeps `.env` secret; what the last one touched.
+/// Makes calls in a workspace whose `.agentignore` hides `.env`, and returns the last outcome.
 fn last(policy: &Policy, calls: &[(&str, &str, Value)]) -> Outcome {
     let fs = MemoryFs::new(&["/workspace"], || Time { seconds: 1_700_000_000, nanoseconds: 0 }, 7);
     let call =

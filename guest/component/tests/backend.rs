@@ -1,5 +1,6 @@
-//! What a backend has to promise, held against the memory backend and against one that is here alone, and every
-//! operation over that one, with the results that the memory backend gives. `guest/BACKENDS.md` says how to add one.
+//! The contract of a backend, checked for the memory backend and for a table backend that exists only here. Every
+//! operation runs over the table backend too and must give the results of the memory backend. `guest/BACKENDS.md` says
+//! how to add a backend.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -20,7 +21,7 @@ use backend::table::TableFs;
 
 type Tree = BTreeMap<String, Option<Vec<u8>>>;
 
-/// Hosts carry modes over at renames, or an existing file is rewritten in place.
+/// Policies for both ways to replace a file: by a rename that carries the mode over, or by a rewrite in place.
 const POLICIES: [&str; 2] = [r#"{"host": {"carries_modes": true}}"#, "{}"];
 
 fn memory() -> MemoryFs {
@@ -33,7 +34,7 @@ fn every_promise_is_kept() {
     promises(&TableFs::new());
 }
 
-/// What nothing above a backend checks for it.
+/// Checks the guarantees that no layer above the backend enforces.
 fn promises(fs: &dyn Filesystem) {
     let top = fs.preopens().remove(0).dir;
     let read = |name: &str| {
@@ -44,7 +45,7 @@ fn promises(fs: &dyn Filesystem) {
     let put = |name: &str, text: &str| {
         fs.write(&fs.open_file(&top, name, Open::CreateNew).unwrap(), 0, text.as_bytes()).unwrap();
     };
-    // What is there is never replaced but by a rename.
+    // Only a rename replaces an existing entry.
     put("a", "first");
     fs.make_dir(&top, "d").unwrap();
     for taken in ["a", "d"] {
@@ -53,13 +54,13 @@ fn promises(fs: &dyn Filesystem) {
         assert!(matches!(fs.link(&top, "a", &top, taken), Err(Fault::Exists | Fault::Unsupported)));
         assert!(matches!(fs.symlink(&top, taken, "a"), Err(Fault::Exists | Fault::Unsupported)));
     }
-    // A file is no directory, and what is not there is said to be so.
+    // Each wrong kind and each missing entry has its own error.
     assert_eq!(fs.open_dir(&top, "a").err(), Some(Fault::NotDirectory));
     assert_eq!(fs.open_file(&top, "d", Open::Read).err(), Some(Fault::IsDirectory));
     assert_eq!(fs.stat(&top, "none").err(), Some(Fault::NotFound));
     assert_eq!((fs.unlink(&top, "none"), fs.unlink(&top, "d")), (Err(Fault::NotFound), Err(Fault::IsDirectory)));
     assert_eq!(fs.remove_dir(&top, "a"), Err(Fault::NotDirectory));
-    // Writing beyond the end fills with zeros; a size cuts and extends.
+    // A write past the end fills the gap with zeros; `set_size` truncates and extends.
     let file = fs.open_file(&top, "a", Open::Write).unwrap();
     fs.write(&file, 6, b"x").unwrap();
     assert_eq!(read("a").unwrap(), "first\0x");
@@ -67,19 +68,19 @@ fn promises(fs: &dyn Filesystem) {
     fs.set_size(&file, 3).unwrap();
     assert_eq!((read("a").unwrap().as_str(), fs.stat_file(&file).unwrap().size), ("fi\0", 3));
     assert_eq!(fs.read(&file, 99, 9, &mut Vec::new()), Ok(0));
-    // A rename replaces, and an open file stays the one that it was.
+    // A rename replaces the target, and an open file keeps its content.
     put("b", "second");
     fs.rename(&top, "b", &top, "a").unwrap();
     assert_eq!((read("a").unwrap().as_str(), read("b")), ("second", Err(Fault::NotFound)));
     assert_eq!(fs.stat_file(&file).unwrap().size, 3);
     fs.rename(&top, "a", &top, "a").unwrap();
     assert_eq!(read("a").unwrap(), "second");
-    // An open directory too, by whatever name.
+    // An open directory stays valid after a rename.
     let inner = fs.open_dir(&top, "d").unwrap();
     fs.rename(&top, "d", &top, "e").unwrap();
     fs.open_file(&inner, "f", Open::CreateNew).unwrap();
     assert_eq!(fs.stat(&fs.open_dir(&top, "e").unwrap(), "f").unwrap().kind, Kind::File);
-    // Only an empty directory goes, or is replaced, and none gets into itself.
+    // Only an empty directory can be removed or replaced, and no directory can be moved into itself.
     assert_eq!(fs.remove_dir(&top, "e"), Err(Fault::NotEmpty));
     fs.make_dir(&top, "g").unwrap();
     assert_eq!(fs.rename(&top, "g", &top, "e"), Err(Fault::NotEmpty));
@@ -90,7 +91,7 @@ fn promises(fs: &dyn Filesystem) {
     let mut names: Vec<_> = fs.list(&top).unwrap().entries.into_iter().map(|entry| entry.name).collect();
     names.sort();
     assert_eq!(names, ["a", "g"]);
-    // A name nobody can guess.
+    // Random numbers must not repeat.
     assert_ne!(fs.random(), fs.random());
 }
 
@@ -109,7 +110,7 @@ fn every_operation_gives_what_the_memory_backend_gives() {
     }
 }
 
-/// Calls in an order in which each finds what it needs, and whether it succeeds.
+/// Returns calls in an order in which each finds the files it needs, and whether it succeeds.
 fn calls() -> Vec<(&'static str, Value, bool)> {
     let edit = |old: &str, new: &str| json!({"path": "src/main.rs", "edits": [{"old_text": old, "new_text": new}]});
     vec![
@@ -149,7 +150,7 @@ fn calls() -> Vec<(&'static str, Value, bool)> {
     ]
 }
 
-/// A patch that makes, changes, moves and deletes files.
+/// Returns a patch that creates, changes, moves and deletes files.
 fn several(third: &str) -> String {
     format!(
         "*** Begin Patch\n*** Add File: new/file.txt\n+new\n*** Update File: src/main.rs\n@@\n-fn main() {{\n+fn begin() {{\n\
@@ -175,14 +176,14 @@ fn a_change_of_several_files_is_whole_or_none_without_hard_links() {
     }
 }
 
-/// Whether a call came so far as to be stopped, after which the tree is the one before it or the one after.
+/// Returns whether the call reached the injected fault. If it did, the tree must be the one before or after the call.
 fn stops(policy: &Policy, patch: &Value, (left, crashes): (u64, bool), (before, after): (&Tree, &Tree)) -> bool {
     let fs = start();
     fs.crashes.set(crashes);
     fs.left.set(left);
     let outcome = called(&fs, policy, "apply_patch", patch);
     let was_reached = !(1..=left).contains(&fs.left.replace(u64::MAX));
-    // What a crash left is settled by the next call that changes anything.
+    // The next call that changes anything recovers from the crash.
     called(&fs, policy, "make_dir", &json!({"path": "src"}));
     let (tree, done) = (tree_of(&fs), outcome["ok"] == true);
     let whole = tree == *after && (done || crashes);
@@ -198,7 +199,7 @@ fn start() -> TableFs {
     fs
 }
 
-/// A call's whole outcome, without the names of backups, which are random.
+/// Returns the outcome of a call without the identifiers of backups, which are random.
 fn called(fs: &dyn Filesystem, policy: &Policy, tool: &str, arguments: &Value) -> Value {
     let outcome = engine::call(fs, policy, "paddock", tool, &arguments.to_string());
     let mut result: Value = serde_json::from_str(&outcome.result).unwrap();
@@ -211,7 +212,7 @@ fn called(fs: &dyn Filesystem, policy: &Policy, tool: &str, arguments: &Value) -
     json!({"ok": outcome.error.is_none(), "result": result, "text": text, "changes": outcome.changes})
 }
 
-/// Every path in the workspace with its bytes, none for a directory.
+/// Returns every path in the workspace with its bytes; `None` for a directory.
 fn tree_of(fs: &dyn Filesystem) -> Tree {
     let (mut tree, mut ahead) = (Tree::new(), vec![(String::new(), fs.preopens().remove(0).dir)]);
     while let Some((above, dir)) = ahead.pop() {

@@ -1,5 +1,4 @@
-//! What a command may do at a path, and what it changed, over a tree in memory
-//! that stands for the host's.
+//! Access checks for commands and records of their changes, over an in-memory tree that stands for the host's.
 
 #![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -26,7 +25,8 @@ use tree::{Tree, tree_of};
 
 mod tree;
 
-/// The host has the workspace at `/home/me/project`, a root that may not be changed beside it, and one in it.
+/// Returns a policy with the workspace at `/home/me/project`, a sibling root that is read-only, and a root inside the
+/// workspace.
 fn policy(settings: Value) -> Policy {
     let mut whole = json!({
         "roots": [
@@ -47,7 +47,7 @@ fn memory() -> MemoryFs {
     MemoryFs::new(&roots, || Time { seconds: 1_700_000_000, nanoseconds: 0 }, 7)
 }
 
-/// Puts a file at a path of the n-th preopen.
+/// Writes a file at a path of the n-th preopen.
 fn put_in(fs: &MemoryFs, preopen: usize, path: &str, content: &str) {
     let mut dir = fs.preopens().remove(preopen).dir;
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -63,7 +63,7 @@ fn put(fs: &MemoryFs, path: &str, content: &str) {
     put_in(fs, 0, path, content);
 }
 
-/// Where a path of the workspace is.
+/// Opens the location of a path in the workspace.
 fn location(fs: &MemoryFs, path: &str) -> OpenLocation {
     let mut dir = fs.preopens().remove(0).dir;
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -96,7 +96,7 @@ mod allows {
         fs
     }
 
-    /// Why not, and whether an ignore rule hides it.
+    /// Returns the reason of a refusal, and whether an ignore rule hides the path.
     fn ask(fs: &MemoryFs, policy: &Policy, path: &str, access: Access, is_directory: bool) -> (String, bool) {
         let workspace = Workspace::open(fs, policy).unwrap();
         let verdict = AccessChecker::new(&workspace).verdict(path, access, is_directory);
@@ -107,7 +107,7 @@ mod allows {
     fn holds(settings: Value, cases: &[(&str, Access, bool, &str)]) {
         let (fs, policy) = (fixture(), policy(settings));
         let workspace = Workspace::open(&fs, &policy).unwrap();
-        // Whatever was asked before, an answer is the same.
+        // An answer must not depend on the cached answers before it.
         let kept = AccessChecker::new(&workspace);
         for _ in 0..2 {
             for (path, access, is_directory, cause) in cases {
@@ -132,7 +132,7 @@ mod allows {
                 ("new/dir/file", Change, false, ""),
                 ("/docs", Read, true, ""),
                 ("/docs/guide.md", Read, false, ""),
-                // What the host has at these paths is none of it.
+                // Host paths and other absolute paths belong to no root.
                 ("/home/me/project/a.txt", Read, false, "in no root"),
                 ("/srv/docs/guide.md", Read, false, "in no root"),
                 ("/docs2/guide.md", Read, false, "in no root"),
@@ -214,7 +214,7 @@ mod allows {
                 ("b.EXE", Change, false, "with that extension"),
                 ("d.exe", Change, true, ""),
                 (".config/paddock/policy.yaml", Read, false, "belongs to the program"),
-                // A link there, or a tree that is renamed to it, would stand for what is kept.
+                // A link at this path, or a tree renamed to it, would replace the protected directory.
                 (".config", Change, false, "something below"),
                 (".config", Change, true, "something below"),
                 ("src", Change, true, "something below"),
@@ -267,8 +267,8 @@ mod allows {
         assert!(verdicts.verdict(path, Change, false).refused.is_some());
     }
 
-    /// What asking costs, which a command pays for each file: `cargo test --release -p paddock-guest --test commands cost
-    /// -- --nocapture` prints it.
+    /// Measures an access check, which a command pays for each file: `cargo test --release -p paddock-guest --test
+    /// commands cost -- --nocapture` prints the time.
     #[test]
     fn asking_costs_little() {
         let (fs, policy) = (fixture(), policy(json!({"blocked_directories": ["node_modules"]})));
@@ -293,7 +293,7 @@ mod allows {
 mod record {
     use super::*;
 
-    /// A tree, and what a command does to it, with what a host keeps of it meanwhile.
+    /// A tree, the changes of a command to it, and the state that the host saves meanwhile.
     struct Fixture {
         fs: MemoryFs,
         policy: Policy,
@@ -313,7 +313,7 @@ mod record {
     }
 
     impl Fixture {
-        /// Notes what is at a path, as a host does before the first change.
+        /// Saves the state of a path, as a host does before the first change.
         fn before(&mut self, path: &str) -> &mut Self {
             let mut before = Before { path: path.to_owned(), ..Before::default() };
             let parent = path.rsplit_once('/').map(|(above, _)| location(&self.fs, above));
@@ -886,7 +886,7 @@ mod calls {
         assert!(!listed("paddock") && !listed("codex") && !listed("weakincentives"));
     }
 
-    /// Every member of a result is in its schema, and every one that has to be there is.
+    /// Every member of a result is in its schema, and every required member is present.
     #[test]
     fn results_fit_their_schemas() {
         for (dialect, tool, arguments) in TOLD {

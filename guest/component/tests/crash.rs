@@ -1,7 +1,6 @@
-//! A change that stops at any point, by an error or by a crash, leaves the old
-//! tree or the new one: every scenario is run once for every call of the file
-//! system that it makes, and its recovery once for every call of that; in a
-//! directory, and in an overlay over one.
+//! A change that stops at any point, by an error or by a crash, leaves the old tree or the new one. Every scenario runs
+//! once for each of its file system calls, and its recovery once for each call of the recovery, both in a directory and
+//! in an overlay over one.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -24,7 +23,7 @@ fn names(tree: &Tree) -> Vec<&String> {
     tree.keys().collect()
 }
 
-/// Runs `check` with a file system that stops at call 1, 2, 3 and so on, until the scenario gets through.
+/// Runs `check` with a file system that stops at call 1, 2, 3 and so on, until the scenario completes.
 fn for_every_stop(crash: bool, mut check: impl FnMut(&Scenario, &Policy, &MemoryFs, &Outcome, &Tree, &Tree)) {
     for policy in policies() {
         for scenario in scenarios() {
@@ -73,13 +72,14 @@ fn a_crash_during_recovery_is_recovered_from() {
     for_every_stop(true, |scenario, policy, memory, _, old, new| {
         let is_overlay = policy.backend == Backend::Overlay;
         crashes += 1;
-        // An overlay recovers by the same steps, each of several calls: all of them would take minutes.
+        // Recovery of an overlay makes several calls for each step; checking every call would take minutes.
         if is_overlay && crashes % 23 != 0 {
             return;
         }
         let crashed = tree_in(memory, policy);
         for stop in (1..).step_by(if is_overlay { 11 } else { 3 }) {
-            // The state directory is not part of the archive, so the crash is made again for each stop.
+            // The archive does not contain the state directory, so each stop starts from a fresh copy of the crashed
+            // tree.
             let again = memory.clone_tree();
             assert_eq!(tree_in(&again, policy), crashed);
             let stopping = Stopping { inner: &again, left: Cell::new(stop), crash: true, also: Vec::new() };
@@ -105,12 +105,12 @@ fn an_error_at_any_call_is_reported_and_leaves_the_old_tree() {
         let before = tree_in(memory, policy);
         look(memory, policy);
         let after = tree_in(memory, policy);
-        // A change that is durable may leave its cleaning up to the next call.
+        // A durable change may leave its cleanup to the next call.
         if reported {
             assert_eq!(names(&before), names(&after), "{}: something was left for later", scenario.name);
         }
         let expected = if reported { old } else { new };
-        // A tree that was half deleted when the error came cannot be put together again.
+        // A tree that was half deleted at the time of the error cannot be restored.
         if scenario.name != "delete tree" {
             assert!(after == *expected, "{} ({:?}): {:?}", scenario.name, outcome.error, names(&after));
         }

@@ -1,8 +1,9 @@
-//! A power failure at any point of a change, of its recovery, and of the recovery of that: what was synced is there, of
-//! the rest anything may be, and the next call finds the old tree or makes the new one. A change that was reported is there.
+//! A power failure at any point of a change, of its recovery, and of the recovery's recovery. Synced data exists, all
+//! other changes may be lost, and the next call finds the old tree or produces the new one. A reported change is never
+//! lost.
 //!
-//! `PADDOCK_STATES=20000000 cargo test --release -p paddock-guest --test durability -- --nocapture` goes on until so
-//! many states were looked at.
+//! `PADDOCK_STATES=20000000 cargo test --release -p paddock-guest --test durability -- --nocapture` explores that many
+//! states.
 
 #![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -18,11 +19,11 @@ mod disk;
 mod scenarios;
 mod tree;
 
-/// States of a run that nobody gave a number.
+/// Default number of states to explore.
 const STATES: u64 = 150_000;
-/// Recoveries of recoveries.
+/// Maximum nesting of recoveries.
 const MAX_LEVEL: u32 = 2;
-/// Up to so many things that may be lost, every combination of them is.
+/// Maximum number of unsynced changes for which every combination is tried.
 const MAX_COMBINED: usize = 6;
 
 #[test]
@@ -32,7 +33,8 @@ fn a_power_failure_at_any_point_leaves_the_old_tree_or_the_new_one() {
         policies().into_iter().flat_map(|policy| scenarios().into_iter().map(move |it| (policy.clone(), it))).collect();
     let mut searches: Vec<_> = jobs.iter().map(|(policy, scenario)| Search::new(policy, scenario)).collect();
     println!("{:<9} {:<6} {:<33} {:>7} {:>10} {:>9}", "backend", "modes", "scenario", "points", "states", "distinct");
-    // First every failure of every change, then as many of recoveries as are asked for, of each change as many.
+    // First every failure of every change; then failures of recoveries up to the requested number, the same number for
+    // each change.
     searches.iter_mut().for_each(|search| search.explore(u64::MAX, 0));
     while sum(&searches, |search| search.states) < asked && searches.iter().any(|search| !search.ahead.is_empty()) {
         let round = asked / searches.len() as u64 / 10;
@@ -49,7 +51,7 @@ fn sum(searches: &[Search<'_>], count: fn(&Search<'_>) -> u64) -> u64 {
     searches.iter().map(count).sum()
 }
 
-/// Everything that can be left of one change.
+/// Exploration of the states that a failure of one change can leave.
 struct Search<'s> {
     policy: &'s Policy,
     scenario: &'s Scenario,
@@ -61,14 +63,14 @@ struct Search<'s> {
     states: u64,
 }
 
-/// A change or a recovery, which fails at some point.
+/// A change or a recovery that fails at some point.
 struct Run {
-    /// Recoveries before this one.
+    /// Number of recoveries before this one.
     level: u32,
-    /// What it began with.
+    /// State of the disk at the start.
     start: Disk,
     events: Vec<Event>,
-    /// Somebody was told that the change is made: at the end of it, or before it began.
+    /// Whether the change has been reported as done: before the end of the run, and at its end.
     is_told: (bool, bool),
 }
 
@@ -86,7 +88,7 @@ impl<'s> Search<'s> {
         Self { policy, scenario, old, new, ahead: VecDeque::from([change]), seen: HashSet::new(), points: 0, states: 0 }
     }
 
-    /// Goes through what is known to be able to fail, until so many states were seen.
+    /// Explores the pending runs until `states` states were visited.
     fn explore(&mut self, states: u64, max_level: u32) {
         while self.states < states
             && let Some(run) = self.ahead.pop_front_if(|run| run.level <= max_level)
@@ -114,7 +116,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// What comes after a failure that left that.
+    /// Checks the state that a failure left, and queues its recovery.
     fn state(&mut self, run: &Run, is_told: bool, left: &Disk, story: impl Fn() -> String) {
         self.states += 1;
         if !self.seen.insert((left.digest(), is_told)) {
@@ -153,7 +155,7 @@ impl<'s> Search<'s> {
     }
 }
 
-/// What is in one tree alone, and what is not the same in both.
+/// Returns the entries that exist in only one tree or differ between them.
 fn difference(left: &Tree, right: &Tree) -> Vec<String> {
     let reported = |sign: &'static str, from: &Tree, other: &Tree| {
         let own = from.iter().filter(|(path, node)| other.get(*path) != Some(node));
@@ -167,7 +169,8 @@ fn is_write(event: &Event) -> bool {
     matches!(event, Event::Change(disk::Change::Write { .. }))
 }
 
-/// What may be lost of these: any of them where they are few; else all from one on, all but one, one or two alone.
+/// Returns sets of changes to lose: all combinations of a few changes; otherwise each suffix, all but one, and each one
+/// or two alone.
 fn combinations(unsynced: &[usize]) -> Vec<Vec<usize>> {
     if unsynced.len() <= MAX_COMBINED {
         let chosen =

@@ -1,4 +1,4 @@
-//! What operations ask of their file system: counted here, since no result shows it.
+//! File system calls of operations, counted here because results do not show them.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -11,7 +11,7 @@ use paddock_vfs::memory::MemoryFs;
 use paddock_vfs::{Dir, Fault, File, Filesystem, FsResult, Listing, Open, Preopen, Stat};
 use serde_json::{Value, json};
 
-/// Counts the bytes that are read, and keeps the names that were to be removed and were not there.
+/// Counts the bytes that are read, and records the names whose removal failed because they did not exist.
 struct Counting {
     inner: MemoryFs,
     read: Cell<u64>,
@@ -105,7 +105,7 @@ fn a_finished_backup_is_not_removed_as_an_unfinished_one() {
     fs.call("paddock", "edit_file", &edit);
     fs.call("paddock", "move", &json!({"source": "a.txt", "destination": "b.txt"}));
     fs.call("paddock", "delete", &json!({"path": "b.txt"}));
-    // Journals and temporary files are removed where a crash can have left them, there or not.
+    // Journals and temporary files are removed unconditionally wherever a crash can have left them.
     let backups = |name: &&String| !name.starts_with("journal") && !name.ends_with(".tmp");
     assert_eq!(fs.removed_in_vain.borrow().iter().filter(backups).collect::<Vec<_>>(), Vec::<&String>::new());
 }

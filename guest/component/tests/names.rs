@@ -1,4 +1,4 @@
-//! A message names only what its caller has: arguments of the tool that was called, and tools of the same dialect.
+//! Messages name only arguments of the called tool and tools of the same dialect.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -30,7 +30,7 @@ fn fixture() -> MemoryFs {
     fs
 }
 
-/// Whether the tool takes an argument of that name, be it in another one.
+/// Returns whether the tool accepts an argument of that name, possibly as a member of another.
 fn takes(params: &[Param], name: &str) -> bool {
     params.iter().any(|param| {
         param.name == name
@@ -41,7 +41,7 @@ fn takes(params: &[Param], name: &str) -> bool {
     })
 }
 
-/// Values that are wrong in one way or another.
+/// Returns values that are invalid in different ways.
 fn values(param: &Param) -> Vec<Value> {
     match param.kind {
         ParamKind::Text | ParamKind::Choice(_) => {
@@ -59,7 +59,7 @@ fn values(param: &Param) -> Vec<Value> {
     }
 }
 
-/// An object with the `index`-th value of each member.
+/// Returns an object with the `index`-th value of each member.
 fn first(members: &[Param], index: usize) -> Map<String, Value> {
     let member = |param: &Param| {
         let values = values(param);
@@ -68,14 +68,15 @@ fn first(members: &[Param], index: usize) -> Map<String, Value> {
     members.iter().map(member).collect()
 }
 
-/// Calls with each value of each argument, the others being of each kind of path in turn.
+/// Returns calls with each value of each argument, while the other arguments cycle through the kinds of paths.
 fn calls(tool: &ToolSpec) -> Vec<Value> {
     let mut calls = Vec::new();
     for index in 0..5 {
         let base = first(tool.params, index);
         for (param, value) in tool.params.iter().flat_map(|param| values(param).into_iter().map(move |it| (param, it)))
         {
-            // With all arguments, most calls fail for what does not go together: also with those alone that matter.
+            // With all arguments, most calls fail because some exclude each other; hence also calls with only the
+            // relevant ones.
             let mut all = base.clone();
             all.insert(param.name.to_owned(), value);
             let path = |name: &String| {
@@ -92,7 +93,7 @@ fn check(dialect: &Dialect, tool: &ToolSpec, arguments: &Value, reported: &str) 
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
     let name = |quoted: &'_ str| quoted.split(|c| !is_part(c)).next().unwrap_or_default().to_owned();
     let names: Vec<_> = reported.split('`').skip(1).step_by(2).map(name).collect();
-    // Arguments of another tool are named with it.
+    // Arguments of another tool are accepted if the message names that tool.
     let tools: Vec<_> = names.iter().filter_map(|name| dialect.tool(name)).chain([tool]).collect();
     for name in &names {
         let is_ours = Term::ALL.iter().any(|term| term.name() == name);
@@ -116,7 +117,7 @@ fn hints_name_what_the_caller_has() {
             }
         }
     }
-    // Each dialect has been made to say something.
+    // Each dialect must have produced hints.
     assert!(DIALECTS.iter().all(|dialect| hints.iter().any(|(name, _)| *name == dialect.name)));
     assert!(hints.len() > 150, "{}", hints.len());
 }

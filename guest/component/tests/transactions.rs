@@ -1,5 +1,4 @@
-//! What is made in an overlay is shown, taken over by its base all or in part or
-//! not at all, and thrown away.
+//! Changes in an overlay are rendered, committed to its base in full, in part or not at all, and discarded.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -27,7 +26,7 @@ fn policy() -> Policy {
     Policy::parse(r#"{"backend": "overlay", "host": {"carries_modes": true}}"#, "paddock").unwrap()
 }
 
-/// A base with files, directories and a link.
+/// Returns a base with files, directories and a link.
 fn fixture() -> MemoryFs {
     let memory = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 7, nanoseconds: 0 }, 1);
     for (path, content) in [
@@ -49,7 +48,7 @@ fn fixture() -> MemoryFs {
     memory
 }
 
-/// The file system as a host preopens it for an overlay, which stops at the n-th call.
+/// Returns the file system with the preopens of an overlay, which fails at the n-th call.
 fn stopping(memory: &MemoryFs, stop: u64, crash: bool) -> Stopping<'_> {
     let state = memory.preopens().remove(1).dir;
     let dir = memory.open_dir(&memory.open_dir(&state, "overlays").unwrap(), "o").unwrap();
@@ -57,12 +56,12 @@ fn stopping(memory: &MemoryFs, stop: u64, crash: bool) -> Stopping<'_> {
     Stopping { inner: memory, left: Cell::new(stop), crash, also: vec![overlay] }
 }
 
-/// The same, which goes on for ever.
+/// Returns the same file system without faults.
 fn over(memory: &MemoryFs) -> Stopping<'_> {
     stopping(memory, u64::MAX, false)
 }
 
-/// Somebody's own change of the base.
+/// Changes the base like another process.
 fn put(fs: &dyn Filesystem, path: &str, content: &str) {
     let mut dir = fs.preopens().remove(0).dir;
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -82,7 +81,7 @@ fn work(memory: &MemoryFs, tool: &str, arguments: Value) {
     assert!(outcome.error.is_none(), "{tool} {arguments}: {:?}", outcome.error);
 }
 
-/// All that an agent can do: every kind of change, and names that become another kind of thing.
+/// Makes every kind of change that an agent can make, and replaces names by another kind of entry.
 fn refactor(fs: &MemoryFs) {
     work(fs, "edit_file", json!({"path": "a.txt", "edits": [{"old_text": "one", "new_text": "ONE"}]}));
     work(fs, "write_file", json!({"path": "new/deep/n.txt", "content": "n\n"}));
@@ -107,7 +106,7 @@ fn commit(fs: &dyn Filesystem, paths: &[&str], merge: bool) -> paddock_types::er
     Ok(done)
 }
 
-/// The base has it then; the overlay is still to forget it.
+/// Commits to the base. The overlay still holds the changes.
 fn take_over(fs: &dyn Filesystem, paths: &[&str], merge: bool) -> paddock_types::error::Result<Commit> {
     let paths = paths.iter().map(|path| (*path).to_owned()).collect();
     let args = CommitArgs { overlay: "o".to_owned(), paths, merge };
@@ -157,7 +156,7 @@ fn a_part_of_it_is_taken_over() {
     assert!(!after.contains_key("empty"));
     assert_eq!(seen(&memory), wanted, "the overlay looks as before");
     assert!(!differences(&memory).contains(&"a.txt".to_owned()));
-    // Then the rest.
+    // Commit of the rest.
     commit(&over(&memory), &[], false).unwrap();
     assert_eq!(tree_of(&memory), wanted);
     assert_eq!(differences(&memory), Vec::<String>::new());
@@ -193,7 +192,7 @@ fn what_nothing_differs_at_and_what_goes_as_a_whole_cannot_be_chosen() {
     assert!(error.hint_text().unwrap().contains("`k`"));
 }
 
-/// What somebody else does to the base.
+/// A change of the base by another process.
 type Somebody = fn(&MemoryFs);
 
 #[test]
@@ -217,7 +216,7 @@ fn what_somebody_changed_meanwhile_is_a_conflict_and_nothing_is_taken_over() {
         if path == "a.txt" {
             let conflict = &refused.conflicts[0];
             assert!(conflict.theirs.contains("+FIVE") && conflict.ours.contains("+ONE"), "{conflict:?}");
-            // At different places, so that both can be had.
+            // Both changes are in different places, so they can be merged.
             let merged = commit(&over(&memory), &[], true).unwrap();
             assert_eq!(merged.merged, ["a.txt"]);
             let mut both = wanted.clone();
@@ -275,7 +274,7 @@ fn refactor_rest(fs: &MemoryFs) {
     work(fs, "delete", json!({"path": "a.txt"}));
 }
 
-/// Wherever it stops, by an error or a crash, a later call finds the base as it was or as it was to be.
+/// Wherever a commit stops, by an error or a crash, a later call finds the old or the new base.
 #[test]
 fn taking_over_is_all_or_nothing_wherever_it_stops() {
     let base = Policy::parse(r#"{"host": {"carries_modes": true}}"#, "paddock").unwrap();
@@ -301,7 +300,7 @@ fn taking_over_is_all_or_nothing_wherever_it_stops() {
                     break;
                 }
                 states += 1;
-                // A call that has nothing to do with it.
+                // An unrelated call performs the recovery.
                 let looked = engine::call(&memory, &base, "paddock", "make_dir", r#"{"path": "looked"}"#);
                 assert!(looked.error.is_none(), "{:?}", looked.error);
                 let gone = engine::call(&memory, &base, "paddock", "delete", r#"{"path": "looked"}"#);
@@ -309,12 +308,13 @@ fn taking_over_is_all_or_nothing_wherever_it_stops() {
                 let now = tree_of(&memory);
                 let is_reported = !crash && result.is_err();
                 assert!(now == old || now == new, "{paths:?} {crash} {stop}: {:?}", now.keys().collect::<Vec<_>>());
-                // What is reported to have failed was not done, unless that could not be taken back either.
+                // A commit that reports an error was not done, unless undoing it failed too.
                 if is_reported && now == new && now != old {
                     let message = result.as_ref().err().map(Error::message).unwrap_or_default();
                     assert!(["taking back", "end taking over"].iter().any(|part| message.contains(part)), "{message}");
                 }
-                // What was taken over and is not forgotten yet is no difference, and what was not can be.
+                // Committed changes that the overlay still holds are no differences; the remaining ones can be
+                // committed.
                 commit(&over(&memory), paths, false).unwrap_or_default();
                 assert!(tree_of(&memory) == new, "{paths:?} {crash} {stop}");
             }
@@ -323,7 +323,7 @@ fn taking_over_is_all_or_nothing_wherever_it_stops() {
     }
 }
 
-/// A base and an overlay with all changes.
+/// Returns a base and an overlay with all changes.
 fn ready() -> MemoryFs {
     let memory = fixture();
     refactor(&memory);

@@ -1,4 +1,4 @@
-//! Rendering of responses and failures: the context that a dialect gets, and shared helpers.
+//! Answers and errors of a call, rendered in the shape and wording of its dialect.
 
 use paddock_types::error::{Code, Error, ErrorText};
 use paddock_workspace::Root;
@@ -7,46 +7,46 @@ use crate::Names;
 use crate::args::Args;
 use crate::spec::ToolSpec;
 
-/// The context from which an answer is made, beside the response. It gives no access to the workspace: all that a call looks at or changes is
-/// in its request, where the policy, approval, limits and the audit log see it.
+/// Call context from which an answer is rendered, in addition to the response. It gives no access to the workspace:
+/// everything that a call reads or changes is part of its request, where policy, approval, limits and audit log apply.
 pub struct CallContext<'c> {
-    /// The arguments of the call.
+    /// Arguments of the call.
     pub args: &'c Args,
-    /// The roots of the workspace; none where it could not be opened.
+    /// Roots of the workspace; empty if the workspace could not be opened.
     pub roots: &'c [Root],
-    /// The time of day, in RFC 3339.
+    /// Current time in RFC 3339 format.
     pub now: Option<String>,
-    /// A random number.
+    /// Random number for the use of the answer.
     pub random: u64,
-    /// The names that the caller has for arguments and tools.
+    /// Caller's names of arguments and tools.
     pub names: Names,
 }
 
 impl CallContext<'_> {
-    /// The failure of a tool that was answered by another operation than it asked for.
+    /// Returns the error of a tool whose response belongs to a different operation.
     pub fn mixed_up() -> Error {
         Error::new(Code::Io, "an operation gave another operation's answer")
     }
 }
 
-/// A call that failed.
+/// A failed call.
 pub struct FailedCall<'c> {
-    /// The tool; none where there is none of that name.
+    /// The tool, or `None` if no tool has the requested name.
     pub tool: Option<&'static ToolSpec>,
-    /// Its arguments; none where they do not fit.
+    /// The arguments, or `None` if they are invalid.
     pub args: Option<&'c Args>,
-    /// Why, in the caller's names.
+    /// The error, in the caller's names.
     pub error: &'c ErrorText,
 }
 
 impl FailedCall<'_> {
-    /// The argument `name`, empty where there is none.
+    /// Returns the argument `name`, or an empty string if it is absent.
     pub fn text(&self, name: &str) -> String {
         self.args.map(|args| args.text(name)).unwrap_or_default()
     }
 }
 
-/// A failure in words: what failed, and what would work instead.
+/// Renders an error as text, with its hint.
 pub fn words(error: &ErrorText) -> String {
     match &error.hint {
         Some(hint) => format!("{error}; {hint}"),
@@ -54,7 +54,7 @@ pub fn words(error: &ErrorText) -> String {
     }
 }
 
-/// Takes the answer of one operation out of the variant that `$request` gives, or fails with what failed.
+/// Unwraps the response variant `$variant`, or returns the error of the call.
 macro_rules! take {
     ($variant:ident, $response:expr) => {
         match $response? {

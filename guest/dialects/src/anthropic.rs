@@ -1,6 +1,5 @@
-//! The `anthropic` dialect: Claude's text editor tool (`text_editor_20250728`)
-//! and memory tool (`memory_20250818`), one tool with a `command` each, with the
-//! texts that the model knows.
+//! The `anthropic` dialect: Claude's text editor tool (`text_editor_20250728`) and memory tool (`memory_20250818`).
+//! Each is one tool with a `command` argument, and answers with the texts that the model was trained on.
 
 use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::request;
@@ -16,21 +15,21 @@ mod fail;
 mod memory;
 mod render;
 
-/// The dialect.
+/// Definition of the dialect.
 pub const DIALECT: Dialect =
     Dialect { name: "anthropic", tools: TOOLS, commands: &[], failure: fail::failure, names: NAMES };
 
-/// The names of arguments and tools in this dialect.
+/// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[(Term::NewText, "new_str"), (Term::OldText, "old_str")];
 
 const EDITOR: &str = "str_replace_based_edit_tool";
 const MEMORY: &str = "memory";
-/// Directory of the memory tool's files, as the tool names it.
+/// Root of the memory tool's paths.
 const MEMORY_ROOT: &str = "/memories";
 
-/// Lines shown on both sides of a change.
+/// Number of lines rendered on each side of a change.
 const SNIPPET_LINES: u64 = 4;
-/// Levels and entries of a directory that a view shows.
+/// Maximum depth and maximum number of entries of a rendered directory.
 const LEVELS: u32 = 2;
 const MAX_ENTRIES: u32 = 1_000;
 
@@ -93,7 +92,7 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
-/// What a command asks for, of the file that is at `path` in the workspace.
+/// Returns the request of a command on the workspace path `path`.
 fn request(args: &Args, tool: &str, path: &str) -> Result<Request> {
     let command = args.text("command");
     if path.is_empty() {
@@ -116,7 +115,7 @@ fn request(args: &Args, tool: &str, path: &str) -> Result<Request> {
         }
         "insert" => {
             let after_line = args.opt_whole("insert_line").ok_or_else(|| missing("insert_line", "insert"))?;
-            // The tool's older types call it `new_str`.
+            // Older versions of the tool name this argument `new_str`.
             let text = args.opt_text("insert_text").or_else(|| args.opt_text("new_str"));
             let text = text.ok_or_else(|| missing(if tool == MEMORY { "insert_text" } else { "new_str" }, "insert"))?;
             let insert = Some(request::Insertion { after_line, text });
@@ -135,8 +134,8 @@ fn missing(name: &str, command: &str) -> Error {
     Error::new(Code::InvalidArgument, format!("Parameter `{name}` is required for command: {command}"))
 }
 
-/// What shows the file or directory at `path`. A range that makes no sense is the answer's to refuse: a path that leads
-/// nowhere, or to a directory, is told first.
+/// Returns the request that views `path`. An invalid range is refused later by `viewed`, because a missing path or a
+/// directory is reported first.
 fn view(args: &Args, path: String) -> Request {
     let (first, last) = range(args);
     let start = u64::try_from(first).unwrap_or(1).max(1);
@@ -145,12 +144,12 @@ fn view(args: &Args, path: String) -> Request {
     Request::View(Box::new(request::View { read: request::Read::lines(path, start, limit), list }))
 }
 
-/// The first and last line that a `view` wants.
+/// Returns the first and last line of a `view`.
 fn range(args: &Args) -> (i64, i64) {
     args.opt_pair("view_range").unwrap_or((1, -1))
 }
 
-/// The answer to a `view`, or why its range is none of the file.
+/// Returns the response of a `view`, or the error of a range that the file does not have.
 fn viewed(args: &Args, response: Result<Response>) -> Result<Response> {
     let (first, last) = range(args);
     let invalid =

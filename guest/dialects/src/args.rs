@@ -1,6 +1,5 @@
-//! From JSON to arguments that fit their table row: every name known, every
-//! type and range right, every default filled in. Decoding checks and never
-//! does anything.
+//! Decodes JSON into arguments that match their table row: every name is known, every type and range is valid, every
+//! default is filled in. Decoding has no side effects.
 
 use paddock_types::error::{Code, Error, Result};
 use paddock_types::request::Replacement;
@@ -8,13 +7,18 @@ use serde_json::{Map, Value};
 
 use crate::spec::{DefaultValue, Param, ParamKind, ToolSpec, nearest};
 
-/// Arguments that fit their table row.
+/// Arguments that match the rows of their tool.
 pub struct Args {
     values: Map<String, Value>,
 }
 
 impl Args {
     /// Decodes the JSON object `arguments` by the rows of `tool`.
+    ///
+    /// # Errors
+    ///
+    /// `Code::InvalidArgument` for an unknown or missing argument, or a value outside its row. The message names the
+    /// argument.
     pub fn decode(tool: &ToolSpec, arguments: &str) -> Result<Self> {
         let value: Value = serde_json::from_str(arguments).map_err(|cause| {
             Error::new(Code::InvalidArgument, format!("the arguments of `{}` are not JSON: {cause}", tool.name))
@@ -29,89 +33,89 @@ impl Args {
         Ok(Self { values })
     }
 
-    /// No arguments at all.
+    /// Returns an empty set of arguments.
     pub fn empty() -> Self {
         Self { values: Map::new() }
     }
 
-    /// Whether the argument was given or has a default.
+    /// Returns whether the argument is present or has a default.
     pub fn has(&self, name: &str) -> bool {
         self.values.contains_key(name)
     }
 
-    /// A text that is required or has a default.
+    /// Returns a string that is required or has a default.
     pub fn text(&self, name: &str) -> String {
         self.opt_text(name).unwrap_or_default()
     }
 
-    /// A text that may be absent.
+    /// Returns an optional string.
     pub fn opt_text(&self, name: &str) -> Option<String> {
         self.values.get(name).and_then(Value::as_str).map(str::to_owned)
     }
 
-    /// A whole number that is required or has a default.
+    /// Returns an integer that is required or has a default.
     pub fn whole(&self, name: &str) -> u64 {
         self.opt_whole(name).unwrap_or_default()
     }
 
-    /// A whole number that may be absent.
+    /// Returns an optional integer.
     pub fn opt_whole(&self, name: &str) -> Option<u64> {
         self.values.get(name).and_then(Value::as_u64)
     }
 
-    /// A whole number whose row keeps it in 32 bits.
+    /// Returns an integer whose row limits it to 32 bits.
     pub fn whole32(&self, name: &str) -> u32 {
         u32::try_from(self.whole(name)).unwrap_or(u32::MAX)
     }
 
-    /// A whole number, perhaps below zero, that may be absent.
+    /// Returns an optional integer that may be negative.
     pub fn opt_signed(&self, name: &str) -> Option<i64> {
         self.values.get(name).and_then(Value::as_i64)
     }
 
-    /// A number that is required or has a default.
+    /// Returns a number that is required or has a default.
     pub fn number(&self, name: &str) -> f64 {
         self.values.get(name).and_then(Value::as_f64).unwrap_or_default()
     }
 
-    /// Texts by names of the caller's, in its order; empty where it is absent.
+    /// Returns a map from names to strings, in the caller's order; empty if absent.
     pub fn named(&self, name: &str) -> Vec<(String, String)> {
         let members = self.values.get(name).and_then(Value::as_object).into_iter().flatten();
         members.filter_map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned()))).collect()
     }
 
-    /// A whole number whose row keeps it in 16 bits.
+    /// Returns an integer whose row limits it to 16 bits.
     pub fn opt_whole16(&self, name: &str) -> Option<u16> {
         self.opt_whole(name).map(|number| u16::try_from(number).unwrap_or(u16::MAX))
     }
 
-    /// Two whole numbers that may be absent.
+    /// Returns an optional pair of integers.
     pub fn opt_pair(&self, name: &str) -> Option<(i64, i64)> {
         let mut numbers = self.items(name).map(Value::as_i64);
         Some((numbers.next()??, numbers.next()??))
     }
 
-    /// An object that may be absent.
+    /// Returns an optional object.
     pub fn opt_object(&self, name: &str) -> Option<Self> {
         self.values.get(name).and_then(Value::as_object).map(|values| Self { values: values.clone() })
     }
 
-    /// True or false; false where it is absent.
+    /// Returns a boolean; false if absent.
     pub fn flag(&self, name: &str) -> bool {
         self.values.get(name).and_then(Value::as_bool).unwrap_or_default()
     }
 
-    /// A list of texts; empty where it is absent.
+    /// Returns a list of strings; empty if absent.
     pub fn texts(&self, name: &str) -> Vec<String> {
         self.items(name).filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
-    /// A list of objects; empty where it is absent.
+    /// Returns a list of objects; empty if absent.
     pub fn objects(&self, name: &str) -> Vec<Self> {
         self.items(name).filter_map(Value::as_object).map(|values| Self { values: values.clone() }).collect()
     }
 
-    /// A list of replacements whose members are called `old` and `new`.
+    /// Returns a list of replacements whose members are named `old` and `new`.
     pub fn replacements(&self, name: &str, old: &str, new: &str) -> Vec<Replacement> {
         let replacement = |edit: Self| Replacement {
             old_text: edit.text(old),
@@ -121,7 +125,7 @@ impl Args {
         self.objects(name).into_iter().map(replacement).collect()
     }
 
-    /// Fails where both are given.
+    /// Fails if both arguments are present.
     pub fn not_both(&self, one: &str, other: &str, hint: &str) -> Result<()> {
         if self.has(one) && self.has(other) {
             let message = format!("`{one}` and `{other}` exclude each other");
@@ -135,7 +139,7 @@ impl Args {
     }
 }
 
-/// `given` with its defaults, if every member fits its row. `within` is where it is, for messages.
+/// Checks every member of `given` against its row and adds the defaults. `within` is the prefix of names in messages.
 fn fit(params: &[Param], mut given: Map<String, Value>, within: &str) -> Result<Map<String, Value>> {
     let known: Vec<_> = params.iter().map(|param| param.name).collect();
     let is_known = |name: &str| params.iter().any(|param| param.name == name || param.aliases.contains(&name));
@@ -150,7 +154,7 @@ fn fit(params: &[Param], mut given: Map<String, Value>, within: &str) -> Result<
     }
     let mut values = Map::new();
     for param in params {
-        // Models often write null for what they leave out.
+        // Models often pass null for an omitted argument.
         let mut names = std::iter::once(&param.name).chain(param.aliases);
         let value = names.find_map(|name| given.remove(*name)).filter(|value| !value.is_null());
         let value = match value {
@@ -237,7 +241,7 @@ fn objects(params: &[Param], value: Value, name: &str) -> Result<Value> {
     fitted.collect::<Result<Vec<_>>>().map(Value::Array)
 }
 
-/// A whole number, also where it is written as `3.0`.
+/// Returns an integer, also if it is written as `3.0`.
 fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let number = value.as_f64()?;
@@ -263,7 +267,7 @@ fn usage(tool: &ToolSpec) -> String {
     format!("`{}` takes {{{}}}", tool.name, tool.params.iter().map(param).collect::<Vec<_>>().join(", "))
 }
 
-/// A value as a message shows it: its type, and the value itself where that is short.
+/// Formats a value for a message: its type, and the value itself if it is short.
 fn shown(value: &Value) -> String {
     let text = value.to_string();
     match value {

@@ -1,4 +1,4 @@
-//! One call in a dialect: decoded, and later told.
+//! A call in a dialect: decodes the arguments and renders the outcome.
 
 use paddock_ops::audit;
 use paddock_types::error::{Error, ErrorText, Result};
@@ -13,18 +13,22 @@ use crate::args::Args;
 use crate::spec::ToolSpec;
 use crate::{Dialect, Names, paddock, registry};
 
-/// A call that fits its tool.
+/// A call whose arguments match its tool.
 pub struct Call {
-    /// The tool.
+    /// Dialect in which the call is decoded and answered.
     pub dialect: &'static Dialect,
     tool: &'static ToolSpec,
     args: Args,
-    /// The decoded request.
+    /// Decoded request.
     pub request: Request,
 }
 
 impl Call {
-    /// The call of the tool `name` with `arguments`, a JSON object; the outcome where it does not fit.
+    /// Decodes a call of the tool `name` with `arguments`, a JSON object.
+    ///
+    /// # Errors
+    ///
+    /// The outcome that reports an unknown dialect or tool, or invalid arguments.
     pub fn decode(dialect: &str, name: &str, arguments: &str) -> std::result::Result<Self, Box<Outcome>> {
         let dialect = registry::find(dialect).map_err(|error| Box::new(self::failed(error)))?;
         let failed = |tool, args: Option<&Args>, error: Error| {
@@ -42,7 +46,7 @@ impl Call {
         self.dialect.names(Some(self.tool))
     }
 
-    /// Returns the outcome of the call. The workspace provides the changes.
+    /// Renders the outcome of the call. The changes are taken from the workspace.
     pub fn outcome(&self, workspace: Option<&Workspace<'_>>, answer: Result<Response>) -> Outcome {
         let touched = workspace.and_then(|workspace| audit::accessed_paths(workspace, &self.request, &answer));
         let asked = CallContext {
@@ -69,7 +73,7 @@ impl Call {
     }
 }
 
-/// The outcome of a call that failed before its dialect was known.
+/// Returns the outcome of a call that failed before its dialect was known.
 pub fn failed(error: Error) -> Outcome {
     let error = ErrorText::from(error);
     let reported = (paddock::DIALECT.failure)(&FailedCall { tool: None, args: None, error: &error });

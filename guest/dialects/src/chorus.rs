@@ -1,6 +1,5 @@
-//! The `chorus` dialect: `file.read`, `file.write`, `file.patch`, `file.delete`,
-//! `file.list`, `file.search`; JSON in and out, lines counted from 0 in
-//! arguments and from 1 in what is shown.
+//! The `chorus` dialect: `file.read`, `file.write`, `file.patch`, `file.delete`, `file.list`, `file.search`. Input and
+//! output are JSON; line numbers start at 0 in arguments and at 1 in results.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Result, Term, printable};
@@ -17,10 +16,10 @@ use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{left_out, with_notes};
 use crate::{Dialect, line_numbers};
 
-/// The dialect.
+/// Definition of the dialect.
 pub const DIALECT: Dialect = Dialect { name: "chorus", tools: TOOLS, commands: &[], failure, names: NAMES };
 
-/// The names of arguments and tools in this dialect.
+/// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[
     (Term::Edits, "patches"),
     (Term::Limit, "max_results"),
@@ -30,7 +29,7 @@ const NAMES: &[(Term, &str)] = &[
     (Term::WriteTool, "file.write"),
 ];
 
-/// The most files of one listing.
+/// Maximum number of files in a listing.
 const MAX_FILES: u32 = 1_000;
 
 const TOOLS: &[ToolSpec] = &[
@@ -152,7 +151,7 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
-/// `{"error": {"code", "message", "path", "suggestion"}}`.
+/// Renders an error as `{"error": {"code", "message", "path", "suggestion"}}`.
 fn failure(failed: &FailedCall<'_>) -> Rendered {
     let error = failed.error;
     let value = json!({

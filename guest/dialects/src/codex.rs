@@ -1,6 +1,6 @@
-//! The `codex` dialect: `apply_patch`, `list_dir`, `read_file` and `grep_files`
-//! as Codex has them, lines from 1, with its texts. Patches match as loosely as
-//! Codex does, and say so; they are all or nothing all the same.
+//! The `codex` dialect: `apply_patch`, `list_dir`, `read_file` and `grep_files` with the interface and texts of Codex;
+//! lines start at 1. Patches match as leniently as in Codex, and the result says so; unlike in Codex, a patch applies
+//! entirely or not at all.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Detail, EnvelopeFault, Error, ErrorText, Result, Term, Vocabulary};
@@ -19,18 +19,18 @@ use crate::{Dialect, line_numbers};
 
 mod commands;
 
-/// The dialect.
+/// Definition of the dialect.
 pub const DIALECT: Dialect = Dialect { name: "codex", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES };
 
-/// The names of arguments and tools in this dialect.
+/// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] =
     &[(Term::Glob, "include"), (Term::Path, "file_path"), (Term::Path, "dir_path"), (Term::ListTool, "list_dir")];
 
-/// Characters of a line or an entry.
+/// Maximum number of characters of a rendered line or entry.
 const LINE_CHARS: usize = 500;
-/// The most entries that one call looks through.
+/// Maximum number of entries that one call visits.
 const MAX_ENTRIES: u64 = 10_000;
-/// The most files of one search.
+/// Maximum number of files in a search result.
 const MAX_FILES: u64 = 2_000;
 
 const RESULT: Output = Output::ResultSchema(&ResultSchema::Object(&[("output", ResultSchema::Text)]));
@@ -138,7 +138,7 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
     Rendered::new(&json!({ "error": { "code": error.code, "message": message } }), message)
 }
 
-/// Why Codex cannot read a patch, in its words.
+/// Renders the error of a patch that cannot be parsed, in Codex's wording.
 fn unreadable(line: usize, fault: &EnvelopeFault) -> String {
     const HEADERS: &str =
         "Valid hunk headers: '*** Add File: {path}', '*** Delete File: {path}', '*** Update File: {path}'";
@@ -155,7 +155,8 @@ fn unreadable(line: usize, fault: &EnvelopeFault) -> String {
     }
 }
 
-/// Why a patch does not apply, in Codex's words; what would help stays.
+/// Renders the error of a patch that does not apply, in Codex's wording with our hint; `None` if Codex has no wording
+/// for it.
 fn rejected(error: &ErrorText, detail: &Detail) -> Option<String> {
     let path = error.path.as_deref()?;
     let hint = error.hint.as_ref().map(|hint| format!("\n({hint})")).unwrap_or_default();

@@ -1,5 +1,4 @@
-//! Commands as every dialect tells them: what they print, how they end, what
-//! they changed and were kept from.
+//! Rendering of commands for all dialects: output, exit status, changes and refused accesses.
 
 use paddock_types::error::{Result, printable};
 use paddock_types::request::{Command, Input, Request, Run, Script, Start};
@@ -9,14 +8,14 @@ use crate::args::Args;
 use crate::param::{optional, whole};
 use crate::spec::{DefaultValue, Param};
 
-/// Changes that a text names.
+/// Maximum number of changes that a text names.
 const MAX_NAMED: usize = 20;
-/// Columns and rows of a terminal that nobody says more of.
+/// Default columns and rows of a terminal.
 pub const SIZE: (u16, u16) = (80, 24);
-/// The longest that one call waits for output, in milliseconds.
+/// Maximum time that a call waits for output, in milliseconds.
 const MAX_YIELD_MS: u64 = 600_000;
 
-/// The directory to run in.
+/// Working directory of the command.
 pub const WORKDIR: Param = optional("workdir", "Where to run it (the workspace)");
 /// Time that a call waits for output.
 pub const YIELD: Param =
@@ -24,44 +23,44 @@ pub const YIELD: Param =
 /// Maximum output of a call.
 pub const MOST_OUTPUT: Param = whole("max_output_tokens", 1, 100_000, DefaultValue::Whole(8_000), "Most output");
 
-/// The request for a command.
+/// Wraps a command in a request.
 pub fn request(command: Command) -> Request {
     Request::Command(command)
 }
 
-/// A command in a session, with a terminal of the usual size.
+/// Returns the start of a command in a session, with a terminal of the default size.
 pub fn start(command: String, workdir: Option<String>, yield_ms: u64, max_output_tokens: u64) -> Start {
     Start { command, workdir: or_workspace(workdir), terminal: true, size: SIZE, yield_ms, max_output_tokens }
 }
 
-/// Input for a session. Nothing closes it, and its terminal stays as it is.
+/// Returns input for a session that neither closes its standard input nor resizes its terminal.
 pub fn write(args: &Args, chars: String, yield_ms: u64) -> Input {
     let (session, max_output_tokens) = (args.whole32("session_id"), args.whole("max_output_tokens"));
     Input { session, chars, eof: false, size: None, yield_ms, max_output_tokens }
 }
 
-/// A `shell` tool's command, which is waited for.
+/// Returns the request of a `shell` tool, which waits for the end of the command.
 pub fn shell(args: &Args) -> Result<Request> {
     let script = Script::Shell(args.text("command"));
     Ok(request(Command::Run(run(script, args.opt_text("workdir"), args.whole("timeout_ms")))))
 }
 
-/// A command that is waited for.
+/// Returns a command whose end the call waits for.
 pub fn run(script: Script, workdir: Option<String>, timeout_ms: u64) -> Run {
     Run { script, workdir: or_workspace(workdir), stdin: String::new(), timeout_ms }
 }
 
-/// The directory that is meant, the workspace where none is.
+/// Returns the working directory, or the workspace if none is given.
 fn or_workspace(workdir: Option<String>) -> String {
     workdir.filter(|workdir| !workdir.is_empty()).unwrap_or_else(|| ".".to_owned())
 }
 
-/// A command line for the shell that is just these words.
+/// Returns a shell command line that consists of exactly these words.
 pub fn quoted<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
     words.into_iter().map(quote).collect::<Vec<_>>().join(" ")
 }
 
-/// One word as the shell takes it.
+/// Quotes a word for the shell.
 pub fn quote(word: &str) -> String {
     let is_bare =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '@' | '%' | '+' | ',');
@@ -71,7 +70,7 @@ pub fn quote(word: &str) -> String {
     }
 }
 
-/// All that a model is told of a command.
+/// Renders the complete result of a command for the model.
 pub fn text(ran: &Ran) -> String {
     let mut text = output(ran);
     if !text.is_empty() && !text.ends_with('\n') {
@@ -83,7 +82,7 @@ pub fn text(ran: &Ran) -> String {
     text
 }
 
-/// Renders the output, with standard error under a heading of its own.
+/// Renders the output, with standard error below a heading of its own.
 pub fn output(ran: &Ran) -> String {
     let mut text = ran.stdout.text.clone();
     if !ran.stderr.text.is_empty() {
@@ -96,7 +95,7 @@ pub fn output(ran: &Ran) -> String {
     text
 }
 
-/// Renders the state or the end of a command in one line.
+/// Renders the state or exit status in one line.
 fn end(ran: &Ran) -> String {
     let time = seconds(ran.duration_ms);
     match (ran.session, ran.timed_out, ran.exit_code, &ran.signal) {
@@ -108,7 +107,7 @@ fn end(ran: &Ran) -> String {
     }
 }
 
-/// What a caller should know beside output and end, a line each.
+/// Renders remarks beyond output and exit status, one line each.
 pub fn remarks(ran: &Ran) -> Vec<String> {
     let mut lines = Vec::new();
     for (name, captured) in [("output", &ran.stdout), ("standard error", &ran.stderr)] {
@@ -121,7 +120,7 @@ pub fn remarks(ran: &Ran) -> Vec<String> {
         lines.push(format!("[{} changed file(s) that ignore rules hide are in no backup]", ran.ignored));
     }
     lines.extend(ran.refused.iter().map(|kept| format!("[kept from `{}`: {}]", printable(&kept.path), kept.cause)));
-    // Nothing but a setting of the person who runs this makes it so, and who reads the result should know.
+    // Only a setting of the operator disables confinement, so a reader of the result must be told.
     if ran.confinement.starts_with("none") {
         lines.push("[it ran unconfined]".to_owned());
     }
@@ -141,7 +140,7 @@ fn changes(ran: &Ran) -> Option<String> {
     Some(format!("[{}{more}{backup}]", shown.join(", ")))
 }
 
-/// What was done, in a word.
+/// Returns the verb for a kind of change.
 pub fn word(kind: ChangeKind) -> &'static str {
     match kind {
         ChangeKind::Created => "created",
@@ -151,7 +150,7 @@ pub fn word(kind: ChangeKind) -> &'static str {
     }
 }
 
-/// The sessions, a line each.
+/// Renders the sessions, one line each.
 pub fn sessions(sessions: &Sessions) -> String {
     if sessions.sessions.is_empty() {
         return "no session".to_owned();
@@ -163,7 +162,7 @@ pub fn sessions(sessions: &Sessions) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Milliseconds as seconds with one digit after the point.
+/// Formats milliseconds as seconds with one decimal.
 fn seconds(ms: u64) -> String {
     let tenths = ms.saturating_add(50) / 100;
     format!("{}.{}", tenths / 10, tenths % 10)
@@ -185,7 +184,7 @@ mod tests {
             quoted(["ls", "-la", "a b", "it's", "", "$HOME", "a\nb"]),
             "ls -la 'a b' 'it'\\''s' '' '$HOME' 'a\nb'"
         );
-        // What the shell would take for something else is quoted: an assignment, a home, a word of its own.
+        // Words that the shell would interpret are quoted: an assignment, a home directory, braces, a reserved word.
         assert_eq!(quoted(["A=b", "~/x", "{a,b}", "!"]), "'A=b' '~/x' '{a,b}' '!'");
     }
 

@@ -1,5 +1,5 @@
-//! The `dispatch` dialect: six tools on a worktree, lines counted from 0, every
-//! result a success or a failure value, failures named after the seed's classes.
+//! The `dispatch` dialect: six tools on a worktree. Lines start at 0, every result is a success or a failure value, and
+//! failures are named after the exception classes of the original tools.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
@@ -17,16 +17,16 @@ use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{left_out, with_notes};
 use crate::{Dialect, line_numbers};
 
-/// The dialect.
+/// Definition of the dialect.
 pub const DIALECT: Dialect = Dialect { name: "dispatch", tools: TOOLS, commands: &[], failure, names: NAMES };
 
-/// The names of arguments and tools in this dialect.
+/// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] =
     &[(Term::Offset, "start_line"), (Term::Pattern, "query"), (Term::WriteTool, "write_file")];
 
-/// The most matches of one search.
+/// Maximum number of matches in a search result.
 const MAX_MATCHES: u32 = 100;
-/// The most paths of one listing.
+/// Maximum number of paths in a listing.
 const MAX_PATHS: u32 = 1_000;
 
 const RESULT: Output =
@@ -119,7 +119,7 @@ fn success(output: String) -> Rendered {
     Rendered::new(&json!({ "success": true, "output": output }), output)
 }
 
-/// `{"success": false}` with the class of the failure, as the seed names it.
+/// Renders an error as `{"success": false}` with the class name of the original tools.
 fn failure(failed: &FailedCall<'_>) -> Rendered {
     let class = match failed.error.code {
         Code::OutsideWorkspace | Code::InvalidPath | Code::Denied => "SandboxError",
@@ -149,7 +149,7 @@ fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     let read = take!(Read, response);
     let (first, last) = (read.start_line.saturating_sub(1), read.end_line.saturating_sub(1));
     let mut output = line_numbers::numbered(&read.content, read.end_line, first, ": ");
-    // What the caller did not ask for is not left out.
+    // A range that ends before the end of the file is complete, not truncated.
     let asked_for = asked.args.opt_signed("end_line").and_then(|end| u64::try_from(end).ok());
     let is_cut = read.truncated && asked_for.is_none_or(|end| end > last);
     if is_cut && let Some(next) = read.next_offset {

@@ -1,6 +1,5 @@
-//! The `dotnet-prompt` dialect: files and directories as a workflow's file
-//! system tool has them, with its three results in camelCase. What its policy
-//! sets by itself is in `paddock_policy::of_dialect`.
+//! The `dotnet-prompt` dialect: files and directories with the interface of a workflow's file system tool, and its
+//! three result types in camelCase. Its policy defaults are in `paddock_policy::of_dialect`.
 
 use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::rendered::Rendered;
@@ -21,10 +20,10 @@ mod item;
 
 use crate::dotnet_prompt::done::Done;
 
-/// The dialect.
+/// Definition of the dialect.
 pub const DIALECT: Dialect = Dialect { name: "dotnet-prompt", tools: TOOLS, commands: &[], failure, names: NAMES };
 
-/// The names of arguments and tools in this dialect.
+/// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[
     (Term::Limit, "max_lines"),
     (Term::Offset, "skip_lines"),
@@ -38,12 +37,12 @@ const NAMES: &[(Term, &str)] = &[
     (Term::ReadTool, "read_file"),
 ];
 
-/// The most items of one listing: the policy's files of one operation, by default.
+/// Maximum number of items in a listing: the policy's default `max_files`.
 const MAX_ITEMS: u32 = 1_000;
 const MEGABYTE: u64 = 1024 * 1024;
-/// The largest file that any policy can allow.
+/// Largest file size that a policy can allow.
 const MAX_MEGABYTES: u64 = 4_096;
-/// What `encoding` is called for bytes as they are.
+/// Value of `encoding` that requests raw bytes.
 const BASE64: &str = "base64";
 
 const FILE: Param = required("file_path", "File, relative to the working directory").or(&["path"]);
@@ -272,7 +271,7 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
-/// What kind of failure a code is, and whether the same call can succeed later.
+/// Returns the category of an error code, and whether a retry of the same call can succeed.
 fn category(code: Code) -> (&'static str, bool) {
     match code {
         Code::NotFound => ("not-found", false),
@@ -317,7 +316,7 @@ fn read(args: &Args) -> Result<Request> {
         mode: if is_bytes { ReadMode::Base64 } else { ReadMode::Raw },
         limit: lines.or(is_bytes.then_some(u64::MAX)),
         first_line: 0,
-        // What the bytes say goes before the default.
+        // Detection takes precedence over the default value.
         encoding: Some(encoding).filter(|name| !is_bytes && !name.eq_ignore_ascii_case("utf-8")),
         max_bytes: Some(args.whole("max_size_mb").saturating_mul(MEGABYTE)),
         checksum: true,

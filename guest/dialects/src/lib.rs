@@ -1,5 +1,5 @@
-//! Dialects: the only place that knows the names, units and shapes of JSON. A
-//! dialect is a table of tools over the same operations.
+//! Dialects: the only code that knows names, units and shapes of JSON. A dialect is a table of tools over the shared
+//! operations.
 
 use paddock_types::error::{Code, Error, Term, Vocabulary};
 use serde::Serialize;
@@ -30,23 +30,23 @@ use paddock_types::rendered::Rendered;
 use crate::answer::FailedCall;
 use crate::spec::{Param, ParamKind, ToolSpec, nearest};
 
-/// Names, units and shapes for one set of tools.
+/// Names, units and shapes of one set of tools.
 pub struct Dialect {
-    /// Its name.
+    /// Name of the dialect.
     pub name: &'static str,
-    /// Its tools, in the order in which they are listed.
+    /// Tools, in the order in which they are listed.
     pub tools: &'static [ToolSpec],
-    /// Its tools that run commands, which are listed after the others where commands are enabled. A dialect whose
-    /// specification always lists them has them among the others.
+    /// Tools that run commands; listed after the others if commands are enabled. A dialect whose specification always
+    /// lists them has them in `tools`.
     pub commands: &'static [ToolSpec],
-    /// A failure in the dialect's shape and words.
+    /// Renders an error in the shape and wording of the dialect.
     pub failure: fn(&FailedCall<'_>) -> Rendered,
-    /// What it calls arguments, where not as the typed interface does, and tools. Of several names for an argument a call
-    /// has the one that its tool takes.
+    /// Names of tools, and of arguments that differ from the typed interface. If an argument has several names, a call
+    /// uses the one that its tool accepts.
     pub names: &'static [(Term, &'static str)],
 }
 
-/// The names that the caller of a tool has.
+/// Caller's names of the arguments and tools, for one tool.
 pub struct Names {
     dialect: &'static Dialect,
     tool: Option<&'static ToolSpec>,
@@ -63,7 +63,7 @@ impl Vocabulary for Names {
     }
 }
 
-/// Whether an argument of that name is among these, or in one of them.
+/// Returns whether one of the arguments has that name, or contains a member that does.
 fn takes(params: &[Param], name: &str) -> bool {
     params.iter().any(|param| {
         param.name == name
@@ -74,28 +74,29 @@ fn takes(params: &[Param], name: &str) -> bool {
     })
 }
 
-/// A value of ours as JSON. Nothing in one can fail to be written.
+/// Serializes a value of this crate as JSON. Such values cannot fail to serialize.
 fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
 impl Dialect {
-    /// The names that the caller of a tool has; of no tool, where there is none of the name that was called.
+    /// Returns the caller's names for a tool; `tool` is `None` if no tool has the requested name.
     pub fn names(&'static self, tool: Option<&'static ToolSpec>) -> Names {
         Names { dialect: self, tool }
     }
 
-    /// All its tools, those that run commands last.
+    /// Returns all tools; those that run commands come last.
     pub fn all(&self) -> impl Iterator<Item = &'static ToolSpec> {
         self.tools.iter().chain(self.commands)
     }
 
-    /// The tools that are listed, be it with those that run commands.
+    /// Returns the listed tools, with or without those that run commands.
     pub fn listed(&self, with_commands: bool) -> impl Iterator<Item = &'static ToolSpec> {
         self.tools.iter().chain(Some(self.commands).filter(|_| with_commands).into_iter().flatten())
     }
 
-    /// The tool of that name, or of its name where only letters, digits, `_` and `-` are allowed.
+    /// Returns the tool of that name. A `.` in the tool's name may be replaced by `_`, for clients that allow only
+    /// letters, digits, `_` and `-`.
     pub fn tool(&self, name: &str) -> Option<&'static ToolSpec> {
         self.all().find(|tool| tool.name == name || tool.name.replace('.', "_") == name)
     }

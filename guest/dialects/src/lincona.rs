@@ -1,6 +1,5 @@
-//! The `lincona` dialect: `list_dir`, `read_file`, `grep_files`, two ways to
-//! patch, and commands. Offsets count from 0; a result is `{status, message, truncated}`, with
-//! the changes of a call that makes some, or a typed error.
+//! The `lincona` dialect: `list_dir`, `read_file`, `grep_files`, two patch tools, and commands. Offsets start at 0. A
+//! result is `{status, message, truncated}`, with the changes of a call that makes any, or a typed error.
 
 use paddock_text::indent;
 use paddock_text::page::CUT_MARK;
@@ -20,22 +19,22 @@ use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
 
 mod commands;
 
-/// The dialect.
+/// Definition of the dialect.
 pub const DIALECT: Dialect = Dialect { name: "lincona", tools: TOOLS, commands: &[], failure, names: NAMES };
 
-/// The names of arguments and tools in this dialect.
+/// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[(Term::Glob, "include"), (Term::ListTool, "list_dir")];
 
-/// Limits of one result, of which the first that is reached ends it.
+/// Maximum size of a result in bytes and in lines; the first limit reached applies.
 const MAX_BYTES: usize = 8 * 1024;
 const MAX_LINES: usize = 200;
-/// Marker at the end of a truncated result.
+/// Last line of a truncated result.
 const CUT: &str = "[truncated]";
-/// Characters of a line.
+/// Maximum number of characters of a line.
 const LINE_CHARS: usize = 400;
-/// The most entries that one call looks through.
+/// Maximum number of entries that one call visits.
 const MAX_ENTRIES: u64 = 10_000;
-/// Bytes of a file up to which its start is looked at to see whether it is a program.
+/// Maximum size in bytes of a file whose head is examined to detect a program.
 const PROGRAM_BYTES: u64 = 1024 * 1024;
 
 const RESULT: Output = Output::ResultSchema(&ResultSchema::Object(&[
@@ -153,7 +152,7 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
     Rendered::new(&value, format!("{class}: {message}"))
 }
 
-/// The lines up to the limit of one result, and whether that is all.
+/// Joins the lines up to the limits of a result, and returns whether any are missing.
 fn capped(lines: impl IntoIterator<Item = String>, more: bool) -> (String, bool) {
     let mut out = String::new();
     let (mut count, mut truncated) = (0, more);
@@ -179,7 +178,7 @@ fn list_dir(args: &Args) -> Result<Request> {
     Ok(Request::List(request::List {
         depth: args.whole32("depth"),
         sort: ListSort::Breadth,
-        // One more, to know whether there are more.
+        // One extra entry reveals whether there are more.
         limit: args.whole32("offset").saturating_add(args.whole32("limit")).saturating_add(1),
         details: request::Details { heads: Some((2, PROGRAM_BYTES)), ..request::Details::default() },
         ..request::List::of(args.text("path"))
@@ -201,7 +200,7 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     Ok(reported(message, truncated))
 }
 
-/// WASI tells no mode bits: a program is what starts as one.
+/// Returns the suffix of an entry. WASI reports no mode bits, so a program is detected by its first bytes.
 fn marker(entry: &response::Entry) -> &'static str {
     match entry.kind {
         Kind::Directory => "/",
@@ -211,7 +210,7 @@ fn marker(entry: &response::Entry) -> &'static str {
     }
 }
 
-/// Whether a file begins as a script or an ELF program does.
+/// Returns whether a file starts like a script or an ELF program.
 fn is_program(head: &[u8]) -> bool {
     head.starts_with(b"#!") || head == b"\x7fEL"
 }

@@ -1,6 +1,6 @@
-//! Lines with their numbers before them.
+//! Line-number prefixes.
 
-/// Appends each line of `text` as its number, `separator` and the line; the first is number `first`.
+/// Appends each line of `text` as number, `separator` and line; the first line has number `first`.
 pub fn number(into: &mut String, text: &str, first: u64, separator: &str) {
     let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
     let mut digits = itoa::Buffer::new();
@@ -12,7 +12,7 @@ pub fn number(into: &mut String, text: &str, first: u64, separator: &str) {
     }
 }
 
-/// [`number`] as a text of its own, without a newline at the end; empty where there are no lines.
+/// Returns [`number`] as a new string without a final newline; empty if there are no lines.
 pub fn numbered(text: &str, lines: u64, first: u64, separator: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8 + 16);
     if lines > 0 {

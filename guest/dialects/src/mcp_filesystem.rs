@@ -1,6 +1,5 @@
-//! The `mcp-filesystem` dialect: the tools of the Model Context Protocol's
-//! reference file system server, so that a client can swap it for this one.
-//! Where the reference is unsafe, this is not; `host/guide/src/dialects.md` lists each difference.
+//! The `mcp-filesystem` dialect: the tools of the Model Context Protocol's reference file system server, as a drop-in
+//! replacement. Unsafe behavior of the reference is not copied; `host/guide/src/dialects.md` lists each difference.
 
 use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::rendered::Rendered;
@@ -17,10 +16,10 @@ use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
 
 mod render;
 
-/// The dialect.
+/// Definition of the dialect.
 pub const DIALECT: Dialect = Dialect { name: "mcp-filesystem", tools: TOOLS, commands: &[], failure, names: NAMES };
 
-/// The names of arguments and tools in this dialect.
+/// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[
     (Term::Exclude, "excludePatterns"),
     (Term::NewText, "newText"),
@@ -31,11 +30,11 @@ const NAMES: &[(Term, &str)] = &[
     (Term::WriteTool, "write_file"),
 ];
 
-/// The most entries of one result.
+/// Maximum number of entries in a result.
 const MAX_ENTRIES: u32 = 10_000;
-/// Why a file of several was not read.
+/// Error of a file that a call for several files did not read.
 const NOT_READ: &str = "not read, since this call reached its limit of files, bytes or time; read it in another call";
-/// Lines of context in a diff.
+/// Number of context lines in a diff.
 const DIFF_CONTEXT: usize = 4;
 
 const CONTENT: Output = Output::ResultSchema(&ResultSchema::Object(&[("content", ResultSchema::Text)]));
@@ -268,7 +267,7 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
     Rendered::new(&json!({ "content": message }), message)
 }
 
-/// Zero counts as absent, as in the reference.
+/// Returns the request to read text. Zero counts as absent, as in the reference.
 fn read_text(args: &Args) -> Result<Request> {
     let given = |name: &str| args.opt_whole(name).filter(|lines| *lines > 0);
     let (head, tail) = (given("head"), given("tail"));
@@ -287,7 +286,7 @@ fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     let read = take!(Read, response);
     let is_part = ["head", "tail"].iter().any(|name| asked.args.whole(name) > 0);
     let mut text = read.content;
-    // The first or last lines are joined by line feeds, and the last has none where more follow.
+    // The reference joins the first or last lines by line feeds, without one at the end.
     if is_part {
         text = text.replace("\r\n", "\n");
         if asked.args.whole("head") > 0 && text.ends_with('\n') {
@@ -307,7 +306,7 @@ fn media_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<R
             json!({ "type": "resource", "resource": { "uri": uri, "mimeType": mime, "blob": read.content } })
         }
     };
-    // Without a text of its own, so that a host shows the block as what it is.
+    // Without a text, the host displays the block by its type.
     Ok(Rendered::new(&json!({ "content": [block] }), String::new()))
 }
 
@@ -319,7 +318,7 @@ fn many_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
             format!("{}: Error - {}", entry.path, words(&error.clone().in_names(&asked.names)))
         }
     };
-    // The reference knows no limit, and so no other place for what one left out.
+    // The reference has no limits, hence no other field for files that a limit left out.
     let left = |path: &String| format!("{path}: Error - {NOT_READ}");
     let parts: Vec<_> = many.entries.iter().map(part).chain(many.remaining.iter().map(left)).collect();
     Ok(content(parts.join("\n---\n")).truncated(many.truncated))
@@ -369,7 +368,7 @@ fn node(node: &TreeNode) -> Value {
 
 fn search(args: &Args) -> Result<Request> {
     let pattern = args.text("pattern");
-    // A name alone is one in `path` itself, not at any depth.
+    // A bare name matches in `path` itself, not at every depth.
     let pattern = if pattern.contains('/') || pattern.is_empty() { pattern } else { format!("./{pattern}") };
     Ok(Request::Glob(request::Glob {
         path: args.text("path"),

@@ -1,5 +1,5 @@
-//! The `openai` dialect: the operations of OpenAI's `apply_patch` tool, one file
-//! a call, with the headerless V4A diff that it writes.
+//! The `openai` dialect: the operations of OpenAI's `apply_patch` tool, one file per call, with its headerless V4A
+//! diff.
 
 use paddock_types::error::{Code, Error, Result};
 use paddock_types::match_pass::Pass;
@@ -15,7 +15,7 @@ use crate::args::Args;
 use crate::param::{choice, optional, required};
 use crate::spec::{DefaultValue, Output, Param, ParamKind, ResultSchema, ToolSpec, ToolTraits};
 
-/// The dialect.
+/// Definition of the dialect.
 pub const DIALECT: Dialect = Dialect { name: "openai", tools: TOOLS, commands: &[], failure, names: &[] };
 
 const OPERATION: &[Param] = &[
@@ -77,7 +77,7 @@ fn request(args: &Args) -> Result<Request> {
     }
 }
 
-/// The content that a diff of added lines alone makes: no newline that it does not have.
+/// Returns the content of a diff that consists of added lines. No final newline is added.
 fn created(diff: &str) -> Result<String> {
     let line = |line: &str| match line.strip_prefix('+') {
         Some(text) => Ok(text.to_owned()),

@@ -1,5 +1,4 @@
-//! The `paddock` dialect: the operations under their own names, 1-based lines,
-//! results as they are.
+//! The `paddock` dialect: the operations under their own names, with 1-based lines and unmodified results.
 
 use paddock_types::error::{Result, Term};
 use paddock_types::rendered::Rendered;
@@ -16,11 +15,11 @@ use crate::{Dialect, answer, text as words, to_json};
 mod commands;
 mod requests;
 
-/// The dialect.
+/// Definition of the dialect.
 pub const DIALECT: Dialect =
     Dialect { name: "paddock", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES };
 
-/// The names of arguments and tools in this dialect.
+/// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[
     (Term::BytesTool, "read_file` with `mode: \"base64\""),
     (Term::CopyTool, "copy"),
@@ -44,7 +43,7 @@ fn answer(_asked: &CallContext<'_>, response: Result<Response>) -> Result<Render
     Ok(Rendered { json: to_json(&response), text: words::render(&response), truncated, error: None })
 }
 
-/// The failure as it is.
+/// Renders the error unmodified.
 pub(super) fn failure(failed: &FailedCall<'_>) -> Rendered {
     Rendered { json: to_json(failed.error), text: answer::words(failed.error), truncated: false, error: None }
 }

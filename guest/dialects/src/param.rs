@@ -1,43 +1,43 @@
-//! Rows of arguments, as the tables of every dialect write them.
+//! Constructors of argument rows for the tables of all dialects.
 
 use crate::spec::{DefaultValue, Param, ParamKind};
 
-/// The largest offset that every host handles.
+/// Largest offset that every host supports.
 pub const MAX: u64 = paddock_vfs::MAX_OFFSET;
-/// The most that a page of any tool can be asked to hold.
+/// Maximum number of entries that a caller can request for a page.
 pub const MAX_PAGE: u64 = 100_000;
 
-/// A text that has to be given.
+/// Returns a required string.
 pub const fn required(name: &'static str, doc: &'static str) -> Param {
     Param { name, aliases: &[], kind: ParamKind::Text, default: DefaultValue::Required, doc }
 }
 
-/// A text that may be given.
+/// Returns an optional string.
 pub const fn optional(name: &'static str, doc: &'static str) -> Param {
     Param { name, aliases: &[], kind: ParamKind::Text, default: DefaultValue::None, doc }
 }
 
-/// A text that is `default` where it is not given.
+/// Returns a string with a default.
 pub const fn text(name: &'static str, default: &'static str, doc: &'static str) -> Param {
     Param { name, aliases: &[], kind: ParamKind::Text, default: DefaultValue::Text(default), doc }
 }
 
-/// True or false.
+/// Returns a boolean with a default.
 pub const fn flag(name: &'static str, default: bool, doc: &'static str) -> Param {
     Param { name, aliases: &[], kind: ParamKind::Flag, default: DefaultValue::Flag(default), doc }
 }
 
-/// A whole number.
+/// Returns an integer in a range.
 pub const fn whole(name: &'static str, min: u64, max: u64, default: DefaultValue, doc: &'static str) -> Param {
     Param { name, aliases: &[], kind: ParamKind::Whole { min, max }, default, doc }
 }
 
-/// A whole number, -1 included.
+/// Returns an integer that may be negative.
 pub const fn signed(name: &'static str, default: DefaultValue, doc: &'static str) -> Param {
     Param { name, aliases: &[], kind: ParamKind::Signed, default, doc }
 }
 
-/// One of some words.
+/// Returns a choice of words with a default.
 pub const fn choice(
     name: &'static str,
     words: &'static [&'static str],
@@ -47,25 +47,25 @@ pub const fn choice(
     Param { name, aliases: &[], kind: ParamKind::Choice(words), default: DefaultValue::Text(default), doc }
 }
 
-/// A list of texts.
+/// Returns a list of strings.
 pub const fn texts(name: &'static str, default: DefaultValue, doc: &'static str) -> Param {
     Param { name, aliases: &[], kind: ParamKind::Texts, default, doc }
 }
 
-/// A list of objects that has to be given.
+/// Returns a required list of objects.
 pub const fn objects(name: &'static str, params: &'static [Param], doc: &'static str) -> Param {
     Param { name, aliases: &[], kind: ParamKind::Objects(params), default: DefaultValue::Required, doc }
 }
 
 impl Param {
-    /// It need not be given.
+    /// Makes the argument optional.
     #[must_use]
     pub const fn may_be_absent(mut self) -> Self {
         self.default = DefaultValue::None;
         self
     }
 
-    /// Other names that are taken for it.
+    /// Adds alternative names for the argument.
     #[must_use]
     pub const fn or(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;

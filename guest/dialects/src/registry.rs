@@ -1,4 +1,4 @@
-//! Every dialect by its name.
+//! Lookup of dialects by name.
 
 use paddock_types::error::{Code, Error, Result};
 
@@ -7,7 +7,7 @@ use crate::{
     weakincentives,
 };
 
-/// Every dialect.
+/// All dialects.
 pub const DIALECTS: &[Dialect] = &[
     paddock::DIALECT,
     dispatch::DIALECT,
@@ -21,7 +21,7 @@ pub const DIALECTS: &[Dialect] = &[
     openai::DIALECT,
 ];
 
-/// The dialect of that name.
+/// Returns the dialect of that name.
 pub fn find(name: &str) -> Result<&'static Dialect> {
     DIALECTS.iter().find(|dialect| dialect.name == name).ok_or_else(|| {
         let names: Vec<_> = DIALECTS.iter().map(|dialect| format!("`{}`", dialect.name)).collect();

@@ -1,13 +1,13 @@
-//! JSON Schema (2020-12), made from the table of arguments and from the types of results.
+//! JSON Schema (2020-12), generated from the argument tables and the result types.
 
 use serde_json::{Map, Value, json};
 
 use crate::spec::{DefaultValue, Output, Param, ParamKind, ResultSchema};
 
-/// The largest upper bound, and one more, that a schema tells.
+/// Upper bounds at or above this value are omitted from schemas.
 const TELLING_MAX: u64 = 1_000;
 
-/// The schema of an object with these members and no others.
+/// Returns the schema of an object with exactly these members.
 pub fn input(params: &[Param]) -> Value {
     let required: Vec<_> =
         params.iter().filter(|param| matches!(param.default, DefaultValue::Required)).map(|param| param.name).collect();
@@ -75,7 +75,7 @@ fn property(param: &Param) -> Value {
     };
     set(&mut schema, "description", param.doc.into());
     match param.default {
-        // What is not said is false.
+        // A missing default of a boolean means false.
         DefaultValue::Required | DefaultValue::None | DefaultValue::Flag(false) => {}
         DefaultValue::Text(text) => set(&mut schema, "default", text.into()),
         DefaultValue::Whole(number) => set(&mut schema, "default", number.into()),
@@ -85,7 +85,8 @@ fn property(param: &Param) -> Value {
     schema
 }
 
-/// A bound that no call comes near would cost a model tokens each time; it is checked all the same.
+/// Returns the schema of an integer. Bounds that calls never reach are omitted, because they cost the model tokens on
+/// each request; decoding still checks them.
 fn whole(min: u64, max: u64) -> Value {
     let mut schema = json!({ "type": "integer" });
     if min > 1 {

@@ -1,5 +1,4 @@
-//! What a row of a dialect's table says: decoding, JSON Schema and help are all
-//! made from it.
+//! Rows of a dialect's table. Decoding, JSON Schema and help are derived from them.
 
 use paddock_types::error::Result;
 use paddock_types::rendered::Rendered;
@@ -9,130 +8,130 @@ use paddock_types::response::Response;
 use crate::answer::CallContext;
 use crate::args::Args;
 
-/// One tool.
+/// A tool.
 pub struct ToolSpec {
-    /// Its name.
+    /// Name of the tool.
     pub name: &'static str,
-    /// A title for people.
+    /// Title for people.
     pub title: &'static str,
     /// Description for the model.
     pub description: &'static str,
-    /// Its arguments.
+    /// Arguments.
     pub params: &'static [Param],
-    /// Traits of the tool.
+    /// Effects of the tool on files.
     pub effect: ToolTraits,
-    /// Decodes the arguments of a call into a request.
+    /// Converts the arguments into a request.
     pub request: fn(&Args) -> Result<Request>,
-    /// Renders the response, or the failure of the operation. The dialect's `failure` renders an `Err`.
+    /// Renders the response or the error. The dialect's `failure` renders an `Err`.
     pub answer: fn(&CallContext<'_>, Result<Response>) -> Result<Rendered>,
     /// Schema of the result.
     pub output: Output,
 }
 
-/// The schema of a tool's result.
+/// Schema of a tool's result.
 pub enum Output {
-    /// The schema of a type of `paddock_types::response`, as JSON text.
+    /// Schema of a type of `paddock_types::response`, as JSON text.
     Generated(&'static str),
-    /// The schema that a row of the dialect's table describes.
+    /// Schema described by a row of the dialect's table.
     ResultSchema(&'static ResultSchema),
 }
 
-/// JSON of a result.
+/// Description of a JSON value in a result.
 pub enum ResultSchema {
     /// A string.
     Text,
-    /// A whole number.
+    /// An integer.
     Whole,
     /// A number.
     Number,
-    /// True or false.
+    /// A boolean.
     Flag,
     /// One of these words.
     Words(&'static [&'static str]),
-    /// That, or null.
+    /// The given schema, or null.
     Nullable(&'static ResultSchema),
-    /// That, or not there.
+    /// The given schema; the member may be absent.
     Optional(&'static ResultSchema),
-    /// A list.
+    /// A list with items of the given schema.
     List(&'static ResultSchema),
     /// An object with these members.
     Object(&'static [(&'static str, ResultSchema)]),
 }
 
-/// Traits of a tool: the annotations of the Model Context Protocol.
+/// Effects of a tool on files, which become the annotations of the Model Context Protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolTraits {
-    /// Changes nothing.
+    /// The tool changes nothing.
     Reads,
-    /// Changes nothing either, and keeps a note of what it saw in the state directory.
+    /// The tool changes no files, but stores a snapshot in the state directory.
     Notes,
-    /// Adds, and replaces nothing.
+    /// The tool creates entries and replaces none.
     Adds {
-        /// A second call changes nothing more.
+        /// Whether a repeated call has no further effect.
         idempotent: bool,
     },
-    /// Can replace or remove what is there.
+    /// The tool can replace or remove existing entries.
     Replaces {
-        /// A second call changes nothing more.
+        /// Whether a repeated call has no further effect.
         idempotent: bool,
     },
-    /// Asks the host for a command: none of it is done here.
+    /// The tool makes the host run a command; the component itself does nothing.
     Runs {
-        /// It can change something.
+        /// Whether the command can change files.
         changes: bool,
     },
 }
 
 impl ToolTraits {
-    /// Whether the host does it.
+    /// Returns whether the host executes the tool.
     pub fn runs(self) -> bool {
         matches!(self, Self::Runs { .. })
     }
 
-    /// Whether something can be changed, the state directory included.
+    /// Returns whether the tool can change files or the state directory.
     pub fn changes(self) -> bool {
         !matches!(self, Self::Reads | Self::Runs { changes: false })
     }
 }
 
-/// One argument.
+/// An argument of a tool.
 pub struct Param {
-    /// Its name.
+    /// Name of the argument.
     pub name: &'static str,
-    /// Other names that are taken for it, and not shown.
+    /// Alternative names that are accepted but not listed.
     pub aliases: &'static [&'static str],
-    /// Type of the value.
+    /// Type and range of the value.
     pub kind: ParamKind,
-    /// Value in force if the argument is absent.
+    /// Value that applies if the argument is absent.
     pub default: DefaultValue,
-    /// Description for the model, with the unit.
+    /// Description with the unit of the value.
     pub doc: &'static str,
 }
 
-/// Type of an argument.
+/// Type and range of an argument.
 pub enum ParamKind {
-    /// Text.
+    /// A string.
     Text,
-    /// A whole number in a range.
+    /// An integer in a range.
     Whole {
-        /// The least.
+        /// Minimum.
         min: u64,
-        /// The most.
+        /// Maximum.
         max: u64,
     },
-    /// A whole number; -1 and less too.
+    /// An integer that may be negative.
     Signed,
-    /// A number of at least 0.
+    /// A non-negative number.
     Number,
-    /// True or false.
+    /// A boolean.
     Flag,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// A list of texts.
+    /// A list of strings.
     Texts,
-    /// Texts by names of the caller's.
+    /// A map from names chosen by the caller to strings.
     Named,
-    /// Two whole numbers.
+    /// A pair of integers.
     Pair,
     /// An object with these members.
     Object(&'static [Param]),
@@ -143,21 +142,21 @@ pub enum ParamKind {
 /// Value of an absent argument.
 #[derive(Clone, Copy)]
 pub enum DefaultValue {
-    /// It has to be given.
+    /// The argument is required.
     Required,
-    /// Nothing holds.
+    /// The argument is optional and has no default.
     None,
-    /// A text or word.
+    /// A string or word.
     Text(&'static str),
-    /// A number.
+    /// An integer.
     Whole(u64),
-    /// A number below zero.
+    /// A negative integer.
     Below(i64),
-    /// True or false.
+    /// A boolean.
     Flag(bool),
 }
 
-/// Other names that the field uses, for telling a caller which one is meant here.
+/// Names that other tools use for these arguments, for suggestions to a caller who uses them here.
 const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("path", &["file_path", "filePath", "filename", "file", "dir_path", "directory_path", "target_file", "directory"]),
     ("old_text", &["oldText", "find", "old_string", "oldString", "old_str", "search", "old"]),
@@ -190,7 +189,7 @@ const OTHER_NAMES: &[(&str, &[&str])] = &[
     ("since", &["token", "cursor", "after", "from"]),
 ];
 
-/// The one of `names` that `given` most likely means.
+/// Returns the name in `names` that `given` most likely stands for.
 pub fn nearest<'n>(given: &str, names: &[&'n str]) -> Option<&'n str> {
     let meant = OTHER_NAMES.iter().find(|(name, others)| others.contains(&given) && names.contains(name));
     if let Some((meant, _)) = meant {

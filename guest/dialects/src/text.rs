@@ -1,5 +1,5 @@
-//! Results as text for the model: compact, every name printable, and at the end
-//! what was left out and what continues it.
+//! Renders results as text for the model: compact, with printable names, and with omissions and the continuation at the
+//! end.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use paddock_types::response::{
 
 use crate::{commands, line_numbers};
 
-/// A result as text.
+/// Renders a result as text.
 pub fn render(response: &Response) -> String {
     match response {
         Response::Read(read) => read_text(read),
@@ -297,7 +297,7 @@ fn changes_text(changes: &Changes) -> String {
     text
 }
 
-/// A match as `12:text`, its context as `11-text`.
+/// Appends a match as `12:text` and its context as `11-text`.
 fn match_text(text: &mut String, found: &GrepMatch) {
     let context = |text: &mut String, lines: &[ContextLine]| {
         for line in lines {
@@ -321,7 +321,7 @@ fn with_tail(mut text: String, skipped: &Skipped, cursor: Option<&str>) -> Strin
     text
 }
 
-/// Describes the entries that were left out, with the argument that includes them if the tool has it.
+/// Renders the skipped entries, if any. With `has_arguments`, each reason names the argument that includes them.
 pub fn left_out(skipped: &Skipped, has_arguments: bool) -> Option<String> {
     let (ignored, hidden) = match has_arguments {
         true => ("ignored (include_ignored=true)", "hidden (include_hidden=true)"),
@@ -344,7 +344,7 @@ pub fn left_out(skipped: &Skipped, has_arguments: bool) -> Option<String> {
     (!reported.is_empty()).then(|| reported.join(", "))
 }
 
-/// `text` with what has to be said beside it.
+/// Appends notes to `text`, one line each.
 pub fn with_notes(mut text: String, notes: &[String]) -> String {
     for note in notes {
         if !text.ends_with('\n') {
@@ -355,7 +355,7 @@ pub fn with_notes(mut text: String, notes: &[String]) -> String {
     text
 }
 
-/// The marks of `ls -F`.
+/// Returns the type indicator of `ls -F`.
 fn mark(kind: Kind) -> &'static str {
     match kind {
         Kind::File => "",

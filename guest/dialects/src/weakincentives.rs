@@ -1,6 +1,5 @@
-//! The `weakincentives` dialect: the seven tools of its virtual file system, and
-//! the rest of its protocol. Every result is `{success, message, value}`; lines
-//! count from 0 in arguments.
+//! The `weakincentives` dialect: the seven tools of its virtual file system, and the other methods of its protocol.
+//! Every result is `{success, message, value}`; lines start at 0 in arguments.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
@@ -19,11 +18,11 @@ use crate::{Dialect, line_numbers};
 
 mod commands;
 
-/// The dialect.
+/// Definition of the dialect.
 pub const DIALECT: Dialect =
     Dialect { name: "weakincentives", tools: TOOLS, commands: commands::TOOLS, failure, names: NAMES };
 
-/// The names of arguments and tools in this dialect.
+/// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[
     (Term::Glob, "glob_filter"),
     (Term::Limit, "max_matches"),
@@ -34,11 +33,11 @@ const NAMES: &[(Term, &str)] = &[
     (Term::WriteTool, "write_file"),
 ];
 
-/// The most entries of one listing.
+/// Maximum number of entries in a listing.
 const MAX_ENTRIES: u32 = 1_000;
-/// Files of a listing whose content is hashed: each takes a read.
+/// Number of files in a listing whose content is hashed: each needs a read.
 const DETAILS: request::Details = request::Details { etags: 100, link_targets: false, heads: None };
-/// Lines of a page.
+/// Number of lines on a page.
 const PAGE_LINES: u64 = 2_000;
 
 const PATH: Param = required("path", "Path, relative to the root").or(&["file_path"]);
@@ -50,7 +49,7 @@ const ENTRY: ResultSchema = ResultSchema::Object(&[
     ("content_hash", ResultSchema::Nullable(&ResultSchema::Text)),
 ]);
 
-/// The schema of a result with this value.
+/// Builds the schema of a result with this value.
 macro_rules! output {
     ($value:expr) => {
         Output::ResultSchema(&ResultSchema::Object(&[
@@ -269,7 +268,7 @@ fn reported(value: Value, message: String) -> Rendered {
     Rendered::new(&json!({ "success": true, "message": message, "value": value }), message)
 }
 
-/// `{"success": false, "value": null}` with the exception that the protocol raises.
+/// Renders an error as `{"success": false, "value": null}` with the exception that the protocol raises.
 fn failure(failed: &FailedCall<'_>) -> Rendered {
     let exception = match failed.error.code {
         Code::NotFound => "FileNotFoundError",
@@ -343,7 +342,7 @@ fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered>
     Ok(reported(value, render(&Response::Glob(glob))).truncated(truncated))
 }
 
-/// Places in a line are counted in characters, as Python does.
+/// Renders matches. Offsets in a line count characters, as in Python.
 fn grep(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     let shown = |found: &response::GrepMatch| {
@@ -369,7 +368,7 @@ fn stat(args: &Args) -> Result<Request> {
     Ok(Request::Stat(request::Stat { follow: true, ..request::Stat::of(args.text("path")) }))
 }
 
-/// Whether what is there is of a kind; a path that leads nowhere is of none. A link is what it leads to.
+/// Returns whether the entry is of the wanted kind, after following a link. A missing path has no kind.
 fn is(asked: &CallContext<'_>, response: Result<Response>, wanted: fn(Kind) -> bool) -> Result<Rendered> {
     let path = asked.args.text("path");
     let found = match response {
@@ -377,7 +376,7 @@ fn is(asked: &CallContext<'_>, response: Result<Response>, wanted: fn(Kind) -> b
         Ok(Response::Stat(stat)) => Some(stat.kind),
         Ok(_) => return Err(CallContext::mixed_up()),
         Err(Error { code: Code::NotFound | Code::NotADirectory, .. }) => None,
-        // A file over the limit is a file all the same.
+        // Only a regular file can exceed the size limit.
         Err(Error { code: Code::TooLarge, .. }) => Some(Kind::File),
         Err(error) => return Err(error),
     };

@@ -1,5 +1,5 @@
-//! Applies a patch, all of it or nothing: every file is read and changed in
-//! memory, part by part in the order of the patch, before the first is written.
+//! Applies a patch to all its files or to none. Every file is read and changed in memory, in the order of the patch,
+//! before the first file is written.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,12 +21,12 @@ use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
 const VERB: &str = "patch";
-/// Bytes of all files of a patch together, before and after it: they are in memory at the same time.
+/// Maximum total bytes of all files of a patch, before and after it: all contents are in memory at the same time.
 const MAX_TOTAL_BYTES: usize = 64 * 1024 * 1024;
-/// Bytes at the start of a file that tell whether it is text.
+/// Number of leading bytes that are examined to tell text from binary content.
 const HEAD: usize = 8 * 1024;
 
-/// Applies a patch, all of it or nothing.
+/// Applies a patch to all its files or to none. A dry run plans the patch without writing.
 pub fn run(workspace: &Workspace<'_>, args: &request::ApplyPatch) -> Result<response::ApplyPatch> {
     let plan = Plan::make(workspace, args)?;
     let files = plan.results();
@@ -37,25 +37,25 @@ pub fn run(workspace: &Workspace<'_>, args: &request::ApplyPatch) -> Result<resp
     Ok(response::ApplyPatch { files, backup: workspace.backup(), notes })
 }
 
-/// All that a patch changes.
+/// The planned result of a patch.
 struct Plan<'w> {
     workspace: &'w Workspace<'w>,
     matching: Matching,
     files: Vec<Planned>,
-    /// Index in `files` by resolved path, so that two spellings of one file are one file.
+    /// Indexes into `files` by resolved path, so that two spellings of one path share an entry.
     known: HashMap<String, usize>,
     notes: Vec<String>,
     total: usize,
 }
 
-/// A file before the patch and as it is planned so far.
+/// A file before the patch and after the parts of the patch that have been planned.
 struct Planned {
     resolved: ResolvedPath,
     old: Option<Vec<u8>>,
     new: Option<Vec<u8>>,
-    /// The file whose content was moved here.
+    /// Index of the file whose content was moved here.
     from: Option<usize>,
-    /// The content is not that of the file that was here.
+    /// Whether the file originally at this path was deleted or moved away.
     is_replaced: bool,
     added: u64,
     removed: u64,
@@ -160,12 +160,12 @@ impl<'w> Plan<'w> {
         Ok(())
     }
 
-    /// The content so far; the file is not there afterwards.
+    /// Returns the planned content and marks the file as absent.
     fn take(&mut self, file: usize) -> Vec<u8> {
         self.files.get_mut(file).and_then(|file| file.new.take()).unwrap_or_default()
     }
 
-    /// Puts `bytes` with the hunks applied into a file.
+    /// Stores `bytes`, with the hunks applied, as the planned content of a file.
     fn put(&mut self, file: usize, bytes: Vec<u8>, path: &str, hunks: &[Hunk<'_>]) -> Result<()> {
         let limit = self.workspace.policy.limits.max_file_bytes;
         let before = bytes.len();
@@ -200,7 +200,7 @@ impl<'w> Plan<'w> {
         Ok(())
     }
 
-    /// The file at `path`, which has to be there.
+    /// Returns the index of the file at `path`, which must exist.
     fn present(&mut self, path: &str, last: FollowSymlinks) -> Result<usize> {
         let resolved = self.workspace.resolve_with(path, VERB, last)?;
         if let Some(&file) = self.known.get(&resolved.path) {
@@ -210,7 +210,7 @@ impl<'w> Plan<'w> {
             return Err(rejected(path, "an earlier part of the patch deletes or moves it")
                 .hint("put the parts in the order in which they are to be done"));
         }
-        // A patch that names no file does not apply.
+        // Dialects distinguish a patch whose file is missing from other paths that are not found.
         resolved.existing(self.workspace, VERB).map_err(|error| match error.code {
             Code::NotFound => Error { code: Code::PatchRejected, ..error.detail(Detail::NoFileToPatch) },
             _ => error,
@@ -220,7 +220,8 @@ impl<'w> Plan<'w> {
         Ok(self.insert(resolved, Some(bytes)))
     }
 
-    /// The file at `path`, where nothing may be; what is there is overwritten in the dialects that do so.
+    /// Returns the index of the file to be created at `path`, which must be free. With Codex matching, an existing file
+    /// is overwritten.
     fn vacant(&mut self, path: &str) -> Result<usize> {
         let resolved = self.workspace.resolve_with(path, VERB, FollowSymlinks::No)?;
         let is_file = resolved.stat.is_some_and(|stat| stat.kind == Kind::File);
@@ -259,7 +260,7 @@ impl<'w> Plan<'w> {
         file
     }
 
-    /// No new file may stand where another one needs a directory.
+    /// Fails if the patch needs a directory at a path where it leaves a file.
     fn check_nesting(&self) -> Result<()> {
         let files: HashSet<_> =
             self.files.iter().filter(|file| file.new.is_some()).map(|file| file.resolved.path.as_str()).collect();
@@ -276,8 +277,8 @@ impl<'w> Plan<'w> {
         Ok(())
     }
 
-    /// Two places may be one file by a spelling that the file system folds, or
-    /// by a hard link that is written through: one change would undo the other.
+    /// Fails if two paths name the same file, by case folding or by a hard link that is written through: one change
+    /// would overwrite the other.
     fn check_aliases(&self) -> Result<()> {
         let there: Vec<(&Planned, Stat)> =
             self.files.iter().filter_map(|file| Some((file, file.resolved.stat?))).collect();
@@ -296,13 +297,13 @@ impl<'w> Plan<'w> {
         Ok(())
     }
 
-    /// Whether the directory has the name just as it is spelled.
+    /// Returns whether the directory lists the name exactly as spelled.
     fn is_listed(&self, resolved: &ResolvedPath) -> bool {
         let listing = self.workspace.fs.list(&resolved.dir);
         listing.is_ok_and(|listing| listing.entries.iter().any(|entry| entry.name == resolved.name))
     }
 
-    /// One entry a file that differs, in the order of the patch.
+    /// Returns an entry for each file that differs, in the order of the patch.
     fn results(&self) -> Vec<PatchedFile> {
         let entry = |(index, file): (usize, &Planned)| {
             let moved_from = self.origin(file).map(|origin| origin.resolved.path.clone());
@@ -327,7 +328,7 @@ impl<'w> Plan<'w> {
         self.files.iter().enumerate().filter_map(entry).collect()
     }
 
-    /// Returns the changes to make on the file system.
+    /// Converts the plan into the changes to commit.
     fn changes(mut self) -> Vec<FileChange> {
         let moves: HashMap<usize, usize> = self
             .files
@@ -358,7 +359,8 @@ impl<'w> Plan<'w> {
         self.files.into_iter().enumerate().filter_map(change).collect()
     }
 
-    /// The file that is moved here as a whole: it is gone, and nothing was here.
+    /// Returns the file that moved to this path as a whole: nothing existed here before, and the source no longer
+    /// exists.
     fn origin(&self, file: &Planned) -> Option<&Planned> {
         let origin = self.files.get(file.from?)?;
         (file.old.is_none() && file.new.is_some() && origin.new.is_none()).then_some(origin)
@@ -423,7 +425,7 @@ mod tests {
         (dir, last)
     }
 
-    /// The results, and the changes as `path > target: new content`.
+    /// The results, the changes as `path > target: new content`, and the notes.
     type Planning = (Vec<PatchedFile>, Vec<String>, Vec<String>);
 
     fn asked(patch: &str) -> request::ApplyPatch {
@@ -552,7 +554,7 @@ mod tests {
             "cannot patch `src`: it is a directory",
         );
         assert_eq!(plan(files, &envelope("*** Add File: ../x\n+a")).unwrap_err().code, Code::OutsideWorkspace);
-        // Whether it may be changed is the commit's to say, so that a dry run shows it all the same.
+        // `run` checks at commit whether the path may be changed, so a dry run still renders it.
         assert!(plan(files, &envelope("*** Add File: .git/hooks/x\n+a")).is_ok());
     }
 

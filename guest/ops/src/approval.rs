@@ -1,7 +1,6 @@
-//! Calls that a person is asked about first. What is approved is a plan: the
-//! request with all its arguments, and what is at every path that it would
-//! change. The host signs the plan's digest with a key that only it and this
-//! component know; a call with another plan is another call, and needs its own.
+//! Approval of calls by a person. The approved object is a plan: the request with all its arguments, and the state of
+//! every path that it would change. The host signs the digest of the plan with a key that only the host and this
+//! component know. A call with a different plan needs an approval of its own.
 
 use hmac::{Hmac, KeyInit, Mac};
 use paddock_types::digest::hex;
@@ -19,7 +18,12 @@ use sha2::{Digest, Sha256};
 
 pub use paddock_types::approval_plan::{Decision, Plan};
 
-/// Fails where `request` needs an approval that it does not have.
+/// Checks that `request` has the approval that the policy requires.
+///
+/// # Errors
+///
+/// `Code::ApprovalRequired`, with the plan, if the approval is missing, expired or for another plan; `Code::Denied` if
+/// it was refused.
 pub fn check(workspace: &Workspace<'_>, request: &Request) -> Result<()> {
     if !request.can_change() || workspace.policy.approval == Approval::Never {
         return Ok(());
@@ -32,7 +36,7 @@ pub fn check(workspace: &Workspace<'_>, request: &Request) -> Result<()> {
     }
 }
 
-/// Returns the plan of what `request` would do; `None` if the policy asks for no approval of it.
+/// Returns the plan of `request`, or `None` if the policy requires no approval for it.
 fn plan_of(workspace: &Workspace<'_>, request: &Request) -> Result<Option<Plan>> {
     let asks_always = workspace.policy.approval == Approval::OnChange;
     if !asks_always && !can_delete(request) {
@@ -43,7 +47,7 @@ fn plan_of(workspace: &Workspace<'_>, request: &Request) -> Result<Option<Plan>>
     Ok((asks_always || deletes).then(|| draft.finish()))
 }
 
-/// Whether a request can delete something. No wildcard: a new operation has to say.
+/// Returns whether a request can delete something. The match has no wildcard, so that a new operation must decide.
 fn can_delete(request: &Request) -> bool {
     match request {
         Request::Delete(_) | Request::Restore(_) | Request::ApplyPatch(_) | Request::Command(_) => true,
@@ -54,7 +58,7 @@ fn can_delete(request: &Request) -> bool {
     }
 }
 
-/// A plan being made.
+/// A plan under construction.
 struct Draft<'w> {
     workspace: &'w Workspace<'w>,
     digest: Sha256,
@@ -64,12 +68,13 @@ struct Draft<'w> {
 
 impl<'w> Draft<'w> {
     fn new(workspace: &'w Workspace<'w>, request: &Request) -> Self {
-        // Every argument is in it, and two requests never look the same.
+        // The debug format contains every argument, so that different requests have different digests.
         let digest = Sha256::new_with_prefix(format!("{request:?}"));
         Self { workspace, digest, summary: String::new(), paths: Vec::new() }
     }
 
-    /// Adds what the request would do; whether it deletes something. No wildcard: a new operation has to say.
+    /// Adds the effects of the request and returns whether it deletes anything. The match has no wildcard, so that a
+    /// new operation must decide.
     fn add_request(&mut self, request: &Request) -> Result<bool> {
         match request {
             Request::Write(args) => {
@@ -145,7 +150,7 @@ impl<'w> Draft<'w> {
         Ok(())
     }
 
-    /// What a command will do, nobody can say.
+    /// Adds the text of a command. Its effects cannot be predicted.
     fn add_command(&mut self, command: &Command) {
         let (what, text) = match command {
             Command::Run(run) => match &run.script {
@@ -173,7 +178,7 @@ impl<'w> Draft<'w> {
         paths.iter().try_for_each(|path| self.add("restore", path))
     }
 
-    /// Adds a path, with what is there now.
+    /// Adds a path with its current state.
     fn add(&mut self, operation: &str, path: &str) -> Result<()> {
         let resolved = self.workspace.resolve_with(path, operation, FollowSymlinks::No)?;
         let state = self.state(&resolved, operation)?;
@@ -188,7 +193,7 @@ impl<'w> Draft<'w> {
         self.summary.push_str(words);
     }
 
-    /// Describes the entry at a path: in words, and after a `:` the digest of its content.
+    /// Describes the current state of a path: in words, followed by `:` and a digest of its content.
     fn state(&self, resolved: &ResolvedPath, operation: &str) -> Result<String> {
         let Some(stat) = resolved.stat else { return Ok("nothing there now".to_owned()) };
         let location = OpenLocation { dir: resolved.dir.clone(), name: resolved.name.clone() };
@@ -224,7 +229,7 @@ impl<'w> Draft<'w> {
     }
 }
 
-/// Whether the host signed this plan, and its time is not over.
+/// Returns whether the host signed this plan and the signature has not expired.
 fn is_signed(workspace: &Workspace<'_>, plan: &Plan, signed: &str) -> bool {
     let Some(key) = workspace.policy.host.approval_key.as_deref().and_then(from_hex) else { return false };
     let Some((said, signature)) = signed.rsplit_once('.') else { return false };
@@ -238,7 +243,7 @@ fn is_signed(workspace: &Workspace<'_>, plan: &Plan, signed: &str) -> bool {
     key.len() >= 16 && now_ms < expires_ms && mac.verify_slice(&signature).is_ok()
 }
 
-/// Text that the host signs with HMAC-SHA256.
+/// Returns the text that the host signs with HMAC-SHA256.
 fn signed_text(said: &str, digest: &str) -> String {
     format!("paddock approval 1\n{said}\n{digest}")
 }

@@ -1,5 +1,5 @@
-//! The paths that a call read or changed, for the host's audit log: without content, and without paths that `.agentignore`
-//! hides.
+//! The paths that a call read or changed, for the host's audit log: without content, and without paths hidden by
+//! `.agentignore`.
 
 use paddock_types::accessed_paths::{AccessedPaths, WriteMode, Written};
 use paddock_types::error::{Code, Result};
@@ -37,8 +37,7 @@ pub fn accessed_paths(
     Some(accessed)
 }
 
-/// Returns the paths that something other than a tool changed: a command, or the commit of an overlay. `None` if the host
-/// keeps no audit log.
+/// Returns the paths that a command or the commit of an overlay changed; `None` if the host keeps no audit log.
 pub fn changed_paths(policy: &Policy, operation: &'static str, changes: &[Change]) -> Option<AccessedPaths> {
     let written: Vec<_> = changes.iter().filter_map(Written::from_change).collect();
     policy.host.records.then(|| AccessedPaths {
@@ -51,7 +50,7 @@ pub fn changed_paths(policy: &Policy, operation: &'static str, changes: &[Change
     })
 }
 
-/// Returns the paths that a request names whose call was refused, or ended before it had an answer.
+/// Returns the paths that a request names, for a call that was refused or ended without an answer.
 pub fn requested_paths(
     fs: &dyn Filesystem,
     policy: &Policy,
@@ -70,7 +69,7 @@ pub fn requested_paths(
     Some(accessed)
 }
 
-/// Adds the paths that a failed call requested, at most as many as one call may work on, because each is resolved.
+/// Adds the paths that a failed call requested. Each path is resolved, so their number is limited by `max_files`.
 fn add_requested(accessed: &mut AccessedPaths, paths: Vec<String>, code: Code, workspace: &Workspace<'_>) {
     let max = workspace.policy.limits.max_files;
     for path in paths {
@@ -121,7 +120,7 @@ fn add_response(accessed: &mut AccessedPaths, response: &Response, request: &Req
     }
 }
 
-/// Counts the bytes and lines that were read, written or found.
+/// Sets the number of bytes and lines that were read, written or found.
 fn measure(accessed: &mut AccessedPaths, response: &Response) {
     let written = accessed.written.iter().map(|file| file.bytes).sum();
     (accessed.bytes, accessed.lines) = match response {
@@ -154,7 +153,7 @@ fn measure(accessed: &mut AccessedPaths, response: &Response) {
     };
 }
 
-/// Corrects the list of written files where the changes alone do not show how a file was written.
+/// Corrects the list of written files if the changes do not show how a file was written.
 fn add_written(accessed: &mut AccessedPaths, request: &Request, response: &Response) {
     if let (Request::Write(asked), Response::Write(write)) = (request, response)
         && asked.append
@@ -166,7 +165,7 @@ fn add_written(accessed: &mut AccessedPaths, request: &Request, response: &Respo
     if let (Request::ApplyPatch(asked), Response::ApplyPatch(patch)) = (request, response)
         && !asked.dry_run
     {
-        // A file that was moved is written only where the patch changes it too.
+        // A moved file counts as written only if the patch changes its content too.
         let is_changed = |file: &&response::PatchedFile| file.lines_added + file.lines_removed > 0;
         let moved = patch.files.iter().filter(|file| file.action == PatchAction::Move).filter(is_changed);
         accessed.written.extend(moved.map(|file| Written {
@@ -177,7 +176,7 @@ fn add_written(accessed: &mut AccessedPaths, request: &Request, response: &Respo
     }
 }
 
-/// Bytes and lines that a caller got to read.
+/// Returns the number of bytes and lines that were returned to the caller.
 fn extent(read: &response::Read) -> (u64, Option<u64>) {
     let shown = if read.end_line == 0 { 0 } else { (read.end_line + 1).saturating_sub(read.start_line) };
     if let Some(diff) = &read.diff {
@@ -240,7 +239,7 @@ fn paths_of(request: &Request) -> Vec<String> {
     }
 }
 
-/// The files that a patch names; none of one that does not parse.
+/// Returns the paths that a patch names, or none if the patch does not parse.
 fn patched(text: &str) -> Vec<String> {
     let parts = paddock_patch::parse(text).unwrap_or_default();
     let names = parts.into_iter().flat_map(|part| {

@@ -1,6 +1,6 @@
-//! What changed below a directory since a token: what was there then is kept in
-//! the state directory, and compared by content with what is there now. Where
-//! size and times are the same, and old enough to tell, so is the content.
+//! Changes below a directory since a token. The state at the time of the token is stored in the state directory as a
+//! snapshot and compared with the current content. A file with unchanged size and times is not read again if its times
+//! are old enough to be reliable.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,10 +20,10 @@ use paddock_workspace::walk::{Options, Walk};
 use paddock_workspace::{Workspace, change_token, walk};
 
 const VERB: &str = "look for changes in";
-/// Entries between two looks at the clock.
+/// Number of entries between two checks of the deadline.
 const ENTRIES_PER_CLOCK: usize = 64;
 
-/// Lists the changes since a token, and returns a new token.
+/// Returns the changes since a token, with a new token.
 pub fn run(workspace: &Workspace<'_>, args: &request::Changes) -> Result<response::Changes> {
     if args.limit == 0 {
         return Err(Error::argument(Term::Limit, "it has to be at least 1"));
@@ -70,12 +70,12 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Changes) -> Result<respons
     Ok(result)
 }
 
-/// A look at everything below a directory.
+/// A scan of everything below a directory.
 struct Look<'w> {
     workspace: &'w Workspace<'w>,
-    /// When it began, in seconds.
+    /// Start time of this scan, in seconds.
     taken: u64,
-    /// When what is `before` was looked at.
+    /// Start time of the scan that produced `before`, in seconds.
     taken_before: u64,
     before: HashMap<&'w str, &'w Entry>,
     is_first: bool,
@@ -152,13 +152,13 @@ impl<'w> Look<'w> {
         Ok(())
     }
 
-    /// What is there, in short; none where that is too large to look at all of it, or there is no time left for it.
+    /// Returns the etag of the content; `None` if the file is too large to read whole or too little time is left.
     fn etag(&self, entry: &walk::Entry<'_>, stat: &Stat) -> FsResult<Option<String>> {
         let limits = &self.workspace.policy.limits;
         match stat.kind {
             Kind::Link => Ok(link_etag(self.workspace.fs, entry)),
             _ if stat.size > limits.max_file_bytes => Ok(None),
-            // The first look at a large tree takes the longest; what comes late in it is known by size and times.
+            // The first scan of a large tree takes longest; its last entries are identified by size and times only.
             _ if self.is_first && self.workspace.time_left_ms() < limits.max_time_ms / 3 => Ok(None),
             _ => {
                 let location = OpenLocation { dir: entry.dir.clone(), name: entry.name.to_owned() };
@@ -173,7 +173,8 @@ fn link_etag(fs: &dyn Filesystem, entry: &walk::Entry<'_>) -> Option<String> {
     fs.read_link(entry.dir, entry.name).ok().map(|target| etag(target.as_bytes()))
 }
 
-/// What is not there any more. What is only kept from this look, by a rule that is new or for want of rights, is not gone.
+/// Returns the paths that no longer exist. A path that this scan left out, because of a new rule or missing
+/// permissions, is not reported as deleted.
 fn gone(workspace: &Workspace<'_>, before: &Snapshot, now: &[Entry]) -> Result<Vec<String>> {
     let there: HashSet<_> = now.iter().map(|entry| entry.path.as_str()).collect();
     let mut gone = Vec::new();
@@ -229,7 +230,7 @@ mod tests {
         (dir, name)
     }
 
-    /// Writes a file, in place where one is there.
+    /// Writes a file, in place if it exists.
     fn put(fs: &MemoryFs, path: &str, content: &str) {
         let (dir, name) = enter(fs, 0, path);
         let file =
@@ -260,7 +261,7 @@ mod tests {
         first.token
     }
 
-    /// The changes, as `A path`, `M path` and `D path`.
+    /// Returns the changes as `A path`, `M path` and `D path`.
     fn reported(changes: &response::Changes) -> Vec<String> {
         let lists = [('A', &changes.created), ('M', &changes.modified), ('D', &changes.deleted)];
         lists.iter().flat_map(|(letter, paths)| paths.iter().map(move |path| format!("{letter} {path}"))).collect()
@@ -278,7 +279,7 @@ mod tests {
         let second = since(&fs, &first);
         assert_eq!(reported(&second), ["A n/new", "M a", "D d/c"]);
         assert_eq!((second.total, second.watched, second.truncated), (3, 4, false));
-        // The new token is for what is there now, and the old one still for what was.
+        // The new token stands for the current state; the old token still stands for the earlier state.
         assert_eq!(reported(&since(&fs, &second.token)), [""; 0]);
         assert_eq!(reported(&since(&fs, &first)), ["A n/new", "M a", "D d/c"]);
         put(&fs, "n/new", "6");
@@ -295,7 +296,7 @@ mod tests {
         assert_eq!(reported(&since(&fs, &first)), ["M b"]);
     }
 
-    /// Two changes within the grain of a file's time look alike to whoever goes by time.
+    /// Two changes within the granularity of file times cannot be told apart by time.
     #[test]
     fn a_change_under_the_same_time_is_seen() {
         let fs = desk(&[("a", "1")]);
@@ -315,7 +316,7 @@ mod tests {
         let (resolved, dir) = workspace.resolve_dir(".", VERB).unwrap();
         let fingerprint = cursor::fingerprint(&Changes::of(None));
         let mut before = change_token::open(&workspace, &first, &fingerprint).unwrap();
-        // An etag that no content has goes over where the file is taken as the same.
+        // The made-up etag is carried over if the file counts as unchanged.
         before.entries.iter_mut().for_each(|entry| entry.etag = Some("0123456789abcdef".to_owned()));
         let mut look = Look::new(&workspace, Some(&before));
         look.all(&Changes::of(None), &resolved, &dir).unwrap();
@@ -337,7 +338,7 @@ mod tests {
         assert_eq!(reported(&since(&fs, &first)), ["A a/inside", "M link", "D a"]);
     }
 
-    /// A rule that is new makes a file no deleted one, and tells of no secret.
+    /// A new rule does not turn a file into a deleted one, and does not reveal a hidden path.
     #[test]
     fn what_rules_keep_back_is_not_gone() {
         let fs = desk(&[("a", "1"), ("key", "2"), ("log", "3"), (".hidden", "4"), ("b", "5")]);
@@ -380,7 +381,7 @@ mod tests {
         assert_eq!(refused(&Changes::of(Some("0000000001000-0123456789abcdef".to_owned()))), Code::NotFound);
         let other = Changes { path: "d".to_owned(), ..Changes::of(Some(first.clone())) };
         assert_eq!(refused(&other), Code::InvalidArgument);
-        // Another content under its name is another's.
+        // Modified content under the token's name must be rejected.
         let path = format!("changes/{first}");
         let (dir, name) = enter(&fs, 1, &path);
         let file = fs.open_file(&dir, name, Open::Write).unwrap();

@@ -1,4 +1,4 @@
-//! Commands, which no component runs: its host does, where it can.
+//! Commands. The component never runs them; the host does, if it can.
 
 pub mod access;
 pub mod record;
@@ -6,7 +6,7 @@ pub mod record;
 use paddock_types::error::{Code, Error};
 use paddock_types::policy::Policy;
 
-/// The failure of a call that would run something here.
+/// Returns the error of a call that would run a command on a host that cannot run any.
 pub fn not_here(policy: &Policy) -> Error {
     match policy.commands.enabled {
         false => not_enabled(),
@@ -14,7 +14,7 @@ pub fn not_here(policy: &Policy) -> Error {
     }
 }
 
-/// The failure of a call for a command where the policy allows none.
+/// Returns the error of a command call if the policy does not enable commands.
 pub fn not_enabled() -> Error {
     Error::new(Code::Denied, "commands are not enabled")
         .hint("use the file tools, or ask the person who runs this to enable commands")

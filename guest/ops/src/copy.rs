@@ -1,4 +1,4 @@
-//! Copies a file or directory.
+//! Copies a file, symbolic link or directory.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
@@ -20,7 +20,7 @@ use paddock_workspace::{Workspace, tree};
 
 const VERB: &str = "copy";
 
-/// Copies a file, a link or a directory.
+/// Copies a file, symbolic link or directory.
 pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<response::Transfer> {
     let (source, target) = ends(workspace, args, VERB)?;
     let stat = source.existing(workspace, VERB)?;
@@ -52,7 +52,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
     })
 }
 
-/// Refuses at once what would take all of the time and the room on the disk: a sparse file says that it has terabytes.
+/// Refuses a copy that would exhaust time or disk space before it starts: a sparse file can claim terabytes.
 fn check_size(workspace: &Workspace<'_>, source: &ResolvedPath, bytes: u64) -> Result<()> {
     let max = workspace.policy.limits.max_copy_bytes;
     if bytes <= max {
@@ -63,13 +63,18 @@ fn check_size(workspace: &Workspace<'_>, source: &ResolvedPath, bytes: u64) -> R
         .hint("copy parts of it; the person who runs this can set a higher limit"))
 }
 
-/// Replaces the content of a file that is there; it keeps its mode, as with `cp`.
+/// Replaces the content of an existing file, which keeps its mode, as with `cp`.
 fn overwrite(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<Vec<String>> {
     let (old, new) = (Some(target.content(workspace, VERB)?), Some(source.content(workspace, VERB)?));
     commit(workspace, VERB, vec![FileChange { resolved: target.clone(), old, new, to: None }])
 }
 
-/// Resolves and checks the source and the destination of a copy or move.
+/// Resolves source and destination and checks the conditions that copy and move share.
+///
+/// # Errors
+///
+/// Fails if the source does not exist or is the workspace itself, if the destination exists and may not be overwritten,
+/// if it lies inside the source, or if a rule forbids the change.
 pub fn ends(
     workspace: &Workspace<'_>,
     args: &request::Transfer,
@@ -124,8 +129,7 @@ pub fn ends(
     Ok((source, target))
 }
 
-/// Whether the target is the source itself, or in the directory that it is: by whatever root and in whatever letter case
-/// that is named.
+/// Returns whether the target is the source or lies inside it, across overlapping roots and case-folded spellings.
 fn is_inside(
     workspace: &Workspace<'_>,
     source: &ResolvedPath,
@@ -152,7 +156,7 @@ fn is_inside(
         .map_err(|fault| fault.at(operation, &source.requested_path))
 }
 
-/// Refuses to put a link where what it says would lead out of the workspace.
+/// Refuses a symbolic link whose target would lead outside the workspace from its new location.
 fn check_link(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath, operation: &str) -> Result<()> {
     let leads_out = || {
         Error::at(
@@ -175,7 +179,7 @@ fn check_link(workspace: &Workspace<'_>, source: &ResolvedPath, target: &Resolve
             Err(Error::at(Code::Denied, operation, &source.requested_path, cause).hint("leave it where it is"))
         }
         Err(error) if matches!(error.code, Code::OutsideWorkspace | Code::InvalidPath) => Err(leads_out()),
-        // Where it dangles, what it says is looked at without what is there.
+        // A dangling target that stays inside is allowed.
         _ => Ok(()),
     }
 }
@@ -186,7 +190,7 @@ fn survey(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPat
     Ok(survey)
 }
 
-/// Makes the copy beside the target, then puts it in its place at once.
+/// Writes the copy to a temporary sibling of the target, then renames it atomically.
 fn put(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath, kind: Kind) -> Result<()> {
     let fs = workspace.fs;
     keep(workspace, source, target, kind)?;
@@ -224,12 +228,12 @@ fn put(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath, 
             drop(fs.remove_dir(&location.dir, &location.name));
         }
     }
-    // A journal that stays has nothing left to do.
+    // A journal that cannot be removed has no work left.
     drop(journal.clear(workspace));
     done.map_err(|fault| fault.at(VERB, &target.requested_path))
 }
 
-/// Keeps what the copy makes.
+/// Writes the backup of the created entries.
 fn keep(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath, kind: Kind) -> Result<()> {
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
     draft.add_made(&directories_to_make(workspace, target))?;
@@ -251,7 +255,7 @@ fn copy_tree(
     tree::copy(workspace, &source.location(), &agent_ignore, copy, target.depth())
 }
 
-/// A rename of a directory replaces nothing but an empty directory that appeared just now.
+/// Renames the directory. The kernel's rename could replace only an empty directory created in the meantime.
 fn put_dir(workspace: &Workspace<'_>, copy: &OpenLocation, location: &OpenLocation) -> FsResult<()> {
     match workspace.fs.stat(&location.dir, &location.name) {
         Err(Fault::NotFound) => copy.rename(workspace.fs, location),

@@ -1,4 +1,4 @@
-//! Deletes a file or directory.
+//! Deletes a file, symbolic link or directory.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
@@ -17,7 +17,7 @@ use paddock_workspace::{Workspace, tree};
 
 const VERB: &str = "delete";
 
-/// Deletes a file, a link or a directory.
+/// Deletes a file, symbolic link or directory.
 pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response::Delete> {
     let resolved = workspace.resolve_with(&args.path, VERB, FollowSymlinks::No)?;
     let stat = resolved.existing(workspace, VERB)?;
@@ -64,7 +64,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response
     Ok(response::Delete { path: resolved.path, entries_deleted, backup: workspace.backup(), notes })
 }
 
-/// Refuses a tree that holds what no tool may change; how many entries it has.
+/// Surveys a tree and refuses to delete it if it contains an entry that may not be changed.
 fn check_tree(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<Survey> {
     let survey = tree::survey(workspace, resolved, VERB, workspace.policy.limits.max_files, resolved.depth())?;
     survey.refuse_denied(resolved, VERB)?;
@@ -73,7 +73,7 @@ fn check_tree(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<Surv
     Ok(survey)
 }
 
-/// Keeps that there was a directory; what may be in it is not removed.
+/// Writes the backup of an empty directory; a directory with entries is not removed.
 fn keep_empty(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<()> {
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
     let mode = workspace.fs.mode(&resolved.dir, &resolved.name);
@@ -81,7 +81,7 @@ fn keep_empty(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<()> 
     draft.finish()
 }
 
-/// Keeps what is at the place, `bytes` in all, so that it can be restored; a note where that is too much.
+/// Writes the backup of the entries to delete, `bytes` in total. Returns a note if they exceed the size of backups.
 fn keep(workspace: &Workspace<'_>, resolved: &ResolvedPath, bytes: u64) -> Result<Option<String>> {
     if let Some(note) = backup::too_large(workspace, bytes) {
         return Ok(Some(note));
@@ -101,7 +101,7 @@ fn keep(workspace: &Workspace<'_>, resolved: &ResolvedPath, bytes: u64) -> Resul
     draft.finish().map(|()| None)
 }
 
-/// Takes what is at the place out of sight at once, then removes it; after a crash a later call removes the rest.
+/// Renames the entry to a temporary sibling, then removes it. After a crash, recovery removes the rest.
 fn take_away(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<()> {
     let fs = workspace.fs;
     let location = resolved.location();
@@ -120,18 +120,18 @@ fn take_away(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<()> {
     let journal = Journal { debris, ..Journal::default() };
     journal.write(workspace).inspect_err(|_| backup::forget(workspace))?;
     let moved = match location.rename(fs, &aside) {
-        // An overlay cannot make another of it, and has only to hide it.
+        // An overlay cannot rename this entry; a whiteout is enough to hide it.
         Err(Fault::Unsupported | Fault::Outside) => location.discard(fs),
         other => other,
     };
     let moved = moved.and_then(|()| fs.sync_dir(&location.dir));
     let removed = moved.and_then(|()| copy_remove::remove(fs, &aside));
-    // What is left is put back, if anything moved at all.
+    // After a failure the rest is renamed back, if the first rename succeeded.
     let kept = removed.is_err() && aside.rename(fs, &location).is_ok();
     if kept {
         backup::forget(workspace);
     }
-    // A journal that stays has nothing left to do, or only to remove what is out of sight.
+    // A journal that cannot be removed has at most the temporary sibling left to remove.
     drop(journal.tidy(workspace));
     removed.map_err(|fault| match (kept, fault.at(VERB, &resolved.requested_path)) {
         (true, error) => error.hint("what could not be deleted is still there"),

@@ -1,4 +1,4 @@
-//! Details of entries in the results of other operations, beyond name and type.
+//! Optional details of the entries in an answer, beyond those of a directory listing.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
@@ -11,17 +11,17 @@ use paddock_workspace::Workspace;
 use crate::read::content::OpenContent;
 
 const VERB: &str = "describe";
-/// First bytes that are told of a file.
+/// Number of leading bytes returned for a file.
 const HEAD: usize = 3;
 
-/// The entries at `paths`; what is gone meanwhile is left out.
+/// Returns the entries at `paths`; paths that no longer exist are left out.
 pub fn entries(workspace: &Workspace<'_>, details: &Details, paths: &[String]) -> Vec<Entry> {
     let mut entries: Vec<_> = paths.iter().filter_map(|path| entry(workspace, path).ok()).collect();
     add(workspace, details, &mut entries);
     entries
 }
 
-/// Adds the details to entries, as far as the time of the call reaches.
+/// Adds the requested details to the entries until the time of the call is up.
 pub fn add(workspace: &Workspace<'_>, wanted: &Details, entries: &mut [Entry]) {
     let mut etags = wanted.etags;
     for entry in entries {
@@ -49,7 +49,7 @@ pub fn add(workspace: &Workspace<'_>, wanted: &Details, entries: &mut [Entry]) {
     }
 }
 
-/// The kind of what the link at `path` leads to.
+/// Returns the kind of the target of the link at `path`.
 pub fn target_kind(workspace: &Workspace<'_>, path: &str) -> Result<Kind> {
     Ok(workspace.resolve(path, VERB)?.existing(workspace, VERB)?.kind)
 }
@@ -66,7 +66,7 @@ fn entry(workspace: &Workspace<'_>, path: &str) -> Result<Entry> {
     })
 }
 
-/// The etag of a file that is read whole.
+/// Returns the etag of a file that is read whole, and the number of bytes read.
 fn etag(workspace: &Workspace<'_>, path: &str) -> Result<response::Details> {
     let resolved = workspace.resolve(path, VERB)?;
     let content = OpenContent::open(workspace, &resolved, VERB)?;

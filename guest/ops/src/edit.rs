@@ -1,5 +1,5 @@
-//! Replaces text in a file: each replacement is spliced into the bytes that the
-//! one before it gave, so that nothing else in the file changes.
+//! Replaces text in a file. Each replacement is spliced into the bytes that the previous one produced, so that all
+//! other bytes stay unchanged.
 
 use paddock_text::diff::{Change, LineChange};
 use paddock_text::document::{Document, Splice};
@@ -19,15 +19,15 @@ mod lenient;
 mod snippet;
 
 const VERB: &str = "edit";
-/// Occurrences that one replacement may have: each is held in memory.
+/// Maximum number of occurrences of one replacement: each is held in memory.
 const MAX_OCCURRENCES: usize = 100_000;
-/// Occurrences that are counted, and lines that are listed, where one was wanted.
+/// Maximum number of occurrences counted, and of lines listed, if `old_text` is ambiguous.
 const MAX_COUNTED: usize = 1_000;
 const MAX_LISTED: usize = 50;
-/// Line ranges in a result.
+/// Maximum number of line ranges in a result.
 const MAX_RANGES: usize = 1_000;
 
-/// Replaces text in a file.
+/// Replaces text in a file, or inserts lines.
 pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::Edit> {
     let resolved = workspace.resolve(&args.path, VERB)?;
     if args.insert.is_none() {
@@ -114,9 +114,9 @@ fn check(resolved: &ResolvedPath, edits: &[Replacement]) -> Result<()> {
 /// A document after all edits.
 struct Edited {
     document: Document,
-    /// Difference from the document before.
+    /// Differences from the original document.
     changes: Vec<Change>,
-    /// Occurrences replaced.
+    /// Number of occurrences replaced.
     count: u64,
 }
 
@@ -146,7 +146,7 @@ fn apply(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, arg
     edited.ok_or_else(|| Error::argument(Term::Edits, "there is none"))
 }
 
-/// The document with lines put in.
+/// Returns the document with the lines inserted.
 fn inserted(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, insert: &Insertion) -> Result<Edited> {
     let text = &old.text;
     let ends = memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1);
@@ -163,7 +163,7 @@ fn inserted(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, 
     };
     let near = eol::near(text, at);
     let mut new = eol::with_ending(&insert.text, near).into_owned();
-    // What is put in becomes lines of its own, and a last line without an ending stays without one.
+    // Inserted text always forms lines of its own; a last line without a line ending stays without one.
     if at == text.len() && !text.is_empty() && !text.ends_with('\n') {
         new.insert_str(0, near);
     } else if !new.ends_with('\n') {
@@ -176,7 +176,7 @@ fn inserted(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, 
     Ok(Edited { document: old.decode_like(bytes), changes: diff::compose(&[], &splices), count: 1 })
 }
 
-/// Effect of one edit on the text.
+/// Returns the splices of one edit.
 fn splices(
     workspace: &Workspace<'_>,
     resolved: &ResolvedPath,
@@ -196,8 +196,8 @@ fn splices(
         }
         _ => {}
     }
-    // Before the new text is copied that often. No encoding holds a character in
-    // less than a third of the bytes that UTF-8 needs.
+    // The size is checked before the new text is copied for each occurrence. Every encoding needs at least a third of
+    // the bytes that UTF-8 needs for a character.
     let grown = text.len().saturating_add(found.len().saturating_mul(edit.new_text.len()));
     let gone = found.iter().map(|range| range.len()).sum::<usize>();
     check_size(workspace, resolved, grown.saturating_sub(gone) / 3)?;
@@ -226,7 +226,7 @@ fn no_match(resolved: &ResolvedPath, text: &str, index: usize, edit: &Replacemen
         }
         None => phrase![Term::OldText, " is not there"],
     };
-    // A shorter text is anywhere by chance.
+    // A shorter text is likely to occur by chance.
     let made = if edit.new_text.trim().chars().count() < 4 {
         Vec::new()
     } else {
@@ -268,7 +268,7 @@ fn ambiguous(resolved: &ResolvedPath, text: &str, index: usize, found: &[std::op
         .detail(Detail::Occurrences(lines))
 }
 
-/// The failure of one edit; its number says nothing to a caller who cannot make several.
+/// Returns the error of one edit. The number of the edit is rendered only if the dialect accepts several edits.
 fn at_edit(code: Code, resolved: &ResolvedPath, index: usize, cause: Phrase) -> Error {
     Error::at(code, VERB, &resolved.requested_path, phrase![When(Term::Edits, format!("edit {}: ", index + 1)), cause])
 }
@@ -304,7 +304,7 @@ mod tests {
         fixture::with(&[("a.txt", bytes)], &Policy::default(), |workspace| run(workspace, &args))
     }
 
-    /// The bytes after the edits.
+    /// Returns the bytes after the edits.
     fn edited(bytes: &[u8], edits: &[Replacement]) -> Vec<u8> {
         fixture::with(&[("a.txt", bytes)], &Policy::default(), |workspace| {
             let resolved = workspace.resolve("a.txt", VERB).unwrap();

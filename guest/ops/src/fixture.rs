@@ -1,4 +1,4 @@
-//! Workspaces in memory for the tests of archives.
+//! In-memory workspaces for tests of archives.
 
 use std::io::Read;
 
@@ -11,14 +11,14 @@ use paddock_vfs::memory::MemoryFs;
 use paddock_vfs::memory_tar::snapshot;
 use paddock_vfs::{Dir, Filesystem, Open};
 
-/// A workspace in memory with a state directory.
+/// An in-memory workspace with a state directory.
 pub struct Desk {
     pub memory: MemoryFs,
     pub policy: Policy,
 }
 
 impl Desk {
-    /// With these files; `a/` is a directory, `a -> b` a link.
+    /// Creates a workspace with these files; `a/` is a directory, `a -> b` a symbolic link.
     pub fn new(files: &[(&str, &[u8])]) -> Self {
         let clock = || Time { seconds: 1_700_000_000, nanoseconds: 0 };
         let desk =
@@ -40,7 +40,7 @@ impl Desk {
         }
     }
 
-    /// The directory of a path, made where it is missing, and the last name.
+    /// Opens the directory of a path, created if missing, and returns it with the last name.
     pub fn enter<'p>(&self, path: &'p str) -> (Dir, &'p str) {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         let mut dir = self.memory.preopens().remove(0).dir;
@@ -51,7 +51,7 @@ impl Desk {
         (dir, name)
     }
 
-    /// Everything in the workspace, as a line each.
+    /// Returns every entry in the workspace, one line each.
     pub fn tree(&self) -> Vec<String> {
         let snapshot = snapshot(&self.memory).unwrap();
         let mut archive = tar::Archive::new(snapshot.as_slice());
@@ -71,7 +71,7 @@ impl Desk {
         lines
     }
 
-    /// Does what is asked, with the changes that were made.
+    /// Executes the request and returns the changes that it made.
     pub fn run(&self, request: Request) -> Result<(Response, Vec<Change>)> {
         let workspace = crate::open(&self.memory, &self.policy, request.access())?;
         let response = crate::run(&workspace, &request)?;

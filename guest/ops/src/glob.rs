@@ -39,7 +39,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Glob) -> Result<response::
     Ok(described(workspace, args, page_of(paths, skipped, end.map(Position::Ranked), &fingerprint)))
 }
 
-/// An answer with what the request asks of each path.
+/// Adds the requested details of each path to the result.
 fn described(workspace: &Workspace<'_>, args: &request::Glob, mut result: response::Glob) -> response::Glob {
     if let Some(wanted) = &args.details {
         result.entries = details::entries(workspace, wanted, &result.paths);
@@ -68,16 +68,16 @@ fn start(position: Option<Position>) -> Option<Start> {
     }
 }
 
-/// End of a page.
+/// Position at which a page ended.
 #[derive(Serialize, Deserialize)]
 enum Position {
-    /// In the order of the walk.
+    /// Last path in the order of the walk.
     After(String),
-    /// In order of time.
+    /// Rank of the last path in the order of time.
     Ranked(Rank),
 }
 
-/// What is found, and where.
+/// The matched pattern and the directory to search.
 struct Area<'w> {
     workspace: &'w Workspace<'w>,
     glob: Glob,
@@ -110,7 +110,7 @@ impl<'w> Area<'w> {
         Walk::new(self.workspace, &self.resolved, &self.dir, options, VERB)
     }
 
-    /// A path of a result, relative to the top of the walk.
+    /// Returns a path of a result relative to the searched directory.
     fn below<'p>(&self, path: &'p str) -> &'p str {
         path.get(self.resolved.base().len()..).unwrap_or_default()
     }
@@ -120,19 +120,19 @@ impl<'w> Area<'w> {
     }
 }
 
-/// A search under way, in the order of the walk.
+/// A search in progress, in the order of the walk.
 struct Search<'w> {
     area: Rc<Area<'w>>,
     walk: Walk<'w>,
-    /// Paths of one page.
+    /// Maximum number of paths on a page.
     size: usize,
     paths: Vec<String>,
-    /// The last of them relative to the top, and what had been left out until there.
+    /// Last path, relative to the searched directory, and the entries skipped up to it.
     last: (String, Skipped),
-    /// What other walks left out, and where the one before this got to.
+    /// Entries skipped by other walks, and the position that the previous walk reached.
     skipped: Skipped,
     reached: String,
-    /// End of the page, once the page is full or a limit is reached.
+    /// Position at which the page ends, once it is full or a limit is reached.
     end: Option<Position>,
 }
 
@@ -144,7 +144,7 @@ impl<'w> Search<'w> {
         Self { area, walk, size, paths, last, skipped, reached, end: None }
     }
 
-    /// Goes on until the walk has looked at so many entries. False where there is nothing more to look at.
+    /// Continues until the walk has visited `entries` entries. Returns false if the search is over.
     fn advance(&mut self, entries: u64) -> bool {
         while self.end.is_none() && self.walk.looked_at() < entries {
             if !self.walk.advance() {
@@ -156,13 +156,13 @@ impl<'w> Search<'w> {
         self.end.is_none()
     }
 
-    /// Looks at the entry where the walk stands.
+    /// Processes the current entry of the walk.
     fn look(&mut self) {
         let Some(entry) = self.walk.entry().filter(|entry| self.area.is_match(entry)) else { return };
         match entry.kind {
             Kind::Link => self.walk.skipped.links += 1,
             Kind::Other => self.walk.skipped.special += 1,
-            // What is left out between two pages is for the second to say.
+            // Entries skipped between two pages are reported by the second page.
             _ if self.paths.len() == self.size => self.end = Some(Position::After(self.last.0.clone())),
             Kind::File | Kind::Directory => {
                 self.last.0.clear();
@@ -173,7 +173,7 @@ impl<'w> Search<'w> {
         }
     }
 
-    /// All up to here was looked at.
+    /// Returns the path up to which all entries have been visited.
     fn reached(&self) -> &str {
         if self.walk.has_begun() { self.walk.reached() } else { &self.reached }
     }
@@ -220,7 +220,7 @@ fn page_of(paths: Vec<String>, skipped: Skipped, end: Option<Position>, fingerpr
     response::Glob { paths, skipped, truncated: end.is_some(), next_cursor, entries: Vec::new() }
 }
 
-/// The failure of a call whose order needs more entries than one call can look at.
+/// Returns the error of a call whose sort order needs more entries than one call can visit.
 pub(super) fn too_many(sort: &str, other: &str) -> Error {
     Error::new(Code::LimitExceeded, format!("cannot sort by `{sort}`: the walk reached its limit of entries or time"))
         .hint(format!("name a directory further down, or pass `sort: {other}`, which goes on page by page"))

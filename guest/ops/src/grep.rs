@@ -26,7 +26,7 @@ use crate::grep::file::Files;
 use crate::grep::page::{End, Within};
 
 const VERB: &str = "search";
-/// Lines of context on each side of a match.
+/// Maximum number of context lines on each side of a match.
 const MAX_CONTEXT: u32 = 1_000;
 
 /// Finds text in files.
@@ -36,7 +36,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Grep) -> Result<Grep> {
     Ok(sorted(workspace, args, search.finish()))
 }
 
-/// An answer with its files in the order that the request asks for.
+/// Sorts the files of a result as requested.
 fn sorted(workspace: &Workspace<'_>, args: &request::Grep, mut result: Grep) -> Grep {
     if args.sort == PathSort::Modified {
         let time = |path: &str| {
@@ -62,40 +62,40 @@ fn check(args: &request::Grep) -> Result<()> {
     Ok(())
 }
 
-/// End of a page.
+/// Position at which a page ended.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Position {
-    /// A file relative to the directory that is searched.
+    /// Path of the file, relative to the searched directory.
     path: String,
-    /// Progress of the search in the file; `None` if it is complete.
+    /// Position within the file, or `None` if the file is finished.
     within: Option<Within>,
 }
 
-/// A search under way.
+/// A search in progress.
 struct Search<'w> {
     workspace: &'w Workspace<'w>,
     fingerprint: String,
     files: Files<'w>,
-    /// The files to search; none where one file was named.
+    /// Walk over the files to search, or `None` if the request names a file.
     hunt: Option<FileWalk<'w>>,
-    /// Whether the page is full, the time is up, or all is searched.
+    /// Whether the page is full, the time is up, or all files are searched.
     is_over: bool,
-    /// Start of the next page, if there is one.
+    /// Position of the next page, if any.
     end: Option<Position>,
 }
 
-/// The way through a directory.
+/// Walk over the files of a directory.
 #[derive(Clone)]
 pub(super) struct FileWalk<'w> {
-    /// The walk over all that is there.
+    /// Walk over all entries.
     pub(super) walk: Walk<'w>,
     glob: Option<Rc<Glob>>,
-    /// The file in the middle of which the last page ended, and where.
+    /// File in which the last page ended, and the position within it.
     within: Option<(String, Within)>,
 }
 
 impl<'w> Search<'w> {
-    /// Makes ready, and searches the file that was named, if it was one.
+    /// Prepares the search. If the request names a file, searches it.
     fn begin(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
         check(args)?;
         let files = Files::new(workspace, args, Matcher::new(args)?);
@@ -114,7 +114,7 @@ impl<'w> Search<'w> {
         Ok(search)
     }
 
-    /// Searches the file that was named, whatever the rules for walks say of it.
+    /// Searches the file that the request names, even if ignore rules exclude it.
     fn named(&mut self, resolved: &ResolvedPath, position: Option<Position>) -> Result<()> {
         let within = position.and_then(|position| position.within).unwrap_or_default();
         let end = self.files.search(&resolved.dir, &resolved.name, &resolved.path, within);
@@ -125,7 +125,7 @@ impl<'w> Search<'w> {
         Ok(())
     }
 
-    /// Searches the next files, `most` of them.
+    /// Searches at most `max` further files.
     fn advance(&mut self, max: usize) {
         let Some(hunt) = self.hunt.as_mut().filter(|_| !self.is_over) else { return };
         for _ in 0..max {
@@ -161,7 +161,7 @@ impl<'w> Search<'w> {
 }
 
 impl<'w> FileWalk<'w> {
-    /// From the top, or from where a page ended.
+    /// Starts the walk at the top, or at the position where a page ended.
     pub(super) fn new(
         workspace: &'w Workspace<'w>,
         args: &'w request::Grep,
@@ -184,7 +184,7 @@ impl<'w> FileWalk<'w> {
         Ok(Self { walk: Walk::new(workspace, resolved, dir, options, VERB)?, glob: glob.map(Rc::new), within })
     }
 
-    /// Goes past the next files, which have been searched, however long it takes.
+    /// Advances past `files` files that have been searched, ignoring the deadline.
     fn pass(&mut self, files: usize) {
         self.walk.ignores_deadline = true;
         for _ in 0..files {
@@ -193,18 +193,18 @@ impl<'w> FileWalk<'w> {
         self.walk.ignores_deadline = false;
     }
 
-    /// Offset in a file at which the search begins.
+    /// Returns the position within a file at which the search starts.
     fn within(&self, entry: &Entry<'_>) -> Within {
         let here = self.within.as_ref().filter(|(path, _)| path == entry.below);
         here.map(|(_, within)| *within).unwrap_or_default()
     }
 
-    /// The next file to search.
+    /// Returns the next file to search.
     fn next_entry(&mut self) -> Option<Entry<'_>> {
         if self.advance() { self.walk.entry() } else { None }
     }
 
-    /// Goes on to the next file to search; false where there is none.
+    /// Advances to the next file to search; returns false at the end.
     pub(super) fn advance(&mut self) -> bool {
         while let Some(entry) = self.walk.next_entry() {
             if self.glob.as_ref().is_some_and(|glob| !glob.matches(entry.below)) {

@@ -1,4 +1,4 @@
-//! Lists the backups that changes left, the newest first.
+//! Lists the backups of changes, newest first.
 
 use paddock_types::entry::Time;
 use paddock_types::error::Result;
@@ -7,12 +7,12 @@ use paddock_workspace::Workspace;
 use paddock_workspace::change::backup;
 use paddock_workspace::change::backup::Saved;
 
-/// Lists the backups that changes left.
+/// Lists the backups of changes.
 pub fn run(workspace: &Workspace<'_>, args: &request::History) -> Result<response::History> {
     let max = usize::try_from(args.limit).unwrap_or(usize::MAX);
     let (mut entries, mut truncated) = (Vec::new(), false);
     for (backup, ms) in backup::ids(workspace)? {
-        // One that is damaged is shown all the same, without what it held.
+        // A damaged backup is listed without its entries.
         let record = Saved::find(workspace, &backup)?.map(|saved| saved.record);
         if record.as_ref().is_some_and(|record| !record.is_of(workspace)) {
             continue;

@@ -1,7 +1,5 @@
-//! The operations, a file each. Each takes the workspace and its arguments,
-
-//! with every default filled in, and returns data: how it is shown is a
-//! dialect's business.
+//! Operations, one file each. An operation takes the workspace and its arguments with all defaults filled in, and
+//! returns data, which the dialect renders.
 
 pub mod approval;
 pub mod overlay;
@@ -42,7 +40,7 @@ use paddock_workspace::Workspace;
 
 pub use crate::open::open;
 
-/// Does what is asked.
+/// Executes a request. The caller has obtained the approval that the policy requires; see [`approval::check`].
 pub fn run(workspace: &Workspace<'_>, request: &Request) -> Result<Response> {
     Ok(match request {
         Request::Read(args) => Response::Read(read::run(workspace, args)?),

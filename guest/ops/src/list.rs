@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::details;
 
 const VERB: &str = "list";
-/// Entries up to which totals are found: it takes a look at every file.
+/// Maximum number of entries for which totals are computed: each file needs a `stat`.
 const MAX_TOTALED: u64 = 100_000;
 
 /// Lists a directory.
@@ -67,18 +67,18 @@ fn options(args: &request::List, glob: Option<&Glob>, start: Option<Start>) -> O
     }
 }
 
-/// End of a page.
+/// Position at which a page ended.
 #[derive(Serialize, Deserialize)]
 struct Position {
-    /// In the order of the walk.
+    /// Last path in the order of the walk.
     path: String,
-    /// In another order.
+    /// Rank of the last entry in any other order.
     rank: Option<Rank>,
-    /// Numbers that the first page counted, because a later page does not visit all entries.
+    /// Totals of the first page, since later pages do not visit all entries.
     totals: Option<Sums>,
 }
 
-/// Sums over a whole listing.
+/// Totals of a whole listing.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Sums {
     files: u64,
@@ -87,7 +87,7 @@ struct Sums {
 }
 
 struct Totals {
-    /// None where not all entries have been looked at.
+    /// Totals so far, or `None` if not all entries were counted.
     known: Option<Sums>,
 }
 
@@ -122,7 +122,8 @@ struct Listing<'w> {
 }
 
 impl Listing<'_> {
-    /// A page in the order of the walk. The first page goes on to the end for the totals; later ones are told them.
+    /// Returns a page in the order of the walk. The first page continues to the end for the totals; later pages receive
+    /// them from the cursor.
     fn by_name(&mut self, size: usize, reported: Option<Option<Sums>>) -> (Vec<Entry>, Option<Position>) {
         let mut entries: Vec<Entry> = Vec::new();
         let (mut last, mut skipped, mut more) = (String::new(), self.walk.skipped, false);
@@ -148,7 +149,7 @@ impl Listing<'_> {
             self.totals.known = reported;
         }
         let path = if more {
-            // What is left out after this page is for the next ones to say.
+            // Entries skipped after this page are reported by later pages.
             self.walk.skipped = skipped;
             last
         } else if self.walk.stopped {

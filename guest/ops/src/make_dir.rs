@@ -1,4 +1,4 @@
-//! Makes a directory.
+//! Creates a directory.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Error, Result, Term};
@@ -9,7 +9,7 @@ use paddock_workspace::change::commit::{Changes, commit_all};
 
 const VERB: &str = "make";
 
-/// Makes a directory.
+/// Creates a directory.
 pub fn run(workspace: &Workspace<'_>, args: &request::MakeDir) -> Result<response::MakeDir> {
     let resolved = workspace.resolve(&args.path, VERB)?;
     match resolved.stat {

@@ -9,7 +9,12 @@ use paddock_workspace::change::journal;
 
 use crate::overlay;
 
-/// Opens the workspace for a call with this access. Changes that a crash interrupted are completed or undone first.
+/// Opens the workspace for a call with this access. First, changes that a crash interrupted are completed or undone.
+///
+/// # Errors
+///
+/// For `Access::Change`, fails if the policy forbids changes or the recovery fails. For `Access::Read`, fails only if
+/// the workspace cannot be opened.
 pub fn open<'a>(fs: &'a dyn Filesystem, policy: &'a Policy, access: Access) -> Result<Workspace<'a>> {
     let workspace = Workspace::open(fs, policy)?;
     let changes = access == Access::Change;

@@ -1,6 +1,6 @@
-//! An overlay as a transaction: what differs from the base is shown, taken over
-//! into it, or thrown away, all of it or some; and it can be set back to where it
-//! was. A person does this, or a program for one; no tool does.
+//! Transactions on an overlay: the differences from the base can be rendered, committed to the base or discarded, all
+//! of them or some, and the overlay can be rolled back to a checkpoint. These functions serve a person or a program; no
+//! tool calls them.
 
 mod commit;
 mod diff;
@@ -20,7 +20,7 @@ pub use crate::overlay::commit::{Commit, CommitArgs, recover};
 pub use crate::overlay::diff::{Diff, DiffArgs, Shown};
 pub use crate::overlay::plan::Conflict;
 
-/// An overlay, and what is below it.
+/// An overlay and its base.
 pub struct Transaction<'f> {
     fs: &'f dyn Filesystem,
     policy: &'f Policy,
@@ -30,12 +30,12 @@ pub struct Transaction<'f> {
 }
 
 impl<'f> Transaction<'f> {
-    /// The overlay that `fs` preopens, over its roots.
+    /// Opens the overlay that `fs` preopens.
     pub fn open(fs: &'f dyn Filesystem, policy: &'f Policy) -> Result<Self> {
         Self::of(fs, policy, OverlayFs::open(fs, policy))
     }
 
-    /// The overlay whose directory is `top`.
+    /// Opens the overlay whose directory is `top`.
     fn open_at(fs: &'f dyn Filesystem, policy: &'f Policy, top: Dir) -> Result<Self> {
         Self::of(fs, policy, OverlayFs::open_at(fs, policy, Some(top)))
     }
@@ -50,17 +50,21 @@ impl<'f> Transaction<'f> {
         Ok(Self { fs, policy, overlay, workspace: first.unwrap_or_default() })
     }
 
-    /// The file system below the overlay.
+    /// Returns the file system below the overlay.
     pub fn base(&self) -> &dyn Filesystem {
         self.fs
     }
 
-    /// The policy of the call.
+    /// Returns the policy of the host.
     pub fn policy(&self) -> &Policy {
         self.policy
     }
 
-    /// Keeps what was changed until now under a name. Fails with `already-exists` where one has it.
+    /// Saves the current changes as a named checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// `Code::AlreadyExists` if the name is taken.
     pub fn checkpoint(&self, name: &str) -> Result<()> {
         check_name(name)?;
         self.overlay.checkpoint(name).map_err(|fault| match fault {
@@ -70,7 +74,11 @@ impl<'f> Transaction<'f> {
         })
     }
 
-    /// Makes the overlay what it was at a checkpoint. Fails with `not-found` where there is none of that name.
+    /// Resets the overlay to a checkpoint.
+    ///
+    /// # Errors
+    ///
+    /// `Code::NotFound` if no checkpoint has this name.
     pub fn rollback(&self, name: &str) -> Result<()> {
         check_name(name)?;
         self.overlay.rollback(name).map_err(|fault| match fault {
@@ -80,13 +88,13 @@ impl<'f> Transaction<'f> {
         })
     }
 
-    /// The names of all checkpoints.
+    /// Returns the names of all checkpoints.
     pub fn checkpoints(&self) -> Result<Vec<String>> {
         self.overlay.checkpoints().map_err(|fault| failed("read the checkpoints of", &fault))
     }
 
-    /// What differs at these paths and below them, all where none is given. Fails where nothing does, and where something
-    /// in a directory is named that was replaced as a whole.
+    /// Returns the differences at and below these paths, or all differences if `paths` is empty. Fails if a path has no
+    /// difference, or lies in a directory that was replaced as a whole.
     fn choose(&self, paths: &[String]) -> Result<Vec<Difference>> {
         let all = self.overlay.changes().map_err(|fault| failed("read", &fault))?;
         if paths.is_empty() {
@@ -116,8 +124,8 @@ impl<'f> Transaction<'f> {
         Ok(chosen)
     }
 
-    /// What the base has now at each of these, and whether that is what the overlay has: of a directory that was replaced,
-    /// all of it.
+    /// Returns the current base entry of each difference, and whether the base equals the overlay there. A replaced
+    /// directory is equal only if all its entries are.
     fn now(&self, differences: &[Difference]) -> Result<Vec<(Option<BaseEntry>, bool)>> {
         let now = differences.iter().map(|difference| self.overlay.base_now(difference));
         let now = now.collect::<FsResult<Vec<_>>>().map_err(|fault| failed("compare", &fault))?;
@@ -131,20 +139,20 @@ impl<'f> Transaction<'f> {
         Ok(now.into_iter().zip(is_there).collect())
     }
 
-    /// Returns the path of a difference, as results show it.
+    /// Returns the rendered path of a difference.
     fn path(&self, difference: &Difference) -> String {
         let path = difference.path.join("/");
         if difference.root == self.workspace { path } else { format!("{}/{path}", difference.root) }
     }
 }
 
-/// A path as results show it.
+/// Normalizes a rendered path.
 fn plain(path: &str) -> &str {
     let path = path.trim_start_matches("./").trim_end_matches('/');
     if path == "." { "" } else { path }
 }
 
-/// The failure of a call in an overlay that cannot be read or written.
+/// Returns the error of a call whose overlay cannot be read or written.
 pub fn failed(operation: &str, fault: &Fault) -> Error {
     let error = fault.at(operation, "the overlay");
     Error { code: Code::Io, path: None, ..error }

@@ -52,7 +52,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Pack) -> Result<response::
     Ok(result)
 }
 
-/// Destination of the archive.
+/// Resolves the path of the archive and checks that it may be written.
 fn target(workspace: &Workspace<'_>, args: &request::Pack) -> Result<ResolvedPath> {
     let resolved = workspace.resolve(&args.destination, VERB)?;
     match resolved.stat {
@@ -76,24 +76,25 @@ fn target(workspace: &Workspace<'_>, args: &request::Pack) -> Result<ResolvedPat
     Ok(resolved)
 }
 
-/// Entries of an archive.
+/// Entries of the archive to write.
 struct Plan<'w> {
     workspace: &'w Workspace<'w>,
     target: &'w ResolvedPath,
-    /// By their names in the archive, in their order there; those of directories end in `/`.
+    /// Entries by name in the archive, in their order there; names of directories end in `/`.
     items: BTreeMap<String, Item>,
-    /// Bytes of the files, as their directories tell.
+    /// Total size of the files in bytes, as reported by `stat`.
     total: u64,
     left_out: LeftOut,
 }
 
-/// A file or directory.
+/// A file or directory to pack.
 struct Item {
-    /// As results show it.
+    /// Rendered path.
     path: String,
     /// Location of the file; `None` for a directory.
     file: Option<OpenLocation>,
-    /// When it changed; for a directory, the newest file in it, so that packing again makes the same archive.
+    /// Modification time. A directory takes the newest time of its files, so that packing again produces the same
+    /// archive.
     modified: Option<Time>,
 }
 
@@ -113,7 +114,7 @@ impl<'w> Plan<'w> {
         Self { workspace, target, items: BTreeMap::new(), total: 0, left_out: LeftOut::default() }
     }
 
-    /// Adds what the caller named.
+    /// Adds a file or directory that the request names.
     fn source(&mut self, source: &str) -> Result<()> {
         let resolved = self.workspace.resolve(source, VERB)?;
         let stat = resolved.existing(self.workspace, VERB)?;
@@ -128,7 +129,7 @@ impl<'w> Plan<'w> {
         }
     }
 
-    /// Adds a directory with all below it.
+    /// Adds a directory with everything below it.
     fn directory(&mut self, resolved: &ResolvedPath) -> Result<()> {
         if resolved.path != "." {
             self.add(resolved.path.clone(), None, None)?;
@@ -174,7 +175,7 @@ impl<'w> Plan<'w> {
         self.check_total(self.total)
     }
 
-    /// Adds a file or directory; whether it was not there yet.
+    /// Adds a file or directory. Returns false if it is already included or its name is unsafe.
     fn add(&mut self, path: String, file: Option<OpenLocation>, modified: Option<Time>) -> Result<bool> {
         let end = if file.is_some() { "" } else { "/" };
         let name = format!("{}{end}", path.trim_start_matches('/'));
@@ -183,7 +184,7 @@ impl<'w> Plan<'w> {
             return Ok(false);
         }
         match self.items.get(&name) {
-            // Named twice, or once more with the directory that it is in.
+            // The request names it twice, or names a directory that contains it.
             Some(there) if there.path == path => return Ok(false),
             Some(there) => {
                 let (one, other) = (printable(&there.path), printable(&path));
@@ -207,7 +208,7 @@ impl<'w> Plan<'w> {
         Ok(true)
     }
 
-    /// The archive, and how many bytes its files have.
+    /// Returns the archive, and the total size of its files in bytes.
     fn archive(&self) -> Result<(Vec<u8>, u64)> {
         let mut writer = Writer::new();
         let requested_path = &self.target.requested_path;
@@ -232,7 +233,7 @@ impl<'w> Plan<'w> {
         Ok((archive, total))
     }
 
-    /// All bytes of a file that a walk found, unless something else has its place now.
+    /// Reads a file that a walk found, unless another kind of entry has replaced it.
     fn content(&self, path: &str, location: &OpenLocation) -> Result<Vec<u8>> {
         let fs = self.workspace.fs;
         let to_error = |fault: Fault| fault.at(VERB, path);
@@ -327,7 +328,7 @@ mod tests {
         bytes
     }
 
-    /// What is in an archive, as a line each.
+    /// Returns the entries of an archive, one line each.
     fn contents(archive: &[u8]) -> Vec<String> {
         let members = members(archive, &Limits::default(), "a.zip").unwrap();
         let line = |member: &paddock_archive::zip::read::Member<'_>| match member.is_dir {
@@ -375,7 +376,7 @@ mod tests {
     fn the_same_files_make_the_same_bytes() {
         let (one, two) = (desk(), desk());
         pack(&one, &["src", "src.txt"], "a.zip", false).unwrap();
-        // In another order, each more than once, and through a link.
+        // The sources come in another order, some more than once, and through a symbolic link.
         pack(&two, &["src.txt", "./src/../src/a.rs", "src.txt", "link", "src/b.rs"], "src/new/a.zip", false).unwrap();
         let other = pack(&two, &["src.txt", "src"], "src/new/a.zip", true).unwrap();
         assert!(other.notes.contains(&"left out: 1 the archive itself".to_owned()), "{:?}", other.notes);
@@ -389,7 +390,6 @@ mod tests {
         two.memory.remove_dir(&two.enter("src/").0, "new").unwrap();
         let again = pack(&two, &["src", "src.txt"], "a.zip", false).unwrap();
         assert_eq!(bytes(&one, "a.zip"), bytes(&two, "a.zip"));
-        // Nothing to do leaves nothing to undo.
         assert_eq!(pack(&two, &["src", "src.txt"], "a.zip", true).unwrap().backup, None);
         assert!(again.backup.is_some());
     }

@@ -1,6 +1,5 @@
-//! A search by several instances: a leader cuts what is to be searched into
-//! shares, helpers search them, and the leader joins what they found in the
-//! order of the walk. The answer is the one that the leader alone would give.
+//! Parallel search. A coordinator divides the search into partitions, workers search them, and the coordinator joins
+//! their results in the order of the walk. The answer equals that of a search by the coordinator alone.
 
 use paddock_types::error::{Error, Result};
 use paddock_types::request::{PathSort, Request};
@@ -9,43 +8,44 @@ use paddock_workspace::Workspace;
 
 use crate::{glob, grep};
 
-/// The instance that has the walk and the page.
+/// The instance that owns the walk and the page.
 pub trait Coordinator {
-    /// Whether nothing more is to be searched.
+    /// Returns whether the search is over.
     fn is_over(&self) -> bool;
 
-    /// Search for the workers, and their time limit in milliseconds.
+    /// Returns the request that workers execute, and their time in milliseconds.
     fn order(&self) -> (Request, u64);
 
-    /// The next share, in a form that only a helper reads. None where there is no more.
+    /// Returns the next partition, in a format that only workers read; `None` if there are no more.
     fn next_share(&mut self) -> Option<String>;
 
-    /// Adds what was found in the first share that is not joined yet; none where nobody searched it.
-    /// True where nothing more is needed.
+    /// Joins the result of the oldest open partition; `None` if no worker searched it. Returns true if the search is
+    /// over.
     fn join(&mut self, findings: Option<PartitionResult>) -> bool;
 
-    /// The answer, when every share is joined or nothing more is needed. What was not given out is searched here.
+    /// Returns the answer once every partition is joined or the search is over. The coordinator searches the unclaimed
+    /// part itself.
     fn finish(self: Box<Self>) -> Response;
 }
 
-/// An instance that searches shares.
+/// An instance that searches partitions.
 pub trait Worker {
-    /// Searches a share.
+    /// Searches a partition.
     fn look(&mut self, partition: &str) -> PartitionResult;
 }
 
 /// Result of one partition.
 pub struct PartitionResult {
-    /// How much of it was searched to its end: by `grep` its first files, by `glob` all of it or
-    /// only as much as fills a page.
+    /// Amount that was searched completely: for `grep` the number of leading files, for `glob` 1 for the whole
+    /// partition and 0 for as much as fills a page.
     pub done: u64,
-    /// What was found there; of what was left out, only what no other instance saw.
+    /// Matches in the partition. Skipped entries are counted only if no other instance sees them.
     pub found: Found,
-    /// What of a limit it takes: of `grep` bytes of text, of `glob` entries looked at.
+    /// Amount that counts toward a limit: for `grep` bytes of text, for `glob` entries visited.
     pub used: u64,
 }
 
-/// Matches, as a page of them would be.
+/// Matches in the form of a page.
 pub enum Found {
     /// By `grep`.
     Grep(Grep),
@@ -56,20 +56,24 @@ pub enum Found {
 /// Matches of a `glob`.
 #[derive(Default)]
 pub struct Names {
-    /// Each path with a NUL after it: thousands of texts would take long from one instance to another.
+    /// Paths, each followed by a NUL byte: passing thousands of strings between instances would be slow.
     pub paths: String,
-    /// The last entry that was looked at, relative to the directory searched.
+    /// Last entry visited, relative to the searched directory.
     pub reached: Option<String>,
-    /// Numbers of entries that were left out.
+    /// Numbers of skipped entries.
     pub skipped: Skipped,
 }
 
-/// Whether several instances can do it.
+/// Returns whether the request can be searched in parallel.
 pub fn can_share(request: &Request) -> bool {
     matches!(request, Request::Grep(_)) || matches!(request, Request::Glob(args) if args.sort == PathSort::Path)
 }
 
-/// Begins a search and makes the first part of it, or all of it.
+/// Starts a search and completes the first part of it, or all of it.
+///
+/// # Errors
+///
+/// `Code::InvalidArgument` if the request is not a search, and the errors of the search itself.
 pub fn lead<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Coordinator + 'w>> {
     Ok(match request {
         Request::Grep(args) => Box::new(grep::partitions::Coordinator::begin(workspace, args)?),
@@ -78,7 +82,11 @@ pub fn lead<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Bo
     })
 }
 
-/// Makes ready for shares of a search.
+/// Prepares for partitions of a search.
+///
+/// # Errors
+///
+/// `Code::InvalidArgument` if the request is not a search, and the errors of the search itself.
 pub fn help<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Worker + 'w>> {
     Ok(match request {
         Request::Grep(args) => Box::new(grep::partitions::Helper::enlist(workspace, args)?),

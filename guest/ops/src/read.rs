@@ -1,4 +1,4 @@
-//! Reads text from a file, by lines or by the block around a line, or bytes.
+//! Reads text from a file, by lines or as the block around a line, or bytes.
 
 pub(super) mod content;
 mod delta;
@@ -17,10 +17,10 @@ use paddock_workspace::Workspace;
 use crate::read::content::{Format, OpenContent};
 
 const VERB: &str = "read";
-/// Bytes of a `base64` read, so that the Base64 is as long as any other text.
+/// Maximum number of bytes of a `base64` read, chosen so that the Base64 text is as long as other results.
 const BASE64_BYTES: u64 = 38_400;
 
-/// Reads text from a file.
+/// Reads text or bytes from a file.
 pub fn run(workspace: &Workspace<'_>, args: &request::Read) -> Result<response::Read> {
     check(args)?;
     let requested_path = args.encoding.as_deref().map(encoding::by_label).transpose()?;
@@ -70,7 +70,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Read) -> Result<response::
     Ok(result)
 }
 
-/// Tells what changed in place of what is there.
+/// Replaces the content of the result by a diff.
 fn shorten(result: &mut response::Read, diff: String) {
     result.content.clear();
     (result.start_line, result.end_line) = (0, 0);
@@ -78,7 +78,7 @@ fn shorten(result: &mut response::Read, diff: String) {
     result.diff = Some(diff);
 }
 
-/// Refuses arguments that make no sense together.
+/// Refuses arguments that contradict each other.
 fn check(args: &request::Read) -> Result<()> {
     let positive = [
         (Term::Offset, Some(args.offset)),
@@ -112,7 +112,7 @@ fn check(args: &request::Read) -> Result<()> {
     Ok(())
 }
 
-/// One read of an open file.
+/// A read of an open file.
 struct Reader<'r> {
     workspace: &'r Workspace<'r>,
     args: &'r request::Read,
@@ -143,7 +143,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The lines from `offset` on.
+    /// Returns the lines from `offset` on.
     fn range(&self, format: Format) -> Result<(Page, Option<u64>)> {
         let before = self.args.offset - 1;
         let mut lines = self.content.lines(format);
@@ -156,7 +156,7 @@ impl Reader<'_> {
         Ok((page, next))
     }
 
-    /// The last lines.
+    /// Returns the last `count` lines.
     fn last(&self, format: Format, count: u64) -> Result<Page> {
         let layout = self.layout(format);
         let count = count.min(layout.lines);
@@ -169,7 +169,7 @@ impl Reader<'_> {
         Ok(page)
     }
 
-    /// The block around the anchor line. All that can belong to it lies within `limit` lines of it.
+    /// Returns the block around the anchor line. The block lies within `limit` lines of the anchor.
     fn block(&self, format: Format) -> Result<(Page, Option<u64>)> {
         let layout = self.layout(format);
         let anchor = self.args.anchor_line.unwrap_or(self.args.offset);
@@ -204,7 +204,7 @@ impl Reader<'_> {
         Ok((page, next))
     }
 
-    /// The failure of a call for a line that is not there, in the caller's own count.
+    /// Returns the error for a line past the end, in the caller's line numbers.
     fn past_the_end(&self, argument: Term, line: u64, total: u64) -> Error {
         let first = self.args.first_line;
         let shown = line.saturating_add(first).saturating_sub(1);
@@ -238,7 +238,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The bytes from `offset` on, in Base64.
+    /// Reads the bytes from `offset` on as Base64.
     fn bytes(&self, result: &mut response::Read) -> Result<()> {
         if result.unchanged {
             return Ok(());
@@ -248,7 +248,7 @@ impl Reader<'_> {
             let cause = format!("{offset} is past the end: the file has {size} bytes");
             return Err(Error::argument(Term::Offset, cause).hint(format!("use a number up to {}", size.max(1))));
         }
-        // Three bytes are four characters.
+        // Three bytes are encoded as four characters.
         let max = match self.args.unlimited {
             true => self.workspace.policy.limits.max_file_bytes,
             false => (self.workspace.policy.limits.max_result_bytes as u64 / 4 * 3).max(3),

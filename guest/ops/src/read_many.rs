@@ -1,4 +1,4 @@
-//! Reads several files; one failure is an entry, not the end.
+//! Reads several files. The failure of one file is reported in its entry.
 
 use paddock_types::error::{Error, Result, Term};
 use paddock_types::request::Read;
@@ -6,7 +6,7 @@ use paddock_types::response::{ReadManyEntry, ReadOutcome};
 use paddock_types::{phrase, request, response};
 use paddock_workspace::Workspace;
 
-/// Reads several files; one failure is an entry, not the end.
+/// Reads several files. The failure of one file is reported in its entry.
 pub fn run(workspace: &Workspace<'_>, args: &request::ReadMany) -> Result<response::ReadMany> {
     let max_files = usize::try_from(workspace.policy.limits.max_files).unwrap_or(usize::MAX);
     let (files, more) = match (&args.glob, args.files.as_slice()) {
@@ -31,7 +31,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::ReadMany) -> Result<respon
     };
     let mut entries = Vec::new();
     let limits = &workspace.policy.limits;
-    // Whole files are as much as one whole file can be.
+    // The limit for whole files is that of a single whole file.
     let is_unlimited = files.iter().all(|file| file.unlimited);
     let mut room = if is_unlimited { bytes(limits.max_file_bytes) } else { limits.max_result_bytes };
     let mut left = files.as_slice();
@@ -57,7 +57,7 @@ fn bytes(limit: u64) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
 }
 
-/// The files that the pattern matches, and whether there are more.
+/// Returns the files that the pattern matches, and whether there are more.
 fn matching(workspace: &Workspace<'_>, pattern: &str) -> Result<(Vec<Read>, bool)> {
     let found = crate::glob::run(
         workspace,

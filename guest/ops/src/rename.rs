@@ -1,4 +1,4 @@
-//! Moves a file or directory.
+//! Moves a file, symbolic link or directory.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::Result;
@@ -20,7 +20,7 @@ use crate::copy::ends;
 
 const VERB: &str = "move";
 
-/// Moves a file, a link or a directory.
+/// Moves a file, symbolic link or directory.
 pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<response::Transfer> {
     let (source, target) = ends(workspace, args, VERB)?;
     workspace.check_change(&source, VERB)?;
@@ -38,7 +38,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
     Ok(response::Transfer { source, destination, files, bytes, backup: workspace.backup(), notes })
 }
 
-/// Moves a file so that a crash leaves it at one name or the other.
+/// Moves a file so that a crash leaves it under exactly one name.
 fn move_file(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<Vec<String>> {
     let content = source.content(workspace, VERB)?;
     let (old, new) = (Some(content.clone()), Some(content));
@@ -49,13 +49,13 @@ fn move_dir(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedP
     let survey = tree::survey(workspace, source, VERB, workspace.policy.limits.max_entries, target.depth())?;
     survey.refuse_denied(source, VERB)?;
     survey.refuse_protected(workspace, source, VERB)?;
-    // Rules hold for them too, and cannot be asked about a name that is not text.
+    // Access rules apply to these entries too, but cannot be evaluated for names that are not UTF-8.
     survey.refuse_unnamed(source, VERB)?;
     rename(workspace, source, target)?;
     Ok((survey.files, survey.bytes))
 }
 
-/// Keeps what the move does, and what it overwrites; a note where that is more than backups may hold.
+/// Writes the backup of the move and of the overwritten file. Returns a note if that file exceeds the size of backups.
 fn keep(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<Option<String>> {
     let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(None) };
     draft.add_made(&directories_to_make(workspace, target))?;
@@ -70,8 +70,8 @@ fn keep(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath)
     Ok(note)
 }
 
-/// Renames at once. A link, FIFO or very large file is linked and unlinked, so
-/// that nothing is replaced that appeared meanwhile; a crash in between leaves both names.
+/// Renames the source. A link, FIFO or very large file is hard-linked and unlinked instead, so that no entry created in
+/// the meantime is replaced; a crash in between leaves both names.
 fn rename(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<Option<String>> {
     let fs = workspace.fs;
     let note = keep(workspace, source, target)?;
@@ -95,7 +95,7 @@ fn rename(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPat
         made.iter().rev().for_each(|location| drop(fs.remove_dir(&location.dir, &location.name)));
     }
     if is_kept {
-        // A journal that stays has nothing left to do but to remove what is out of sight.
+        // A journal that cannot be removed has at most the temporary sibling left to remove.
         drop(journal.tidy(workspace));
     }
     done.map_err(|fault| match fault {
@@ -108,12 +108,13 @@ fn rename(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPat
     Ok(note)
 }
 
-/// Gives the source its new name, durably or not at all; `aside` keeps what it replaces, as long as that can be needed.
+/// Renames the source and syncs, or restores the old state. `aside` holds the overwritten file until the rename is
+/// durable.
 fn put(fs: &dyn Filesystem, source: &ResolvedPath, to: &OpenLocation, aside: Option<&OpenLocation>) -> FsResult<()> {
     let from = source.location();
     let is_dir = source.stat.is_some_and(|stat| stat.kind == Kind::Directory);
     if let Some(aside) = aside {
-        // Where it can have no second name, nothing brings it back but its backup.
+        // If the file system refuses a second name, only the backup can restore the overwritten file.
         drop(to.link(fs, aside));
     }
     match (is_dir, aside) {

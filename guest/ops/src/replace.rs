@@ -1,6 +1,5 @@
-//! Replaces text in many files, all of it or nothing. Without a plan nothing is
-//! changed, and what would be is told with one; with it, all is found again, and
-//! done if it is just what the plan was made for.
+//! Replaces text in many files, in all of them or in none. A call without a plan changes nothing and returns a diff
+//! with a plan. A call with the plan searches again and applies the replacement if the result still matches the plan.
 
 use paddock_search::matcher::Matcher;
 use paddock_search::replacer::{Excess, Replacer};
@@ -25,29 +24,29 @@ mod plan;
 
 /// Name of the operation in errors and in the history.
 pub const VERB: &str = "replace in";
-/// Bytes of all files together, before and after: they are in memory at the same time.
+/// Maximum total bytes of all files, before and after: they are in memory at the same time.
 const MAX_TOTAL_BYTES: usize = 64 * 1024 * 1024;
-/// Matches in one file: each is held in memory.
+/// Maximum number of matches in one file: each is held in memory.
 const MAX_MATCHES: usize = 100_000;
-/// Files that a result lists, and those that cannot be changed that its notes name.
+/// Maximum number of files that a result lists, and of unchangeable files that its notes name.
 const MAX_LISTED: usize = 100;
 const MAX_NOTED: usize = 10;
 
-/// Maximum size of the diffs in a result, in bytes.
+/// Maximum size of the rendered diffs, in bytes.
 #[derive(Clone, Copy)]
 pub struct Sampling {
-    /// Of all files.
+    /// Maximum for all files.
     all: usize,
-    /// Of one file.
+    /// Maximum for one file.
     each: usize,
 }
 
-/// What a model needs to see whether the pattern does what it is meant to.
+/// Enough for a model to check whether the pattern does what is intended.
 const SAMPLE: Sampling = Sampling { all: 8 * 1024, each: 2 * 1024 };
-/// As much as a result holds.
+/// Limited only by the maximum size of a result.
 pub const FULL: Sampling = Sampling { all: usize::MAX, each: usize::MAX };
 
-/// Plans a replacement, or does what was planned.
+/// Plans a replacement, or applies it if the request has a plan.
 pub fn run(workspace: &Workspace<'_>, args: &request::Replace) -> Result<response::Replace> {
     let found = find(workspace, args, SAMPLE)?;
     let mut result = found.result(args);
@@ -64,7 +63,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Replace) -> Result<respons
     Ok(result)
 }
 
-/// All that would be replaced, with diffs. Fails where a plan is given that is for something else.
+/// Returns all replacements, with diffs. Fails if the request has a plan that does not match them.
 pub fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, show: Sampling) -> Result<Found<'w>> {
     let search = args.search();
     let mut found = Found {
@@ -98,19 +97,19 @@ pub fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, show: Sam
     Ok(found)
 }
 
-/// Matches found so far.
+/// Replacements found so far.
 pub struct Found<'w> {
     workspace: &'w Workspace<'w>,
     replacer: Replacer,
-    /// Tells of most files that they have no match, undecoded.
+    /// Fast check on raw bytes that rules out most files without a match.
     matcher: Matcher,
-    /// The files that change, in the order of the walk.
+    /// Files that change, in the order of the walk.
     pub files: Vec<Planned>,
     replacements: u64,
     searched: u64,
-    /// Bytes of the files, before and after.
+    /// Total bytes of the files, before and after.
     bytes: usize,
-    /// The files that have matches and cannot be changed, each with why.
+    /// Files with matches that cannot be changed, each with the reason.
     unchangeable: Vec<(String, String)>,
     skipped: Skipped,
     /// Diffs of the first files.
@@ -119,7 +118,7 @@ pub struct Found<'w> {
 
 /// A file that changes.
 pub struct Planned {
-    /// The file.
+    /// Resolved path of the file.
     pub resolved: ResolvedPath,
     old: Vec<u8>,
     new: Vec<u8>,
@@ -132,7 +131,7 @@ struct Sample {
     each: usize,
 }
 
-/// Content of one file, or the reason why it is not searched.
+/// Content of a file, by kind.
 enum Read {
     Text(Vec<u8>),
     Binary(Vec<u8>),
@@ -140,12 +139,13 @@ enum Read {
 }
 
 impl Found<'_> {
-    /// Diffs of the first files.
+    /// Returns the diffs of the first files.
     pub fn sample(&self) -> &str {
         &self.sample.text
     }
 
-    /// The file that was named, whatever the rules for walks say of it: what keeps it from being changed is a failure.
+    /// Searches the file that the request names, even if ignore rules exclude it. The call fails if the file cannot be
+    /// changed.
     fn named(&mut self, resolved: ResolvedPath) -> Result<()> {
         match self.read(&resolved.dir, &resolved.name).map_err(|fault| fault.at(VERB, &resolved.requested_path))? {
             Read::Text(bytes) => {
@@ -182,13 +182,13 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// A file of a walk: one that cannot be changed is left as it is, and told.
+    /// Searches a file of a walk. If it has matches and cannot be changed, it is left as it is and reported.
     fn one_of_many(&mut self, path: &str, bytes: Vec<u8>) -> Result<()> {
         if !self.may_match(&bytes) {
             self.searched += 1;
             return Ok(());
         }
-        // What the walk found by its name is found again from the top, with all that rules say of it.
+        // The path is resolved again from the root, because only a resolved path has all access rules applied.
         let Ok(resolved) = self.workspace.resolve_with(path, VERB, FollowSymlinks::No) else {
             self.skipped.unreadable += 1;
             return Ok(());
@@ -225,13 +225,14 @@ impl Found<'_> {
         Ok(if encoding::is_binary(&bytes) { Read::Binary(bytes) } else { Read::Text(bytes) })
     }
 
-    /// Whether a file can have a match. False is certain.
+    /// Returns whether the file may have a match; false is certain.
     fn may_match(&self, bytes: &[u8]) -> bool {
         let is_utf16 = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") || bytes.contains(&0);
         is_utf16 || self.matcher.may_match(bytes)
     }
 
-    /// The file with its matches replaced, as far as its encoding can; none where nothing changes.
+    /// Returns the file with its matches replaced, or the loss if its encoding cannot represent the result. `None` if
+    /// nothing changes.
     fn changed(
         &mut self,
         resolved: ResolvedPath,
@@ -240,7 +241,7 @@ impl Found<'_> {
         self.searched += 1;
         let old = Document::decode(bytes, None);
         let limit = usize::try_from(self.workspace.policy.limits.max_file_bytes).unwrap_or(usize::MAX);
-        // No encoding holds a character in less than a third of the bytes that UTF-8 needs.
+        // Every encoding needs at least a third of the bytes that UTF-8 needs for a character.
         let splices = self.replacer.splices(&old.text, MAX_MATCHES, limit.saturating_mul(3));
         let splices = splices.map_err(|excess| too_much(&resolved, excess, limit))?;
         let count = splices.len() as u64;
@@ -310,7 +311,7 @@ impl Found<'_> {
     }
 }
 
-/// The diff of a file that can be changed.
+/// Diff of a file that can be changed.
 struct Diffed(String);
 
 impl Sample {
@@ -367,7 +368,7 @@ mod tests {
         fs
     }
 
-    /// Makes a file anew, whatever is there.
+    /// Writes a file, replacing an existing one.
     fn put(fs: &MemoryFs, path: &str, bytes: &[u8]) {
         let mut dir = fs.preopens().remove(0).dir;
         let mut names: Vec<_> = path.split('/').collect();
@@ -394,7 +395,7 @@ mod tests {
         Replace::of(pattern.to_owned(), replacement.to_owned())
     }
 
-    /// Plans, then does what was planned.
+    /// Plans a replacement, then applies the plan.
     #[track_caller]
     fn done(fs: &MemoryFs, args: &Replace) -> response::Replace {
         let policy = Policy::default();
@@ -500,7 +501,7 @@ mod tests {
         );
         let all = refused(&|fs| ["b", "d"].iter().for_each(|name| put(fs, name, b"")));
         assert_eq!(all, format!("{since}2 of its files without a match now"));
-        // What has no match is no part of it.
+        // A new file without a match leaves the plan valid.
         put(&fs, "c", b"other");
         assert!(call(&fs, &policy, &Replace { plan, ..asked("x", "y") }).unwrap().applied);
         assert_eq!(bytes(&fs, "d"), b"y 3");

@@ -1,5 +1,5 @@
-//! Undoes what a call changed, from the backup that it left: all of it, or what
-//! it did at one path. The undoing is a change like any other, with a backup of its own.
+//! Undoes the changes of a call from its backup: all of them, or those at one path. The undo is a change like any
+//! other, with a backup of its own.
 
 use std::collections::BTreeMap;
 
@@ -22,10 +22,10 @@ use paddock_workspace::resolved_path::ResolvedPath;
 mod retained;
 
 const VERB: &str = "restore";
-/// Records that one call leaves at most: a move, and what comes back with it.
+/// Maximum number of backup records of one call. The undo of a move commits in several steps, with a record for each.
 const MAX_RECORDS: usize = 8;
 
-/// Undoes a call, or what it did at a path.
+/// Undoes the changes of a call, or those at one path.
 pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<response::Restore> {
     let chosen = choose(workspace, args)?;
     let entries = chosen.entries();
@@ -39,7 +39,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<respons
     Ok(response::Restore { undone: chosen.id, restored, backup: workspace.backup(), notes: undo.notes })
 }
 
-/// The backup that a call would undo, and the paths that it would change.
+/// Returns the backup that a call would undo, and the paths that it would change.
 pub fn affected(workspace: &Workspace<'_>, args: &request::Restore) -> Result<(String, Vec<String>)> {
     let chosen = choose(workspace, args)?;
     let paths = chosen.entries().into_iter().flat_map(|(_, entry)| std::iter::once(&entry.path).chain(&entry.to));
@@ -47,16 +47,16 @@ pub fn affected(workspace: &Workspace<'_>, args: &request::Restore) -> Result<(S
     Ok((chosen.id, paths))
 }
 
-/// Records to undo.
+/// The changes to undo.
 struct Chosen<'w> {
     id: String,
     records: Vec<Saved<'w>>,
-    /// Of the records, what concerns this path alone.
+    /// Path to which the undo is restricted, if any.
     path: Option<String>,
 }
 
 impl<'w> Chosen<'w> {
-    /// Returns the entries to undo, the latest first.
+    /// Returns the entries to undo, latest first.
     fn entries(&self) -> Vec<(&Saved<'w>, &Entry)> {
         let is_meant = |entry: &Entry| self.path.as_ref().is_none_or(|path| concerns(entry, path));
         let entries =
@@ -76,7 +76,7 @@ fn choose<'w>(workspace: &'w Workspace<'w>, args: &request::Restore) -> Result<C
                 .hint(phrase![Term::Path, " undoes the last change there, ", Term::Backup, " that of a call"]));
         }
     };
-    // A call may have left several records; what it did last is undone first.
+    // A call may have written several records; the latest is undone first.
     let mut records = vec![first];
     while let Some(before) = records.last().and_then(|saved| saved.record.before.clone())
         && records.len() < MAX_RECORDS
@@ -99,10 +99,10 @@ fn choose<'w>(workspace: &'w Workspace<'w>, args: &request::Restore) -> Result<C
     Ok(chosen)
 }
 
-/// The newest backup that holds a change of `path`.
+/// Returns the newest backup that holds a change of `path`.
 fn newest<'w>(workspace: &'w Workspace<'w>, path: &str) -> Result<(String, Saved<'w>)> {
     for (id, _) in backup::ids(workspace)? {
-        // One that is damaged hides none of the others.
+        // A damaged backup must not hide the others.
         let Some(saved) = Saved::find(workspace, &id)?.filter(|saved| saved.record.is_of(workspace)) else { continue };
         if saved.record.entries.iter().any(|entry| concerns(entry, path)) {
             return Ok((id, saved));
@@ -119,18 +119,18 @@ fn concerns(entry: &Entry, path: &str) -> bool {
     is_in(&entry.path) || entry.to.as_deref().is_some_and(is_in)
 }
 
-/// The steps of an undo, in order.
+/// The steps of an undo, collected before they are executed.
 struct Undo<'w> {
     workspace: &'w Workspace<'w>,
     overwrite: bool,
     files: Vec<FileChange>,
     directories: Vec<ResolvedPath>,
     links: Vec<(ResolvedPath, String)>,
-    /// Directories and links that were made.
+    /// Created directories, links and special files to remove.
     emptied: Vec<ResolvedPath>,
-    /// Permission bits of directories that come back, by their paths.
+    /// Permission bits of restored directories by path.
     directory_modes: BTreeMap<String, u32>,
-    /// Files that are still there, with the permission bits that they had.
+    /// Files that still exist, with their earlier permission bits.
     file_modes: Vec<(ResolvedPath, u32)>,
     notes: Vec<String>,
 }
@@ -158,7 +158,8 @@ impl<'w> Undo<'w> {
         match (entry.action, entry.kind) {
             (Action::Moved, Kind::File) if entry.after.is_some() => self.moved_back(saved, entry, resolved),
             (Action::Moved, _) => {
-                // At once, after what was done later, so that what it had overwritten finds its place free.
+                // The rename runs at once, after the undo of later changes, so that a file it had overwritten finds its
+                // path free.
                 self.carry_out()?;
                 let (source, destination) = (entry.to.clone().unwrap_or_default(), entry.path.clone());
                 let back = request::Transfer { source, destination, overwrite: false, recursive: true };
@@ -195,7 +196,8 @@ impl<'w> Undo<'w> {
         }
     }
 
-    /// The place of an entry. Where something of another kind is there or above it, what was done later is undone first.
+    /// Resolves the path of an entry. If another kind of entry is at the path or above it, pending steps are executed
+    /// first.
     fn free_place(&mut self, entry: &Entry) -> Result<ResolvedPath> {
         let resolved = self.resolved(entry);
         let is_emptied = |resolved: &ResolvedPath| self.emptied.iter().any(|going| going.path == resolved.path);
@@ -212,7 +214,7 @@ impl<'w> Undo<'w> {
         self.resolved(entry)
     }
 
-    /// The place of an entry, whose path had no link in it when it was recorded.
+    /// Resolves the path of an entry. The recorded path contained no symbolic link, so a link on the way is an error.
     fn resolved(&self, entry: &Entry) -> Result<ResolvedPath> {
         let resolved = self.workspace.resolve_with(&entry.path, VERB, FollowSymlinks::No)?;
         if resolved.path == entry.path {
@@ -222,12 +224,12 @@ impl<'w> Undo<'w> {
         Err(Error::at(Code::ChangedSinceRead, VERB, &entry.path, cause).hint("move the link away, then restore"))
     }
 
-    /// Whether what is at `path` is about to go.
+    /// Returns whether a pending step removes or replaces the file at `path`.
     fn is_taken(&self, path: &str) -> bool {
         self.files.iter().any(|change| change.resolved.path == path)
     }
 
-    /// The old content, where there is another one now or none.
+    /// Restores the old content unless it is current.
     fn put_back(&mut self, saved: &Saved<'_>, entry: &Entry, resolved: ResolvedPath) -> Result<()> {
         let old = self.current(&resolved)?;
         let new = saved.content(entry)?;
@@ -243,11 +245,11 @@ impl<'w> Undo<'w> {
         Ok(())
     }
 
-    /// What was made goes.
+    /// Removes a created entry.
     fn taken_away(&mut self, entry: &Entry, resolved: ResolvedPath) -> Result<()> {
         match resolved.stat.map(|stat| stat.kind) {
             None => return Ok(()),
-            // It has no content that somebody could have changed since.
+            // A link has no content that could have changed since.
             Some(Kind::Link) => {
                 self.emptied.push(resolved);
                 return Ok(());
@@ -283,11 +285,11 @@ impl<'w> Undo<'w> {
         resolved.stat.map(|_| resolved.content(self.workspace, VERB)).transpose()
     }
 
-    /// What was changed since by someone else stays, unless the caller says otherwise.
+    /// Fails if the content was changed since by another party, unless the caller sets `overwrite`.
     fn check_unchanged(&self, entry: &Entry, resolved: &ResolvedPath, now: &FileContent) -> Result<()> {
         let is_as_left = match (&entry.after, entry.action) {
             (Some(after), _) => *after == etag_of(&now.sha256()),
-            // Where something stood in place of what was deleted, it is someone else's.
+            // A file at the path of a deleted one was created by another party.
             (None, Action::Deleted) => false,
             (None, _) => true,
         };
@@ -300,7 +302,7 @@ impl<'w> Undo<'w> {
 
     fn carry_out(&mut self) -> Result<()> {
         let files = std::mem::take(&mut self.files);
-        // What a file stands in comes back with it, in the same change; only the rest is made afterwards.
+        // A directory that contains restored files is created in the same change; the others are created afterwards.
         let holds_a_file = |directory: &ResolvedPath| {
             let is_in = |resolved: &ResolvedPath| {
                 resolved.path.strip_prefix(&directory.path).is_some_and(|rest| rest.starts_with('/'))
@@ -314,7 +316,7 @@ impl<'w> Undo<'w> {
         for (resolved, mode) in std::mem::take(&mut self.file_modes) {
             self.give_mode(&resolved, mode)?;
         }
-        // Outer ones first.
+        // Outer directories are created before inner ones.
         let mut directories = std::mem::take(&mut self.directories);
         directories.sort_by_key(|resolved| resolved.path.len());
         for resolved in &directories {
@@ -329,7 +331,7 @@ impl<'w> Undo<'w> {
             self.workspace.check_change(resolved, VERB)?;
             self.workspace.check_movable(resolved, VERB)?;
             match links::remove(self.workspace, resolved) {
-                // Something else is in it, or it is gone.
+                // The directory has other entries, or no longer exists.
                 Ok(()) | Err(Fault::NotEmpty | Fault::NotFound) => {}
                 Err(fault) => return Err(fault.at(VERB, &resolved.requested_path)),
             }
@@ -337,7 +339,7 @@ impl<'w> Undo<'w> {
         Ok(())
     }
 
-    /// Changes of links and directories, for the backup.
+    /// Returns the backup entries of directories and links.
     fn others(&self) -> Vec<Entry> {
         let made = self.directories.iter().map(|resolved| Entry::of(Action::Created, &resolved.path, Kind::Directory));
         let linked = self.links.iter().map(|(resolved, _)| Entry::of(Action::Created, &resolved.path, Kind::Link));
@@ -361,7 +363,7 @@ impl<'w> Undo<'w> {
         Ok(())
     }
 
-    /// Gives a file that was there all the time the permission bits that it had.
+    /// Restores the permission bits of a file that still exists.
     fn give_mode(&self, resolved: &ResolvedPath, mode: u32) -> Result<()> {
         let fs = self.workspace.fs;
         if fs.mode(&resolved.dir, &resolved.name).is_none_or(|now| now == mode) {
@@ -369,13 +371,13 @@ impl<'w> Undo<'w> {
         }
         self.workspace.check_change(resolved, VERB)?;
         match fs.set_mode(&resolved.dir, &resolved.name, mode) {
-            // Of a file with further names, they are not this tool's to set.
+            // The mode of a file with further hard links must not be changed.
             Err(Fault::Access) => Ok(()),
             other => other.map_err(|fault| fault.at(VERB, &resolved.requested_path)),
         }
     }
 
-    /// The place as it is after the files came back.
+    /// Resolves the path again after the files were restored.
     fn again(&self, resolved: &ResolvedPath) -> Result<ResolvedPath> {
         self.workspace.resolve_with(&resolved.requested_path, VERB, FollowSymlinks::No)
     }

@@ -1,4 +1,4 @@
-//! Describes what a path names.
+//! Describes the entry at a path.
 
 use paddock_types::entry::{Kind, Time};
 use paddock_types::error::{Code, Result};
@@ -12,7 +12,7 @@ use crate::read::content::OpenContent;
 
 const VERB: &str = "describe";
 
-/// Describes what a path names.
+/// Describes the entry at a path.
 pub fn run(workspace: &Workspace<'_>, args: &request::Stat) -> Result<response::Stat> {
     let resolved = workspace.resolve_with(&args.path, VERB, FollowSymlinks::No)?;
     let stat = resolved.existing(workspace, VERB)?;
@@ -24,7 +24,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Stat) -> Result<response::
         modified: show(stat.modified),
         accessed: show(stat.accessed),
         changed: show(stat.changed),
-        // Of a directory some file systems count its subdirectories, which says nothing.
+        // Some file systems count subdirectories as links of a directory, which is of no use to the caller.
         hard_links: if stat.kind == Kind::Directory { 1 } else { stat.links },
         lines: None,
         encoding: None,
@@ -57,7 +57,7 @@ fn describe_content(
     result: &mut response::Stat,
 ) -> Result<()> {
     let content = match OpenContent::open(workspace, resolved, VERB) {
-        // What the directory tells of a file needs no right to read it.
+        // Metadata is available without permission to read the file.
         Err(error) if error.code == Code::PermissionDenied && !checksum => return Ok(()),
         other => other?,
     };
@@ -76,7 +76,7 @@ fn describe_content(
     Ok(())
 }
 
-/// Returns the target of the link if it is inside the workspace.
+/// Returns the target of the link if it stays inside the workspace; a target outside is not revealed.
 fn inner_target(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Option<String> {
     workspace.resolve(&resolved.requested_path, VERB).ok()?;
     workspace.fs.read_link(&resolved.dir, &resolved.name).ok()

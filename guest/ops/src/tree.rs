@@ -1,4 +1,4 @@
-//! Shows a directory as a tree.
+//! Returns a directory as a tree.
 
 use paddock_search::hidden::Hidden;
 use paddock_search::{glob, page};
@@ -11,8 +11,8 @@ use paddock_workspace::{Workspace, walk};
 
 const VERB: &str = "list";
 
-/// Shows a directory as a tree. Where the limit does not allow all, upper
-/// levels come first, so that a large directory does not hide its siblings.
+/// Returns a directory as a tree. If the limit does not suffice, upper levels take precedence, so that a large
+/// directory does not hide its siblings.
 pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::Tree> {
     for (name, value) in [("depth", args.depth), ("limit", args.limit)] {
         if value == 0 {
@@ -46,10 +46,10 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
     Ok(response::Tree { path: resolved.path, tree, files, directories, skipped: walk.skipped, truncated })
 }
 
-/// One entry of the tree. It holds no directory open, since there can be more than a host has handles.
+/// An entry of the tree. It holds no directory open, since a tree can have more directories than a host has handles.
 struct Leaf {
     name: String,
-    /// Relative to the top of the tree.
+    /// Path relative to the top of the tree.
     path: String,
     depth: u32,
     kind: Kind,
@@ -59,9 +59,9 @@ struct Leaf {
 /// The first entries of each level.
 struct Levels {
     limit: usize,
-    /// The first is for depth 1.
+    /// Entries by level, starting with depth 1.
     levels: Vec<Vec<Leaf>>,
-    /// Whether entries fell away.
+    /// Whether entries were dropped.
     is_over: bool,
 }
 
@@ -70,7 +70,8 @@ impl Levels {
         Self { limit, levels: Vec::new(), is_over: false }
     }
 
-    /// Whether an entry of this depth can be among the first; one more is kept than the limit, to know of it.
+    /// Returns whether an entry of this depth can be among the first `limit`. One extra entry per level is kept to
+    /// detect truncation.
     fn has_room(&mut self, depth: u32) -> bool {
         let depth = usize::try_from(depth).unwrap_or(usize::MAX);
         let has_room = self.levels.get(depth.saturating_sub(1)).is_none_or(|leaves| leaves.len() <= self.limit);
@@ -80,7 +81,7 @@ impl Levels {
 
     fn push(&mut self, entry: &walk::Entry<'_>, size: Option<u64>) {
         let depth = usize::try_from(entry.depth).unwrap_or(usize::MAX);
-        // The entry's parent came before it, so that at most one level is new.
+        // The parent of the entry came first, so at most one level is new.
         if self.levels.len() < depth {
             self.levels.push(Vec::new());
         }
@@ -90,7 +91,8 @@ impl Levels {
         }
     }
 
-    /// Drops the levels for which those above leave no room; the depth of the last that is left, or of none.
+    /// Drops the levels for which the levels above leave no room. Returns the depth of the last level kept, or
+    /// `u32::MAX` if all fit.
     fn cut(&mut self) -> u32 {
         let mut sum = 0;
         let full = self.levels.iter().position(|leaves| {
@@ -103,12 +105,12 @@ impl Levels {
         u32::try_from(full + 1).unwrap_or(u32::MAX)
     }
 
-    /// Levels of which every entry is there.
+    /// Returns the number of levels of which every entry is present.
     fn complete(&self) -> u32 {
         u32::try_from(self.levels.len()).unwrap_or(u32::MAX).saturating_sub(1)
     }
 
-    /// The entries that fit, in the order of the walk.
+    /// Returns the entries that fit, in the order of the walk.
     fn finish(self) -> Vec<Leaf> {
         let mut leaves: Vec<Leaf> = self.levels.into_iter().flatten().take(self.limit).collect();
         leaves.sort_by(|a, b| path_order::compare(&a.path, &b.path));
@@ -116,8 +118,8 @@ impl Levels {
     }
 }
 
-/// Puts entries, in the order of a walk, into each other. A directory above the
-/// level `complete` that has no entries is empty, and not just left out.
+/// Nests entries that come in the order of a walk. A directory above the level `complete` that has no entries is known
+/// to be empty.
 fn nest(name: String, entries: Vec<Leaf>, complete: u32) -> TreeNode {
     let mut open = vec![TreeNode { name, kind: Kind::Directory, size: None, children: Some(Vec::new()) }];
     for entry in entries {
@@ -129,7 +131,7 @@ fn nest(name: String, entries: Vec<Leaf>, complete: u32) -> TreeNode {
     open.pop().unwrap_or(TreeNode { name: String::new(), kind: Kind::Directory, size: None, children: None })
 }
 
-/// Ends the nodes that are deeper than the last `depth` open ones.
+/// Closes the nodes deeper than the first `depth` open ones.
 fn close(open: &mut Vec<TreeNode>, depth: usize) {
     while open.len() > depth {
         let (Some(child), Some(parent)) = (open.pop(), open.last_mut()) else { return };

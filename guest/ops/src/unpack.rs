@@ -1,5 +1,5 @@
-//! Unpacks a zip archive into a directory: all of it or nothing. Every name,
-//! size and place is checked, and every content held, before the first is written.
+//! Unpacks a zip archive into a directory, entirely or not at all. Every name, size and path is checked, and every
+//! content held in memory, before the first file is written.
 
 use std::collections::{HashMap, HashSet};
 
@@ -42,24 +42,24 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Unpack) -> Result<response
     Ok(result)
 }
 
-/// Plan of the changes that unpacking an archive makes.
+/// The planned changes of an archive.
 struct Plan<'w> {
     workspace: &'w Workspace<'w>,
     args: &'w request::Unpack,
-    /// Destination, as results show it.
+    /// Rendered path of the destination.
     destination: String,
-    /// The path in front of the entries'.
+    /// Prefix of the paths of all entries.
     base: String,
     changes: Vec<FileChange>,
-    /// Directories that are not there.
+    /// Directories to create.
     directories: Vec<ResolvedPath>,
     /// Resolved paths of the files.
     known: HashSet<String>,
-    /// Bytes of the files, before and after.
+    /// Total bytes of the files, before and after.
     total: u64,
-    /// Files that are there as they are in the archive.
+    /// Number of files that already equal those in the archive.
     same: u64,
-    /// New files that can be executed in the archive.
+    /// Number of new files that are executable in the archive.
     executable: u64,
 }
 
@@ -82,7 +82,7 @@ impl<'w> Plan<'w> {
         Ok(plan)
     }
 
-    /// Plans one entry. Where it leads is resolved like the path of any other change.
+    /// Plans one entry. Its path is resolved like that of any other change.
     fn member(&mut self, member: &Member<'_>) -> Result<()> {
         if self.workspace.out_of_time() {
             return Err(Error::at(Code::LimitExceeded, VERB, &self.args.source, "it takes more time than a call has")
@@ -96,7 +96,7 @@ impl<'w> Plan<'w> {
         if member.is_dir { self.directory(resolved) } else { self.file(resolved, member) }
     }
 
-    /// Refuses what no change may touch, and what is so deep that the names of all entries would fill the memory.
+    /// Refuses paths that may not be changed, and paths so deep that the names of all entries would exhaust memory.
     fn check(&self, resolved: &ResolvedPath) -> Result<()> {
         let max = self.workspace.policy.limits.max_depth;
         if resolved.depth() > usize::try_from(max).unwrap_or(usize::MAX) {
@@ -169,11 +169,11 @@ impl<'w> Plan<'w> {
             .hint("nothing was unpacked; use an empty destination, or several smaller archives"))
     }
 
-    /// Two entries may be one file by a spelling that the file system folds, or
-    /// by a hard link that is written through: one would overwrite the other.
+    /// Fails if two entries may be the same file, by case folding or by a hard link that is written through: one would
+    /// overwrite the other.
     fn check_aliases(&self) -> Result<()> {
         let time = |time: Option<Time>| time.map(|time| (time.seconds, time.nanoseconds));
-        // By what they have in common where they are one file.
+        // Aliases of one file have these values in common.
         let mut groups: HashMap<_, Vec<&ResolvedPath>> = HashMap::new();
         for change in &self.changes {
             if let Some(stat) = change.resolved.stat {
@@ -189,7 +189,7 @@ impl<'w> Plan<'w> {
         Ok(())
     }
 
-    /// Whether the directory has the name just as it is spelled.
+    /// Returns whether the directory lists the name exactly as spelled.
     fn is_listed(&self, resolved: &ResolvedPath) -> bool {
         let listing = self.workspace.fs.list(&resolved.dir);
         listing.is_ok_and(|listing| listing.entries.iter().any(|entry| entry.name == resolved.name))
@@ -225,7 +225,7 @@ mod tests {
         Forged { mode: 0o040_755, ..stored(name, b"") }
     }
 
-    /// Unpacks these entries, which do not stay in the workspace as an archive.
+    /// Unpacks these entries. The archive itself does not stay in the workspace.
     fn unpack(desk: &Desk, entries: &[Forged], destination: &str, overwrite: bool) -> Result<response::Unpack> {
         let (dir, _) = desk.enter("in.zip");
         desk.put("in.zip", &archive(entries));
@@ -238,7 +238,7 @@ mod tests {
         })
     }
 
-    /// Whether this fails so, and changes nothing.
+    /// Checks that the archive is refused with this error and that nothing changes.
     #[track_caller]
     fn check_refused(desk: &Desk, entries: &[Forged], overwrite: bool, code: Code, cause: &str) {
         let before = desk.tree();
@@ -296,7 +296,6 @@ mod tests {
         }
         let top = unpack(&desk, &[stored("x", b"1")], ".", false).unwrap();
         assert_eq!((desk.tree(), top.destination.as_str()), (vec!["x: 1".to_owned()], "."));
-        // Nothing to do leaves nothing to undo.
         assert_eq!(unpack(&desk, &[stored("x", b"1")], ".", true).unwrap().backup, None);
     }
 
@@ -398,7 +397,7 @@ mod tests {
         let part = vec![b'x'; 9 << 20];
         let eight: Vec<_> = (0..8).map(|n| file(&format!("{n}"), &part)).collect();
         check_refused(&desk, &eight, false, Code::LimitExceeded, "more than 67108864 bytes together");
-        // What is replaced is held too.
+        // Replaced content counts toward the limit too.
         let four = &eight[..4];
         unpack(&desk, four, "out", false).unwrap();
         let other: Vec<_> = (0..4).map(|n| file(&format!("{n}"), &vec![b'y'; 9 << 20])).collect();

@@ -10,7 +10,7 @@ use crate::{list, read};
 /// Reads a file or lists a directory, whichever the path names.
 pub fn run(workspace: &Workspace<'_>, args: &request::View) -> Result<Response> {
     match read::run(workspace, &args.read) {
-        // What is neither is a file that cannot be read.
+        // An entry that is neither file nor directory is reported as an unreadable file.
         Err(error) if error.code == Code::NotAFile => match list::run(workspace, &args.list) {
             Err(other) if other.code == Code::NotADirectory => Err(error),
             listed => listed.map(Response::List),

@@ -1,4 +1,4 @@
-//! Writes a file whole, or appends to it.
+//! Writes a whole file, or appends to it.
 
 use encoding_rs::{Encoding, UTF_8};
 use paddock_text::codec::is_utf16;
@@ -17,7 +17,7 @@ use crate::read::content;
 
 const VERB: &str = "write";
 
-/// Writes a file whole, or appends to it.
+/// Writes a whole file, or appends to it.
 pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response::Write> {
     let requested_path = args.encoding.as_deref().map(encoding::by_label).transpose()?;
     let resolved = workspace.resolve(&args.path, VERB)?;
@@ -99,7 +99,7 @@ fn check_size(workspace: &Workspace<'_>, resolved: &ResolvedPath, size: u64) -> 
         .hint("nothing was changed; write several smaller files"))
 }
 
-/// The bytes of a file that is written whole.
+/// Returns the bytes of a file that is written whole.
 fn written(
     resolved: &ResolvedPath,
     old: Option<&[u8]>,
@@ -110,7 +110,7 @@ fn written(
         Some(content) => (content, true),
         None => (content, false),
     };
-    // What is not text has no encoding to keep.
+    // Binary content has no encoding to preserve.
     let before = old.filter(|old| !old.is_empty() && !encoding::is_binary(old)).map(encoding::detect);
     let encoding = requested_path.or(before.map(|before| before.encoding)).unwrap_or(UTF_8);
     let same = before.filter(|before| before.encoding == encoding);
@@ -120,7 +120,7 @@ fn written(
     Document::decode_as(bom, detected).encode_like(content).map_err(|loss| loss.at(VERB, &resolved.requested_path))
 }
 
-/// The bytes of a file with text after them.
+/// Returns the bytes of a file with text appended.
 fn appended(
     resolved: &ResolvedPath,
     old: &[u8],
@@ -174,7 +174,7 @@ mod tests {
         fixture::with(FILES, &Policy::default(), |workspace| run(workspace, args))
     }
 
-    /// The etag that the result has to have is that of these bytes.
+    /// Checks that the etag of the result is that of these bytes.
     fn check(args: &request::Write, bytes: &[u8], written: u64, created: bool) {
         let result = write(args).unwrap();
         assert_eq!(result.etag, Some(digest::etag(bytes)), "{args:?}");

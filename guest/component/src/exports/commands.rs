@@ -1,4 +1,4 @@
-//! `interface commands`: what the host runs, and the rules of an instance.
+//! `interface commands`: commands that the host runs, and access checks for them.
 
 use std::cell::Cell;
 
@@ -17,11 +17,12 @@ use crate::exports::convert::Convert;
 use crate::exports::shares::{forever, surroundings};
 use crate::exports::{Component, NO_DIALECT, TOUCHED, ended, keep_pending, with_fs};
 
-/// Milliseconds for digests of what a command changed: many large files take long, sparse ones as long as others.
+/// Time limit in milliseconds for hashing the files that a command changed. Large files take long, and sparse files
+/// take as long as their apparent size.
 const RECORDING_MS: u64 = 5_000;
 
 thread_local! {
-    /// The rules of this instance, once it was asked for some.
+    /// Access checker of this instance, created by the first check.
     static VERDICTS: Cell<Option<&'static AccessChecker<'static>>> = const { Cell::new(None) };
 }
 
@@ -90,7 +91,7 @@ impl commands::Guest for Component {
     }
 }
 
-/// The rules of this instance; none where the tree is in memory, which no command sees.
+/// Returns the access checker of this instance; `None` for the memory backend, whose tree no command can see.
 fn verdicts() -> Result<Option<&'static AccessChecker<'static>>> {
     if let Some(verdicts) = VERDICTS.get() {
         return Ok(Some(verdicts));

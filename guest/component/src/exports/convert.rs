@@ -1,4 +1,4 @@
-//! Conversions between the bindings' types and ours, field by field under the same names.
+//! Conversions between the types of the bindings and of the crates, field by field under the same names.
 
 use paddock_ops::command::record::Before;
 use paddock_ops::overlay;
@@ -11,9 +11,9 @@ use paddock_types::{request, response};
 
 use crate::exports::bindings::exports::paddock::files::{commands, files, search, session, shares, tools, types};
 
-/// Turns a value of one side into the same value of the other.
+/// Conversion of a value between the bindings and the crates, in either direction.
 pub trait Convert<T> {
-    /// The value on the other side.
+    /// Returns the converted value.
     fn lower(self) -> T;
 }
 
@@ -182,7 +182,7 @@ record!(AccessedPaths => tools::AccessedPaths { operation, paths, redacted, byte
 record!(Written => tools::Written { path, bytes, mode });
 variants!(WriteMode => tools::WriteMode { Create, Overwrite, Append });
 
-// What a host says of a command.
+// The host's description of a command.
 record!(types::Change => response::Change { kind, path, to, size });
 variants!(types::ChangeKind => response::ChangeKind { Created, Modified, Deleted, Moved });
 variants!(types::EntryKind => Kind { File, Directory, Link, Other });
@@ -197,7 +197,7 @@ record!(commands::Refused => response::Refused { path, cause });
 record!(commands::Session => response::Session { id, command, age_ms, running });
 record!(commands::Before => Before { path, kind, target, kept, mode });
 
-// What crosses from the leader of a search to its helpers, and back.
+// Values exchanged between the coordinator and the workers of a search.
 variants!(request::LetterCase => types::LetterCase { Sensitive, Insensitive, Smart });
 variants!(request::GrepOutput => search::GrepOutput { Content, Files, Count });
 record!(request::Grep => search::GrepArgs {

@@ -1,4 +1,4 @@
-//! `interface session`: a tree as a whole, in memory or in an overlay.
+//! `interface session`: operations on the whole tree of the memory or overlay backend.
 
 use paddock_ops::audit;
 use paddock_ops::overlay::{CommitArgs, DiffArgs, Transaction};
@@ -92,7 +92,7 @@ fn with_overlay<T>(call: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T
     )
 }
 
-/// Calls over the backend that is there, where it is one of these.
+/// Calls the function for the current backend, if it is one of the two.
 fn with_either<T>(
     in_memory: impl FnOnce(&MemoryFs) -> Result<T>,
     in_overlay: impl FnOnce(&Transaction<'_>) -> Result<T>,

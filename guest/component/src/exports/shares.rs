@@ -1,4 +1,4 @@
-//! `interface shares`: what an instance keeps between the calls of one search.
+//! `interface shares`: the state of an instance between the calls of a parallel search.
 
 use std::cell::RefCell;
 
@@ -21,7 +21,7 @@ use crate::exports::convert::Convert;
 use crate::exports::{Component, DECISION, NO_DIALECT, TOUCHED, policy};
 
 thread_local! {
-    /// The part of this instance in a search, of which it has one in its life.
+    /// Role of this instance in a search. An instance takes part in at most one search.
     static PART: RefCell<Part> = const { RefCell::new(Part::None) };
 }
 
@@ -31,7 +31,7 @@ enum Part {
     Helper(Box<dyn Worker>),
 }
 
-/// What a search answers, and where it was asked for.
+/// The call that started a search, and its workspace.
 #[derive(Clone, Copy)]
 struct SearchOrigin {
     by: By,
@@ -104,7 +104,7 @@ impl shares::Guest for Component {
     }
 }
 
-/// Makes a call. None where it is a search that goes on.
+/// Starts a call. Returns `None` if it is a search that must be continued in partitions.
 pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
     let call = match Call::decode(dialect, name, arguments) {
         Ok(call) => call,
@@ -124,7 +124,7 @@ pub fn begin(dialect: &str, name: &str, arguments: &str) -> Option<Outcome> {
     Some(call.outcome(Some(workspace), answer))
 }
 
-/// Ends a call that [`begin`] began.
+/// Completes a call that [`begin`] started.
 pub fn finish() -> Outcome {
     match PART.replace(Part::None) {
         Part::Coordinator(lead, SearchOrigin { by: By::Call(call), workspace }) => {
@@ -134,7 +134,7 @@ pub fn finish() -> Outcome {
     }
 }
 
-/// Begins a typed search. The answer, where it is all there.
+/// Starts a typed search. Returns the answer if the search is already complete.
 fn begin_typed(request: Request) -> Option<std::result::Result<Response, types::Error>> {
     let found = if parts::can_share(&request) { surroundings(NO_DIALECT, None) } else { Ok(None) };
     let workspace = match found {
@@ -156,7 +156,7 @@ fn finish_typed() -> std::result::Result<Response, types::Error> {
     }
 }
 
-/// The answer to a typed search, and for later what it touched.
+/// Converts the answer of a typed search and stores its accessed paths.
 fn typed(
     request: &Request,
     workspace: &Workspace<'_>,
@@ -180,7 +180,7 @@ fn globbed(response: Response) -> std::result::Result<search::GlobResult, types:
     }
 }
 
-/// Begins a search. The answer, where it is all there.
+/// Starts a search. Returns the answer if the search is already complete.
 fn lead(request: &'static Request, asked: SearchOrigin) -> Result<Option<Response>> {
     let lead = parts::lead(asked.workspace, request)?;
     if lead.is_over() {
@@ -208,7 +208,8 @@ fn no_part() -> Error {
         .hint("the host calls `begin` first in a leader, and `enlist` in a helper")
 }
 
-/// The workspace on the host's disk; none where the tree is in memory, and one instance alone can search it.
+/// Opens the workspace on the host's disk. Returns `None` for the memory backend, whose tree only this instance can
+/// search.
 pub fn surroundings(dialect: &str, time_ms: Option<u64>) -> Result<Option<&'static Workspace<'static>>> {
     let mut policy = policy(dialect)?;
     if policy.backend == Backend::Memory {
@@ -227,7 +228,7 @@ pub fn surroundings(dialect: &str, time_ms: Option<u64>) -> Result<Option<&'stat
     Ok(Some(forever(workspace)))
 }
 
-/// For as long as the instance lives, which ends with the search.
+/// Leaks a value for the lifetime of the instance, which ends with the search.
 pub fn forever<T>(value: T) -> &'static T {
     Box::leak(Box::new(value))
 }

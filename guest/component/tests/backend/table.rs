@@ -1,5 +1,5 @@
-//! A backend as a database would be one: a single table of names, each in a directory that has a number.
-//! It has no links of any kind. `guest/BACKENDS.md` goes by it.
+//! A backend modeled on a database: a single table of names, each in a numbered directory, without links of any kind.
+//! `guest/BACKENDS.md` uses it as the example.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -9,7 +9,7 @@ use std::rc::Rc;
 use paddock_types::entry::{Kind, Time};
 use paddock_vfs::{Dir, DirEntry, Fault, File, Filesystem, FsResult, Listing, MAX_OFFSET, Open, Preopen, Stat};
 
-/// The workspace's number, then that of the state directory; others count on.
+/// Numbers of the workspace and the state directory; other directories get higher numbers.
 const TOPS: [(&str, u64); 2] = [("/workspace", 0), ("/paddock-state", 1)];
 const NOW: Time = Time { seconds: 7, nanoseconds: 0 };
 
@@ -17,17 +17,17 @@ pub struct TableFs {
     names: RefCell<BTreeMap<(u64, String), Node>>,
     next: Cell<u64>,
     random: Cell<u64>,
-    /// Changes that are still made; the next one fails.
+    /// Number of changes that succeed before one fails.
     pub left: Cell<u64>,
-    /// Whether that is the end: every later call fails too.
+    /// Whether every later change fails too.
     pub crashes: Cell<bool>,
 }
 
 #[derive(Clone)]
 enum Node {
-    /// The number by which its entries are found, whatever its name.
+    /// Number of the directory, the key of its entries; a rename does not change it.
     Directory(u64),
-    /// Shared with open files, which outlive their names.
+    /// Content of a file, shared with open handles, which outlive its names.
     File(Bytes),
 }
 
@@ -63,14 +63,14 @@ impl TableFs {
         self.names.borrow().range((directory, String::new())..(directory + 1, String::new())).next().is_none()
     }
 
-    /// Whether the directory `inner` is `outer` or somewhere below it.
+    /// Returns whether the directory `inner` is `outer` or lies below it.
     fn holds(&self, outer: u64, inner: u64) -> bool {
         let names = self.names.borrow();
         let above = |of| names.iter().find(|(_, node)| matches!(node, Node::Directory(it) if *it == of));
         std::iter::successors(Some(inner), |of| above(*of).map(|((above, _), _)| *above)).any(|it| it == outer)
     }
 
-    /// Fails where the tests want it to.
+    /// Fails if the test injected a fault here.
     fn change(&self) -> FsResult<()> {
         match self.left.get() {
             0 => {

@@ -1,4 +1,4 @@
-//! Searches by ripgrep: the same lines of the same files.
+//! Compares searches with ripgrep: the same lines of the same files.
 
 use std::fs;
 use std::process::Command;
@@ -92,8 +92,8 @@ fn the_lines_are_those_of_ripgrep() {
     println!("{compared} searches beside ripgrep: {lines} lines, {invalid} patterns that neither takes, no difference");
 }
 
-/// A part of a pattern. `^` and `$` stand at its ends alone: within lines that end in CRLF ripgrep does not find all that
-/// its own library finds by `${1,2}` or `.?^`.
+/// Returns an element of a pattern. `^` and `$` occur only at the ends of a pattern: in lines that end in CRLF, ripgrep
+/// misses matches of `${1,2}` or `.?^` that its own library finds.
 fn atom(random: &mut Random) -> String {
     let atom = random.of(&ATOMS);
     let repeat = if atom == "\\b" { "" } else { random.of(&REPEATS) };
@@ -111,7 +111,7 @@ fn tree(random: &mut Random) -> Vec<(String, String)> {
     PATHS.map(|path| (path.to_owned(), text())).into()
 }
 
-/// Path, number and text of each line.
+/// Returns path, number and text of each line.
 fn found(result: &str) -> Vec<(String, u64, String)> {
     let result: Value = serde_json::from_str(result).unwrap();
     let one = |found: &Value| {

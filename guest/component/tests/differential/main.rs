@@ -1,7 +1,7 @@
-//! The same work by other programs: searches by ripgrep, patches by `git apply` and `patch`.
+//! Comparisons with other programs: searches with ripgrep, patches with `git apply` and `patch`.
 //!
-//! `PADDOCK_COMPARISONS=10000 cargo test --release -p paddock-guest --test differential -- --nocapture` makes so many of
-//! each. A program that is not there is named, and its comparisons are left out.
+//! `PADDOCK_COMPARISONS=10000 cargo test --release -p paddock-guest --test differential -- --nocapture` runs that many
+//! comparisons of each kind. If a program is not installed, the test names it and skips its comparisons.
 
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 

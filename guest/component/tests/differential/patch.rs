@@ -1,4 +1,5 @@
-//! Patches by `git apply` and `patch`: where they agree on a result, it is ours too; where ours is another, it is said why.
+//! Compares patches with `git apply` and `patch`. If the two agree, our result must equal theirs; each kind of
+//! deviation is counted and explained.
 
 use std::fs;
 use std::path::Path;
@@ -14,11 +15,11 @@ const LINES: [&str; 9] =
 
 #[derive(Default, Debug)]
 struct Tally {
-    /// All that apply it have one result, or none applies it.
+    /// All programs that apply the patch have the same result, or none applies it.
     same: usize,
-    /// The others put it in different places, since its lines are there several times.
+    /// The other programs apply it in different places, since its lines occur several times.
     ambiguous: usize,
-    /// The lines are not where the patch says: ours refuses, for it would have to guess, and the others look elsewhere.
+    /// The lines are not where the patch says: ours refuses instead of guessing, the others search for them.
     moved: usize,
 }
 
@@ -42,7 +43,7 @@ fn the_result_is_that_of_git_and_patch() {
         if diff.is_empty() {
             continue;
         }
-        // What it meets may be older or newer than what it was made for.
+        // The file may be older or newer than the version that the patch was made for.
         let there = if random.below(2) == 0 { old.clone() } else { changed(&mut random, &old) }.concat();
         let fs = memory(&[("a.txt".to_owned(), there.clone())]);
         let outcome = call(&fs, "apply_patch", &json!({ "patch": diff }));
@@ -69,7 +70,7 @@ fn the_result_is_that_of_git_and_patch() {
     assert!(tally.same > asked() / 2, "{tally:?}");
 }
 
-/// Whether the lines of a hunk are not where it says, by the file as it is before the patch.
+/// Returns whether the lines of a hunk are not at its stated position in the original file.
 fn diff_is_elsewhere(diff: &str, there: &str) -> bool {
     let there: Vec<_> = there.lines().collect();
     let (mut at, mut is_elsewhere) = (0, false);
@@ -87,7 +88,7 @@ fn diff_is_elsewhere(diff: &str, there: &str) -> bool {
     is_elsewhere
 }
 
-/// What another program makes of the file; none where it refuses.
+/// Returns the file after another program applied the patch; `None` if it refuses.
 fn with(file: &Path, there: &str, diff: &str, command: impl Fn(&Path) -> Command) -> Option<String> {
     let patch = file.with_extension("patch");
     fs::write(file, there).unwrap();

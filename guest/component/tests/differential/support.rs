@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use crate::tree::tree_of;
 
-/// Comparisons of each kind.
+/// Returns the number of comparisons of each kind.
 pub fn asked() -> usize {
     std::env::var("PADDOCK_COMPARISONS").map_or(400, |count| count.parse().unwrap())
 }
 
-/// Whether a program is there; says so where it is not.
+/// Returns whether a program is installed, and prints a note if it is not.
 pub fn has(program: &str) -> bool {
     let is_there = Command::new(program).arg("--version").output().is_ok();
     if !is_there {
@@ -23,7 +23,7 @@ pub fn has(program: &str) -> bool {
     is_there
 }
 
-/// Numbers that are the same in each run.
+/// Pseudo-random numbers, the same in each run.
 pub struct Random(u64);
 
 impl Random {

@@ -1,7 +1,7 @@
-//! A disk that forgets: after a crash it has what was synced, and of the rest whatever the test decides.
+//! A disk that loses data: after a crash, synced data exists, and the test chooses which of the other changes survive.
 //!
-//! What a file holds is certain once the file was synced, its names once the directories that have them were. A rename
-//! is in both directories or in neither. Everything else may be there or not, in any combination.
+//! The content of a file is durable once the file was synced, a name once its directory was synced. A rename takes
+//! effect in both directories or in neither. All other changes may survive in any combination.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -17,11 +17,11 @@ pub struct Disk {
     tops: Vec<&'static str>,
     nodes: RefCell<Vec<Node>>,
     random: Cell<u64>,
-    /// Everything that was done since the disk was made.
+    /// All events since the disk was created.
     log: RefCell<Vec<Event>>,
 }
 
-/// A file, directory or link, whatever its names; its number is its place in the list.
+/// A file, directory or link, independent of its names. Its number is its index in the list.
 #[derive(Clone)]
 enum Node {
     Directory(BTreeMap<String, usize>),
@@ -29,7 +29,7 @@ enum Node {
     Link(String),
 }
 
-/// What the disk was told to do.
+/// An operation on the disk.
 #[derive(Clone, Debug)]
 pub enum Event {
     SyncFile(usize),
@@ -37,7 +37,7 @@ pub enum Event {
     Change(Change),
 }
 
-/// What is certain only after a sync.
+/// A change that is durable only after a sync.
 #[derive(Clone)]
 pub enum Change {
     Write { file: usize, offset: usize, bytes: Vec<u8> },
@@ -76,18 +76,18 @@ impl Disk {
         Self { tops: tops.to_vec(), nodes: RefCell::new(nodes), random: Cell::new(0), log: RefCell::default() }
     }
 
-    /// The same, with nothing that could be lost.
+    /// Returns a copy of the disk on which everything is durable.
     pub fn settled(&self) -> Self {
         let (nodes, random) = (self.nodes.clone(), self.random.clone());
         Self { tops: self.tops.clone(), nodes, random, log: RefCell::default() }
     }
 
-    /// Everything that was done since the disk was made.
+    /// Returns all events since the disk was created.
     pub fn log(&self) -> Vec<Event> {
         self.log.borrow().clone()
     }
 
-    /// What a crash after these events may take away, by their places in the list.
+    /// Returns the indexes of the events that a crash after these events may undo.
     pub fn unsynced(events: &[Event]) -> Vec<usize> {
         let is_lost = |at: &usize| match &events[*at] {
             Event::Change(change) => !events[*at..].iter().any(|event| change.is_synced_by(event)),
@@ -96,11 +96,11 @@ impl Disk {
         (0..events.len()).filter(is_lost).collect()
     }
 
-    /// This disk, as it was when it was made, after these events without those that were lost.
-    /// `torn` makes the last write that is kept and could have been lost half of itself.
+    /// Returns the disk as created, after these events without the lost ones. `torn` is the index of a write of which
+    /// only the first half survives.
     pub fn after(&self, events: &[Event], lost: impl Fn(usize) -> bool, torn: Option<usize>) -> Self {
         let disk = self.settled();
-        // New nodes get the numbers that they had, whether their names came to be or not.
+        // New nodes keep their numbers, whether or not their names survived.
         for (at, event) in events.iter().enumerate() {
             if let Event::Change(change) = event
                 && !lost(at)
@@ -108,12 +108,12 @@ impl Disk {
                 disk.replay(change, torn == Some(at));
             }
         }
-        // Names that were drawn before the crash are not drawn again.
+        // Random names from before the crash must not repeat.
         disk.random.set(disk.random.get() + 1_000_000);
         disk
     }
 
-    /// Adds the nodes that `other`, which went on from this one, has more.
+    /// Adds the nodes that `other`, a continuation of this disk, has in addition.
     pub fn with_nodes_of(&self, other: &Self) -> Self {
         let disk = self.settled();
         let others = other.nodes.borrow();
@@ -125,13 +125,13 @@ impl Disk {
         disk
     }
 
-    /// What can be seen of it, in a number.
+    /// Returns a hash of the visible state.
     pub fn digest(&self) -> u64 {
         let nodes = self.nodes.borrow();
         let (mut hasher, mut ahead, mut seen) = (DefaultHasher::new(), (0..self.tops.len()).collect::<Vec<_>>(), 0);
         let mut numbers: BTreeMap<usize, usize> = BTreeMap::new();
         while let Some(node) = ahead.pop() {
-            // The same file by another name.
+            // A further name of the same file keeps its number.
             let number = *numbers.entry(node).or_insert_with(|| {
                 seen += 1;
                 seen
@@ -150,7 +150,7 @@ impl Disk {
         hasher.finish()
     }
 
-    /// Does what was done, where it still can be: what it needs may have been lost.
+    /// Replays a change. The removal of a name that was lost has no effect.
     fn replay(&self, change: &Change, torn: bool) {
         let mut nodes = self.nodes.borrow_mut();
         match change {
@@ -328,7 +328,7 @@ impl Filesystem for Disk {
         let moved = self.find(dir, name)?;
         let is_dir = self.kind(moved) == Kind::Directory;
         match self.find(to_dir, to) {
-            // Two names of one file: POSIX does nothing then.
+            // POSIX does nothing if both names belong to the same file.
             Ok(there) if there == moved => return Ok(()),
             Ok(there) if self.kind(there) == Kind::Directory && !is_dir => return Err(Fault::IsDirectory),
             Ok(there) if self.kind(there) != Kind::Directory && is_dir => return Err(Fault::NotDirectory),

@@ -1,4 +1,4 @@
-//! Every operation that changes something, each as one call on one tree.
+//! Every operation that changes files, each as one call on the same tree.
 
 use paddock_archive::zip::write::Writer;
 use paddock_guest::engine;
@@ -20,7 +20,7 @@ pub struct Scenario {
 
 enum Call {
     Tool(&'static str, serde_json::Value),
-    /// What no tool of the dialect does.
+    /// An operation that no tool of the dialect offers.
     Typed(Request),
 }
 
@@ -72,7 +72,7 @@ pub fn scenarios() -> Vec<Scenario> {
     ]
 }
 
-/// The arguments of a replacement, with the plan for the files that are there at first.
+/// Returns the arguments of a replacement, with the plan for the initial files.
 fn planned(arguments: serde_json::Value) -> serde_json::Value {
     let outcome = called(&fresh(), &Policy::default(), "replace", &arguments.to_string());
     let result: serde_json::Value = serde_json::from_str(&outcome.result).unwrap();
@@ -90,17 +90,17 @@ pub fn policies() -> [Policy; 4] {
     [policy("wasi", true), policy("wasi", false), policy("overlay", true), policy("overlay", false)]
 }
 
-/// The directories that a scenario needs.
+/// Directories that a scenario needs.
 pub const PREOPENS: [&str; 3] = ["/workspace", "/paddock-state", OVERLAY_GUEST_PATH];
 
-/// What a scenario starts from: for an overlay, the base, in which nothing was changed yet.
+/// Returns the initial state of a scenario; for an overlay, the unchanged base.
 pub fn fresh() -> MemoryFs {
     let memory = MemoryFs::new(&PREOPENS, || Time { seconds: 7, nanoseconds: 0 }, 1);
     prepare(&memory);
     memory
 }
 
-/// Fills an empty file system with what a scenario starts from.
+/// Fills an empty file system with the initial state of a scenario.
 pub fn prepare(fs: &dyn Filesystem) {
     let files = [
         ("one.txt", "first\nsecond\n"),
@@ -130,7 +130,7 @@ pub fn prepare(fs: &dyn Filesystem) {
     fs.link(&top, "shared.txt", &top, "twin.txt").unwrap();
 }
 
-/// One with files that are there, new ones and directories, and one with directories alone.
+/// Returns one archive with existing files, new files and directories, and one with only directories.
 fn archives() -> [(&'static str, Vec<u8>); 2] {
     let archive = |directories: &[&str], files: &[(&str, &str)]| {
         let mut writer = Writer::new();
@@ -185,7 +185,7 @@ pub fn tree_in(fs: &dyn Filesystem, policy: &Policy) -> Tree {
     }
 }
 
-/// Changes something else, which has to work whatever happened before.
+/// Makes another change, which must work in every state.
 pub fn look(fs: &dyn Filesystem, policy: &Policy) {
     let looked = called(fs, policy, "make_dir", r#"{"path": "dir2"}"#);
     assert!(looked.error.is_none(), "{:?}", looked.error);

@@ -1,4 +1,4 @@
-//! A cursor after a cursor gives the whole.
+//! Pages joined by cursors give the complete result.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -37,7 +37,7 @@ fn random_text(random: &mut Random) -> String {
         .collect()
 }
 
-/// Each match with its context as it would be if it came alone.
+/// Returns each match with the context that it would have alone.
 fn all_pages(fs: &MemoryFs, mut args: Grep) -> (Vec<GrepMatch>, Vec<paddock_types::response::FileCount>) {
     let (mut matches, mut files) = (Vec::new(), Vec::new());
     for _ in 0..2_000 {
@@ -55,7 +55,7 @@ fn all_pages(fs: &MemoryFs, mut args: Grep) -> (Vec<GrepMatch>, Vec<paddock_type
     panic!("no end");
 }
 
-/// A cursor is no secret: what another order would read in it does nothing.
+/// Cursors can be forged: a position from another sort order is rejected.
 #[test]
 fn of_names_is_good_for_its_order_only() {
     let fs = random_tree(1);

@@ -1,4 +1,4 @@
-//! The walk's ignore rules against git's own.
+//! Compares the ignore rules of walks with git.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -78,7 +78,7 @@ fn random_tree(random: &mut Random) -> Vec<(String, String)> {
     rules.dedup();
     let mut tree: Vec<_> = files.into_iter().map(|path| (path, String::new())).collect();
     tree.extend(rules.into_iter().map(|path| (path, random_rules(random))));
-    // What is a directory somewhere else is no file.
+    // A path that is the directory of another path cannot be a file.
     let all: Vec<_> = tree.iter().map(|(path, _)| format!("{path}/")).collect();
     let paths: Vec<_> = tree.iter().map(|(path, _)| path.clone()).collect();
     let mut keep = all.iter().map(|dir| !paths.iter().any(|path| path.starts_with(dir.as_str())));
@@ -87,7 +87,8 @@ fn random_tree(random: &mut Random) -> Vec<(String, String)> {
 }
 
 fn random_rules(random: &mut Random) -> String {
-    // Not `a**/b`: git strips the literal start before it matches, and takes what is left for `**/b`, which its manual does not say.
+    // `a**/b` is left out: git strips the literal prefix before it matches and treats the rest as `**/b`, contrary to
+    // its manual.
     const ODD: &[&str] = &[
         "",
         "#c",

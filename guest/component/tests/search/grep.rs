@@ -1,4 +1,4 @@
-//! The search against a plain line by line one, and what it shows.
+//! Compares searches with a naive line-by-line search, and checks the rendered lines.
 
 use paddock_types::error::Code;
 use paddock_types::request::{GrepOutput, LetterCase, Request};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::support::{memory, put, run, search, searched, tree};
 
-/// Lines that match, as number and text without the line ending.
+/// Returns the matching lines as number and text without the line ending.
 fn plainly(pattern: &str, text: &str) -> Vec<(u64, String, u64)> {
     let regex = regex::RegexBuilder::new(pattern).multi_line(true).crlf(true).build().unwrap();
     let lines = text.split_inclusive('\n').enumerate();
@@ -39,7 +39,7 @@ proptest! {
         prop_assert_eq!(found, plainly(pattern, &text));
     }
 
-    /// Patterns of which some literals are looked for first, in texts that are full of parts of them.
+    /// Patterns with a literal prefilter, in texts full of fragments of their literals.
     #[test]
     fn finds_what_has_literals_in_it(
         text in "(need|needle|NEEDLE|ſtop|stop|STOP|kelvin|\u{212a}elvin|_in|xx_get|get_|[ a-e_]{1,9}|\n|\r\n){0,60}",
@@ -153,7 +153,7 @@ fn other_encodings_are_shown_as_utf8() {
     assert_eq!(shown, [("bom", "needle", 0, 1), ("latin", "naïve café needle", 13, 1), ("utf16", "ä needle", 3, 2)]);
     assert_eq!(found.skipped.binary, 1);
     assert_eq!(searched(&fs, search("^needle")).matches.len(), 1);
-    // A letter that another letter's case makes: it is not in the bytes as they are.
+    // A letter that arises only from case folding does not occur in the raw bytes.
     for pattern in ["(?i)RÉSUMÉ", "résumé|nothing", "(?i)CAFÉ NEEDLE"] {
         assert_eq!(searched(&fs, search(pattern)).matches.len(), 1, "{pattern}");
     }

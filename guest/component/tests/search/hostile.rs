@@ -1,4 +1,4 @@
-//! Rules, globs and trees made to mislead.
+//! Malicious rules, globs and trees.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::Code;

@@ -1,4 +1,4 @@
-//! Walks and searches, against git, against plain re-implementations, and page against whole.
+//! Walks and searches, compared with git, with naive implementations, and page by page with the complete result.
 
 #[cfg(test)]
 mod cursors;

@@ -1,4 +1,4 @@
-//! A search in shares, whoever searches which and when, answers what one search answers, page by page.
+//! A search in partitions gives the same answer as a single search, page by page, regardless of scheduling.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use crate::support::{Random, glob, globbed, memory, parent, put, run_with, search};
 
-/// Enough entries that one instance does not search them alone.
+/// Returns a tree with enough entries that the coordinator does not search it alone.
 fn random_tree(random: &mut Random) -> MemoryFs {
     let fs = memory();
     let mut dirs = vec![String::new()];
@@ -45,7 +45,7 @@ fn random_tree(random: &mut Random) -> MemoryFs {
     fs
 }
 
-/// The answer of a leader and some helpers, each of which searches when it happens to.
+/// Returns the answer of a coordinator with some workers that run in random order.
 fn shared(fs: &MemoryFs, policy: &Policy, request: &Request, random: &mut Random) -> Response {
     let workspace = Workspace::open(fs, policy).unwrap();
     let mut lead = lead(&workspace, request).unwrap();
@@ -56,13 +56,13 @@ fn shared(fs: &MemoryFs, policy: &Policy, request: &Request, random: &mut Random
     let mut helpers: Vec<Box<dyn Worker + '_>> =
         (0..1 + random.below(3)).map(|_| help(&workspace, &order).unwrap()).collect();
     let mut out: VecDeque<Result<PartitionResult, String>> = VecDeque::new();
-    // A search that gets less help than it has shares ends by itself.
+    // A coordinator without further workers completes the search itself.
     let mut shares = if random.below(4) == 0 { random.below(5) } else { usize::MAX };
     loop {
         let partition = if shares > 0 && random.below(3) > 0 { lead.next_share() } else { None };
         shares -= usize::from(partition.is_some());
         let is_last = partition.is_none();
-        // What one helper searches comes in the order of the shares.
+        // One worker searches its partitions in their order.
         let helper = random.below(2 * helpers.len());
         out.extend(partition.map(|partition| match helpers.get_mut(helper) {
             Some(helper) => Ok(helper.look(&partition)),
@@ -92,7 +92,7 @@ fn reported(response: &Response) -> (serde_json::Value, Option<String>) {
     }
 }
 
-/// Every page, by one search and by one in shares.
+/// Compares every page of a single search with that of a search in partitions.
 fn compare(fs: &MemoryFs, random: &mut Random, with: impl Fn(Option<String>) -> Request) {
     let mut policy = Policy::default();
     let is_limited = random.below(3) == 0;
@@ -111,7 +111,7 @@ fn compare(fs: &MemoryFs, random: &mut Random, with: impl Fn(Option<String>) -> 
     }
 }
 
-/// How many shares there are to give out.
+/// Returns the number of partitions that can be handed out.
 fn shares(fs: &MemoryFs) -> usize {
     let (policy, request) = (Policy::default(), Request::Glob(Glob { limit: 10_000, ..glob("**") }));
     let workspace = Workspace::open(fs, &policy).unwrap();
@@ -136,7 +136,7 @@ fn what_is_left_is_cut_below_the_directories_that_lead_there() {
     assert!(shares(&tree(2_010, large_and_small)) > 16);
 }
 
-/// The last page of three shares that are out at once, of which the last one begins where a limit ends the search.
+/// The last page of three concurrent partitions, where the last partition starts exactly at the limit of the search.
 #[test]
 fn a_limit_between_two_shares_loses_nothing() {
     let fs = tree(9_900, |index| format!("d{:02}/{index:04}", index / 99));
@@ -169,7 +169,7 @@ fn a_page_ends_where_what_is_left_cannot_be_walked() {
         lead.join(Some(found));
     }
     lead.next_share().unwrap();
-    // A walk begins nowhere where it cannot be told what is denied.
+    // A walk cannot start if the access rules cannot be read.
     let top = parent(&fs, "top/x").0;
     fs.symlink(&top, ".agentignore", "nowhere").unwrap();
     assert!(lead.join(None));

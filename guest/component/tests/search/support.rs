@@ -18,7 +18,7 @@ pub fn tree(files: &[(&str, &str)]) -> MemoryFs {
     fs
 }
 
-/// The directory that holds `path`, made where it is missing, and the last name.
+/// Opens the directory of `path`, created if missing, and returns it with the last name.
 pub fn parent<'p>(fs: &MemoryFs, path: &'p str) -> (Dir, &'p str) {
     let mut dir = fs.preopens().remove(0).dir;
     let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -79,7 +79,7 @@ pub fn searched(fs: &dyn Filesystem, args: paddock_types::request::Grep) -> padd
     }
 }
 
-/// Random numbers that are the same on every run.
+/// Pseudo-random numbers, the same on every run.
 pub struct Random(pub u64);
 
 impl Random {

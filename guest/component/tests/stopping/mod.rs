@@ -1,4 +1,4 @@
-//! A file system that stops.
+//! A file system with fault injection.
 
 use std::cell::Cell;
 
@@ -6,12 +6,12 @@ use paddock_types::entry::Time;
 use paddock_vfs::memory::MemoryFs;
 use paddock_vfs::{Dir, Fault, File, Filesystem, FsResult, Listing, Open, Preopen, Stat};
 
-/// Stops at the n-th call: that one fails, and with `crash` every later one too.
+/// Fails at the n-th call, and with `crash` at every later call too.
 pub struct Stopping<'f> {
     pub inner: &'f MemoryFs,
     pub left: Cell<u64>,
     pub crash: bool,
-    /// What is preopened beside what the inner one has.
+    /// Preopens in addition to those of the inner file system.
     pub also: Vec<Preopen>,
 }
 
@@ -62,7 +62,7 @@ impl Filesystem for Stopping<'_> {
         remove_tree(dir: &Dir, name: &str) -> ();
     }
 
-    /// A write that stops has written its first half.
+    /// A failing write has written its first half.
     fn write(&self, file: &File, offset: u64, bytes: &[u8]) -> FsResult<()> {
         self.step().inspect_err(|fault| {
             if *fault == Fault::NoSpace {

@@ -1,14 +1,14 @@
-//! What a file system's first root holds, to be compared.
+//! Content of the first root of a file system, for comparisons.
 
 use std::collections::BTreeMap;
 
 use paddock_types::entry::Kind;
 use paddock_vfs::{Filesystem, Open};
 
-/// Every path with its kind and content, links with what they say.
+/// Every path with its kind and content; the content of a link is its target.
 pub type Tree = BTreeMap<String, (Kind, Vec<u8>)>;
 
-/// Everything below the first root, through no link.
+/// Returns everything below the first root, without following links.
 pub fn tree_of(fs: &dyn Filesystem) -> Tree {
     let (mut tree, mut ahead) = (Tree::new(), vec![(String::new(), fs.preopens().remove(0).dir)]);
     while let Some((above, dir)) = ahead.pop() {

@@ -1,4 +1,4 @@
-//! Failures in the words of the tools.
+//! Errors in the wording of Claude's tools.
 
 use paddock_types::error::{Code, Detail, Term};
 use paddock_types::rendered::Rendered;

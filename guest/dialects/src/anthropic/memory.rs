@@ -1,5 +1,5 @@
-//! The memory tool: the editor's commands and two more, below `/memories`, which
-//! is the directory `memories` of the workspace.
+//! The memory tool: the editor's commands plus `delete` and `rename`, restricted to `/memories`, which maps to the
+//! directory `memories` of the workspace.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, printable};
@@ -30,7 +30,7 @@ pub fn request(args: &Args) -> Result<Request> {
     }
 }
 
-/// The path in the workspace of what the argument `name` names.
+/// Returns the workspace path of the argument `name`.
 fn inside(args: &Args, name: &str) -> Result<String> {
     let path = args.opt_text(name).ok_or_else(|| missing(name, &args.text("command")))?;
     let below = path.strip_prefix(MEMORY_ROOT).filter(|below| below.is_empty() || below.starts_with('/'));
@@ -46,7 +46,7 @@ fn inside(args: &Args, name: &str) -> Result<String> {
 pub fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let path = asked.args.text("path");
     let response = match response {
-        // An empty memory is no failure.
+        // The directory does not exist until the first file is written; an empty memory is not an error.
         Err(error) if error.code == Code::NotFound && is_view(asked) && path.trim_end_matches('/') == MEMORY_ROOT => {
             return Ok(reported(head(&path) + "\n0\t/memories"));
         }
@@ -90,7 +90,7 @@ fn directory(path: &str, list: &response::List) -> Rendered {
     let top = path.trim_end_matches('/');
     let shown: Vec<_> =
         list.entries.iter().filter(|entry| !entry.path.split('/').any(|part| part == "node_modules")).collect();
-    // A directory is as large as the files below it that are shown.
+    // The size of a directory is the sum of the listed files below it.
     let size = |entry: &response::Entry| match entry.kind {
         Kind::Directory => {
             let below = format!("{}/", entry.path);
@@ -107,7 +107,7 @@ fn directory(path: &str, list: &response::List) -> Rendered {
     reported(lines.join("\n")).truncated(list.truncated)
 }
 
-/// `812`, `4.0K`, `1.5M`.
+/// Formats a size, such as `812`, `4.0K`, `1.5M`.
 fn human(bytes: u64) -> String {
     let mut units = ["K", "M", "G", "T"].iter();
     if bytes < 1024 {

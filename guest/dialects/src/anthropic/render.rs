@@ -1,4 +1,4 @@
-//! Results of the text editor tool.
+//! Answers of the text editor tool.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, printable};
@@ -48,7 +48,7 @@ fn file(path: &str, read: &response::Read) -> Rendered {
     reported(format!("Here's the result of running `cat -n` on {path}:\n{lines}{more}\n")).truncated(read.truncated)
 }
 
-/// Each line after its number, six wide, and a tab.
+/// Renders lines with a number six characters wide and a tab before each.
 pub fn numbered(read: &response::Read) -> String {
     if read.end_line == 0 {
         return String::new();
@@ -61,7 +61,7 @@ fn lines(text: &str, first: u64) -> String {
     lines.map(|(line, number)| format!("{number:6}\t{line}")).collect::<Vec<_>>().join("\n")
 }
 
-/// The lines around the first change; none where it took all lines away.
+/// Renders the lines around the first change; empty if no line remains.
 pub fn snippet(edit: &response::Edit) -> String {
     edit.snippet.as_ref().map(|snippet| lines(&snippet.text, snippet.start_line)).unwrap_or_default()
 }

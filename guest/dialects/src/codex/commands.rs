@@ -1,5 +1,5 @@
-//! `exec_command` and `write_stdin` as Codex has them: how long they wait is
-//! brought within its bounds, and a result is told in its words.
+//! `exec_command` and `write_stdin` with the interface of Codex: wait times are clamped to its bounds, and results use
+//! its wording.
 
 use paddock_types::error::Result;
 use paddock_types::rendered::Rendered;
@@ -13,9 +13,9 @@ use crate::commands::{output, quote, remarks, request, start, write};
 use crate::param::{flag, optional, required, text, whole};
 use crate::spec::{DefaultValue, Output, Param, ResultSchema, ToolSpec, ToolTraits};
 
-/// Milliseconds that a call waits at least and at most.
+/// Minimum and maximum wait time of a call, in milliseconds.
 const YIELD_MS: (u64, u64) = (250, 30_000);
-/// The same of one that only waits.
+/// Minimum and maximum wait time of a call without input, in milliseconds.
 const EMPTY_YIELD_MS: (u64, u64) = (5_000, 300_000);
 
 const RESULT: Output = Output::ResultSchema(&ResultSchema::Object(&[
@@ -27,7 +27,7 @@ const RESULT: Output = Output::ResultSchema(&ResultSchema::Object(&[
     ("output", ResultSchema::Text),
 ]));
 
-/// The tools.
+/// Tools that run commands.
 pub const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "exec_command",
@@ -102,7 +102,7 @@ fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendere
         output.push_str(if output.is_empty() || output.ends_with('\n') { "" } else { "\n" });
         output.push_str(&remarks.join("\n"));
     }
-    // Four bytes are a token, as for `max_output_tokens`.
+    // `max_output_tokens` counts four bytes as a token as well.
     let tokens = ran.stdout.bytes.saturating_add(ran.stderr.bytes).div_ceil(4);
     let mut lines = vec![
         format!("Chunk ID: {chunk_id}"),

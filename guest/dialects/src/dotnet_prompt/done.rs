@@ -1,4 +1,4 @@
-//! The specification's `FileOperationResult`.
+//! Results of operations in the form of `FileOperationResult`.
 
 use paddock_types::rendered::Rendered;
 use paddock_types::response::Response;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::answer::CallContext;
 use crate::text::render;
 
-/// Result of a change: the specification's `FileOperationResult`.
+/// Result of an operation: the specification's `FileOperationResult`.
 pub struct Done {
     operation: &'static str,
     path: String,
@@ -16,26 +16,26 @@ pub struct Done {
 }
 
 impl Done {
-    /// An operation that was done at `path`.
+    /// Creates the result of an operation on `path`.
     pub fn new(operation: &'static str, path: &str) -> Self {
         Self { operation, path: path.to_owned(), size: None, backup: None }
     }
 
-    /// The same with a size in bytes.
+    /// Sets the size in bytes.
     #[must_use]
     pub fn size(mut self, size: u64) -> Self {
         self.size = Some(size);
         self
     }
 
-    /// The same with the backup that undoes it.
+    /// Sets the backup that undoes the operation.
     #[must_use]
     pub fn backup(mut self, backup: Option<String>) -> Self {
         self.backup = backup;
         self
     }
 
-    /// As the dialect tells it; the text is the operation's own.
+    /// Renders the result; the text is that of the operation itself.
     pub fn reported(self, asked: &CallContext<'_>, response: &Response) -> Rendered {
         let members = [
             ("success", Some(true.into())),

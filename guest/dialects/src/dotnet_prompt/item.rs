@@ -1,4 +1,4 @@
-//! Files and directories as `FileSystemItem` has them, and what more is known of one.
+//! Files and directories in the form of `FileSystemItem`, and the metadata of a single one.
 
 use paddock_types::entry::Kind;
 use paddock_types::response;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::spec::ResultSchema;
 
-/// Metadata of one file or directory.
+/// Members of the metadata of a file or directory.
 pub const METADATA: &[(&str, ResultSchema)] = &[
     ("name", ResultSchema::Text),
     ("path", ResultSchema::Text),
@@ -24,10 +24,10 @@ pub const METADATA: &[(&str, ResultSchema)] = &[
     ("linkTarget", ResultSchema::Nullable(&ResultSchema::Text)),
 ];
 
-/// What `FileSystemItem` holds of it.
+/// The members of `FileSystemItem`, a prefix of [`METADATA`].
 pub const FIELDS: &[(&str, ResultSchema)] = METADATA.split_at(8).0;
 
-/// An entry of a listing; a link is shown as what it leads to, and not at all where that is nothing in the workspace.
+/// Returns an entry of a listing. A link is listed as its target, and omitted if the target is not in the workspace.
 pub fn of_entry(entry: &response::Entry) -> Option<Value> {
     let kind = match entry.kind {
         Kind::Link => entry.details.target_kind?,
@@ -40,11 +40,11 @@ pub fn of_entry(entry: &response::Entry) -> Option<Value> {
     Some(Value::Object(members(&entry.path, kind, entry.size, modified, modified)))
 }
 
-/// What is known of a path.
+/// Returns the metadata of a path.
 pub fn metadata(stat: &response::Stat) -> Value {
     let is_directory = Kind::Directory == stat.target_kind.unwrap_or(stat.kind);
     let kind = if is_directory { Kind::Directory } else { Kind::File };
-    // As .NET does where a file system tells no time of creation: the older of the times of its content and status.
+    // .NET uses the older of modification and status change time if the file system reports no creation time.
     let created = [stat.modified.as_deref(), stat.changed.as_deref()].into_iter().flatten().min();
     let more = json!({
         "accessed": stat.accessed,

@@ -1,6 +1,5 @@
-//! `shell`, `exec_command` and `write_stdin`. What a command printed is kept
-//! whatever became of it; that it failed, or that its time was up, is an error
-//! by its type.
+//! `shell`, `exec_command` and `write_stdin`. The output of a command is returned in every case; a failure or a timeout
+//! is a typed error.
 
 use paddock_types::error::{Code, Error, ErrorText, Result};
 use paddock_types::rendered::Rendered;
@@ -50,7 +49,7 @@ pub const SHELL: ToolSpec = ToolSpec {
     output: TERMINAL,
 };
 
-/// Begins a session.
+/// Starts a command in a session.
 pub const EXEC_COMMAND: ToolSpec = ToolSpec {
     name: "exec_command",
     title: "Start a command",
@@ -65,7 +64,7 @@ pub const EXEC_COMMAND: ToolSpec = ToolSpec {
     output: TERMINAL,
 };
 
-/// Goes on with a session.
+/// Writes to a session.
 pub const WRITE_STDIN: ToolSpec = ToolSpec {
     name: "write_stdin",
     title: "Write to a command",
@@ -85,11 +84,11 @@ pub const WRITE_STDIN: ToolSpec = ToolSpec {
     output: TERMINAL,
 };
 
-/// The type of an error of these tools.
+/// Returns the error type of these tools.
 pub fn error_type(error: &ErrorText) -> &'static str {
     match error.code {
         Code::InvalidArgument => "ToolValidationError",
-        // A directory that it may not run in.
+        // The command may not run in this directory.
         _ if error.path.is_some() => "FsViolationError",
         _ => "CommandFailedError",
     }

@@ -7,12 +7,12 @@ use paddock_types::response::{Entry, List, Stat};
 
 use crate::answer::CallContext;
 
-/// The allowed directories by their names on the host.
+/// Returns the allowed directories by their names on the host.
 pub fn roots(asked: &CallContext<'_>) -> Vec<String> {
     asked.roots.iter().map(|root| root.names.last().cloned().unwrap_or_else(|| ".".to_owned())).collect()
 }
 
-/// A path of a result by its name on the host.
+/// Returns the host name of a path in a result.
 pub fn absolute(asked: &CallContext<'_>, path: &str) -> String {
     let roots = asked.roots;
     let labelled = roots.iter().skip(1).find_map(|root| Some((root, path.strip_prefix(root.label.as_str())?)));
@@ -35,13 +35,13 @@ fn mark(entry: &Entry) -> &'static str {
     if entry.kind == Kind::Directory { "[DIR]" } else { "[FILE]" }
 }
 
-/// `[DIR] name`, `[FILE] name`.
+/// Renders entries as `[DIR] name` or `[FILE] name`.
 pub fn names(list: &List) -> String {
     let lines: Vec<_> = list.entries.iter().map(|entry| format!("{} {}", mark(entry), name(entry))).collect();
     lines.join("\n")
 }
 
-/// The same with sizes, and the totals below.
+/// Renders entries with sizes, followed by the totals.
 pub fn sizes(list: &List, by_size: bool) -> String {
     let mut entries: Vec<_> = list.entries.iter().collect();
     if by_size {
@@ -62,7 +62,7 @@ pub fn sizes(list: &List, by_size: bool) -> String {
     out
 }
 
-/// `0 B`, `12 B`, `1.50 KB`.
+/// Formats a size, such as `0 B`, `12 B`, `1.50 KB`.
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
     if bytes < 1024 {
@@ -81,7 +81,7 @@ fn size(bytes: u64) -> String {
     format!("{size:.2} {}", unit.copied().unwrap_or_default())
 }
 
-/// `key: value` lines. WASI tells neither the time of creation nor mode bits.
+/// Renders `key: value` lines. WASI reports neither creation time nor mode bits.
 pub fn info(stat: &Stat) -> String {
     let time = |time: &Option<String>| time.as_deref().map_or_else(|| "unknown".to_owned(), date);
     let lines = [
@@ -96,7 +96,7 @@ pub fn info(stat: &Stat) -> String {
     lines.map(|(key, value)| format!("{key}: {value}")).join("\n")
 }
 
-/// A time of RFC 3339 in UTC as JavaScript shows dates.
+/// Formats an RFC 3339 time in UTC like JavaScript's `Date`.
 fn date(rfc3339: &str) -> String {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
@@ -105,7 +105,7 @@ fn date(rfc3339: &str) -> String {
         return rfc3339.to_owned();
     };
     let time = rfc3339.get(11..19).unwrap_or_default();
-    // Sakamoto's method: the offset of each month, of a year that begins in March.
+    // Sakamoto's method: the offset of each month in a year that starts in March.
     const OFFSETS: [usize; 12] = [0, 3, 2, 5, 0, 3, 5, 1, 4, 6, 2, 4];
     let from = if month < 3 { year.saturating_sub(1) } else { year };
     let offset = month.checked_sub(1).and_then(|month| OFFSETS.get(month)).copied().unwrap_or_default();
@@ -115,7 +115,7 @@ fn date(rfc3339: &str) -> String {
     format!("{weekday} {month} {day:02} {year} {time} GMT+0000 (Coordinated Universal Time)")
 }
 
-/// The diff in a fence that is longer than any in it.
+/// Wraps the diff in a code fence longer than any fence that it contains.
 pub fn diff(path: &str, unified: &str) -> String {
     let hunks = unified.split_inclusive('\n').skip_while(|line| !line.starts_with("@@"));
     let head = format!("Index: {path}\n{}\n--- {path}\toriginal\n+++ {path}\tmodified\n", "=".repeat(67));
@@ -127,7 +127,7 @@ pub fn diff(path: &str, unified: &str) -> String {
     format!("{fence}diff\n{diff}{fence}\n\n")
 }
 
-/// The media type that the reference gives a name.
+/// Returns the media type that the reference assigns to a name.
 pub fn media_type(path: &str) -> &'static str {
     let name = path.rsplit('/').next().unwrap_or_default();
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_lowercase()).unwrap_or_default();
@@ -146,7 +146,7 @@ pub fn media_type(path: &str) -> &'static str {
     }
 }
 
-/// The `file:` URI of an absolute path.
+/// Returns the `file:` URI of an absolute path.
 pub fn uri(path: &str) -> String {
     let mut uri = "file://".to_owned();
     for byte in path.bytes() {

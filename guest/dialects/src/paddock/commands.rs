@@ -10,7 +10,7 @@ use crate::param::{flag, required, text, texts, whole};
 use crate::schema::generated;
 use crate::spec::{DefaultValue, Output, Param, ToolSpec, ToolTraits};
 
-/// The most that `timeout_ms` can say; the policy may allow less.
+/// Maximum value of `timeout_ms`; the policy may set a lower limit.
 const MAX_TIME_MS: u64 = 86_400_000;
 
 const TIMEOUT: Param =
@@ -19,7 +19,7 @@ const SESSION: Param = whole("session_id", 0, u32::MAX as u64, DefaultValue::Req
 const COLUMNS: Param = whole("columns", 1, 1_000, DefaultValue::None, "Of the terminal (80)");
 const ROWS: Param = whole("rows", 1, 1_000, DefaultValue::None, "Of the terminal (24)");
 
-/// The tools.
+/// Tools that run commands.
 pub const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "shell",

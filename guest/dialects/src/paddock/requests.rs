@@ -1,4 +1,4 @@
-//! From the arguments of a tool to what it asks for.
+//! Converts the arguments of a tool into its request.
 
 use paddock_types::error::Result;
 use paddock_types::request;

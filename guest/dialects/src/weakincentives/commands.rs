@@ -1,5 +1,5 @@
-//! `shell_execute` and `evaluate_python`, which weakincentives runs in a
-//! container, with their names, defaults, bounds and results.
+//! `shell_execute` and `evaluate_python`, which weakincentives runs in a container, with their names, defaults, bounds
+//! and results.
 
 use paddock_types::error::{Code, Error, Result};
 use paddock_types::rendered::Rendered;
@@ -14,20 +14,20 @@ use crate::param::{flag, optional, required, texts};
 use crate::spec::{DefaultValue, Output, Param, ParamKind, ResultSchema, ToolSpec, ToolTraits};
 use crate::weakincentives::reported;
 
-/// Bounds of `timeout_seconds`, which is brought within them.
+/// Bounds to which `timeout_seconds` is clamped.
 const TIMEOUT_SECONDS: (f64, f64) = (1.0, 120.0);
-/// Milliseconds of `evaluate_python`.
+/// Time limit of `evaluate_python`, in milliseconds.
 const EVALUATION_MS: u64 = 5_000;
-/// Characters of each of its streams.
+/// Maximum number of characters of each of its output streams.
 const EVALUATION_CHARS: usize = 4_096;
 /// Path of the workspace in the tools of weakincentives.
 const WORKSPACE: &str = "/workspace";
-/// Environment variables of a call.
+/// Maximum number of environment variables of a call.
 const MAX_VARIABLES: usize = 64;
-/// The status of a command whose time was up, as of `timeout`.
+/// Exit status of a command that timed out; the same value as `timeout(1)`.
 const TIMED_OUT: i32 = 124;
 
-/// The tools.
+/// Tools that run commands.
 pub const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "shell_execute",
@@ -110,7 +110,7 @@ fn shell_execute(args: &Args) -> Result<Request> {
     Ok(request(Command::Run(Run { stdin: args.opt_text("stdin").unwrap_or_default(), ..run })))
 }
 
-/// The variables of `env`, their names in upper case.
+/// Returns the variables of `env`, with names in upper case.
 fn variables(args: &Args) -> Result<Vec<(String, String)>> {
     let given = args.named("env");
     if given.len() > MAX_VARIABLES {
@@ -198,7 +198,7 @@ fn evaluate_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Re
     }
 }
 
-/// A stream up to the length that a result of `evaluate_python` has.
+/// Shortens an output stream to the maximum of `evaluate_python`.
 fn shortened(text: &str) -> String {
     if text.chars().count() <= EVALUATION_CHARS {
         return text.to_owned();
@@ -207,7 +207,7 @@ fn shortened(text: &str) -> String {
     format!("{kept}...")
 }
 
-/// The status as a shell would tell it: of what a signal ended, 128 and its number.
+/// Returns the exit status as a shell reports it: 128 plus the signal number for a command that a signal ended.
 fn status(ran: &Ran) -> i32 {
     const SIGNALS: &[(&str, i32)] = &[
         ("SIGHUP", 1),

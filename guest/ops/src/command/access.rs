@@ -1,6 +1,5 @@
-//! What the rules of the file tools say of a path that a command wants. It is
-//! asked for each file of a command, so what the rules of a directory come to is
-//! kept.
+//! Access rules of the file tools for the paths that a command opens. The check runs for each file that a command
+//! opens, so the effective rules of each directory are cached.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,40 +14,40 @@ use paddock_workspace::path_syntax::below;
 
 const VERB: &str = "use";
 
-/// Directories of which it is kept what their rules come to; beyond that they are read again.
+/// Maximum number of directories with cached rules; a full cache is cleared.
 const MAX_LEVELS: usize = 16_384;
 
-/// Verdict of the rules on a path: `verdict` of `wit/commands.wit`.
+/// Result of an access check: the `verdict` of `wit/commands.wit`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// Why not; none where it may.
+    /// Reason why access is refused, or `None` if it is allowed.
     pub refused: Option<String>,
-    /// An ignore rule hides it.
+    /// Whether an ignore rule hides the path.
     pub ignored: bool,
 }
 
 impl Verdict {
-    /// That it may not, for this reason.
+    /// Returns a verdict that refuses access for this reason.
     pub fn refused(cause: impl Into<String>) -> Self {
         Self { refused: Some(cause.into()), ignored: false }
     }
 }
 
-/// Verdicts of one workspace, with its rules as they were when they were first read.
+/// Access checks for one workspace. Rules are read once and then cached.
 pub struct AccessChecker<'w> {
     workspace: &'w Workspace<'w>,
-    /// Of each root, its directories by their paths from its top.
+    /// Rules of directories by path relative to the root, one map per root.
     levels: RefCell<Vec<HashMap<String, Rc<DirectoryRules>>>>,
 }
 
 impl<'w> AccessChecker<'w> {
-    /// Of this workspace, and nothing read yet.
+    /// Creates a checker with an empty cache.
     pub fn new(workspace: &'w Workspace<'w>) -> Self {
         let levels = workspace.roots.iter().map(|_| HashMap::new()).collect();
         Self { workspace, levels: RefCell::new(levels) }
     }
 
-    /// Whether a command may do that at `path`, a path without links as results show it.
+    /// Returns whether a command may access `path` in this way. The path is rendered and contains no symbolic links.
     pub fn verdict(&self, path: &str, access: Access, is_directory: bool) -> Verdict {
         match locate(self.workspace, path) {
             Ok((root, below)) => self.in_root(root, below, access, is_directory),
@@ -56,7 +55,7 @@ impl<'w> AccessChecker<'w> {
         }
     }
 
-    /// Whether rules keep the path below the top of a root from every tool, be there what may.
+    /// Returns whether access rules deny the path `below` of a root to every tool, whether or not it exists.
     pub fn denies(&self, root: usize, below: &str, kind: Kind) -> bool {
         let (above, name) = below.rsplit_once('/').unwrap_or(("", below));
         self.level(root, above).denial(name, kind).is_some()
@@ -78,13 +77,13 @@ impl<'w> AccessChecker<'w> {
         if let Some(unchangeable) = self.workspace.unchangeable(root, below, &top.shown(below)) {
             return Some(unchangeable.cause());
         }
-        // A directory can be renamed to it with all it holds, and a link can lead anywhere.
+        // A directory renamed to this path would bring its own entry at the blocked path, and a link can lead anywhere.
         let is_ancestor_of_blocked =
             top.access_rules.as_ref().is_some_and(|access_rules| access_rules.is_ancestor_of_blocked(below));
         is_ancestor_of_blocked.then(|| "something below that path is kept from every tool".to_owned())
     }
 
-    /// Returns the combined rules of a directory.
+    /// Returns the effective rules of a directory.
     fn level(&self, root: usize, path: &str) -> Rc<DirectoryRules> {
         if let Some(level) = self.known(root, path) {
             return level;
@@ -97,7 +96,7 @@ impl<'w> AccessChecker<'w> {
             self.keep(root, "", &level);
             level
         });
-        // Handles are not kept: a tree has more directories than a host has handles.
+        // Directory handles are not cached: a tree can have more directories than a host has handles.
         let mut dir: FsResult<Dir> = Ok(top.dir.clone());
         let mut end = 0;
         for name in path.split('/').filter(|name| !name.is_empty()) {
@@ -129,7 +128,11 @@ impl<'w> AccessChecker<'w> {
     }
 }
 
-/// The root of a path as results show it, and the path from the top of that root; or why it has none.
+/// Splits a rendered path into the index of its root and the path relative to that root.
+///
+/// # Errors
+///
+/// The reason why the path belongs to no root.
 pub fn locate<'p>(workspace: &Workspace<'_>, path: &'p str) -> Result<(usize, &'p str), &'static str> {
     let (root, below) = match path.starts_with('/') {
         false => (0, if path == "." { "" } else { Some(path).filter(|path| !path.is_empty()).ok_or(NO_PATH)? }),
@@ -149,21 +152,21 @@ pub fn locate<'p>(workspace: &Workspace<'_>, path: &'p str) -> Result<(usize, &'
 
 const NO_PATH: &str = "it is no path that tools take";
 
-/// Combined rules of a directory, from its root down to it.
+/// The effective rules of a directory, accumulated from its root.
 #[derive(Default)]
 struct DirectoryRules {
     agent_ignore: AgentIgnore,
     rules: Rules,
-    /// Why rules keep all of it from every tool.
+    /// Reason why access rules deny the whole directory.
     denied: Option<String>,
-    /// Why there is no such directory, though something is there.
+    /// Reason why the directory cannot be opened although its path exists.
     unreachable_because: Option<String>,
-    /// An ignore rule hides all of it.
+    /// Whether an ignore rule hides the whole directory.
     ignored: bool,
 }
 
 impl DirectoryRules {
-    /// Of the top of a root.
+    /// Returns the rules at the top of a root.
     fn top(workspace: &Workspace<'_>, root: usize) -> Self {
         let mut level = match workspace.agent_ignore_of(root, ".", VERB) {
             Ok(agent_ignore) => Self { agent_ignore, ..Self::default() },
@@ -179,13 +182,13 @@ impl DirectoryRules {
         Self { unreachable_because: Some(fault.cause().to_owned()), ..Self::default() }
     }
 
-    /// Why rules keep `name` in it from every tool.
+    /// Returns the reason why access rules deny the entry `name`, if they do.
     fn denial(&self, name: &str, kind: Kind) -> Option<String> {
         let own = || self.agent_ignore.denial(name, kind).filter(|_| !name.is_empty());
         self.denied.clone().or_else(|| own().map(|denial| denial.cause().to_owned()))
     }
 
-    /// Of the directory `name` in this one, which `dir` is.
+    /// Returns the rules of the subdirectory `name`, opened as `dir`.
     fn below(&self, name: &str, dir: Result<&Dir, &Fault>, fs: &dyn Filesystem) -> Self {
         let below = Self {
             agent_ignore: AgentIgnore::default(),
@@ -197,7 +200,7 @@ impl DirectoryRules {
         below.with(self.agent_ignore.clone(), dir, name, fs)
     }
 
-    /// With the rules of the directory itself.
+    /// Adds the rule files of the directory itself.
     fn with(
         mut self,
         mut agent_ignore: AgentIgnore,
@@ -206,7 +209,7 @@ impl DirectoryRules {
         fs: &dyn Filesystem,
     ) -> Self {
         match dir {
-            // Nothing in it needs other rules.
+            // The whole directory is denied, so its rule files change nothing.
             Ok(_) if self.denied.is_some() => {}
             Ok(dir) => {
                 self.denied = agent_ignore.enter(name, dir, fs).err().map(|error| error.message());

@@ -1,5 +1,5 @@
-//! What a command changed: what was at each path beside what is there now, told
-//! as changes and kept as a backup. Nothing in a root is changed by that.
+//! Changes that a command made. The state of each path before the command is compared with its current state; the
+//! differences are returned as changes and saved as a backup. No root is modified.
 
 use std::collections::BTreeMap;
 
@@ -17,36 +17,41 @@ use paddock_workspace::{Root, Workspace};
 
 use crate::command::access::{AccessChecker, locate};
 
-/// Paths that a note names.
+/// Maximum number of paths that a note names.
 const MAX_NAMED: usize = 10;
 
-/// Entry at a path before a command changed it: `before` of `wit/commands.wit`.
+/// State of a path before a command changed it: the `before` of `wit/commands.wit`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Before {
-    /// A path without links, as results show it.
+    /// Rendered path without symbolic links.
     pub path: String,
-    /// Type of the entry.
+    /// Kind of the entry, or `None` if the path did not exist.
     pub kind: Option<Kind>,
-    /// Target of the link.
+    /// Target of the symbolic link.
     pub target: Option<String>,
-    /// Path of the saved content in the state directory.
+    /// Path of the saved file content in the state directory.
     pub kept: Option<String>,
-    /// Its permission bits, where they are known.
+    /// Permission bits, if known.
     pub mode: Option<u32>,
 }
 
-/// Changes of a command: `recorded` of `wit/commands.wit`.
+/// Changes of a command: the `recorded` of `wit/commands.wit`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// Its changes, in the order of paths.
+    /// Changes, sorted by path.
     pub changes: Vec<Change>,
-    /// The backup that undoes them.
+    /// Identifier of the backup that undoes the changes.
     pub backup: Option<String>,
-    /// Notes on content that could not be saved.
+    /// Notes about content that could not be saved.
     pub notes: Vec<String>,
 }
 
-/// Compares what was at these paths with what is there now, and keeps a backup of it.
+/// Compares the earlier state of these paths with their current state and saves a backup.
+///
+/// # Errors
+///
+/// `Code::OutsideWorkspace` for a path that is not below a root, and I/O errors. A backup that cannot be written is
+/// only a note.
 pub fn record_changes(workspace: &Workspace<'_>, operation: &str, before: &[Before]) -> Result<Recorded> {
     let verdicts = AccessChecker::new(workspace);
     let mut report = Report::new(workspace);
@@ -54,10 +59,11 @@ pub fn record_changes(workspace: &Workspace<'_>, operation: &str, before: &[Befo
     for was in before {
         known.entry(Named::new(workspace, was)?.path()).or_insert(was);
     }
-    // One at a time: each has a directory open, and a command can change more paths than a process may have open.
+    // Each comparison holds a directory open, and a command can change more paths than a process has handles; hence one
+    // at a time.
     for was in known.values() {
         match Seen::new(workspace, &verdicts, was)? {
-            // Where rules keep it from every tool, no command has changed it either.
+            // A command is subject to the same access rules, so it cannot have changed this path.
             None => report.withheld += 1,
             Some(seen) => report.compare(&seen)?,
         }
@@ -65,7 +71,7 @@ pub fn record_changes(workspace: &Workspace<'_>, operation: &str, before: &[Befo
     report.finish(operation)
 }
 
-/// A path in a root.
+/// A path relative to a root.
 #[derive(Clone, Copy)]
 struct Named<'w> {
     index: usize,
@@ -81,25 +87,25 @@ impl<'w> Named<'w> {
         Ok(Self { index, root: root.ok_or_else(|| outside("it is a root itself"))?, below })
     }
 
-    /// The path as results show it.
+    /// Returns the rendered path.
     fn path(&self) -> String {
         self.root.shown(self.below)
     }
 }
 
-/// A path, as it was and as it is.
+/// The earlier and current state of a path.
 struct Seen<'b> {
-    /// As results show it.
+    /// Rendered path.
     path: String,
     was: &'b Before,
-    /// Location of the entry; `None` if its directory is gone.
+    /// Current location, or `None` if the parent directory no longer exists.
     location: Option<OpenLocation>,
-    /// Type and size of the current entry.
+    /// Current kind and size.
     now: Option<(Kind, u64)>,
 }
 
 impl<'b> Seen<'b> {
-    /// What is at a path now; none where rules keep it from every tool.
+    /// Inspects the current state of a path; `None` if access rules deny it to every tool.
     fn new(workspace: &Workspace<'_>, verdicts: &AccessChecker<'_>, was: &'b Before) -> Result<Option<Self>> {
         let named = Named::new(workspace, was)?;
         let Named { index, root, below } = named;
@@ -109,7 +115,7 @@ impl<'b> Seen<'b> {
         let to_error = |fault: Fault| fault.at("record", &was.path);
         let location = match stored_location.open(workspace) {
             Ok(location) => Some(location),
-            // Something else is there, or above it: what was there is gone.
+            // Another kind of entry has replaced the path or a directory above it.
             Err(Fault::NotFound | Fault::Link | Fault::NotDirectory) => None,
             Err(fault) => return Err(to_error(fault)),
         };
@@ -124,30 +130,30 @@ impl<'b> Seen<'b> {
         Ok((!is_kept_from_tools).then(|| Self { path: named.path(), was, location, now }))
     }
 
-    /// Whether the permission bits of what is there now are others.
+    /// Returns whether the current permission bits differ from the earlier ones.
     fn has_other_mode(&self, workspace: &Workspace<'_>) -> bool {
         let now = self.location.as_ref().and_then(|location| location.mode(workspace.fs));
         now.zip(self.was.mode).is_some_and(|(now, was)| now != was)
     }
 
-    /// SHA-256 of the file that is there now, while there is time for it.
+    /// Returns the SHA-256 of the current file, or `None` if the time of the call is up.
     fn digest(&self, workspace: &Workspace<'_>) -> Option<String> {
         let location = self.location.as_ref().filter(|_| !workspace.out_of_time())?;
         location.digest(workspace.fs).ok()?
     }
 }
 
-/// Changes while they are put together.
+/// The changes collected so far.
 struct Report<'w> {
     workspace: &'w Workspace<'w>,
     changes: Vec<Change>,
-    /// What was replaced or is gone, with its content.
+    /// Entries that were replaced or deleted, with their old content.
     replaced: Vec<(Entry, Option<FileContent>)>,
-    /// What is there that was not.
+    /// Entries that were created.
     created: Vec<Entry>,
     /// Paths whose old content is in no backup.
     lost: Vec<String>,
-    /// Number of paths that rules hide from every tool.
+    /// Number of paths that access rules deny to every tool.
     withheld: u64,
 }
 
@@ -205,7 +211,7 @@ impl<'w> Report<'w> {
     }
 
     fn gone(&mut self, seen: &Seen<'_>, kind: Kind, kept: Option<FileContent>) {
-        // No link is made that could lead out of its root.
+        // An absolute target may lead out of the root, so such a link is not restored.
         let target = seen.was.target.clone().filter(|target| kind == Kind::Link && !target.starts_with('/'));
         let is_lost = match kind {
             Kind::File => kept.is_none(),
@@ -246,7 +252,7 @@ impl<'w> Report<'w> {
         match backup::too_large(self.workspace, bytes) {
             Some(note) => notes.push(note),
             None if is_nothing => {}
-            // It has run: what cannot be kept is told, and what it changed all the same.
+            // The command has already run, so a failed backup becomes a note and the changes are still returned.
             None => notes.extend(
                 keep(self.workspace, operation, self.replaced, self.created)
                     .err()
@@ -257,7 +263,7 @@ impl<'w> Report<'w> {
     }
 }
 
-/// Writes the backup: first what is to come back, so that undoing begins with what is to go.
+/// Writes the backup. Undo runs in reverse order, so created entries come last and are removed first.
 fn keep(
     workspace: &Workspace<'_>,
     operation: &str,
@@ -270,7 +276,7 @@ fn keep(
     draft.finish()
 }
 
-/// The content at a path in the state directory; none where it is not there.
+/// Returns the content stored at a path in the state directory, or `None` if the file does not exist.
 fn content(workspace: &Workspace<'_>, kept: &str) -> Result<Option<FileContent>> {
     let invalid = |cause: &str| Error::at(Code::InvalidPath, "keep", kept, cause);
     let is_plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(['\\', '\0']);

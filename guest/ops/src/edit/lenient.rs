@@ -1,5 +1,5 @@
-//! A replacement whose old text is there but for the white space around its
-//! lines, for a dialect that is known to take it. It has to be in one place only.
+//! Lenient matching of a replacement whose old text differs from the file only in the white space around its lines, for
+//! dialects that accept it. The match must be unique.
 
 use paddock_patch::lines::Lines;
 use paddock_patch::locate::Haystack;
@@ -8,7 +8,8 @@ use paddock_text::{eol, find};
 use paddock_types::match_pass::Pass;
 use paddock_types::request::Replacement;
 
-/// The replacement by whole lines; none where the text is there exactly, or such lines are not, or more than once.
+/// Returns the replacement of whole lines, or `None` if the text occurs exactly, or if its lines do not match exactly
+/// once.
 pub fn splice(text: &str, edit: &Replacement) -> Option<Splice> {
     if !find::occurrences(text, &edit.old_text, true, 1).is_empty() {
         return None;
@@ -34,7 +35,8 @@ fn leading(line: &str) -> &str {
     line.get(..line.len() - line.trim_start().len()).unwrap_or_default()
 }
 
-/// The first line takes the file's indent; a later one keeps what it has more than the old line had.
+/// Indents a new line: the first line takes the indentation of the file, a later line adds its own excess over the old
+/// line.
 fn indented(indent: &str, old: Option<&&str>, index: usize, line: &str) -> String {
     if index == 0 {
         return format!("{indent}{}", line.trim_start());

@@ -1,4 +1,4 @@
-//! The lines around a change, for a caller that shows them with its answer.
+//! Lines around a change, for callers that show them with their answer.
 
 use encoding_rs::UTF_8;
 use paddock_text::lines::{Ender, Lines};
@@ -6,8 +6,8 @@ use paddock_text::page::{Layout, page};
 use paddock_types::policy::Limits;
 use paddock_types::response::{LineRange, Snippet};
 
-/// The lines of `text` that changed, with `around` lines on each side, as a read would show them. None where the change
-/// took all lines away.
+/// Returns the changed lines of `text` with `around` lines on each side, as a read renders them; `None` if no line
+/// remains.
 pub fn of(text: &str, changed: &LineRange, around: u64, limits: &Limits) -> Option<Snippet> {
     let start = changed.start.saturating_sub(around).max(1);
     let count = (changed.end.max(changed.start).saturating_sub(start) + 1).saturating_add(around);
@@ -40,7 +40,7 @@ mod tests {
         assert_eq!(shown(3, 3, text), Some((2, "b\nc\nd".to_owned())));
         assert_eq!(shown(1, 1, text), Some((1, "a\nb".to_owned())));
         assert_eq!(shown(5, 5, text), Some((4, "d\ne".to_owned())));
-        // Lines that were taken away are a range that ends before it starts.
+        // A range that ends before it starts stands for deleted lines.
         assert_eq!(shown(3, 2, text), Some((2, "b\nc\nd".to_owned())));
         assert_eq!(shown(1, 0, ""), None);
     }

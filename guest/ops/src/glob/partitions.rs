@@ -1,5 +1,5 @@
-//! A search for names by several instances: a share is a part of the walk, from
-//! one directory to another, which the helper walks itself.
+//! Parallel search for names. A partition is a range of the walk, from one directory to another; the worker walks it
+//! itself.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -17,56 +17,57 @@ use crate::glob::{Area, Position, Search};
 use crate::partitions;
 use crate::partitions::{Found, Names, PartitionResult};
 
-/// Entries that the leader looks at before it asks for help: less is not worth it.
+/// Number of entries that the coordinator visits before it requests workers: shorter searches do not pay for them.
 const ALONE_ENTRIES: u64 = 512;
-/// Places where a search can be cut are enough from here on.
+/// Number of cut points that suffice: no deeper level is examined.
 const ENOUGH_CUTS: usize = 16;
-/// Levels down to which a search is cut, and entries that are looked at to find where.
+/// Maximum depth of cut points, and maximum number of entries visited to find them.
 const MAX_LEVEL: u32 = 5;
 const MAX_ENTRIES: u64 = 5_000;
-/// Entries that a share should have: with fewer, handing them out is what takes the time.
+/// Target number of entries in a partition: smaller ones cost more to hand out than to search.
 const SHARE_ENTRIES: u64 = 1_024;
-/// Shares that should be left until a page is full: what is looked at beyond its end is for nothing.
+/// A partition gets at most the estimated rest of the page divided by this number. Work past the end of the page is
+/// wasted.
 const SHARES_LEFT: u64 = 8;
-/// Parts between two cuts that one share has at most.
+/// Maximum number of intervals between cut points in a partition.
 const MAX_PARTS: u64 = 64;
 
-/// The instance that has the page.
+/// The instance that owns the page.
 pub struct Coordinator<'w> {
     search: Search<'w>,
     args: &'w request::Glob,
     fingerprint: String,
     ahead: Ahead,
-    /// Shares that are not joined yet, first ones first.
+    /// Partitions that have not been joined, oldest first.
     out: VecDeque<Share>,
-    /// Entries that were looked at in what is joined.
+    /// Number of entries visited in the joined part.
     looked_at: u64,
-    /// Entries and parts of the shares that are joined.
+    /// Total entries and intervals of the joined partitions.
     joined: (u64, u64),
     is_over: bool,
 }
 
 /// The part of the walk that no worker has claimed.
 enum Ahead {
-    /// All that the leader did not search, before the first share is asked for.
+    /// Everything past the coordinator's own part; no partition has been requested yet.
     Unknown,
-    /// The same, and there is no place to cut it.
+    /// Everything past the coordinator's own part, without a cut point.
     Whole,
-    /// From `start` on, if anything, with places where it can be cut.
+    /// Everything from `start`, if anything is left, with its cut points.
     Cut { start: Option<Start>, cuts: VecDeque<String> },
 }
 
-/// A stretch of the walk.
+/// A range of the walk.
 #[derive(Clone, Serialize, Deserialize)]
 struct Share {
     start: Start,
     until: Option<String>,
-    /// Number of parts between two cuts.
+    /// Number of intervals between cut points in the range.
     parts: u64,
 }
 
 impl<'w> Coordinator<'w> {
-    /// Begins the search and makes the first part of it, or all of it.
+    /// Starts the search and completes the first part of it, or all of it.
     pub fn begin(workspace: &'w Workspace<'w>, args: &'w request::Glob) -> Result<Self> {
         let (area, fingerprint, position) = crate::glob::begin(workspace, args)?;
         let mut search = Search::new(&area, area.walk(crate::glob::start(position), None)?, args.limit);
@@ -75,14 +76,14 @@ impl<'w> Coordinator<'w> {
         Ok(Self { search, args, fingerprint, ahead, out, looked_at: 0, joined: (0, 0), is_over })
     }
 
-    /// All that is not searched yet.
+    /// Returns the part of the walk that has not been searched.
     fn rest(&self) -> Ahead {
         let start = Start { path: self.search.reached.clone(), inclusive: false };
         let cuts = self.cuts(&start);
         if cuts.is_empty() { Ahead::Whole } else { Ahead::Cut { start: Some(start), cuts } }
     }
 
-    /// Where what is left can be cut: before directories, down to the first level where those are enough.
+    /// Returns the cut points of the rest: directories of the first level that has enough of them.
     fn cuts(&self, start: &Start) -> VecDeque<String> {
         let mut cuts = VecDeque::new();
         let area = &self.search.area;
@@ -100,7 +101,7 @@ impl<'w> Coordinator<'w> {
             if walk.looked_at() >= MAX_ENTRIES {
                 break;
             }
-            // Of a level that leads to the start nothing may be left, and of the next one much.
+            // A level on the way to the start may be exhausted while the next level still has many directories.
             let is_last = found.len() == cuts.len() && level as usize >= start.path.split('/').count();
             cuts = found;
             if is_last || cuts.len() >= ENOUGH_CUTS {
@@ -110,7 +111,8 @@ impl<'w> Coordinator<'w> {
         cuts
     }
 
-    /// How many parts the next share has, by how large those before were and how far the page is from full.
+    /// Returns the number of intervals of the next partition, estimated from the joined partitions and the rest of the
+    /// page.
     fn parts(&self) -> u64 {
         let (entries, parts) = self.joined;
         let (found, room) = (self.search.paths.len() as u64, (self.search.size - self.search.paths.len()) as u64);
@@ -119,7 +121,7 @@ impl<'w> Coordinator<'w> {
         (due * parts).checked_div(entries).unwrap_or(1).clamp(1, MAX_PARTS)
     }
 
-    /// Adds what was found in a share; how many entries that took. None where it is not to be added.
+    /// Appends the result of a partition and returns its number of entries; `None` if the result cannot be used.
     fn take(&mut self, findings: PartitionResult) -> Option<u64> {
         let Found::Glob(found) = findings.found else { return None };
         let looked_at = self.looked_at.checked_add(findings.used)?;
@@ -127,10 +129,11 @@ impl<'w> Coordinator<'w> {
         (is_within && self.search.take(&found, findings.done > 0)).then_some(findings.used)
     }
 
-    /// Searches a share as if there were no helpers.
+    /// Searches a partition without workers.
     fn search_alone(&mut self, start: Start, until: Option<String>) {
         let Ok(mut walk) = self.search.area.walk(Some(start), until) else {
-            // The directory searched cannot be listed any more: the call that goes on from here says so.
+            // The searched directory can no longer be listed; the call that continues from this cursor reports the
+            // error.
             self.search.last = (self.search.reached.clone(), self.search.left_out());
             self.search.end = Some(Position::After(self.search.last.0.clone()));
             return;
@@ -145,7 +148,7 @@ impl<'w> Coordinator<'w> {
 }
 
 impl Ahead {
-    /// A share of so many parts; none where nothing is left.
+    /// Takes a partition with `parts` intervals; `None` if nothing is left.
     fn cut(&mut self, parts: u64) -> Option<Share> {
         let Self::Cut { start, cuts } = self else { return None };
         let mut partition = Share { start: start.take()?, until: None, parts: 0 };
@@ -162,8 +165,8 @@ impl Ahead {
 }
 
 impl Search<'_> {
-    /// Adds what a helper found in a share, all of it or its first paths, as far as the page has room. False where that
-    /// does not tell enough: the end of a page says what was left out up to its last path.
+    /// Appends the paths that a worker found in a partition, up to the end of the page. Returns false if the result is
+    /// too imprecise: a page reports the entries skipped up to its last path, a worker reports only their total.
     fn take(&mut self, found: &Names, is_whole: bool) -> bool {
         let room = self.size - self.paths.len();
         let count = memchr::memchr_iter(0, found.paths.as_bytes()).count();
@@ -235,21 +238,22 @@ impl partitions::Coordinator for Coordinator<'_> {
     }
 }
 
-/// An instance that searches shares.
+/// An instance that searches partitions.
 pub struct Helper<'w> {
     area: Rc<Area<'w>>,
     limit: u32,
-    /// The walk of the last share, with the listings that lead on from there.
+    /// Walk of the last partition, with the listings needed to continue from there.
     walk: Option<Walk<'w>>,
 }
 
 impl<'w> Helper<'w> {
-    /// Makes ready for shares of the search that `args` is.
+    /// Prepares for partitions of the search in `args`.
     pub fn enlist(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<Self> {
         Ok(Self { area: Rc::new(Area::new(workspace, args)?), limit: args.limit, walk: None })
     }
 
-    /// Searches a share, which comes after all before. None where a limit ended that, or it cannot be begun.
+    /// Searches a partition, which follows all earlier ones. Returns `None` if it cannot be started or a limit stopped
+    /// it.
     fn search(&mut self, partition: &str) -> Option<Search<'w>> {
         let Share { start, until, .. } = serde_json::from_str(partition).ok()?;
         let walk = match self.walk.take() {
@@ -267,7 +271,7 @@ impl<'w> Helper<'w> {
 
 impl partitions::Worker for Helper<'_> {
     fn look(&mut self, partition: &str) -> PartitionResult {
-        // Without an answer, the leader searches it itself.
+        // The coordinator searches a partition without a result itself.
         let Some(search) = self.search(partition) else {
             return PartitionResult { done: 0, found: Found::Glob(Names::default()), used: 0 };
         };

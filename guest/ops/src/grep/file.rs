@@ -1,4 +1,4 @@
-//! The search in one file after another.
+//! Searches files one by one.
 
 use paddock_search::line_buffer::{Opened, Source};
 use paddock_search::matcher::Matcher;
@@ -11,23 +11,23 @@ use paddock_workspace::Workspace;
 
 use crate::grep::page::{End, Page, Progress, Within};
 
-/// Search in one file after another, and its matches.
+/// The search pattern and the results.
 pub struct Files<'w> {
     workspace: &'w Workspace<'w>,
     args: &'w request::Grep,
     matcher: Matcher,
     source: Source<'w>,
-    /// Bytes read, with so many for each file, at the last look at the clock.
+    /// Bytes read since the last check of the deadline, with a surcharge for each file.
     clocked: u64,
-    /// The matches.
+    /// Results of the current page.
     pub page: Page<'w>,
 }
 
-/// Bytes between two looks at the clock, and how many a file counts for beside its own.
+/// Number of bytes between two checks of the deadline, and the surcharge for each file.
 const BYTES_PER_CLOCK: u64 = 1024 * 1024;
 const BYTES_PER_FILE: u64 = 16 * 1024;
 
-/// How much was found at a time.
+/// Sizes of the results at a point in time.
 pub struct Mark {
     matches: usize,
     files: usize,
@@ -38,19 +38,19 @@ pub struct Mark {
 }
 
 impl<'w> Files<'w> {
-    /// An empty page for what `args` asks.
+    /// Creates an empty page for the request `args`.
     pub fn new(workspace: &'w Workspace<'w>, args: &'w request::Grep, matcher: Matcher) -> Self {
         let limits = &workspace.policy.limits;
         let source = Source::new(workspace.fs, limits.max_file_bytes, matcher.needs_utf8);
         Self { workspace, args, matcher, source, clocked: 0, page: Page::new(args, limits.max_result_bytes) }
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.source.bytes_read
     }
 
-    /// What was found, without the walk's part of it; the page is empty then.
+    /// Takes the results, without the counts of the walk, and starts an empty page.
     pub fn take(&mut self) -> (Grep, usize) {
         let empty = Page::new(self.args, self.workspace.policy.limits.max_result_bytes);
         let page = std::mem::replace(&mut self.page, empty);
@@ -58,7 +58,7 @@ impl<'w> Files<'w> {
         (Grep { bytes_searched, ..page.result }, page.used)
     }
 
-    /// Whether it is time to look at the clock, after a file.
+    /// Returns whether the deadline must be checked after this file.
     pub fn is_clock_due(&mut self) -> bool {
         self.clocked += BYTES_PER_FILE + self.source.last_read();
         let is_due = self.clocked >= BYTES_PER_CLOCK;
@@ -68,7 +68,7 @@ impl<'w> Files<'w> {
         is_due
     }
 
-    /// Returns the numbers of matches so far, to which [`Self::back_to`] returns.
+    /// Returns the current sizes of the results.
     pub fn mark(&self) -> Mark {
         let result = &self.page.result;
         Mark {
@@ -81,7 +81,7 @@ impl<'w> Files<'w> {
         }
     }
 
-    /// Forgets what was found since.
+    /// Discards the results added since `mark`.
     pub fn back_to(&mut self, mark: Mark) {
         let result = &mut self.page.result;
         result.matches.truncate(mark.matches);
@@ -92,7 +92,7 @@ impl<'w> Files<'w> {
         self.source.bytes_read = mark.bytes_read;
     }
 
-    /// Searches one of many files: one that cannot be searched is counted.
+    /// Searches one of many files; a file that cannot be searched is counted as skipped.
     pub fn one_of_many(&mut self, dir: &Dir, name: &str, path: &str, within: Within) -> End {
         self.search(dir, name, path, within).unwrap_or_else(|fault| {
             self.count(&fault);
@@ -100,7 +100,7 @@ impl<'w> Files<'w> {
         })
     }
 
-    /// Counts a file that could not be searched to its end.
+    /// Counts a file that could not be searched to its end as skipped.
     pub fn count(&mut self, fault: &Fault) {
         match fault {
             Fault::Link => self.page.result.skipped.links += 1,
@@ -109,7 +109,7 @@ impl<'w> Files<'w> {
         }
     }
 
-    /// Searches one file from `within` on.
+    /// Searches one file, starting at `within`.
     pub fn search(&mut self, dir: &Dir, name: &str, path: &str, within: Within) -> FsResult<End> {
         let file = self.workspace.fs.open_file(dir, name, Open::Read)?;
         match self.source.open(file, self.args.multiline)? {

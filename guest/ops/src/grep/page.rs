@@ -1,4 +1,4 @@
-//! Matches of one page, and the end of the page.
+//! Results of a search for one page, and the end of the page.
 
 use paddock_search::matcher::Matcher;
 use paddock_search::page;
@@ -8,43 +8,43 @@ use paddock_types::request::GrepOutput;
 use paddock_types::response::{FileCount, Grep, Skipped};
 use serde::{Deserialize, Serialize};
 
-/// Progress of the search in a file.
+/// Position within a file up to which it has been searched.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Within {
-    /// Lines that are done.
+    /// Number of finished lines.
     pub line: u64,
-    /// With `multiline`, bytes that are done.
+    /// Number of finished bytes, with `multiline`.
     pub offset: u64,
-    /// Last line that was shown.
+    /// Number of the last rendered line.
     pub shown: u64,
-    /// Matches found so far.
+    /// Number of matches found so far.
     pub found: u64,
 }
 
 /// Reason for the end of the search in a file.
 pub enum End {
-    /// At the end of what there is to find.
+    /// All requested matches were found.
     Done,
-    /// The page is full, or the time is up.
+    /// The page is full, or the time is up; the next page starts at this position.
     Page(Within),
 }
 
-/// The search in one file under way.
+/// The search in one file in progress.
 pub struct Progress<'p> {
-    /// Which lines match.
+    /// The scan for matching lines.
     pub scan: Scan,
-    /// After the last match that counts.
+    /// Position after the last counted match.
     pub within: Within,
-    /// The file as results show it.
+    /// Rendered path of the file.
     pub path: &'p str,
-    /// No further match of this file is asked for.
+    /// Whether no further match of this file is requested.
     pub is_leaving: bool,
 }
 
-/// Matches of one page.
+/// Results of one page.
 pub struct Page<'w> {
     args: &'w request::Grep,
-    /// Content of the page.
+    /// Results so far.
     pub result: Grep,
     limit: usize,
     max_bytes: usize,
@@ -53,7 +53,7 @@ pub struct Page<'w> {
 }
 
 impl<'w> Page<'w> {
-    /// An empty page.
+    /// Creates an empty page.
     pub fn new(args: &'w request::Grep, max_bytes: usize) -> Self {
         let result = Grep {
             matches: Vec::new(),
@@ -67,7 +67,7 @@ impl<'w> Page<'w> {
         Self { args, result, limit: page::size(args.limit), max_bytes, used: 0 }
     }
 
-    /// Takes what a window has. None if the file's next window is wanted.
+    /// Adds the matches of a window. Returns `None` if the file's next window is needed.
     pub fn fill(&mut self, progress: &mut Progress<'_>, matcher: &mut Matcher, text: &[u8]) -> Option<End> {
         while !progress.is_leaving
             && let Some(hit) = progress.scan.next_hit(matcher, text)
@@ -81,7 +81,7 @@ impl<'w> Page<'w> {
         (progress.is_leaving && !progress.scan.owes()).then_some(End::Done)
     }
 
-    /// Whether a match is for the next page.
+    /// Returns whether a match belongs to the next page.
     fn is_full(&mut self, progress: &mut Progress<'_>, text: &[u8], hit: &Hit) -> bool {
         if self.args.output != GrepOutput::Content {
             return self.result.files.len() >= self.limit;
@@ -112,7 +112,7 @@ impl<'w> Page<'w> {
         progress.is_leaving |= self.args.max_per_file.is_some_and(|max| found >= u64::from(max));
     }
 
-    /// Adds the lines after the last match, which is in this file if there are any.
+    /// Appends the context lines after the last match, which is in this file if there are any.
     fn show_after(&mut self, progress: &mut Progress<'_>, text: &[u8], until: u64) {
         let lines = progress.scan.lines_after(text, until);
         self.used += lines.iter().map(|line| line.text.len()).sum::<usize>();
@@ -121,7 +121,7 @@ impl<'w> Page<'w> {
         }
     }
 
-    /// Adds what another page has, if all of it is surely on this one too.
+    /// Appends the results of another page if this page certainly has room for all of them.
     pub fn append(&mut self, other: Grep, used: usize) -> bool {
         let shown = self.result.matches.len() + self.result.files.len() + other.matches.len() + other.files.len();
         if shown > self.limit || self.used.saturating_add(used) >= self.max_bytes {

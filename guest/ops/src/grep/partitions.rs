@@ -1,5 +1,5 @@
-//! A search of contents by several instances: a share is some of the files, in
-//! the order of the walk, which the leader makes.
+//! Parallel search of contents. A partition is a sequence of files in the order of the walk, which the coordinator
+//! performs.
 
 use std::collections::VecDeque;
 
@@ -17,31 +17,32 @@ use crate::grep::{FileWalk, Search, VERB};
 use crate::partitions;
 use crate::partitions::{Found, PartitionResult};
 
-/// Files and bytes that the leader searches before it asks for help: less is not worth it.
+/// Number of files and bytes that the coordinator searches before it requests workers: shorter searches do not pay for
+/// them.
 const ALONE_FILES: usize = 64;
 const ALONE_BYTES: u64 = 1024 * 1024;
-/// Bytes that a share is to have, going by those before, and the most files in it.
+/// Target number of bytes of a partition, estimated from the files searched so far, and its maximum number of files.
 const SHARE_BYTES: u64 = 1024 * 1024;
 const SHARE_FILES: u64 = 256;
-/// Separator of the paths in a partition. No name contains it.
+/// Terminator of each path in a partition; no file name contains it.
 const PATH_END: char = '\0';
 
-/// The instance that has the walk and the page.
+/// The instance that owns the walk and the page.
 pub struct Coordinator<'w> {
     search: Search<'w>,
-    /// Shares that are not joined yet, first ones first.
+    /// Partitions that have not been joined, oldest first.
     out: VecDeque<Share<'w>>,
     args: &'w request::Grep,
 }
 
 struct Share<'w> {
-    /// The walk as it was before the share.
+    /// State of the walk before the partition.
     before: FileWalk<'w>,
     files: usize,
 }
 
 impl<'w> Coordinator<'w> {
-    /// Begins the search and makes the first part of it, or all of it.
+    /// Starts the search and completes the first part of it, or all of it.
     pub fn begin(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
         let mut lead = Self { search: Search::begin(workspace, args)?, out: VecDeque::new(), args };
         for _ in 0..ALONE_FILES {
@@ -60,7 +61,8 @@ impl<'w> Coordinator<'w> {
         usize::try_from(files.clamp(1, SHARE_FILES)).unwrap_or(1)
     }
 
-    /// Adds what was found in a share; how many of its files that were. None where it does not fit.
+    /// Appends the result of a partition and returns how many of its files are done; `None` if the result does not fit
+    /// on the page.
     fn take(&mut self, findings: PartitionResult) -> Option<usize> {
         let Found::Grep(found) = findings.found else { return None };
         let used = usize::try_from(findings.used).unwrap_or(usize::MAX);
@@ -68,7 +70,7 @@ impl<'w> Coordinator<'w> {
         fits.then(|| usize::try_from(findings.done).unwrap_or(usize::MAX))
     }
 
-    /// Searches what is left of a share as if there were no helpers: a page has to end at the very match.
+    /// Searches the rest of a partition without workers: a page must end at an exact match.
     fn go_on_from(&mut self, partition: Share<'w>, done: usize) {
         let mut hunt = partition.before;
         hunt.pass(done);
@@ -89,7 +91,7 @@ impl partitions::Coordinator for Coordinator<'_> {
         (Request::Grep(self.args.clone()), self.search.workspace.time_left_ms())
     }
 
-    /// Paths below the directory searched, each ended by a NUL byte.
+    /// Returns paths below the searched directory, each terminated by a NUL byte.
     fn next_share(&mut self) -> Option<String> {
         if self.search.is_over {
             return None;
@@ -129,19 +131,19 @@ impl partitions::Coordinator for Coordinator<'_> {
     }
 }
 
-/// An instance that searches shares.
+/// An instance that searches partitions.
 pub struct Helper<'w> {
     workspace: &'w Workspace<'w>,
     files: Files<'w>,
-    /// Path of the last file searched as results show it, and how much of it is that of the directory searched.
+    /// Rendered path of the last file searched, and the length of its prefix for the searched directory.
     shown: String,
     base: usize,
-    /// The directories from it down to the last one searched, each with its path below it.
+    /// Open directories from the searched directory down to the last file, each with its relative path.
     ancestors: Vec<(String, Dir)>,
 }
 
 impl<'w> Helper<'w> {
-    /// Makes ready for shares of the search that `args` is.
+    /// Prepares for partitions of the search in `args`.
     pub fn enlist(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
         let files = Files::new(workspace, args, Matcher::new(args)?);
         let (resolved, dir) = workspace.directory_to_search(&args.path, VERB)?;
@@ -164,7 +166,7 @@ impl<'w> Helper<'w> {
         }
     }
 
-    /// Opens a directory name by name, from the last one that is above it or it.
+    /// Opens a directory name by name, starting at the deepest open ancestor.
     fn enter(&mut self, path: &str) -> FsResult<Dir> {
         let is_in = |above: &str| {
             above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -1,9 +1,8 @@
-//! Taking over what an overlay has into its base: all that was chosen or nothing.
+//! Commits changes of an overlay to its base, all of the chosen ones or none.
 //!
-//! Files and new directories are one change of many files, with its journal. Where
-//! links, or directories that go, or names that become another kind of thing come
-//! in, it takes several; a note in the state directory says so until all are
-//! made, and the next call that finds it makes the rest.
+//! Files and new directories form one journaled change. Symbolic links, removed directories and entries that change
+//! their kind need several changes. In that case a note in the state directory marks the commit as unfinished, and the
+//! next call that finds the note completes it.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
@@ -29,42 +28,47 @@ use crate::overlay::{Transaction, failed};
 use crate::restore;
 
 const VERB: &str = "take over";
-/// The note in the state directory.
+/// Name of the note in the state directory.
 const NOTE: &str = "commit";
 const UNFINISHED: &str = "commit.new";
-/// Directory of overlays in the state directory.
+/// Directory of the overlays in the state directory.
 const OVERLAYS: &str = "overlays";
 const MAX_NOTE: u64 = 16 * 1024 * 1024;
 
-/// Arguments of a commit.
+/// Changes to commit.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CommitArgs {
-    /// Name of the overlay, as the state directory has it.
+    /// Name of the overlay in the state directory.
     pub overlay: String,
-    /// Paths, with all below them; all where there is none.
+    /// Paths to commit, with everything below them; empty for all.
     pub paths: Vec<String>,
-    /// Merge texts that were changed in both, where that is at different places.
+    /// Whether to merge texts that both sides changed in different places.
     pub merge: bool,
 }
 
-/// Result of a commit; without changes if there are conflicts.
+/// Result of a commit; nothing was changed if there are conflicts.
 #[derive(Clone, Debug, Default)]
 pub struct Commit {
     /// Changes of the base, in order.
     pub changes: Vec<Change>,
     /// Paths whose text was merged.
     pub merged: Vec<String>,
-    /// Conflicts with other changes of the base.
+    /// Paths that changed in the base as well.
     pub conflicts: Vec<Conflict>,
-    /// The backup from which it can be undone.
+    /// Identifier of the backup that undoes the commit.
     pub backup: Option<String>,
-    /// Notes for the caller.
+    /// Further notes.
     pub notes: Vec<String>,
 }
 
 impl Transaction<'_> {
-    /// Makes the base have what was chosen. The overlay still has it; [`Self::settle`] takes it out. The base was opened to
-    /// be changed, and has recovered.
+    /// Applies the chosen changes to the base. They stay in the overlay until [`Self::settle`] removes them. The base
+    /// must be open for changes and recovered.
+    ///
+    /// # Errors
+    ///
+    /// `Code::NotFound` if nothing differs at one of the paths, `Code::ChangedSinceRead` if the base changes during the
+    /// commit. Changes made before an error are undone; if that fails too, the message says so.
     pub fn commit(&self, base: &Workspace<'_>, args: &CommitArgs) -> Result<Commit> {
         let Plan { acts, conflicts } = self.plan(&self.choose(&args.paths)?, args.merge)?;
         if !conflicts.is_empty() {
@@ -74,7 +78,7 @@ impl Transaction<'_> {
         let takes_several = acts.iter().any(CommitAction::is_no_file_change);
         if takes_several {
             note(base, args).map_err(|fault| {
-                // One that may not be durable must not be followed either.
+                // The note may not be durable, so recovery must not rely on it.
                 drop(forget(base));
                 failed("keep a note of taking over", &fault)
             })?;
@@ -86,13 +90,13 @@ impl Transaction<'_> {
         Ok(Commit { changes: base.take_changes(), merged, conflicts, backup: base.backup(), notes: made? })
     }
 
-    /// Makes the rest of what a crash stopped; what somebody changed since stays.
+    /// Completes a commit that a crash interrupted. A path that has changed in the base since is left alone.
     fn finish(&self, base: &Workspace<'_>, args: &CommitArgs) -> Result<()> {
         let fail = |fault| failed("compare", &fault);
         let mut acts = Vec::new();
         for difference in self.choose(&args.paths).unwrap_or_default() {
             let now = self.overlay.base_now(&difference).map_err(fail)?;
-            // What went, and a directory of which a part went, may have gone by this.
+            // An earlier step of this commit may have removed the entry, or part of the directory.
             let may_be_ours = now == difference.was || now.is_none() || is_part_gone(&difference, now.as_ref());
             if difference.is_same(now.as_ref()) {
                 continue;
@@ -105,13 +109,13 @@ impl Transaction<'_> {
         }
         match make(base, acts) {
             Err(error) if matches!(error.code, Code::NoSpace | Code::Io | Code::PermissionDenied) => Err(error),
-            // Somebody else was there.
+            // Another process changed the base; its version stays.
             _ => Ok(()),
         }
     }
 }
 
-/// Finishes taking over an overlay that a crash stopped between two of its changes.
+/// Completes the commit of an overlay that a crash interrupted between two changes.
 pub fn recover(workspace: &Workspace<'_>) -> Result<()> {
     let Some(args) = read_note(workspace).map_err(|fault| failed("read the note of taking over", &fault))? else {
         return Ok(());
@@ -138,7 +142,7 @@ impl CommitAction {
     }
 }
 
-/// Makes all changes: what has to go before something else can come first.
+/// Applies all changes. Entries that must make way for another kind are removed first.
 fn make(base: &Workspace<'_>, acts: Vec<CommitAction>) -> Result<Vec<String>> {
     if !acts.iter().any(CommitAction::changes_kind) {
         return batch(base, &acts, |_| true, |_| true);
@@ -149,7 +153,7 @@ fn make(base: &Workspace<'_>, acts: Vec<CommitAction>) -> Result<Vec<String>> {
     Ok(notes)
 }
 
-/// Removes at some paths and makes at some, with one record for all of it.
+/// Removes entries at some paths and creates entries at others, with one backup record.
 fn batch(
     base: &Workspace<'_>,
     acts: &[CommitAction],
@@ -185,7 +189,7 @@ fn batch(
     for (resolved, target) in &links {
         links::link(base, VERB, &resolve(base, &resolved.requested_path)?, target)?;
     }
-    // Inner ones first.
+    // Inner directories are removed before outer ones.
     for resolved in gone.iter().rev() {
         base.check_change(resolved, VERB)?;
         links::remove(base, resolved).map_err(|fault| fault.at(VERB, &resolved.requested_path))?;
@@ -193,7 +197,7 @@ fn batch(
     Ok(notes)
 }
 
-/// The place itself: no link leads there.
+/// Resolves the path and fails if a symbolic link leads elsewhere.
 fn resolve(base: &Workspace<'_>, path: &str) -> Result<ResolvedPath> {
     let resolved = base.resolve_with(path, VERB, FollowSymlinks::No)?;
     if resolved.path == path.trim_start_matches('/') || resolved.path == path { Ok(resolved) } else { Err(moved(path)) }
@@ -206,7 +210,7 @@ fn file(
     new: Option<FileContent>,
 ) -> Result<FileChange> {
     let old = resolved.stat.map(|_| resolved.content(base, VERB)).transpose()?;
-    // What was merged or compared, and nothing else.
+    // The base must still have the content that was compared or merged.
     if old.as_ref().is_some_and(|old| Some(old.sha256()) != act.sha256) {
         return Err(Error::at(
             Code::ChangedSinceRead,
@@ -219,13 +223,13 @@ fn file(
     Ok(FileChange { resolved, old, new, to: None })
 }
 
-/// Changes of links and directories, for the backup.
+/// Returns the backup entries of links and removed directories.
 fn others(base: &Workspace<'_>, links: &[(ResolvedPath, String)], gone: &[ResolvedPath]) -> Vec<Entry> {
     let linked = links.iter().map(|(resolved, _)| Entry::of(Action::Created, &resolved.path, Kind::Link));
     gone.iter().map(|resolved| links::gone(base, resolved)).chain(linked).collect()
 }
 
-/// Undoes what was made before an error.
+/// Undoes the changes made before an error.
 fn take_back(base: &Workspace<'_>, error: Error) -> Error {
     if base.changes().is_empty() {
         return error;
@@ -257,7 +261,7 @@ fn forget(base: &Workspace<'_>) -> FsResult<()> {
     OpenLocation { dir, name: NOTE.to_owned() }.discard(base.fs)
 }
 
-/// The note, if there is one that can be read.
+/// Reads the note; `None` if it does not exist.
 fn read_note(base: &Workspace<'_>) -> FsResult<Option<CommitArgs>> {
     let Some(dir) = &base.state else { return Ok(None) };
     let file = match base.fs.open_file(dir, NOTE, Open::Read) {
@@ -268,7 +272,7 @@ fn read_note(base: &Workspace<'_>) -> FsResult<Option<CommitArgs>> {
     serde_json::from_slice(&json).map(Some).map_err(|cause| Fault::Io(cause.to_string()))
 }
 
-/// The directory of the overlay of that name. A name that leads elsewhere has none.
+/// Opens the directory of the named overlay; `None` if the name is not plain or does not exist.
 fn overlay_dir(base: &Workspace<'_>, name: &str) -> Option<Dir> {
     crate::overlay::check_name(name).ok()?;
     let all = base.fs.open_dir(base.state.as_ref()?, OVERLAYS).ok()?;

@@ -11,52 +11,56 @@ use paddock_vfs::{Fault, FsResult};
 use crate::overlay::git::{Counts, Mode, Side};
 use crate::overlay::{Transaction, failed, git};
 
-/// Bytes of one patch.
+/// Maximum size of a patch in bytes.
 const MAX_PATCH: usize = 64 * 1024 * 1024;
 
-/// Arguments of a diff.
+/// Options of a diff.
 #[derive(Clone, Debug, Default)]
 pub struct DiffArgs {
-    /// Paths, with all below them; all where there is none.
+    /// Paths to compare, with everything below them; empty for all.
     pub paths: Vec<String>,
-    /// Make the patch too.
+    /// Whether to create a patch as well.
     pub patch: bool,
-    /// Paths of files that are executable in the base, and of those that are in the overlay: WASI does not tell.
+    /// Paths of the executable files in the base and in the overlay, which WASI does not report.
     pub executable: (Vec<String>, Vec<String>),
 }
 
 /// Result of a diff.
 #[derive(Clone, Debug, Default)]
 pub struct Diff {
-    /// One path each, a directory before what is in it.
+    /// Differences, one path each; a directory precedes its entries.
     pub differences: Vec<Shown>,
-    /// For `git apply`; empty where it was not asked for.
+    /// Patch for `git apply`; empty if it was not requested.
     pub patch: String,
 }
 
 /// Difference at one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// As results show it.
+    /// Rendered path.
     pub path: String,
-    /// Type of the entry of the base.
+    /// Kind of the entry in the base when it was first changed.
     pub was: Option<Kind>,
-    /// Type of the current entry.
+    /// Kind of the entry in the overlay.
     pub is: Option<Kind>,
-    /// Bytes of the file that was there.
+    /// Size of the old file in bytes.
     pub old_size: Option<u64>,
-    /// Bytes of the file that is there.
+    /// Size of the new file in bytes.
     pub new_size: Option<u64>,
-    /// Lines added and removed, where a patch was asked for and its content is text.
+    /// Numbers of lines added and removed, if a patch was requested and the content is text.
     pub lines: Counts,
-    /// Somebody changed the base there since.
+    /// Whether the base has changed at this path since.
     pub is_stale: bool,
-    /// Where the file that is there lies in the overlay's directory.
+    /// Path of the new file in the overlay's directory.
     pub content: Option<String>,
 }
 
 impl Transaction<'_> {
-    /// Shows what differs from the base, without what the base has by now as well.
+    /// Returns the differences from the base, without those that the base has adopted.
+    ///
+    /// # Errors
+    ///
+    /// `Code::NotFound` if nothing differs at one of the paths, `Code::TooLarge` if the patch would be too large.
     pub fn diff(&self, args: &DiffArgs) -> Result<Diff> {
         let mut diff = Diff::default();
         let chosen = self.choose(&args.paths)?;
@@ -112,7 +116,8 @@ impl Transaction<'_> {
         if out.len() > MAX_PATCH { Err(Fault::TooLarge) } else { Ok(counts) }
     }
 
-    /// What the file or link held in the base when it was first changed; none of anything else.
+    /// Returns the content of the file or the target of the link in the base when it was first changed; `None` for
+    /// other kinds.
     pub(super) fn old_content(&self, difference: &Difference) -> FsResult<Option<Vec<u8>>> {
         match &difference.was {
             Some(BaseEntry::Link { target: Some(target) }) => Ok(Some(target.clone().into_bytes())),

@@ -1,4 +1,4 @@
-//! A change of a file as `git apply` takes it.
+//! Writes changes in the patch format of `git apply`.
 
 use std::fmt::Write;
 
@@ -7,20 +7,20 @@ use paddock_text::diff::{Change, LineChange};
 use paddock_types::digest::hex;
 use sha1::{Digest, Sha1};
 
-/// Level of compression of binary content.
+/// Compression level of binary content.
 const LEVEL: u8 = 6;
-/// Bytes of binary content in a line, as git has it.
+/// Number of bytes of binary content per line, as in git.
 const BINARY_LINE: usize = 52;
 const ALPHABET: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
-/// One side of a change.
+/// Old or new side of a change.
 #[derive(Clone, Copy)]
 pub struct Side<'c> {
     pub mode: Mode,
     pub content: &'c [u8],
 }
 
-/// Mode of a file as git distinguishes it.
+/// File modes that git distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     File,
@@ -38,12 +38,12 @@ impl Mode {
     }
 }
 
-/// Lines added and removed; none of binary content.
+/// Numbers of lines added and removed; `None` for binary content.
 pub type Counts = Option<(u64, u64)>;
 
-/// Writes how the file `path` changes. At least one side is there.
+/// Appends the change of the file `path` to the patch. At least one side must exist.
 pub fn push(out: &mut String, path: &str, old: Option<Side<'_>>, new: Option<Side<'_>>) -> Counts {
-    // A file does not become a link: one goes, the other comes.
+    // A file and a link are different objects to git: one is deleted, the other created.
     if let (Some(was), Some(is)) = (old, new)
         && (was.mode == Mode::Link) != (is.mode == Mode::Link)
     {
@@ -75,9 +75,9 @@ pub fn push(out: &mut String, path: &str, old: Option<Side<'_>>, new: Option<Sid
     };
     let changes = line_changes(was_text, is_text);
     let hunks = diff::unified("", (was_text, is_text), &changes, diff::CONTEXT, usize::MAX);
-    // An empty file comes and goes without any.
+    // The creation or deletion of an empty file has no hunks.
     if let Some((_, hunks)) = hunks.split_once("+++ b/\n") {
-        // As git has it, so that the end of a name with spaces is known.
+        // Git ends a name that contains spaces with a tab.
         let end = if path.contains(' ') { "\t" } else { "" };
         let name = |side: Option<Side<'_>>, name: &str| match side {
             Some(_) => format!("{name}{end}"),
@@ -89,17 +89,17 @@ pub fn push(out: &mut String, path: &str, old: Option<Side<'_>>, new: Option<Sid
     Some((sum(|change| change.new.1), sum(|change| change.old.1)))
 }
 
-/// The lines that differ between two texts.
+/// Returns the line changes between two texts.
 pub fn line_changes(old: &str, new: &str) -> Vec<LineChange> {
     diff::line_changes(old, new, &[Change { old: 0..old.len(), new: 0..new.len() }])
 }
 
-/// Content that git shows by lines.
+/// Returns the content as text if git would diff it by lines.
 pub fn text(content: &[u8]) -> Option<&str> {
     std::str::from_utf8(content).ok().filter(|text| !text.contains('\0'))
 }
 
-/// A name as git quotes it.
+/// Quotes a name like git.
 fn quoted(side: &str, path: &str) -> String {
     let is_plain = |c: char| !c.is_ascii_control() && c != '"' && c != '\\';
     if path.chars().all(is_plain) {
@@ -116,7 +116,7 @@ fn quoted(side: &str, path: &str) -> String {
     out + "\""
 }
 
-/// The name of the content as git's object; zeros where there is none.
+/// Returns the git object name of the content, or zeros if the side does not exist.
 fn object(side: Option<Side<'_>>) -> String {
     let Some(Side { content, .. }) = side else { return "0".repeat(40) };
     let mut hash = Sha1::new();
@@ -125,7 +125,7 @@ fn object(side: Option<Side<'_>>) -> String {
     hex(&hash.finalize())
 }
 
-/// Both contents whole, so that the patch can be applied in either direction.
+/// Appends both contents in full, so that the patch applies in either direction.
 fn push_binary(out: &mut String, old: &[u8], new: &[u8]) {
     out.push_str("GIT binary patch\n");
     for content in [new, old] {

@@ -1,7 +1,7 @@
-//! Three versions of a text made one.
+//! Three-way merge of texts.
 
-/// What `old` becomes by the changes to `ours` and those to `theirs`; none where both changed the same lines in different
-/// ways, or one of them is no text.
+/// Merges the changes from `old` to `ours` and to `theirs`; `None` if both changed the same lines differently, or one
+/// of the versions is not text.
 pub fn merge(old: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
     let [old, ours, theirs] = [old, ours, theirs].map(|bytes| std::str::from_utf8(bytes).ok());
     let (old, ours, theirs) = (old?, ours?, theirs?);

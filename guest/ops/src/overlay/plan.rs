@@ -1,4 +1,4 @@
-//! Plan of a commit: the action for each path, and the conflicts.
+//! Plans the commit of each path, and detects conflicts.
 
 use paddock_text::diff;
 use paddock_types::entry::Kind;
@@ -11,36 +11,36 @@ use paddock_vfs::{Fault, FsResult};
 use crate::overlay::merge::merge;
 use crate::overlay::{Transaction, failed, git};
 
-/// Bytes of each diff of a conflict.
+/// Maximum size in bytes of each diff of a conflict.
 const MAX_DIFF: usize = 16 * 1024;
 
-/// A path that somebody else changed meanwhile.
+/// A path that was changed in the base as well.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// As results show it.
+    /// Rendered path.
     pub path: String,
-    /// Kind of the conflict.
+    /// Description of the change in the base.
     pub cause: String,
-    /// What the base has that it had not, as a unified diff where that can be.
+    /// Change in the base since the overlay first changed the path, as a unified diff if both versions are text.
     pub theirs: String,
-    /// What the overlay has, as a unified diff from what the base had.
+    /// Change in the overlay, as a unified diff if both versions are text.
     pub ours: String,
 }
 
-/// Action at one path.
+/// The change to make at one path of the base.
 pub struct CommitAction {
-    /// As results show it.
+    /// Rendered path.
     pub path: String,
-    /// Current entry of the base.
+    /// Current kind of the entry in the base.
     pub now: Option<Kind>,
-    /// SHA-256 of the file that it has, if it is one.
+    /// SHA-256 of the current file in the base.
     pub sha256: Option<String>,
     pub make: TargetState,
-    /// What was changed in the base was changed in the overlay too, at other places.
+    /// Whether the new content is a merge of the changes in base and overlay.
     pub is_merged: bool,
 }
 
-/// Entry that the action creates.
+/// State of a path after the commit.
 pub enum TargetState {
     Nothing,
     File(FileContent),
@@ -49,7 +49,7 @@ pub enum TargetState {
 }
 
 impl CommitAction {
-    /// Returns whether the current entry has to be removed first, because the new one has another type.
+    /// Returns whether the current entry must be removed first.
     pub fn changes_kind(&self) -> bool {
         match (self.now, &self.make) {
             (None, _) | (_, TargetState::Nothing) | (Some(Kind::File), TargetState::File(_)) => false,
@@ -58,7 +58,7 @@ impl CommitAction {
     }
 }
 
-/// Actions and conflicts of a commit.
+/// Changes to make, and conflicts.
 #[derive(Default)]
 pub struct Plan {
     pub acts: Vec<CommitAction>,
@@ -66,7 +66,8 @@ pub struct Plan {
 }
 
 impl Transaction<'_> {
-    /// What has to be done so that the base has what was chosen. With `merge`, texts that were changed in both are merged.
+    /// Plans the changes that bring the chosen differences into the base. With `merge`, texts that both sides changed
+    /// are merged.
     pub(super) fn plan(&self, chosen: &[Difference], merge: bool) -> Result<Plan> {
         let mut plan = Plan::default();
         let look = |fault: Fault| failed("compare", &fault);
@@ -105,7 +106,7 @@ impl Transaction<'_> {
         Ok(CommitAction { path: self.path(difference), now: now.map(BaseEntry::kind), sha256, make, is_merged: false })
     }
 
-    /// The file of both, where it is a text in all three versions and they changed different lines.
+    /// Returns the merged file, if all three versions are text and the two sides changed different lines.
     pub(super) fn merged(&self, difference: &Difference, now: Option<&BaseEntry>) -> FsResult<Option<CommitAction>> {
         let (Some(BaseEntry::File { .. }), Some(Is::File { size, .. }), Some(BaseEntry::File { size: base_size, .. })) =
             (&difference.was, &difference.is, now)
@@ -165,7 +166,7 @@ impl Transaction<'_> {
     }
 }
 
-/// The failure where a path that is to be changed leads elsewhere than to itself.
+/// Returns the error for a path that a symbolic link redirects elsewhere.
 pub fn moved(path: &str) -> Error {
     Error::at(Code::ChangedSinceRead, "take over", path, "a directory on the way to it is a link now")
         .hint("nothing was taken over; see to the link in the workspace, or leave the path out")

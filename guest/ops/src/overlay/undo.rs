@@ -1,5 +1,4 @@
-//! Taking changes out of an overlay: what is thrown away, and what the base has
-//! by now as well.
+//! Removes changes from an overlay: discarded ones, and those that the base has adopted.
 
 use paddock_types::error::Result;
 use paddock_vfs::overlay::Difference;
@@ -7,7 +6,12 @@ use paddock_vfs::overlay::Difference;
 use crate::overlay::{Transaction, failed};
 
 impl Transaction<'_> {
-    /// Throws away what was changed at these paths and below them, all where none is given; the paths that were.
+    /// Discards the changes at and below these paths, or all changes if `paths` is empty. Returns the discarded paths.
+    ///
+    /// # Errors
+    ///
+    /// `Code::NotFound` if nothing differs at one of the paths, `Code::InvalidArgument` if a path lies in a directory
+    /// that was replaced as a whole.
     pub fn discard(&self, paths: &[String]) -> Result<Vec<String>> {
         let chosen = self.choose(paths)?;
         let fail = |fault| failed("discard changes in", &fault);
@@ -21,7 +25,8 @@ impl Transaction<'_> {
         Ok(chosen.iter().map(|difference| self.path(difference)).collect())
     }
 
-    /// Forgets what the base has by now as well, so that later changes of it show, and what was `merged` into it.
+    /// Drops the changes that the base has adopted or that were `merged` into it, so that later changes of the base
+    /// become visible.
     pub fn settle(&self, merged: &[String]) -> Result<()> {
         let fail = |fault| failed("settle", &fault);
         let all = self.overlay.changes().map_err(fail)?;
@@ -31,7 +36,7 @@ impl Transaction<'_> {
         if is_same.iter().all(|same| *same) {
             return self.overlay.clear().map_err(fail);
         }
-        // Of a directory that was replaced, all or nothing: what is in it has no marks of its own.
+        // A replaced directory is settled as a whole: its entries have no whiteouts of their own.
         let mut kept: Vec<&Difference> = Vec::new();
         for (difference, same) in all.iter().zip(&is_same) {
             if kept.iter().any(|above| difference.is_in(above)) {
@@ -40,7 +45,7 @@ impl Transaction<'_> {
             match difference.hides_directory() {
                 true if !*same => kept.push(difference),
                 true => self.overlay.discard_mark(difference).map_err(fail)?,
-                // The base shows through a directory that both have.
+                // A directory that exists in both is transparent to the base.
                 false if *same && difference.is_directory() => {}
                 false if *same => self.overlay.take_back(difference).map_err(fail)?,
                 false => {}
@@ -50,11 +55,11 @@ impl Transaction<'_> {
     }
 }
 
-/// Those that are in no other one.
+/// Returns the differences that lie below no other chosen difference.
 fn outermost(chosen: &[Difference]) -> Vec<&Difference> {
     let mut outer: Vec<&Difference> = Vec::new();
     for difference in chosen {
-        // What is in a directory follows it.
+        // A directory is directly followed by its entries.
         if !outer.last().is_some_and(|above| difference.is_in(above)) {
             outer.push(difference);
         }

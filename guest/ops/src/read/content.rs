@@ -1,4 +1,4 @@
-//! An open file's content: held whole up to the limit, else read piece by piece.
+//! Content of an open file: held whole up to the whole-file limit, otherwise read in chunks.
 
 use std::borrow::Cow;
 
@@ -14,31 +14,31 @@ use paddock_workspace::Workspace;
 use paddock_workspace::resolved_path::ResolvedPath;
 use sha2::{Digest, Sha256};
 
-/// An open file's content.
+/// Content of an open file.
 pub struct OpenContent<'w> {
-    /// Resolved path of the file.
+    /// Workspace of the file.
     pub workspace: &'w Workspace<'w>,
-    /// The file.
+    /// Resolved path of the file.
     pub resolved: &'w ResolvedPath,
     operation: &'static str,
     file: File,
     /// Metadata of the file.
     pub stat: Stat,
-    /// Its bytes, up to the whole-file limit.
+    /// All bytes of the file, up to the whole-file limit.
     pub whole: Option<Vec<u8>>,
 }
 
-/// Format of a text: encoding and line terminator.
+/// Encoding and line structure of a text.
 #[derive(Clone, Copy)]
 pub struct Format {
-    /// Its encoding, and its byte order mark.
+    /// Encoding, and length of the byte order mark.
     pub detected: Detected,
-    /// Line terminator.
+    /// Terminator of its lines.
     pub ender: Ender,
 }
 
 impl<'w> OpenContent<'w> {
-    /// Opens the file at `place`, and reads it up to the whole-file limit.
+    /// Opens the file at `resolved`, and reads it if it does not exceed the whole-file limit.
     pub fn open(workspace: &'w Workspace<'w>, resolved: &'w ResolvedPath, operation: &'static str) -> Result<Self> {
         let (file, stat) = workspace.open_file(resolved, operation)?;
         let whole = match stat.size <= workspace.policy.limits.max_file_bytes {
@@ -48,12 +48,12 @@ impl<'w> OpenContent<'w> {
         Ok(Self { workspace, resolved, operation, file, stat, whole })
     }
 
-    /// Size in bytes.
+    /// Returns the size in bytes.
     pub fn size(&self) -> u64 {
         self.whole.as_ref().map_or(self.stat.size, |bytes| bytes.len() as u64)
     }
 
-    /// All of it, or its start where that is too much.
+    /// Returns all bytes, or the first chunk of a file above the whole-file limit.
     pub fn sample(&self) -> Result<Cow<'_, [u8]>> {
         match &self.whole {
             Some(bytes) => Ok(Cow::Borrowed(bytes)),
@@ -65,9 +65,9 @@ impl<'w> OpenContent<'w> {
         }
     }
 
-    /// What the text is made of, by its bytes unless the encoding is given; none where it is binary.
+    /// Returns the format of the text, with the encoding detected unless requested; `None` if the content is binary.
     pub fn format(&self, sample: &[u8], requested_path: Option<&'static Encoding>) -> Option<Format> {
-        // UTF-16 without a mark may have gone undetected.
+        // UTF-16 without a byte order mark looks binary to the detection.
         if !requested_path.is_some_and(codec::is_utf16) && encoding::is_binary(sample) {
             return None;
         }
@@ -79,17 +79,17 @@ impl<'w> OpenContent<'w> {
         Some(Format { detected, ender })
     }
 
-    /// The lines, from the first one on.
+    /// Returns the lines, starting with the first.
     pub fn lines(&self, format: Format) -> Lines<'_, Self> {
         Lines::from(self, format.ender, format.detected.bom as u64)
     }
 
-    /// Returns the number of lines; `None` if the file is larger than the whole-file limit.
+    /// Returns the number of lines; `None` above the whole-file limit.
     pub fn count_lines(&self, format: Format) -> Result<Option<u64>> {
         self.whole.is_some().then(|| self.lines(format).skip(u64::MAX)).transpose()
     }
 
-    /// All line endings; none over the whole-file limit.
+    /// Returns the line ending of the whole file; `None` above the whole-file limit.
     pub fn line_ending(&self, format: Format) -> Option<Eol> {
         let bytes = self.whole.as_deref()?;
         Some(match codec::is_utf16(format.detected.encoding) {
@@ -98,12 +98,12 @@ impl<'w> OpenContent<'w> {
         })
     }
 
-    /// The etag; none over the whole-file limit.
+    /// Returns the etag; `None` above the whole-file limit.
     pub fn etag(&self) -> Option<String> {
         self.whole.as_deref().map(digest::etag)
     }
 
-    /// SHA-256 of the content, of any size, in hexadecimal.
+    /// Returns the SHA-256 of the content in hexadecimal, for files of any size.
     pub fn sha256(&self) -> Result<String> {
         if let Some(bytes) = &self.whole {
             return Ok(digest::sha256(bytes));
@@ -127,18 +127,18 @@ impl<'w> OpenContent<'w> {
         }
     }
 
-    /// The media type.
+    /// Returns the media type.
     pub fn mime(&self, sample: &[u8], format: Option<Format>) -> &'static str {
         mime::of(&self.resolved.name, sample, format.is_some())
     }
 
-    /// The failure of a call that needs text.
+    /// Returns the error of a call that needs text.
     pub fn binary(&self, sample: &[u8]) -> Error {
         binary(self.resolved, self.operation, self.size(), sample)
     }
 }
 
-/// The failure of a call that needs text, for a file of `size` bytes that starts with `head`.
+/// Returns the error of a call that needs text, for a file of `size` bytes that starts with `head`.
 pub fn binary(resolved: &ResolvedPath, operation: &str, size: u64, head: &[u8]) -> Error {
     let cause = format!("it is binary: {size} bytes of {}", mime::of(&resolved.name, head, false));
     Error::at(Code::BinaryFile, operation, &resolved.requested_path, cause)

@@ -1,5 +1,4 @@
-//! What changed in a file since a version that the history holds, for a caller
-//! that has that version already.
+//! Changes of a file since a version in the history, for callers that have that version.
 
 use paddock_text::document::Document;
 use paddock_text::{diff, encoding};
@@ -12,8 +11,8 @@ use paddock_workspace::change::backup::Saved;
 
 use crate::read::content::{Format, OpenContent};
 
-/// The hunks since the version that the caller has; none where they are no shorter than the page that
-/// was read, where no backup holds that version, or where lines do not tell all of the difference.
+/// Returns the hunks since the caller's version. `None` if they are not shorter than the page, if no backup holds that
+/// version, or if the difference is not one of lines.
 pub fn since(
     content: &OpenContent<'_>,
     format: Format,
@@ -24,7 +23,7 @@ pub fn since(
     if page.unchanged {
         return Ok(None);
     }
-    // A history that cannot be read is no reason not to show what is there.
+    // The full content is a valid answer if the history cannot be read.
     let Some(old) = version(content, etag).unwrap_or_default() else { return Ok(None) };
     let requested_path = args.encoding.as_ref().map(|_| format.detected.encoding);
     if encoding::is_binary(&old) {
@@ -36,12 +35,12 @@ pub fn since(
     }
     let change = diff::between(&old.text, &new.text);
     let lines = diff::line_changes(&old.text, &new.text, change.as_slice());
-    // Whole: one that was cut off would pass for all that changed.
+    // A truncated diff would pass for the complete change.
     let diff = diff::unified(&content.resolved.path, (&old.text, &new.text), &lines, diff::CONTEXT, usize::MAX);
     Ok(Some(diff).filter(|diff| !diff.is_empty() && diff.len() < page.content.len()))
 }
 
-/// The version of the file with that etag, from the newest backup that holds it.
+/// Returns the version of the file with this etag, from the newest backup that holds it.
 fn version(content: &OpenContent<'_>, etag: &str) -> Result<Option<Vec<u8>>> {
     let (workspace, path) = (content.workspace, &content.resolved.path);
     for (id, _) in backup::ids(workspace)? {

@@ -1,7 +1,6 @@
-//! Plans as a caller hands them back: a digest of the arguments and of every
-//! file with its content, and a mark for each of the first files, which tells
-//! what differs where the digest is another. A plan holds no right: what is done
-//! is what was found just now.
+//! Plans of a replacement as passed back by the caller. A plan consists of a digest of the arguments and of every file
+//! with its content, and of short checksums of the first files, which tell the differing files apart if the digest
+//! differs. A plan grants no rights: the replacement applied is the one found in the current call.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,16 +13,16 @@ use similar::DiffOp;
 
 use crate::replace::Planned;
 
-/// Hexadecimal digits of the digest.
+/// Number of hexadecimal digits of the digest.
 const DIGEST_DIGITS: usize = 16;
-/// Characters of a mark, six bits each.
+/// Number of characters of a checksum, six bits each.
 const MARK: usize = 2;
-/// Files that have a mark.
+/// Maximum number of files with a checksum.
 const MARKED: usize = 64;
-/// Files that a failure names.
+/// Maximum number of files that an error names.
 const MAX_NAMED: usize = 5;
 
-/// The plan for these arguments and files.
+/// Returns the plan for these arguments and files.
 pub fn of(args: &request::Replace, files: &[Planned]) -> String {
     let stamps: Vec<_> = files.iter().map(stamp).collect();
     let mut digest = sha256(format!("{:?}\n{}", arguments(args), stamps.join("\n")).as_bytes());
@@ -33,7 +32,7 @@ pub fn of(args: &request::Replace, files: &[Planned]) -> String {
     format!("{digest}-{marked}")
 }
 
-/// Fails where `plan` is not the one for these arguments and files.
+/// Fails if `plan` is not the plan for these arguments and files.
 pub fn check(plan: &str, args: &request::Replace, files: &[Planned]) -> Result<()> {
     let now = of(args, files);
     if plan == now {
@@ -72,7 +71,7 @@ pub fn check(plan: &str, args: &request::Replace, files: &[Planned]) -> Result<(
     Err(Error { path: named.first().cloned(), ..Error::new(Code::ChangedSinceRead, cause).hint(again) })
 }
 
-/// The files that are not as they were, and how many of then are not found any more.
+/// Returns the files that differ, and the number of planned files that no longer match.
 fn differences(then: &[u32], now: &[u32], files: &[Planned]) -> (Vec<String>, usize) {
     let (mut named, mut gone) = (Vec::new(), 0);
     for op in compare::numbers(then, now) {
@@ -81,7 +80,7 @@ fn differences(then: &[u32], now: &[u32], files: &[Planned]) -> (Vec<String>, us
             continue;
         }
         named.extend(files.get(op.new_range()).unwrap_or_default().iter().map(|file| file.resolved.path.clone()));
-        // What is behind the last mark moves up where a file is gone.
+        // Files without a checksum move up when an earlier file disappears.
         gone += old.saturating_sub(new);
     }
     (named, gone)
@@ -101,7 +100,7 @@ fn mark(text: &str) -> String {
     mark
 }
 
-/// The marks of a plan, as numbers; none where it is none.
+/// Returns the checksums of a plan as numbers; `None` if the text is not a plan.
 fn whiteouts(plan: &str) -> Option<Vec<u32>> {
     let (digest, whiteouts) = plan.split_once('-')?;
     let is_plan = digest.len() == DIGEST_DIGITS && digest.bytes().all(|digit| digit.is_ascii_hexdigit());

@@ -1,4 +1,4 @@
-//! Whether the backup of an undoing can hold what the undoing takes away.
+//! Checks that the backup of an undo can hold the files that the undo removes.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
@@ -10,14 +10,14 @@ use paddock_workspace::resolve::FollowSymlinks;
 
 use crate::restore::VERB;
 
-/// Refuses to take away what the backup of the undoing could not hold: a command that moves a large file leaves no other
-/// copy of it.
+/// Refuses to remove content that the backup of the undo cannot hold: after a command moves a large file, no other copy
+/// exists.
 pub fn check(workspace: &Workspace<'_>, entries: &[(&Saved<'_>, &Entry)]) -> Result<()> {
     let size = |entry: &Entry| {
         let is_replaced = matches!(entry.action, Action::Created | Action::Modified) && entry.kind == Kind::File;
         let resolved = is_replaced.then(|| workspace.resolve_with(&entry.path, VERB, FollowSymlinks::No).ok())??;
         let stat = resolved.stat.filter(|stat| stat.kind == Kind::File)?;
-        // Smaller files are held whole, and so kept.
+        // Files below the limit are read whole and saved.
         Some(stat.size).filter(|size| *size > workspace.policy.limits.max_file_bytes)
     };
     let sizes: Vec<_> = entries.iter().filter_map(|(_, entry)| Some((&entry.path, size(entry)?))).collect();
