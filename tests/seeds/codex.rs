@@ -76,6 +76,22 @@ fn fixtures() {
     assert!(done.ok && fixture.get("a") == "a\n", "update_file_deletion_only: {}", done.text);
 }
 
+/// Codex gives an updated file a final newline. Lines that follow a last line without an ending must not be joined to it.
+#[test]
+fn lines_after_a_last_line_without_an_ending() {
+    for (file, body, expected) in [
+        ("a\nb", "@@\n b\n+c", "a\nb\nc\n"),
+        ("a\nb", "@@\n+c", "a\nb\nc\n"),
+        ("a\r\nb", "@@\n b\n+c\n+d", "a\r\nb\r\nc\r\nd\r\n"),
+        ("b", "@@\n b\n+c\n*** End of File", "b\nc\n"),
+        ("a\nb", "@@\n-b\n+B\n+c", "a\nB\nc\n"),
+    ] {
+        let fixture = Fixture::with("codex", &[("f", file)]);
+        output(&fixture, "apply_patch", patch(&format!("*** Update File: f\n{body}")));
+        assert_eq!(fixture.get("f"), expected, "{file:?} {body:?}");
+    }
+}
+
 #[test]
 fn failures_in_codex_s_words() {
     let fixture = fixture();

@@ -333,10 +333,13 @@ impl Applying<'_> {
                 _ => joined.push(splice),
             }
         }
-        if self.keeps_open
+        if self.lines.is_open()
             && let Some(last) = joined.last_mut()
         {
-            keep_open(last, &self.lines);
+            end_last_line(last, &self.lines);
+            if self.keeps_open {
+                keep_open(last, &self.lines);
+            }
         }
         joined.retain(|splice| !splice.range.is_empty() || !splice.text.is_empty());
         self.change.splices = joined;
@@ -374,6 +377,14 @@ fn ambiguous_anchor(anchors: &[&str], places: &[usize]) -> Failure {
     )
 }
 
+/// Gives the last line of a text without a final newline an ending if the last splice appends lines to it.
+fn end_last_line(last: &mut Splice, lines: &Lines<'_>) {
+    if last.range.start == lines.text().len() && !last.text.is_empty() {
+        let ending = lines.count().checked_sub(2).and_then(|line| lines.get(line)).map_or("\n", |line| line.ending);
+        last.text.insert_str(0, ending);
+    }
+}
+
 /// Makes the last splice of a text without final newline leave none behind.
 fn keep_open(last: &mut Splice, lines: &Lines<'_>) {
     let text = lines.text();
@@ -381,11 +392,6 @@ fn keep_open(last: &mut Splice, lines: &Lines<'_>) {
         return;
     }
     let before = last.range.start;
-    let ending = lines.count().checked_sub(2).and_then(|line| lines.get(line)).map_or("\n", |line| line.ending);
-    if before == text.len() {
-        // Something comes after the last line, which now needs an ending.
-        last.text.insert_str(0, ending);
-    }
     let stripped = ["\r\n", "\n", "\r"].iter().find_map(|ending| last.text.strip_suffix(ending)).map(str::len);
     match stripped {
         Some(length) => last.text.truncate(length),
