@@ -178,10 +178,10 @@ fn nothing_leaves_the_workspace() {
 fn run(program: &str, arguments: &[&str], directory: &Path) -> Option<String> {
     match Command::new(program).args(arguments).current_dir(directory).output() {
         Ok(output) => {
-            let told =
+            let reported =
                 format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-            assert!(output.status.success(), "{program} {arguments:?}: {told}");
-            Some(told)
+            assert!(output.status.success(), "{program} {arguments:?}: {reported}");
+            Some(reported)
         }
         Err(cause) => {
             println!("skipped: {program} cannot be run ({cause})");

@@ -58,7 +58,7 @@ fn paddock(home: &Path) -> Command {
     command
 }
 
-fn told(output: &Output) -> Value {
+fn reported(output: &Output) -> Value {
     let stdout = String::from_utf8_lossy(&output.stdout);
     serde_json::from_str(&stdout).unwrap_or_else(|_| panic!("{stdout}\n{}", String::from_utf8_lossy(&output.stderr)))
 }
@@ -71,9 +71,13 @@ fn nothing_leaves_without_openat2() {
         let mut command = paddock(home.path());
         without(command.args(arguments), openat2());
         let output = command.output().unwrap();
-        let told = told(&output);
-        assert_eq!((&told["openat2"], &told["holds"]), (&Value::Bool(false), &Value::Bool(true)), "{told:#}");
-        assert!(output.status.success() && told["total"]["attempts"].as_u64() >= Some(ON_DISK), "{told:#}");
+        let reported = reported(&output);
+        assert_eq!(
+            (&reported["openat2"], &reported["holds"]),
+            (&Value::Bool(false), &Value::Bool(true)),
+            "{reported:#}"
+        );
+        assert!(output.status.success() && reported["total"]["attempts"].as_u64() >= Some(ON_DISK), "{reported:#}");
     }
 }
 

@@ -15,13 +15,13 @@ mod audit;
 mod cli;
 
 /// A workspace whose events are kept.
-struct Told {
+struct Recorder {
     directory: TempDir,
     workspace: Workspace,
     events: Arc<Mutex<Vec<Event>>>,
 }
 
-impl Told {
+impl Recorder {
     fn new(options: impl FnOnce(Builder) -> Builder) -> Self {
         let directory = TempDir::new().unwrap();
         fs::write(directory.path().join("a.txt"), "one\ntwo\n").unwrap();
@@ -68,11 +68,11 @@ impl Told {
 
 #[test]
 fn a_call_has_a_start_and_an_end() {
-    let told = Told::plain();
+    let recorder = Recorder::plain();
     let arguments = json!({"path": "./a.txt", "limit": 1}).to_string();
     let options = CallOptions::default().with_id("mine");
-    assert!(told.workspace.call_with("read_file", &arguments, &options).ok);
-    let shown: Vec<Value> = told.take().iter().map(|event| serde_json::to_value(event).unwrap()).collect();
+    assert!(recorder.workspace.call_with("read_file", &arguments, &options).ok);
+    let shown: Vec<Value> = recorder.take().iter().map(|event| serde_json::to_value(event).unwrap()).collect();
     let [start, end] = shown.as_slice() else { panic!("{shown:?}") };
     let time = &start["time"];
     assert_eq!(
@@ -88,52 +88,52 @@ fn a_call_has_a_start_and_an_end() {
     assert_eq!(*end, expected);
     assert!(duration.as_f64().unwrap() > 0.0);
     humantime::parse_rfc3339(time.as_str().unwrap()).unwrap();
-    let calls: Vec<String> = (0..3).map(|_| told.call("stat", json!({"path": "a.txt"})).call).collect();
+    let calls: Vec<String> = (0..3).map(|_| recorder.call("stat", json!({"path": "a.txt"})).call).collect();
     assert!(calls[0] != calls[1] && calls[1] != calls[2], "{calls:?}");
 }
 
 #[test]
 fn content_is_in_no_event() {
-    let told = Told::plain();
-    told.workspace.call("write_file", &json!({"path": "n", "content": "sesame"}).to_string());
-    told.workspace.call("read_file", r#"{"path": "n"}"#);
-    told.workspace.call("grep", r#"{"pattern": "sesame"}"#);
-    told.workspace.call("edit_file", r#"{"path": "n", "edits": [{"old_text": "sesame", "new_text": "sesame!"}]}"#);
-    told.workspace.call("edit_file", r#"{"path": "n", "edits": [{"old_text": "sesame?", "new_text": "x"}]}"#);
-    let events = told.take();
+    let recorder = Recorder::plain();
+    recorder.workspace.call("write_file", &json!({"path": "n", "content": "sesame"}).to_string());
+    recorder.workspace.call("read_file", r#"{"path": "n"}"#);
+    recorder.workspace.call("grep", r#"{"pattern": "sesame"}"#);
+    recorder.workspace.call("edit_file", r#"{"path": "n", "edits": [{"old_text": "sesame", "new_text": "sesame!"}]}"#);
+    recorder.workspace.call("edit_file", r#"{"path": "n", "edits": [{"old_text": "sesame?", "new_text": "x"}]}"#);
+    let events = recorder.take();
     assert_eq!(events.len(), 12);
     assert!(!format!("{events:?}").contains("sesame") && !serde_json::to_string(&events).unwrap().contains("sesame"));
 }
 
 #[test]
 fn failures_tell_what_was_asked_for() {
-    let told = Told::plain();
-    let missing = told.call("read_file", json!({"path": "b.txt"}));
+    let recorder = Recorder::plain();
+    let missing = recorder.call("read_file", json!({"path": "b.txt"}));
     assert_eq!((missing.error, missing.paths.as_slice()), (Some(ErrorCode::NotFound), ["b.txt".to_owned()].as_slice()));
     assert_eq!((missing.operation.as_deref(), missing.is_refused()), (Some("read"), false));
-    let outside = told.call("read_file", json!({"path": "../etc/passwd"}));
+    let outside = recorder.call("read_file", json!({"path": "../etc/passwd"}));
     assert_eq!(outside.error, Some(ErrorCode::OutsideWorkspace));
     assert!(outside.is_refused() && outside.paths == ["../etc/passwd"]);
-    let wrong = told.call("read_file", json!({"file": "a.txt"}));
+    let wrong = recorder.call("read_file", json!({"file": "a.txt"}));
     assert_eq!((wrong.error, wrong.operation), (Some(ErrorCode::InvalidArgument), None));
     assert!(wrong.paths.is_empty());
-    let unknown = told.call(&"x".repeat(1_000), json!({}));
+    let unknown = recorder.call(&"x".repeat(1_000), json!({}));
     assert_eq!((unknown.error, unknown.tool.len()), (Some(ErrorCode::UnknownTool), 64));
 }
 
 #[test]
 fn a_read_only_workspace_refuses_with_an_event() {
-    let told = Told::new(Builder::read_only);
-    let refused = told.call("write_file", json!({"path": "n", "content": "x"}));
+    let recorder = Recorder::new(Builder::read_only);
+    let refused = recorder.call("write_file", json!({"path": "n", "content": "x"}));
     assert!(refused.is_refused() && refused.error == Some(ErrorCode::ReadOnly));
     assert_eq!(refused.paths, ["n"]);
-    let secret = told.call("write_file", json!({"path": ".env", "content": "x"}));
+    let secret = recorder.call("write_file", json!({"path": ".env", "content": "x"}));
     assert_eq!((secret.error, secret.paths.len(), secret.redacted), (Some(ErrorCode::ReadOnly), 0, 1));
 }
 
 #[test]
 fn a_path_of_a_secret_is_in_no_event() {
-    let told = Told::plain();
+    let recorder = Recorder::plain();
     let patch = "*** Begin Patch\n*** Add File: n\n+n\n*** Add File: .env\n+x\n*** End Patch\n";
     let calls = [
         ("read_file", json!({"path": ".env"}), 1),
@@ -148,22 +148,22 @@ fn a_path_of_a_secret_is_in_no_event() {
         ("grep", json!({"pattern": "x", "path": "conf"}), 1),
     ];
     for (tool, arguments, redacted) in calls {
-        let ended = told.call(tool, arguments);
+        let ended = recorder.call(tool, arguments);
         let shown = serde_json::to_string(&Event::End(ended.clone())).unwrap().to_lowercase();
         assert!(!shown.contains("env") && !shown.contains("conf"), "{shown}");
         assert_eq!(ended.redacted, redacted, "{shown}");
     }
-    let root = told.directory.path().join(".env");
-    let absolute = told.call("read_file", json!({ "path": root }));
+    let root = recorder.directory.path().join(".env");
+    let absolute = recorder.call("read_file", json!({ "path": root }));
     assert_eq!((absolute.redacted, absolute.paths.len()), (1, 0));
 }
 
 #[test]
 fn each_file_that_is_written() {
-    let told = Told::plain();
+    let recorder = Recorder::plain();
     let write = |arguments: Value| {
-        told.workspace.call_with("write_file", &arguments.to_string(), &CallOptions::dialect("weakincentives"));
-        let (files, end) = told.one();
+        recorder.workspace.call_with("write_file", &arguments.to_string(), &CallOptions::dialect("weakincentives"));
+        let (files, end) = recorder.one();
         assert_eq!((end.dialect.as_str(), end.operation.as_deref()), ("weakincentives", Some("write")), "{end:?}");
         files.into_iter().map(|file| (file.path, file.bytes, file.mode)).collect::<Vec<_>>()
     };
@@ -172,9 +172,9 @@ fn each_file_that_is_written() {
     assert_eq!(write(json!({"file_path": "src/n.txt", "content": "abc\n"})), []);
 
     let edit = json!({"file_path": "src/n.txt", "old_string": "abc", "new_string": "abcdef"}).to_string();
-    let edited = told.workspace.call_with("edit_file", &edit, &CallOptions::dialect("weakincentives"));
+    let edited = recorder.workspace.call_with("edit_file", &edit, &CallOptions::dialect("weakincentives"));
     assert!(edited.ok, "{edited:?}");
-    let (files, _) = told.one();
+    let (files, _) = recorder.one();
     let shown = serde_json::to_value(Event::FileWritten(files[0].clone())).unwrap();
     let (call, time) = (&shown["call"], &shown["time"]);
     let expected = json!({
@@ -182,13 +182,13 @@ fn each_file_that_is_written() {
     });
     assert_eq!((shown.clone(), files.len()), (expected, 1));
 
-    told.workspace.write(&WriteArgs { append: true, ..WriteArgs::new("src/n.txt", "more") }).unwrap();
-    let (files, end) = told.one();
+    recorder.workspace.write(&WriteArgs { append: true, ..WriteArgs::new("src/n.txt", "more") }).unwrap();
+    let (files, end) = recorder.one();
     assert_eq!((files[0].bytes, files[0].mode, end.bytes), (4, WriteMode::Append, 4));
 
     let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+1\n*** Add File: b.txt\n+b\n*** Delete File: src/n.txt\n*** End Patch\n";
-    told.workspace.apply_patch(&ApplyPatchArgs::new(patch)).unwrap();
-    let (files, end) = told.one();
+    recorder.workspace.apply_patch(&ApplyPatchArgs::new(patch)).unwrap();
+    let (files, end) = recorder.one();
     let written: Vec<_> = files.iter().map(|file| (file.path.as_str(), file.bytes, file.mode)).collect();
     assert_eq!(written, [("a.txt", 6, WriteMode::Overwrite), ("b.txt", 2, WriteMode::Create)]);
     assert_eq!(
@@ -199,49 +199,49 @@ fn each_file_that_is_written() {
 
 #[test]
 fn a_replacement_tells_the_files_that_it_wrote() {
-    let told = Told::plain();
-    let planned = told.workspace.replace(&ReplaceArgs::new("one", "eins")).unwrap();
-    let (files, end) = told.one();
+    let recorder = Recorder::plain();
+    let planned = recorder.workspace.replace(&ReplaceArgs::new("one", "eins")).unwrap();
+    let (files, end) = recorder.one();
     assert_eq!(
         (files.len(), end.operation.as_deref(), end.paths.as_slice()),
         (0, Some("replace"), &[".".to_owned()][..])
     );
-    told.workspace.replace(&ReplaceArgs { plan: planned.plan, ..ReplaceArgs::new("one", "eins") }).unwrap();
-    let (files, end) = told.one();
+    recorder.workspace.replace(&ReplaceArgs { plan: planned.plan, ..ReplaceArgs::new("one", "eins") }).unwrap();
+    let (files, end) = recorder.one();
     assert_eq!((files.len(), files[0].path.as_str(), files[0].mode), (1, "a.txt", WriteMode::Overwrite));
     assert_eq!((end.paths.as_slice(), end.bytes), (&["a.txt".to_owned()][..], files[0].bytes));
     // There is no state directory here.
-    assert_eq!(told.workspace.changes(&ChangesArgs::new()).unwrap_err().code, ErrorCode::Io);
-    let (_, end) = told.one();
+    assert_eq!(recorder.workspace.changes(&ChangesArgs::new()).unwrap_err().code, ErrorCode::Io);
+    let (_, end) = recorder.one();
     assert_eq!((end.operation.as_deref(), end.changes.len()), (Some("changes"), 0));
 }
 
 #[test]
 fn typed_functions_are_calls_too() {
-    let told = Told::plain();
-    told.workspace.read(&ReadArgs::new("a.txt")).unwrap();
-    let (_, read) = told.one();
+    let recorder = Recorder::plain();
+    recorder.workspace.read(&ReadArgs::new("a.txt")).unwrap();
+    let (_, read) = recorder.one();
     assert_eq!((read.tool.as_str(), read.dialect.as_str(), read.paths[0].as_str()), ("read_file", "paddock", "a.txt"));
-    told.workspace.grep(&GrepArgs::new("t")).unwrap();
-    let (_, found) = told.one();
+    recorder.workspace.grep(&GrepArgs::new("t")).unwrap();
+    let (_, found) = recorder.one();
     assert_eq!((found.tool.as_str(), found.lines), ("grep", Some(1)));
-    told.workspace.read(&ReadArgs::new(".env")).unwrap_err();
-    let (_, refused) = told.one();
+    recorder.workspace.read(&ReadArgs::new(".env")).unwrap_err();
+    let (_, refused) = recorder.one();
     assert_eq!((refused.error, refused.redacted, refused.paths.len()), (Some(ErrorCode::Denied), 1, 0));
-    told.workspace.snapshot().unwrap_err();
-    assert!(told.take().is_empty(), "what is no tool is no call");
+    recorder.workspace.snapshot().unwrap_err();
+    assert!(recorder.take().is_empty(), "what is no tool is no call");
 }
 
 #[test]
 fn a_search_by_several_guests_is_one_call() {
-    let told = Told::new(|builder| builder.threads(4));
+    let recorder = Recorder::new(|builder| builder.threads(4));
     for name in 0..300 {
-        fs::write(told.directory.path().join(format!("{name}.txt")), "three\n").unwrap();
+        fs::write(recorder.directory.path().join(format!("{name}.txt")), "three\n").unwrap();
     }
-    let found = told.call("grep", json!({"pattern": "three", "limit": 500}));
+    let found = recorder.call("grep", json!({"pattern": "three", "limit": 500}));
     assert_eq!((found.lines, found.paths.as_slice(), found.error), (Some(300), [".".to_owned()].as_slice(), None));
-    told.workspace.grep(&GrepArgs { limit: 500, ..GrepArgs::new("three") }).unwrap();
-    assert_eq!(told.one().1.lines, Some(300));
+    recorder.workspace.grep(&GrepArgs { limit: 500, ..GrepArgs::new("three") }).unwrap();
+    assert_eq!(recorder.one().1.lines, Some(300));
 }
 
 /// Arguments of a search that takes minutes.
@@ -258,45 +258,45 @@ fn slow(directory: &Path) -> &'static str {
 
 #[test]
 fn a_call_that_the_host_ends_has_an_end() {
-    let told = Told::plain();
-    let search = slow(told.directory.path());
+    let recorder = Recorder::plain();
+    let search = slow(recorder.directory.path());
     let options = CallOptions::default().with_time(Duration::from_millis(300));
-    told.workspace.call_with("grep", search, &options);
-    let (_, late) = told.one();
+    recorder.workspace.call_with("grep", search, &options);
+    let (_, late) = recorder.one();
     assert_eq!((late.error, late.operation.as_deref()), (Some(ErrorCode::LimitExceeded), Some("grep")));
     assert!(late.paths == ["."] && late.duration_ms >= 300.0, "{late:?}");
 
     let options = CallOptions::default();
     let cancel = options.cancel.clone();
-    let workspace = told.workspace.clone();
+    let workspace = recorder.workspace.clone();
     let call = thread::spawn(move || workspace.call_with("grep", search, &options));
     thread::sleep(Duration::from_millis(200));
     cancel.cancel();
     call.join().unwrap();
-    assert_eq!(told.one().1.error, Some(ErrorCode::Cancelled));
+    assert_eq!(recorder.one().1.error, Some(ErrorCode::Cancelled));
 }
 
 #[test]
 fn a_call_that_traps_has_an_end() {
     let limits = Limits { max_memory_bytes: 8 << 20, ..Limits::default() };
-    let told = Told::new(|builder| builder.limits(limits));
-    fs::write(told.directory.path().join("large"), vec![b'a'; 9 << 20]).unwrap();
+    let recorder = Recorder::new(|builder| builder.limits(limits));
+    fs::write(recorder.directory.path().join("large"), vec![b'a'; 9 << 20]).unwrap();
     let edit = |path: &str| json!({"path": path, "edits": [{"old_text": "b", "new_text": "c"}]});
-    let ended = told.call("edit_file", edit("large"));
+    let ended = recorder.call("edit_file", edit("large"));
     assert_eq!(
         (ended.error, ended.paths.as_slice()),
         (Some(ErrorCode::LimitExceeded), ["large".to_owned()].as_slice())
     );
     assert_eq!(ended.operation.as_deref(), Some("edit"));
-    let secret = told.call("edit_file", edit(".env"));
+    let secret = recorder.call("edit_file", edit(".env"));
     assert_eq!((secret.error, secret.redacted), (Some(ErrorCode::Denied), 1));
 }
 
 #[test]
 fn a_call_that_is_not_made_has_an_end() {
-    let told = Told::plain();
-    fs::remove_dir_all(told.directory.path()).unwrap();
-    let ended = told.call("stat", json!({"path": "a.txt"}));
+    let recorder = Recorder::plain();
+    fs::remove_dir_all(recorder.directory.path()).unwrap();
+    let ended = recorder.call("stat", json!({"path": "a.txt"}));
     assert_eq!((ended.error, ended.paths.len()), (Some(ErrorCode::BackendGone), 0));
 }
 
@@ -355,7 +355,7 @@ fn a_workspace_in_memory_tells_too() {
 
 #[tokio::test]
 async fn a_call_without_blocking_is_told_of() {
-    let told = Told::plain();
-    told.workspace.call_async("stat", r#"{"path": "a.txt"}"#, CallOptions::default()).await;
-    assert_eq!(told.one().1.paths, ["a.txt"]);
+    let recorder = Recorder::plain();
+    recorder.workspace.call_async("stat", r#"{"path": "a.txt"}"#, CallOptions::default()).await;
+    assert_eq!(recorder.one().1.paths, ["a.txt"]);
 }

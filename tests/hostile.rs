@@ -407,9 +407,9 @@ fn a_patch_of_which_one_file_fails_changes_none() {
         let error = outcome.error.clone().unwrap();
         assert_eq!(error.code, ErrorCode::PatchRejected, "{error:?}");
         assert_eq!(error.path.as_deref(), Some("f09.txt"));
-        let told = format!("{} {}", error.message, error.hint.unwrap_or_default());
+        let reported = format!("{} {}", error.message, error.hint.unwrap_or_default());
         for part in ["`f09.txt`", "hunk 2", "line 2"] {
-            assert!(told.contains(part), "no {part} in: {told}");
+            assert!(reported.contains(part), "no {part} in: {reported}");
         }
         assert_eq!(outcome.changes.len(), 0);
         assert_eq!(state(&tree), before);

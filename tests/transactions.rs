@@ -250,13 +250,13 @@ fn refactor_more(overlay: &Workspace) {
 fn taking_over_is_told_to_listeners_and_the_audit() {
     let fixture = Fixture::new();
     ok(&fixture.overlay("o"), "write_file", json!({"path": "main.rs", "content": "new\n"}));
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let to = Arc::clone(&told);
+    let reported = Arc::new(Mutex::new(Vec::new()));
+    let to = Arc::clone(&reported);
     let audit = fixture.home.path().join("audit.jsonl");
     let overlay = fixture.builder().overlay("o").on_event(move |event| to.lock().unwrap().push(format!("{event:?}")));
     overlay.audit(&audit).build().unwrap().commit(&[], false).unwrap();
-    let told = told.lock().unwrap().join("\n");
-    assert!(told.contains("commit") && told.contains("main.rs"), "{told}");
+    let reported = reported.lock().unwrap().join("\n");
+    assert!(reported.contains("commit") && reported.contains("main.rs"), "{reported}");
     let record = fs::read_to_string(&audit).unwrap();
     assert!(record.contains("\"commit\"") && record.contains("main.rs") && !record.contains("new\\n"), "{record}");
 }

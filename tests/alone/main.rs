@@ -12,9 +12,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 mod deletes;
+mod partitions;
 #[cfg(target_os = "linux")]
 mod races;
-mod shares;
 #[cfg(target_os = "linux")]
 #[path = "../without/mod.rs"]
 mod without;

@@ -94,50 +94,54 @@ fn memory(case: &Case) -> Result<Observed> {
 
 fn component_memory(case: &Case) -> Result<Observed> {
     let workspace = Workspace::memory(serde_json::from_value(case.policy.clone())?)?;
-    let told = |error: paddock::types::ToolError| anyhow!(error.message);
-    workspace.load(&tree::pack(&absolute(case, &Names::in_memory())?)?).map_err(told)?;
+    let reported = |error: paddock::types::ToolError| anyhow!(error.message);
+    workspace.load(&tree::pack(&absolute(case, &Names::in_memory())?)?).map_err(reported)?;
     let outcomes = outcome::drive(case, &Names::in_memory(), through(&workspace))?;
-    Ok(Observed { outcomes, tree: relative(tree::unpack(&workspace.snapshot().map_err(told)?)?, case), modes: None })
+    Ok(Observed {
+        outcomes,
+        tree: relative(tree::unpack(&workspace.snapshot().map_err(reported)?)?, case),
+        modes: None,
+    })
 }
 
 fn directory(case: &Case) -> Result<Observed> {
-    let surroundings = Surroundings::new(tempfile::tempdir()?)?;
-    let builder = Workspace::builder().root(surroundings.top.join("ws")).state_dir(surroundings.top.join("state"));
-    on_disk(case, &surroundings, &Surroundings::names(&surroundings.top), builder)
+    let environment = Environment::new(tempfile::tempdir()?)?;
+    let builder = Workspace::builder().root(environment.top.join("ws")).state_dir(environment.top.join("state"));
+    on_disk(case, &environment, &Environment::names(&environment.top), builder)
 }
 
 fn in_container(case: &Case) -> Result<Observed> {
     let (container, room) = container::room()?;
     let inside = Path::new("/").join(room.path().file_name().context("no name")?);
-    let surroundings = Surroundings::new(room)?;
-    let (names, state) = (Surroundings::names(&inside), tempfile::tempdir()?);
+    let environment = Environment::new(room)?;
+    let (names, state) = (Environment::names(&inside), tempfile::tempdir()?);
     let container = container.with_working_directory(&names.root)?;
-    on_disk(case, &surroundings, &names, Workspace::builder().container(&container).state_dir(state.path()))
+    on_disk(case, &environment, &names, Workspace::builder().container(&container).state_dir(state.path()))
 }
 
 /// Runs a case in `ws`, which the builder takes for the workspace and which has these names there.
-fn on_disk(case: &Case, surroundings: &Surroundings, names: &Names, builder: Builder) -> Result<Observed> {
-    let root = surroundings.top.join("ws");
+fn on_disk(case: &Case, environment: &Environment, names: &Names, builder: Builder) -> Result<Observed> {
+    let root = environment.top.join("ws");
     tree::write(&absolute(case, names)?, &root)?;
-    let outside = surroundings.outside()?;
+    let outside = environment.outside()?;
     let workspace = builder.policy(serde_json::from_value(case.policy.clone())?).build()?;
     let outcomes = outcome::drive(case, names, through(&workspace))?;
-    ensure!(surroundings.outside()? == outside, "something outside the workspace was changed");
+    ensure!(environment.outside()? == outside, "something outside the workspace was changed");
     let tree = tree::read(&root)?;
     let modes = tree::modes(&root, &tree)?;
     Ok(Observed { outcomes, tree: restore(tree, names), modes: Some(modes) })
 }
 
 fn overlay(case: &Case) -> Result<Observed> {
-    let surroundings = Surroundings::new(tempfile::tempdir()?)?;
-    let names = Surroundings::names(&surroundings.top);
-    let (base, state) = (surroundings.top.join("ws"), surroundings.top.join("state"));
+    let environment = Environment::new(tempfile::tempdir()?)?;
+    let names = Environment::names(&environment.top);
+    let (base, state) = (environment.top.join("ws"), environment.top.join("state"));
     tree::write(&absolute(case, &names)?, &base)?;
-    let (outside, before) = (surroundings.outside()?, layers::status(&base)?);
+    let (outside, before) = (environment.outside()?, layers::status(&base)?);
     let builder = Workspace::builder().root(&names.root).state_dir(&state).overlay("case");
     let workspace = builder.policy(serde_json::from_value(case.policy.clone())?).build()?;
     let outcomes = outcome::drive(case, &names, through(&workspace))?;
-    ensure!(surroundings.outside()? == outside, "something outside the workspace was changed");
+    ensure!(environment.outside()? == outside, "something outside the workspace was changed");
     ensure!(layers::status(&base)? == before, "the base was changed");
     let (tree, modes) = layers::merged(&base, &state.join("overlays/case"))?;
     Ok(Observed { outcomes, tree: restore(tree, &names), modes: Some(modes) })
@@ -151,12 +155,12 @@ fn through(workspace: &Workspace) -> impl Fn(&str, &str, &str) -> Value {
 }
 
 /// The temporary directory of one case: the workspace with neighbours that no tool may see.
-struct Surroundings {
+struct Environment {
     _keep: tempfile::TempDir,
     top: PathBuf,
 }
 
-impl Surroundings {
+impl Environment {
     fn new(keep: tempfile::TempDir) -> Result<Self> {
         let top = keep.path().canonicalize()?;
         for (dir, file) in [("outside", "secret.txt"), ("ws-evil", "secret.txt"), ("ws ", "secret.txt")] {

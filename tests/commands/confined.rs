@@ -51,8 +51,8 @@ fn nothing_outside_the_roots_is_read_or_changed() {
         format!("ls {0}; cat {0}/lock; echo x > {0}/history/x", fixture.home.path().join("state").display()),
     ] {
         let ran = fixture.shell(&line);
-        let told = ran.to_string();
-        assert!(!told.contains(CANARY) && !told.contains("root:"), "{line}: {told}");
+        let reported = ran.to_string();
+        assert!(!reported.contains(CANARY) && !reported.contains("root:"), "{line}: {reported}");
         assert_eq!(outside(&fixture), before, "{line}");
     }
     // The same lines do it where nothing keeps them from it.
@@ -82,8 +82,8 @@ fn what_rules_keep_from_tools_they_keep_from_commands() {
         "mv private p; cat p/x; cp -r private p; cat p/x",
         "echo x > .agentignore; rm -f .agentignore; mv .agentignore a; cat .env",
     ] {
-        let told = fixture.shell(line).to_string();
-        assert!(!told.contains(CANARY), "{line}: {told}");
+        let reported = fixture.shell(line).to_string();
+        assert!(!reported.contains(CANARY), "{line}: {reported}");
     }
     for path in [".env", "src/.env", "private/x", "key.pem"] {
         assert_eq!(fixture.read(path).unwrap(), CANARY, "{path}");
@@ -115,13 +115,13 @@ fn no_network_and_no_sockets_unless_the_policy_gives_it() {
     std::thread::spawn(move || tcp.incoming().flatten().for_each(|mut peer| drop(peer.write_all(b"reached\n"))));
     let line = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && cat <&3");
     let bash = |line: &str| format!("bash -c '{line}'");
-    let told = Fixture::new().shell(&bash(&line)).to_string();
-    assert!(!told.contains("reached"), "{told}");
+    let reported = Fixture::new().shell(&bash(&line)).to_string();
+    assert!(!reported.contains("reached"), "{reported}");
     assert_eq!(Fixture::with(json!({"network": true})).printed(&bash(&line)), "reached\n");
     let fixture = Fixture::with(json!({"network": true}));
     let _listener = UnixListener::bind(fixture.home.path().join("outside/socket")).unwrap();
     let Ok(node) = std::process::Command::new("/usr/bin/node").arg("--version").output() else {
-        eprintln!("a socket by path is not tried here: no `/usr/bin/node`; the warden's own tests do");
+        eprintln!("a socket by path is not tried here: no `/usr/bin/node`; the supervisor's own tests do");
         return;
     };
     assert!(node.status.success());
@@ -130,8 +130,8 @@ fn no_network_and_no_sockets_unless_the_policy_gives_it() {
         "node -e \"require('net').connect('{}').on('connect', () => console.log('reached')).on('error', e => console.log(e.code))\"",
         socket.display()
     );
-    let told = fixture.shell(&line).to_string();
-    assert!(!told.contains("reached"), "{told}");
+    let reported = fixture.shell(&line).to_string();
+    assert!(!reported.contains("reached"), "{reported}");
 }
 
 #[test]

@@ -31,9 +31,9 @@ fn changes_are_told_and_undone() {
         "created same",
         "modified src/b.txt",
     ];
-    let mut told = changes(&ran);
-    told.sort_by_key(|change| change.split_once(' ').unwrap().1.to_owned());
-    assert_eq!(told, expected, "{ran}");
+    let mut reported = changes(&ran);
+    reported.sort_by_key(|change| change.split_once(' ').unwrap().1.to_owned());
+    assert_eq!(reported, expected, "{ran}");
     let newest = &fixture.workspace.history(&HistoryArgs { limit: 10 }).unwrap().entries[0];
     assert_eq!((json!(newest.backup), newest.verb.as_str()), (ran["backup"].clone(), "run"));
     fixture.ok("restore", json!({"backup": ran["backup"]}));

@@ -117,10 +117,10 @@ fn over_memory_and_overlays_they_are_refused_with_what_would_work() {
 #[test]
 fn events_and_audit_tell_of_commands() {
     let home = tempfile::tempdir().unwrap();
-    let told = Arc::new(Mutex::new(Vec::<Value>::new()));
+    let reported = Arc::new(Mutex::new(Vec::<Value>::new()));
     let root = home.path().join("work");
     std::fs::create_dir(&root).unwrap();
-    let listener = told.clone();
+    let listener = reported.clone();
     let workspace = Workspace::builder()
         .root(&root)
         .state_dir(home.path().join("state"))
@@ -132,13 +132,13 @@ fn events_and_audit_tell_of_commands() {
         .unwrap();
     let outcome = workspace.call("shell", r#"{"command": "seq 1000; echo x > made"}"#);
     assert_eq!(changes(&outcome.value()), ["created made"]);
-    let told = told.lock().unwrap().clone();
-    let kinds: Vec<_> = told.iter().map(|event| event["event"].as_str().unwrap()).collect();
+    let reported = reported.lock().unwrap().clone();
+    let kinds: Vec<_> = reported.iter().map(|event| event["event"].as_str().unwrap()).collect();
     assert_eq!(kinds.first(), Some(&"start"));
     assert_eq!(kinds.last(), Some(&"end"));
-    let output = told.iter().find(|event| event["event"] == "output").unwrap();
+    let output = reported.iter().find(|event| event["event"] == "output").unwrap();
     assert_eq!((&output["stdout_bytes"], &output["truncated"]), (&json!(3893), &json!(true)));
-    let end = told.last().unwrap();
+    let end = reported.last().unwrap();
     assert_eq!((&end["operation"], &end["outcome"]), (&json!("run"), &json!("ok")));
     assert_eq!((&end["changes"][0]["path"], &end["truncated"]), (&json!("made"), &json!(true)));
     let audit = std::fs::read_to_string(home.path().join("audit.jsonl")).unwrap();

@@ -33,8 +33,8 @@ fn changes_are_told_and_undone() {
             ],
         );
         assert_eq!(ran["stderr"]["text"], "", "{ran}");
-        let mut told = changes(&ran);
-        told.sort_by_key(|change| change.split_once(' ').unwrap().1.to_owned());
+        let mut reported = changes(&ran);
+        reported.sort_by_key(|change| change.split_once(' ').unwrap().1.to_owned());
         let expected = [
             "modified a.txt",
             "modified cut",
@@ -51,7 +51,7 @@ fn changes_are_told_and_undone() {
             "deleted src",
             "deleted src/b.txt",
         ];
-        assert_eq!(told, expected, "{ran}");
+        assert_eq!(reported, expected, "{ran}");
         fixture.ok("restore", json!({"backup": ran["backup"]}));
         let read = |path| fixture.read(path).unwrap_or_default();
         assert_eq!(

@@ -11,7 +11,7 @@ use paddock_types::response::{Change, Ran, Response};
 use paddock_vfs::Filesystem;
 use paddock_workspace::Workspace;
 
-const VERB: &str = "run a command in";
+const OPERATION: &str = "run a command in";
 /// Maximum number of changes that a result lists.
 const MAX_SHOWN: usize = 100;
 
@@ -37,8 +37,8 @@ pub fn requested_command(
             settle(&workspace, &call.request).map_err(|error| Box::new(call.outcome(Some(&workspace), Err(error))))
         }
         Err(error) => {
-            let touched = audit::requested_paths(fs, policy, &call.request, Some(error.code));
-            Err(Box::new(Outcome { touched, ..call.outcome(None, Err(error)) }))
+            let accessed_paths = audit::requested_paths(fs, policy, &call.request, Some(error.code));
+            Err(Box::new(Outcome { accessed_paths, ..call.outcome(None, Err(error)) }))
         }
     })
 }
@@ -85,11 +85,11 @@ fn settle(workspace: &Workspace<'_>, request: &Request) -> Result<Command> {
     let mut command = command.clone();
     match &mut command {
         Command::Run(run) => {
-            run.workdir = workspace.resolve_dir(&run.workdir, VERB)?.0.path;
+            run.workdir = workspace.resolve_dir(&run.workdir, OPERATION)?.0.path;
             run.timeout_ms = run.timeout_ms.min(limits.max_time_ms);
         }
         Command::Start(start) => {
-            start.workdir = workspace.resolve_dir(&start.workdir, VERB)?.0.path;
+            start.workdir = workspace.resolve_dir(&start.workdir, OPERATION)?.0.path;
             start.yield_ms = start.yield_ms.min(limits.max_time_ms);
         }
         Command::Write(input) => input.yield_ms = input.yield_ms.min(limits.max_time_ms),

@@ -18,16 +18,16 @@ pub fn call(fs: &dyn Filesystem, policy: &Policy, dialect: &str, name: &str, arg
         Ok(call) => call,
         Err(outcome) => return *outcome,
     };
-    made(fs, policy, &call)
+    execute(fs, policy, &call)
 }
 
 /// Performs a decoded call.
-pub fn made(fs: &dyn Filesystem, policy: &Policy, call: &Call) -> Outcome {
+pub fn execute(fs: &dyn Filesystem, policy: &Policy, call: &Call) -> Outcome {
     match paddock_ops::open(fs, policy, call.request.access()) {
         Ok(workspace) => call.outcome(Some(&workspace), perform(&workspace, &call.request)),
         Err(error) => {
-            let touched = audit::requested_paths(fs, policy, &call.request, Some(error.code));
-            Outcome { touched, ..call.outcome(None, Err(error)) }
+            let accessed_paths = audit::requested_paths(fs, policy, &call.request, Some(error.code));
+            Outcome { accessed_paths, ..call.outcome(None, Err(error)) }
         }
     }
 }
@@ -37,12 +37,12 @@ pub fn run(fs: &dyn Filesystem, policy: &Policy, request: &Request) -> (Result<R
     match paddock_ops::open(fs, policy, request.access()) {
         Ok(workspace) => {
             let answer = perform(&workspace, request);
-            let touched = audit::accessed_paths(&workspace, request, &answer);
-            (answer, touched)
+            let accessed_paths = audit::accessed_paths(&workspace, request, &answer);
+            (answer, accessed_paths)
         }
         Err(error) => {
-            let touched = audit::requested_paths(fs, policy, request, Some(error.code));
-            (Err(error), touched)
+            let accessed_paths = audit::requested_paths(fs, policy, request, Some(error.code));
+            (Err(error), accessed_paths)
         }
     }
 }

@@ -10,8 +10,8 @@ mod bindings {
 
 mod commands;
 mod convert;
+mod partitions;
 mod session;
-mod shares;
 
 use std::cell::Cell;
 
@@ -25,7 +25,7 @@ use paddock_types::approval_plan::{Decision, Plan};
 use paddock_types::error::{Code, Error, Result};
 use paddock_types::outcome::Outcome;
 use paddock_types::policy::{Backend, Policy};
-use paddock_types::request::Request;
+use paddock_types::request::{Move, Request};
 use paddock_types::response::Response;
 use paddock_vfs::memory::MemoryFs;
 use paddock_vfs::overlay::OverlayFs;
@@ -49,7 +49,7 @@ thread_local! {
     /// Plan of the last call if it needs an approval, until the host takes it.
     static PENDING: Cell<Option<Plan>> = const { Cell::new(None) };
     /// Accessed paths of the last call, until the host takes them.
-    static TOUCHED: Cell<Option<AccessedPaths>> = const { Cell::new(None) };
+    static ACCESSED_PATHS: Cell<Option<AccessedPaths>> = const { Cell::new(None) };
 }
 
 impl tools::Guest for Component {
@@ -70,19 +70,19 @@ impl tools::Guest for Component {
 
     fn call(dialect: String, name: String, arguments: String) -> tools::Outcome {
         let outcome = with_fs(&dialect, |fs, policy| Ok(engine::call(fs, policy, &dialect, &name, &arguments)));
-        ended(outcome.unwrap_or_else(call::failed))
+        into_outcome(outcome.unwrap_or_else(call::failed))
     }
 
     fn begin(dialect: String, name: String, arguments: String) -> Option<tools::Outcome> {
-        shares::begin(&dialect, &name, &arguments).map(ended)
+        partitions::begin(&dialect, &name, &arguments).map(into_outcome)
     }
 
     fn finish() -> tools::Outcome {
-        ended(shares::finish())
+        into_outcome(partitions::finish())
     }
 
     fn get_accessed_paths() -> Option<tools::AccessedPaths> {
-        TOUCHED.take().lower()
+        ACCESSED_PATHS.take().lower()
     }
 
     fn get_requested_paths(dialect: String, name: String, arguments: String) -> Option<tools::AccessedPaths> {
@@ -129,7 +129,7 @@ impl files::Guest for Component {
 
     fn make_directory(args: files::MakeDirectoryArgs) -> std::result::Result<files::MakeDirectoryResult, types::Error> {
         run(Request::MakeDir(args.lower()), |response| match response {
-            Response::MakeDir(made) => Some(made.lower()),
+            Response::MakeDir(execute) => Some(execute.lower()),
             _ => None,
         })
     }
@@ -142,7 +142,7 @@ impl files::Guest for Component {
     }
 
     fn move_entry(args: files::TransferArgs) -> std::result::Result<files::TransferResult, types::Error> {
-        run(Request::Move(args.lower()), |response| match response {
+        run(Request::Move(Move(args.lower())), |response| match response {
             Response::Move(transfer) => Some(transfer.lower()),
             _ => None,
         })
@@ -256,8 +256,8 @@ fn keep_pending(plan: Option<&Plan>) {
 /// Performs the request of a typed function; `take` unwraps the response variant.
 fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::result::Result<T, types::Error> {
     let ran = with_fs(NO_DIALECT, |fs, policy| Ok(engine::run(fs, policy, &request)));
-    let (answer, touched) = ran.unwrap_or_else(|error| (Err(error), None));
-    TOUCHED.set(touched);
+    let (answer, accessed_paths) = ran.unwrap_or_else(|error| (Err(error), None));
+    ACCESSED_PATHS.set(accessed_paths);
     keep_pending(answer.as_ref().err().and_then(|error| error.plan.as_deref()));
     let answer = answer.and_then(|response| {
         take(response).ok_or_else(|| Error::new(Code::Io, "an operation gave another operation's answer"))
@@ -266,8 +266,8 @@ fn run<T>(request: Request, take: impl FnOnce(Response) -> Option<T>) -> std::re
 }
 
 /// Converts an outcome, and keeps its accessed paths and plan until the host takes them.
-fn ended(mut outcome: Outcome) -> tools::Outcome {
-    TOUCHED.set(outcome.touched.take());
+fn into_outcome(mut outcome: Outcome) -> tools::Outcome {
+    ACCESSED_PATHS.set(outcome.accessed_paths.take());
     keep_pending(outcome.error.as_ref().and_then(|error| error.plan.as_deref()));
     outcome.lower()
 }

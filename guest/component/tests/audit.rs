@@ -33,8 +33,8 @@ fn recording() -> Policy {
     policy
 }
 
-fn touched(tool: &str, arguments: Value) -> AccessedPaths {
-    last(&recording(), &[("paddock", tool, arguments)]).touched.unwrap()
+fn accessed_paths(tool: &str, arguments: Value) -> AccessedPaths {
+    last(&recording(), &[("paddock", tool, arguments)]).accessed_paths.unwrap()
 }
 
 fn written(path: &str, bytes: u64, mode: WriteMode) -> Written {
@@ -43,15 +43,15 @@ fn written(path: &str, bytes: u64, mode: WriteMode) -> Written {
 
 #[test]
 fn what_was_read() {
-    let read = touched("read_file", json!({"path": "./a.txt"}));
+    let read = accessed_paths("read_file", json!({"path": "./a.txt"}));
     assert_eq!((read.operation, read.paths.as_slice()), ("read", ["a.txt".to_owned()].as_slice()));
     assert_eq!((read.bytes, read.lines, read.redacted), (3, Some(1), 0));
-    let bytes = touched("read_file", json!({"path": "old.txt", "mode": "base64", "limit": 3}));
+    let bytes = accessed_paths("read_file", json!({"path": "old.txt", "mode": "base64", "limit": 3}));
     assert_eq!((bytes.bytes, bytes.lines, bytes.truncated), (3, None, true));
-    let many = touched("read_files", json!({"paths": ["a.txt", ".env", "none", "old.txt"]}));
+    let many = accessed_paths("read_files", json!({"paths": ["a.txt", ".env", "none", "old.txt"]}));
     assert_eq!((many.paths, many.redacted), (["a.txt", "none", "old.txt"].map(str::to_owned).to_vec(), 1));
     assert_eq!((many.bytes, many.lines), (6, Some(3)));
-    let found = touched("grep", json!({"pattern": "one", "path": "."}));
+    let found = accessed_paths("grep", json!({"pattern": "one", "path": "."}));
     assert_eq!((found.paths.as_slice(), found.lines), (["."].map(str::to_owned).as_slice(), Some(1)));
 }
 
@@ -60,63 +60,63 @@ fn what_other_dialects_read() {
     let read =
         |policy: &Policy, dialect: &str, tool: &str, arguments: Value| last(policy, &[(dialect, tool, arguments)]);
     let many = || json!({"paths": ["a.txt", ".env", "old.txt"]});
-    let touched = read(&recording(), "mcp-filesystem", "read_multiple_files", many()).touched.unwrap();
-    assert_eq!((touched.operation, touched.bytes, touched.redacted), ("read", 8, 1));
-    assert_eq!(touched.paths, ["a.txt", "old.txt"]);
+    let accessed_paths = read(&recording(), "mcp-filesystem", "read_multiple_files", many()).accessed_paths.unwrap();
+    assert_eq!((accessed_paths.operation, accessed_paths.bytes, accessed_paths.redacted), ("read", 8, 1));
+    assert_eq!(accessed_paths.paths, ["a.txt", "old.txt"]);
     let mut one = recording();
     one.limits.max_files = 1;
     let outcome = read(&one, "mcp-filesystem", "read_multiple_files", many());
-    assert_eq!(outcome.touched.unwrap().paths, ["a.txt"]);
+    assert_eq!(outcome.accessed_paths.unwrap().paths, ["a.txt"]);
     assert!(outcome.truncated && outcome.text.contains("old.txt: Error - not read"), "{}", outcome.text);
     let view = |path: &str| {
         let arguments = json!({"command": "view", "path": path});
-        read(&recording(), "anthropic", "str_replace_based_edit_tool", arguments).touched.unwrap()
+        read(&recording(), "anthropic", "str_replace_based_edit_tool", arguments).accessed_paths.unwrap()
     };
     assert_eq!((view("a.txt").operation, view("a.txt").bytes, view("a.txt").lines), ("read", 3, Some(1)));
     assert_eq!((view(".").operation, view(".").paths), ("list", vec![".".to_owned()]));
-    let listed = read(&recording(), "weakincentives", "ls", json!({})).touched.unwrap();
+    let listed = read(&recording(), "weakincentives", "ls", json!({})).accessed_paths.unwrap();
     assert_eq!((listed.operation, listed.bytes), ("list", 13));
 }
 
 #[test]
 fn what_was_written() {
-    let new = touched("write_file", json!({"path": "d/n", "content": "abc"}));
+    let new = accessed_paths("write_file", json!({"path": "d/n", "content": "abc"}));
     assert_eq!(new.written, [written("d/n", 3, WriteMode::Create)]);
-    let over = touched("write_file", json!({"path": "a.txt", "content": "abc"}));
+    let over = accessed_paths("write_file", json!({"path": "a.txt", "content": "abc"}));
     assert_eq!(over.written, [written("a.txt", 3, WriteMode::Overwrite)]);
-    let more = touched("write_file", json!({"path": "a.txt", "content": "abc", "append": true}));
+    let more = accessed_paths("write_file", json!({"path": "a.txt", "content": "abc", "append": true}));
     assert_eq!((more.written, more.bytes), (vec![written("a.txt", 3, WriteMode::Append)], 3));
-    let same = touched("write_file", json!({"path": "a.txt", "content": "one\n"}));
+    let same = accessed_paths("write_file", json!({"path": "a.txt", "content": "one\n"}));
     assert_eq!((same.written, same.changes), (vec![], vec![]));
     let edit = json!({"path": "a.txt", "edits": [{"old_text": "one", "new_text": "three"}]});
-    let edited = touched("edit_file", edit);
+    let edited = accessed_paths("edit_file", edit);
     assert_eq!((edited.written, edited.lines), (vec![written("a.txt", 6, WriteMode::Overwrite)], Some(1)));
 }
 
 #[test]
 fn what_a_patch_did() {
-    let patched = touched("apply_patch", json!({ "patch": PATCH }));
+    let patched = accessed_paths("apply_patch", json!({ "patch": PATCH }));
     assert_eq!(patched.paths, ["a.txt", "b.txt", "c.txt", "old.txt"]);
     assert_eq!((patched.lines, patched.changes.len(), patched.bytes), (Some(5), 3, 6));
     let mut files = patched.written;
     files.sort_by(|a, b| a.path.cmp(&b.path));
     assert_eq!(files, [written("b.txt", 4, WriteMode::Create), written("c.txt", 2, WriteMode::Create)]);
-    let looked = touched("apply_patch", json!({ "patch": PATCH, "dry_run": true }));
+    let looked = accessed_paths("apply_patch", json!({ "patch": PATCH, "dry_run": true }));
     assert_eq!((looked.written, looked.changes, looked.paths.len()), (vec![], vec![], 4));
-    let failed = touched("apply_patch", json!({ "patch": PATCH.replace("-one", "-nine") }));
+    let failed = accessed_paths("apply_patch", json!({ "patch": PATCH.replace("-one", "-nine") }));
     assert_eq!((failed.paths.len(), failed.redacted, failed.changes), (4, 0, vec![]));
-    let secret = touched("apply_patch", json!({ "patch": PATCH.replace("c.txt", ".env") }));
+    let secret = accessed_paths("apply_patch", json!({ "patch": PATCH.replace("c.txt", ".env") }));
     assert_eq!((secret.paths, secret.redacted), (vec![], 4));
 }
 
 #[test]
 fn what_was_refused() {
-    let outside = touched("read_file", json!({"path": "../x"}));
+    let outside = accessed_paths("read_file", json!({"path": "../x"}));
     assert_eq!((outside.paths, outside.redacted), (vec!["../x".to_owned()], 0));
     let mut read_only = recording();
     read_only.read_only = true;
     let write = |path: &str| ("paddock", "write_file", json!({"path": path, "content": "x"}));
-    let reported = |path: &str| last(&read_only, &[write(path)]).touched.unwrap();
+    let reported = |path: &str| last(&read_only, &[write(path)]).accessed_paths.unwrap();
     assert_eq!((reported("n").paths, reported("n").redacted), (vec!["n".to_owned()], 0));
     assert_eq!((reported(".env").paths, reported("d/.env").redacted), (vec![], 1));
     assert_eq!((reported(".env").operation, reported(".env").bytes), ("write", 0));
@@ -126,21 +126,22 @@ fn what_was_refused() {
 fn as_many_paths_as_one_call_may_work_on() {
     let mut policy = recording();
     policy.limits.max_files = 2;
-    let touched = last(&policy, &[("paddock", "apply_patch", json!({ "patch": PATCH }))]).touched.unwrap();
-    assert_eq!((touched.paths.len(), touched.redacted), (2, 2));
+    let accessed_paths =
+        last(&policy, &[("paddock", "apply_patch", json!({ "patch": PATCH }))]).accessed_paths.unwrap();
+    assert_eq!((accessed_paths.paths.len(), accessed_paths.redacted), (2, 2));
 }
 
 #[test]
 fn nothing_where_nobody_asks_or_the_arguments_do_not_fit() {
     let read = || ("paddock", "read_file", json!({"path": "a.txt"}));
-    assert_eq!(last(&Policy::default(), &[read()]).touched, None);
-    assert_eq!(last(&recording(), &[("paddock", "read_file", json!({"file": "a.txt"}))]).touched, None);
-    assert_eq!(last(&recording(), &[("paddock", "none", json!({}))]).touched, None);
+    assert_eq!(last(&Policy::default(), &[read()]).accessed_paths, None);
+    assert_eq!(last(&recording(), &[("paddock", "read_file", json!({"file": "a.txt"}))]).accessed_paths, None);
+    assert_eq!(last(&recording(), &[("paddock", "none", json!({}))]).accessed_paths, None);
 }
 
 #[test]
 fn in_any_dialect() {
     let write = ("weakincentives", "write_file", json!({"file_path": "n", "content": "abc"}));
-    let touched = last(&recording(), &[write]).touched.unwrap();
-    assert_eq!((touched.operation, touched.written), ("write", vec![written("n", 3, WriteMode::Create)]));
+    let accessed_paths = last(&recording(), &[write]).accessed_paths.unwrap();
+    assert_eq!((accessed_paths.operation, accessed_paths.written), ("write", vec![written("n", 3, WriteMode::Create)]));
 }

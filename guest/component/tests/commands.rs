@@ -739,9 +739,12 @@ mod calls {
             (&json!(1), &json!("out\n"), &json!(1))
         );
         assert_eq!(outcome.changes.len(), 1);
-        let touched = outcome.touched.unwrap();
-        assert_eq!((touched.operation, touched.paths, touched.bytes), ("run", vec!["out.txt".to_owned()], 3));
-        assert_eq!(touched.written.len(), 1);
+        let accessed_paths = outcome.accessed_paths.unwrap();
+        assert_eq!(
+            (accessed_paths.operation, accessed_paths.paths, accessed_paths.bytes),
+            ("run", vec!["out.txt".to_owned()], 3)
+        );
+        assert_eq!(accessed_paths.written.len(), 1);
 
         let (outcome, value) = tell("lincona", "shell", json!({"command": "x"}), failed());
         assert!(outcome.error.is_none());

@@ -48,7 +48,7 @@ impl Call {
 
     /// Renders the outcome of the call. The changes are taken from the workspace.
     pub fn outcome(&self, workspace: Option<&Workspace<'_>>, answer: Result<Response>) -> Outcome {
-        let touched = workspace.and_then(|workspace| audit::accessed_paths(workspace, &self.request, &answer));
+        let accessed_paths = workspace.and_then(|workspace| audit::accessed_paths(workspace, &self.request, &answer));
         let asked = CallContext {
             args: &self.args,
             roots: workspace.map(|workspace| workspace.roots.as_slice()).unwrap_or_default(),
@@ -69,7 +69,7 @@ impl Call {
                 Outcome::reported((self.dialect.failure)(&failed), Some(error), changes)
             }
         };
-        Outcome { touched, ..outcome }
+        Outcome { accessed_paths, ..outcome }
     }
 }
 

@@ -166,7 +166,7 @@ const TOOLS: &[ToolSpec] = &[
         description: "Move or rename a file.",
         params: &[SOURCE, DESTINATION, OVERWRITE],
         effect: ToolTraits::Replaces { idempotent: false },
-        request: |args| Ok(Request::Move(transfer(args))),
+        request: |args| Ok(Request::Move(request::Move(transfer(args)))),
         answer: |asked, response| Ok(transferred("move_file", asked, Response::Move(take!(Move, response)))),
         output: OPERATION,
     },

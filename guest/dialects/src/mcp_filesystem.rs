@@ -201,7 +201,8 @@ const TOOLS: &[ToolSpec] = &[
         effect: ToolTraits::Replaces { idempotent: false },
         request: |args| {
             let (source, destination) = (args.text("source"), args.text("destination"));
-            Ok(Request::Move(request::Transfer { source, destination, overwrite: false, recursive: true }))
+            let transfer = request::Transfer { source, destination, overwrite: false, recursive: true };
+            Ok(Request::Move(request::Move(transfer)))
         },
         answer: |asked, response| {
             response?;

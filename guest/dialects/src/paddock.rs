@@ -333,7 +333,7 @@ const TOOLS: &[ToolSpec] = &[
         description: "Move or rename a file or directory.",
         params: &[SOURCE, DESTINATION, OVERWRITE, flag("recursive", true, "Allow a directory")],
         effect: ToolTraits::Replaces { idempotent: false },
-        request: |args| Ok(Request::Move(requests::transfer(args))),
+        request: |args| Ok(Request::Move(request::Move(requests::transfer(args)))),
         answer,
         output: Output::Generated(generated!("Transfer")),
     },

@@ -5,13 +5,14 @@ use std::collections::{HashMap, HashSet};
 
 use paddock_patch::{Action, FilePatch, Hunk, plan};
 use paddock_text::encoding::is_binary;
+use paddock_types::accessed_paths::{WriteMode, Written};
 use paddock_types::digest::etag;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Detail, Error, Result};
 use paddock_types::match_pass::Pass;
 use paddock_types::policy::HardLinks;
 use paddock_types::request::Matching;
-use paddock_types::response::{PatchAction, PatchedFile};
+use paddock_types::response::{PatchAction, PatchedFile, Response};
 use paddock_types::{request, response};
 use paddock_vfs::Stat;
 use paddock_workspace::Workspace;
@@ -20,11 +21,76 @@ use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
-const VERB: &str = "patch";
+use crate::approval::PlanDraft;
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
+
+const OPERATION: &str = "patch";
 /// Maximum total bytes of all files of a patch, before and after it: all contents are in memory at the same time.
 const MAX_TOTAL_BYTES: usize = 64 * 1024 * 1024;
 /// Number of leading bytes that are examined to tell text from binary content.
 const HEAD: usize = 8 * 1024;
+
+impl Operation for request::ApplyPatch {
+    fn name(&self) -> &'static str {
+        "patch"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        named(&self.patch)
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        Some(self)
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::ApplyPatch)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::ApplyPatch(patch) = response else { return };
+        patch
+            .files
+            .iter()
+            .flat_map(|file| file.moved_from.iter().chain([&file.path]))
+            .for_each(|path| recorder.add(path));
+        let lines = |file: &response::PatchedFile| file.lines_added + file.lines_removed;
+        recorder.measure(recorder.written_bytes(), Some(patch.files.iter().map(lines).sum()));
+        if !self.dry_run {
+            // A moved file counts as written only if the patch changes its content too.
+            let moved = patch.files.iter().filter(|file| file.action == PatchAction::Move && lines(file) > 0);
+            recorder.record.written.extend(moved.map(|file| Written {
+                path: file.path.clone(),
+                bytes: file.size,
+                mode: WriteMode::Create,
+            }));
+        }
+    }
+}
+
+impl ChangingOperation for request::ApplyPatch {
+    fn can_delete(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
+        let dry = request::ApplyPatch { dry_run: true, ..self.clone() };
+        let patch = run(draft.workspace, &dry)?;
+        for file in &patch.files {
+            let operation = match file.action {
+                PatchAction::Add => "add",
+                PatchAction::Update => "change",
+                PatchAction::Move => "move here",
+                PatchAction::Delete => "delete",
+            };
+            file.moved_from.iter().try_for_each(|from| draft.add("move", from))?;
+            draft.add(operation, &file.path)?;
+        }
+        draft.say(&self.patch);
+        Ok(patch.files.iter().any(|file| file.action == PatchAction::Delete))
+    }
+}
 
 /// Applies a patch to all its files or to none. A dry run plans the patch without writing.
 pub fn run(workspace: &Workspace<'_>, args: &request::ApplyPatch) -> Result<response::ApplyPatch> {
@@ -32,7 +98,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::ApplyPatch) -> Result<resp
     let files = plan.results();
     let mut notes = plan.notes.clone();
     if !args.dry_run {
-        notes.extend(commit(workspace, VERB, plan.changes())?);
+        notes.extend(commit(workspace, OPERATION, plan.changes())?);
     }
     Ok(response::ApplyPatch { files, backup: workspace.backup(), notes })
 }
@@ -178,7 +244,7 @@ impl<'w> Plan<'w> {
         if patched.bytes.len() as u64 > limit {
             let cause =
                 format!("it would have {} bytes, and files are handled whole up to {limit}", patched.bytes.len());
-            return Err(Error::at(Code::TooLarge, VERB, path, cause).hint("split it into several files"));
+            return Err(Error::at(Code::TooLarge, OPERATION, path, cause).hint("split it into several files"));
         }
         self.count(patched.bytes.len().saturating_sub(before))?;
         if let Some(file) = self.files.get_mut(file) {
@@ -202,7 +268,7 @@ impl<'w> Plan<'w> {
 
     /// Returns the index of the file at `path`, which must exist.
     fn present(&mut self, path: &str, last: FollowSymlinks) -> Result<usize> {
-        let resolved = self.workspace.resolve_with(path, VERB, last)?;
+        let resolved = self.workspace.resolve_with(path, OPERATION, last)?;
         if let Some(&file) = self.known.get(&resolved.path) {
             if self.files.get(file).is_some_and(|file| file.new.is_some()) {
                 return Ok(file);
@@ -211,11 +277,11 @@ impl<'w> Plan<'w> {
                 .hint("put the parts in the order in which they are to be done"));
         }
         // Dialects distinguish a patch whose file is missing from other paths that are not found.
-        resolved.existing(self.workspace, VERB).map_err(|error| match error.code {
+        resolved.existing(self.workspace, OPERATION).map_err(|error| match error.code {
             Code::NotFound => Error { code: Code::PatchRejected, ..error.detail(Detail::NoFileToPatch) },
             _ => error,
         })?;
-        let (bytes, _) = self.workspace.read_whole(&resolved, VERB)?;
+        let (bytes, _) = self.workspace.read_whole(&resolved, OPERATION)?;
         self.count(bytes.len().saturating_mul(2))?;
         Ok(self.insert(resolved, Some(bytes)))
     }
@@ -223,7 +289,7 @@ impl<'w> Plan<'w> {
     /// Returns the index of the file to be created at `path`, which must be free. With Codex matching, an existing file
     /// is overwritten.
     fn vacant(&mut self, path: &str) -> Result<usize> {
-        let resolved = self.workspace.resolve_with(path, VERB, FollowSymlinks::No)?;
+        let resolved = self.workspace.resolve_with(path, OPERATION, FollowSymlinks::No)?;
         let is_file = resolved.stat.is_some_and(|stat| stat.kind == Kind::File);
         if self.matching == Matching::Codex && (is_file || self.known.contains_key(&resolved.path)) {
             let file = match self.known.get(&resolved.path) {
@@ -372,12 +438,12 @@ impl<'w> Plan<'w> {
 }
 
 fn rejected(path: &str, cause: &str) -> Error {
-    Error::at(Code::PatchRejected, VERB, path, cause)
+    Error::at(Code::PatchRejected, OPERATION, path, cause)
 }
 
 fn check_text(path: &str, bytes: &[u8]) -> Result<()> {
     if is_binary(head(bytes)) {
-        return Err(Error::at(Code::BinaryFile, VERB, path, "it is not text")
+        return Err(Error::at(Code::BinaryFile, OPERATION, path, "it is not text")
             .hint("a patch can only delete or move it; write it anew by other means"));
     }
     Ok(())
@@ -390,6 +456,19 @@ fn head(bytes: &[u8]) -> &[u8] {
 fn count_lines(bytes: &[u8]) -> u64 {
     let newlines = memchr::memchr_iter(b'\n', bytes).count() as u64;
     newlines + u64::from(bytes.last().is_some_and(|last| *last != b'\n'))
+}
+
+/// Returns the paths that a patch names, or none if the patch does not parse.
+fn named(text: &str) -> Vec<String> {
+    let parts = paddock_patch::parse(text).unwrap_or_default();
+    let names = parts.into_iter().flat_map(|part| {
+        let to = match part.action {
+            paddock_patch::Action::Move { to, .. } => Some(to),
+            paddock_patch::Action::Add(_) | paddock_patch::Action::Delete(_) | paddock_patch::Action::Update(_) => None,
+        };
+        [Some(part.path), to]
+    });
+    names.flatten().collect()
 }
 
 #[cfg(test)]

@@ -7,14 +7,15 @@ use paddock_types::digest::hex;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, printable};
 use paddock_types::policy::Approval;
-use paddock_types::request;
-use paddock_types::request::{Command, Request, Script};
-use paddock_types::response::{PatchAction, Response};
+use paddock_types::request::Request;
 use paddock_vfs::open_location::OpenLocation;
 use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::{Workspace, tree};
 use sha2::{Digest, Sha256};
+
+use crate::operation;
+use crate::operation::ChangingOperation;
 
 pub use paddock_types::approval_plan::{Decision, Plan};
 
@@ -28,7 +29,8 @@ pub fn check(workspace: &Workspace<'_>, request: &Request) -> Result<()> {
     if !request.can_change() || workspace.policy.approval == Approval::Never {
         return Ok(());
     }
-    let Some(plan) = plan_of(workspace, request)? else { return Ok(()) };
+    let Some(change) = operation::of(request).as_change() else { return Ok(()) };
+    let Some(plan) = plan_of(workspace, request, change)? else { return Ok(()) };
     match &workspace.policy.host.decision {
         Some(Decision::Approved(signed)) if is_signed(workspace, &plan, signed) => Ok(()),
         Some(Decision::Refused(reason)) => Err(refused(&plan, reason)),
@@ -37,149 +39,34 @@ pub fn check(workspace: &Workspace<'_>, request: &Request) -> Result<()> {
 }
 
 /// Returns the plan of `request`, or `None` if the policy requires no approval for it.
-fn plan_of(workspace: &Workspace<'_>, request: &Request) -> Result<Option<Plan>> {
+fn plan_of(workspace: &Workspace<'_>, request: &Request, change: &dyn ChangingOperation) -> Result<Option<Plan>> {
     let asks_always = workspace.policy.approval == Approval::OnChange;
-    if !asks_always && !can_delete(request) {
+    if !asks_always && !change.can_delete() {
         return Ok(None);
     }
-    let mut draft = Draft::new(workspace, request);
-    let deletes = draft.add_request(request)?;
+    let mut draft = PlanDraft::new(workspace, request);
+    let deletes = change.plan(&mut draft)?;
     Ok((asks_always || deletes).then(|| draft.finish()))
 }
 
-/// Returns whether a request can delete something. The match has no wildcard, so that a new operation must decide.
-fn can_delete(request: &Request) -> bool {
-    match request {
-        Request::Delete(_) | Request::Restore(_) | Request::ApplyPatch(_) | Request::Command(_) => true,
-        Request::Write(_) | Request::Edit(_) | Request::MakeDir(_) | Request::Copy(_) | Request::Move(_) => false,
-        Request::Pack(_) | Request::Unpack(_) | Request::Replace(_) => false,
-        Request::Read(_) | Request::ReadMany(_) | Request::View(_) | Request::History(_) | Request::Stat(_) => false,
-        Request::List(_) | Request::Tree(_) | Request::Glob(_) | Request::Grep(_) | Request::Changes(_) => false,
-    }
-}
-
 /// A plan under construction.
-struct Draft<'w> {
-    workspace: &'w Workspace<'w>,
+pub struct PlanDraft<'w> {
+    /// The workspace of the call, for a dry run.
+    pub workspace: &'w Workspace<'w>,
     digest: Sha256,
     summary: String,
     paths: Vec<String>,
 }
 
-impl<'w> Draft<'w> {
+impl<'w> PlanDraft<'w> {
     fn new(workspace: &'w Workspace<'w>, request: &Request) -> Self {
         // The debug format contains every argument, so that different requests have different digests.
         let digest = Sha256::new_with_prefix(format!("{request:?}"));
         Self { workspace, digest, summary: String::new(), paths: Vec::new() }
     }
 
-    /// Adds the effects of the request and returns whether it deletes anything. The match has no wildcard, so that a
-    /// new operation must decide.
-    fn add_request(&mut self, request: &Request) -> Result<bool> {
-        match request {
-            Request::Write(args) => {
-                let operation = if args.append { "append to" } else { "write" };
-                self.add(operation, &args.path)?;
-                self.say(&format!("{} bytes of text\n", args.content.len()));
-                Ok(false)
-            }
-            Request::Edit(args) => self.add_edit(args).map(|()| false),
-            Request::ApplyPatch(args) => self.add_patch(args),
-            Request::MakeDir(args) => self.add("make the directory", &args.path).map(|()| false),
-            Request::Copy(args) => {
-                self.add("copy", &args.source)?;
-                self.add("to", &args.destination).map(|()| false)
-            }
-            Request::Move(args) => {
-                self.add("move", &args.source)?;
-                self.add("to", &args.destination).map(|()| false)
-            }
-            Request::Delete(args) => self.add("delete", &args.path).map(|()| true),
-            Request::Pack(args) => {
-                args.sources.iter().try_for_each(|source| self.add("pack", source))?;
-                self.add("into", &args.destination).map(|()| false)
-            }
-            Request::Unpack(args) => {
-                self.add("unpack", &args.source)?;
-                self.add("into", &args.destination).map(|()| false)
-            }
-            Request::Restore(args) => self.add_restore(args).map(|()| true),
-            Request::Replace(args) => self.add_replace(args).map(|()| false),
-            Request::Command(command) => {
-                self.add_command(command);
-                Ok(true)
-            }
-            Request::Read(_) | Request::ReadMany(_) | Request::View(_) | Request::History(_) => Ok(false),
-            Request::Stat(_) | Request::List(_) | Request::Tree(_) | Request::Glob(_) => Ok(false),
-            Request::Grep(_) | Request::Changes(_) => Ok(false),
-        }
-    }
-
-    fn add_edit(&mut self, args: &request::Edit) -> Result<()> {
-        self.add("edit", &args.path)?;
-        let dry = request::Edit { dry_run: true, ..args.clone() };
-        if let Response::Edit(edit) = crate::run(self.workspace, &Request::Edit(dry))? {
-            self.say(&edit.diff);
-        }
-        Ok(())
-    }
-
-    fn add_patch(&mut self, args: &request::ApplyPatch) -> Result<bool> {
-        let dry = request::ApplyPatch { dry_run: true, ..args.clone() };
-        let Response::ApplyPatch(patch) = crate::run(self.workspace, &Request::ApplyPatch(dry))? else {
-            return Ok(false);
-        };
-        for file in &patch.files {
-            let operation = match file.action {
-                PatchAction::Add => "add",
-                PatchAction::Update => "change",
-                PatchAction::Move => "move here",
-                PatchAction::Delete => "delete",
-            };
-            file.moved_from.iter().try_for_each(|from| self.add("move", from))?;
-            self.add(operation, &file.path)?;
-        }
-        self.say(&args.patch);
-        Ok(patch.files.iter().any(|file| file.action == PatchAction::Delete))
-    }
-
-    fn add_replace(&mut self, args: &request::Replace) -> Result<()> {
-        let found = crate::replace::find(self.workspace, args, crate::replace::FULL)?;
-        found.files.iter().try_for_each(|file| self.add(crate::replace::VERB, &file.resolved.path))?;
-        self.say(found.sample());
-        Ok(())
-    }
-
-    /// Adds the text of a command. Its effects cannot be predicted.
-    fn add_command(&mut self, command: &Command) {
-        let (what, text) = match command {
-            Command::Run(run) => match &run.script {
-                Script::Shell(line) => ("run a command", line.clone()),
-                Script::Python(code) => ("run a Python program", code.clone()),
-                Script::Program(name, args) => ("run a WASI program", format!("{name} {args:?}")),
-            },
-            Command::Start(start) => ("start a command", start.command.clone()),
-            Command::Write(input) => ("write to a command that runs", format!("{:?}", input.chars)),
-            Command::Sessions | Command::Kill(_) => return,
-        };
-        let workdir = command.workdir().map(|path| format!(" in `{}`", printable(path))).unwrap_or_default();
-        self.say(&format!("{what}{workdir}\n{text}\n"));
-        if let Command::Run(run) = command
-            && !run.stdin.is_empty()
-        {
-            self.say(&format!("with this standard input:\n{}\n", run.stdin));
-        }
-        self.paths.extend(command.workdir().cloned());
-    }
-
-    fn add_restore(&mut self, args: &request::Restore) -> Result<()> {
-        let (backup, paths) = crate::restore::affected(self.workspace, args)?;
-        self.say(&format!("undo what the backup {backup} holds\n"));
-        paths.iter().try_for_each(|path| self.add("restore", path))
-    }
-
     /// Adds a path with its current state.
-    fn add(&mut self, operation: &str, path: &str) -> Result<()> {
+    pub fn add(&mut self, operation: &str, path: &str) -> Result<()> {
         let resolved = self.workspace.resolve_with(path, operation, FollowSymlinks::No)?;
         let state = self.state(&resolved, operation)?;
         self.digest.update(format!("\n{:?} {state}", resolved.path));
@@ -189,8 +76,14 @@ impl<'w> Draft<'w> {
         Ok(())
     }
 
-    fn say(&mut self, words: &str) {
+    /// Adds text to the summary.
+    pub fn say(&mut self, words: &str) {
         self.summary.push_str(words);
+    }
+
+    /// Adds a path whose state does not matter, such as the directory of a command.
+    pub fn name(&mut self, path: &str) {
+        self.paths.push(path.to_owned());
     }
 
     /// Describes the current state of a path: in words, followed by `:` and a digest of its content.

@@ -9,7 +9,7 @@ use paddock_search::{cursor, page};
 use paddock_types::digest::etag;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
-use paddock_types::response::Skipped;
+use paddock_types::response::{Response, Skipped};
 use paddock_types::{phrase, request, response};
 use paddock_vfs::open_location::OpenLocation;
 use paddock_vfs::{Dir, Fault, Filesystem, FsResult, Stat};
@@ -19,9 +19,34 @@ use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::walk::{Options, Walk};
 use paddock_workspace::{Workspace, change_token, walk};
 
-const VERB: &str = "look for changes in";
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
+
+const OPERATION: &str = "look for changes in";
 /// Number of entries between two checks of the deadline.
 const ENTRIES_PER_CLOCK: usize = 64;
+
+impl Operation for request::Changes {
+    fn name(&self) -> &'static str {
+        "changes"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        None
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::Changes)
+    }
+
+    fn record(&self, _: &Response, recorder: &mut Recorder<'_>) {
+        recorder.add(&self.path);
+    }
+}
 
 /// Returns the changes since a token, with a new token.
 pub fn run(workspace: &Workspace<'_>, args: &request::Changes) -> Result<response::Changes> {
@@ -35,13 +60,13 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Changes) -> Result<respons
         )
         .hint("the person who runs this has to give it one; until then read files again to see what changed"));
     }
-    let (resolved, dir) = workspace.directory_to_search(&args.path, VERB)?;
+    let (resolved, dir) = workspace.directory_to_search(&args.path, OPERATION)?;
     let searched = request::Changes { path: resolved.path.clone(), ..args.clone() };
     let fingerprint = cursor::fingerprint(&searched);
     let before = args.since.as_deref().map(|token| change_token::open(workspace, token, &fingerprint)).transpose()?;
-    let mut look = Look::new(workspace, before.as_ref());
-    let skipped = look.all(args, &resolved, &dir)?;
-    let (taken, entries) = (look.taken, look.entries);
+    let mut comparison = Comparison::new(workspace, before.as_ref());
+    let skipped = comparison.all(args, &resolved, &dir)?;
+    let (taken, entries) = (comparison.taken, comparison.entries);
     let mut result = response::Changes {
         token: String::new(),
         created: Vec::new(),
@@ -52,7 +77,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Changes) -> Result<respons
         skipped,
         truncated: false,
     };
-    let (created, modified) = (look.created, look.modified);
+    let (created, modified) = (comparison.created, comparison.modified);
     let deleted = before.as_ref().map(|before| gone(workspace, before, &entries)).transpose()?;
     let lists = [
         (created, &mut result.created),
@@ -71,7 +96,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Changes) -> Result<respons
 }
 
 /// A scan of everything below a directory.
-struct Look<'w> {
+struct Comparison<'w> {
     workspace: &'w Workspace<'w>,
     /// Start time of this scan, in seconds.
     taken: u64,
@@ -84,7 +109,7 @@ struct Look<'w> {
     modified: Vec<String>,
 }
 
-impl<'w> Look<'w> {
+impl<'w> Comparison<'w> {
     fn new(workspace: &'w Workspace<'w>, before: Option<&'w Snapshot>) -> Self {
         let entries = before.map(|before| before.entries.as_slice()).unwrap_or_default();
         Self {
@@ -105,7 +130,7 @@ impl<'w> Look<'w> {
             include_ignored: args.include_ignored,
             ..Options::default()
         };
-        let mut walk = Walk::new(self.workspace, resolved, dir, options, VERB)?;
+        let mut walk = Walk::new(self.workspace, resolved, dir, options, OPERATION)?;
         let mut failed = Skipped::default();
         while let Some(entry) = walk.next_entry() {
             match self.one(&entry) {
@@ -120,7 +145,7 @@ impl<'w> Look<'w> {
         if walk.stopped {
             return Err(Error::at(
                 Code::LimitExceeded,
-                VERB,
+                OPERATION,
                 &resolved.requested_path,
                 "there is more than one call can look at",
             )
@@ -186,7 +211,7 @@ fn gone(workspace: &Workspace<'_>, before: &Snapshot, now: &[Entry]) -> Result<V
             )
             .hint(phrase!["call without ", Term::Since, " for a new token, and list what is there"]));
         }
-        match workspace.resolve_with(&entry.path, VERB, FollowSymlinks::No) {
+        match workspace.resolve_with(&entry.path, OPERATION, FollowSymlinks::No) {
             Ok(resolved) if resolved.stat.is_some_and(|stat| matches!(stat.kind, Kind::File | Kind::Link)) => {}
             Err(error) if matches!(error.code, Code::Denied | Code::PermissionDenied | Code::Io) => {}
             _ => gone.push(entry.path.clone()),
@@ -211,7 +236,7 @@ mod tests {
         static NOW: Cell<u64> = const { Cell::new(1_000) };
     }
 
-    fn desk(files: &[(&str, &str)]) -> MemoryFs {
+    fn fixture(files: &[(&str, &str)]) -> MemoryFs {
         NOW.set(1_000);
         let now = || Time { seconds: NOW.get(), nanoseconds: 0 };
         let fs = MemoryFs::new(&["/workspace", "/paddock-state"], now, 1);
@@ -269,7 +294,7 @@ mod tests {
 
     #[test]
     fn created_modified_and_deleted() {
-        let fs = desk(&[("a", "1"), ("b", "2"), ("d/c", "3"), ("d/e", "4")]);
+        let fs = fixture(&[("a", "1"), ("b", "2"), ("d/c", "3"), ("d/e", "4")]);
         NOW.set(2_000);
         let first = token(&fs);
         assert_eq!(reported(&since(&fs, &first)), [""; 0]);
@@ -288,7 +313,7 @@ mod tests {
 
     #[test]
     fn content_decides_and_not_the_time() {
-        let fs = desk(&[("a", "1"), ("b", "2")]);
+        let fs = fixture(&[("a", "1"), ("b", "2")]);
         NOW.set(2_000);
         let first = token(&fs);
         put(&fs, "a", "1");
@@ -299,7 +324,7 @@ mod tests {
     /// Two changes within the granularity of file times cannot be told apart by time.
     #[test]
     fn a_change_under_the_same_time_is_seen() {
-        let fs = desk(&[("a", "1")]);
+        let fs = fixture(&[("a", "1")]);
         let first = token(&fs);
         put(&fs, "a", "2");
         assert_eq!(reported(&since(&fs, &first)), ["M a"]);
@@ -307,26 +332,26 @@ mod tests {
 
     #[test]
     fn a_settled_file_is_not_read_again() {
-        let fs = desk(&[("a", "1"), ("b", "1")]);
+        let fs = fixture(&[("a", "1"), ("b", "1")]);
         NOW.set(2_000);
         let (policy, first) = (Policy::default(), token(&fs));
         NOW.set(3_000);
         put(&fs, "b", "2");
         let workspace = Workspace::open(&fs, &policy).unwrap();
-        let (resolved, dir) = workspace.resolve_dir(".", VERB).unwrap();
+        let (resolved, dir) = workspace.resolve_dir(".", OPERATION).unwrap();
         let fingerprint = cursor::fingerprint(&Changes::of(None));
         let mut before = change_token::open(&workspace, &first, &fingerprint).unwrap();
         // The made-up etag is carried over if the file counts as unchanged.
         before.entries.iter_mut().for_each(|entry| entry.etag = Some("0123456789abcdef".to_owned()));
-        let mut look = Look::new(&workspace, Some(&before));
-        look.all(&Changes::of(None), &resolved, &dir).unwrap();
-        let etags: Vec<_> = look.entries.iter().map(|entry| entry.etag.clone().unwrap()).collect();
+        let mut comparison = Comparison::new(&workspace, Some(&before));
+        comparison.all(&Changes::of(None), &resolved, &dir).unwrap();
+        let etags: Vec<_> = comparison.entries.iter().map(|entry| entry.etag.clone().unwrap()).collect();
         assert_eq!(etags, ["0123456789abcdef".to_owned(), etag(b"2")]);
     }
 
     #[test]
     fn links_and_directories() {
-        let fs = desk(&[("a", "1"), ("b", "1")]);
+        let fs = fixture(&[("a", "1"), ("b", "1")]);
         let (top, _) = enter(&fs, 0, "x");
         fs.symlink(&top, "link", "a").unwrap();
         let first = token(&fs);
@@ -341,7 +366,7 @@ mod tests {
     /// A new rule does not turn a file into a deleted one, and does not reveal a hidden path.
     #[test]
     fn what_rules_keep_back_is_not_gone() {
-        let fs = desk(&[("a", "1"), ("key", "2"), ("log", "3"), (".hidden", "4"), ("b", "5")]);
+        let fs = fixture(&[("a", "1"), ("key", "2"), ("log", "3"), (".hidden", "4"), ("b", "5")]);
         let first = token(&fs);
         put(&fs, ".agentignore", "key\n");
         put(&fs, ".gitignore", "log\n");
@@ -356,7 +381,7 @@ mod tests {
 
     #[test]
     fn a_limit_cuts_the_lists_and_not_the_count() {
-        let fs = desk(&[("z", "1")]);
+        let fs = fixture(&[("z", "1")]);
         let first = token(&fs);
         ["a", "b", "c"].iter().for_each(|name| put(&fs, name, "1"));
         remove(&fs, "z");
@@ -366,7 +391,7 @@ mod tests {
 
     #[test]
     fn a_token_that_is_none() {
-        let fs = desk(&[("a", "1"), ("d/b", "1")]);
+        let fs = fixture(&[("a", "1"), ("d/b", "1")]);
         let first = token(&fs);
         let refused = |args: &Changes| {
             let error = call(&fs, args).unwrap_err();
@@ -391,7 +416,7 @@ mod tests {
 
     #[test]
     fn the_oldest_tokens_go() {
-        let fs = desk(&[("a", "1")]);
+        let fs = fixture(&[("a", "1")]);
         let tokens: Vec<_> = (0..40)
             .map(|step| {
                 NOW.set(1_000 + step);

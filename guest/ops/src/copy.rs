@@ -2,7 +2,8 @@
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
-use paddock_types::response::{Change, ChangeKind};
+use paddock_types::path::below;
+use paddock_types::response::{Change, ChangeKind, Response};
 use paddock_types::{phrase, request, response};
 use paddock_vfs::open_location::{OpenLocation, private_name, temporary_name};
 use paddock_vfs::{Dir, Fault, FsResult, copy_remove};
@@ -18,14 +19,52 @@ use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::tree::Survey;
 use paddock_workspace::{Workspace, tree};
 
-const VERB: &str = "copy";
+use crate::approval::PlanDraft;
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
+
+const OPERATION: &str = "copy";
+
+impl Operation for request::Transfer {
+    fn name(&self) -> &'static str {
+        "copy"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        vec![self.source.clone(), self.destination.clone()]
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        Some(self)
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::Copy)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::Copy(transfer) = response else { return };
+        recorder.add_transfer(transfer);
+    }
+}
+
+impl ChangingOperation for request::Transfer {
+    fn can_delete(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
+        draft.add("copy", &self.source)?;
+        draft.add("to", &self.destination).map(|()| false)
+    }
+}
 
 /// Copies a file, symbolic link or directory.
 pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<response::Transfer> {
-    let (source, target) = ends(workspace, args, VERB)?;
-    let stat = source.existing(workspace, VERB)?;
+    let (source, target) = ends(workspace, args, OPERATION)?;
+    let stat = source.existing(workspace, OPERATION)?;
     if stat.kind == Kind::Other {
-        return Err(source.not_a_file(VERB, stat.kind));
+        return Err(source.not_a_file(OPERATION, stat.kind));
     }
     let survey = match stat.kind {
         Kind::Directory => survey(workspace, &source, &target)?,
@@ -59,14 +98,14 @@ fn check_size(workspace: &Workspace<'_>, source: &ResolvedPath, bytes: u64) -> R
         return Ok(());
     }
     let cause = format!("its files have {bytes} bytes, more than the {max} of `limits.max_copy_bytes`");
-    Err(Error::at(Code::LimitExceeded, VERB, &source.requested_path, cause)
+    Err(Error::at(Code::LimitExceeded, OPERATION, &source.requested_path, cause)
         .hint("copy parts of it; the person who runs this can set a higher limit"))
 }
 
 /// Replaces the content of an existing file, which keeps its mode, as with `cp`.
 fn overwrite(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<Vec<String>> {
-    let (old, new) = (Some(target.content(workspace, VERB)?), Some(source.content(workspace, VERB)?));
-    commit(workspace, VERB, vec![FileChange { resolved: target.clone(), old, new, to: None }])
+    let (old, new) = (Some(target.content(workspace, OPERATION)?), Some(source.content(workspace, OPERATION)?));
+    commit(workspace, OPERATION, vec![FileChange { resolved: target.clone(), old, new, to: None }])
 }
 
 /// Resolves source and destination and checks the conditions that copy and move share.
@@ -138,8 +177,8 @@ fn is_inside(
     operation: &str,
 ) -> Result<bool> {
     let ((root, from), (other, to)) = (workspace.from_outermost(source), workspace.from_outermost(target));
-    let rest = to.strip_prefix(&from).filter(|_| root == other);
-    if rest.is_some_and(|rest| rest.is_empty() || (is_dir && rest.starts_with('/'))) {
+    let rest = below(&to, &from).filter(|_| root == other);
+    if rest.is_some_and(|rest| rest.is_empty() || is_dir) {
         return Ok(true);
     }
     if !is_dir {
@@ -185,8 +224,8 @@ fn check_link(workspace: &Workspace<'_>, source: &ResolvedPath, target: &Resolve
 }
 
 fn survey(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<Survey> {
-    let survey = tree::survey(workspace, source, VERB, workspace.policy.limits.max_files, target.depth())?;
-    survey.refuse_protected(workspace, source, VERB)?;
+    let survey = tree::survey(workspace, source, OPERATION, workspace.policy.limits.max_files, target.depth())?;
+    survey.refuse_protected(workspace, source, OPERATION)?;
     Ok(survey)
 }
 
@@ -230,16 +269,16 @@ fn put(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath, 
     }
     // A journal that cannot be removed has no work left.
     drop(journal.clear(workspace));
-    done.map_err(|fault| fault.at(VERB, &target.requested_path))
+    done.map_err(|fault| fault.at(OPERATION, &target.requested_path))
 }
 
 /// Writes the backup of the created entries.
 fn keep(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath, kind: Kind) -> Result<()> {
-    let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
+    let Some(mut draft) = Draft::begin(workspace, OPERATION)? else { return Ok(()) };
     draft.add_made(&directories_to_make(workspace, target))?;
     let top = source.location();
     let add = |path: &str, _: &OpenLocation, kind: Kind| draft.add(Entry::of(Action::Created, path, kind), None);
-    tree::each(workspace.fs, &target.path, top, kind, add, |fault| fault.at(VERB, &source.requested_path))?;
+    tree::each(workspace.fs, &target.path, top, kind, add, |fault| fault.at(OPERATION, &source.requested_path))?;
     draft.finish()
 }
 

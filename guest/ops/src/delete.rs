@@ -2,7 +2,7 @@
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
-use paddock_types::response::{Change, ChangeKind};
+use paddock_types::response::{Change, ChangeKind, Response};
 use paddock_types::{phrase, request, response};
 use paddock_vfs::open_location::{OpenLocation, temporary_name};
 use paddock_vfs::{Fault, copy_remove};
@@ -15,30 +15,66 @@ use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::tree::Survey;
 use paddock_workspace::{Workspace, tree};
 
-const VERB: &str = "delete";
+use crate::approval::PlanDraft;
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
+
+const OPERATION: &str = "delete";
+
+impl Operation for request::Delete {
+    fn name(&self) -> &'static str {
+        "delete"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        Some(self)
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::Delete)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::Delete(delete) = response else { return };
+        recorder.add(&delete.path);
+    }
+}
+
+impl ChangingOperation for request::Delete {
+    fn can_delete(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
+        draft.add("delete", &self.path).map(|()| true)
+    }
+}
 
 /// Deletes a file, symbolic link or directory.
 pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response::Delete> {
-    let resolved = workspace.resolve_with(&args.path, VERB, FollowSymlinks::No)?;
-    let stat = resolved.existing(workspace, VERB)?;
+    let resolved = workspace.resolve_with(&args.path, OPERATION, FollowSymlinks::No)?;
+    let stat = resolved.existing(workspace, OPERATION)?;
     if resolved.is_root() {
-        return Err(
-            Error::at(Code::InvalidPath, VERB, &args.path, "it is the workspace itself").hint("delete what is in it")
-        );
+        return Err(Error::at(Code::InvalidPath, OPERATION, &args.path, "it is the workspace itself")
+            .hint("delete what is in it"));
     }
     if args.files_only && stat.kind == Kind::Directory {
         return Err(resolved
-            .not_a_file(VERB, stat.kind)
+            .not_a_file(OPERATION, stat.kind)
             .hint("only files are deleted here: delete those in it one by one"));
     }
-    workspace.check_change(&resolved, VERB)?;
-    workspace.check_movable(&resolved, VERB)?;
+    workspace.check_change(&resolved, OPERATION)?;
+    workspace.check_movable(&resolved, OPERATION)?;
     let to_error = |fault: Fault| match fault {
         Fault::NotEmpty => fault
-            .at(VERB, &args.path)
+            .at(OPERATION, &args.path)
             .hint(phrase![Term::Recursive, " deletes a directory with all it holds"])
             .or_hint("delete what is in it first"),
-        fault => fault.at(VERB, &args.path),
+        fault => fault.at(OPERATION, &args.path),
     };
     let mut notes = Vec::new();
     let entries_deleted = match stat.kind {
@@ -66,16 +102,16 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Delete) -> Result<response
 
 /// Surveys a tree and refuses to delete it if it contains an entry that may not be changed.
 fn check_tree(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<Survey> {
-    let survey = tree::survey(workspace, resolved, VERB, workspace.policy.limits.max_files, resolved.depth())?;
-    survey.refuse_denied(resolved, VERB)?;
-    survey.refuse_protected(workspace, resolved, VERB)?;
-    survey.refuse_unnamed(resolved, VERB)?;
+    let survey = tree::survey(workspace, resolved, OPERATION, workspace.policy.limits.max_files, resolved.depth())?;
+    survey.refuse_denied(resolved, OPERATION)?;
+    survey.refuse_protected(workspace, resolved, OPERATION)?;
+    survey.refuse_unnamed(resolved, OPERATION)?;
     Ok(survey)
 }
 
 /// Writes the backup of an empty directory; a directory with entries is not removed.
 fn keep_empty(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<()> {
-    let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(()) };
+    let Some(mut draft) = Draft::begin(workspace, OPERATION)? else { return Ok(()) };
     let mode = workspace.fs.mode(&resolved.dir, &resolved.name);
     draft.add(Entry { mode, ..Entry::of(Action::Deleted, &resolved.path, Kind::Directory) }, None)?;
     draft.finish()
@@ -86,7 +122,7 @@ fn keep(workspace: &Workspace<'_>, resolved: &ResolvedPath, bytes: u64) -> Resul
     if let Some(note) = backup::too_large(workspace, bytes) {
         return Ok(Some(note));
     }
-    let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(None) };
+    let Some(mut draft) = Draft::begin(workspace, OPERATION)? else { return Ok(None) };
     let top = resolved.location();
     let kind = resolved.stat.map_or(Kind::File, |stat| stat.kind);
     let add = |path: &str, location: &OpenLocation, kind: Kind| match kind {
@@ -97,7 +133,7 @@ fn keep(workspace: &Workspace<'_>, resolved: &ResolvedPath, bytes: u64) -> Resul
             draft.add(Entry { target, mode, ..Entry::of(Action::Deleted, path, kind) }, None)
         }
     };
-    tree::each(workspace.fs, &resolved.path, top, kind, add, |fault| fault.at(VERB, &resolved.requested_path))?;
+    tree::each(workspace.fs, &resolved.path, top, kind, add, |fault| fault.at(OPERATION, &resolved.requested_path))?;
     draft.finish().map(|()| None)
 }
 
@@ -110,9 +146,9 @@ fn take_away(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<()> {
             Err(Fault::Unsupported) => {}
             Err(fault) => {
                 backup::forget(workspace);
-                return Err(fault.at(VERB, &resolved.requested_path));
+                return Err(fault.at(OPERATION, &resolved.requested_path));
             }
-            Ok(()) => return fs.sync_dir(&location.dir).map_err(|fault| fault.at(VERB, &resolved.requested_path)),
+            Ok(()) => return fs.sync_dir(&location.dir).map_err(|fault| fault.at(OPERATION, &resolved.requested_path)),
         }
     }
     let aside = location.sibling(&temporary_name(fs));
@@ -133,7 +169,7 @@ fn take_away(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<()> {
     }
     // A journal that cannot be removed has at most the temporary sibling left to remove.
     drop(journal.tidy(workspace));
-    removed.map_err(|fault| match (kept, fault.at(VERB, &resolved.requested_path)) {
+    removed.map_err(|fault| match (kept, fault.at(OPERATION, &resolved.requested_path)) {
         (true, error) => error.hint("what could not be deleted is still there"),
         (false, error) => error,
     })

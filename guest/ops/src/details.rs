@@ -10,7 +10,7 @@ use paddock_workspace::Workspace;
 
 use crate::read::content::OpenContent;
 
-const VERB: &str = "describe";
+const OPERATION: &str = "describe";
 /// Number of leading bytes returned for a file.
 const HEAD: usize = 3;
 
@@ -51,12 +51,12 @@ pub fn add(workspace: &Workspace<'_>, wanted: &Details, entries: &mut [Entry]) {
 
 /// Returns the kind of the target of the link at `path`.
 pub fn target_kind(workspace: &Workspace<'_>, path: &str) -> Result<Kind> {
-    Ok(workspace.resolve(path, VERB)?.existing(workspace, VERB)?.kind)
+    Ok(workspace.resolve(path, OPERATION)?.existing(workspace, OPERATION)?.kind)
 }
 
 fn entry(workspace: &Workspace<'_>, path: &str) -> Result<Entry> {
-    let resolved = workspace.resolve(path, VERB)?;
-    let Stat { kind, size, modified, .. } = resolved.existing(workspace, VERB)?;
+    let resolved = workspace.resolve(path, OPERATION)?;
+    let Stat { kind, size, modified, .. } = resolved.existing(workspace, OPERATION)?;
     Ok(Entry {
         path: path.to_owned(),
         kind,
@@ -68,16 +68,16 @@ fn entry(workspace: &Workspace<'_>, path: &str) -> Result<Entry> {
 
 /// Returns the etag of a file that is read whole, and the number of bytes read.
 fn etag(workspace: &Workspace<'_>, path: &str) -> Result<response::Details> {
-    let resolved = workspace.resolve(path, VERB)?;
-    let content = OpenContent::open(workspace, &resolved, VERB)?;
+    let resolved = workspace.resolve(path, OPERATION)?;
+    let content = OpenContent::open(workspace, &resolved, OPERATION)?;
     let read = content.whole.as_ref().map_or(0, |bytes| bytes.len() as u64);
     Ok(response::Details { etag: content.etag(), read, ..response::Details::default() })
 }
 
 fn head(workspace: &Workspace<'_>, path: &str) -> Result<Vec<u8>> {
-    let resolved = workspace.resolve(path, VERB)?;
-    let (file, _) = workspace.open_file(&resolved, VERB)?;
+    let resolved = workspace.resolve(path, OPERATION)?;
+    let (file, _) = workspace.open_file(&resolved, OPERATION)?;
     let mut head = Vec::with_capacity(HEAD);
-    let read = workspace.fs.read(&file, 0, HEAD, &mut head).map_err(|fault| fault.at(VERB, path))?;
-    if read == 0 { Err(Error::at(Code::Io, VERB, path, "it is empty")) } else { Ok(head) }
+    let read = workspace.fs.read(&file, 0, HEAD, &mut head).map_err(|fault| fault.at(OPERATION, path))?;
+    if read == 0 { Err(Error::at(Code::Io, OPERATION, path, "it is empty")) } else { Ok(head) }
 }

@@ -6,19 +6,22 @@ use paddock_text::document::{Document, Splice};
 use paddock_text::{diff, encoding, eol, find, nearest};
 use paddock_types::error::{Code, Detail, Error, Phrase, Result, Term, When};
 use paddock_types::request::{Insertion, Replacement};
-use paddock_types::response::LineRange;
+use paddock_types::response::{LineRange, Response};
 use paddock_types::{digest, phrase, request, response};
 use paddock_workspace::Workspace;
 use paddock_workspace::change::commit::commit;
 use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::resolved_path::ResolvedPath;
 
+use crate::approval::PlanDraft;
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
 use crate::read::content;
 
 mod lenient;
 mod snippet;
 
-const VERB: &str = "edit";
+const OPERATION: &str = "edit";
 /// Maximum number of occurrences of one replacement: each is held in memory.
 const MAX_OCCURRENCES: usize = 100_000;
 /// Maximum number of occurrences counted, and of lines listed, if `old_text` is ambiguous.
@@ -27,19 +30,57 @@ const MAX_LISTED: usize = 50;
 /// Maximum number of line ranges in a result.
 const MAX_RANGES: usize = 1_000;
 
+impl Operation for request::Edit {
+    fn name(&self) -> &'static str {
+        "edit"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        Some(self)
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::Edit)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::Edit(edit) = response else { return };
+        recorder.add(&edit.path);
+        let lines = edit.lines.iter().map(|at| (at.end + 1).saturating_sub(at.start)).sum();
+        recorder.measure(recorder.written_bytes(), Some(lines));
+    }
+}
+
+impl ChangingOperation for request::Edit {
+    fn can_delete(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
+        draft.add(OPERATION, &self.path)?;
+        let dry = request::Edit { dry_run: true, ..self.clone() };
+        draft.say(&run(draft.workspace, &dry)?.diff);
+        Ok(false)
+    }
+}
+
 /// Replaces text in a file, or inserts lines.
 pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::Edit> {
-    let resolved = workspace.resolve(&args.path, VERB)?;
+    let resolved = workspace.resolve(&args.path, OPERATION)?;
     if args.insert.is_none() {
         check(&resolved, &args.edits)?;
     }
-    let (bytes, _) = workspace.read_whole(&resolved, VERB)?;
+    let (bytes, _) = workspace.read_whole(&resolved, OPERATION)?;
     if !args.dry_run {
-        workspace.check_change(&resolved, VERB)?;
+        workspace.check_change(&resolved, OPERATION)?;
     }
-    paddock_workspace::check_etag(args.if_match.as_deref(), Some(&bytes), &resolved, VERB)?;
+    paddock_workspace::check_etag(args.if_match.as_deref(), Some(&bytes), &resolved, OPERATION)?;
     if encoding::is_binary(&bytes) {
-        return Err(content::binary(&resolved, VERB, bytes.len() as u64, &bytes));
+        return Err(content::binary(&resolved, OPERATION, bytes.len() as u64, &bytes));
     }
     let old = Document::decode(bytes, None);
     let edited = match &args.insert {
@@ -75,7 +116,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
     }
     if !args.dry_run && old != new {
         let change = FileChange { resolved, old: Some(old.into()), new: Some(new.into()), to: None };
-        result.notes.extend(commit(workspace, VERB, vec![change])?);
+        result.notes.extend(commit(workspace, OPERATION, vec![change])?);
         result.backup = workspace.backup();
     }
     Ok(result)
@@ -134,7 +175,7 @@ fn apply(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, arg
             None => splices(workspace, resolved, &document.text, (index, edit))?,
         };
         let bytes = document.splice(&splices).map_err(|loss| {
-            let mut error = loss.at(VERB, &resolved.requested_path);
+            let mut error = loss.at(OPERATION, &resolved.requested_path);
             error.message = phrase![error.message, format!(" (edit {})", index + 1)];
             error
         })?;
@@ -171,7 +212,7 @@ fn inserted(workspace: &Workspace<'_>, resolved: &ResolvedPath, old: &Document, 
     }
     check_size(workspace, resolved, text.len().saturating_add(new.len()) / 3)?;
     let splices = [Splice { range: at..at, text: new }];
-    let bytes = old.splice(&splices).map_err(|loss| loss.at(VERB, &resolved.requested_path))?;
+    let bytes = old.splice(&splices).map_err(|loss| loss.at(OPERATION, &resolved.requested_path))?;
     check_size(workspace, resolved, bytes.len())?;
     Ok(Edited { document: old.decode_like(bytes), changes: diff::compose(&[], &splices), count: 1 })
 }
@@ -214,7 +255,7 @@ fn check_size(workspace: &Workspace<'_>, resolved: &ResolvedPath, size: usize) -
         return Ok(());
     }
     let cause = format!("it would have more than {limit} bytes, up to which files are handled whole");
-    Err(Error::at(Code::TooLarge, VERB, &resolved.requested_path, cause)
+    Err(Error::at(Code::TooLarge, OPERATION, &resolved.requested_path, cause)
         .hint("nothing was changed; replace less, or by less"))
 }
 
@@ -270,7 +311,12 @@ fn ambiguous(resolved: &ResolvedPath, text: &str, index: usize, found: &[std::op
 
 /// Returns the error of one edit. The number of the edit is rendered only if the dialect accepts several edits.
 fn at_edit(code: Code, resolved: &ResolvedPath, index: usize, cause: Phrase) -> Error {
-    Error::at(code, VERB, &resolved.requested_path, phrase![When(Term::Edits, format!("edit {}: ", index + 1)), cause])
+    Error::at(
+        code,
+        OPERATION,
+        &resolved.requested_path,
+        phrase![When(Term::Edits, format!("edit {}: ", index + 1)), cause],
+    )
 }
 
 fn range(change: &LineChange) -> LineRange {
@@ -307,7 +353,7 @@ mod tests {
     /// Returns the bytes after the edits.
     fn edited(bytes: &[u8], edits: &[Replacement]) -> Vec<u8> {
         fixture::with(&[("a.txt", bytes)], &Policy::default(), |workspace| {
-            let resolved = workspace.resolve("a.txt", VERB).unwrap();
+            let resolved = workspace.resolve("a.txt", OPERATION).unwrap();
             let old = Document::decode(bytes.to_vec(), None);
             let args = request::Edit { edits: edits.to_vec(), ..request::Edit::default() };
             apply(workspace, &resolved, &old, &args).unwrap().document.into_bytes()

@@ -12,19 +12,19 @@ use paddock_vfs::memory_tar::snapshot;
 use paddock_vfs::{Dir, Filesystem, Open};
 
 /// An in-memory workspace with a state directory.
-pub struct Desk {
+pub struct Fixture {
     pub memory: MemoryFs,
     pub policy: Policy,
 }
 
-impl Desk {
+impl Fixture {
     /// Creates a workspace with these files; `a/` is a directory, `a -> b` a symbolic link.
     pub fn new(files: &[(&str, &[u8])]) -> Self {
         let clock = || Time { seconds: 1_700_000_000, nanoseconds: 0 };
-        let desk =
+        let fixture =
             Self { memory: MemoryFs::new(&["/workspace", "/paddock-state"], clock, 7), policy: Policy::default() };
-        files.iter().for_each(|(path, bytes)| desk.put(path, bytes));
-        desk
+        files.iter().for_each(|(path, bytes)| fixture.put(path, bytes));
+        fixture
     }
 
     pub fn put(&self, path: &str, bytes: &[u8]) {

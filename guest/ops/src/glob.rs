@@ -8,7 +8,7 @@ use paddock_search::{cursor, glob, page};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::request::PathSort;
-use paddock_types::response::Skipped;
+use paddock_types::response::{Response, Skipped};
 use paddock_types::{request, response};
 use paddock_vfs::Dir;
 use paddock_workspace::Workspace;
@@ -16,26 +16,52 @@ use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::walk::{Entry, Options, Start, Walk};
 use serde::{Deserialize, Serialize};
 
+use crate::audit::Recorder;
 use crate::details;
+use crate::operation::{ChangingOperation, Operation};
 
 pub mod partitions;
 
-const VERB: &str = "search";
+const OPERATION: &str = "search";
+
+impl Operation for request::Glob {
+    fn name(&self) -> &'static str {
+        "glob"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        None
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::Glob)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::Glob(glob) = response else { return };
+        recorder.add(&self.path);
+        recorder.measure(glob.entries.iter().map(|entry| entry.details.read).sum(), None);
+    }
+}
 
 /// Finds files by name.
 pub fn run(workspace: &Workspace<'_>, args: &request::Glob) -> Result<response::Glob> {
-    let (area, fingerprint, position) = begin(workspace, args)?;
+    let (scope, fingerprint, position) = begin(workspace, args)?;
     let after = match position {
         Some(Position::Ranked(rank)) => Some(rank),
         position if args.sort == PathSort::Path => {
-            let mut search = Search::new(&area, area.walk(start(position), None)?, args.limit);
+            let mut search = Search::new(&scope, scope.walk(start(position), None)?, args.limit);
             search.advance(u64::MAX);
             return Ok(described(workspace, args, search.finish(&fingerprint)));
         }
         _ => None,
     };
     let page = Page::new(page::size(args.limit), after);
-    let (paths, skipped, end) = by_time(&area, area.walk(None, None)?, page)?;
+    let (paths, skipped, end) = by_time(&scope, scope.walk(None, None)?, page)?;
     Ok(described(workspace, args, page_of(paths, skipped, end.map(Position::Ranked), &fingerprint)))
 }
 
@@ -47,18 +73,21 @@ fn described(workspace: &Workspace<'_>, args: &request::Glob, mut result: respon
     result
 }
 
-fn begin<'w>(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<(Rc<Area<'w>>, String, Option<Position>)> {
+fn begin<'w>(
+    workspace: &'w Workspace<'w>,
+    args: &request::Glob,
+) -> Result<(Rc<SearchScope<'w>>, String, Option<Position>)> {
     if args.limit == 0 {
         return Err(Error::argument(Term::Limit, "it has to be at least 1"));
     }
-    let area = Area::new(workspace, args)?;
+    let scope = SearchScope::new(workspace, args)?;
     let fingerprint = cursor::fingerprint(args);
     let position = cursor::open(args.cursor.as_deref(), &fingerprint)?;
     let by_path = args.sort == PathSort::Path;
     if position.as_ref().is_some_and(|position| matches!(position, Position::After(_)) != by_path) {
         return Err(cursor::no_cursor());
     }
-    Ok((Rc::new(area), fingerprint, position))
+    Ok((Rc::new(scope), fingerprint, position))
 }
 
 fn start(position: Option<Position>) -> Option<Start> {
@@ -78,7 +107,7 @@ enum Position {
 }
 
 /// The matched pattern and the directory to search.
-struct Area<'w> {
+struct SearchScope<'w> {
     workspace: &'w Workspace<'w>,
     glob: Glob,
     directories: bool,
@@ -87,7 +116,7 @@ struct Area<'w> {
     options: Options,
 }
 
-impl<'w> Area<'w> {
+impl<'w> SearchScope<'w> {
     fn new(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<Self> {
         let glob = Glob::parse(&args.pattern, "pattern", &workspace.root_names())?;
         let options = Options {
@@ -98,7 +127,7 @@ impl<'w> Area<'w> {
             prefix: glob.prefix.clone(),
             ..Options::default()
         };
-        let (resolved, dir) = workspace.directory_to_search(&args.path, VERB)?;
+        let (resolved, dir) = workspace.directory_to_search(&args.path, OPERATION)?;
         Ok(Self { workspace, glob, directories: args.directories, resolved, dir, options })
     }
 
@@ -107,7 +136,7 @@ impl<'w> Area<'w> {
     }
 
     fn walk_as(&self, options: Options) -> Result<Walk<'w>> {
-        Walk::new(self.workspace, &self.resolved, &self.dir, options, VERB)
+        Walk::new(self.workspace, &self.resolved, &self.dir, options, OPERATION)
     }
 
     /// Returns a path of a result relative to the searched directory.
@@ -122,7 +151,7 @@ impl<'w> Area<'w> {
 
 /// A search in progress, in the order of the walk.
 struct Search<'w> {
-    area: Rc<Area<'w>>,
+    scope: Rc<SearchScope<'w>>,
     walk: Walk<'w>,
     /// Maximum number of paths on a page.
     size: usize,
@@ -137,11 +166,11 @@ struct Search<'w> {
 }
 
 impl<'w> Search<'w> {
-    fn new(area: &Rc<Area<'w>>, walk: Walk<'w>, limit: u32) -> Self {
-        let (size, area) = (page::size(limit), Rc::clone(area));
+    fn new(scope: &Rc<SearchScope<'w>>, walk: Walk<'w>, limit: u32) -> Self {
+        let (size, scope) = (page::size(limit), Rc::clone(scope));
         let (paths, last, skipped) = (Vec::new(), Default::default(), Skipped::default());
         let reached = walk.reached().to_owned();
-        Self { area, walk, size, paths, last, skipped, reached, end: None }
+        Self { scope, walk, size, paths, last, skipped, reached, end: None }
     }
 
     /// Continues until the walk has visited `entries` entries. Returns false if the search is over.
@@ -158,7 +187,7 @@ impl<'w> Search<'w> {
 
     /// Processes the current entry of the walk.
     fn look(&mut self) {
-        let Some(entry) = self.walk.entry().filter(|entry| self.area.is_match(entry)) else { return };
+        let Some(entry) = self.walk.entry().filter(|entry| self.scope.is_match(entry)) else { return };
         match entry.kind {
             Kind::Link => self.walk.skipped.links += 1,
             Kind::Other => self.walk.skipped.special += 1,
@@ -192,17 +221,17 @@ impl<'w> Search<'w> {
 }
 
 fn by_time(
-    area: &Area<'_>,
+    scope: &SearchScope<'_>,
     mut walk: Walk<'_>,
     mut page: Page<String>,
 ) -> Result<(Vec<String>, Skipped, Option<Rank>)> {
     while walk.advance() {
-        let Some(entry) = walk.entry().filter(|entry| area.is_match(entry)) else { continue };
+        let Some(entry) = walk.entry().filter(|entry| scope.is_match(entry)) else { continue };
         match entry.kind {
             Kind::Link => walk.skipped.links += 1,
             Kind::Other => walk.skipped.special += 1,
             Kind::File | Kind::Directory => {
-                let stat = area.workspace.fs.stat(entry.dir, entry.name).ok();
+                let stat = scope.workspace.fs.stat(entry.dir, entry.name).ok();
                 let modified = stat.and_then(|stat| stat.modified);
                 page.push(Rank::by_time(modified, entry.below), entry.path.to_owned());
             }

@@ -10,13 +10,16 @@ use paddock_search::page::Rank;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Argument, Error, Result, Term};
 use paddock_types::request::PathSort;
-use paddock_types::response::Grep;
+use paddock_types::response::{Grep, Response};
 use paddock_types::{phrase, request};
 use paddock_vfs::Dir;
 use paddock_workspace::Workspace;
 use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::walk::{Entry, Options, Start, Walk};
 use serde::{Deserialize, Serialize};
+
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
 
 mod file;
 mod page;
@@ -25,9 +28,33 @@ pub mod partitions;
 use crate::grep::file::Files;
 use crate::grep::page::{End, Within};
 
-const VERB: &str = "search";
+const OPERATION: &str = "search";
 /// Maximum number of context lines on each side of a match.
 const MAX_CONTEXT: u32 = 1_000;
+
+impl Operation for request::Grep {
+    fn name(&self) -> &'static str {
+        "grep"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        None
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::Grep)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::Grep(grep) = response else { return };
+        recorder.add(&self.path);
+        recorder.measure(grep.bytes_searched, Some(grep.matches.len() as u64));
+    }
+}
 
 /// Finds text in files.
 pub fn run(workspace: &Workspace<'_>, args: &request::Grep) -> Result<Grep> {
@@ -40,8 +67,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Grep) -> Result<Grep> {
 fn sorted(workspace: &Workspace<'_>, args: &request::Grep, mut result: Grep) -> Grep {
     if args.sort == PathSort::Modified {
         let time = |path: &str| {
-            let resolved = workspace.resolve(path, VERB).ok()?;
-            resolved.existing(workspace, VERB).ok()?.modified
+            let resolved = workspace.resolve(path, OPERATION).ok()?;
+            resolved.existing(workspace, OPERATION).ok()?.modified
         };
         result.files.sort_by_cached_key(|file| Rank::by_time(time(&file.path), &file.path));
     }
@@ -77,7 +104,7 @@ struct Search<'w> {
     fingerprint: String,
     files: Files<'w>,
     /// Walk over the files to search, or `None` if the request names a file.
-    hunt: Option<FileWalk<'w>>,
+    walk: Option<FileWalk<'w>>,
     /// Whether the page is full, the time is up, or all files are searched.
     is_over: bool,
     /// Position of the next page, if any.
@@ -101,15 +128,15 @@ impl<'w> Search<'w> {
         let files = Files::new(workspace, args, Matcher::new(args)?);
         let fingerprint = cursor::fingerprint(args);
         let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
-        let resolved = workspace.resolve(&args.path, VERB)?;
-        let mut search = Self { workspace, fingerprint, files, hunt: None, is_over: false, end: None };
-        match resolved.existing(workspace, VERB)?.kind {
+        let resolved = workspace.resolve(&args.path, OPERATION)?;
+        let mut search = Self { workspace, fingerprint, files, walk: None, is_over: false, end: None };
+        match resolved.existing(workspace, OPERATION)?.kind {
             Kind::File => search.named(&resolved, position)?,
             Kind::Directory => {
-                let dir = resolved.open_dir(workspace, VERB)?;
-                search.hunt = Some(FileWalk::new(workspace, args, &resolved, &dir, position)?);
+                let dir = resolved.open_dir(workspace, OPERATION)?;
+                search.walk = Some(FileWalk::new(workspace, args, &resolved, &dir, position)?);
             }
-            kind => return Err(resolved.not_a_file(VERB, kind)),
+            kind => return Err(resolved.not_a_file(OPERATION, kind)),
         }
         Ok(search)
     }
@@ -118,7 +145,7 @@ impl<'w> Search<'w> {
     fn named(&mut self, resolved: &ResolvedPath, position: Option<Position>) -> Result<()> {
         let within = position.and_then(|position| position.within).unwrap_or_default();
         let end = self.files.search(&resolved.dir, &resolved.name, &resolved.path, within);
-        if let End::Page(within) = end.map_err(|fault| fault.at(VERB, &resolved.requested_path))? {
+        if let End::Page(within) = end.map_err(|fault| fault.at(OPERATION, &resolved.requested_path))? {
             self.end = Some(Position { path: String::new(), within: Some(within) });
         }
         self.is_over = true;
@@ -127,14 +154,14 @@ impl<'w> Search<'w> {
 
     /// Searches at most `max` further files.
     fn advance(&mut self, max: usize) {
-        let Some(hunt) = self.hunt.as_mut().filter(|_| !self.is_over) else { return };
+        let Some(walk) = self.walk.as_mut().filter(|_| !self.is_over) else { return };
         for _ in 0..max {
-            if !hunt.advance() {
+            if !walk.advance() {
                 self.is_over = true;
                 break;
             }
-            let Some(entry) = hunt.walk.entry() else { break };
-            let end = self.files.one_of_many(entry.dir, entry.name, entry.path, hunt.within(&entry));
+            let Some(entry) = walk.walk.entry() else { break };
+            let end = self.files.one_of_many(entry.dir, entry.name, entry.path, walk.within(&entry));
             if let End::Page(within) = end {
                 self.is_over = true;
                 self.end = Some(Position { path: entry.below.to_owned(), within: Some(within) });
@@ -142,17 +169,17 @@ impl<'w> Search<'w> {
             }
             if self.files.is_clock_due() && self.workspace.out_of_time() {
                 self.is_over = true;
-                hunt.walk.stopped = true;
+                walk.walk.stopped = true;
                 break;
             }
         }
-        self.end = hunt.walk.stopped.then(|| Position { path: hunt.walk.reached().to_owned(), within: None });
+        self.end = walk.walk.stopped.then(|| Position { path: walk.walk.reached().to_owned(), within: None });
     }
 
     fn finish(mut self) -> Grep {
         let (mut result, _) = self.files.take();
-        if let Some(hunt) = &self.hunt {
-            result.skipped.add(&hunt.walk.skipped);
+        if let Some(walk) = &self.walk {
+            result.skipped.add(&walk.walk.skipped);
         }
         result.truncated = self.end.is_some();
         result.next_cursor = self.end.and_then(|position| cursor::seal(&self.fingerprint, &position));
@@ -181,7 +208,7 @@ impl<'w> FileWalk<'w> {
             start,
             ..Options::default()
         };
-        Ok(Self { walk: Walk::new(workspace, resolved, dir, options, VERB)?, glob: glob.map(Rc::new), within })
+        Ok(Self { walk: Walk::new(workspace, resolved, dir, options, OPERATION)?, glob: glob.map(Rc::new), within })
     }
 
     /// Advances past `files` files that have been searched, ignoring the deadline.

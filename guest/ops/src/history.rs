@@ -2,10 +2,36 @@
 
 use paddock_types::entry::Time;
 use paddock_types::error::Result;
+use paddock_types::response::Response;
 use paddock_types::{request, response, time};
 use paddock_workspace::Workspace;
 use paddock_workspace::change::backup;
 use paddock_workspace::change::backup::Saved;
+
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
+
+impl Operation for request::History {
+    fn name(&self) -> &'static str {
+        "history"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        None
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::History)
+    }
+
+    fn record(&self, _: &Response, recorder: &mut Recorder<'_>) {
+        recorder.measure(0, None);
+    }
+}
 
 /// Lists the backups of changes.
 pub fn run(workspace: &Workspace<'_>, args: &request::History) -> Result<response::History> {

@@ -7,18 +7,44 @@ use paddock_search::{cursor, page};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Error, Result};
 use paddock_types::request::ListSort;
-use paddock_types::response::Entry;
+use paddock_types::response::{Entry, Response};
 use paddock_types::{request, response, time};
 use paddock_vfs::Stat;
 use paddock_workspace::walk::{Options, Start, Walk};
 use paddock_workspace::{Workspace, walk};
 use serde::{Deserialize, Serialize};
 
+use crate::audit::Recorder;
 use crate::details;
+use crate::operation::{ChangingOperation, Operation};
 
-const VERB: &str = "list";
+const OPERATION: &str = "list";
 /// Maximum number of entries for which totals are computed: each file needs a `stat`.
 const MAX_TOTALED: u64 = 100_000;
+
+impl Operation for request::List {
+    fn name(&self) -> &'static str {
+        "list"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        None
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::List)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::List(list) = response else { return };
+        recorder.add(&list.path);
+        recorder.measure(list.entries.iter().map(|entry| entry.details.read).sum(), None);
+    }
+}
 
 /// Lists a directory.
 pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::List> {
@@ -30,11 +56,11 @@ pub fn run(workspace: &Workspace<'_>, args: &request::List) -> Result<response::
     let glob = args.pattern.as_deref().map(|glob| Glob::parse(glob, "pattern", &workspace.root_names())).transpose()?;
     let fingerprint = cursor::fingerprint(args);
     let position = cursor::open::<Position>(args.cursor.as_deref(), &fingerprint)?;
-    let (resolved, dir) = workspace.directory_to_search(&args.path, VERB)?;
+    let (resolved, dir) = workspace.directory_to_search(&args.path, OPERATION)?;
     let start = position.as_ref().filter(|position| position.rank.is_none());
     let start = start.map(|position| Start { path: position.path.clone(), inclusive: false });
     let options = options(args, glob.as_ref(), start);
-    let walk = Walk::new(workspace, &resolved, &dir, options, VERB)?;
+    let walk = Walk::new(workspace, &resolved, &dir, options, OPERATION)?;
     let mut listing = Listing { workspace, glob, walk, totals: Totals::default() };
     let size = page::size(args.limit);
     let (mut entries, end) = match args.sort {

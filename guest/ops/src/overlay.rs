@@ -10,6 +10,7 @@ mod plan;
 mod undo;
 
 use paddock_types::error::{Code, Error, Result, printable};
+use paddock_types::path::is_at_or_below;
 use paddock_types::policy::Policy;
 use paddock_vfs::checkpoint::check_name;
 use paddock_vfs::overlay::whiteouts::BaseEntry;
@@ -101,17 +102,14 @@ impl<'f> Transaction<'f> {
             return Ok(all);
         }
         let paths: Vec<&str> = paths.iter().map(|path| plain(path)).collect();
-        let is_chosen = |path: &str, chosen: &str| {
-            chosen.is_empty() || path.strip_prefix(chosen).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
         let shown: Vec<String> = all.iter().map(|difference| self.path(difference)).collect();
-        if let Some(path) = paths.iter().find(|path| !shown.iter().any(|shown| is_chosen(shown, path))) {
+        if let Some(path) = paths.iter().find(|path| !shown.iter().any(|shown| is_at_or_below(shown, path))) {
             return Err(Error::at(Code::NotFound, "choose", path, "nothing differs from the base there")
                 .hint("`diff` shows what does"));
         }
         let (mut chosen, mut whole): (Vec<Difference>, Vec<&Difference>) = (Vec::new(), Vec::new());
         for (difference, path) in all.iter().zip(&shown) {
-            if paths.iter().any(|chosen| is_chosen(path, chosen)) {
+            if paths.iter().any(|chosen| is_at_or_below(path, chosen)) {
                 if let Some(above) = whole.iter().find(|above| difference.is_in(above)) {
                     return Err(Error::at(Code::InvalidArgument, "choose", path, "a directory above it was replaced")
                         .hint(format!("choose `{}`, which goes as a whole", printable(&self.path(above)))));

@@ -8,6 +8,7 @@ use paddock_search::hidden::Hidden;
 use paddock_types::digest::etag;
 use paddock_types::entry::{Kind, Time};
 use paddock_types::error::{Code, Error, Result, Term, printable};
+use paddock_types::response::Response;
 use paddock_types::{phrase, request, response};
 use paddock_vfs::open_location::OpenLocation;
 use paddock_vfs::{Fault, Open, READ_SIZE};
@@ -18,7 +19,46 @@ use paddock_workspace::protected_paths::protected;
 use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::walk::{Options, Walk};
 
-const VERB: &str = "pack";
+use crate::approval::PlanDraft;
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
+
+const OPERATION: &str = "pack";
+
+impl Operation for request::Pack {
+    fn name(&self) -> &'static str {
+        "pack"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        self.sources.iter().chain([&self.destination]).cloned().collect()
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        Some(self)
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::Pack)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::Pack(pack) = response else { return };
+        self.requested_paths().iter().for_each(|path| recorder.add(path));
+        recorder.measure(pack.size, None);
+    }
+}
+
+impl ChangingOperation for request::Pack {
+    fn can_delete(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
+        self.sources.iter().try_for_each(|source| draft.add("pack", source))?;
+        draft.add("into", &self.destination).map(|()| false)
+    }
+}
 
 /// Packs files and directories into a zip archive.
 pub fn run(workspace: &Workspace<'_>, args: &request::Pack) -> Result<response::Pack> {
@@ -42,11 +82,11 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Pack) -> Result<response::
         backup: None,
         notes: plan.notes(),
     };
-    let old = target.stat.map(|_| workspace.read_whole(&target, VERB)).transpose()?.map(|(bytes, _)| bytes);
+    let old = target.stat.map(|_| workspace.read_whole(&target, OPERATION)).transpose()?.map(|(bytes, _)| bytes);
     if old.as_ref() != Some(&archive) {
         let change =
             FileChange { resolved: target.clone(), old: old.map(Into::into), new: Some(archive.into()), to: None };
-        result.notes.extend(commit(workspace, VERB, vec![change])?);
+        result.notes.extend(commit(workspace, OPERATION, vec![change])?);
         result.backup = workspace.backup();
     }
     Ok(result)
@@ -54,24 +94,24 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Pack) -> Result<response::
 
 /// Resolves the path of the archive and checks that it may be written.
 fn target(workspace: &Workspace<'_>, args: &request::Pack) -> Result<ResolvedPath> {
-    let resolved = workspace.resolve(&args.destination, VERB)?;
+    let resolved = workspace.resolve(&args.destination, OPERATION)?;
     match resolved.stat {
-        Some(stat) if stat.kind != Kind::File => return Err(resolved.not_a_file(VERB, stat.kind)),
+        Some(stat) if stat.kind != Kind::File => return Err(resolved.not_a_file(OPERATION, stat.kind)),
         Some(_) if !args.overwrite => {
             return Err(Fault::Exists
-                .at(VERB, &args.destination)
+                .at(OPERATION, &args.destination)
                 .hint(phrase![Term::Overwrite, " replaces a file that is there"]));
         }
         None if resolved.requested_path.ends_with('/') || resolved.requested_path.ends_with("/.") => {
             return Err(Error::at(
                 Code::NotAFile,
-                VERB,
+                OPERATION,
                 &resolved.requested_path,
                 "a path that ends in `/` names a directory",
             )
             .hint("name the archive itself"));
         }
-        Some(_) | None => workspace.check_change(&resolved, VERB)?,
+        Some(_) | None => workspace.check_change(&resolved, OPERATION)?,
     }
     Ok(resolved)
 }
@@ -116,16 +156,16 @@ impl<'w> Plan<'w> {
 
     /// Adds a file or directory that the request names.
     fn source(&mut self, source: &str) -> Result<()> {
-        let resolved = self.workspace.resolve(source, VERB)?;
-        let stat = resolved.existing(self.workspace, VERB)?;
+        let resolved = self.workspace.resolve(source, OPERATION)?;
+        let stat = resolved.existing(self.workspace, OPERATION)?;
         match stat.kind {
             Kind::File if resolved.path == self.target.path => {
                 let cause = "it is the archive that is to be written";
-                Err(Error::at(Code::InvalidArgument, VERB, source, cause).hint("name another destination"))
+                Err(Error::at(Code::InvalidArgument, OPERATION, source, cause).hint("name another destination"))
             }
             Kind::File => self.file(resolved.path, OpenLocation { dir: resolved.dir, name: resolved.name }),
             Kind::Directory => self.directory(&resolved),
-            Kind::Link | Kind::Other => Err(resolved.not_a_file(VERB, stat.kind)),
+            Kind::Link | Kind::Other => Err(resolved.not_a_file(OPERATION, stat.kind)),
         }
     }
 
@@ -134,9 +174,9 @@ impl<'w> Plan<'w> {
         if resolved.path != "." {
             self.add(resolved.path.clone(), None, None)?;
         }
-        let dir = resolved.open_dir(self.workspace, VERB)?;
+        let dir = resolved.open_dir(self.workspace, OPERATION)?;
         let options = Options { hidden: Hidden::Show, include_ignored: true, ..Options::default() };
-        let mut walk = Walk::new(self.workspace, resolved, &dir, options, VERB)?;
+        let mut walk = Walk::new(self.workspace, resolved, &dir, options, OPERATION)?;
         while let Some(entry) = walk.next_entry() {
             match entry.kind {
                 Kind::Directory => drop(self.add(entry.path.to_owned(), None, None)?),
@@ -155,7 +195,7 @@ impl<'w> Plan<'w> {
         if walk.skipped.unreadable > 0 {
             return Err(Error::at(
                 Code::PermissionDenied,
-                VERB,
+                OPERATION,
                 &resolved.requested_path,
                 "a part of it cannot be read, or is too deep",
             )
@@ -167,7 +207,7 @@ impl<'w> Plan<'w> {
     }
 
     fn file(&mut self, path: String, location: OpenLocation) -> Result<()> {
-        let stat = self.workspace.fs.stat(&location.dir, &location.name).map_err(|fault| fault.at(VERB, &path))?;
+        let stat = self.workspace.fs.stat(&location.dir, &location.name).map_err(|fault| fault.at(OPERATION, &path))?;
         self.check_size(&path, stat.size)?;
         if self.add(path, Some(location), stat.modified)? {
             self.total = self.total.saturating_add(stat.size);
@@ -194,7 +234,7 @@ impl<'w> Plan<'w> {
             None if self.items.len() as u64 >= self.workspace.policy.limits.max_files => {
                 let max = self.workspace.policy.limits.max_files;
                 let cause = format!("there are more than {max} files and directories, the most for one call");
-                return Err(Error::at(Code::LimitExceeded, VERB, &self.target.requested_path, cause)
+                return Err(Error::at(Code::LimitExceeded, OPERATION, &self.target.requested_path, cause)
                     .hint("pack them into several archives, one directory at a time"));
             }
             None => {}
@@ -212,7 +252,7 @@ impl<'w> Plan<'w> {
     fn archive(&self) -> Result<(Vec<u8>, u64)> {
         let mut writer = Writer::new();
         let requested_path = &self.target.requested_path;
-        let failed = |cause: rawzip::Error| Error::at(Code::Io, VERB, requested_path, cause.to_string());
+        let failed = |cause: rawzip::Error| Error::at(Code::Io, OPERATION, requested_path, cause.to_string());
         let mut total = 0;
         for (name, item) in &self.items {
             let Some(location) = &item.file else {
@@ -236,7 +276,7 @@ impl<'w> Plan<'w> {
     /// Reads a file that a walk found, unless another kind of entry has replaced it.
     fn content(&self, path: &str, location: &OpenLocation) -> Result<Vec<u8>> {
         let fs = self.workspace.fs;
-        let to_error = |fault: Fault| fault.at(VERB, path);
+        let to_error = |fault: Fault| fault.at(OPERATION, path);
         let stat = fs.stat(&location.dir, &location.name).map_err(to_error)?;
         if stat.kind != Kind::File {
             return Err(to_error(Fault::NotRegular));
@@ -255,14 +295,14 @@ impl<'w> Plan<'w> {
             return Ok(());
         }
         let cause = format!("it has {size} bytes, and files are packed up to {limit}");
-        Err(Error::at(Code::TooLarge, VERB, path, cause).hint("name the other files, one directory at a time"))
+        Err(Error::at(Code::TooLarge, OPERATION, path, cause).hint("name the other files, one directory at a time"))
     }
     fn check_total(&self, total: u64) -> Result<()> {
         if total <= MAX_TOTAL_BYTES {
             return Ok(());
         }
         let cause = format!("the files have more than {MAX_TOTAL_BYTES} bytes together");
-        Err(Error::at(Code::LimitExceeded, VERB, &self.target.requested_path, cause)
+        Err(Error::at(Code::LimitExceeded, OPERATION, &self.target.requested_path, cause)
             .hint("pack them into several archives"))
     }
 
@@ -272,12 +312,13 @@ impl<'w> Plan<'w> {
             return Ok(());
         }
         let cause = format!("it would have more than {limit} bytes, up to which files are handled whole");
-        Err(Error::at(Code::TooLarge, VERB, &self.target.requested_path, cause).hint("pack them into several archives"))
+        Err(Error::at(Code::TooLarge, OPERATION, &self.target.requested_path, cause)
+            .hint("pack them into several archives"))
     }
 
     fn out_of_time(&self, path: &str) -> Error {
         let cause = "it takes more time than a call has, or there are too many entries to look at";
-        Error::at(Code::LimitExceeded, VERB, path, cause).hint("pack one directory at a time")
+        Error::at(Code::LimitExceeded, OPERATION, path, cause).hint("pack one directory at a time")
     }
 
     fn notes(&self) -> Vec<String> {
@@ -309,22 +350,22 @@ mod tests {
     use paddock_vfs::Filesystem;
 
     use super::*;
-    use crate::fixture::Desk;
+    use crate::fixture::Fixture;
 
-    fn pack(desk: &Desk, sources: &[&str], destination: &str, overwrite: bool) -> Result<response::Pack> {
+    fn pack(fixture: &Fixture, sources: &[&str], destination: &str, overwrite: bool) -> Result<response::Pack> {
         let sources = sources.iter().map(|source| (*source).to_owned()).collect();
         let request = request::Pack { sources, destination: destination.to_owned(), overwrite };
-        desk.run(Request::Pack(request)).map(|(response, _)| match response {
+        fixture.run(Request::Pack(request)).map(|(response, _)| match response {
             Response::Pack(pack) => pack,
             other => panic!("{other:?}"),
         })
     }
 
-    fn bytes(desk: &Desk, path: &str) -> Vec<u8> {
-        let (dir, name) = desk.enter(path);
-        let file = desk.memory.open_file(&dir, name, Open::Read).unwrap();
+    fn bytes(fixture: &Fixture, path: &str) -> Vec<u8> {
+        let (dir, name) = fixture.enter(path);
+        let file = fixture.memory.open_file(&dir, name, Open::Read).unwrap();
         let mut bytes = Vec::new();
-        desk.memory.read(&file, 0, usize::MAX, &mut bytes).unwrap();
+        fixture.memory.read(&file, 0, usize::MAX, &mut bytes).unwrap();
         bytes
     }
 
@@ -338,8 +379,8 @@ mod tests {
         members.iter().map(line).collect()
     }
 
-    fn desk() -> Desk {
-        Desk::new(&[
+    fn fixture() -> Fixture {
+        Fixture::new(&[
             ("src/b.rs", b"b"),
             ("src/a.rs", b"a"),
             ("src/.hidden", b"h"),
@@ -352,9 +393,9 @@ mod tests {
 
     #[test]
     fn directories_with_all_that_is_in_them() {
-        let desk = desk();
-        let result = pack(&desk, &["src.txt", "src"], "new/a.zip", false).unwrap();
-        let archive = bytes(&desk, "new/a.zip");
+        let fixture = fixture();
+        let result = pack(&fixture, &["src.txt", "src"], "new/a.zip", false).unwrap();
+        let archive = bytes(&fixture, "new/a.zip");
         let expected = [
             "src.txt: text",
             "src/",
@@ -368,20 +409,20 @@ mod tests {
         assert_eq!((result.path.as_str(), result.entries, result.files, result.bytes), ("new/a.zip", 7, 5, 11));
         assert_eq!((result.size, &result.etag), (archive.len() as u64, &etag(&archive)));
         assert!(result.notes.is_empty(), "{:?}", result.notes);
-        desk.restore(result.backup);
-        assert_eq!(desk.tree(), self::desk().tree());
+        fixture.restore(result.backup);
+        assert_eq!(fixture.tree(), self::fixture().tree());
     }
 
     #[test]
     fn the_same_files_make_the_same_bytes() {
-        let (one, two) = (desk(), desk());
+        let (one, two) = (fixture(), fixture());
         pack(&one, &["src", "src.txt"], "a.zip", false).unwrap();
         // The sources come in another order, some more than once, and through a symbolic link.
         pack(&two, &["src.txt", "./src/../src/a.rs", "src.txt", "link", "src/b.rs"], "src/new/a.zip", false).unwrap();
         let other = pack(&two, &["src.txt", "src"], "src/new/a.zip", true).unwrap();
         assert!(other.notes.contains(&"left out: 1 the archive itself".to_owned()), "{:?}", other.notes);
-        let plain = |desk: &Desk, path| {
-            contents(&bytes(desk, path)).into_iter().filter(|line| line != "src/new/").collect::<Vec<_>>()
+        let plain = |fixture: &Fixture, path| {
+            contents(&bytes(fixture, path)).into_iter().filter(|line| line != "src/new/").collect::<Vec<_>>()
         };
         assert_eq!(plain(&one, "a.zip"), plain(&two, "src/new/a.zip"));
         let (dir, name) = two.enter("src/new/");
@@ -396,18 +437,18 @@ mod tests {
 
     #[test]
     fn the_workspace_itself() {
-        let desk = desk();
-        let result = pack(&desk, &["."], "a.zip", false).unwrap();
+        let fixture = fixture();
+        let result = pack(&fixture, &["."], "a.zip", false).unwrap();
         assert_eq!(result.notes, ["left out: 1 symbolic links, which are not followed"]);
-        assert_eq!(contents(&bytes(&desk, "a.zip")).first().map(String::as_str), Some("src.txt: text"));
-        let before = bytes(&desk, "a.zip");
-        pack(&desk, &["."], "a.zip", true).unwrap();
-        assert_eq!(bytes(&desk, "a.zip"), before);
+        assert_eq!(contents(&bytes(&fixture, "a.zip")).first().map(String::as_str), Some("src.txt: text"));
+        let before = bytes(&fixture, "a.zip");
+        pack(&fixture, &["."], "a.zip", true).unwrap();
+        assert_eq!(bytes(&fixture, "a.zip"), before);
     }
 
     #[test]
     fn what_is_left_out_is_told() {
-        let desk = Desk::new(&[
+        let fixture = Fixture::new(&[
             (".agentignore", b".env\nkeys/\n"),
             ("d/.env", b"secret"),
             ("d/keys/a", b"secret"),
@@ -416,8 +457,8 @@ mod tests {
             ("d/.git/config", b"[core]"),
             ("d/x", b"x"),
         ]);
-        let result = pack(&desk, &["d"], "a.zip", false).unwrap();
-        assert_eq!(contents(&bytes(&desk, "a.zip")), ["d/", "d/.git/", "d/.git/config: [core]", "d/x: x"]);
+        let result = pack(&fixture, &["d"], "a.zip", false).unwrap();
+        assert_eq!(contents(&bytes(&fixture, "a.zip")), ["d/", "d/.git/", "d/.git/config: [core]", "d/x: x"]);
         let expected = [
             "left out: 2 kept back by `.agentignore`",
             "left out: 1 symbolic links, which are not followed",
@@ -426,17 +467,18 @@ mod tests {
         ];
         assert_eq!(result.notes, expected);
         for source in ["d/.env", "d/keys", "d/keys/a"] {
-            assert_eq!(pack(&desk, &[source], "b.zip", false).unwrap_err().code, Code::Denied);
+            assert_eq!(pack(&fixture, &[source], "b.zip", false).unwrap_err().code, Code::Denied);
         }
-        assert_eq!(pack(&desk, &["d/up"], "b.zip", false).unwrap_err().code, Code::OutsideWorkspace);
+        assert_eq!(pack(&fixture, &["d/up"], "b.zip", false).unwrap_err().code, Code::OutsideWorkspace);
     }
 
     #[test]
     fn refusals_change_nothing() {
-        let desk = desk();
-        let before = desk.tree();
-        let code =
-            |sources: &[&str], destination, overwrite| pack(&desk, sources, destination, overwrite).unwrap_err().code;
+        let fixture = fixture();
+        let before = fixture.tree();
+        let code = |sources: &[&str], destination, overwrite| {
+            pack(&fixture, sources, destination, overwrite).unwrap_err().code
+        };
         assert_eq!(code(&[], "a.zip", false), Code::InvalidArgument);
         assert_eq!(code(&["none"], "a.zip", false), Code::NotFound);
         assert_eq!(code(&["../x"], "a.zip", false), Code::OutsideWorkspace);
@@ -446,53 +488,53 @@ mod tests {
         assert_eq!(code(&["src"], "src", true), Code::NotAFile);
         assert_eq!(code(&["src"], "new/", false), Code::NotAFile);
         assert_eq!(code(&["src"], ".git/a.zip", false), Code::ReadOnly);
-        assert_eq!(desk.tree(), before);
+        assert_eq!(fixture.tree(), before);
     }
 
     #[test]
     fn limits() {
-        let mut desk = desk();
+        let mut fixture = fixture();
         let noise: Vec<u8> =
             (0u32..1 << 18).flat_map(|n| n.wrapping_mul(2_654_435_769).to_le_bytes().into_iter().rev()).collect();
-        desk.put("noise/1", &noise);
-        desk.put("noise/2", &noise.iter().map(|byte| byte ^ 0x5a).collect::<Vec<_>>());
-        let before = desk.tree();
-        let refused = |desk: &Desk, source: &str| {
-            let error = pack(desk, &[source], "a.zip", false).unwrap_err();
+        fixture.put("noise/1", &noise);
+        fixture.put("noise/2", &noise.iter().map(|byte| byte ^ 0x5a).collect::<Vec<_>>());
+        let before = fixture.tree();
+        let refused = |fixture: &Fixture, source: &str| {
+            let error = pack(fixture, &[source], "a.zip", false).unwrap_err();
             (error.code, error.path.unwrap())
         };
-        desk.policy.limits.max_file_bytes = noise.len() as u64 - 1;
-        assert_eq!(refused(&desk, "noise/1"), (Code::TooLarge, "noise/1".to_owned()));
-        desk.policy.limits.max_file_bytes = noise.len() as u64;
-        assert_eq!(refused(&desk, "noise"), (Code::TooLarge, "a.zip".to_owned()));
-        desk.policy.limits.max_files = 5;
-        assert_eq!(refused(&desk, "src"), (Code::LimitExceeded, "a.zip".to_owned()));
-        assert_eq!(desk.tree(), before);
+        fixture.policy.limits.max_file_bytes = noise.len() as u64 - 1;
+        assert_eq!(refused(&fixture, "noise/1"), (Code::TooLarge, "noise/1".to_owned()));
+        fixture.policy.limits.max_file_bytes = noise.len() as u64;
+        assert_eq!(refused(&fixture, "noise"), (Code::TooLarge, "a.zip".to_owned()));
+        fixture.policy.limits.max_files = 5;
+        assert_eq!(refused(&fixture, "src"), (Code::LimitExceeded, "a.zip".to_owned()));
+        assert_eq!(fixture.tree(), before);
     }
 
     #[test]
     fn all_files_together_have_a_bound() {
-        let mut desk = Desk::new(&[]);
+        let mut fixture = Fixture::new(&[]);
         let zeros = vec![0; 10 << 20];
-        (0..7).for_each(|n| desk.put(&format!("d/{n}"), &zeros));
-        let error = pack(&desk, &["d"], "a.zip", false).unwrap_err();
+        (0..7).for_each(|n| fixture.put(&format!("d/{n}"), &zeros));
+        let error = pack(&fixture, &["d"], "a.zip", false).unwrap_err();
         assert_eq!(error.code, Code::LimitExceeded);
         assert!(error.message().contains("more than 67108864 bytes together"), "{error}");
-        desk.policy.limits.max_files = 7;
-        assert!(pack(&desk, &["d/1", "d/2", "d/3", "d/4", "d/5", "d/6", "d/1", "d/2"], "a.zip", false).is_ok());
+        fixture.policy.limits.max_files = 7;
+        assert!(pack(&fixture, &["d/1", "d/2", "d/3", "d/4", "d/5", "d/6", "d/1", "d/2"], "a.zip", false).is_ok());
     }
 
     #[test]
     fn two_roots_have_one_name_for_two_files() {
         use paddock_vfs::memory::MemoryFs;
         let clock = || Time { seconds: 1_700_000_000, nanoseconds: 0 };
-        let desk = Desk { memory: MemoryFs::new(&["/workspace", "/notes"], clock, 7), policy: Policy::default() };
-        desk.put("notes/x", b"one");
-        let notes = desk.memory.preopens()[1].dir.clone();
-        desk.memory.write(&desk.memory.open_file(&notes, "x", Open::CreateNew).unwrap(), 0, b"two").unwrap();
-        let error = pack(&desk, &["notes/x", "/notes/x"], "a.zip", false).unwrap_err();
+        let fixture = Fixture { memory: MemoryFs::new(&["/workspace", "/notes"], clock, 7), policy: Policy::default() };
+        fixture.put("notes/x", b"one");
+        let notes = fixture.memory.preopens()[1].dir.clone();
+        fixture.memory.write(&fixture.memory.open_file(&notes, "x", Open::CreateNew).unwrap(), 0, b"two").unwrap();
+        let error = pack(&fixture, &["notes/x", "/notes/x"], "a.zip", false).unwrap_err();
         assert!(error.message().contains("`notes/x` and `/notes/x` would have one name"), "{error}");
-        pack(&desk, &["/notes"], "a.zip", false).unwrap();
-        assert_eq!(contents(&bytes(&desk, "a.zip")), ["notes/", "notes/x: two"]);
+        pack(&fixture, &["/notes"], "a.zip", false).unwrap();
+        assert_eq!(contents(&bytes(&fixture, "a.zip")), ["notes/", "notes/x: two"]);
     }
 }

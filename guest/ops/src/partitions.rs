@@ -14,14 +14,14 @@ pub trait Coordinator {
     fn is_over(&self) -> bool;
 
     /// Returns the request that workers execute, and their time in milliseconds.
-    fn order(&self) -> (Request, u64);
+    fn job(&self) -> (Request, u64);
 
     /// Returns the next partition, in a format that only workers read; `None` if there are no more.
-    fn next_share(&mut self) -> Option<String>;
+    fn next_partition(&mut self) -> Option<String>;
 
     /// Joins the result of the oldest open partition; `None` if no worker searched it. Returns true if the search is
     /// over.
-    fn join(&mut self, findings: Option<PartitionResult>) -> bool;
+    fn join(&mut self, result: Option<PartitionResult>) -> bool;
 
     /// Returns the answer once every partition is joined or the search is over. The coordinator searches the unclaimed
     /// part itself.
@@ -31,7 +31,7 @@ pub trait Coordinator {
 /// An instance that searches partitions.
 pub trait Worker {
     /// Searches a partition.
-    fn look(&mut self, partition: &str) -> PartitionResult;
+    fn search_partition(&mut self, partition: &str) -> PartitionResult;
 }
 
 /// Result of one partition.
@@ -65,7 +65,7 @@ pub struct Names {
 }
 
 /// Returns whether the request can be searched in parallel.
-pub fn can_share(request: &Request) -> bool {
+pub fn can_be_parallel(request: &Request) -> bool {
     matches!(request, Request::Grep(_)) || matches!(request, Request::Glob(args) if args.sort == PathSort::Path)
 }
 
@@ -74,7 +74,7 @@ pub fn can_share(request: &Request) -> bool {
 /// # Errors
 ///
 /// `Code::InvalidArgument` if the request is not a search, and the errors of the search itself.
-pub fn lead<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Coordinator + 'w>> {
+pub fn coordinate<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Coordinator + 'w>> {
     Ok(match request {
         Request::Grep(args) => Box::new(grep::partitions::Coordinator::begin(workspace, args)?),
         Request::Glob(args) => Box::new(glob::partitions::Coordinator::begin(workspace, args)?),
@@ -87,10 +87,10 @@ pub fn lead<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Bo
 /// # Errors
 ///
 /// `Code::InvalidArgument` if the request is not a search, and the errors of the search itself.
-pub fn help<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Worker + 'w>> {
+pub fn prepare_worker<'w>(workspace: &'w Workspace<'w>, request: &'w Request) -> Result<Box<dyn Worker + 'w>> {
     Ok(match request {
-        Request::Grep(args) => Box::new(grep::partitions::Helper::enlist(workspace, args)?),
-        Request::Glob(args) => Box::new(glob::partitions::Helper::enlist(workspace, args)?),
+        Request::Grep(args) => Box::new(grep::partitions::Worker::prepare(workspace, args)?),
+        Request::Glob(args) => Box::new(glob::partitions::Worker::prepare(workspace, args)?),
         _ => return Err(no_search()),
     })
 }

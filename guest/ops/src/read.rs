@@ -11,26 +11,54 @@ use paddock_text::page::{Layout, Page, page};
 use paddock_text::{codec, encoding, indent};
 use paddock_types::error::{Detail, Error, Result, Term};
 use paddock_types::request::ReadMode;
+use paddock_types::response::Response;
 use paddock_types::{digest, phrase, request, response, time};
 use paddock_workspace::Workspace;
 
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
 use crate::read::content::{Format, OpenContent};
 
-const VERB: &str = "read";
+const OPERATION: &str = "read";
 /// Maximum number of bytes of a `base64` read, chosen so that the Base64 text is as long as other results.
 const BASE64_BYTES: u64 = 38_400;
+
+impl Operation for request::Read {
+    fn name(&self) -> &'static str {
+        "read"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        None
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::Read)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::Read(read) = response else { return };
+        recorder.add(&read.path);
+        let (bytes, lines) = extent(read);
+        recorder.measure(bytes, lines);
+    }
+}
 
 /// Reads text or bytes from a file.
 pub fn run(workspace: &Workspace<'_>, args: &request::Read) -> Result<response::Read> {
     check(args)?;
     let requested_path = args.encoding.as_deref().map(encoding::by_label).transpose()?;
-    let resolved = workspace.resolve(&args.path, VERB)?;
-    let content = OpenContent::open(workspace, &resolved, VERB)?;
+    let resolved = workspace.resolve(&args.path, OPERATION)?;
+    let content = OpenContent::open(workspace, &resolved, OPERATION)?;
     let sample = content.sample()?;
     let format = content.format(&sample, requested_path);
     let max = args.max_bytes.map(|max| max.min(workspace.policy.limits.max_file_bytes));
     if let Some(max) = max.filter(|max| content.size() > *max) {
-        return Err(workspace.larger_than(&resolved, VERB, content.size(), max));
+        return Err(workspace.larger_than(&resolved, OPERATION, content.size(), max));
     }
     let sha256 = if args.checksum { Some(content.sha256()?) } else { None };
     let etag = match &sha256 {
@@ -272,6 +300,15 @@ impl Reader<'_> {
         result.content = STANDARD.encode(&bytes);
         Ok(())
     }
+}
+
+/// Returns the number of bytes and lines that were returned to the caller.
+pub(super) fn extent(read: &response::Read) -> (u64, Option<u64>) {
+    let shown = if read.end_line == 0 { 0 } else { (read.end_line + 1).saturating_sub(read.start_line) };
+    if let Some(diff) = &read.diff {
+        return (diff.len() as u64, None);
+    }
+    if read.encoding == "binary" { (shown, None) } else { (read.content.len() as u64, Some(shown)) }
 }
 
 #[cfg(test)]

@@ -2,9 +2,47 @@
 
 use paddock_types::error::{Error, Result, Term};
 use paddock_types::request::Read;
-use paddock_types::response::{ReadManyEntry, ReadOutcome};
+use paddock_types::response::{ReadManyEntry, ReadOutcome, Response};
 use paddock_types::{phrase, request, response};
 use paddock_workspace::Workspace;
+
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
+use crate::read;
+
+impl Operation for request::ReadMany {
+    fn name(&self) -> &'static str {
+        "read"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        self.files.iter().map(|file| file.path.clone()).collect()
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        None
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::ReadMany)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::ReadMany(many) = response else { return };
+        let (mut bytes, mut lines) = (0, 0);
+        for entry in &many.entries {
+            match &entry.outcome {
+                ReadOutcome::Result(read) => {
+                    recorder.add(&read.path);
+                    let extent = read::extent(read);
+                    (bytes, lines) = (bytes + extent.0, lines + extent.1.unwrap_or(0));
+                }
+                ReadOutcome::Error(error) => recorder.add_failed(&entry.path, error.code),
+            }
+        }
+        recorder.measure(bytes, Some(lines));
+    }
+}
 
 /// Reads several files. The failure of one file is reported in its entry.
 pub fn run(workspace: &Workspace<'_>, args: &request::ReadMany) -> Result<response::ReadMany> {

@@ -2,7 +2,7 @@
 
 use paddock_types::entry::Kind;
 use paddock_types::error::Result;
-use paddock_types::response::{Change, ChangeKind};
+use paddock_types::response::{Change, ChangeKind, Response};
 use paddock_types::{request, response};
 use paddock_vfs::open_location::{OpenLocation, temporary_name};
 use paddock_vfs::{Fault, Filesystem, FsResult};
@@ -16,16 +16,53 @@ use paddock_workspace::change::stored_location::StoredLocation;
 use paddock_workspace::resolved_path::ResolvedPath;
 use paddock_workspace::{Workspace, tree};
 
+use crate::approval::PlanDraft;
+use crate::audit::Recorder;
 use crate::copy::ends;
+use crate::operation::{ChangingOperation, Operation};
 
-const VERB: &str = "move";
+const OPERATION: &str = "move";
+
+impl Operation for request::Move {
+    fn name(&self) -> &'static str {
+        "move"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        self.0.requested_paths()
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        Some(self)
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, &self.0).map(Response::Move)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::Move(transfer) = response else { return };
+        recorder.add_transfer(transfer);
+    }
+}
+
+impl ChangingOperation for request::Move {
+    fn can_delete(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
+        draft.add("move", &self.0.source)?;
+        draft.add("to", &self.0.destination).map(|()| false)
+    }
+}
 
 /// Moves a file, symbolic link or directory.
 pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<response::Transfer> {
-    let (source, target) = ends(workspace, args, VERB)?;
-    workspace.check_change(&source, VERB)?;
-    workspace.check_movable(&source, VERB)?;
-    let stat = source.existing(workspace, VERB)?;
+    let (source, target) = ends(workspace, args, OPERATION)?;
+    workspace.check_change(&source, OPERATION)?;
+    workspace.check_movable(&source, OPERATION)?;
+    let stat = source.existing(workspace, OPERATION)?;
     let (mut files, mut bytes, mut notes) = (1, stat.size, Vec::new());
     match stat.kind {
         Kind::Directory => (files, bytes) = move_dir(workspace, &source, &target)?,
@@ -40,24 +77,24 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Transfer) -> Result<respon
 
 /// Moves a file so that a crash leaves it under exactly one name.
 fn move_file(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<Vec<String>> {
-    let content = source.content(workspace, VERB)?;
+    let content = source.content(workspace, OPERATION)?;
     let (old, new) = (Some(content.clone()), Some(content));
-    commit(workspace, VERB, vec![FileChange { resolved: source.clone(), old, new, to: Some(target.clone()) }])
+    commit(workspace, OPERATION, vec![FileChange { resolved: source.clone(), old, new, to: Some(target.clone()) }])
 }
 
 fn move_dir(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<(u64, u64)> {
-    let survey = tree::survey(workspace, source, VERB, workspace.policy.limits.max_entries, target.depth())?;
-    survey.refuse_denied(source, VERB)?;
-    survey.refuse_protected(workspace, source, VERB)?;
+    let survey = tree::survey(workspace, source, OPERATION, workspace.policy.limits.max_entries, target.depth())?;
+    survey.refuse_denied(source, OPERATION)?;
+    survey.refuse_protected(workspace, source, OPERATION)?;
     // Access rules apply to these entries too, but cannot be evaluated for names that are not UTF-8.
-    survey.refuse_unnamed(source, VERB)?;
+    survey.refuse_unnamed(source, OPERATION)?;
     rename(workspace, source, target)?;
     Ok((survey.files, survey.bytes))
 }
 
 /// Writes the backup of the move and of the overwritten file. Returns a note if that file exceeds the size of backups.
 fn keep(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPath) -> Result<Option<String>> {
-    let Some(mut draft) = Draft::begin(workspace, VERB)? else { return Ok(None) };
+    let Some(mut draft) = Draft::begin(workspace, OPERATION)? else { return Ok(None) };
     draft.add_made(&directories_to_make(workspace, target))?;
     let note = target.stat.and_then(|stat| backup::too_large(workspace, stat.size));
     if target.stat.is_some() && note.is_none() {
@@ -99,8 +136,8 @@ fn rename(workspace: &Workspace<'_>, source: &ResolvedPath, target: &ResolvedPat
         drop(journal.tidy(workspace));
     }
     done.map_err(|fault| match fault {
-        Fault::CrossDevice => fault.at(VERB, &target.requested_path).hint("copy it, then delete the source"),
-        fault => fault.at(VERB, &target.requested_path),
+        Fault::CrossDevice => fault.at(OPERATION, &target.requested_path).hint("copy it, then delete the source"),
+        fault => fault.at(OPERATION, &target.requested_path),
     })?;
     let (path, to) = (source.path.clone(), Some(target.path.clone()));
     let size = source.stat.filter(|stat| stat.kind == Kind::File).map(|stat| stat.size);

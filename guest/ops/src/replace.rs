@@ -8,7 +8,7 @@ use paddock_text::{diff, encoding};
 use paddock_types::digest::etag;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
-use paddock_types::response::{ReplacedFile, Skipped};
+use paddock_types::response::{ReplacedFile, Response, Skipped};
 use paddock_types::{phrase, request, response};
 use paddock_vfs::{Dir, Fault, FsResult, Open, READ_SIZE};
 use paddock_workspace::Workspace;
@@ -17,13 +17,16 @@ use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
+use crate::approval::PlanDraft;
+use crate::audit::Recorder;
 use crate::grep::FileWalk;
+use crate::operation::{ChangingOperation, Operation};
 use crate::read::content;
 
 mod plan;
 
 /// Name of the operation in errors and in the history.
-pub const VERB: &str = "replace in";
+pub const OPERATION: &str = "replace in";
 /// Maximum total bytes of all files, before and after: they are in memory at the same time.
 const MAX_TOTAL_BYTES: usize = 64 * 1024 * 1024;
 /// Maximum number of matches in one file: each is held in memory.
@@ -46,6 +49,46 @@ const SAMPLE: Sampling = Sampling { all: 8 * 1024, each: 2 * 1024 };
 /// Limited only by the maximum size of a result.
 pub const FULL: Sampling = Sampling { all: usize::MAX, each: usize::MAX };
 
+impl Operation for request::Replace {
+    fn name(&self) -> &'static str {
+        "replace"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        Some(self)
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::Replace)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::Replace(replace) = response else { return };
+        match replace.applied {
+            true => recorder.add_changed(),
+            false => recorder.add(&self.path),
+        }
+        recorder.measure(recorder.written_bytes(), None);
+    }
+}
+
+impl ChangingOperation for request::Replace {
+    fn can_delete(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
+        let found = find(draft.workspace, self, FULL)?;
+        found.files.iter().try_for_each(|file| draft.add(OPERATION, &file.resolved.path))?;
+        draft.say(found.sample());
+        Ok(false)
+    }
+}
+
 /// Plans a replacement, or applies it if the request has a plan.
 pub fn run(workspace: &Workspace<'_>, args: &request::Replace) -> Result<response::Replace> {
     let found = find(workspace, args, SAMPLE)?;
@@ -57,7 +100,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Replace) -> Result<respons
             new: Some(file.new.into()),
             to: None,
         });
-        result.notes.extend(commit(workspace, VERB, changes.collect())?);
+        result.notes.extend(commit(workspace, OPERATION, changes.collect())?);
         result.backup = workspace.backup();
     }
     Ok(result)
@@ -82,14 +125,14 @@ pub fn find<'w>(workspace: &'w Workspace<'w>, args: &request::Replace, show: Sam
             each: show.each,
         },
     };
-    let resolved = workspace.resolve(&args.path, VERB)?;
-    match resolved.existing(workspace, VERB)?.kind {
+    let resolved = workspace.resolve(&args.path, OPERATION)?;
+    match resolved.existing(workspace, OPERATION)?.kind {
         Kind::File => found.named(resolved)?,
         Kind::Directory => {
-            let dir = resolved.open_dir(workspace, VERB)?;
+            let dir = resolved.open_dir(workspace, OPERATION)?;
             found.all(FileWalk::new(workspace, &search, &resolved, &dir, None)?)?;
         }
-        kind => return Err(resolved.not_a_file(VERB, kind)),
+        kind => return Err(resolved.not_a_file(OPERATION, kind)),
     }
     if let Some(plan) = &args.plan {
         plan::check(plan, args, &found.files)?;
@@ -147,15 +190,15 @@ impl Found<'_> {
     /// Searches the file that the request names, even if ignore rules exclude it. The call fails if the file cannot be
     /// changed.
     fn named(&mut self, resolved: ResolvedPath) -> Result<()> {
-        match self.read(&resolved.dir, &resolved.name).map_err(|fault| fault.at(VERB, &resolved.requested_path))? {
+        match self.read(&resolved.dir, &resolved.name).map_err(|fault| fault.at(OPERATION, &resolved.requested_path))? {
             Read::Text(bytes) => {
                 let Some((file, document)) = self.changed(resolved, bytes)? else { return Ok(()) };
-                self.workspace.check_change(&file.resolved, VERB)?;
-                let document = document.map_err(|loss| loss.at(VERB, &file.resolved.requested_path))?;
+                self.workspace.check_change(&file.resolved, OPERATION)?;
+                let document = document.map_err(|loss| loss.at(OPERATION, &file.resolved.requested_path))?;
                 self.add(file, document)
             }
-            Read::Binary(bytes) => Err(content::binary(&resolved, VERB, bytes.len() as u64, &bytes)),
-            Read::TooLarge(size) => Err(self.workspace.too_large(&resolved, VERB, size)),
+            Read::Binary(bytes) => Err(content::binary(&resolved, OPERATION, bytes.len() as u64, &bytes)),
+            Read::TooLarge(size) => Err(self.workspace.too_large(&resolved, OPERATION, size)),
         }
     }
 
@@ -189,15 +232,15 @@ impl Found<'_> {
             return Ok(());
         }
         // The path is resolved again from the root, because only a resolved path has all access rules applied.
-        let Ok(resolved) = self.workspace.resolve_with(path, VERB, FollowSymlinks::No) else {
+        let Ok(resolved) = self.workspace.resolve_with(path, OPERATION, FollowSymlinks::No) else {
             self.skipped.unreadable += 1;
             return Ok(());
         };
         let Some((file, document)) = self.changed(resolved, bytes)? else { return Ok(()) };
         let document = self
             .workspace
-            .check_change(&file.resolved, VERB)
-            .and_then(|()| document.map_err(|loss| loss.at(VERB, &file.resolved.requested_path)));
+            .check_change(&file.resolved, OPERATION)
+            .and_then(|()| document.map_err(|loss| loss.at(OPERATION, &file.resolved.requested_path)));
         match document {
             Ok(document) => self.add(file, document),
             Err(error) => {
@@ -334,7 +377,7 @@ fn too_much(resolved: &ResolvedPath, excess: Excess, limit: usize) -> Error {
             (Code::TooLarge, format!("it would have more than {limit} bytes, up to which files are handled whole"))
         }
     };
-    Error::at(code, VERB, &resolved.path, cause).hint(phrase![
+    Error::at(code, OPERATION, &resolved.path, cause).hint(phrase![
         "nothing was changed; make the pattern match less, or leave the file out by ",
         Term::Glob,
         " or ",
@@ -362,7 +405,7 @@ mod tests {
 
     use super::*;
 
-    fn desk(files: &[(&str, &[u8])]) -> MemoryFs {
+    fn fixture(files: &[(&str, &[u8])]) -> MemoryFs {
         let fs = MemoryFs::new(&["/workspace", "/paddock-state"], || Time { seconds: 9, nanoseconds: 0 }, 1);
         files.iter().for_each(|(name, bytes)| put(&fs, name, bytes));
         fs
@@ -409,7 +452,8 @@ mod tests {
 
     #[test]
     fn planned_then_done() {
-        let fs = desk(&[("a.rs", b"old(1);\nold(2);\n"), ("d/b.rs", b"old(x)"), ("c.txt", b"old"), ("n.rs", b"new")]);
+        let fs =
+            fixture(&[("a.rs", b"old(1);\nold(2);\n"), ("d/b.rs", b"old(x)"), ("c.txt", b"old"), ("n.rs", b"new")]);
         let args = Replace { glob: Some("*.rs".to_owned()), ..asked(r"old\((\w+)\)", "new($1, $1)") };
         let planned = call(&fs, &Policy::default(), &args).unwrap();
         assert_eq!((planned.total_files, planned.total_replacements, planned.files_searched), (2, 3, 3));
@@ -430,7 +474,7 @@ mod tests {
     #[test]
     fn every_other_byte_stays() {
         let utf16: Vec<u8> = "\u{feff}aä\r\nb\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let fs = desk(&[
+        let fs = fixture(&[
             ("w", &utf16),
             ("bom", b"\xef\xbb\xbfb\r\n"),
             ("bad", b"b \xff\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4 b"),
@@ -447,7 +491,7 @@ mod tests {
         let latin = b"caf\xe9 caf\xe9 d\xe9j\xe0 vu, na\xefve\n";
         let files: &[(&str, &[u8])] =
             &[("latin", latin), (".vscode/x.json", b"caf"), ("bin", b"caf\0"), ("ok", b"caf"), ("big", &[b'c'; 200])];
-        let fs = desk(files);
+        let fs = fixture(files);
         let mut policy = Policy::default();
         policy.limits.max_file_bytes = 100;
         let args = Replace { include_hidden: true, ..asked("caf", "\u{4e16}") };
@@ -468,7 +512,7 @@ mod tests {
 
     #[test]
     fn secrets_are_not_looked_into() {
-        let fs = desk(&[(".agentignore", b"key"), ("key", b"x"), ("d/key", b"x"), ("a", b"x")]);
+        let fs = fixture(&[(".agentignore", b"key"), ("key", b"x"), ("d/key", b"x"), ("a", b"x")]);
         let planned = call(&fs, &Policy::default(), &Replace { include_hidden: true, ..asked("x", "y") }).unwrap();
         assert_eq!((planned.total_files, planned.skipped.denied, planned.unchangeable), (1, 2, 0));
         let named = Replace { path: "key".to_owned(), ..asked("x", "y") };
@@ -477,7 +521,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_for_what_was_there() {
-        let fresh = || desk(&[("a", b"x 1"), ("b", b"x 2"), ("c", b"none"), ("d", b"x 3")]);
+        let fresh = || fixture(&[("a", b"x 1"), ("b", b"x 2"), ("c", b"none"), ("d", b"x 3")]);
         let fs = fresh();
         let policy = Policy::default();
         let plan = call(&fs, &policy, &asked("x", "y")).unwrap().plan;
@@ -509,7 +553,7 @@ mod tests {
 
     #[test]
     fn a_plan_is_for_its_arguments_and_nothing_forged() {
-        let fs = desk(&[("a", b"x")]);
+        let fs = fixture(&[("a", b"x")]);
         let policy = Policy::default();
         let plan = call(&fs, &policy, &asked("x", "y")).unwrap().plan;
         let others = [
@@ -533,7 +577,7 @@ mod tests {
     fn of_many_files_the_last_count_too() {
         let names: Vec<_> = (0..200).map(|number| format!("f{number:03}")).collect();
         let files: Vec<_> = names.iter().map(|name| (name.as_str(), b"x".as_slice())).collect();
-        let fs = desk(&files);
+        let fs = fixture(&files);
         let policy = Policy::default();
         let planned = call(&fs, &policy, &asked("x", "y")).unwrap();
         assert_eq!((planned.files.len(), planned.total_files, planned.truncated), (100, 200, true));
@@ -545,7 +589,7 @@ mod tests {
 
     #[test]
     fn nothing_to_do_is_no_plan() {
-        let fs = desk(&[("a", b"x")]);
+        let fs = fixture(&[("a", b"x")]);
         for args in [asked("nowhere", "y"), asked("x", "x"), asked("(x)", "$1")] {
             let planned = call(&fs, &Policy::default(), &args).unwrap();
             assert_eq!((planned.total_files, planned.total_replacements, planned.plan), (0, 0, None));
@@ -554,7 +598,7 @@ mod tests {
 
     #[test]
     fn limits_hold() {
-        let fs = desk(&[("a", &[b'x'; 90]), ("b", b"x"), ("c", b"x")]);
+        let fs = fixture(&[("a", &[b'x'; 90]), ("b", b"x"), ("c", b"x")]);
         let mut policy = Policy::default();
         policy.limits.max_file_bytes = 100;
         assert_eq!(call(&fs, &policy, &asked("x", "yy")).unwrap_err().code, Code::TooLarge);

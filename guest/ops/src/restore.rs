@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use paddock_types::digest::etag_of;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
-use paddock_types::response::{Change, ChangeKind};
+use paddock_types::path::{below, is_at_or_below};
+use paddock_types::response::{Change, ChangeKind, Response};
 use paddock_types::{phrase, request, response};
 use paddock_vfs::Fault;
 use paddock_vfs::content::FileContent;
@@ -19,11 +20,51 @@ use paddock_workspace::change::{backup, links};
 use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
+use crate::approval::PlanDraft;
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
+
 mod retained;
 
-const VERB: &str = "restore";
+const OPERATION: &str = "restore";
 /// Maximum number of backup records of one call. The undo of a move commits in several steps, with a record for each.
 const MAX_RECORDS: usize = 8;
+
+impl Operation for request::Restore {
+    fn name(&self) -> &'static str {
+        "restore"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        self.path.iter().cloned().collect()
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        Some(self)
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::Restore)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::Restore(restore) = response else { return };
+        restore.restored.iter().for_each(|path| recorder.add(path));
+        recorder.measure(recorder.written_bytes(), None);
+    }
+}
+
+impl ChangingOperation for request::Restore {
+    fn can_delete(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
+        let (backup, paths) = affected(draft.workspace, self)?;
+        draft.say(&format!("undo what the backup {backup} holds\n"));
+        paths.iter().try_for_each(|path| draft.add("restore", path)).map(|()| true)
+    }
+}
 
 /// Undoes the changes of a call, or those at one path.
 pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<response::Restore> {
@@ -66,7 +107,8 @@ impl<'w> Chosen<'w> {
 }
 
 fn choose<'w>(workspace: &'w Workspace<'w>, args: &request::Restore) -> Result<Chosen<'w>> {
-    let path = args.path.as_ref().map(|path| workspace.resolve_with(path, VERB, FollowSymlinks::No)).transpose()?;
+    let path =
+        args.path.as_ref().map(|path| workspace.resolve_with(path, OPERATION, FollowSymlinks::No)).transpose()?;
     let path = path.map(|resolved| resolved.path);
     let (id, first) = match (&args.backup, &path) {
         (Some(id), _) => (id.clone(), Saved::open(workspace, id)?),
@@ -108,14 +150,12 @@ fn newest<'w>(workspace: &'w Workspace<'w>, path: &str) -> Result<(String, Saved
             return Ok((id, saved));
         }
     }
-    Err(Error::at(Code::NotFound, VERB, path, "no backup holds a change of it")
+    Err(Error::at(Code::NotFound, OPERATION, path, "no backup holds a change of it")
         .hint("only what these tools changed can be restored, and the oldest backups go"))
 }
 
 fn concerns(entry: &Entry, path: &str) -> bool {
-    let is_in = |name: &str| {
-        path == "." || name.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
+    let is_in = |name: &str| path == "." || is_at_or_below(name, path);
     is_in(&entry.path) || entry.to.as_deref().is_some_and(is_in)
 }
 
@@ -216,12 +256,12 @@ impl<'w> Undo<'w> {
 
     /// Resolves the path of an entry. The recorded path contained no symbolic link, so a link on the way is an error.
     fn resolved(&self, entry: &Entry) -> Result<ResolvedPath> {
-        let resolved = self.workspace.resolve_with(&entry.path, VERB, FollowSymlinks::No)?;
+        let resolved = self.workspace.resolve_with(&entry.path, OPERATION, FollowSymlinks::No)?;
         if resolved.path == entry.path {
             return Ok(resolved);
         }
         let cause = format!("a link leads from there to `{}` now", printable(&resolved.path));
-        Err(Error::at(Code::ChangedSinceRead, VERB, &entry.path, cause).hint("move the link away, then restore"))
+        Err(Error::at(Code::ChangedSinceRead, OPERATION, &entry.path, cause).hint("move the link away, then restore"))
     }
 
     /// Returns whether a pending step removes or replaces the file at `path`.
@@ -270,8 +310,8 @@ impl<'w> Undo<'w> {
 
     fn moved_back(&mut self, saved: &Saved<'_>, entry: &Entry, to: ResolvedPath) -> Result<()> {
         let moved = entry.to.as_deref().unwrap_or_default();
-        let resolved = self.workspace.resolve_with(moved, VERB, FollowSymlinks::No)?;
-        resolved.existing(self.workspace, VERB)?;
+        let resolved = self.workspace.resolve_with(moved, OPERATION, FollowSymlinks::No)?;
+        resolved.existing(self.workspace, OPERATION)?;
         let old = self.current(&resolved)?;
         if let Some(old) = &old {
             self.check_unchanged(entry, &resolved, old)?;
@@ -282,7 +322,7 @@ impl<'w> Undo<'w> {
     }
 
     fn current(&self, resolved: &ResolvedPath) -> Result<Option<FileContent>> {
-        resolved.stat.map(|_| resolved.content(self.workspace, VERB)).transpose()
+        resolved.stat.map(|_| resolved.content(self.workspace, OPERATION)).transpose()
     }
 
     /// Fails if the content was changed since by another party, unless the caller sets `overwrite`.
@@ -296,7 +336,7 @@ impl<'w> Undo<'w> {
         if is_as_left || self.overwrite {
             return Ok(());
         }
-        Err(Error::at(Code::ChangedSinceRead, VERB, &resolved.requested_path, "it was changed since")
+        Err(Error::at(Code::ChangedSinceRead, OPERATION, &resolved.requested_path, "it was changed since")
             .hint(phrase![Term::Overwrite, " restores it all the same; what is there now is kept in a backup"]))
     }
 
@@ -304,15 +344,14 @@ impl<'w> Undo<'w> {
         let files = std::mem::take(&mut self.files);
         // A directory that contains restored files is created in the same change; the others are created afterwards.
         let holds_a_file = |directory: &ResolvedPath| {
-            let is_in = |resolved: &ResolvedPath| {
-                resolved.path.strip_prefix(&directory.path).is_some_and(|rest| rest.starts_with('/'))
-            };
+            let is_in =
+                |resolved: &ResolvedPath| below(&resolved.path, &directory.path).is_some_and(|rest| !rest.is_empty());
             files.iter().any(|change| change.new.is_some() && is_in(change.to.as_ref().unwrap_or(&change.resolved)))
         };
         self.directories.retain(|directory| !holds_a_file(directory));
         let modes = self.directory_modes.clone();
         let changes = Changes { files, others: self.others(), modes, ..Changes::default() };
-        self.notes.extend(commit_all(self.workspace, VERB, changes)?);
+        self.notes.extend(commit_all(self.workspace, OPERATION, changes)?);
         for (resolved, mode) in std::mem::take(&mut self.file_modes) {
             self.give_mode(&resolved, mode)?;
         }
@@ -323,17 +362,17 @@ impl<'w> Undo<'w> {
             self.make(resolved)?;
         }
         for (resolved, target) in std::mem::take(&mut self.links) {
-            links::link(self.workspace, VERB, &self.again(&resolved)?, &target)?;
+            links::link(self.workspace, OPERATION, &self.again(&resolved)?, &target)?;
         }
         let mut emptied = std::mem::take(&mut self.emptied);
         emptied.sort_by_key(|resolved| std::cmp::Reverse(resolved.path.len()));
         for resolved in &emptied {
-            self.workspace.check_change(resolved, VERB)?;
-            self.workspace.check_movable(resolved, VERB)?;
+            self.workspace.check_change(resolved, OPERATION)?;
+            self.workspace.check_movable(resolved, OPERATION)?;
             match links::remove(self.workspace, resolved) {
                 // The directory has other entries, or no longer exists.
                 Ok(()) | Err(Fault::NotEmpty | Fault::NotFound) => {}
-                Err(fault) => return Err(fault.at(VERB, &resolved.requested_path)),
+                Err(fault) => return Err(fault.at(OPERATION, &resolved.requested_path)),
             }
         }
         Ok(())
@@ -352,8 +391,8 @@ impl<'w> Undo<'w> {
         if resolved.stat.is_some() {
             return Ok(());
         }
-        self.workspace.check_change(&resolved, VERB)?;
-        let to_error = |fault: Fault| fault.at(VERB, &resolved.requested_path);
+        self.workspace.check_change(&resolved, OPERATION)?;
+        let to_error = |fault: Fault| fault.at(OPERATION, &resolved.requested_path);
         let dir = make_missing(self.workspace.fs, &resolved, &mut Vec::new()).map_err(to_error)?;
         self.workspace.fs.make_dir(&dir, &resolved.name).map_err(to_error)?;
         if let Some(mode) = self.directory_modes.get(&resolved.path) {
@@ -369,17 +408,17 @@ impl<'w> Undo<'w> {
         if fs.mode(&resolved.dir, &resolved.name).is_none_or(|now| now == mode) {
             return Ok(());
         }
-        self.workspace.check_change(resolved, VERB)?;
+        self.workspace.check_change(resolved, OPERATION)?;
         match fs.set_mode(&resolved.dir, &resolved.name, mode) {
             // The mode of a file with further hard links must not be changed.
             Err(Fault::Access) => Ok(()),
-            other => other.map_err(|fault| fault.at(VERB, &resolved.requested_path)),
+            other => other.map_err(|fault| fault.at(OPERATION, &resolved.requested_path)),
         }
     }
 
     /// Resolves the path again after the files were restored.
     fn again(&self, resolved: &ResolvedPath) -> Result<ResolvedPath> {
-        self.workspace.resolve_with(&resolved.requested_path, VERB, FollowSymlinks::No)
+        self.workspace.resolve_with(&resolved.requested_path, OPERATION, FollowSymlinks::No)
     }
 
     fn changed(&self, kind: ChangeKind, resolved: &ResolvedPath) {

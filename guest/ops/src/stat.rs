@@ -2,20 +2,46 @@
 
 use paddock_types::entry::{Kind, Time};
 use paddock_types::error::{Code, Result};
+use paddock_types::response::Response;
 use paddock_types::{request, response, time};
 use paddock_workspace::Workspace;
 use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
+use crate::audit::Recorder;
 use crate::details;
+use crate::operation::{ChangingOperation, Operation};
 use crate::read::content::OpenContent;
 
-const VERB: &str = "describe";
+const OPERATION: &str = "describe";
+
+impl Operation for request::Stat {
+    fn name(&self) -> &'static str {
+        "stat"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        None
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::Stat)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::Stat(stat) = response else { return };
+        recorder.add(&stat.path);
+    }
+}
 
 /// Describes the entry at a path.
 pub fn run(workspace: &Workspace<'_>, args: &request::Stat) -> Result<response::Stat> {
-    let resolved = workspace.resolve_with(&args.path, VERB, FollowSymlinks::No)?;
-    let stat = resolved.existing(workspace, VERB)?;
+    let resolved = workspace.resolve_with(&args.path, OPERATION, FollowSymlinks::No)?;
+    let stat = resolved.existing(workspace, OPERATION)?;
     let show = |time: Option<Time>| time.and_then(time::rfc3339);
     let mut result = response::Stat {
         path: resolved.path.clone(),
@@ -56,7 +82,7 @@ fn describe_content(
     checksum: bool,
     result: &mut response::Stat,
 ) -> Result<()> {
-    let content = match OpenContent::open(workspace, resolved, VERB) {
+    let content = match OpenContent::open(workspace, resolved, OPERATION) {
         // Metadata is available without permission to read the file.
         Err(error) if error.code == Code::PermissionDenied && !checksum => return Ok(()),
         other => other?,
@@ -78,7 +104,7 @@ fn describe_content(
 
 /// Returns the target of the link if it stays inside the workspace; a target outside is not revealed.
 fn inner_target(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Option<String> {
-    workspace.resolve(&resolved.requested_path, VERB).ok()?;
+    workspace.resolve(&resolved.requested_path, OPERATION).ok()?;
     workspace.fs.read_link(&resolved.dir, &resolved.name).ok()
 }
 

@@ -4,12 +4,38 @@ use paddock_search::hidden::Hidden;
 use paddock_search::{glob, page};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Error, Result};
-use paddock_types::response::TreeNode;
+use paddock_types::response::{Response, TreeNode};
 use paddock_types::{path_order, request, response};
 use paddock_workspace::walk::{Options, Walk};
 use paddock_workspace::{Workspace, walk};
 
-const VERB: &str = "list";
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
+
+const OPERATION: &str = "list";
+
+impl Operation for request::Tree {
+    fn name(&self) -> &'static str {
+        "tree"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        None
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::Tree)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::Tree(tree) = response else { return };
+        recorder.add(&tree.path);
+    }
+}
 
 /// Returns a directory as a tree. If the limit does not suffice, upper levels take precedence, so that a large
 /// directory does not hide its siblings.
@@ -19,7 +45,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
             return Err(Error::argument(name, "it has to be at least 1"));
         }
     }
-    let (resolved, dir) = workspace.directory_to_search(&args.path, VERB)?;
+    let (resolved, dir) = workspace.directory_to_search(&args.path, OPERATION)?;
     let options = Options {
         hidden: Hidden::from_flag(args.include_hidden),
         include_ignored: args.include_ignored,
@@ -27,7 +53,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Tree) -> Result<response::
         exclude: glob::exclusion(&args.exclude, "exclude", &workspace.root_names())?,
         ..Options::default()
     };
-    let mut walk = Walk::new(workspace, &resolved, &dir, options, VERB)?;
+    let mut walk = Walk::new(workspace, &resolved, &dir, options, OPERATION)?;
     let mut levels = Levels::new(page::size(args.limit));
     while let Some(entry) = walk.next_entry() {
         if levels.has_room(entry.depth) {

@@ -8,6 +8,7 @@ use paddock_archive::zip::read::{Member, members};
 use paddock_types::entry::{Kind, Time};
 use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::policy::HardLinks;
+use paddock_types::response::Response;
 use paddock_types::{phrase, request, response};
 use paddock_vfs::Fault;
 use paddock_workspace::Workspace;
@@ -15,12 +16,51 @@ use paddock_workspace::change::commit::{Changes, commit_all};
 use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::resolved_path::ResolvedPath;
 
-const VERB: &str = "unpack";
+use crate::approval::PlanDraft;
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
+
+const OPERATION: &str = "unpack";
+
+impl Operation for request::Unpack {
+    fn name(&self) -> &'static str {
+        "unpack"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        vec![self.source.clone(), self.destination.clone()]
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        Some(self)
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::Unpack)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::Unpack(unpack) = response else { return };
+        self.requested_paths().iter().for_each(|path| recorder.add(path));
+        recorder.measure(unpack.bytes, None);
+    }
+}
+
+impl ChangingOperation for request::Unpack {
+    fn can_delete(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
+        draft.add("unpack", &self.source)?;
+        draft.add("into", &self.destination).map(|()| false)
+    }
+}
 
 /// Unpacks a zip archive into a directory.
 pub fn run(workspace: &Workspace<'_>, args: &request::Unpack) -> Result<response::Unpack> {
-    let source = workspace.resolve(&args.source, VERB)?;
-    let (archive, _) = workspace.read_whole(&source, VERB).map_err(|error| match error.code {
+    let source = workspace.resolve(&args.source, OPERATION)?;
+    let (archive, _) = workspace.read_whole(&source, OPERATION).map_err(|error| match error.code {
         Code::TooLarge => error.hint("make several smaller archives of it"),
         _ => error,
     })?;
@@ -37,7 +77,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Unpack) -> Result<response
         notes: plan.notes(),
     };
     let changes = Changes { files: plan.changes, directories: plan.directories, ..Changes::default() };
-    result.notes.extend(commit_all(workspace, VERB, changes)?);
+    result.notes.extend(commit_all(workspace, OPERATION, changes)?);
     result.backup = workspace.backup();
     Ok(result)
 }
@@ -65,7 +105,7 @@ struct Plan<'w> {
 
 impl<'w> Plan<'w> {
     fn new(workspace: &'w Workspace<'w>, args: &'w request::Unpack) -> Result<Self> {
-        let resolved = workspace.resolve(&args.destination, VERB)?;
+        let resolved = workspace.resolve(&args.destination, OPERATION)?;
         let mut plan = Self {
             workspace,
             args,
@@ -85,13 +125,18 @@ impl<'w> Plan<'w> {
     /// Plans one entry. Its path is resolved like that of any other change.
     fn member(&mut self, member: &Member<'_>) -> Result<()> {
         if self.workspace.out_of_time() {
-            return Err(Error::at(Code::LimitExceeded, VERB, &self.args.source, "it takes more time than a call has")
-                .hint("nothing was unpacked; make several smaller archives of it"));
+            return Err(Error::at(
+                Code::LimitExceeded,
+                OPERATION,
+                &self.args.source,
+                "it takes more time than a call has",
+            )
+            .hint("nothing was unpacked; make several smaller archives of it"));
         }
         if member.path.is_empty() {
             return Ok(());
         }
-        let resolved = self.workspace.resolve(&format!("{}{}", self.base, member.path), VERB)?;
+        let resolved = self.workspace.resolve(&format!("{}{}", self.base, member.path), OPERATION)?;
         self.check(&resolved)?;
         if member.is_dir { self.directory(resolved) } else { self.file(resolved, member) }
     }
@@ -101,11 +146,10 @@ impl<'w> Plan<'w> {
         let max = self.workspace.policy.limits.max_depth;
         if resolved.depth() > usize::try_from(max).unwrap_or(usize::MAX) {
             let cause = format!("it would be in more than {max} directories, one in the other");
-            return Err(
-                Error::at(Code::InvalidPath, VERB, &resolved.requested_path, cause).hint("use another destination")
-            );
+            return Err(Error::at(Code::InvalidPath, OPERATION, &resolved.requested_path, cause)
+                .hint("use another destination"));
         }
-        self.workspace.check_change(resolved, VERB)
+        self.workspace.check_change(resolved, OPERATION)
     }
 
     fn directory(&mut self, resolved: ResolvedPath) -> Result<()> {
@@ -113,7 +157,7 @@ impl<'w> Plan<'w> {
             Some(stat) if stat.kind == Kind::Directory => {}
             Some(_) => {
                 let cause = "something is there that is not a directory";
-                return Err(Error::at(Code::NotADirectory, VERB, &resolved.requested_path, cause)
+                return Err(Error::at(Code::NotADirectory, OPERATION, &resolved.requested_path, cause)
                     .hint("use another destination"));
             }
             None => {
@@ -129,14 +173,13 @@ impl<'w> Plan<'w> {
             None => {}
             Some(stat) if stat.kind == Kind::Directory => {
                 let cause = "a directory is there, and the archive has a file of that name";
-                return Err(
-                    Error::at(Code::NotAFile, VERB, &resolved.requested_path, cause).hint("use another destination")
-                );
+                return Err(Error::at(Code::NotAFile, OPERATION, &resolved.requested_path, cause)
+                    .hint("use another destination"));
             }
-            Some(stat) if stat.kind != Kind::File => return Err(resolved.not_a_file(VERB, stat.kind)),
+            Some(stat) if stat.kind != Kind::File => return Err(resolved.not_a_file(OPERATION, stat.kind)),
             Some(_) if !self.args.overwrite => {
                 return Err(Fault::Exists
-                    .at(VERB, &resolved.requested_path)
+                    .at(OPERATION, &resolved.requested_path)
                     .hint("nothing was unpacked")
                     .also_hint(phrase![Term::Overwrite, " replaces files that are there"]));
             }
@@ -146,7 +189,7 @@ impl<'w> Plan<'w> {
             return Err(self.twice(&resolved));
         }
         let old =
-            resolved.stat.map(|_| self.workspace.read_whole(&resolved, VERB)).transpose()?.map(|(bytes, _)| bytes);
+            resolved.stat.map(|_| self.workspace.read_whole(&resolved, OPERATION)).transpose()?.map(|(bytes, _)| bytes);
         self.count(old.as_ref().map_or(0, Vec::len))?;
         let new = member.content(&self.args.source)?;
         self.count(new.len())?;
@@ -165,7 +208,7 @@ impl<'w> Plan<'w> {
             return Ok(());
         }
         let cause = format!("its files and those that they replace have more than {MAX_TOTAL_BYTES} bytes together");
-        Err(Error::at(Code::LimitExceeded, VERB, &self.args.source, cause)
+        Err(Error::at(Code::LimitExceeded, OPERATION, &self.args.source, cause)
             .hint("nothing was unpacked; use an empty destination, or several smaller archives"))
     }
 
@@ -197,7 +240,7 @@ impl<'w> Plan<'w> {
 
     fn twice(&self, resolved: &ResolvedPath) -> Error {
         let cause = format!("another entry of the archive may lead to `{}` too", printable(&resolved.path));
-        Error::at(Code::InvalidArgument, VERB, &resolved.requested_path, cause)
+        Error::at(Code::InvalidArgument, OPERATION, &resolved.requested_path, cause)
             .hint("nothing was unpacked; use a destination without symbolic and hard links")
     }
 
@@ -219,19 +262,19 @@ mod tests {
     use paddock_vfs::Filesystem;
 
     use super::*;
-    use crate::fixture::Desk;
+    use crate::fixture::Fixture;
 
     fn directory(name: &str) -> Forged {
         Forged { mode: 0o040_755, ..stored(name, b"") }
     }
 
     /// Unpacks these entries. The archive itself does not stay in the workspace.
-    fn unpack(desk: &Desk, entries: &[Forged], destination: &str, overwrite: bool) -> Result<response::Unpack> {
-        let (dir, _) = desk.enter("in.zip");
-        desk.put("in.zip", &archive(entries));
+    fn unpack(fixture: &Fixture, entries: &[Forged], destination: &str, overwrite: bool) -> Result<response::Unpack> {
+        let (dir, _) = fixture.enter("in.zip");
+        fixture.put("in.zip", &archive(entries));
         let (source, destination) = ("in.zip".to_owned(), destination.to_owned());
-        let done = desk.run(Request::Unpack(request::Unpack { source, destination, overwrite }));
-        desk.memory.unlink(&dir, "in.zip").unwrap();
+        let done = fixture.run(Request::Unpack(request::Unpack { source, destination, overwrite }));
+        fixture.memory.unlink(&dir, "in.zip").unwrap();
         done.map(|(response, _)| match response {
             Response::Unpack(unpack) => unpack,
             other => panic!("{other:?}"),
@@ -240,17 +283,17 @@ mod tests {
 
     /// Checks that the archive is refused with this error and that nothing changes.
     #[track_caller]
-    fn check_refused(desk: &Desk, entries: &[Forged], overwrite: bool, code: Code, cause: &str) {
-        let before = desk.tree();
-        let error = unpack(desk, entries, "out", overwrite).unwrap_err();
+    fn check_refused(fixture: &Fixture, entries: &[Forged], overwrite: bool, code: Code, cause: &str) {
+        let before = fixture.tree();
+        let error = unpack(fixture, entries, "out", overwrite).unwrap_err();
         assert_eq!(error.code, code, "{error}");
         assert!(error.message().contains(cause), "{error}");
-        assert_eq!(desk.tree(), before);
+        assert_eq!(fixture.tree(), before);
     }
 
     #[test]
     fn a_tree_comes_out_and_goes_again() {
-        let desk = Desk::new(&[("out/kept", b"kept"), ("out/old", b"old"), ("out/same", b"same")]);
+        let fixture = Fixture::new(&[("out/kept", b"kept"), ("out/old", b"old"), ("out/same", b"same")]);
         let entries = [
             directory("new/"),
             directory("new/empty/"),
@@ -259,8 +302,8 @@ mod tests {
             file("same", b"same"),
             Forged { mode: 0o100_755, ..stored("run", b"#!") },
         ];
-        let before = desk.tree();
-        let result = unpack(&desk, &entries, "out", true).unwrap();
+        let before = fixture.tree();
+        let result = unpack(&fixture, &entries, "out", true).unwrap();
         assert_eq!((result.destination.as_str(), result.entries, result.files, result.bytes), ("out", 6, 4, 13));
         assert!(result.notes.iter().any(|note| note.starts_with("1 files were there already")), "{:?}", result.notes);
         assert!(result.notes.iter().any(|note| note.starts_with("1 new files can be executed")), "{:?}", result.notes);
@@ -275,36 +318,36 @@ mod tests {
             "out/run: #!",
             "out/same: same",
         ];
-        assert_eq!(desk.tree(), expected);
-        desk.restore(result.backup);
-        assert_eq!(desk.tree(), before);
+        assert_eq!(fixture.tree(), expected);
+        fixture.restore(result.backup);
+        assert_eq!(fixture.tree(), before);
     }
 
     #[test]
     fn a_destination_is_made_and_goes_again() {
-        let desk = Desk::new(&[]);
+        let fixture = Fixture::new(&[]);
         for (entries, there) in [
             (vec![], vec!["a/", "a/b/"]),
             (vec![directory("./")], vec!["a/", "a/b/"]),
             (vec![directory("c/")], vec!["a/", "a/b/", "a/b/c/"]),
             (vec![stored("c/d", b"1")], vec!["a/", "a/b/", "a/b/c/", "a/b/c/d: 1"]),
         ] {
-            let result = unpack(&desk, &entries, "a/b", false).unwrap();
-            assert_eq!(desk.tree(), there);
-            desk.restore(result.backup);
-            assert!(desk.tree().is_empty(), "{:?}", desk.tree());
+            let result = unpack(&fixture, &entries, "a/b", false).unwrap();
+            assert_eq!(fixture.tree(), there);
+            fixture.restore(result.backup);
+            assert!(fixture.tree().is_empty(), "{:?}", fixture.tree());
         }
-        let top = unpack(&desk, &[stored("x", b"1")], ".", false).unwrap();
-        assert_eq!((desk.tree(), top.destination.as_str()), (vec!["x: 1".to_owned()], "."));
-        assert_eq!(unpack(&desk, &[stored("x", b"1")], ".", true).unwrap().backup, None);
+        let top = unpack(&fixture, &[stored("x", b"1")], ".", false).unwrap();
+        assert_eq!((fixture.tree(), top.destination.as_str()), (vec!["x: 1".to_owned()], "."));
+        assert_eq!(unpack(&fixture, &[stored("x", b"1")], ".", true).unwrap().backup, None);
     }
 
     #[test]
     fn changes_are_told() {
-        let desk = Desk::new(&[("out/old", b"old")]);
-        desk.put("a.zip", &archive(&[directory("d/"), file("d/new", b"1"), file("old", b"22")]));
+        let fixture = Fixture::new(&[("out/old", b"old")]);
+        fixture.put("a.zip", &archive(&[directory("d/"), file("d/new", b"1"), file("old", b"22")]));
         let request = request::Unpack { source: "a.zip".to_owned(), destination: "out".to_owned(), overwrite: true };
-        let (_, changes) = desk.run(Request::Unpack(request)).unwrap();
+        let (_, changes) = fixture.run(Request::Unpack(request)).unwrap();
         let reported: Vec<_> = changes.iter().map(|change| (change.kind, change.path.as_str(), change.size)).collect();
         let expected = [
             (ChangeKind::Created, "out/d", None),
@@ -316,20 +359,20 @@ mod tests {
 
     #[test]
     fn what_is_there_stays_unless_asked() {
-        let desk = Desk::new(&[("out/a", b"mine"), ("out/d/x", b"x")]);
-        check_refused(&desk, &[file("new", b"1"), file("a", b"2")], false, Code::AlreadyExists, "`out/a`");
-        check_refused(&desk, &[file("d", b"2")], true, Code::NotAFile, "`out/d`: a directory is there");
-        check_refused(&desk, &[directory("a/")], true, Code::NotADirectory, "`out/a`");
-        check_refused(&desk, &[file("new", b""), file("a/b", b"2")], true, Code::NotADirectory, "`out/a/b`");
-        let error = unpack(&desk, &[], "out/a", true).unwrap_err();
+        let fixture = Fixture::new(&[("out/a", b"mine"), ("out/d/x", b"x")]);
+        check_refused(&fixture, &[file("new", b"1"), file("a", b"2")], false, Code::AlreadyExists, "`out/a`");
+        check_refused(&fixture, &[file("d", b"2")], true, Code::NotAFile, "`out/d`: a directory is there");
+        check_refused(&fixture, &[directory("a/")], true, Code::NotADirectory, "`out/a`");
+        check_refused(&fixture, &[file("new", b""), file("a/b", b"2")], true, Code::NotADirectory, "`out/a/b`");
+        let error = unpack(&fixture, &[], "out/a", true).unwrap_err();
         assert_eq!(error.code, Code::NotADirectory);
-        unpack(&desk, &[directory("d/"), file("d/y", b"y")], "out", false).unwrap();
-        assert!(desk.tree().contains(&"out/d/y: y".to_owned()));
+        unpack(&fixture, &[directory("d/"), file("d/y", b"y")], "out", false).unwrap();
+        assert!(fixture.tree().contains(&"out/d/y: y".to_owned()));
     }
 
     #[test]
     fn nothing_leads_out_and_nothing_protected_or_secret_is_written() {
-        let desk = Desk::new(&[
+        let fixture = Fixture::new(&[
             (".agentignore", b".env\n/out/secrets/\n"),
             ("out/up -> ../..", b""),
             ("out/abs -> /etc", b""),
@@ -351,77 +394,77 @@ mod tests {
             ("new/.env/x", Code::Denied),
             ("secrets/key", Code::Denied),
         ] {
-            check_refused(&desk, &[ok.clone(), file(name, b"1")], true, code, name);
+            check_refused(&fixture, &[ok.clone(), file(name, b"1")], true, code, name);
         }
-        check_refused(&desk, &[ok.clone(), directory(".git/")], true, Code::ReadOnly, ".git");
-        check_refused(&desk, &[ok, stored("../x", b"")], true, Code::OutsideWorkspace, "entry `../x`");
-        assert_eq!(unpack(&desk, &[], ".git/new", false).unwrap_err().code, Code::ReadOnly);
-        assert_eq!(unpack(&desk, &[], "../out", false).unwrap_err().code, Code::OutsideWorkspace);
-        let mut read_only = Desk::new(&[]);
+        check_refused(&fixture, &[ok.clone(), directory(".git/")], true, Code::ReadOnly, ".git");
+        check_refused(&fixture, &[ok, stored("../x", b"")], true, Code::OutsideWorkspace, "entry `../x`");
+        assert_eq!(unpack(&fixture, &[], ".git/new", false).unwrap_err().code, Code::ReadOnly);
+        assert_eq!(unpack(&fixture, &[], "../out", false).unwrap_err().code, Code::OutsideWorkspace);
+        let mut read_only = Fixture::new(&[]);
         read_only.policy.read_only = true;
         assert_eq!(unpack(&read_only, &[], "x", false).unwrap_err().code, Code::ReadOnly);
     }
 
     #[test]
     fn links_inside_are_followed_once() {
-        let desk = Desk::new(&[("real/a", b"old"), ("out/in -> ../real", b""), ("out/one -> ../real/a", b"")]);
-        let result = unpack(&desk, &[file("in/b", b"1"), file("one", b"2")], "out", true).unwrap();
-        assert!(desk.tree().contains(&"real/a: 2".to_owned()) && desk.tree().contains(&"real/b: 1".to_owned()));
-        desk.restore(result.backup);
+        let fixture = Fixture::new(&[("real/a", b"old"), ("out/in -> ../real", b""), ("out/one -> ../real/a", b"")]);
+        let result = unpack(&fixture, &[file("in/b", b"1"), file("one", b"2")], "out", true).unwrap();
+        assert!(fixture.tree().contains(&"real/a: 2".to_owned()) && fixture.tree().contains(&"real/b: 1".to_owned()));
+        fixture.restore(result.backup);
         check_refused(
-            &desk,
+            &fixture,
             &[file("in/a", b"1"), file("one", b"2")],
             true,
             Code::InvalidArgument,
             "may lead to `real/a`",
         );
-        check_refused(&desk, &[file("in/a", b"1"), file("one", b"old")], true, Code::InvalidArgument, "may lead to");
+        check_refused(&fixture, &[file("in/a", b"1"), file("one", b"old")], true, Code::InvalidArgument, "may lead to");
     }
 
     #[test]
     fn hard_links_that_are_written_through_are_one_file() {
-        let mut desk = Desk::new(&[("out/a", b"old")]);
-        let (dir, _) = desk.enter("out/");
-        desk.memory.link(&dir, "a", &dir, "b").unwrap();
+        let mut fixture = Fixture::new(&[("out/a", b"old")]);
+        let (dir, _) = fixture.enter("out/");
+        fixture.memory.link(&dir, "a", &dir, "b").unwrap();
         let entries = [file("a", b"1"), file("b", b"2")];
-        desk.policy.hard_links = HardLinks::Keep;
-        check_refused(&desk, &entries, true, Code::InvalidArgument, "another entry of the archive may lead to");
-        desk.policy.hard_links = HardLinks::Break;
-        unpack(&desk, &entries, "out", true).unwrap();
-        assert_eq!(desk.tree(), ["out/", "out/a: 1", "out/b: 2"]);
+        fixture.policy.hard_links = HardLinks::Keep;
+        check_refused(&fixture, &entries, true, Code::InvalidArgument, "another entry of the archive may lead to");
+        fixture.policy.hard_links = HardLinks::Break;
+        unpack(&fixture, &entries, "out", true).unwrap();
+        assert_eq!(fixture.tree(), ["out/", "out/a: 1", "out/b: 2"]);
     }
 
     #[test]
     fn limits_hold_for_what_comes_out() {
-        let mut desk = Desk::new(&[("out/", b"")]);
+        let mut fixture = Fixture::new(&[("out/", b"")]);
         let part = vec![b'x'; 9 << 20];
         let eight: Vec<_> = (0..8).map(|n| file(&format!("{n}"), &part)).collect();
-        check_refused(&desk, &eight, false, Code::LimitExceeded, "more than 67108864 bytes together");
+        check_refused(&fixture, &eight, false, Code::LimitExceeded, "more than 67108864 bytes together");
         // Replaced content counts toward the limit too.
         let four = &eight[..4];
-        unpack(&desk, four, "out", false).unwrap();
+        unpack(&fixture, four, "out", false).unwrap();
         let other: Vec<_> = (0..4).map(|n| file(&format!("{n}"), &vec![b'y'; 9 << 20])).collect();
-        check_refused(&desk, &other, true, Code::LimitExceeded, "and those that they replace");
-        desk.policy.limits.max_file_bytes = 100;
-        check_refused(&desk, &[file("x", &[0; 101])], false, Code::TooLarge, "");
-        check_refused(&desk, &[stored("x", &[1; 80])], false, Code::TooLarge, "`in.zip`");
-        desk.policy.limits.max_file_bytes = 1 << 20;
-        desk.policy.limits.max_files = 2;
-        check_refused(&desk, &[directory("a/"), file("b/c", b"")], false, Code::LimitExceeded, "more than 2 files");
-        desk.policy.limits.max_depth = 3;
-        assert_eq!(unpack(&desk, &[file("a", b"")], "x/y/z/", false).unwrap_err().code, Code::InvalidPath);
-        assert_eq!(unpack(&desk, &[], "x/y/z/w", false).unwrap_err().code, Code::InvalidPath);
-        assert!(unpack(&desk, &[file("a", b"")], "x/y", false).is_ok());
+        check_refused(&fixture, &other, true, Code::LimitExceeded, "and those that they replace");
+        fixture.policy.limits.max_file_bytes = 100;
+        check_refused(&fixture, &[file("x", &[0; 101])], false, Code::TooLarge, "");
+        check_refused(&fixture, &[stored("x", &[1; 80])], false, Code::TooLarge, "`in.zip`");
+        fixture.policy.limits.max_file_bytes = 1 << 20;
+        fixture.policy.limits.max_files = 2;
+        check_refused(&fixture, &[directory("a/"), file("b/c", b"")], false, Code::LimitExceeded, "more than 2 files");
+        fixture.policy.limits.max_depth = 3;
+        assert_eq!(unpack(&fixture, &[file("a", b"")], "x/y/z/", false).unwrap_err().code, Code::InvalidPath);
+        assert_eq!(unpack(&fixture, &[], "x/y/z/w", false).unwrap_err().code, Code::InvalidPath);
+        assert!(unpack(&fixture, &[file("a", b"")], "x/y", false).is_ok());
     }
 
     #[test]
     fn what_is_no_archive() {
-        let desk = Desk::new(&[("text", b"PK is not enough"), ("d/", b"")]);
+        let fixture = Fixture::new(&[("text", b"PK is not enough"), ("d/", b"")]);
         let code = |source: &str| {
             let (source, destination) = (source.to_owned(), "out".to_owned());
-            desk.run(Request::Unpack(request::Unpack { source, destination, overwrite: false })).unwrap_err().code
+            fixture.run(Request::Unpack(request::Unpack { source, destination, overwrite: false })).unwrap_err().code
         };
         assert_eq!([code("text"), code("d"), code("none")], [Code::InvalidArgument, Code::NotAFile, Code::NotFound]);
-        assert_eq!(desk.tree(), ["d/", "text: PK is not enough"]);
+        assert_eq!(fixture.tree(), ["d/", "text: PK is not enough"]);
     }
 }

@@ -5,27 +5,74 @@ use paddock_text::codec::is_utf16;
 use paddock_text::document::{Document, Splice};
 use paddock_text::encoding;
 use paddock_text::encoding::Detected;
+use paddock_types::accessed_paths::{WriteMode, Written};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
+use paddock_types::response::Response;
 use paddock_types::{digest, phrase, request, response};
 use paddock_workspace::Workspace;
 use paddock_workspace::change::commit::commit;
 use paddock_workspace::change::file_change::FileChange;
 use paddock_workspace::resolved_path::ResolvedPath;
 
+use crate::approval::PlanDraft;
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
 use crate::read::content;
 
-const VERB: &str = "write";
+const OPERATION: &str = "write";
+
+impl Operation for request::Write {
+    fn name(&self) -> &'static str {
+        "write"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        Some(self)
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::Write)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::Write(write) = response else { return };
+        recorder.add(&write.path);
+        recorder.measure(write.bytes_written, None);
+        if self.append {
+            let overwritten = |file: &&mut Written| file.mode == WriteMode::Overwrite;
+            for file in recorder.record.written.iter_mut().filter(overwritten) {
+                (file.mode, file.bytes) = (WriteMode::Append, write.bytes_written);
+            }
+        }
+    }
+}
+
+impl ChangingOperation for request::Write {
+    fn can_delete(&self) -> bool {
+        false
+    }
+
+    fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
+        draft.add(if self.append { "append to" } else { "write" }, &self.path)?;
+        draft.say(&format!("{} bytes of text\n", self.content.len()));
+        Ok(false)
+    }
+}
 
 /// Writes a whole file, or appends to it.
 pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response::Write> {
     let requested_path = args.encoding.as_deref().map(encoding::by_label).transpose()?;
-    let resolved = workspace.resolve(&args.path, VERB)?;
+    let resolved = workspace.resolve(&args.path, OPERATION)?;
     check(&resolved, args)?;
-    workspace.check_change(&resolved, VERB)?;
+    workspace.check_change(&resolved, OPERATION)?;
     check_size(workspace, &resolved, args.content.len() as u64 / 3)?;
-    let old = resolved.stat.map(|_| workspace.read_whole(&resolved, VERB)).transpose()?.map(|(bytes, _)| bytes);
-    paddock_workspace::check_etag(args.if_match.as_deref(), old.as_deref(), &resolved, VERB)?;
+    let old = resolved.stat.map(|_| workspace.read_whole(&resolved, OPERATION)).transpose()?.map(|(bytes, _)| bytes);
+    paddock_workspace::check_etag(args.if_match.as_deref(), old.as_deref(), &resolved, OPERATION)?;
     let new = match &old {
         Some(old) if args.append && !old.is_empty() => appended(&resolved, old, requested_path, &args.content)?,
         _ => written(&resolved, old.as_deref(), requested_path, &args.content)?,
@@ -43,7 +90,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response:
     if old.as_deref() != Some(new.as_slice()) {
         result.notes = commit(
             workspace,
-            VERB,
+            OPERATION,
             vec![FileChange { resolved, old: old.map(Into::into), new: Some(new.into()), to: None }],
         )?;
         result.backup = workspace.backup();
@@ -53,11 +100,11 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response:
 
 fn check(resolved: &ResolvedPath, args: &request::Write) -> Result<()> {
     match resolved.stat {
-        Some(stat) if stat.kind != Kind::File => return Err(resolved.not_a_file(VERB, stat.kind)),
+        Some(stat) if stat.kind != Kind::File => return Err(resolved.not_a_file(OPERATION, stat.kind)),
         Some(_) if args.create_only => {
             return Err(Error::at(
                 Code::AlreadyExists,
-                VERB,
+                OPERATION,
                 &resolved.requested_path,
                 "something exists there already",
             )
@@ -70,7 +117,7 @@ fn check(resolved: &ResolvedPath, args: &request::Write) -> Result<()> {
         None if resolved.requested_path.ends_with(['/']) || resolved.requested_path.ends_with("/.") => {
             return Err(Error::at(
                 Code::NotAFile,
-                VERB,
+                OPERATION,
                 &resolved.requested_path,
                 "a path that ends in `/` names a directory",
             )
@@ -95,7 +142,7 @@ fn check_size(workspace: &Workspace<'_>, resolved: &ResolvedPath, size: u64) -> 
         return Ok(());
     }
     let cause = format!("it would have more than {limit} bytes, up to which files are handled whole");
-    Err(Error::at(Code::TooLarge, VERB, &resolved.requested_path, cause)
+    Err(Error::at(Code::TooLarge, OPERATION, &resolved.requested_path, cause)
         .hint("nothing was changed; write several smaller files"))
 }
 
@@ -117,7 +164,7 @@ fn written(
     let bom = marked || same.map_or(is_utf16(encoding), |same| same.bom > 0);
     let bom = if bom { encoding::bom(encoding).to_vec() } else { Vec::new() };
     let detected = Detected { encoding, bom: bom.len() };
-    Document::decode_as(bom, detected).encode_like(content).map_err(|loss| loss.at(VERB, &resolved.requested_path))
+    Document::decode_as(bom, detected).encode_like(content).map_err(|loss| loss.at(OPERATION, &resolved.requested_path))
 }
 
 /// Returns the bytes of a file with text appended.
@@ -128,7 +175,7 @@ fn appended(
     content: &str,
 ) -> Result<Vec<u8>> {
     if requested_path.is_none() && encoding::is_binary(old) {
-        return Err(content::binary(resolved, VERB, old.len() as u64, old)
+        return Err(content::binary(resolved, OPERATION, old.len() as u64, old)
             .hint(phrase!["text is appended to text; give ", Term::Encoding, " if it is text after all"])
             .or_hint("text is appended to text"));
     }
@@ -145,7 +192,7 @@ fn appended(
     let document = Document::decode(old.to_vec(), requested_path);
     let end = document.text.len();
     let splice = Splice { range: end..end, text: content.to_owned() };
-    document.splice(&[splice]).map_err(|loss| loss.at(VERB, &resolved.requested_path))
+    document.splice(&[splice]).map_err(|loss| loss.at(OPERATION, &resolved.requested_path))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use paddock_types::request::Matching;
 use crate::apply::Reject;
 use crate::{Hunk, apply};
 
-const VERB: &str = "patch";
+const OPERATION: &str = "patch";
 
 /// A file as it is after its hunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Patched {
 pub fn patched(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>], matching: Matching) -> Result<Patched> {
     let document = Document::decode(bytes, None);
     let change = apply::change(&document.text, hunks, matching).map_err(|reject| rejected(path, &reject))?;
-    let bytes = document.splice(&change.splices).map_err(|loss| loss.at(VERB, path))?;
+    let bytes = document.splice(&change.splices).map_err(|loss| loss.at(OPERATION, path))?;
     Ok(Patched { bytes, added: change.added, removed: change.removed, pass: change.pass })
 }
 
@@ -37,7 +37,7 @@ pub fn emptied(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>]) -> Result<u64> {
     let left = Document::decode(rest.bytes, None).text.lines().count();
     if left > 0 {
         let cause = format!("the patch deletes the file, and {left} of its lines are not in the patch");
-        return Err(Error::at(Code::PatchRejected, VERB, path, cause)
+        return Err(Error::at(Code::PatchRejected, OPERATION, path, cause)
             .hint("read the file, and make the patch again from what is there now, or use `*** Delete File: path`"));
     }
     Ok(rest.removed)
@@ -45,6 +45,6 @@ pub fn emptied(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>]) -> Result<u64> {
 
 fn rejected(path: &str, reject: &Reject) -> Error {
     let cause = format!("hunk {} (patch line {}) does not apply: {}", reject.hunk, reject.line, reject.cause);
-    let error = Error::at(Code::PatchRejected, VERB, path, cause).hint(reject.hint.clone());
+    let error = Error::at(Code::PatchRejected, OPERATION, path, cause).hint(reject.hint.clone());
     reject.detail.iter().cloned().fold(error, Error::detail)
 }

@@ -84,7 +84,7 @@ pub enum Groups {
     /// They capture nothing, which lets a search skip more.
     Dropped,
     /// They capture, and a match is of whole characters.
-    Kept,
+    Retained,
 }
 
 /// The pattern of a search as an expression: without `multiline`, one that matches no line ending.
@@ -97,7 +97,7 @@ pub fn expression(args: &Grep, groups: Groups) -> Result<Hir> {
     if args.pattern.len() > MAX_PATTERN_BYTES {
         return Err(Error::argument(Term::Pattern, format!("it is longer than {MAX_PATTERN_BYTES} bytes")));
     }
-    let hir = parse(args, groups == Groups::Kept)?;
+    let hir = parse(args, groups == Groups::Retained)?;
     if args.multiline {
         return Ok(hir);
     }

@@ -38,7 +38,7 @@ pub enum Excess {
 impl Replacer {
     /// Compiles the pattern of a search, and checks that the replacement names groups that it has.
     pub fn new(args: &Grep, replacement: &str) -> Result<Self> {
-        let regex = compile(&expression(args, Groups::Kept)?, true)?;
+        let regex = compile(&expression(args, Groups::Retained)?, true)?;
         let (cache, captures) = (regex.create_cache(), regex.create_captures());
         let expands = !args.fixed && replacement.contains('$');
         let replacer = Self { regex, cache, captures, replacement: replacement.to_owned(), expands };

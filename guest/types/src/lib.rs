@@ -7,6 +7,7 @@ pub mod entry;
 pub mod error;
 pub mod match_pass;
 pub mod outcome;
+pub mod path;
 pub mod path_order;
 pub mod policy;
 pub mod rendered;

@@ -19,7 +19,7 @@ pub struct Outcome {
     /// Whether a limit cut the result short.
     pub truncated: bool,
     /// Accessed paths, if the host keeps an audit log and the arguments were valid.
-    pub touched: Option<AccessedPaths>,
+    pub accessed_paths: Option<AccessedPaths>,
 }
 
 impl Outcome {
@@ -31,7 +31,7 @@ impl Outcome {
             error,
             changes,
             truncated: reported.truncated,
-            touched: None,
+            accessed_paths: None,
         }
     }
 }

@@ -27,7 +27,7 @@ pub enum Request {
     ApplyPatch(ApplyPatch),
     MakeDir(MakeDir),
     Copy(Transfer),
-    Move(Transfer),
+    Move(Move),
     Delete(Delete),
     Restore(Restore),
     History(History),
@@ -225,6 +225,10 @@ pub struct Transfer {
     pub overwrite: bool,
     pub recursive: bool,
 }
+
+/// A transfer that removes the source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Move(pub Transfer);
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delete {

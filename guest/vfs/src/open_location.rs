@@ -77,6 +77,16 @@ impl OpenLocation {
         fs.rename(&self.dir, &self.name, &to.dir, &to.name)
     }
 
+    /// Creates this file with `content` and renames it to `to`, durably: after a crash `to` has its former content or all
+    /// of the new content. Removes this file if a step fails.
+    pub fn publish(&self, fs: &dyn Filesystem, content: &FileContent, to: &Self) -> FsResult<()> {
+        let published = self.create(fs, content).and_then(|()| {
+            self.rename(fs, to)?;
+            fs.sync_dir(&to.dir)
+        });
+        published.inspect_err(|_| drop(self.discard(fs)))
+    }
+
     /// Gives this file the name `to` instead of its own, and never replaces what is there: durably the new name, before
     /// the old one goes.
     pub fn move_to_free(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {

@@ -3,6 +3,7 @@
 
 use paddock_text::name_folding;
 use paddock_types::entry::Kind;
+use paddock_types::path::{below, is_at_or_below};
 use paddock_types::policy::{Policy, RootAccess};
 
 /// What is kept from every tool in one root. Names count under any spelling
@@ -141,11 +142,6 @@ fn holds(paths: &[String], above: &str, name: &str) -> bool {
     })
 }
 
-/// Whether one plain path is that of `top` or of something in it.
-fn is_at_or_below(path: &str, top: &str) -> bool {
-    path.strip_prefix(top).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
 /// Further roots that lie in the root at `host`, by their paths from its top.
 fn roots_inside(policy: &Policy, host: Option<&str>) -> Vec<(String, RootAccess)> {
     let Some(host) = host.map(str::to_owned) else { return Vec::new() };
@@ -169,13 +165,10 @@ fn plain(path: &str) -> String {
 /// A plain absolute path from the top of a root that has one of these names; empty where it is or holds the root.
 fn within(path: &str, root: &[String]) -> Option<String> {
     root.iter().map(|name| plain(name)).find_map(|root| {
-        let holds_root =
-            path.is_empty() || root == path || root.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
-        if holds_root {
+        if is_at_or_below(&root, path) {
             return Some(String::new());
         }
-        let below = if root.is_empty() { Some(path) } else { path.strip_prefix(&root)?.strip_prefix('/') };
-        below.map(str::to_owned)
+        below(path, &root).map(str::to_owned)
     })
 }
 

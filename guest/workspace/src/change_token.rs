@@ -145,8 +145,7 @@ fn write(workspace: &Workspace<'_>, token: &str, json: Vec<u8>) -> FsResult<()> 
     let state = workspace.state.as_ref().ok_or(Fault::NotFound)?;
     let dir = open_or_make(fs, state, DIRECTORY)?;
     let new = OpenLocation { dir: dir.clone(), name: format!("{UNFINISHED}{:016x}", fs.random()) };
-    let put = new.create(fs, &json.into()).and_then(|()| new.rename(fs, &new.sibling(token)));
-    put.inspect_err(|_| drop(new.discard(fs)))?;
+    new.publish(fs, &json.into(), &new.sibling(token))?;
     prune(workspace, &dir, token)
 }
 

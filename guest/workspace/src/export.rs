@@ -15,7 +15,7 @@ use paddock_vfs::{Dir, Fault, Open, bytes};
 use crate::Workspace;
 use crate::walk::{Options, Walk};
 
-const VERB: &str = "copy";
+const OPERATION: &str = "copy";
 
 /// Selection of the entries of a directory to export.
 pub struct Choice {
@@ -50,8 +50,8 @@ pub fn collect(workspace: &Workspace<'_>, choice: &Choice) -> Result<Collected> 
         exclude: glob::exclusion(&choice.exclude, "exclude", &workspace.root_names())?,
         ..Options::default()
     };
-    let (resolved, dir) = workspace.directory_to_search(".", VERB)?;
-    let mut walk = Walk::new(workspace, &resolved, &dir, options, VERB)?;
+    let (resolved, dir) = workspace.directory_to_search(".", OPERATION)?;
+    let mut walk = Walk::new(workspace, &resolved, &dir, options, OPERATION)?;
     let mut collecting = Collecting {
         workspace,
         include: Some(include).filter(|_| !choice.include.is_empty()),
@@ -67,7 +67,7 @@ pub fn collect(workspace: &Workspace<'_>, choice: &Choice) -> Result<Collected> 
     if walk.stopped || walk.skipped.unreadable > 0 {
         let cause = if walk.stopped { "it has more entries than can be looked at" } else { "a part cannot be read" };
         return Err(
-            Error::at(Code::LimitExceeded, VERB, ".", cause).hint(phrase!["leave parts out by ", Term::Exclude])
+            Error::at(Code::LimitExceeded, OPERATION, ".", cause).hint(phrase!["leave parts out by ", Term::Exclude])
         );
     }
     let Collecting { archive, files, bytes, absolute_links, .. } = collecting;
@@ -101,7 +101,7 @@ impl Collecting<'_> {
     }
 
     fn add_file(&mut self, dir: &Dir, name: &str, path: &str) -> Result<()> {
-        let fault = |fault: Fault| fault.at(VERB, path);
+        let fault = |fault: Fault| fault.at(OPERATION, path);
         let fs = self.workspace.fs;
         let file = fs.open_file(dir, name, Open::Read).map_err(fault)?;
         let stat = fs.stat_file(&file).map_err(fault)?;
@@ -118,7 +118,7 @@ impl Collecting<'_> {
         }
         if stat.size > room || bytes.len() as u64 > room {
             let cause = format!("the files together have more than {} bytes", self.max_bytes);
-            return Err(Error::at(Code::LimitExceeded, VERB, path, cause).hint(phrase![
+            return Err(Error::at(Code::LimitExceeded, OPERATION, path, cause).hint(phrase![
                 "leave some out by ",
                 Term::Exclude,
                 ", or raise the cap"
@@ -138,7 +138,7 @@ impl Collecting<'_> {
                 self.absolute_links += 1;
                 return Ok(());
             }
-            Err(fault) => return Err(fault.at(VERB, path)),
+            Err(fault) => return Err(fault.at(OPERATION, path)),
         };
         let mut header = header(tar::EntryType::Symlink, 0o777, 0);
         let appended = self.archive.append_link(&mut header, path, target);
@@ -160,5 +160,5 @@ fn header(kind: tar::EntryType, mode: u32, size: u64) -> tar::Header {
 }
 
 fn failed(path: &str, cause: &io::Error) -> Error {
-    Error::at(Code::Io, VERB, path, cause.to_string())
+    Error::at(Code::Io, OPERATION, path, cause.to_string())
 }

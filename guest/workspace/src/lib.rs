@@ -19,6 +19,7 @@ pub mod root;
 pub mod tree;
 pub mod walk;
 
+use paddock_types::path::below;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
@@ -32,7 +33,6 @@ use paddock_vfs::{Dir, Fault, File, Filesystem, OVERLAY_GUEST_PATH, Open, READ_S
 
 use crate::access_rules::AccessRules;
 use crate::ignore_rules::AgentIgnore;
-use crate::path_syntax::below;
 use crate::resolve::denied;
 
 use crate::resolved_path::ResolvedPath;

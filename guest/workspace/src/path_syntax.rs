@@ -50,14 +50,3 @@ pub(crate) fn components(path: &str) -> impl Iterator<Item = &str> {
 pub(crate) fn ends_in_dir(path: &str) -> bool {
     path.ends_with('/') || path.ends_with("/.")
 }
-
-/// What is left of an absolute `path` below `top`, compared component by component: `/ws` is not above `/ws-evil`.
-pub fn below<'p>(path: &'p str, top: &str) -> Option<&'p str> {
-    let top = top.trim_end_matches('/');
-    let rest = path.strip_prefix(top)?;
-    match rest.strip_prefix('/') {
-        Some(rest) => Some(rest),
-        None if rest.is_empty() => Some(""),
-        None => None,
-    }
-}

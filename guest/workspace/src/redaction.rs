@@ -7,7 +7,7 @@ use paddock_types::error::Code;
 use crate::Workspace;
 use crate::ignore_rules::AgentIgnore;
 
-const VERB: &str = "tell of";
+const OPERATION: &str = "tell of";
 /// Bytes of a path, and names in it, beyond which nobody looks whether it is secret: it counts as such.
 const MAX_BYTES: usize = 4_096;
 const MAX_NAMES: usize = 64;
@@ -29,7 +29,7 @@ impl Workspace<'_> {
 
     /// Whether what `path` leads to is secret; none where it leads nowhere.
     fn leads_to_secret(&self, path: &str) -> Option<bool> {
-        match self.resolve(path, VERB) {
+        match self.resolve(path, OPERATION) {
             Ok(_) => Some(false),
             Err(error) if error.code == Code::Denied => Some(true),
             Err(_) => None,
@@ -38,7 +38,7 @@ impl Workspace<'_> {
 
     /// Whether some of the names in a row are a path that the rules at the top of a root deny.
     fn holds_secret(&self, root: usize, names: &[&str]) -> bool {
-        let Ok(top) = self.agent_ignore_of(root, ".", VERB) else { return true };
+        let Ok(top) = self.agent_ignore_of(root, ".", OPERATION) else { return true };
         !top.is_empty() && (0..names.len()).any(|start| denies(&top, names.get(start..).unwrap_or_default()))
     }
 }

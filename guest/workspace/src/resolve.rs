@@ -1,7 +1,8 @@
 //! From a path to a place: component by component against directory handles.
 //! Links are read here and must stay inside; no backend ever follows one.
 
-use crate::path_syntax::{below, check_name, check_path, components, ends_in_dir};
+use crate::path_syntax::{check_name, check_path, components, ends_in_dir};
+use paddock_types::path::below;
 use std::collections::VecDeque;
 
 use paddock_types::entry::Kind;

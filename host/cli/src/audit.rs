@@ -97,7 +97,7 @@ struct Record {
 
 fn show(file: &Path, limit: usize, json: bool) -> anyhow::Result<ExitCode> {
     let mut stdout = std::io::stdout().lock();
-    let read = |most| audit::last(file, most).with_context(|| format!("cannot read `{}`", file.display()));
+    let read = |max| audit::last(file, max).with_context(|| format!("cannot read `{}`", file.display()));
     if json {
         for line in read(limit)? {
             writeln!(stdout, "{line}")?;

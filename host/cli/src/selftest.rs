@@ -60,19 +60,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if !args.json {
         writeln!(stdout, "{}", Row::head())?;
     }
-    let told = |row: &Row| {
+    let observe = |row: &Row| {
         if !args.json {
             // Who reads no further is seen at the end.
             let _closed = writeln!(std::io::stdout(), "{row}");
         }
     };
-    let report = selftest::run(subject.as_mut(), &directory, told)
+    let report = selftest::run(subject.as_mut(), &directory, observe)
         .with_context(|| format!("cannot run the suite in `{}`", directory.display()))?;
     if args.json {
         let (holds, total) = (report.holds(), report.total());
         let version = env!("CARGO_PKG_VERSION");
-        let told = Reply { version, openat2: has_openat2(), holds, total, report: &report };
-        writeln!(stdout, "{}", serde_json::to_string(&told)?)?;
+        let reply = Reply { version, openat2: has_openat2(), holds, total, report: &report };
+        writeln!(stdout, "{}", serde_json::to_string(&reply)?)?;
     } else {
         writeln!(stdout, "{}", report.total())?;
         write!(stdout, "{}", report.rest())?;

@@ -51,8 +51,8 @@ export class Workspace extends AnyWorkspace {
     const signer = new ApprovalSigner();
     const { stateDir, projectPolicy, byPath } = options;
     const directories = new Directories({ directory, roots, policy: set, stateDir, projectPolicy, byPath });
-    const told = policyOfGuests(set, directories, modules, signer);
-    const pool = new Pool(spawner(start, modules, directories, told), inThread ? (options.threads ?? 2) : 1);
+    const guestPolicy = policyOfGuests(set, directories, modules, signer);
+    const pool = new Pool(spawner(start, modules, directories, guestPolicy), inThread ? (options.threads ?? 2) : 1);
     const workspace = new Workspace({ pool, signer, timeMs, dialect, approver, directories });
     try {
       await workspace.stat({ path: '.', brief: true });

@@ -41,24 +41,24 @@ import { PaddockError } from './errors.js';
 /**
  * The outcome as the component returns it, which one thread sends to another.
  *
- * @typedef {import('../component/interfaces/paddock-files-tools.js').Outcome} Told
+ * @typedef {import('../component/interfaces/paddock-files-tools.js').Outcome} ToolOutcome
  */
 
 /**
- * @param {Told} told
+ * @param {ToolOutcome} returned
  * @param {Plan} [plan]
  * @returns {Outcome}
  */
-export function outcome(told, plan) {
+export function outcome(returned, plan) {
   /** @type {Outcome} */
   const shown = {
-    ok: told.ok,
-    result: JSON.parse(told.result),
-    text: told.text,
-    changes: told.changes.map(change),
-    truncated: told.truncated,
+    ok: returned.ok,
+    result: JSON.parse(returned.result),
+    text: returned.text,
+    changes: returned.changes.map(change),
+    truncated: returned.truncated,
   };
-  if (told.error) shown.error = told.error;
+  if (returned.error) shown.error = returned.error;
   if (plan) shown.plan = plan;
   return shown;
 }

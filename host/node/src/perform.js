@@ -24,7 +24,7 @@ import { Trap } from './guest.js';
  * Result of a job: an outcome, the value of a function, or an error.
  *
  * @typedef {object} Done
- * @property {import('./outcome.js').Told} [told]
+ * @property {import('./outcome.js').ToolOutcome} [outcome]
  * @property {any} [value]
  * @property {import('./errors.js').ToolError} [error]
  * @property {Plan} [plan] The plan that needs approval.
@@ -67,8 +67,8 @@ export function perform(host, job) {
 function called(guest, job) {
   if (job.decision) guest.call('approval', 'decide', [job.decision]);
   if (job.tool !== undefined) {
-    const told = guest.call('tools', 'call', [job.dialect, job.tool, job.args]);
-    return { told, plan: pending(guest, told.error) };
+    const outcome = guest.call('tools', 'call', [job.dialect, job.tool, job.args]);
+    return { outcome, plan: pending(guest, outcome.error) };
   }
   try {
     return { value: guest.call(/** @type {string} */ (job.interface), /** @type {string} */ (job.function), job.args) };
@@ -91,10 +91,10 @@ function pending(guest, error) {
  */
 function changes(host, { dialect, tool }) {
   const name = `${dialect}\0${tool}`;
-  const told = known.get(name) ?? host.guest.call('tools', 'changes', [dialect, tool]);
+  const isChanging = known.get(name) ?? host.guest.call('tools', 'changes', [dialect, tool]);
   // Unknown names are not stored, because a caller could ask for any number of them.
-  if (told !== undefined) known.set(name, told);
-  return told ?? false;
+  if (isChanging !== undefined) known.set(name, isChanging);
+  return isChanging ?? false;
 }
 
 /** @param {any} error */

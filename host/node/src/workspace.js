@@ -73,7 +73,7 @@ export class Workspace extends Operations {
   async call(tool, args = {}, options = {}) {
     const json = typeof args === 'string' ? args : JSON.stringify(args);
     const done = await this.#asking({ dialect: options.dialect ?? this.#dialect, tool, args: json }, options);
-    const ended = done.told ? outcome(done.told, done.plan) : failed(/** @type {any} */ (done.error));
+    const ended = done.outcome ? outcome(done.outcome, done.plan) : failed(/** @type {any} */ (done.error));
     return options.throws ? unwrap(ended) : ended;
   }
 

@@ -62,8 +62,8 @@ class Setting {
       ['delete', { path: 'new', recursive: true }],
     ]) {
       const outcome = await this.workspace.call(tool, args);
-      const told = JSON.stringify(outcome);
-      assert.ok(!told.includes(CANARY), `${tool}: ${told}`);
+      const text = JSON.stringify(outcome);
+      assert.ok(!text.includes(CANARY), `${tool}: ${text}`);
       outcomes.push(outcome);
     }
     assert.deepEqual(tree(outside), before, 'what is outside was changed');

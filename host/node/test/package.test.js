@@ -50,12 +50,12 @@ test('without the component, it is said what to do', async () => {
   rmSync(bare, { recursive: true, force: true });
   cpSync(join(top, 'src'), join(bare, 'src'), { recursive: true });
   const { Workspace, tools } = await import(new URL('../build/bare/src/index.js', import.meta.url).href);
-  const told = { name: 'PaddockError', code: 'io', message: /cannot load the component.*npm run build/s };
+  const failure = { name: 'PaddockError', code: 'io', message: /cannot load the component.*npm run build/s };
   for (const options of [{}, { thread: false }]) {
-    await assert.rejects(Workspace.open(place().root, options), told);
-    await assert.rejects(Workspace.memory(options), told);
+    await assert.rejects(Workspace.open(place().root, options), failure);
+    await assert.rejects(Workspace.memory(options), failure);
   }
-  await assert.rejects(tools(), told);
+  await assert.rejects(tools(), failure);
   // Its modules alone are missing.
   cpSync(join(top, 'component'), join(bare, 'component'), { recursive: true, filter: (path) => !path.endsWith('.wasm') });
   const shown = spawnSync(process.execPath, [join(bare, 'src/cli.js'), 'tools'], { encoding: 'utf8' });

@@ -50,12 +50,12 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
     const files = new OpenFiles();
     const workspace = directoryAt(arena.at('ws'));
     after(() => workspace.close());
-    const ended = { told: 0, refused: 0 };
+    const ended = { read: 0, refused: 0 };
     const last = performance.now() + DEADLINE;
-    const isRaced = () => (ended.told > 0 && ended.refused > 0) || performance.now() > last;
+    const isRaced = () => (ended.read > 0 && ended.refused > 0) || performance.now() > last;
     for (let index = 0; index < calls || !isRaced(); index += 1) {
       try {
-        ended.told += act(index, Descriptor.preopen(files, workspace, true)) === undefined ? 0 : 1;
+        ended.read += act(index, Descriptor.preopen(files, workspace, true)) === undefined ? 0 : 1;
       } catch (error) {
         assert.equal(typeof error, 'string', `not a code: ${error?.stack}`);
         ended.refused += 1;
@@ -63,7 +63,7 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
         files.closeAll();
       }
     }
-    assert.ok(ended.told > 0 && ended.refused > 0, 'nothing was raced');
+    assert.ok(ended.read > 0 && ended.refused > 0, 'nothing was raced');
     return ended;
   }
 
@@ -91,18 +91,18 @@ describe('races', { skip: HAS_PROC ? false : 'names are reached by paths here, w
     const ended = race(part(0.3), (index, root) => {
       const opened = index % 2 === 0 ? root.openAt(NO_FOLLOW, 'd', {}, READ) : d(root);
       const file = opened.openAt(NO_FOLLOW, 'f', {}, READ);
-      const told = bytes(file);
-      assert.equal(told, 'inside\n');
-      return told;
+      const text = bytes(file);
+      assert.equal(text, 'inside\n');
+      return text;
     });
     t.diagnostic(JSON.stringify(ended));
   });
 
   test('a file that becomes a link', (t) => {
     const ended = race(part(0.2), (_, root) => {
-      const told = bytes(root.openAt(NO_FOLLOW, 'l', {}, NEW));
-      assert.equal(told, 'inside\n');
-      return told;
+      const text = bytes(root.openAt(NO_FOLLOW, 'l', {}, NEW));
+      assert.equal(text, 'inside\n');
+      return text;
     });
     t.diagnostic(JSON.stringify(ended));
   });

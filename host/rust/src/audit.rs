@@ -205,11 +205,11 @@ pub fn verify(path: impl AsRef<Path>, known: Option<&str>) -> io::Result<Report>
 }
 
 /// The last lines of the audit file `path`, at most `most`, the oldest first. They are not checked.
-pub fn last(path: impl AsRef<Path>, most: usize) -> io::Result<Vec<String>> {
+pub fn last(path: impl AsRef<Path>, max: usize) -> io::Result<Vec<String>> {
     let mut kept = VecDeque::new();
     for line in BufReader::new(file::open_to_read(path.as_ref())?).split(b'\n') {
         kept.push_back(String::from_utf8_lossy(&line?).into_owned());
-        if kept.len() > most {
+        if kept.len() > max {
             kept.pop_front();
         }
     }

@@ -228,8 +228,8 @@ impl Builder {
         let overlay = self.overlay.as_deref().map(|name| OverlayDir::new(state.as_ref(), name, &mounts)).transpose()?;
         let backend = if overlay.is_some() { Backend::Overlay } else { Backend::Wasi };
         let host = Host::new(backend, paths, &signer, listeners.is_some());
-        let told = policy::environment(said, backend, &mounts, host)?;
-        let environment = told_in(self.environment, told);
+        let guest_settings = policy::environment(said, backend, &mounts, host)?;
+        let environment = merged_with(self.environment, guest_settings);
         let state = overlay.as_ref().map(OverlayDir::state).or(state).filter(|_| writable);
         // With an overlay above them they cannot be changed, whatever a guest does.
         let mounts = if overlay.is_some() { mounts.iter().map(Mount::read_only).collect() } else { mounts };
@@ -307,7 +307,7 @@ fn in_state(policy: &Policy, settings: &Map<String, Value>, state: Option<&State
     (policy.enable_audit_logging && is_meant).then_some(AuditChoice::InState)
 }
 
-fn told_in(mut environment: Vec<(String, String)>, policy: String) -> Vec<(String, String)> {
+fn merged_with(mut environment: Vec<(String, String)>, policy: String) -> Vec<(String, String)> {
     environment.push(("PADDOCK_POLICY".to_owned(), policy));
     environment
 }

@@ -25,16 +25,16 @@ impl ToolTraits {
             return *effect;
         }
         // Nothing is kept of a tool that there is not: any number of names could be asked for.
-        let Some(effect) = Self::told(dialect, tool) else { return Self::default() };
+        let Some(effect) = Self::query(dialect, tool) else { return Self::default() };
         *known.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert(effect)
     }
 
-    fn told(dialect: &str, tool: &str) -> Option<Self> {
-        let told = bare().run(&Call::untold(false), async |guest, store| {
+    fn query(dialect: &str, tool: &str) -> Option<Self> {
+        let query = bare().run(&Call::untold(false), async |guest, store| {
             let changes = guest.tools(&mut *store)?.call_changes(&mut *store, dialect, tool).await?;
             let command = guest.commands(&mut *store)?.call_get_request(store, dialect, tool, "{}").await?;
             Ok(changes.map(|changes| Self { changes, runs: command.is_some() }))
         });
-        told.ok().flatten()
+        query.ok().flatten()
     }
 }

@@ -4,7 +4,7 @@
 use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Result, Store};
 
-use crate::bindings::exports::paddock::files::{approval, commands, files, search, session, shares, tools};
+use crate::bindings::exports::paddock::files::{approval, commands, files, partitions, search, session, tools};
 use crate::store::State;
 
 /// Where the component has its interfaces.
@@ -14,7 +14,7 @@ pub(crate) struct Exports {
     files: files::GuestIndices,
     search: search::GuestIndices,
     session: session::GuestIndices,
-    shares: shares::GuestIndices,
+    partitions: partitions::GuestIndices,
     tools: tools::GuestIndices,
 }
 
@@ -32,7 +32,7 @@ impl Exports {
             files: files::GuestIndices::new(component)?,
             search: search::GuestIndices::new(component)?,
             session: session::GuestIndices::new(component)?,
-            shares: shares::GuestIndices::new(component)?,
+            partitions: partitions::GuestIndices::new(component)?,
             tools: tools::GuestIndices::new(component)?,
         })
     }
@@ -51,5 +51,5 @@ impl Guest {
         Self { instance, exports }
     }
 
-    interfaces!(approval, commands, files, search, session, shares, tools);
+    interfaces!(approval, commands, files, search, session, partitions, tools);
 }

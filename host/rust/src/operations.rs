@@ -121,8 +121,8 @@ impl Workspace {
         self.watched(&named("glob", LOOKS), |watch| {
             self.guests().run_shared(
                 &Call { watch, ..Call::untold(LOOKS) },
-                async |guest, store| guest.shares(&mut *store)?.call_begin_glob(store, arguments).await,
-                async |guest, store| guest.shares(&mut *store)?.call_finish_glob(store).await,
+                async |guest, store| guest.partitions(&mut *store)?.call_begin_glob(store, arguments).await,
+                async |guest, store| guest.partitions(&mut *store)?.call_finish_glob(store).await,
             )?
         })
     }
@@ -132,8 +132,8 @@ impl Workspace {
         self.watched(&named("grep", LOOKS), |watch| {
             self.guests().run_shared(
                 &Call { watch, ..Call::untold(LOOKS) },
-                async |guest, store| guest.shares(&mut *store)?.call_begin_grep(store, arguments).await,
-                async |guest, store| guest.shares(&mut *store)?.call_finish_grep(store).await,
+                async |guest, store| guest.partitions(&mut *store)?.call_begin_grep(store, arguments).await,
+                async |guest, store| guest.partitions(&mut *store)?.call_finish_grep(store).await,
             )?
         })
     }

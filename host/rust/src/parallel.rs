@@ -1,221 +1,224 @@
-//! One search by several guests, each on a thread of its own: the leader gives
-//! out shares and joins what is found in their order, and any thread moves it on.
+//! One search by several guests in parallel, each on a thread of its own. One guest is the coordinator: it hands out
+//! partitions and joins their results in order. Every thread may drive the coordinator.
 //!
-//! A search asks for help only when it did not end at once, and gets it only
-//! where the process has processors to spare: no search waits for another.
+//! A search runs in parallel only if it did not end in its first part, and only with the threads that the process has
+//! free: no search waits for another.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use crate::bindings::exports::paddock::files::shares::{Findings, Found, Order};
+use crate::bindings::exports::paddock::files::partitions::{Found, PartitionResult, SearchJob};
 use crate::budget::CallBudget;
 use crate::options::CancelToken;
 use crate::sandbox::Sandbox;
 use crate::types::ToolError;
 
-/// Threads of one search, where nothing else is said: with more, giving out shares is what takes the time.
+/// Default maximum number of threads of one search. With more threads, handing out partitions takes most of the time.
 const MAX_THREADS: usize = 8;
-/// What may wait for an earlier share, in bytes of text and in shares, until no more is given out.
+/// Maximum size of the results that wait for an earlier partition, in bytes of text, and maximum number of partitions
+/// that are handed out and not joined. No further partition is handed out above either.
 const MAX_WAITING_BYTES: u64 = 64 * 1024 * 1024;
 const MAX_OUT: u64 = 1_024;
 
-/// How many threads one search has by default.
+/// Returns the default number of threads of one search.
 pub(crate) fn default_threads() -> usize {
     thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
 }
 
-/// Searches until nothing more is needed, with `threads` at the most, and gives the leader back.
-/// `guest` makes a guest that can help.
+/// Searches until the answer is complete, with at most `threads` threads, and returns the coordinator. `guest` creates a
+/// worker.
 pub(crate) fn search(
-    leader: Sandbox,
+    coordinator: Sandbox,
     budget: &CallBudget,
     threads: usize,
     guest: impl Fn(CallBudget) -> Result<Sandbox, ToolError> + Sync,
 ) -> Result<Sandbox, ToolError> {
-    let places: Vec<ThreadPermit> =
+    let permits: Vec<ThreadPermit> =
         std::iter::repeat_with(ThreadPermit::take).take(threads.saturating_sub(1)).flatten().collect();
-    if places.is_empty() {
-        // The leader searches what is left when it is told to finish.
-        return Ok(leader);
+    if permits.is_empty() {
+        // The coordinator searches the rest when it finishes the call.
+        return Ok(coordinator);
     }
-    let mut leader = leader;
-    let order =
-        leader.run(budget.clone(), async |guest, store| guest.shares(&mut *store)?.call_orders(store).await)??;
-    let stop = budget.cancel.child();
-    let own = CallBudget { cancel: stop.clone(), ..budget.clone() };
-    let joint = Mutex::new(Joint::new(leader, budget.clone()));
-    let work = Work { joint, turn: Condvar::new(), order, stop, budget: own };
+    let mut coordinator = coordinator;
+    let job = coordinator
+        .run(budget.clone(), async |guest, store| guest.partitions(&mut *store)?.call_job(store).await)??;
+    let cancel = budget.cancel.child();
+    let own = CallBudget { cancel: cancel.clone(), ..budget.clone() };
+    let state = Mutex::new(JoinState::new(coordinator, budget.clone()));
+    let search = ParallelSearch { state, changed: Condvar::new(), job, cancel, budget: own };
     thread::scope(|scope| {
-        for permit in places {
-            let (work, guest) = (&work, &guest);
-            let helper = thread::Builder::new().name("paddock-search".to_owned());
-            // Without another thread, this one does it all.
-            let _ = helper.spawn_scoped(scope, move || {
-                work.help(guest);
+        for permit in permits {
+            let (search, guest) = (&search, &guest);
+            let worker = thread::Builder::new().name("paddock-search".to_owned());
+            // If no thread can be started, this thread searches alone.
+            let _ = worker.spawn_scoped(scope, move || {
+                search.run_worker(guest);
                 drop(permit);
             });
         }
-        work.help(&guest);
+        search.run_worker(&guest);
     });
-    work.joint.into_inner().unwrap_or_else(PoisonError::into_inner).end()
+    search.state.into_inner().unwrap_or_else(PoisonError::into_inner).end()
 }
 
-/// What the threads of one search share.
-struct Work {
-    joint: Mutex<Joint>,
-    /// Something was joined, or nothing more is needed.
-    turn: Condvar,
-    order: Order,
-    /// Ends what is not needed any more.
-    stop: CancelToken,
+/// State that the threads of one search share.
+struct ParallelSearch {
+    state: Mutex<JoinState>,
+    /// Signalled when a result was joined or the search is over.
+    changed: Condvar,
+    job: SearchJob,
+    /// Cancels the workers when the answer is complete.
+    cancel: CancelToken,
     budget: CallBudget,
 }
 
-/// The leader, and what it cannot take yet.
-struct Joint {
-    leader: Sandbox,
+/// The coordinator, and the results that it cannot join yet.
+struct JoinState {
+    coordinator: Sandbox,
     budget: CallBudget,
-    /// Shares given out, and shares joined.
-    given: u64,
+    /// Number of partitions that were handed out, and of those that were joined.
+    handed_out: u64,
     joined: u64,
-    /// What was found in shares of which an earlier one is still out.
-    waiting: BTreeMap<u64, Option<Findings>>,
+    /// Results of partitions that follow one without a result, by the number of the partition.
+    waiting: BTreeMap<u64, Option<PartitionResult>>,
     is_over: bool,
     failure: Option<ToolError>,
 }
 
-impl Work {
-    /// Searches share after share until there is none.
-    fn help(&self, guest: &impl Fn(CallBudget) -> Result<Sandbox, ToolError>) {
-        let result = self.shares(guest);
-        let mut joint = self.joint();
+impl ParallelSearch {
+    /// Searches partitions until none is left.
+    fn run_worker(&self, guest: &impl Fn(CallBudget) -> Result<Sandbox, ToolError>) {
+        let result = self.search_partitions(guest);
+        let mut state = self.state();
         if let Err(error) = result
-            && !joint.is_over
+            && !state.is_over
         {
-            joint.failure = Some(error);
-            joint.is_over = true;
+            state.failure = Some(error);
+            state.is_over = true;
         }
-        if joint.is_over {
-            self.stop.cancel();
+        if state.is_over {
+            self.cancel.cancel();
         }
-        self.turn.notify_all();
+        self.changed.notify_all();
     }
 
-    fn shares(&self, guest: &impl Fn(CallBudget) -> Result<Sandbox, ToolError>) -> Result<(), ToolError> {
-        let Some((mut number, mut share)) = self.next()? else { return Ok(()) };
-        let mut helper = self.helper(guest);
+    fn search_partitions(&self, guest: &impl Fn(CallBudget) -> Result<Sandbox, ToolError>) -> Result<(), ToolError> {
+        let Some((mut number, mut partition)) = self.next()? else { return Ok(()) };
+        let mut worker = self.worker(guest);
         loop {
-            let found = helper.as_mut().map_err(|error| error.clone()).and_then(|helper| self.look(helper, &share));
+            let found =
+                worker.as_mut().map_err(|error| error.clone()).and_then(|worker| self.search(worker, &partition));
             let is_lost = found.is_err();
-            self.joint().take(number, found.ok())?;
+            self.state().take(number, found.ok())?;
             if is_lost {
-                // The leader has searched it, or told why that cannot be done.
+                // `take` had the coordinator search the partition, or returned its error.
                 return Ok(());
             }
-            self.turn.notify_all();
+            self.changed.notify_all();
             match self.next()? {
-                Some(next) => (number, share) = next,
+                Some(next) => (number, partition) = next,
                 None => return Ok(()),
             }
         }
     }
 
-    fn helper(&self, guest: &impl Fn(CallBudget) -> Result<Sandbox, ToolError>) -> Result<Sandbox, ToolError> {
-        let mut helper = guest(self.budget.clone())?;
-        helper.run(self.budget.clone(), async |guest, store| {
-            guest.shares(&mut *store)?.call_enlist(store, &self.order).await
+    fn worker(&self, guest: &impl Fn(CallBudget) -> Result<Sandbox, ToolError>) -> Result<Sandbox, ToolError> {
+        let mut worker = guest(self.budget.clone())?;
+        worker.run(self.budget.clone(), async |guest, store| {
+            guest.partitions(&mut *store)?.call_prepare_worker(store, &self.job).await
         })??;
-        Ok(helper)
+        Ok(worker)
     }
 
-    fn look(&self, helper: &mut Sandbox, share: &str) -> Result<Findings, ToolError> {
-        helper
-            .run(self.budget.clone(), async |guest, store| guest.shares(&mut *store)?.call_look(store, share).await)?
+    fn search(&self, worker: &mut Sandbox, partition: &str) -> Result<PartitionResult, ToolError> {
+        worker.run(self.budget.clone(), async |guest, store| {
+            guest.partitions(&mut *store)?.call_search_partition(store, partition).await
+        })?
     }
 
-    /// The next share with its number, while one is needed, as soon as there is room for what is found in it.
+    /// Returns the next partition with its number, as soon as its result can wait. None if the search needs no more.
     fn next(&self) -> Result<Option<(u64, String)>, ToolError> {
-        let full = |joint: &mut Joint| !joint.is_over && joint.is_full();
-        let joint = self.turn.wait_while(self.joint(), full);
-        joint.unwrap_or_else(PoisonError::into_inner).next()
+        let full = |state: &mut JoinState| !state.is_over && state.is_full();
+        let state = self.changed.wait_while(self.state(), full);
+        state.unwrap_or_else(PoisonError::into_inner).next()
     }
 
-    fn joint(&self) -> MutexGuard<'_, Joint> {
-        self.joint.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, JoinState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Joint {
-    fn new(leader: Sandbox, budget: CallBudget) -> Self {
-        Self { leader, budget, given: 0, joined: 0, waiting: BTreeMap::new(), is_over: false, failure: None }
+impl JoinState {
+    fn new(coordinator: Sandbox, budget: CallBudget) -> Self {
+        Self { coordinator, budget, handed_out: 0, joined: 0, waiting: BTreeMap::new(), is_over: false, failure: None }
     }
 
-    /// The next share with its number, while one is needed.
+    /// Returns the next partition with its number. None if the search needs no more.
     fn next(&mut self) -> Result<Option<(u64, String)>, ToolError> {
         if self.is_over {
             return Ok(None);
         }
-        let share = self
-            .leader
-            .run(self.budget.clone(), async |guest, store| guest.shares(&mut *store)?.call_next(store).await)??;
-        self.given += u64::from(share.is_some());
-        Ok(share.map(|share| (self.given - 1, share)))
+        let partition = self.coordinator.run(self.budget.clone(), async |guest, store| {
+            guest.partitions(&mut *store)?.call_next_partition(store).await
+        })??;
+        self.handed_out += u64::from(partition.is_some());
+        Ok(partition.map(|partition| (self.handed_out - 1, partition)))
     }
 
-    /// Whether no room is left for what is found ahead of what can be joined. While anything waits, a thread has an
-    /// earlier share, so this ends.
+    /// Returns whether the waiting results have reached a limit. While a result waits, a thread searches an earlier
+    /// partition, so the state changes again.
     fn is_full(&self) -> bool {
         let bytes = self.waiting.values().map(size).fold(0, u64::saturating_add);
-        !self.waiting.is_empty() && (bytes > MAX_WAITING_BYTES || self.given - self.joined >= MAX_OUT)
+        !self.waiting.is_empty() && (bytes > MAX_WAITING_BYTES || self.handed_out - self.joined >= MAX_OUT)
     }
 
-    /// Joins what was found in a share, and what waited for it.
-    fn take(&mut self, number: u64, found: Option<Findings>) -> Result<(), ToolError> {
+    /// Joins the result of a partition, and the results that waited for it. `None` if no worker searched it.
+    fn take(&mut self, number: u64, found: Option<PartitionResult>) -> Result<(), ToolError> {
         self.waiting.insert(number, found);
         while !self.is_over
             && let Some(found) = self.waiting.remove(&self.joined)
         {
             self.joined += 1;
-            self.is_over = self.leader.run(self.budget.clone(), async |guest, store| {
-                guest.shares(&mut *store)?.call_join(store, found.as_ref()).await
+            self.is_over = self.coordinator.run(self.budget.clone(), async |guest, store| {
+                guest.partitions(&mut *store)?.call_join(store, found.as_ref()).await
             })??;
         }
         Ok(())
     }
 
     fn end(self) -> Result<Sandbox, ToolError> {
-        self.failure.map_or(Ok(self.leader), Err)
+        self.failure.map_or(Ok(self.coordinator), Err)
     }
 }
 
-/// Bytes of text.
-fn size(found: &Option<Findings>) -> u64 {
+/// Returns the size of a result in bytes of text.
+fn size(found: &Option<PartitionResult>) -> u64 {
     match found {
-        Some(Findings { found: Found::Glob(names), .. }) => names.paths.len() as u64,
-        Some(Findings { found: Found::Grep(_), used, .. }) => *used,
+        Some(PartitionResult { found: Found::Glob(names), .. }) => names.paths.len() as u64,
+        Some(PartitionResult { found: Found::Grep(_), used, .. }) => *used,
         None => 0,
     }
 }
 
-/// The right to one more thread than those that made calls.
+/// Permission for one thread in addition to those that make calls.
 struct ThreadPermit;
 
-/// Threads that help at this time, in the whole process.
-static HELPING: AtomicUsize = AtomicUsize::new(0);
+/// Number of worker threads in the whole process.
+static WORKERS: AtomicUsize = AtomicUsize::new(0);
 
 impl ThreadPermit {
-    /// None where each processor has something to do.
+    /// Takes a permit. None if every processor has a worker.
     fn take() -> Option<Self> {
-        let most = default_threads();
-        let taken = HELPING.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < most).then_some(n + 1));
+        let max = default_threads();
+        let taken = WORKERS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |n| (n < max).then_some(n + 1));
         taken.ok().map(|_| Self)
     }
 }
 
 impl Drop for ThreadPermit {
     fn drop(&mut self) {
-        HELPING.fetch_sub(1, Ordering::AcqRel);
+        WORKERS.fetch_sub(1, Ordering::AcqRel);
     }
 }

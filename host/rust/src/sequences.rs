@@ -184,8 +184,8 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    fn below(&mut self, most: u64) -> u64 {
-        self.next() % most
+    fn below(&mut self, max: u64) -> u64 {
+        self.next() % max
     }
 
     fn one_of<'t, T>(&mut self, all: &'t [T]) -> &'t T {

@@ -67,7 +67,7 @@ pub(crate) trait Answer {
     fn failed(error: ToolError) -> Self;
 
     /// Why it failed, and whether a limit cut it short.
-    fn told(&self) -> (Option<ErrorCode>, bool);
+    fn status(&self) -> (Option<ErrorCode>, bool);
 
     /// The same without its result, which nobody gets without a record.
     fn withheld(self, error: ToolError) -> Self;
@@ -104,21 +104,21 @@ impl<'w> Watch<'w> {
     }
 
     pub(crate) fn ask(&self, guest: &mut Sandbox) -> bool {
-        let told = guest.run(CallBudget::within(PATIENCE), async |guest, store| {
+        let accessed_paths = guest.run(CallBudget::within(PATIENCE), async |guest, store| {
             guest.tools(&mut *store)?.call_get_accessed_paths(store).await
         });
-        let is_well = told.is_ok();
-        self.accessed.set(told.ok().flatten());
+        let is_well = accessed_paths.is_ok();
+        self.accessed.set(accessed_paths.ok().flatten());
         is_well
     }
 
     /// The same of a guest that did not make the call, since the one that did is no more.
     pub(crate) fn ask_another(&self, guest: &mut Sandbox, call: (&str, &str, &str)) {
         let (dialect, tool, arguments) = call;
-        let told = guest.run(CallBudget::within(PATIENCE), async |guest, store| {
+        let accessed_paths = guest.run(CallBudget::within(PATIENCE), async |guest, store| {
             guest.tools(&mut *store)?.call_get_requested_paths(store, dialect, tool, arguments).await
         });
-        self.accessed.set(told.ok().flatten());
+        self.accessed.set(accessed_paths.ok().flatten());
     }
 
     /// Tells what a command printed.
@@ -134,7 +134,7 @@ impl<'w> Watch<'w> {
     }
 
     pub(crate) fn end<A: Answer>(&self, answer: A, audit: Option<&Audit>) -> A {
-        let (error, truncated) = answer.told();
+        let (error, truncated) = answer.status();
         let mut accessed = self.accessed.take();
         let written = accessed.as_mut().map(|accessed| std::mem::take(&mut accessed.written)).unwrap_or_default();
         let mut event = self.ended(accessed, error, truncated);
@@ -224,7 +224,7 @@ impl Answer for Outcome {
         Self::failed(error)
     }
 
-    fn told(&self) -> (Option<ErrorCode>, bool) {
+    fn status(&self) -> (Option<ErrorCode>, bool) {
         let code = |error: &ToolError| error.code;
         (self.error.as_ref().map(code), self.truncated)
     }
@@ -239,7 +239,7 @@ impl<T> Answer for Result<T, ToolError> {
         Err(error)
     }
 
-    fn told(&self) -> (Option<ErrorCode>, bool) {
+    fn status(&self) -> (Option<ErrorCode>, bool) {
         (self.as_ref().err().map(|error| error.code), false)
     }
 

@@ -22,7 +22,7 @@ mod linux {
     const OPENS: &str = "i=0; while [ $i -lt 20000 ]; do : < file; i=$((i+1)); done";
 
     pub(super) fn main() {
-        let warden = std::env::args().nth(1).unwrap_or_else(|| "target/component/paddock-supervisor".to_owned());
+        let supervisor = std::env::args().nth(1).unwrap_or_else(|| "target/component/paddock-supervisor".to_owned());
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().canonicalize().unwrap();
         for name in ["work", "tmp", "spool"] {
@@ -34,7 +34,7 @@ mod linux {
             shell.args(["-c", script]).current_dir(path.join("work")).stdin(Stdio::null());
             assert!(shell.status().unwrap().success());
         };
-        let through = |script: &str, confine: bool| run(&warden, start(&path, script, confine));
+        let through = |script: &str, confine: bool| run(&supervisor, start(&path, script, confine));
         let rows = [
             ("plain", median(|| plain("true"))),
             ("unconfined", median(|| through("true", false))),
@@ -61,16 +61,16 @@ mod linux {
         times[100]
     }
 
-    fn run(warden: &str, (start, given): (Start, Vec<File>)) {
+    fn run(supervisor: &str, (start, given): (Start, Vec<File>)) {
         let (ours, theirs) = UnixStream::pair().unwrap();
-        let mut warden = Command::new(warden).stdin(Stdio::from(OwnedFd::from(theirs))).spawn().unwrap();
+        let mut supervisor = Command::new(supervisor).stdin(Stdio::from(OwnedFd::from(theirs))).spawn().unwrap();
         let null = File::options().read(true).write(true).open("/dev/null").unwrap();
         let given: Vec<_> = given.iter().map(AsFd::as_fd).collect();
         wire::send(&ours, &ToSupervisor::Descriptors, &given).unwrap();
         wire::send(&ours, &ToSupervisor::Start(Box::new(start)), &[null.as_fd(); 3]).unwrap();
         let ended = std::iter::from_fn(|| wire::receive::<FromSupervisor>(&ours).ok()).last().unwrap().0;
         assert!(matches!(ended, FromSupervisor::Ended(ended) if ended.exit_code == Some(0)));
-        warden.wait().unwrap();
+        supervisor.wait().unwrap();
     }
 
     fn start(path: &Path, script: &str, confine: bool) -> (Start, Vec<File>) {

@@ -212,7 +212,7 @@ fn remembered(path: &Path) -> usize {
 
 /// Copies the content of a file to a new one in a directory, sharing its blocks where the file system can; how many bytes
 /// that were. Fails where they are more than `most`.
-pub(crate) fn copy(file: BorrowedFd<'_>, directory: &OwnedFd, name: &str, most: u64) -> io::Result<u64> {
+pub(crate) fn copy(file: BorrowedFd<'_>, directory: &OwnedFd, name: &str, max: u64) -> io::Result<u64> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let from = File::from(rustix::fs::openat(CWD, own_link(file), flags, Mode::empty())?);
     let making = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -221,6 +221,6 @@ pub(crate) fn copy(file: BorrowedFd<'_>, directory: &OwnedFd, name: &str, most: 
         return Ok(to.metadata()?.len());
     }
     // It may grow meanwhile.
-    let copied = io::copy(&mut from.take(most.saturating_add(1)), &mut to)?;
-    if copied > most { Err(io::Error::from(io::ErrorKind::FileTooLarge)) } else { Ok(copied) }
+    let copied = io::copy(&mut from.take(max.saturating_add(1)), &mut to)?;
+    if copied > max { Err(io::Error::from(io::ErrorKind::FileTooLarge)) } else { Ok(copied) }
 }

@@ -96,7 +96,7 @@ fn confined(start: &Start, requested: &Given, streams: Streams, host: &mut HostC
     let path_classes = PathClasses::new(start, requested, name.as_deref()).map_err(failed)?;
     let own = |number: usize| requested.get(number).map_err(failed)?.try_clone().map_err(NotStarted::Failed);
     let (staging, lock) = (own(start.staging)?, start.lock.map(own).transpose()?.map(Arc::new));
-    domain::enter(start, requested, For::Warden { terminal: name.as_deref() }).map_err(NotStarted::Unsupported)?;
+    domain::enter(start, requested, For::Supervisor { terminal: name.as_deref() }).map_err(NotStarted::Unsupported)?;
     let programs_are_named = start.programs.is_some();
     let programs_are_checked = start.rules || programs_are_named;
     let variant = Variant { network: start.network, programs_are_checked, programs_are_named };

@@ -129,12 +129,12 @@ fn command(
     let mut domain = domain.map_err(io::Error::other)?;
     let cwd = requested.get(start.cwd)?.try_clone()?;
     let start = start.clone();
-    let warden = rustix::process::getpid();
+    let supervisor = rustix::process::getpid();
     // SAFETY: it is run in a process of one thread, forked from one that had no other, so that nothing that it may need
     // is held by another one.
     unsafe {
         command.pre_exec(move || {
-            prepare(&start, warden)?;
+            prepare(&start, supervisor)?;
             rustix::process::fchdir(&cwd)?;
             let (Some(filter), Some(domain)) = (&filter, domain.take()) else { return Ok(()) };
             match confine(domain, filter) {
@@ -150,9 +150,9 @@ fn command(
 }
 
 /// What every command has, confined or not.
-fn prepare(start: &Start, warden: Pid) -> io::Result<()> {
+fn prepare(start: &Start, supervisor: Pid) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-    if rustix::process::getppid() != Some(warden) {
+    if rustix::process::getppid() != Some(supervisor) {
         return Err(io::Error::from(io::ErrorKind::BrokenPipe));
     }
     rustix::process::setsid()?;

@@ -27,7 +27,7 @@ const MAX_MEMORY: u64 = 96 << 20;
 
 /// The supervisor of a command that is under way: the child of the process that outlives it.
 fn supervisor(running: &Running) -> u32 {
-    let reaper = running.warden.id();
+    let reaper = running.supervisor.id();
     let children = || fs::read_to_string(format!("/proc/{reaper}/task/{reaper}/children")).unwrap();
     assert!(within_a_second(|| !children().is_empty()));
     children().split_whitespace().next().unwrap().parse().unwrap()
@@ -65,14 +65,14 @@ fn names_that_are_made_and_opened_for_ever_take_no_memory() {
     fs::create_dir_all(&deep).unwrap();
     let start = Start { rules: true, ..attempt(&yard, &["rename-and-open", deep.to_str().unwrap(), "8000"]) };
     let running = begin(start);
-    let mut most = 0;
+    let mut max = 0;
     let process = supervisor(&running);
     let outcome = running.finish(|_| {
-        most = most.max(peak(process).unwrap_or(0));
+        max = max.max(peak(process).unwrap_or(0));
         Verdict::default()
     });
     let outcome = outcome.succeeded();
-    assert!(most > 0 && most < MAX_MEMORY, "{} MiB", most >> 20);
+    assert!(max > 0 && max < MAX_MEMORY, "{} MiB", max >> 20);
     assert!(outcome.ended.untold > 0, "so many names are more than are remembered");
 }
 
@@ -90,8 +90,8 @@ fn a_kill_comes_before_questions_and_ends_them() {
             running.say(&ToSupervisor::Verdict(Verdict { id: ask.id, ..Verdict::default() }));
         }
     }
-    let most = peak(process).unwrap();
-    assert!(most < MAX_MEMORY, "{} MiB", most >> 20);
+    let max = peak(process).unwrap();
+    assert!(max < MAX_MEMORY, "{} MiB", max >> 20);
     running.say(&ToSupervisor::Kill);
     let killed = Instant::now();
     let mut asked = 0;
@@ -111,7 +111,7 @@ fn no_more_questions_are_under_way_than_a_host_can_have() {
     fill(&yard, 1, 2000);
     let start = Start { rules: true, ..yard.shell("mv 0 other && echo moved") };
     let running = begin(start);
-    let (mut waiting, mut most) = (Vec::new(), 0);
+    let (mut waiting, mut max) = (Vec::new(), 0);
     let ended = loop {
         // As many as come before an answer.
         running.socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
@@ -120,7 +120,7 @@ fn no_more_questions_are_under_way_than_a_host_can_have() {
             Ok((FromSupervisor::Ended(ended), _)) => break ended,
             Ok(_) => {}
             Err(_) => {
-                most = most.max(waiting.len());
+                max = max.max(waiting.len());
                 for id in waiting.drain(..) {
                     running.say(&ToSupervisor::Verdict(Verdict { id, ..Verdict::default() }));
                 }
@@ -128,7 +128,7 @@ fn no_more_questions_are_under_way_than_a_host_can_have() {
         }
     };
     assert_eq!(ended.exit_code, Some(0));
-    assert!((1..=64).contains(&most), "{most}");
+    assert!((1..=64).contains(&max), "{max}");
     assert_eq!(ended.before.len(), 4002, "each path is told as it was");
 }
 
@@ -151,17 +151,17 @@ fn groups_take_no_memory_and_are_those_of_processes() {
     let yard = Yard::new();
     let running = begin(attempt(&yard, &["groups", "60000"]));
     let process = supervisor(&running);
-    let most = std::thread::spawn(move || {
-        let mut most = 0;
+    let max = std::thread::spawn(move || {
+        let mut max = 0;
         while let Some(now) = peak(process) {
-            most = most.max(now);
+            max = max.max(now);
             std::thread::sleep(Duration::from_millis(5));
         }
-        most
+        max
     });
     running.finish(|_| Verdict::default()).succeeded();
-    let most = most.join().unwrap();
-    assert!(most < 16 << 20, "{} MiB", most >> 20);
+    let max = max.join().unwrap();
+    assert!(max < 16 << 20, "{} MiB", max >> 20);
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn nothing_outlives_a_supervisor_that_is_killed() {
     assert!(Command::new("kill").args(["-9", &supervisor.to_string()]).status().unwrap().success());
     assert!(within_a_second(|| processes_with(&mark).is_empty()), "{:?}", processes_with(&mark));
     // Who waits for it sees it end, and the socket close.
-    assert!(!running.warden.wait().unwrap().success());
+    assert!(!running.supervisor.wait().unwrap().success());
     assert!(wire::receive::<FromSupervisor>(&running.socket).is_err());
     assert!(!lives(i32::try_from(supervisor).unwrap()));
 }

@@ -27,7 +27,7 @@ fn changed(script: &str) -> (Yard, Outcome) {
 }
 
 /// The told paths below the root, what they were, and their content.
-fn told(yard: &Yard, outcome: &Outcome) -> Vec<(String, Kind, Option<String>)> {
+fn reported(yard: &Yard, outcome: &Outcome) -> Vec<(String, Kind, Option<String>)> {
     let name = |path: &str| path.strip_prefix(yard.root.to_str().unwrap()).unwrap()[1..].to_owned();
     outcome.ended.before.iter().map(|it| (name(&it.path), it.kind, yard.kept(it))).collect()
 }
@@ -85,7 +85,7 @@ fn each_kind_of_change() {
         ("rm -r dir", vec![file("dir/inner/c.txt", "three\n"), directory("dir/inner"), directory("dir")]),
     ] {
         let (yard, outcome) = changed(script);
-        assert_eq!(told(&yard, &outcome), expected, "{script}");
+        assert_eq!(reported(&yard, &outcome), expected, "{script}");
         assert!(outcome.ended.not_kept.is_empty(), "{script}: {:?}", outcome.ended.not_kept);
     }
 }

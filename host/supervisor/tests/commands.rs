@@ -13,7 +13,7 @@ mod support;
 use std::fs;
 use std::io::Write;
 
-use support::{Start, Yard, begin, run, warden};
+use support::{Start, Yard, begin, run, supervisor};
 
 use paddock_supervisor::protocol::{FromSupervisor, Limits, ToSupervisor, Verdict};
 use paddock_supervisor::wire;
@@ -129,10 +129,10 @@ fn what_cannot_be_started() {
 
 #[test]
 fn only_a_start_starts() {
-    let (socket, mut warden) = warden();
+    let (socket, mut supervisor) = supervisor();
     wire::send(&socket, &ToSupervisor::Kill, &[]).unwrap();
     assert!(wire::receive::<FromSupervisor>(&socket).is_err());
-    assert!(!warden.wait().unwrap().success());
+    assert!(!supervisor.wait().unwrap().success());
 }
 
 #[test]
@@ -151,12 +151,12 @@ fn a_terminal() {
     let other = rustix::pty::ptsname(&other, Vec::new()).unwrap().into_string().unwrap();
     let script = format!("tty; echo direct > /dev/tty; echo by-name > $(tty); cat {other}; echo x > {other}; echo end");
     let start = Start { terminal: true, ..yard.shell(&script) };
-    let (socket, mut warden) = warden();
+    let (socket, mut supervisor) = supervisor();
     let streams = [&slave, &slave, &slave].map(std::os::fd::AsFd::as_fd);
     support::send_start(&socket, &start, &streams);
     let ended = std::iter::from_fn(|| wire::receive::<FromSupervisor>(&socket).ok()).last().unwrap().0;
     assert!(matches!(ended, FromSupervisor::Ended(ended) if ended.exit_code == Some(0)));
-    assert!(warden.wait().unwrap().success());
+    assert!(supervisor.wait().unwrap().success());
     drop(slave);
     // It fails when all of it is read, since nobody has the other end any more.
     let mut text = Vec::new();

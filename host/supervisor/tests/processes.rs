@@ -150,8 +150,8 @@ fn the_command_dies_with_the_warden() {
     let mut running = begin(yard.command(&["sleep", &time]));
     assert!(matches!(running.started(), FromSupervisor::Confined { .. }));
     assert!(within_a_second(|| processes_with(&time).len() == 1));
-    running.warden.kill().unwrap();
-    running.warden.wait().unwrap();
+    running.supervisor.kill().unwrap();
+    running.supervisor.wait().unwrap();
     nothing_left(&time);
 }
 
@@ -159,7 +159,7 @@ fn the_command_dies_with_the_warden() {
 fn a_closed_input_and_no_reader() {
     let yard = Yard::new();
     let (input, output) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
-    let (socket, mut warden) = support::warden();
+    let (socket, mut supervisor) = support::supervisor();
     drop((input.1, output.0));
     let streams = [OwnedFd::from(input.0), OwnedFd::from(output.1.try_clone().unwrap()), OwnedFd::from(output.1)];
     let start = yard.shell("cat; yes");
@@ -168,5 +168,5 @@ fn a_closed_input_and_no_reader() {
     let last =
         std::iter::from_fn(|| paddock_supervisor::wire::receive::<FromSupervisor>(&socket).ok()).last().unwrap().0;
     assert!(matches!(last, FromSupervisor::Ended(ended) if ended.exit_code == Some(128 + libc::SIGPIPE)));
-    assert!(warden.wait().unwrap().success());
+    assert!(supervisor.wait().unwrap().success());
 }

@@ -17,7 +17,7 @@ use paddock_supervisor::protocol::{Access, Ask, Verdict};
 use support::{Outcome, Start, Yard, begin, run_with};
 
 /// `secret*` is nobody's, `locked` is not to be changed, and what is in it neither.
-fn judge(ask: &Ask) -> Verdict {
+fn authorize(ask: &Ask) -> Verdict {
     let mut names = ask.path.rsplit('/');
     let secret = names.next().is_some_and(|it| it.starts_with("secret"));
     let locked = ask.access == Access::Change && ask.path.split('/').any(|it| it == "locked");
@@ -35,7 +35,7 @@ fn yard() -> Yard {
 }
 
 fn ruled(yard: &Yard, script: &str) -> Outcome {
-    run_with(Start { rules: true, ..yard.shell(script) }, judge)
+    run_with(Start { rules: true, ..yard.shell(script) }, authorize)
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn other_calls_go_on_while_one_waits() {
             }
             waited = done.exists();
         }
-        judge(ask)
+        authorize(ask)
     });
     assert!(waited, "{outcome:#?}");
     assert_eq!(outcome.succeeded().stdout, "open\n");

@@ -14,7 +14,7 @@ use rawzip::{CompressionMethod, ZipArchive, ZipFileHeaderRecord, ZipSliceArchive
 use crate::zip::name::Refused;
 use crate::zip::{MAX_TOTAL_BYTES, name};
 
-const VERB: &str = "unpack";
+const OPERATION: &str = "unpack";
 /// Characters of an entry's name that a failure shows.
 const MAX_SHOWN: usize = 200;
 /// Compressed data that is patched into another archive's: bit 5 of an entry's flags.
@@ -93,7 +93,9 @@ pub fn members<'a>(bytes: &'a [u8], limits: &Limits, archive: &str) -> Result<Ve
     check_tree(&members, limits, archive)?;
     if members.iter().fold(0, |sum: u64, member| sum.saturating_add(member.size)) > MAX_TOTAL_BYTES {
         let cause = format!("its files have more than {MAX_TOTAL_BYTES} bytes together");
-        return Err(Error::at(Code::LimitExceeded, VERB, archive, cause).hint("make several smaller archives of it"));
+        return Err(
+            Error::at(Code::LimitExceeded, OPERATION, archive, cause).hint("make several smaller archives of it")
+        );
     }
     Ok(members)
 }
@@ -245,17 +247,17 @@ fn check_tree(members: &[Member<'_>], limits: &Limits, archive: &str) -> Result<
 
 fn too_many(archive: &str, limits: &Limits) -> Error {
     let cause = format!("it holds more than {} files and directories, the most for one call", limits.max_files);
-    Error::at(Code::LimitExceeded, VERB, archive, cause).hint("make several smaller archives of it")
+    Error::at(Code::LimitExceeded, OPERATION, archive, cause).hint("make several smaller archives of it")
 }
 
 fn damaged(archive: &str, cause: &dyn std::fmt::Display) -> Error {
-    Error::at(Code::InvalidArgument, VERB, archive, format!("it is no zip archive, or a damaged one ({cause})"))
+    Error::at(Code::InvalidArgument, OPERATION, archive, format!("it is no zip archive, or a damaged one ({cause})"))
         .hint("nothing was unpacked; only zip archives can be")
 }
 
 fn refused(archive: &str, entry: &str, code: Code, cause: &str) -> Error {
     let shown: String = entry.chars().take(MAX_SHOWN).collect();
-    Error::at(code, VERB, archive, format!("its entry `{}` {cause}", printable(&shown)))
+    Error::at(code, OPERATION, archive, format!("its entry `{}` {cause}", printable(&shown)))
         .hint("nothing was unpacked: an archive is unpacked whole, or not at all")
 }
 

@@ -14,8 +14,8 @@ use paddock_types::response::Response;
 use crate::commands::{answer, requested_command};
 use crate::exports::bindings::exports::paddock::files::{commands, tools, types};
 use crate::exports::convert::Convert;
-use crate::exports::shares::{forever, surroundings};
-use crate::exports::{Component, NO_DIALECT, TOUCHED, ended, keep_pending, with_fs};
+use crate::exports::partitions::{leak, open_workspace};
+use crate::exports::{ACCESSED_PATHS, Component, NO_DIALECT, into_outcome, keep_pending, with_fs};
 
 /// Time limit in milliseconds for hashing the files that a command changed. Large files take long, and sparse files
 /// take as long as their apparent size.
@@ -36,8 +36,10 @@ impl commands::Guest for Component {
             with_fs(&dialect, |fs, policy| Ok(requested_command(fs, policy, &dialect, &name, &arguments)));
         keep_pending(None);
         match requested_command {
-            Ok(requested_command) => Some(requested_command?.map(Convert::lower).map_err(|outcome| ended(*outcome))),
-            Err(error) => Some(Err(ended(call::failed(error)))),
+            Ok(requested_command) => {
+                Some(requested_command?.map(Convert::lower).map_err(|outcome| into_outcome(*outcome)))
+            }
+            Err(error) => Some(Err(into_outcome(call::failed(error)))),
         }
     }
 
@@ -59,7 +61,7 @@ impl commands::Guest for Component {
         };
         let call = (dialect.as_str(), name.as_str(), arguments.as_str());
         let outcome = with_fs(&dialect, |fs, policy| Ok(answer(fs, policy, call, done, changes)));
-        ended(outcome.unwrap_or_else(call::failed))
+        into_outcome(outcome.unwrap_or_else(call::failed))
     }
 
     fn allows(path: String, access: commands::Access, is_directory: bool) -> commands::Verdict {
@@ -84,7 +86,7 @@ impl commands::Guest for Component {
             let mut workspace = paddock_ops::open(fs, policy, Access::Read)?;
             workspace.set_time_left_ms(RECORDING_MS);
             let recorded = record_changes(&workspace, &operation, &before)?;
-            TOUCHED.set(audit::changed_paths(policy, "run", &recorded.changes));
+            ACCESSED_PATHS.set(audit::changed_paths(policy, "run", &recorded.changes));
             Ok(recorded)
         });
         recorded.map(Convert::lower).map_err(Convert::lower)
@@ -96,8 +98,8 @@ fn verdicts() -> Result<Option<&'static AccessChecker<'static>>> {
     if let Some(verdicts) = VERDICTS.get() {
         return Ok(Some(verdicts));
     }
-    let Some(workspace) = surroundings(NO_DIALECT, None)? else { return Ok(None) };
-    let verdicts: &'static AccessChecker<'static> = forever(AccessChecker::new(workspace));
+    let Some(workspace) = open_workspace(NO_DIALECT, None)? else { return Ok(None) };
+    let verdicts: &'static AccessChecker<'static> = leak(AccessChecker::new(workspace));
     VERDICTS.set(Some(verdicts));
     Ok(Some(verdicts))
 }

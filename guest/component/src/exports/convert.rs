@@ -9,7 +9,7 @@ use paddock_types::error::{Code, Error, ErrorText};
 use paddock_types::outcome::Outcome;
 use paddock_types::{request, response};
 
-use crate::exports::bindings::exports::paddock::files::{commands, files, search, session, shares, tools, types};
+use crate::exports::bindings::exports::paddock::files::{commands, files, partitions, search, session, tools, types};
 
 /// Conversion of a value between the bindings and the crates, in either direction.
 pub trait Convert<T> {
@@ -215,12 +215,12 @@ record!(search::FileCount => response::FileCount { path, count });
 record!(search::GrepResult => response::Grep {
     matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor,
 });
-record!(shares::Names => Names { paths, reached, skipped });
-record!(Names => shares::Names { paths, reached, skipped });
-record!(shares::Findings => PartitionResult { done, found, used });
-record!(PartitionResult => shares::Findings { done, found, used });
+record!(partitions::Names => Names { paths, reached, skipped });
+record!(Names => partitions::Names { paths, reached, skipped });
+record!(partitions::PartitionResult => PartitionResult { done, found, used });
+record!(PartitionResult => partitions::PartitionResult { done, found, used });
 
-impl Convert<Found> for shares::Found {
+impl Convert<Found> for partitions::Found {
     fn lower(self) -> Found {
         match self {
             Self::Grep(found) => Found::Grep(found.lower()),
@@ -229,16 +229,16 @@ impl Convert<Found> for shares::Found {
     }
 }
 
-impl Convert<shares::Found> for Found {
-    fn lower(self) -> shares::Found {
+impl Convert<partitions::Found> for Found {
+    fn lower(self) -> partitions::Found {
         match self {
-            Self::Grep(found) => shares::Found::Grep(found.lower()),
-            Self::Glob(found) => shares::Found::Glob(found.lower()),
+            Self::Grep(found) => partitions::Found::Grep(found.lower()),
+            Self::Glob(found) => partitions::Found::Glob(found.lower()),
         }
     }
 }
 
-impl Convert<request::Request> for shares::Search {
+impl Convert<request::Request> for partitions::Search {
     fn lower(self) -> request::Request {
         match self {
             Self::Grep(args) => request::Request::Grep(args.lower()),

@@ -13,7 +13,7 @@ use paddock_workspace::export::{Choice, Collected};
 
 use crate::exports::bindings::exports::paddock::files::{session, types};
 use crate::exports::convert::Convert;
-use crate::exports::{Component, MEMORY, NO_DIALECT, TOUCHED, first_growth, policy, with_fs};
+use crate::exports::{ACCESSED_PATHS, Component, MEMORY, NO_DIALECT, first_growth, policy, with_fs};
 
 impl session::Guest for Component {
     fn load(archive: Vec<u8>) -> std::result::Result<(), types::Error> {
@@ -60,7 +60,7 @@ impl session::Guest for Component {
         let args = CommitArgs { overlay, paths, merge };
         let done = with_overlay(|overlay| {
             let done = overlay.commit(&paddock_ops::open(overlay.base(), overlay.policy(), Access::Change)?, &args)?;
-            TOUCHED.set(audit::changed_paths(overlay.policy(), "commit", &done.changes));
+            ACCESSED_PATHS.set(audit::changed_paths(overlay.policy(), "commit", &done.changes));
             Ok(done)
         });
         done.map(Convert::lower).map_err(Convert::lower)

@@ -174,7 +174,7 @@ fn done() -> Outcome {
         error: None::<ErrorText>,
         changes: Vec::new(),
         truncated: false,
-        touched: None,
+        accessed_paths: None,
     }
 }
 

@@ -9,6 +9,6 @@ mod grep;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
-mod shares;
+mod partitions;
 #[cfg(test)]
 mod support;

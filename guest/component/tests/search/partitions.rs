@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use paddock_ops::partitions::{PartitionResult, Worker, help, lead};
+use paddock_ops::partitions::{PartitionResult, Worker, coordinate, prepare_worker};
 use paddock_types::policy::Policy;
 use paddock_types::request::{Glob, Grep, GrepOutput, Request};
 use paddock_types::response::Response;
@@ -46,40 +46,40 @@ fn random_tree(random: &mut Random) -> MemoryFs {
 }
 
 /// Returns the answer of a coordinator with some workers that run in random order.
-fn shared(fs: &MemoryFs, policy: &Policy, request: &Request, random: &mut Random) -> Response {
+fn searched_in_partitions(fs: &MemoryFs, policy: &Policy, request: &Request, random: &mut Random) -> Response {
     let workspace = Workspace::open(fs, policy).unwrap();
-    let mut lead = lead(&workspace, request).unwrap();
-    if lead.is_over() {
-        return lead.finish();
+    let mut coordinator = coordinate(&workspace, request).unwrap();
+    if coordinator.is_over() {
+        return coordinator.finish();
     }
-    let (order, _) = lead.order();
-    let mut helpers: Vec<Box<dyn Worker + '_>> =
-        (0..1 + random.below(3)).map(|_| help(&workspace, &order).unwrap()).collect();
+    let (job, _) = coordinator.job();
+    let mut workers: Vec<Box<dyn Worker + '_>> =
+        (0..1 + random.below(3)).map(|_| prepare_worker(&workspace, &job).unwrap()).collect();
     let mut out: VecDeque<Result<PartitionResult, String>> = VecDeque::new();
     // A coordinator without further workers completes the search itself.
-    let mut shares = if random.below(4) == 0 { random.below(5) } else { usize::MAX };
+    let mut partitions = if random.below(4) == 0 { random.below(5) } else { usize::MAX };
     loop {
-        let partition = if shares > 0 && random.below(3) > 0 { lead.next_share() } else { None };
-        shares -= usize::from(partition.is_some());
+        let partition = if partitions > 0 && random.below(3) > 0 { coordinator.next_partition() } else { None };
+        partitions -= usize::from(partition.is_some());
         let is_last = partition.is_none();
         // One worker searches its partitions in their order.
-        let helper = random.below(2 * helpers.len());
-        out.extend(partition.map(|partition| match helpers.get_mut(helper) {
-            Some(helper) => Ok(helper.look(&partition)),
+        let worker = random.below(2 * workers.len());
+        out.extend(partition.map(|partition| match workers.get_mut(worker) {
+            Some(worker) => Ok(worker.search_partition(&partition)),
             None => Err(partition),
         }));
         while out.len() > 3 || (is_last && !out.is_empty()) {
-            let findings = match out.pop_front().unwrap() {
-                Ok(findings) => Some(findings),
+            let result = match out.pop_front().unwrap() {
+                Ok(result) => Some(result),
                 Err(_) if random.below(2) == 0 => None,
-                Err(partition) => Some(help(&workspace, &order).unwrap().look(&partition)),
+                Err(partition) => Some(prepare_worker(&workspace, &job).unwrap().search_partition(&partition)),
             };
-            if lead.join(findings) {
-                return lead.finish();
+            if coordinator.join(result) {
+                return coordinator.finish();
             }
         }
-        if is_last && (shares == 0 || random.below(20) == 0) {
-            return lead.finish();
+        if is_last && (partitions == 0 || random.below(20) == 0) {
+            return coordinator.finish();
         }
     }
 }
@@ -103,7 +103,7 @@ fn compare(fs: &MemoryFs, random: &mut Random, with: impl Fn(Option<String>) -> 
         }
         let request = with(cursor);
         let (one, next) = reported(&run_with(fs, &policy, request.clone()).unwrap());
-        assert_eq!(reported(&shared(fs, &policy, &request, random)).0, one);
+        assert_eq!(reported(&searched_in_partitions(fs, &policy, &request, random)).0, one);
         cursor = next;
         if cursor.is_none() {
             return;
@@ -112,11 +112,11 @@ fn compare(fs: &MemoryFs, random: &mut Random, with: impl Fn(Option<String>) -> 
 }
 
 /// Returns the number of partitions that can be handed out.
-fn shares(fs: &MemoryFs) -> usize {
+fn partitions(fs: &MemoryFs) -> usize {
     let (policy, request) = (Policy::default(), Request::Glob(Glob { limit: 10_000, ..glob("**") }));
     let workspace = Workspace::open(fs, &policy).unwrap();
-    let mut lead = lead(&workspace, &request).unwrap();
-    std::iter::from_fn(|| lead.next_share()).count()
+    let mut coordinator = coordinate(&workspace, &request).unwrap();
+    std::iter::from_fn(|| coordinator.next_partition()).count()
 }
 
 fn tree(files: usize, path: impl Fn(usize) -> String) -> MemoryFs {
@@ -127,32 +127,36 @@ fn tree(files: usize, path: impl Fn(usize) -> String) -> MemoryFs {
 
 #[test]
 fn what_is_left_is_cut_below_the_directories_that_lead_there() {
-    assert!(shares(&tree(4_000, |index| format!("only/one/d{:02}/{index}", index / 100))) > 16);
-    assert!(shares(&tree(4_000, |index| format!("d{:02}/{index}", index / 1_000))) > 1);
+    assert!(partitions(&tree(4_000, |index| format!("only/one/d{:02}/{index}", index / 100))) > 16);
+    assert!(partitions(&tree(4_000, |index| format!("d{:02}/{index}", index / 1_000))) > 1);
     let large_and_small = |index| match index {
         0..2_000 => format!("large/d{:02}/{index}", index / 100),
         _ => format!("small{index}/file"),
     };
-    assert!(shares(&tree(2_010, large_and_small)) > 16);
+    assert!(partitions(&tree(2_010, large_and_small)) > 16);
 }
 
 /// The last page of three concurrent partitions, where the last partition starts exactly at the limit of the search.
 #[test]
-fn a_limit_between_two_shares_loses_nothing() {
+fn a_limit_between_two_partitions_loses_nothing() {
     let fs = tree(9_900, |index| format!("d{:02}/{index:04}", index / 99));
     let mut policy = Policy::default();
     for entries in 690..710 {
         policy.rules.limits.max_entries = entries;
         let request = Request::Glob(Glob { limit: 10_000, directories: true, ..glob("**") });
         let workspace = Workspace::open(&fs, &policy).unwrap();
-        let mut lead = lead(&workspace, &request).unwrap();
-        let mut helper = help(&workspace, &request).unwrap();
-        let shares: Vec<_> = std::iter::from_fn(|| lead.next_share()).take(3).collect();
-        let found: Vec<_> = shares.iter().map(|partition| helper.look(partition)).collect();
-        for findings in found {
-            lead.join(Some(findings));
+        let mut coordinator = coordinate(&workspace, &request).unwrap();
+        let mut worker = prepare_worker(&workspace, &request).unwrap();
+        let partitions: Vec<_> = std::iter::from_fn(|| coordinator.next_partition()).take(3).collect();
+        let found: Vec<_> = partitions.iter().map(|partition| worker.search_partition(partition)).collect();
+        for result in found {
+            coordinator.join(Some(result));
         }
-        assert_eq!(reported(&lead.finish()), reported(&run_with(&fs, &policy, request.clone()).unwrap()), "{entries}");
+        assert_eq!(
+            reported(&coordinator.finish()),
+            reported(&run_with(&fs, &policy, request.clone()).unwrap()),
+            "{entries}"
+        );
     }
 }
 
@@ -162,18 +166,18 @@ fn a_page_ends_where_what_is_left_cannot_be_walked() {
     let (policy, args) = (Policy::default(), Glob { path: "top".to_owned(), limit: 10_000, ..glob("**") });
     let request = Request::Glob(args.clone());
     let workspace = Workspace::open(&fs, &policy).unwrap();
-    let mut lead = lead(&workspace, &request).unwrap();
-    let mut helper = help(&workspace, &request).unwrap();
+    let mut coordinator = coordinate(&workspace, &request).unwrap();
+    let mut worker = prepare_worker(&workspace, &request).unwrap();
     for _ in 0..3 {
-        let found = helper.look(&lead.next_share().unwrap());
-        lead.join(Some(found));
+        let found = worker.search_partition(&coordinator.next_partition().unwrap());
+        coordinator.join(Some(found));
     }
-    lead.next_share().unwrap();
+    coordinator.next_partition().unwrap();
     // A walk cannot start if the access rules cannot be read.
     let top = parent(&fs, "top/x").0;
     fs.symlink(&top, ".agentignore", "nowhere").unwrap();
-    assert!(lead.join(None));
-    let Response::Glob(page) = lead.finish() else { panic!("no names") };
+    assert!(coordinator.join(None));
+    let Response::Glob(page) = coordinator.finish() else { panic!("no names") };
     fs.unlink(&top, ".agentignore").unwrap();
     let rest = globbed(&fs, Glob { cursor: page.next_cursor, ..args });
     let all: Vec<_> = page.paths.into_iter().chain(rest.paths).collect();
@@ -182,8 +186,8 @@ fn a_page_ends_where_what_is_left_cannot_be_walked() {
 
 #[test]
 fn what_cannot_be_cut_is_not_given_out() {
-    assert_eq!(shares(&tree(4_000, |index| index.to_string())), 0);
-    assert_eq!(shares(&tree(4_000, |index| format!("only/one/{index}"))), 0);
+    assert_eq!(partitions(&tree(4_000, |index| index.to_string())), 0);
+    assert_eq!(partitions(&tree(4_000, |index| format!("only/one/{index}"))), 0);
 }
 
 proptest! {

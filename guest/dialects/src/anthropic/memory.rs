@@ -24,7 +24,8 @@ pub fn request(args: &Args) -> Result<Request> {
         }
         "rename" => {
             let (source, destination) = (inside(args, "old_path")?, inside(args, "new_path")?);
-            Ok(Request::Move(request::Transfer { source, destination, overwrite: false, recursive: true }))
+            let transfer = request::Transfer { source, destination, overwrite: false, recursive: true };
+            Ok(Request::Move(request::Move(transfer)))
         }
         _ => crate::anthropic::request(args, MEMORY, &inside(args, "path")?),
     }

@@ -1,6 +1,7 @@
 //! Access rules of the file tools for the paths that a command opens. The check runs for each file that a command
 //! opens, so the effective rules of each directory are cached.
 
+use paddock_types::path::{below, is_entry_name};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -10,9 +11,8 @@ use paddock_types::request::Access;
 use paddock_vfs::{Dir, Fault, Filesystem, FsResult};
 use paddock_workspace::Workspace;
 use paddock_workspace::ignore_rules::{AgentIgnore, Rules};
-use paddock_workspace::path_syntax::below;
 
-const VERB: &str = "use";
+const OPERATION: &str = "use";
 
 /// Maximum number of directories with cached rules; a full cache is cleared.
 const MAX_LEVELS: usize = 16_384;
@@ -143,8 +143,7 @@ pub fn locate<'p>(workspace: &Workspace<'_>, path: &'p str) -> Result<(usize, &'
             (root, below)
         }
     };
-    let is_plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(['\\', '\0']);
-    match below.is_empty() || below.split('/').all(is_plain) {
+    match below.is_empty() || below.split('/').all(is_entry_name) {
         true => Ok((root, below)),
         false => Err(NO_PATH),
     }
@@ -168,7 +167,7 @@ struct DirectoryRules {
 impl DirectoryRules {
     /// Returns the rules at the top of a root.
     fn top(workspace: &Workspace<'_>, root: usize) -> Self {
-        let mut level = match workspace.agent_ignore_of(root, ".", VERB) {
+        let mut level = match workspace.agent_ignore_of(root, ".", OPERATION) {
             Ok(agent_ignore) => Self { agent_ignore, ..Self::default() },
             Err(error) => Self { denied: Some(error.message()), ..Self::default() },
         };

@@ -1,6 +1,7 @@
 //! Changes that a command made. The state of each path before the command is compared with its current state; the
 //! differences are returned as changes and saved as a backup. No root is modified.
 
+use paddock_types::path::is_entry_name;
 use std::collections::BTreeMap;
 
 use paddock_types::digest::etag_of;
@@ -279,9 +280,8 @@ fn keep(
 /// Returns the content stored at a path in the state directory, or `None` if the file does not exist.
 fn content(workspace: &Workspace<'_>, kept: &str) -> Result<Option<FileContent>> {
     let invalid = |cause: &str| Error::at(Code::InvalidPath, "keep", kept, cause);
-    let is_plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains(['\\', '\0']);
     let (above, name) = kept.rsplit_once('/').map_or((None, kept), |(above, name)| (Some(above), name));
-    if !kept.split('/').all(is_plain) {
+    if !kept.split('/').all(is_entry_name) {
         return Err(invalid("it leads out of the state directory"));
     }
     let Some(state) = &workspace.state else { return Err(invalid("there is no state directory")) };

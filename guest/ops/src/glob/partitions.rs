@@ -13,7 +13,7 @@ use paddock_workspace::Workspace;
 use paddock_workspace::walk::{Options, Start, Walk};
 use serde::{Deserialize, Serialize};
 
-use crate::glob::{Area, Position, Search};
+use crate::glob::{Position, Search, SearchScope};
 use crate::partitions;
 use crate::partitions::{Found, Names, PartitionResult};
 
@@ -25,10 +25,10 @@ const ENOUGH_CUTS: usize = 16;
 const MAX_LEVEL: u32 = 5;
 const MAX_ENTRIES: u64 = 5_000;
 /// Target number of entries in a partition: smaller ones cost more to hand out than to search.
-const SHARE_ENTRIES: u64 = 1_024;
+const PARTITION_ENTRIES: u64 = 1_024;
 /// A partition gets at most the estimated rest of the page divided by this number. Work past the end of the page is
 /// wasted.
-const SHARES_LEFT: u64 = 8;
+const PARTITIONS_LEFT: u64 = 8;
 /// Maximum number of intervals between cut points in a partition.
 const MAX_PARTS: u64 = 64;
 
@@ -37,18 +37,18 @@ pub struct Coordinator<'w> {
     search: Search<'w>,
     args: &'w request::Glob,
     fingerprint: String,
-    ahead: Ahead,
+    remaining: Remaining,
     /// Partitions that have not been joined, oldest first.
-    out: VecDeque<Share>,
+    out: VecDeque<Partition>,
     /// Number of entries visited in the joined part.
-    looked_at: u64,
+    visited: u64,
     /// Total entries and intervals of the joined partitions.
     joined: (u64, u64),
     is_over: bool,
 }
 
 /// The part of the walk that no worker has claimed.
-enum Ahead {
+enum Remaining {
     /// Everything past the coordinator's own part; no partition has been requested yet.
     Unknown,
     /// Everything past the coordinator's own part, without a cut point.
@@ -59,7 +59,7 @@ enum Ahead {
 
 /// A range of the walk.
 #[derive(Clone, Serialize, Deserialize)]
-struct Share {
+struct Partition {
     start: Start,
     until: Option<String>,
     /// Number of intervals between cut points in the range.
@@ -69,27 +69,27 @@ struct Share {
 impl<'w> Coordinator<'w> {
     /// Starts the search and completes the first part of it, or all of it.
     pub fn begin(workspace: &'w Workspace<'w>, args: &'w request::Glob) -> Result<Self> {
-        let (area, fingerprint, position) = crate::glob::begin(workspace, args)?;
-        let mut search = Search::new(&area, area.walk(crate::glob::start(position), None)?, args.limit);
+        let (scope, fingerprint, position) = crate::glob::begin(workspace, args)?;
+        let mut search = Search::new(&scope, scope.walk(crate::glob::start(position), None)?, args.limit);
         let is_over = !search.advance(ALONE_ENTRIES);
-        let (ahead, out) = (Ahead::Unknown, VecDeque::new());
-        Ok(Self { search, args, fingerprint, ahead, out, looked_at: 0, joined: (0, 0), is_over })
+        let (remaining, out) = (Remaining::Unknown, VecDeque::new());
+        Ok(Self { search, args, fingerprint, remaining, out, visited: 0, joined: (0, 0), is_over })
     }
 
     /// Returns the part of the walk that has not been searched.
-    fn rest(&self) -> Ahead {
+    fn rest(&self) -> Remaining {
         let start = Start { path: self.search.reached.clone(), inclusive: false };
         let cuts = self.cuts(&start);
-        if cuts.is_empty() { Ahead::Whole } else { Ahead::Cut { start: Some(start), cuts } }
+        if cuts.is_empty() { Remaining::Whole } else { Remaining::Cut { start: Some(start), cuts } }
     }
 
     /// Returns the cut points of the rest: directories of the first level that has enough of them.
     fn cuts(&self, start: &Start) -> VecDeque<String> {
         let mut cuts = VecDeque::new();
-        let area = &self.search.area;
-        for level in 1..=area.options.max_depth.unwrap_or(MAX_LEVEL).min(MAX_LEVEL) {
-            let options = Options { max_depth: Some(level), start: Some(start.clone()), ..area.options.clone() };
-            let Ok(mut walk) = area.walk_as(options) else { break };
+        let scope = &self.search.scope;
+        for level in 1..=scope.options.max_depth.unwrap_or(MAX_LEVEL).min(MAX_LEVEL) {
+            let options = Options { max_depth: Some(level), start: Some(start.clone()), ..scope.options.clone() };
+            let Ok(mut walk) = scope.walk_as(options) else { break };
             let mut found = VecDeque::new();
             while walk.looked_at() < MAX_ENTRIES
                 && let Some(entry) = walk.next_entry()
@@ -116,42 +116,42 @@ impl<'w> Coordinator<'w> {
     fn parts(&self) -> u64 {
         let (entries, parts) = self.joined;
         let (found, room) = (self.search.paths.len() as u64, (self.search.size - self.search.paths.len()) as u64);
-        let left = (room * self.looked_at).checked_div(found).unwrap_or(u64::MAX);
-        let due = SHARE_ENTRIES.min(left / SHARES_LEFT);
+        let left = (room * self.visited).checked_div(found).unwrap_or(u64::MAX);
+        let due = PARTITION_ENTRIES.min(left / PARTITIONS_LEFT);
         (due * parts).checked_div(entries).unwrap_or(1).clamp(1, MAX_PARTS)
     }
 
     /// Appends the result of a partition and returns its number of entries; `None` if the result cannot be used.
-    fn take(&mut self, findings: PartitionResult) -> Option<u64> {
-        let Found::Glob(found) = findings.found else { return None };
-        let looked_at = self.looked_at.checked_add(findings.used)?;
-        let is_within = looked_at <= self.search.area.workspace.policy.limits.max_entries;
-        (is_within && self.search.take(&found, findings.done > 0)).then_some(findings.used)
+    fn take(&mut self, result: PartitionResult) -> Option<u64> {
+        let Found::Glob(found) = result.found else { return None };
+        let visited = self.visited.checked_add(result.used)?;
+        let is_within = visited <= self.search.scope.workspace.policy.limits.max_entries;
+        (is_within && self.search.take(&found, result.done > 0)).then_some(result.used)
     }
 
     /// Searches a partition without workers.
     fn search_alone(&mut self, start: Start, until: Option<String>) {
-        let Ok(mut walk) = self.search.area.walk(Some(start), until) else {
+        let Ok(mut walk) = self.search.scope.walk(Some(start), until) else {
             // The searched directory can no longer be listed; the call that continues from this cursor reports the
             // error.
             self.search.last = (self.search.reached.clone(), self.search.left_out());
             self.search.end = Some(Position::After(self.search.last.0.clone()));
             return;
         };
-        walk.add_looked_at(self.looked_at);
+        walk.add_looked_at(self.visited);
         self.search.skipped = self.search.left_out();
         self.search.walk = walk;
         self.search.advance(u64::MAX);
         self.search.reached = self.search.reached().to_owned();
-        self.looked_at = self.search.walk.looked_at();
+        self.visited = self.search.walk.looked_at();
     }
 }
 
-impl Ahead {
+impl Remaining {
     /// Takes a partition with `parts` intervals; `None` if nothing is left.
-    fn cut(&mut self, parts: u64) -> Option<Share> {
+    fn cut(&mut self, parts: u64) -> Option<Partition> {
         let Self::Cut { start, cuts } = self else { return None };
-        let mut partition = Share { start: start.take()?, until: None, parts: 0 };
+        let mut partition = Partition { start: start.take()?, until: None, parts: 0 };
         while partition.parts < parts {
             partition.parts += 1;
             partition.until = cuts.pop_front();
@@ -182,7 +182,7 @@ impl Search<'_> {
         }
         self.paths.extend(found.paths.split_terminator('\0').take(room).map(str::to_owned));
         if let Some(path) = self.paths.last().filter(|_| room > 0 && count > 0) {
-            self.last = (self.area.below(path).to_owned(), self.left_out());
+            self.last = (self.scope.below(path).to_owned(), self.left_out());
         }
         self.end = is_over.then(|| Position::After(self.last.0.clone()));
         true
@@ -194,31 +194,31 @@ impl partitions::Coordinator for Coordinator<'_> {
         self.is_over
     }
 
-    fn order(&self) -> (Request, u64) {
-        (Request::Glob(self.args.clone()), self.search.area.workspace.time_left_ms())
+    fn job(&self) -> (Request, u64) {
+        (Request::Glob(self.args.clone()), self.search.scope.workspace.time_left_ms())
     }
 
-    fn next_share(&mut self) -> Option<String> {
+    fn next_partition(&mut self) -> Option<String> {
         if self.is_over {
             return None;
         }
-        if matches!(self.ahead, Ahead::Unknown) {
-            self.looked_at = self.search.walk.looked_at();
+        if matches!(self.remaining, Remaining::Unknown) {
+            self.visited = self.search.walk.looked_at();
             self.search.reached = self.search.reached().to_owned();
-            self.ahead = self.rest();
+            self.remaining = self.rest();
         }
         let parts = self.parts();
-        let partition = self.ahead.cut(parts)?;
+        let partition = self.remaining.cut(parts)?;
         let reported = serde_json::to_string(&partition).ok()?;
         self.out.push_back(partition);
         Some(reported)
     }
 
-    fn join(&mut self, findings: Option<PartitionResult>) -> bool {
+    fn join(&mut self, result: Option<PartitionResult>) -> bool {
         let Some(partition) = self.out.pop_front() else { return true };
-        match findings.and_then(|findings| self.take(findings)) {
+        match result.and_then(|result| self.take(result)) {
             Some(entries) => {
-                self.looked_at += entries;
+                self.visited += entries;
                 self.joined = (self.joined.0 + entries, self.joined.1 + partition.parts);
             }
             None => self.search_alone(partition.start, partition.until),
@@ -228,49 +228,49 @@ impl partitions::Coordinator for Coordinator<'_> {
     }
 
     fn finish(mut self: Box<Self>) -> Response {
-        match std::mem::replace(&mut self.ahead, Ahead::Whole) {
-            Ahead::Unknown | Ahead::Whole => drop(self.search.advance(u64::MAX)),
-            Ahead::Cut { start: Some(start), .. } if !self.is_over => self.search_alone(start, None),
-            Ahead::Cut { .. } => {}
+        match std::mem::replace(&mut self.remaining, Remaining::Whole) {
+            Remaining::Unknown | Remaining::Whole => drop(self.search.advance(u64::MAX)),
+            Remaining::Cut { start: Some(start), .. } if !self.is_over => self.search_alone(start, None),
+            Remaining::Cut { .. } => {}
         }
-        let workspace = self.search.area.workspace;
+        let workspace = self.search.scope.workspace;
         Response::Glob(crate::glob::described(workspace, self.args, self.search.finish(&self.fingerprint)))
     }
 }
 
 /// An instance that searches partitions.
-pub struct Helper<'w> {
-    area: Rc<Area<'w>>,
+pub struct Worker<'w> {
+    scope: Rc<SearchScope<'w>>,
     limit: u32,
     /// Walk of the last partition, with the listings needed to continue from there.
     walk: Option<Walk<'w>>,
 }
 
-impl<'w> Helper<'w> {
+impl<'w> Worker<'w> {
     /// Prepares for partitions of the search in `args`.
-    pub fn enlist(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<Self> {
-        Ok(Self { area: Rc::new(Area::new(workspace, args)?), limit: args.limit, walk: None })
+    pub fn prepare(workspace: &'w Workspace<'w>, args: &request::Glob) -> Result<Self> {
+        Ok(Self { scope: Rc::new(SearchScope::new(workspace, args)?), limit: args.limit, walk: None })
     }
 
     /// Searches a partition, which follows all earlier ones. Returns `None` if it cannot be started or a limit stopped
     /// it.
     fn search(&mut self, partition: &str) -> Option<Search<'w>> {
-        let Share { start, until, .. } = serde_json::from_str(partition).ok()?;
+        let Partition { start, until, .. } = serde_json::from_str(partition).ok()?;
         let walk = match self.walk.take() {
             Some(mut walk) => {
                 walk.seek(start, until);
                 walk
             }
-            None => self.area.walk(Some(start), until).ok()?,
+            None => self.scope.walk(Some(start), until).ok()?,
         };
-        let mut search = Search::new(&self.area, walk, self.limit);
+        let mut search = Search::new(&self.scope, walk, self.limit);
         search.advance(u64::MAX);
         Some(search).filter(|search| !search.walk.stopped)
     }
 }
 
-impl partitions::Worker for Helper<'_> {
-    fn look(&mut self, partition: &str) -> PartitionResult {
+impl partitions::Worker for Worker<'_> {
+    fn search_partition(&mut self, partition: &str) -> PartitionResult {
         // The coordinator searches a partition without a result itself.
         let Some(search) = self.search(partition) else {
             return PartitionResult { done: 0, found: Found::Glob(Names::default()), used: 0 };

@@ -1,6 +1,7 @@
 //! Parallel search of contents. A partition is a sequence of files in the order of the walk, which the coordinator
 //! performs.
 
+use paddock_types::path::is_at_or_below;
 use std::collections::VecDeque;
 
 use paddock_search::matcher::Matcher;
@@ -13,7 +14,7 @@ use paddock_workspace::Workspace;
 
 use crate::grep::file::Files;
 use crate::grep::page::{End, Within};
-use crate::grep::{FileWalk, Search, VERB};
+use crate::grep::{FileWalk, OPERATION, Search};
 use crate::partitions;
 use crate::partitions::{Found, PartitionResult};
 
@@ -22,8 +23,8 @@ use crate::partitions::{Found, PartitionResult};
 const ALONE_FILES: usize = 64;
 const ALONE_BYTES: u64 = 1024 * 1024;
 /// Target number of bytes of a partition, estimated from the files searched so far, and its maximum number of files.
-const SHARE_BYTES: u64 = 1024 * 1024;
-const SHARE_FILES: u64 = 256;
+const PARTITION_BYTES: u64 = 1024 * 1024;
+const PARTITION_FILES: u64 = 256;
 /// Terminator of each path in a partition; no file name contains it.
 const PATH_END: char = '\0';
 
@@ -31,11 +32,11 @@ const PATH_END: char = '\0';
 pub struct Coordinator<'w> {
     search: Search<'w>,
     /// Partitions that have not been joined, oldest first.
-    out: VecDeque<Share<'w>>,
+    out: VecDeque<Partition<'w>>,
     args: &'w request::Grep,
 }
 
-struct Share<'w> {
+struct Partition<'w> {
     /// State of the walk before the partition.
     before: FileWalk<'w>,
     files: usize,
@@ -44,40 +45,40 @@ struct Share<'w> {
 impl<'w> Coordinator<'w> {
     /// Starts the search and completes the first part of it, or all of it.
     pub fn begin(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
-        let mut lead = Self { search: Search::begin(workspace, args)?, out: VecDeque::new(), args };
+        let mut coordinator = Self { search: Search::begin(workspace, args)?, out: VecDeque::new(), args };
         for _ in 0..ALONE_FILES {
-            if lead.search.is_over || lead.search.files.bytes_read() >= ALONE_BYTES {
+            if coordinator.search.is_over || coordinator.search.files.bytes_read() >= ALONE_BYTES {
                 break;
             }
-            lead.search.advance(1);
+            coordinator.search.advance(1);
         }
-        Ok(lead)
+        Ok(coordinator)
     }
 
-    fn share_files(&self) -> usize {
+    fn partition_files(&self) -> usize {
         let page = &self.search.files.page.result;
         let bytes = page.bytes_searched + self.search.files.bytes_read();
-        let files = SHARE_BYTES.saturating_mul(page.files_searched.max(1)) / bytes.max(1);
-        usize::try_from(files.clamp(1, SHARE_FILES)).unwrap_or(1)
+        let files = PARTITION_BYTES.saturating_mul(page.files_searched.max(1)) / bytes.max(1);
+        usize::try_from(files.clamp(1, PARTITION_FILES)).unwrap_or(1)
     }
 
     /// Appends the result of a partition and returns how many of its files are done; `None` if the result does not fit
     /// on the page.
-    fn take(&mut self, findings: PartitionResult) -> Option<usize> {
-        let Found::Grep(found) = findings.found else { return None };
-        let used = usize::try_from(findings.used).unwrap_or(usize::MAX);
+    fn take(&mut self, result: PartitionResult) -> Option<usize> {
+        let Found::Grep(found) = result.found else { return None };
+        let used = usize::try_from(result.used).unwrap_or(usize::MAX);
         let fits = self.search.files.page.append(found, used);
-        fits.then(|| usize::try_from(findings.done).unwrap_or(usize::MAX))
+        fits.then(|| usize::try_from(result.done).unwrap_or(usize::MAX))
     }
 
     /// Searches the rest of a partition without workers: a page must end at an exact match.
-    fn go_on_from(&mut self, partition: Share<'w>, done: usize) {
-        let mut hunt = partition.before;
-        hunt.pass(done);
-        let ahead = self.search.hunt.replace(hunt);
+    fn search_rest(&mut self, partition: Partition<'w>, done: usize) {
+        let mut walk = partition.before;
+        walk.pass(done);
+        let remaining = self.search.walk.replace(walk);
         self.search.advance(partition.files - done);
         if !self.search.is_over {
-            self.search.hunt = ahead;
+            self.search.walk = remaining;
         }
     }
 }
@@ -87,22 +88,22 @@ impl partitions::Coordinator for Coordinator<'_> {
         self.search.is_over
     }
 
-    fn order(&self) -> (Request, u64) {
+    fn job(&self) -> (Request, u64) {
         (Request::Grep(self.args.clone()), self.search.workspace.time_left_ms())
     }
 
     /// Returns paths below the searched directory, each terminated by a NUL byte.
-    fn next_share(&mut self) -> Option<String> {
+    fn next_partition(&mut self) -> Option<String> {
         if self.search.is_over {
             return None;
         }
-        let max = self.share_files();
-        let hunt = self.search.hunt.as_mut()?;
-        let before = hunt.clone();
+        let max = self.partition_files();
+        let walk = self.search.walk.as_mut()?;
+        let before = walk.clone();
         let mut partition = String::new();
         let mut files = 0;
         while files < max
-            && let Some(entry) = hunt.next_entry()
+            && let Some(entry) = walk.next_entry()
         {
             partition.push_str(entry.below);
             partition.push(PATH_END);
@@ -111,15 +112,15 @@ impl partitions::Coordinator for Coordinator<'_> {
         if files == 0 {
             return None;
         }
-        self.out.push_back(Share { before, files });
+        self.out.push_back(Partition { before, files });
         Some(partition)
     }
 
-    fn join(&mut self, findings: Option<PartitionResult>) -> bool {
+    fn join(&mut self, result: Option<PartitionResult>) -> bool {
         let Some(partition) = self.out.pop_front() else { return true };
-        let done = findings.and_then(|findings| self.take(findings)).unwrap_or(0);
+        let done = result.and_then(|result| self.take(result)).unwrap_or(0);
         if done < partition.files {
-            self.go_on_from(partition, done);
+            self.search_rest(partition, done);
         }
         self.search.is_over
     }
@@ -132,32 +133,32 @@ impl partitions::Coordinator for Coordinator<'_> {
 }
 
 /// An instance that searches partitions.
-pub struct Helper<'w> {
+pub struct Worker<'w> {
     workspace: &'w Workspace<'w>,
     files: Files<'w>,
     /// Rendered path of the last file searched, and the length of its prefix for the searched directory.
-    shown: String,
+    rendered_path: String,
     base: usize,
     /// Open directories from the searched directory down to the last file, each with its relative path.
     ancestors: Vec<(String, Dir)>,
 }
 
-impl<'w> Helper<'w> {
+impl<'w> Worker<'w> {
     /// Prepares for partitions of the search in `args`.
-    pub fn enlist(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
+    pub fn prepare(workspace: &'w Workspace<'w>, args: &'w request::Grep) -> Result<Self> {
         let files = Files::new(workspace, args, Matcher::new(args)?);
-        let (resolved, dir) = workspace.directory_to_search(&args.path, VERB)?;
-        let shown = resolved.base();
-        Ok(Self { workspace, files, base: shown.len(), shown, ancestors: vec![(String::new(), dir)] })
+        let (resolved, dir) = workspace.directory_to_search(&args.path, OPERATION)?;
+        let rendered_path = resolved.base();
+        Ok(Self { workspace, files, base: rendered_path.len(), rendered_path, ancestors: vec![(String::new(), dir)] })
     }
 
     fn file(&mut self, path: &str) -> End {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
         match self.enter(above) {
             Ok(dir) => {
-                self.shown.truncate(self.base);
-                self.shown.push_str(path);
-                self.files.one_of_many(&dir, name, &self.shown, Within::default())
+                self.rendered_path.truncate(self.base);
+                self.rendered_path.push_str(path);
+                self.files.one_of_many(&dir, name, &self.rendered_path, Within::default())
             }
             Err(fault) => {
                 self.files.count(&fault);
@@ -168,10 +169,7 @@ impl<'w> Helper<'w> {
 
     /// Opens a directory name by name, starting at the deepest open ancestor.
     fn enter(&mut self, path: &str) -> FsResult<Dir> {
-        let is_in = |above: &str| {
-            above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        while self.ancestors.len() > 1 && self.ancestors.last().is_some_and(|(above, _)| !is_in(above)) {
+        while self.ancestors.len() > 1 && self.ancestors.last().is_some_and(|(above, _)| !is_at_or_below(path, above)) {
             self.ancestors.pop();
         }
         let (above, dir) = self.ancestors.last().ok_or(paddock_vfs::Fault::Gone)?;
@@ -189,8 +187,8 @@ impl<'w> Helper<'w> {
     }
 }
 
-impl partitions::Worker for Helper<'_> {
-    fn look(&mut self, partition: &str) -> PartitionResult {
+impl partitions::Worker for Worker<'_> {
+    fn search_partition(&mut self, partition: &str) -> PartitionResult {
         let mut files = 0;
         for path in partition.split_terminator(PATH_END) {
             let before = self.files.mark();

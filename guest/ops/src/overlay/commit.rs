@@ -27,7 +27,7 @@ use crate::overlay::plan::{CommitAction, Conflict, Plan, TargetState, moved};
 use crate::overlay::{Transaction, failed};
 use crate::restore;
 
-const VERB: &str = "take over";
+const OPERATION: &str = "take over";
 /// Name of the note in the state directory.
 const NOTE: &str = "commit";
 const UNFINISHED: &str = "commit.new";
@@ -185,21 +185,21 @@ fn batch(
     }
     changes.directories.retain(|resolved| resolved.stat.is_none());
     changes.others = others(base, &links, &gone);
-    let notes = commit_all(base, VERB, changes)?;
+    let notes = commit_all(base, OPERATION, changes)?;
     for (resolved, target) in &links {
-        links::link(base, VERB, &resolve(base, &resolved.requested_path)?, target)?;
+        links::link(base, OPERATION, &resolve(base, &resolved.requested_path)?, target)?;
     }
     // Inner directories are removed before outer ones.
     for resolved in gone.iter().rev() {
-        base.check_change(resolved, VERB)?;
-        links::remove(base, resolved).map_err(|fault| fault.at(VERB, &resolved.requested_path))?;
+        base.check_change(resolved, OPERATION)?;
+        links::remove(base, resolved).map_err(|fault| fault.at(OPERATION, &resolved.requested_path))?;
     }
     Ok(notes)
 }
 
 /// Resolves the path and fails if a symbolic link leads elsewhere.
 fn resolve(base: &Workspace<'_>, path: &str) -> Result<ResolvedPath> {
-    let resolved = base.resolve_with(path, VERB, FollowSymlinks::No)?;
+    let resolved = base.resolve_with(path, OPERATION, FollowSymlinks::No)?;
     if resolved.path == path.trim_start_matches('/') || resolved.path == path { Ok(resolved) } else { Err(moved(path)) }
 }
 
@@ -209,12 +209,12 @@ fn file(
     resolved: ResolvedPath,
     new: Option<FileContent>,
 ) -> Result<FileChange> {
-    let old = resolved.stat.map(|_| resolved.content(base, VERB)).transpose()?;
+    let old = resolved.stat.map(|_| resolved.content(base, OPERATION)).transpose()?;
     // The base must still have the content that was compared or merged.
     if old.as_ref().is_some_and(|old| Some(old.sha256()) != act.sha256) {
         return Err(Error::at(
             Code::ChangedSinceRead,
-            VERB,
+            OPERATION,
             &resolved.requested_path,
             "it was changed at the same time by someone else",
         )
@@ -249,11 +249,9 @@ fn take_back(base: &Workspace<'_>, error: Error) -> Error {
 fn note(base: &Workspace<'_>, args: &CommitArgs) -> FsResult<()> {
     let dir = base.state.clone().ok_or(Fault::ReadOnly)?;
     let json = serde_json::to_vec(args).map_err(|cause| Fault::Io(cause.to_string()))?;
-    let new = OpenLocation { dir: dir.clone(), name: UNFINISHED.to_owned() };
+    let new = OpenLocation { dir, name: UNFINISHED.to_owned() };
     new.discard(base.fs)?;
-    new.create(base.fs, &json.into())?;
-    new.rename(base.fs, &new.sibling(NOTE))?;
-    base.fs.sync_dir(&dir)
+    new.publish(base.fs, &json.into(), &new.sibling(NOTE))
 }
 
 fn forget(base: &Workspace<'_>) -> FsResult<()> {

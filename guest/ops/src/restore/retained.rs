@@ -8,14 +8,15 @@ use paddock_workspace::change::backup;
 use paddock_workspace::change::backup::{Action, Entry, Saved};
 use paddock_workspace::resolve::FollowSymlinks;
 
-use crate::restore::VERB;
+use crate::restore::OPERATION;
 
 /// Refuses to remove content that the backup of the undo cannot hold: after a command moves a large file, no other copy
 /// exists.
 pub fn check(workspace: &Workspace<'_>, entries: &[(&Saved<'_>, &Entry)]) -> Result<()> {
     let size = |entry: &Entry| {
         let is_replaced = matches!(entry.action, Action::Created | Action::Modified) && entry.kind == Kind::File;
-        let resolved = is_replaced.then(|| workspace.resolve_with(&entry.path, VERB, FollowSymlinks::No).ok())??;
+        let resolved =
+            is_replaced.then(|| workspace.resolve_with(&entry.path, OPERATION, FollowSymlinks::No).ok())??;
         let stat = resolved.stat.filter(|stat| stat.kind == Kind::File)?;
         // Files below the limit are read whole and saved.
         Some(stat.size).filter(|size| *size > workspace.policy.limits.max_file_bytes)
@@ -27,7 +28,7 @@ pub fn check(workspace: &Workspace<'_>, entries: &[(&Saved<'_>, &Entry)]) -> Res
     };
     let max = workspace.policy.backups.max_bytes;
     let cause = format!("{bytes} bytes that are there now would be lost: backups keep at most {max}");
-    Err(Error::at(Code::LimitExceeded, VERB, path, cause).hint(phrase![
+    Err(Error::at(Code::LimitExceeded, OPERATION, path, cause).hint(phrase![
         "copy what is worth keeping first; then ",
         Term::Overwrite,
         " restores it all the same"

@@ -66,7 +66,7 @@ impl OverlayFs<'_> {
         let mut changes = Vec::new();
         for preopen in &self.preopens {
             let Some(root) = crate::overlay::node(&preopen.dir) else { continue };
-            let top = Level {
+            let top = MergedDirectory {
                 base: root.base(),
                 is_hidden: false,
                 whiteouts: root.whiteouts(),
@@ -100,7 +100,7 @@ impl OverlayFs<'_> {
 }
 
 /// A directory in the layers, as far as there is something to tell of it.
-struct Level {
+struct MergedDirectory {
     base: Option<Dir>,
     /// The base's directory was hidden as a whole: everything in it is a difference that is not above just so.
     is_hidden: bool,
@@ -120,17 +120,17 @@ struct Walk<'w, 'f> {
 
 impl Walk<'_, '_> {
     /// Everything below a directory, without a depth of the stack for a depth of the tree.
-    fn all_below(&mut self, top: Level) -> FsResult<()> {
+    fn all_below(&mut self, top: MergedDirectory) -> FsResult<()> {
         let first = self.names(&top)?;
         let mut ahead = vec![(top, first)];
-        while let Some((level, names)) = ahead.last_mut() {
-            self.path.truncate(level.depth);
+        while let Some((directory, names)) = ahead.last_mut() {
+            self.path.truncate(directory.depth);
             let Some(name) = names.pop_first() else {
                 ahead.pop();
                 continue;
             };
             self.path.push(name.clone());
-            if let Some(next) = self.look(level, &name)? {
+            if let Some(next) = self.compare_entry(directory, &name)? {
                 let names = self.names(&next)?;
                 ahead.push((next, names));
             }
@@ -139,11 +139,11 @@ impl Walk<'_, '_> {
     }
 
     /// The names in a directory about which there may be something to tell.
-    fn names(&self, level: &Level) -> FsResult<BTreeSet<String>> {
+    fn names(&self, directory: &MergedDirectory) -> FsResult<BTreeSet<String>> {
         let mut names = BTreeSet::new();
-        let whiteouts = level.whiteouts.iter().flat_map(|whiteouts| [&whiteouts.at, &whiteouts.within]).flatten();
-        let hidden = level.base.iter().filter(|_| level.is_hidden);
-        for dir in level.upper.iter().chain(whiteouts).chain(hidden) {
+        let whiteouts = directory.whiteouts.iter().flat_map(|whiteouts| [&whiteouts.at, &whiteouts.within]).flatten();
+        let hidden = directory.base.iter().filter(|_| directory.is_hidden);
+        for dir in directory.upper.iter().chain(whiteouts).chain(hidden) {
             let listing = self.overlay.inner.list(dir)?;
             if listing.unreadable > 0 {
                 return Err(Fault::Io("a directory of the overlay cannot be listed whole".to_owned()));
@@ -154,54 +154,66 @@ impl Walk<'_, '_> {
     }
 
     /// Notes what is different about a name; the directory, where there may be more in it.
-    fn look(&mut self, level: &Level, name: &str) -> FsResult<Option<Level>> {
+    fn compare_entry(&mut self, directory: &MergedDirectory, name: &str) -> FsResult<Option<MergedDirectory>> {
         let overlay = self.overlay;
-        let is = level.upper.as_ref().map_or(Ok(None), |upper| self.is(upper, name))?;
-        let mark = level.whiteouts.as_ref().and_then(|whiteouts| whiteouts.at.as_ref());
+        let is = directory.upper.as_ref().map_or(Ok(None), |upper| self.is(upper, name))?;
+        let mark = directory.whiteouts.as_ref().and_then(|whiteouts| whiteouts.at.as_ref());
         let mark = match mark {
             Some(at) if overlay.inner.stat(at, name) != Err(Fault::NotFound) => Some(overlay.read_mark(at, name)?),
             _ => None,
         };
-        let there = level.base.as_ref().map_or(Ok(None), |base| self.there(base, name))?;
-        let is_hidden = level.is_hidden || mark.is_some();
+        let there = directory.base.as_ref().map_or(Ok(None), |base| self.there(base, name))?;
+        let is_hidden = directory.is_hidden || mark.is_some();
         let merged = there == Some(Kind::Directory) && matches!(is, None | Some(Is::Directory)) && !is_hidden;
-        let was = match (mark, &level.base) {
+        let was = match (mark, &directory.base) {
             _ if merged => None,
             (Some(mark), _) => Some(mark),
             // What is only hidden with its directory.
-            (None, Some(base)) if there.is_some() && level.is_hidden => Some(overlay.record(base, name)?),
+            (None, Some(base)) if there.is_some() && directory.is_hidden => Some(overlay.record(base, name)?),
             // What was about to be changed is the same above. Anything else the base got since: it had nothing.
             (None, Some(base)) if there.is_some() && is.is_some() => {
                 Some(overlay.record(base, name)?).filter(|was| is_same(was, is.as_ref()))
             }
             _ => None,
         };
-        if !merged && !self.note(level, name, was, is.clone())? {
+        if !merged && !self.note(directory, name, was, is.clone())? {
             return Ok(None);
         }
-        self.below(level, name, is == Some(Is::Directory), is_hidden)
+        self.below(directory, name, is == Some(Is::Directory), is_hidden)
     }
 
     /// The directory `name`, in whichever layers it is one.
-    fn below(&self, level: &Level, name: &str, is_above: bool, is_hidden: bool) -> FsResult<Option<Level>> {
+    fn below(
+        &self,
+        directory: &MergedDirectory,
+        name: &str,
+        is_above: bool,
+        is_hidden: bool,
+    ) -> FsResult<Option<MergedDirectory>> {
         let open = |dir: &Dir| match self.overlay.inner.open_dir(dir, name) {
             Err(Fault::NotFound | Fault::NotDirectory | Fault::Link) => Ok(None),
             other => other.map(Some),
         };
-        let base = level.base.as_ref().map_or(Ok(None), open)?;
-        let upper = level.upper.as_ref().filter(|_| is_above).map_or(Ok(None), open)?;
+        let base = directory.base.as_ref().map_or(Ok(None), open)?;
+        let upper = directory.upper.as_ref().filter(|_| is_above).map_or(Ok(None), open)?;
         if base.is_none() && upper.is_none() {
             return Ok(None);
         }
-        let whiteouts = if is_hidden { None } else { self.overlay.marks_below(level.whiteouts.as_ref(), name)? };
-        Ok(Some(Level { base, is_hidden, whiteouts, upper, depth: level.depth + 1 }))
+        let whiteouts = if is_hidden { None } else { self.overlay.marks_below(directory.whiteouts.as_ref(), name)? };
+        Ok(Some(MergedDirectory { base, is_hidden, whiteouts, upper, depth: directory.depth + 1 }))
     }
 
     /// Notes what became of a name; whether there is more to tell of what is in it.
-    fn note(&mut self, level: &Level, name: &str, was: Option<BaseEntry>, is: Option<Is>) -> FsResult<bool> {
+    fn note(
+        &mut self,
+        directory: &MergedDirectory,
+        name: &str,
+        was: Option<BaseEntry>,
+        is: Option<Is>,
+    ) -> FsResult<bool> {
         let is_same = match (&was, &is) {
             (None, None) => true,
-            (Some(BaseEntry::Directory { sha256 }), Some(Is::Directory)) => match &level.upper {
+            (Some(BaseEntry::Directory { sha256 }), Some(Is::Directory)) => match &directory.upper {
                 Some(upper) => self.overlay.record(upper, name)? == BaseEntry::Directory { sha256: sha256.clone() },
                 None => false,
             },

@@ -90,10 +90,7 @@ impl OverlayFs<'_> {
         copy_remove::remove(fs, &location(name(next)))?;
         copy(fs, layers, &location(name(next)))?;
         fs.sync_dir(top)?;
-        let draft = self.draft()?;
-        draft.create(fs, &next.to_string().into_bytes().into())?;
-        draft.rename(fs, &location(CURRENT.to_owned()))?;
-        fs.sync_dir(top)?;
+        self.draft()?.publish(fs, &next.to_string().into_bytes().into(), &location(CURRENT.to_owned()))?;
         // What cannot be removed counts no more.
         drop(copy_remove::remove(fs, &location(name(self.generation))));
         Ok(())

@@ -97,12 +97,7 @@ impl OverlayFs<'_> {
         }
         let at = self.make_marks(node)?;
         let body = serde_json::to_vec(was).map_err(|cause| Fault::Io(cause.to_string()))?;
-        let draft = self.draft()?;
-        let put = draft.create(self.inner, &body.into()).and_then(|()| {
-            draft.rename(self.inner, &OpenLocation { dir: at.clone(), name: name.to_owned() })?;
-            self.inner.sync_dir(&at)
-        });
-        put.inspect_err(|_| drop(draft.discard(self.inner)))
+        self.draft()?.publish(self.inner, &body.into(), &OpenLocation { dir: at, name: name.to_owned() })
     }
 
     /// The directory for marks on names of `node`.

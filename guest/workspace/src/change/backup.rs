@@ -6,6 +6,7 @@
 //! that millisecond, and the size. A file that a crash left unfinished has
 //! another name, and goes when the next one is written.
 
+use paddock_types::path::is_at_or_below;
 use std::collections::BTreeMap;
 
 use paddock_types::digest::etag_of;
@@ -49,9 +50,7 @@ impl Record {
     pub fn is_of(&self, workspace: &Workspace<'_>) -> bool {
         let paths = self.entries.iter().flat_map(|entry| entry.to.iter().chain([&entry.path]));
         paths.into_iter().all(|path| {
-            let holds = |label: &&String| {
-                path.strip_prefix(label.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            };
+            let holds = |label: &&String| is_at_or_below(path, label);
             let label = self.roots.keys().filter(|label| !label.is_empty()).find(holds).map_or("", String::as_str);
             let now = workspace.roots.iter().find(|root| root.label == label).and_then(|root| root.id.as_ref());
             self.roots.get(label).zip(now).is_none_or(|(then, now)| then == now)

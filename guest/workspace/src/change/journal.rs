@@ -56,9 +56,7 @@ impl Journal {
             let new = OpenLocation { dir: dir.clone(), name: format!("{name}{UNFINISHED}") };
             new.discard(workspace.fs)?;
             let text = format!("{}\n{body}", sha256(body.as_bytes()));
-            new.create(workspace.fs, &text.into_bytes().into())?;
-            new.rename(workspace.fs, &new.sibling(&name))?;
-            workspace.fs.sync_dir(&dir)
+            new.publish(workspace.fs, &text.into_bytes().into(), &new.sibling(&name))
         };
         put().map_err(|fault: Fault| {
             // One that may not be durable must not be followed either, since its call has failed.

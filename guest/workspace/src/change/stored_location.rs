@@ -1,6 +1,7 @@
 //! Names that outlive a call: where a change is, as the journal keeps it, and as
 //! an open directory and a name while it is made.
 
+use paddock_types::path::is_entry_name;
 use paddock_vfs::open_location::OpenLocation;
 use paddock_vfs::{Fault, FsResult};
 use serde::{Deserialize, Serialize};
@@ -55,7 +56,6 @@ impl StoredLocation {
 
     /// Whether it can be a spot at all: what comes from a journal may have been written by anyone.
     pub fn is_sound(&self) -> bool {
-        let sound = |name: &String| !matches!(name.as_str(), "" | "." | "..") && !name.contains(['/', '\\', '\0']);
-        self.above.iter().all(sound) && sound(&self.name)
+        self.above.iter().chain([&self.name]).all(|name| is_entry_name(name))
     }
 }

@@ -24,10 +24,10 @@ function expectedTree(given) {
     return kept(given, { tree: given.start.tree, modes: given.start.modes });
   }
   const plain = [...(existsSync(files) ? readTree(files) : [])].filter(([, node]) => node.kind === 'file');
-  const told = existsSync(rest) ? JSON.parse(readFileSync(rest, 'utf8')) : {};
+  const recorded = existsSync(rest) ? JSON.parse(readFileSync(rest, 'utf8')) : {};
   return {
     plain: bare(plain.map(([path, node]) => [escaped(path), shown(node.bytes)])),
-    rest: { entries: bare(Object.entries(told.entries ?? {})), modes: bare(Object.entries(told.modes ?? {})) },
+    rest: { entries: bare(Object.entries(recorded.entries ?? {})), modes: bare(Object.entries(recorded.modes ?? {})) },
   };
 }
 

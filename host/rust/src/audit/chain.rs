@@ -134,9 +134,9 @@ impl Chain {
         if record.prev != self.hash {
             return Err("it does not continue the record before".to_owned());
         }
-        let told = (record.event == TORN).then_some((record.bytes, record.sha256));
+        let reported = (record.event == TORN).then_some((record.bytes, record.sha256));
         let there = torn.map(|torn| (torn.bytes, hex(&torn.digest.clone().finalize())));
-        if told != there {
+        if reported != there {
             return Err("it tells of a torn line that is not there".to_owned());
         }
         Ok(Sealed { sequence, hash })

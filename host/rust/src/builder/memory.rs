@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Builder, told_in};
+use super::{Builder, merged_with};
 use crate::approval::ApprovalSigner;
 use crate::bindings::exports::paddock::files::session;
 use crate::call::Call;
@@ -33,8 +33,8 @@ impl Builder {
             Listeners::of(self.listeners.clone(), (self.event_file.as_deref(), self.audit.clone()), None, &[])?;
         let signer = ApprovalSigner::new();
         let host = Host::new(Backend::Memory, OwnPaths::default(), &signer, listeners.is_some());
-        let told = policy::environment(self.settings.all()?, Backend::Memory, &[], host)?;
-        let environment = told_in(self.environment, told);
+        let guest_settings = policy::environment(self.settings.all()?, Backend::Memory, &[], host)?;
+        let environment = merged_with(self.environment, guest_settings);
         let approver = self.approver;
         let commands = Commands::open(&policy, Some("a workspace in memory is seen by the file tools alone"), &[])?;
         let guests = Arc::new(Guests::new(Roots::default(), environment, policy.limits, None).keep()?);

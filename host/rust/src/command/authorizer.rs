@@ -12,7 +12,7 @@ use crate::sandbox::Sandbox;
 use crate::types::{ErrorCode, ToolError};
 
 /// Name of a command's changes in the history.
-const VERB: &str = "run";
+const OPERATION: &str = "run";
 
 /// Time limit of one authorization.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -80,7 +80,7 @@ impl Authorizer {
         let deadline = Instant::now() + RECORDED_WITHIN;
         let budget = CallBudget { deadline, cancel: CancelToken::default(), progress: Progress::default() };
         guests.run_fresh_under(budget, &call, async |guest, store| {
-            guest.commands(&mut *store)?.call_record_changes(store, VERB, before).await
+            guest.commands(&mut *store)?.call_record_changes(store, OPERATION, before).await
         })?
     }
 }

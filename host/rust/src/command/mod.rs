@@ -241,8 +241,8 @@ impl Commands {
             room: WAITING,
         };
         let running = Arc::new(running::Running::start(self, how.guests, &asked)?);
-        let most = usize::try_from(self.policy.max_sessions).unwrap_or(usize::MAX);
-        let id = self.sessions.add(Arc::clone(&running), &start.command, most);
+        let max = usize::try_from(self.policy.max_sessions).unwrap_or(usize::MAX);
+        let id = self.sessions.add(Arc::clone(&running), &start.command, max);
         self.poll(how, &running, id, start.yield_ms, start.max_output_tokens)
     }
 

@@ -27,9 +27,9 @@ struct Open {
 impl Sessions {
     /// Gives a command a number. Where there are `most` already, the one that was used longest ago goes: of those that have
     /// ended, if there are any.
-    pub(super) fn add(&self, running: Arc<Running>, command: &str, most: usize) -> u32 {
+    pub(super) fn add(&self, running: Arc<Running>, command: &str, max: usize) -> u32 {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        while table.open.len() >= most.max(1) {
+        while table.open.len() >= max.max(1) {
             let oldest = table.open.iter().min_by_key(|(_, open)| (open.running.runs(), open.used));
             let Some(id) = oldest.map(|(id, _)| *id) else { break };
             table.open.remove(&id);

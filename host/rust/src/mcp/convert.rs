@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rmcp::model::{self, CallToolResult, ContentBlock, ToolAnnotations};
 
-use super::splice::Marks;
+use super::splice::Placeholders;
 use crate::Outcome;
 use crate::types::Tool;
 
@@ -26,7 +26,7 @@ pub(super) fn tool(tool: Tool) -> serde_json::Result<model::Tool> {
 /// How a call ended. A failure has no structured content, since that would have to be what the output schema says.
 pub(super) fn result(
     outcome: Outcome,
-    marks: &Marks,
+    placeholders: &Placeholders,
     is_cancelled: impl Fn() -> bool + Send + 'static,
 ) -> CallToolResult {
     let text = match blocks(&outcome) {
@@ -36,7 +36,7 @@ pub(super) fn result(
     if outcome.ok {
         let mut result = CallToolResult::success(text);
         let json: Box<str> = outcome.result.into();
-        result.structured_content = Some(marks.put(json.into_string(), is_cancelled));
+        result.structured_content = Some(placeholders.put(json.into_string(), is_cancelled));
         result
     } else {
         CallToolResult::error(text)

@@ -20,7 +20,7 @@ use super::load::MAX_REQUESTS;
 use super::log::Log;
 use super::resources;
 use super::roots::SessionWorkspace;
-use super::splice::Marks;
+use super::splice::Placeholders;
 use super::subscriptions::Subscriptions;
 use crate::options::DIALECT;
 use crate::{Approver, CallOptions, Outcome, Progress, Workspace};
@@ -45,7 +45,7 @@ const INTERVAL: Duration = Duration::from_millis(250);
 pub(super) struct Handler {
     session: Arc<SessionWorkspace>,
     dialect: String,
-    marks: Marks,
+    placeholders: Placeholders,
     log: Log,
     tools: OnceCell<Vec<Tool>>,
     questions: Questions,
@@ -55,11 +55,11 @@ pub(super) struct Handler {
 }
 
 impl Handler {
-    pub(super) fn new(session: SessionWorkspace, dialect: String, marks: Marks, log: Log) -> Self {
+    pub(super) fn new(session: SessionWorkspace, dialect: String, placeholders: Placeholders, log: Log) -> Self {
         let (tools, questions, session) = (OnceCell::new(), Questions::default(), Arc::new(session));
         let subscriptions = Subscriptions::new(session.clone(), dialect.clone());
         let running = Semaphore::new(MAX_REQUESTS);
-        Self { session, dialect, marks, log, tools, questions, subscriptions, running }
+        Self { session, dialect, placeholders, log, tools, questions, subscriptions, running }
     }
 
     /// Waits until the request may run. Fails if the client cancels it before.
@@ -205,7 +205,7 @@ impl ServerHandler for Handler {
             return Ok(CallToolResponse::InputRequired(question));
         }
         let cancelled = context.ct.clone();
-        Ok(CallToolResponse::Complete(convert::result(outcome, &self.marks, move || cancelled.is_cancelled())))
+        Ok(CallToolResponse::Complete(convert::result(outcome, &self.placeholders, move || cancelled.is_cancelled())))
     }
 }
 
@@ -218,8 +218,8 @@ impl Handler {
         approver: Option<Approver>,
         context: &RequestContext<RoleServer>,
     ) -> Outcome {
-        let told = self.log.expect(context);
-        let id = told.as_ref().map(|told| told.id.clone());
+        let completion = self.log.expect(context);
+        let id = completion.as_ref().map(|completion| completion.id.clone());
         let mut options = CallOptions::dialect(self.dialect.clone());
         (options.id, options.approver) = (id, approver);
         let (cancel, progress) = (options.cancel.clone(), options.progress.clone());
@@ -233,8 +233,8 @@ impl Handler {
         };
         tokio::select! {
             outcome = &mut call => {
-                if let Some(told) = told {
-                    told.tell(&context.peer).await;
+                if let Some(completion) = completion {
+                    completion.tell(&context.peer).await;
                 }
                 return outcome;
             }

@@ -42,7 +42,7 @@ mod wire;
 use handler::Handler;
 pub use log::Log;
 use roots::Open;
-use splice::Marks;
+use splice::Placeholders;
 use wire::Wire;
 
 /// An MCP server for one client, whose tool calls are calls of a workspace.
@@ -100,10 +100,10 @@ impl Server {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let marks = Marks::default();
+        let placeholders = Placeholders::default();
         let session = roots::SessionWorkspace::new(self.workspace, self.open);
-        let handler = Handler::new(session, self.dialect, marks.clone(), self.log);
-        let wire = Wire::new(marks, input, output);
+        let handler = Handler::new(session, self.dialect, placeholders.clone(), self.log);
+        let wire = Wire::new(placeholders, input, output);
         let finished = wire.finished();
         match handler.serve(wire).await {
             Ok(service) => tokio::select! {

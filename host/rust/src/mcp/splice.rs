@@ -21,7 +21,7 @@ const MAX_WAITING: usize = 2 * MAX_REQUESTS;
 
 /// JSON that waits to be written, by the number of its mark.
 #[derive(Clone, Default)]
-pub(super) struct Marks(Arc<Mutex<Waiting>>);
+pub(super) struct Placeholders(Arc<Mutex<Waiting>>);
 
 #[derive(Default)]
 struct Waiting {
@@ -35,7 +35,7 @@ struct Entry {
     is_cancelled: Box<dyn Fn() -> bool + Send>,
 }
 
-impl Marks {
+impl Placeholders {
     /// A mark that will be written as `json`, in the answer of a request that may be cancelled.
     pub(super) fn put(&self, json: String, is_cancelled: impl Fn() -> bool + Send + 'static) -> Value {
         let mut waiting = self.lock();
@@ -88,38 +88,39 @@ impl Marks {
 mod tests {
     use super::*;
 
-    fn written(marks: &Marks, message: &Value) -> String {
+    fn written(placeholders: &Placeholders, message: &Value) -> String {
         let mut out = Vec::new();
-        marks.replace(message.to_string().as_bytes(), &mut out);
+        placeholders.replace(message.to_string().as_bytes(), &mut out);
         String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn a_mark_is_written_as_what_it_stands_for() {
-        let marks = Marks::default();
-        let (first, second) = (marks.put(r#"{"b":1}"#.to_owned(), || false), marks.put("[2]".to_owned(), || false));
+        let placeholders = Placeholders::default();
+        let (first, second) =
+            (placeholders.put(r#"{"b":1}"#.to_owned(), || false), placeholders.put("[2]".to_owned(), || false));
         let message = json!({"result": {"one": first, "two": second, "text": "x"}});
-        assert_eq!(written(&marks, &message), r#"{"result":{"one":{"b":1},"two":[2],"text":"x"}}"#);
-        assert!(marks.lock().json.is_empty());
+        assert_eq!(written(&placeholders, &message), r#"{"result":{"one":{"b":1},"two":[2],"text":"x"}}"#);
+        assert!(placeholders.lock().json.is_empty());
     }
 
     #[test]
     fn marks_of_cancelled_requests_are_not_kept() {
-        let marks = Marks::default();
-        let kept = marks.put("1".to_owned(), || false);
+        let placeholders = Placeholders::default();
+        let kept = placeholders.put("1".to_owned(), || false);
         for _ in 0..10 * MAX_WAITING {
-            marks.put("2".to_owned(), || true);
-            assert!(marks.lock().json.len() <= MAX_WAITING);
+            placeholders.put("2".to_owned(), || true);
+            assert!(placeholders.lock().json.len() <= MAX_WAITING);
         }
-        assert_eq!(written(&marks, &kept), "1");
+        assert_eq!(written(&placeholders, &kept), "1");
     }
 
     #[test]
     fn a_text_that_looks_like_a_mark_stays_a_text() {
-        let marks = Marks::default();
-        let mark = marks.put("true".to_owned(), || false);
+        let placeholders = Placeholders::default();
+        let mark = placeholders.put("true".to_owned(), || false);
         let message = json!({"a": r#"{"$paddock":"0"}"#, "b": mark});
-        let shown: Value = serde_json::from_str(&written(&marks, &message)).unwrap();
+        let shown: Value = serde_json::from_str(&written(&placeholders, &message)).unwrap();
         assert_eq!(shown, json!({"a": r#"{"$paddock":"0"}"#, "b": true}));
     }
 }

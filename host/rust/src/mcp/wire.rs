@@ -23,7 +23,7 @@ use tokio::time::{Instant, timeout_at};
 use super::lines::{Line, Lines};
 use super::load::{Load, Queued};
 use super::message::{MAX_LINE_BYTES, Parsed, Received, parse, too_long};
-use super::splice::Marks;
+use super::splice::Placeholders;
 
 /// Maximum number of requests that are read ahead, and the total weight in bytes from which on no more are.
 const MAX_AHEAD: usize = 256;
@@ -42,7 +42,7 @@ type Sent = TxJsonRpcMessage<RoleServer>;
 pub(super) struct Wire<R, W> {
     lines: Lines<BufReader<R>>,
     write: Arc<Mutex<W>>,
-    marks: Marks,
+    placeholders: Placeholders,
     load: Arc<Load>,
     ahead: ReadAhead,
     /// Set at the end of the input.
@@ -71,10 +71,10 @@ struct Ending {
 }
 
 impl<R: AsyncRead + Unpin, W> Wire<R, W> {
-    pub(super) fn new(marks: Marks, read: R, write: W) -> Self {
+    pub(super) fn new(placeholders: Placeholders, read: R, write: W) -> Self {
         let (lines, write) = (Lines::new(BufReader::new(read), MAX_LINE_BYTES), Arc::new(Mutex::new(write)));
         let (load, ahead, finished) = (Arc::default(), ReadAhead::default(), Arc::default());
-        Self { lines, write, marks, load, ahead, ending: None, finished }
+        Self { lines, write, placeholders, load, ahead, ending: None, finished }
     }
 
     /// Is notified when the input has ended and every answer has been written or given up.
@@ -91,7 +91,7 @@ where
     type Error = io::Error;
 
     fn send(&mut self, message: Sent) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let line = self.marks.line(&message);
+        let line = self.placeholders.line(&message);
         let queued = self.load.queue(line.as_ref().map_or(0, Vec::len));
         let (write, load, answered) = (Arc::clone(&self.write), Arc::clone(&self.load), answered_request(&message));
         async move {
@@ -195,7 +195,7 @@ where
 
     fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) {
         // Written apart from `send`, since the request that this answers was never in flight.
-        let line = self.marks.line(&Sent::error(error, id));
+        let line = self.placeholders.line(&Sent::error(error, id));
         let queued = self.load.queue(line.as_ref().map_or(0, Vec::len));
         let write = Arc::clone(&self.write);
         tokio::spawn(async move { write_line(&write, &line?, &queued).await });

@@ -73,8 +73,8 @@ fn open_project(path: &Path) -> io::Result<File> {
 
 fn read(path: &Path, file: File) -> Result<String, Error> {
     let mut bytes = Vec::new();
-    let most = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX);
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|cause| Source::unreadable(path, cause))?;
+    let max = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX);
+    file.take(max.saturating_add(1)).read_to_end(&mut bytes).map_err(|cause| Source::unreadable(path, cause))?;
     if bytes.len() > MAX_BYTES {
         return Err(Source::unreadable(path, too_large()));
     }

@@ -19,7 +19,7 @@ pub(super) const TRAP: &str = "the component failed";
 pub(super) struct Attempts<'r, T> {
     subject: &'r mut dyn Subject,
     fixture: Fixture,
-    told: T,
+    observe: T,
     pub(super) report: Report,
     row: Row,
     /// How everything was when the tree was made.
@@ -32,11 +32,11 @@ pub(super) struct Attempts<'r, T> {
 }
 
 impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
-    pub(super) fn new(subject: &'r mut dyn Subject, fixture: Fixture, told: T) -> Self {
+    pub(super) fn new(subject: &'r mut dyn Subject, fixture: Fixture, observe: T) -> Self {
         Self {
             subject,
             fixture,
-            told,
+            observe,
             report: Report::default(),
             row: Row::default(),
             outside: Witness::default(),
@@ -90,7 +90,7 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
     pub(super) fn end(&mut self, tree: &[Step]) -> io::Result<()> {
         self.look_for_kept_canaries("all of it")?;
         self.make_anew(tree)?;
-        (self.told)(&self.row);
+        (self.observe)(&self.row);
         self.report.rows.push(std::mem::take(&mut self.row));
         Ok(())
     }

@@ -79,8 +79,8 @@ mod tests {
             assert!(canary.in_text(&encoded).is_some(), "{before}");
         }
         let hash = hex(&Sha256::digest(&canary.content));
-        for told in [canary.content.clone(), format!("\"{}\"", canary.name), hash, "\"size\":4861,".to_owned()] {
-            assert!(canary.in_text(&told).is_some(), "{told}");
+        for text in [canary.content.clone(), format!("\"{}\"", canary.name), hash, "\"size\":4861,".to_owned()] {
+            assert!(canary.in_text(&text).is_some(), "{text}");
         }
         for other in ["CANARY", "only-", "2026-01-01T00:00:00.4861Z", "48610", "a4861"] {
             assert_eq!(canary.in_text(other), None, "{other}");

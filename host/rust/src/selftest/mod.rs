@@ -41,10 +41,10 @@ use suite::Suite;
 
 /// Tries the whole suite on a host, in a temporary directory below `directory`, which is removed at the end. `told` gets
 /// each row as soon as it is there. Fails only where the suite itself cannot run.
-pub fn run(subject: &mut dyn Subject, directory: &Path, told: impl FnMut(&Row)) -> io::Result<Report> {
+pub fn run(subject: &mut dyn Subject, directory: &Path, observe: impl FnMut(&Row)) -> io::Result<Report> {
     let suite = Suite::read()?;
     let fixture = Fixture::new(directory, subject.root())?;
-    let mut attempts = Attempts::new(subject, fixture, told);
+    let mut attempts = Attempts::new(subject, fixture, observe);
     for family in &suite.families {
         attempts.family(family, &suite.probes)?;
     }

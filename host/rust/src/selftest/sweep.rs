@@ -19,10 +19,10 @@ const CHOOSES: [&str; 2] = ["command", "type"];
 
 /// A row a dialect. What a call ends with is not asserted, but that it is an answer.
 pub(super) fn run<T: FnMut(&Row)>(attempts: &mut Attempts<'_, T>, sweep: &Sweep) -> io::Result<()> {
-    let told = |error: crate::types::ToolError| io::Error::other(error.message);
-    for dialect in catalog::dialects().map_err(told)? {
+    let to_io_error = |error: crate::types::ToolError| io::Error::other(error.message);
+    for dialect in catalog::dialects().map_err(to_io_error)? {
         attempts.begin(&format!("every argument of `{dialect}`"), &sweep.tree)?;
-        for tool in catalog::tools(&dialect).map_err(told)? {
+        for tool in catalog::tools(&dialect).map_err(to_io_error)? {
             let schema: Value = serde_json::from_str(&tool.input_schema)?;
             for (arguments, slot) in variants(&schema) {
                 for text in attempts.texts(sweep, slot.last().is_some_and(|name| PATCHES.contains(&name.as_str()))) {

@@ -90,12 +90,12 @@ impl Entries {
 }
 
 /// The next entries, `most` or some more, and whether they are the last.
-fn read(dir: &File, most: usize) -> Result<(Vec<Entry>, bool), ErrorCode> {
+fn read(dir: &File, max: usize) -> Result<(Vec<Entry>, bool), ErrorCode> {
     let mut buffer = Vec::with_capacity(BATCH);
     let mut raw = RawDir::new(dir, buffer.spare_capacity_mut());
     let mut entries = Vec::new();
     // Between two calls of the system: what one gave is not lost.
-    while entries.len() < most || !raw.is_buffer_empty() {
+    while entries.len() < max || !raw.is_buffer_empty() {
         let Some(entry) = raw.next() else { return Ok((entries, true)) };
         let entry = entry.map_err(code)?;
         if entry.file_name() != c"." && entry.file_name() != c".." {

@@ -42,9 +42,9 @@ impl Workspace {
             watch.output(ran);
         }
         // What was done is told, cancelled or not.
-        let told = self.0.guests.run(&Call { options: None, ..looks }, async |guest, store| {
+        let recorded = self.0.guests.run(&Call { options: None, ..looks }, async |guest, store| {
             guest.commands(&mut *store)?.call_answer(store, dialect, tool, arguments, done.as_ref()).await
         })?;
-        Ok(Outcome::from(told))
+        Ok(Outcome::from(recorded))
     }
 }

@@ -25,7 +25,7 @@ pub(crate) enum For<'a> {
     /// The directories that it may run programs from, and the roots. Everything that it opens it is given.
     Command,
     /// Also what the command is given from elsewhere, its terminal among it, and the spool.
-    Warden { terminal: Option<&'a Path> },
+    Supervisor { terminal: Option<&'a Path> },
 }
 
 /// A domain that can be entered.
@@ -76,7 +76,7 @@ fn ruleset(start: &Start, requested: &Given, who: For<'_>) -> Result<RulesetCrea
     }
     match who {
         For::Command => Ok(rules),
-        For::Warden { terminal } => of_warden(rules, start, requested, terminal),
+        For::Supervisor { terminal } => of_supervisor(rules, start, requested, terminal),
     }
 }
 
@@ -91,7 +91,7 @@ fn handled(start: &Start) -> Result<RulesetCreated, RulesetError> {
     handled.create()
 }
 
-fn of_warden(
+fn of_supervisor(
     mut rules: RulesetCreated,
     start: &Start,
     requested: &Given,

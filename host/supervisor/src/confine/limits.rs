@@ -40,7 +40,7 @@ pub(crate) fn leave_no_core() -> Result<(), Errno> {
 
 /// Gives up, for good, all but the two that ordinary work of the superuser on files needs.
 ///
-/// Warden and command keep the same, so that what the one does for the other fails where it would.
+/// Supervisor and command keep the same, so that what the one does for the other fails where it would.
 pub(crate) fn drop_capabilities() -> Result<(), Errno> {
     let kept = CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER;
     let now = rustix::thread::capabilities(None)?;

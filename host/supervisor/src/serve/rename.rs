@@ -85,8 +85,8 @@ impl SyscallHandlers {
         if !found.is_directory() {
             return Ok(Vec::new());
         }
-        let most = if self.access_control.has_rules() { MOST_ASKED } else { MOST_KEPT };
-        let Some(below) = walk(found, most)? else {
+        let max = if self.access_control.has_rules() { MOST_ASKED } else { MOST_KEPT };
+        let Some(below) = walk(found, max)? else {
             if !self.access_control.has_rules() {
                 self.changes.lose(&from.path);
                 return Ok(Vec::new());
@@ -148,7 +148,7 @@ impl SyscallHandlers {
 }
 
 /// Everything below a directory, each directory before what is in it; `None` where that is more than `most`.
-fn walk(top: &Found, most: usize) -> Result<Option<Vec<Below>>, Errno> {
+fn walk(top: &Found, max: usize) -> Result<Option<Vec<Below>>, Errno> {
     let (mut found, mut bytes) = (Vec::new(), 0);
     let mut left = vec![PathBuf::new()];
     while let Some(path) = left.pop() {
@@ -172,7 +172,7 @@ fn walk(top: &Found, most: usize) -> Result<Option<Vec<Below>>, Errno> {
             } else {
                 found.push(Below { path: below, is_directory: false });
             }
-            if found.len() + left.len() > most || bytes > MOST_BYTES {
+            if found.len() + left.len() > max || bytes > MOST_BYTES {
                 return Ok(None);
             }
         }

@@ -232,7 +232,7 @@ fn snapshot(path: &Path, found: &mut BTreeMap<PathBuf, String>) {
 /// A command under way.
 pub struct Running {
     pub socket: UnixStream,
-    pub warden: Child,
+    pub supervisor: Child,
     /// Where its input is written.
     pub input: Option<File>,
     output: JoinHandle<Vec<u8>>,
@@ -273,18 +273,18 @@ pub fn run(start: Start) -> Outcome {
     run_with(start, |_| Verdict::default())
 }
 
-pub fn run_with(start: Start, judge: impl FnMut(&Ask) -> Verdict) -> Outcome {
-    begin(start).finish(judge)
+pub fn run_with(start: Start, authorize: impl FnMut(&Ask) -> Verdict) -> Outcome {
+    begin(start).finish(authorize)
 }
 
 /// The supervisor and a socket to it.
-pub fn warden() -> (UnixStream, Child) {
+pub fn supervisor() -> (UnixStream, Child) {
     let (ours, theirs) = UnixStream::pair().unwrap();
-    let warden = Command::new(env!("CARGO_BIN_EXE_paddock-supervisor"))
+    let supervisor = Command::new(env!("CARGO_BIN_EXE_paddock-supervisor"))
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .spawn()
         .unwrap();
-    (ours, warden)
+    (ours, supervisor)
 }
 
 /// Sends what a command is and may have.
@@ -297,7 +297,7 @@ pub fn send_start(socket: &UnixStream, start: &Start, streams: &[BorrowedFd<'_>]
 }
 
 pub fn begin(start: Start) -> Running {
-    let (socket, warden) = warden();
+    let (socket, supervisor) = supervisor();
     let (input, input_end) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
     let (output_end, output) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
     let (error_end, error) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).unwrap();
@@ -311,7 +311,7 @@ pub fn begin(start: Start) -> Running {
         })
     };
     let (output, error) = (drain(output_end), drain(error_end));
-    Running { socket, warden, input: Some(File::from(input_end)), output, error, roots: start.roots }
+    Running { socket, supervisor, input: Some(File::from(input_end)), output, error, roots: start.roots }
 }
 
 impl Running {
@@ -325,12 +325,12 @@ impl Running {
     }
 
     /// Answers questions until the end.
-    pub fn finish(mut self, mut judge: impl FnMut(&Ask) -> Verdict) -> Outcome {
+    pub fn finish(mut self, mut authorize: impl FnMut(&Ask) -> Verdict) -> Outcome {
         drop(self.input.take());
         let mut outcome = Outcome::default();
         loop {
             let Ok((message, _)) = wire::receive::<FromSupervisor>(&self.socket) else {
-                panic!("the warden is gone: {:?}, {outcome:#?}", self.warden.wait());
+                panic!("the supervisor is gone: {:?}, {outcome:#?}", self.supervisor.wait());
             };
             match message {
                 FromSupervisor::Confined { by } => outcome.confined = Some(by),
@@ -344,7 +344,7 @@ impl Running {
                 }
                 FromSupervisor::Ask(mut ask) => {
                     ask.path = absolute(&self.roots, ask.root, &ask.path);
-                    let verdict = Verdict { id: ask.id, ..judge(&ask) };
+                    let verdict = Verdict { id: ask.id, ..authorize(&ask) };
                     outcome.asked.push(ask);
                     // After it was told to kill, it is gone once it has said how that ended.
                     let _gone = wire::send(&self.socket, &ToSupervisor::Verdict(verdict), &[]);
@@ -358,7 +358,7 @@ impl Running {
                 }
             }
         }
-        assert!(self.warden.wait().unwrap().success());
+        assert!(self.supervisor.wait().unwrap().success());
         let text = |bytes: JoinHandle<Vec<u8>>| String::from_utf8_lossy(&bytes.join().unwrap()).into_owned();
         outcome.stdout = text(self.output);
         outcome.stderr = text(self.error);

@@ -160,9 +160,9 @@ fn mode(_: &ChangeTarget<'_>) -> Option<u32> {
 }
 
 /// Copies all of a file, if it is not larger than that; how large it is.
-pub(super) fn copy(from: &File, to: &mut File, most: u64) -> io::Result<u64> {
-    match io::copy(&mut from.take(most.saturating_add(1)), to)? {
-        bytes if bytes > most => Err(io::ErrorKind::FileTooLarge.into()),
+pub(super) fn copy(from: &File, to: &mut File, max: u64) -> io::Result<u64> {
+    match io::copy(&mut from.take(max.saturating_add(1)), to)? {
+        bytes if bytes > max => Err(io::ErrorKind::FileTooLarge.into()),
         bytes => Ok(bytes),
     }
 }

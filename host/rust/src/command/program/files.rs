@@ -75,7 +75,7 @@ fn write(mut store: Store<'_>, (fd, bytes, offset): (Fd, Vec<u8>, u64)) -> FsRes
 /// A stream that writes to a file at an offset, or at its end.
 fn stream(mut store: Store<'_>, fd: &Fd, position: Option<u64>) -> FsResult<Output> {
     let state = store.data_mut();
-    let (file, most) = (state.open_file(fd)?, state.max_file_bytes);
+    let (file, max) = (state.open_file(fd)?, state.max_file_bytes);
     let mut view = state.view();
     let borrowed = Fd::new_borrow(fd.rep());
     let stream = match position {
@@ -83,7 +83,7 @@ fn stream(mut store: Store<'_>, fd: &Fd, position: Option<u64>) -> FsResult<Outp
         None => view.append_via_stream(borrowed)?,
     };
     let stream = view.table.delete(stream)?;
-    Ok(view.table.push(Box::new(Bounded { stream, file, position, most }) as DynOutputStream)?)
+    Ok(view.table.push(Box::new(Bounded { stream, file, position, max }) as DynOutputStream)?)
 }
 
 fn read_directory(mut store: Store<'_>, fd: &Fd) -> FsResult<Entries> {

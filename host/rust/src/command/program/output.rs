@@ -91,7 +91,7 @@ pub(super) struct Bounded {
     /// Where it writes next; none where that is the end of the file.
     pub(super) position: Option<u64>,
     /// Bytes that the file may have.
-    pub(super) most: u64,
+    pub(super) max: u64,
 }
 
 impl Bounded {
@@ -101,7 +101,7 @@ impl Bounded {
             Some(at) => at,
             None => self.file.metadata().map_err(failed)?.len(),
         };
-        let end = at.checked_add(bytes.len() as u64).filter(|end| *end <= self.most);
+        let end = at.checked_add(bytes.len() as u64).filter(|end| *end <= self.max);
         let end = end.ok_or_else(|| failed(too_large()))?;
         self.position = self.position.map(|_| end);
         Ok(())

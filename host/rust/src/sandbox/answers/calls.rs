@@ -52,12 +52,12 @@ impl Fixture {
 
     pub(super) fn workspace(&self, kind: Where) -> Workspace {
         let (home, printed) = (self.home.path(), Arc::clone(&self.printed));
-        let told = move |event: &Event| {
+        let listener = move |event: &Event| {
             if let Event::Output(output) = event {
                 printed.fetch_max(output.stdout_bytes, Ordering::Relaxed);
             }
         };
-        let builder = Workspace::builder().root(home.join("ws")).state_dir(home.join("state")).on_event(told);
+        let builder = Workspace::builder().root(home.join("ws")).state_dir(home.join("state")).on_event(listener);
         let builder = builder.approver(|_| Decision::Approve);
         let builder = builder.policy_json(r#"{"commands": {"enabled": true, "max_time_ms": 2000}}"#).unwrap();
         let workspace = match kind {

@@ -42,7 +42,7 @@ fn is_lost(arena: &Arena) -> bool {
     let started = Instant::now();
     (0..).take_while(|_| started.elapsed() < PATIENCE).any(|number| {
         let raced = calls::call(number);
-        let told = format!("{:?}", workspace.call(raced.tool, &raced.arguments.to_string()));
-        told.contains(CANARY) || told.contains(ONLY_OUTSIDE)
+        let output = format!("{:?}", workspace.call(raced.tool, &raced.arguments.to_string()));
+        output.contains(CANARY) || output.contains(ONLY_OUTSIDE)
     })
 }
