@@ -4,11 +4,13 @@
 mod anthropic;
 mod chorus;
 mod codex;
+mod cuts;
 mod dispatch;
 mod dotnet_prompt;
 mod lincona;
 mod mcp_filesystem;
 mod openai;
+mod roots;
 mod schemas;
 mod support;
 mod trees;

@@ -76,6 +76,30 @@ fn fixtures() {
     assert!(done.ok && fixture.get("a") == "a\n", "update_file_deletion_only: {}", done.text);
 }
 
+/// Codex moves a file whose chunk has context lines alone, tries a chunk without its blank last line, and binds a chunk
+/// that is marked as the end of the file to the end.
+#[test]
+fn chunks_that_codex_takes() {
+    let apply = |file: &str, body: &str| {
+        let fixture = Fixture::with("codex", &[("f", file)]);
+        let outcome = fixture.call("apply_patch", patch(body));
+        (outcome.ok, fixture.has("f").then(|| fixture.get("f")), fixture.has("g").then(|| fixture.get("g")))
+    };
+    let kept = |text: &str| Some(text.to_owned());
+    let moved = apply("a\nb\n", "*** Update File: f\n*** Move to: g\n@@\n a\n b");
+    assert_eq!(moved, (true, None, kept("a\nb\n")));
+    let lost = apply("a\nb\n", "*** Update File: f\n*** Move to: g\n@@\n a\n c");
+    assert_eq!(lost, (false, kept("a\nb\n"), None));
+    for (body, expected) in
+        [("@@\n-b\n+B\n ", "a\nB\n"), ("@@\n a\n-b\n-\n+B\n+", "a\nB\n"), ("@@\n b\n \n+c", "a\nb\n\nc\n")]
+    {
+        let done = apply("a\nb\n", &format!("*** Update File: f\n{body}\n*** End of File"));
+        assert_eq!(done, (true, kept(expected), None), "{body:?}");
+    }
+    let bound = apply("a\nb\na\nc\n", "*** Update File: f\n@@\n-a\n+A\n*** End of File");
+    assert_eq!(bound, (false, kept("a\nb\na\nc\n"), None));
+}
+
 /// Codex gives an updated file a final newline. Lines that follow a last line without an ending must not be joined to it.
 #[test]
 fn lines_after_a_last_line_without_an_ending() {
@@ -139,7 +163,9 @@ fn list_dir() {
     assert_eq!(list(json!({"limit": 0})).text, "limit must be greater than zero");
     assert_eq!(list(json!({"depth": 0})).text, "depth must be greater than zero");
     assert_eq!(list(json!({"offset": 9})).text, "offset exceeds directory entry count");
-    assert_eq!(error(&fixture, "list_dir", json!({"dir_path": "src"})), "dir_path must be an absolute path");
+    // Both forms of a path are taken; the result has the absolute one.
+    let relative = fixture.call("list_dir", json!({"dir_path": "src"}));
+    assert_eq!(relative.text, format!("Absolute path: {root}/src\nb.py"));
 }
 
 #[test]
@@ -156,7 +182,17 @@ fn read_file() {
     assert_eq!(shown, "L4:     if x:\nL5:         y\nL6:     return");
     let fails = |arguments| error(&fixture, "read_file", arguments);
     assert_eq!(fails(json!({"file_path": path("a.txt"), "offset": 0})), "offset must be a 1-indexed line number");
-    assert_eq!(fails(json!({"file_path": "a.txt"})), "file_path must be an absolute path");
+    assert_eq!(read(json!({"file_path": "a.txt", "limit": 1})), "L1: one");
+    // A limit of the host that stops a read before the requested number of lines is said, with what continues.
+    fixture.put("many.txt", (1..=2_045).map(|line| format!("{line:040}\n")).collect::<String>());
+    let cut = read(json!({"file_path": "many.txt", "limit": 2_000}));
+    let last: u64 = cut.lines().rev().nth(1).unwrap().split(&['L', ':'][..]).nth(1).unwrap().parse().unwrap();
+    assert!(
+        last < 2_000 && cut.ends_with(&format!("[lines 1-{last} of 2045; offset={} continues]", last + 1)),
+        "{cut:.80}"
+    );
+    let rest = read(json!({"file_path": "many.txt", "offset": last + 1, "limit": 2_000}));
+    assert!(rest.ends_with("2045") && !rest.contains('['), "{rest:.80}");
     assert_eq!(fails(json!({"file_path": path("a.txt"), "offset": 9})), "offset exceeds file length");
     let past = json!({"file_path": path("a.txt"), "mode": "indentation", "indentation": {"anchor_line": 9}});
     assert_eq!(fails(past), "anchor_line exceeds file length");
@@ -168,9 +204,14 @@ fn grep_files_by_time() {
     let file = std::fs::File::options().write(true).open(fixture.root().join("a.txt")).unwrap();
     file.set_modified(std::time::SystemTime::now() + std::time::Duration::from_secs(60)).unwrap();
     let grep = |arguments| output(&fixture, "grep_files", arguments);
-    assert_eq!(grep(json!({"pattern": "e"})), "a.txt\nsrc/b.py");
-    assert_eq!(grep(json!({"pattern": "e", "limit": 1})), "a.txt");
-    assert_eq!(grep(json!({"pattern": "e", "include": "*.py"})), "src/b.py");
+    let path = |name: &str| fixture.root().join(name).to_str().unwrap().to_owned();
+    assert_eq!(grep(json!({"pattern": "e"})), format!("{}\n{}", path("a.txt"), path("src/b.py")));
+    let cut = grep(json!({"pattern": "e", "limit": 1}));
+    assert!(cut.starts_with(&format!("{}\n[there are more files that match: ", path("a.txt"))), "{cut}");
+    assert_eq!(grep(json!({"pattern": "e", "include": "*.py"})), path("src/b.py"));
+    // The next tool takes the paths of the result.
+    let found = grep(json!({"pattern": "def f"}));
+    assert!(output(&fixture, "read_file", json!({"file_path": found})).starts_with("L1: def f"));
     assert_eq!(grep(json!({"pattern": "nowhere"})), "No matches found.");
     assert_eq!(error(&fixture, "grep_files", json!({"pattern": " "})), "pattern must not be empty");
     assert_eq!(error(&fixture, "grep_files", json!({"pattern": "e", "limit": 0})), "limit must be greater than zero");

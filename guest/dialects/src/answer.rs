@@ -1,6 +1,7 @@
 //! Answers and errors of a call, rendered in the shape and wording of its dialect.
 
 use paddock_types::error::{Code, Error, ErrorText};
+use paddock_types::path::below;
 use paddock_workspace::Root;
 
 use crate::Names;
@@ -23,6 +24,17 @@ pub struct CallContext<'c> {
 }
 
 impl CallContext<'_> {
+    /// Returns the host's name of a path in a result, or the path itself if the root has no such name.
+    pub fn absolute(&self, path: &str) -> String {
+        let labelled = self.roots.iter().skip(1).find_map(|root| Some((root, below(path, &root.label)?)));
+        let (root, below) = labelled.map_or((self.roots.first(), path), |(root, below)| (Some(root), below));
+        match root.and_then(|root| root.names.last()) {
+            Some(name) if matches!(below, "" | ".") => name.clone(),
+            Some(name) => format!("{}/{below}", name.trim_end_matches('/')),
+            None => path.to_owned(),
+        }
+    }
+
     /// Returns the error of a tool whose response belongs to a different operation.
     pub fn mixed_up() -> Error {
         Error::new(Code::Io, "an operation gave another operation's answer")

@@ -13,7 +13,7 @@ use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{MAX, flag, objects, optional, required, text, whole};
 use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
-use crate::text::{left_out, with_notes};
+use crate::text::{left_out, no_lines, with_notes};
 use crate::{Dialect, line_numbers};
 
 /// Definition of the dialect.
@@ -168,7 +168,7 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
 
 fn read(args: &Args) -> Result<Request> {
     let read = request::Read::lines(args.text("path"), args.whole("offset") + 1, args.opt_whole("limit"));
-    Ok(Request::Read(request::Read { first_line: 0, ..read }))
+    Ok(Request::Read(request::Read { first_line: 0, empty_past_end: true, ..read }))
 }
 
 fn read_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
@@ -176,6 +176,7 @@ fn read_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Render
     let content = line_numbers::numbered(&read.content, read.end_line, read.start_line, "|");
     let value = json!({ "content": content, "total_lines": read.total_lines, "truncated": read.truncated });
     let mut text = content;
+    text.push_str(&no_lines(&read));
     if let Some(next) = read.next_offset {
         text.push_str(&format!("\n[there are more lines: offset={} continues]", next - 1));
     }
@@ -212,14 +213,14 @@ fn list(args: &Args) -> Result<Request> {
     }))
 }
 
-fn list_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
     let files: Vec<_> = list.entries.iter().filter(|entry| entry.kind == Kind::File).collect();
     let shown: Vec<Value> =
         files.iter().map(|file| json!({ "path": file.path, "size": file.size, "modified": file.modified })).collect();
     let mut lines: Vec<_> =
         files.iter().map(|file| format!("{}  {}", printable(&file.path), file.size.unwrap_or_default())).collect();
-    lines.extend(left_out(&list.skipped, false).map(|skipped| format!("[left out: {skipped}]")));
+    lines.extend(left_out(&list.skipped, &asked.names).map(|skipped| format!("[left out: {skipped}]")));
     if list.truncated {
         lines.push("[there are more: narrow `path` or `pattern`]".to_owned());
     }
@@ -239,7 +240,7 @@ fn search(args: &Args) -> Result<Request> {
     }))
 }
 
-fn search_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     let content = |found: &paddock_types::response::GrepMatch| {
         let before = found.before.iter().map(|line| line.text.as_str());
@@ -252,5 +253,6 @@ fn search_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rend
         .map(|found| json!({ "path": found.path, "line": found.line, "content": content(found) }))
         .collect();
     let value = json!({ "matches": shown, "truncated": grep.truncated });
-    Ok(Rendered::new(&value, crate::text::render(&Response::Grep(grep.clone()))).truncated(grep.truncated))
+    Ok(Rendered::new(&value, crate::text::render(&Response::Grep(grep.clone()), &asked.names))
+        .truncated(grep.truncated))
 }

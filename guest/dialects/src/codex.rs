@@ -15,6 +15,7 @@ use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{MAX, choice, flag, optional, required, whole};
 use crate::spec::{DefaultValue, Output, Param, ParamKind, ResultSchema, ToolSpec, ToolTraits};
+use crate::text::continuation;
 use crate::{Dialect, line_numbers};
 
 mod commands;
@@ -28,6 +29,8 @@ const NAMES: &[(Term, &str)] =
 
 /// Maximum number of characters of a rendered line or entry.
 const LINE_CHARS: usize = 500;
+/// Number of lines of a read without `limit`.
+const DEFAULT_LINES: u64 = 2_000;
 /// Maximum number of entries that one call visits.
 const MAX_ENTRIES: u64 = 10_000;
 /// Maximum number of files in a search result.
@@ -66,7 +69,7 @@ const TOOLS: &[ToolSpec] = &[
         title: "List directory",
         description: "List a directory and what is below it, indented, upper levels first read: / marks directories, @ links, ? anything else.",
         params: &[
-            required("dir_path", "Absolute path of the directory"),
+            required("dir_path", "The directory"),
             whole("offset", 0, MAX_ENTRIES, DefaultValue::Whole(1), "First entry, from 1"),
             whole("limit", 0, MAX_ENTRIES, DefaultValue::Whole(25), "Most entries"),
             whole("depth", 0, 1_000, DefaultValue::Whole(2), "Levels to descend"),
@@ -81,9 +84,9 @@ const TOOLS: &[ToolSpec] = &[
         title: "Read file",
         description: "Read lines of a text file, each as `L12: text`: a slice, or the block around a line.",
         params: &[
-            required("file_path", "Absolute path of the file"),
+            required("file_path", "The file"),
             whole("offset", 0, MAX, DefaultValue::Whole(1), "First line, from 1"),
-            whole("limit", 0, MAX, DefaultValue::Whole(2_000), "Most lines"),
+            whole("limit", 0, MAX, DefaultValue::Whole(DEFAULT_LINES), "Most lines"),
             choice("mode", &["slice", "indentation"], "slice", "indentation: the block around a line"),
             Param {
                 name: "indentation",
@@ -95,12 +98,7 @@ const TOOLS: &[ToolSpec] = &[
         ],
         effect: ToolTraits::Reads,
         request: read_file,
-        answer: |_, response| {
-            let read = take!(Read, response);
-            let lines = line_numbers::numbered(&read.content, read.end_line, read.start_line, ": ");
-            let lines: Vec<_> = lines.lines().map(|line| format!("L{line}")).collect();
-            Ok(reported(lines.join("\n")).truncated(read.truncated))
-        },
+        answer: read_answer,
         output: RESULT,
     },
     ToolSpec {
@@ -196,9 +194,6 @@ fn list_dir(args: &Args) -> Result<Request> {
     positive(args, "limit", "limit must be greater than zero")?;
     positive(args, "depth", "depth must be greater than zero")?;
     let path = args.text("dir_path");
-    if !path.starts_with('/') {
-        return Err(Error::new(Code::InvalidPath, "dir_path must be an absolute path"));
-    }
     let limit = u32::try_from(MAX_ENTRIES).unwrap_or(u32::MAX);
     Ok(Request::List(request::List {
         depth: args.whole32("depth"),
@@ -231,7 +226,7 @@ fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
         let name = name.get(..name.floor_char_boundary(LINE_CHARS)).unwrap_or(name);
         format!("{}{name}{mark}", "  ".repeat(depth))
     };
-    let mut lines = vec![format!("Absolute path: {}", asked.args.text("dir_path"))];
+    let mut lines = vec![format!("Absolute path: {}", asked.absolute(&list.path))];
     lines.extend(list.entries.iter().skip(skip).take(max).map(line));
     let more = list.truncated || list.entries.len() > skip.saturating_add(max);
     if more {
@@ -244,9 +239,6 @@ fn read_file(args: &Args) -> Result<Request> {
     positive(args, "offset", "offset must be a 1-indexed line number")?;
     positive(args, "limit", "limit must be greater than zero")?;
     let path = args.text("file_path");
-    if !path.starts_with('/') {
-        return Err(Error::new(Code::InvalidPath, "file_path must be an absolute path"));
-    }
     let (offset, limit) = (args.whole("offset"), args.whole("limit"));
     let read = request::Read { line_chars: Some(LINE_CHARS), ..request::Read::lines(path, offset, Some(limit)) };
     if args.text("mode") != "indentation" {
@@ -282,6 +274,28 @@ fn grep_files(args: &Args) -> Result<Request> {
     }))
 }
 
+/// Renders the lines. Codex returns as many lines as were requested; a limit that leaves out more than that is said.
+fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+    let read = take!(Read, response);
+    let lines = line_numbers::numbered(&read.content, read.end_line, read.start_line, ": ");
+    let mut lines: Vec<_> = lines.lines().map(|line| format!("L{line}")).collect();
+    let limit = asked.args.whole("limit");
+    let is_short = (lines.len() as u64) < limit || limit == DEFAULT_LINES;
+    match read.next_offset {
+        Some(next) if asked.args.text("mode") != "indentation" && is_short => {
+            lines.push(continuation(&read, "offset", next))
+        }
+        _ if asked.args.text("mode") == "indentation" && read.truncated => {
+            lines.push(
+                "[the block has more lines or longer ones: `limit`, `max_lines` or another `anchor_line` shows them]"
+                    .to_owned(),
+            );
+        }
+        _ => {}
+    }
+    Ok(reported(lines.join("\n")).truncated(read.truncated))
+}
+
 fn grep_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     if grep.files.is_empty() {
@@ -289,6 +303,9 @@ fn grep_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
     }
     let max = usize::try_from(asked.args.whole("limit").min(MAX_FILES)).unwrap_or(usize::MAX);
     let truncated = grep.truncated || grep.files.len() > max;
-    let paths: Vec<_> = grep.files.iter().take(max).map(|file| file.path.as_str()).collect();
+    let mut paths: Vec<_> = grep.files.iter().take(max).map(|file| asked.absolute(&file.path)).collect();
+    if truncated {
+        paths.push("[there are more files that match: a larger `limit`, `include` or `path` shows others]".to_owned());
+    }
     Ok(reported(paths.join("\n")).truncated(truncated))
 }

@@ -14,7 +14,7 @@ use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{flag, objects, optional, required, signed, text, whole};
 use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
-use crate::text::{left_out, with_notes};
+use crate::text::{left_out, no_lines, with_notes};
 use crate::{Dialect, line_numbers};
 
 /// Definition of the dialect.
@@ -142,13 +142,15 @@ fn read(args: &Args) -> Result<Request> {
         }
         Some(Ok(end)) => Some(end - start + 1),
     };
-    Ok(Request::Read(request::Read { first_line: 0, ..request::Read::lines(args.text("path"), start + 1, limit) }))
+    let read = request::Read::lines(args.text("path"), start + 1, limit);
+    Ok(Request::Read(request::Read { first_line: 0, empty_past_end: true, ..read }))
 }
 
 fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let (first, last) = (read.start_line.saturating_sub(1), read.end_line.saturating_sub(1));
     let mut output = line_numbers::numbered(&read.content, read.end_line, first, ": ");
+    output.push_str(&no_lines(&read));
     // A range that ends before the end of the file is complete, not truncated.
     let asked_for = asked.args.opt_signed("end_line").and_then(|end| u64::try_from(end).ok());
     let is_cut = read.truncated && asked_for.is_none_or(|end| end > last);
@@ -199,7 +201,7 @@ fn list(args: &Args) -> Result<Request> {
     Ok(Request::Glob(request::Glob { path, limit: MAX_PATHS, ..request::Glob::of(pattern) }))
 }
 
-fn list_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let (paths, skipped, truncated) = match response? {
         Response::Glob(glob) => (glob.paths, glob.skipped, glob.truncated),
         Response::List(list) => {
@@ -209,7 +211,7 @@ fn list_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Render
         _ => return Err(CallContext::mixed_up()),
     };
     let mut lines: Vec<_> = paths.iter().map(|path| printable(path)).collect();
-    lines.extend(left_out(&skipped, false).map(|skipped| format!("[left out: {skipped}]").into()));
+    lines.extend(left_out(&skipped, &asked.names).map(|skipped| format!("[left out: {skipped}]").into()));
     if truncated {
         lines.push(format!("[there are more than {}: narrow `path` or `pattern`]", paths.len()).into());
     }
@@ -226,7 +228,7 @@ fn search(args: &Args) -> Result<Request> {
     }))
 }
 
-fn search_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     let line = |found: &paddock_types::response::GrepMatch| {
         format!("{}:{}:{}", printable(&found.path), found.line.saturating_sub(1), found.text)
@@ -235,7 +237,7 @@ fn search_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rend
     if lines.is_empty() {
         lines.push(format!("[no match in {} files]", grep.files_searched));
     }
-    lines.extend(left_out(&grep.skipped, false).map(|skipped| format!("[left out: {skipped}]")));
+    lines.extend(left_out(&grep.skipped, &asked.names).map(|skipped| format!("[left out: {skipped}]")));
     if grep.truncated {
         lines
             .push(format!("[there are more than {} matches: narrow `path`, `pattern` or `query`]", grep.matches.len()));

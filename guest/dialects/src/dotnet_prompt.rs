@@ -13,7 +13,7 @@ use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{MAX, flag, optional, required, text, texts, whole};
 use crate::spec::{DefaultValue, Output, Param, ResultSchema, ToolSpec, ToolTraits};
-use crate::text::render;
+use crate::text::{continuation, no_lines, render};
 
 mod done;
 mod item;
@@ -199,9 +199,9 @@ const TOOLS: &[ToolSpec] = &[
                 ..request::Stat::of(args.text("file_path"))
             }))
         },
-        answer: |_, response| {
+        answer: |asked, response| {
             let stat = take!(Stat, response);
-            Ok(Rendered::new(&item::metadata(&stat), render(&Response::Stat(stat))))
+            Ok(Rendered::new(&item::metadata(&stat), render(&Response::Stat(stat), &asked.names)))
         },
         output: Output::ResultSchema(&ResultSchema::Object(item::METADATA)),
     },
@@ -321,6 +321,7 @@ fn read(args: &Args) -> Result<Request> {
         max_bytes: Some(args.whole("max_size_mb").saturating_mul(MEGABYTE)),
         checksum: true,
         unlimited: true,
+        empty_past_end: true,
         ..request::Read::lines(args.text("file_path"), args.whole("skip_lines") + 1, None)
     }))
 }
@@ -337,7 +338,14 @@ fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
         "checksum": read.sha256,
         "mimeType": read.mime,
     });
-    Ok(Rendered::new(&value, read.content).truncated(read.truncated))
+    let (truncated, mut text) = (read.truncated, read.content.clone());
+    if !is_bytes {
+        text.push_str(&no_lines(&read));
+    }
+    if let Some(next) = read.next_offset.filter(|_| !is_bytes) {
+        text.push_str(&format!("\n{}", continuation(&read, "skip_lines", next - 1)));
+    }
+    Ok(Rendered::new(&value, text).truncated(truncated))
 }
 
 fn write_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
@@ -363,7 +371,7 @@ fn list(args: &Args) -> Result<Request> {
     }))
 }
 
-fn list_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn list_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
     let items: Vec<_> = list.entries.iter().filter_map(item::of_entry).collect();
     let value = json!({
@@ -375,7 +383,7 @@ fn list_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Render
         "truncated": list.truncated,
     });
     let truncated = list.truncated;
-    Ok(Rendered::new(&value, render(&Response::List(list))).truncated(truncated))
+    Ok(Rendered::new(&value, render(&Response::List(list), &asked.names)).truncated(truncated))
 }
 
 fn transfer(args: &Args) -> request::Transfer {

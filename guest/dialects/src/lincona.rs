@@ -277,7 +277,7 @@ fn patch(args: &Args, is_envelope: bool) -> Result<Request> {
     Ok(Request::ApplyPatch(request::ApplyPatch { patch, ..request::ApplyPatch::default() }))
 }
 
-fn patch_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn patch_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let patch = take!(ApplyPatch, response);
     let change = |file: &response::PatchedFile| {
         json!({
@@ -291,7 +291,7 @@ fn patch_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rende
     let changes: Vec<Value> = patch.files.iter().map(change).collect();
     let files_touched = patch.files.len();
     let bytes_written: u64 = patch.files.iter().map(|file| file.size).sum();
-    let text = crate::text::render(&Response::ApplyPatch(patch));
+    let text = crate::text::render(&Response::ApplyPatch(patch), &asked.names);
     let (message, truncated) = capped(text.lines().map(str::to_owned), false);
     let value = json!({
         "status": "success",

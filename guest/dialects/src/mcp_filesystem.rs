@@ -22,6 +22,7 @@ pub const DIALECT: Dialect = Dialect { name: "mcp-filesystem", tools: TOOLS, com
 /// Names of arguments and tools in this dialect.
 const NAMES: &[(Term, &str)] = &[
     (Term::Exclude, "excludePatterns"),
+    (Term::Limit, "head"),
     (Term::NewText, "newText"),
     (Term::OldText, "oldText"),
     (Term::BytesTool, "read_media_file"),
@@ -154,7 +155,7 @@ const TOOLS: &[ToolSpec] = &[
         request: |args| Ok(list(args.text("path"))),
         answer: |_, response| {
             let list = take!(List, response);
-            Ok(content(render::names(&list)).truncated(list.truncated))
+            Ok(content(with_rest(render::names(&list), list.truncated)).truncated(list.truncated))
         },
         output: CONTENT,
     },
@@ -170,7 +171,8 @@ const TOOLS: &[ToolSpec] = &[
         request: |args| Ok(list(args.text("path"))),
         answer: |asked, response| {
             let list = take!(List, response);
-            Ok(content(render::sizes(&list, asked.args.text("sortBy") == "size")).truncated(list.truncated))
+            let sizes = render::sizes(&list, asked.args.text("sortBy") == "size");
+            Ok(content(with_rest(sizes, list.truncated)).truncated(list.truncated))
         },
         output: CONTENT,
     },
@@ -257,6 +259,14 @@ fn content(text: String) -> Rendered {
     Rendered::new(&json!({ "content": text }), text)
 }
 
+/// Adds a line to a listing that a limit cut short.
+fn with_rest(text: String, is_cut: bool) -> String {
+    match is_cut {
+        true => format!("{text}\n[there are more entries than one call lists: name a directory below this one]"),
+        false => text,
+    }
+}
+
 fn failure(failed: &FailedCall<'_>) -> Rendered {
     let message = match failed.error.code {
         Code::OutsideWorkspace => {
@@ -303,7 +313,7 @@ fn media_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<R
     let block = match mime.split_once('/') {
         Some((kind @ ("image" | "audio"), _)) => json!({ "type": kind, "data": read.content, "mimeType": mime }),
         _ => {
-            let uri = render::uri(&render::absolute(asked, &read.path));
+            let uri = render::uri(&asked.absolute(&read.path));
             json!({ "type": "resource", "resource": { "uri": uri, "mimeType": mime, "blob": read.content } })
         }
     };
@@ -338,7 +348,7 @@ fn edit(args: &Args) -> Result<Request> {
 
 fn edit_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let edit = take!(Edit, response);
-    Ok(content(render::diff(&render::absolute(asked, &edit.path), &edit.diff)))
+    Ok(content(render::diff(&asked.absolute(&edit.path), &edit.diff)))
 }
 
 fn list(path: String) -> Request {
@@ -352,6 +362,12 @@ fn list(path: String) -> Request {
 
 fn tree_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let tree = take!(Tree, response);
+    // The text is JSON: a tree without some of its entries could not be told from a complete one.
+    if tree.truncated {
+        let cause = format!("the directory has more than {MAX_ENTRIES} entries below it");
+        return Err(Error::new(Code::LimitExceeded, cause)
+            .hint("use `excludePatterns`, or show the directories in it one by one"));
+    }
     let children: Vec<Value> = tree.tree.children.iter().flatten().map(node).collect();
     let text = serde_json::to_string_pretty(&children).unwrap_or_default();
     Ok(content(text).truncated(tree.truncated))
@@ -387,6 +403,6 @@ fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<
     if glob.paths.is_empty() {
         return Ok(content("No matches found".to_owned()));
     }
-    let paths: Vec<_> = glob.paths.iter().map(|path| render::absolute(asked, path)).collect();
-    Ok(content(paths.join("\n")).truncated(glob.truncated))
+    let paths: Vec<_> = glob.paths.iter().map(|path| asked.absolute(path)).collect();
+    Ok(content(with_rest(paths.join("\n"), glob.truncated)).truncated(glob.truncated))
 }

@@ -37,10 +37,10 @@ const NAMES: &[(Term, &str)] = &[
     (Term::WriteTool, "write_file"),
 ];
 
-fn answer(_asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let response = response?;
     let truncated = response.truncated();
-    Ok(Rendered { json: to_json(&response), text: words::render(&response), truncated, error: None })
+    Ok(Rendered { json: to_json(&response), text: words::render(&response, &asked.names), truncated, error: None })
 }
 
 /// Renders the error unmodified.

@@ -4,16 +4,16 @@
 use std::fmt::Write;
 
 use paddock_types::entry::Kind;
-use paddock_types::error::printable;
+use paddock_types::error::{Term, Vocabulary, printable};
 use paddock_types::response::{
     ApplyPatch, Changes, ContextLine, Delete, Edit, Glob, Grep, GrepMatch, History, List, MakeDir, Pack, PatchAction,
     Read, ReadMany, ReadOutcome, Replace, Response, Restore, Skipped, Stat, Transfer, Tree, TreeNode, Unpack,
 };
 
-use crate::{commands, line_numbers};
+use crate::{Names, commands, line_numbers};
 
-/// Renders a result as text.
-pub fn render(response: &Response) -> String {
+/// Renders a result as text, in the caller's names of arguments.
+pub fn render(response: &Response, names: &Names) -> String {
     match response {
         Response::Read(read) => read_text(read),
         Response::ReadMany(many) => read_many_text(many),
@@ -32,12 +32,12 @@ pub fn render(response: &Response) -> String {
         Response::Pack(pack) => pack_text(pack),
         Response::Unpack(unpack) => unpack_text(unpack),
         Response::Stat(stat) => stat_text(stat),
-        Response::List(list) => list_text(list),
-        Response::Tree(tree) => tree_text(tree),
-        Response::Glob(glob) => glob_text(glob),
-        Response::Grep(grep) => grep_text(grep),
-        Response::Replace(replace) => replace_text(replace),
-        Response::Changes(changes) => changes_text(changes),
+        Response::List(list) => list_text(list, names),
+        Response::Tree(tree) => tree_text(tree, names),
+        Response::Glob(glob) => glob_text(glob, names),
+        Response::Grep(grep) => grep_text(grep, names),
+        Response::Replace(replace) => replace_text(replace, names),
+        Response::Changes(changes) => changes_text(changes, names),
         Response::Ran(ran) => commands::text(ran),
         Response::Sessions(sessions) => commands::sessions(sessions),
     }
@@ -62,13 +62,27 @@ fn read_text(read: &Read) -> String {
         line_numbers::number(&mut text, &read.content, read.start_line, "|");
     }
     if let Some(next) = read.next_offset {
-        let of = read.total_lines.map(|total| format!(" of {total}")).unwrap_or_default();
-        let unit = if read.encoding == "binary" { "bytes" } else { "lines" };
-        let _ = write!(text, "[{unit} {}-{}{of}; offset={next} continues]", read.start_line, read.end_line);
+        text.push_str(&continuation(read, "offset", next));
     } else if read.truncated {
         text.push_str("[long lines were cut; mode=raw shows them whole]");
     }
     text
+}
+
+/// Says which lines a read returned, and which value of the argument `offset` continues it.
+pub fn continuation(read: &Read, offset: &str, next: u64) -> String {
+    let of = read.total_lines.map(|total| format!(" of {total}")).unwrap_or_default();
+    let unit = if read.encoding == "binary" { "bytes" } else { "lines" };
+    format!("[{unit} {}-{}{of}; {offset}={next} continues]", read.start_line, read.end_line)
+}
+
+/// Says that a read returned no lines because it began at the end of the file or past it; empty if it returned lines.
+pub fn no_lines(read: &Read) -> String {
+    match read.total_lines.filter(|total| *total > 0 && read.end_line == 0) {
+        Some(1) => "[no lines: the file has 1 line]".to_owned(),
+        Some(total) => format!("[no lines: the file has {total} lines]"),
+        None => String::new(),
+    }
 }
 
 fn read_many_text(many: &ReadMany) -> String {
@@ -99,12 +113,16 @@ fn read_many_text(many: &ReadMany) -> String {
 
 fn edit_text(edit: &Edit) -> String {
     let places = if edit.edits_applied == 1 { "place" } else { "places" };
-    let head = format!("edited {} ({} {places})\n{}", printable(&edit.path), edit.edits_applied, edit.diff);
+    let verb = if edit.dry_run { "nothing was changed; this would edit" } else { "edited" };
+    let head = format!("{verb} {} ({} {places})\n{}", printable(&edit.path), edit.edits_applied, edit.diff);
     with_notes(head, &edit.notes)
 }
 
 fn patch_text(patch: &ApplyPatch) -> String {
     let mut text = String::new();
+    if patch.dry_run {
+        text.push_str("nothing was changed; this would change\n");
+    }
     for file in &patch.files {
         let (letter, from) = match (file.action, &file.moved_from) {
             (PatchAction::Add, _) => ('A', String::new()),
@@ -195,7 +213,7 @@ fn stat_text(stat: &Stat) -> String {
     text
 }
 
-fn list_text(list: &List) -> String {
+fn list_text(list: &List, names: &Names) -> String {
     let mut text = String::new();
     for entry in &list.entries {
         let size = entry.size.map(|size| format!("  {size}")).unwrap_or_default();
@@ -207,16 +225,16 @@ fn list_text(list: &List) -> String {
     if let (true, Some(files), Some(directories)) = (list.truncated, list.total_files, list.total_directories) {
         let _ = writeln!(text, "[{files} files and {directories} directories in all]");
     }
-    with_tail(text, &list.skipped, list.next_cursor.as_deref())
+    with_tail(text, &list.skipped, list.next_cursor.as_deref(), names)
 }
 
-fn tree_text(tree: &Tree) -> String {
+fn tree_text(tree: &Tree, names: &Names) -> String {
     let mut text = format!("{}/\n", printable(&tree.path));
     branches(&mut text, &tree.tree, 1);
     if tree.truncated {
         text.push_str("[there is more: raise `limit`, or name a directory below]\n");
     }
-    with_tail(text, &tree.skipped, None)
+    with_tail(text, &tree.skipped, None, names)
 }
 
 fn branches(text: &mut String, node: &TreeNode, depth: usize) {
@@ -226,7 +244,7 @@ fn branches(text: &mut String, node: &TreeNode, depth: usize) {
     }
 }
 
-fn glob_text(glob: &Glob) -> String {
+fn glob_text(glob: &Glob, names: &Names) -> String {
     let mut text = String::new();
     for path in &glob.paths {
         text.push_str(&printable(path));
@@ -235,10 +253,10 @@ fn glob_text(glob: &Glob) -> String {
     if glob.paths.is_empty() {
         text.push_str("[no files match]\n");
     }
-    with_tail(text, &glob.skipped, glob.next_cursor.as_deref())
+    with_tail(text, &glob.skipped, glob.next_cursor.as_deref(), names)
 }
 
-fn grep_text(grep: &Grep) -> String {
+fn grep_text(grep: &Grep, names: &Names) -> String {
     let mut text = String::new();
     let mut path = None;
     for found in &grep.matches {
@@ -255,10 +273,10 @@ fn grep_text(grep: &Grep) -> String {
     if grep.matches.is_empty() && grep.files.is_empty() {
         let _ = writeln!(text, "[no match in {} files]", grep.files_searched);
     }
-    with_tail(text, &grep.skipped, grep.next_cursor.as_deref())
+    with_tail(text, &grep.skipped, grep.next_cursor.as_deref(), names)
 }
 
-fn replace_text(replace: &Replace) -> String {
+fn replace_text(replace: &Replace, names: &Names) -> String {
     let verb = if replace.applied { "replaced" } else { "would replace" };
     let matches = if replace.total_replacements == 1 { "match" } else { "matches" };
     let mut text = match replace.total_files {
@@ -272,7 +290,7 @@ fn replace_text(replace: &Replace) -> String {
         let _ = writeln!(text, "[and {} more files]", replace.total_files - replace.files.len() as u64);
     }
     text.push_str(&replace.diff);
-    let mut text = with_notes(with_tail(text, &replace.skipped, None), &replace.notes);
+    let mut text = with_notes(with_tail(text, &replace.skipped, None, names), &replace.notes);
     if let Some(plan) = &replace.plan {
         let end = if text.ends_with('\n') { "" } else { "\n" };
         let _ = write!(text, "{end}[nothing is changed yet: the same call with plan={plan} does it]");
@@ -280,7 +298,7 @@ fn replace_text(replace: &Replace) -> String {
     text
 }
 
-fn changes_text(changes: &Changes) -> String {
+fn changes_text(changes: &Changes, names: &Names) -> String {
     let mut text = String::new();
     for (letter, paths) in [('A', &changes.created), ('M', &changes.modified), ('D', &changes.deleted)] {
         for path in paths {
@@ -292,7 +310,7 @@ fn changes_text(changes: &Changes) -> String {
     } else if changes.total == 0 {
         let _ = writeln!(text, "[nothing to tell of {}]", counted(changes.watched, "file"));
     }
-    let mut text = with_tail(text, &changes.skipped, None);
+    let mut text = with_tail(text, &changes.skipped, None, names);
     let _ = write!(text, "[next: since={}]", changes.token);
     text
 }
@@ -311,25 +329,29 @@ fn match_text(text: &mut String, found: &GrepMatch) {
     context(text, &found.after);
 }
 
-fn with_tail(mut text: String, skipped: &Skipped, cursor: Option<&str>) -> String {
-    if let Some(skipped) = left_out(skipped, true) {
+fn with_tail(mut text: String, skipped: &Skipped, cursor: Option<&str>, names: &Names) -> String {
+    if let Some(skipped) = left_out(skipped, names) {
         let _ = writeln!(text, "[left out: {skipped}]");
     }
     if let Some(cursor) = cursor {
-        let _ = writeln!(text, "[more: cursor={cursor}]");
+        let _ = match names.name(Term::Cursor) {
+            Some(name) => writeln!(text, "[more: {name}={cursor}]"),
+            None => writeln!(text, "[there are more: a narrower path or pattern shows others]"),
+        };
     }
     text
 }
 
-/// Renders the skipped entries, if any. With `has_arguments`, each reason names the argument that includes them.
-pub fn left_out(skipped: &Skipped, has_arguments: bool) -> Option<String> {
-    let (ignored, hidden) = match has_arguments {
-        true => ("ignored (include_ignored=true)", "hidden (include_hidden=true)"),
-        false => ("ignored", "hidden"),
+/// Renders the skipped entries, if any. A reason names the argument that includes the entries, if the tool has it.
+pub fn left_out(skipped: &Skipped, names: &Names) -> Option<String> {
+    let reason = |word: &str, term: Term| match names.name(term) {
+        Some(name) => format!("{word} ({name}=true)"),
+        None => word.to_owned(),
     };
+    let (ignored, hidden) = (reason("ignored", Term::IncludeIgnored), reason("hidden", Term::IncludeHidden));
     let reasons = [
-        (skipped.ignored, ignored),
-        (skipped.hidden, hidden),
+        (skipped.ignored, ignored.as_str()),
+        (skipped.hidden, hidden.as_str()),
         (skipped.denied, "kept back by .agentignore"),
         (skipped.unreadable, "unreadable"),
         (skipped.unnamed, "with names that are not UTF-8"),
@@ -381,9 +403,15 @@ mod tests {
     #[test]
     fn archives_are_summarised() {
         let pack = Pack { path: "new/a.zip".to_owned(), entries: 7, files: 5, bytes: 11, size: 900, ..Pack::default() };
-        assert_eq!(render(&Response::Pack(pack)), "packed 5 files, 11 bytes into new/a.zip (900 bytes)");
+        assert_eq!(
+            render(&Response::Pack(pack), &crate::paddock::DIALECT.names(None)),
+            "packed 5 files, 11 bytes into new/a.zip (900 bytes)"
+        );
         let notes = vec!["1 new files can be executed".to_owned()];
         let unpack = Unpack { destination: "out".to_owned(), files: 4, bytes: 13, notes, ..Unpack::default() };
-        assert!(render(&Response::Unpack(unpack)).starts_with("unpacked 4 files, 13 bytes into out\n"));
+        assert!(
+            render(&Response::Unpack(unpack), &crate::paddock::DIALECT.names(None))
+                .starts_with("unpacked 4 files, 13 bytes into out\n")
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! The `weakincentives` dialect: the seven tools of its virtual file system, and the other methods of its protocol.
 //! Every result is `{success, message, value}`; lines start at 0 in arguments.
 
+use paddock_text::page::CUT_MARK;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::rendered::Rendered;
@@ -13,7 +14,7 @@ use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{MAX, flag, optional, required, text, whole};
 use crate::spec::{DefaultValue, Output, Param, ResultSchema, ToolSpec, ToolTraits};
-use crate::text::render;
+use crate::text::{no_lines, render};
 use crate::{Dialect, line_numbers};
 
 mod commands;
@@ -37,6 +38,8 @@ const NAMES: &[(Term, &str)] = &[
 const MAX_ENTRIES: u32 = 1_000;
 /// Number of files in a listing whose content is hashed: each needs a read.
 const DETAILS: request::Details = request::Details { etags: 100, link_targets: false, heads: None };
+/// Maximum number of characters of a line in a message.
+const LINE_CHARS: usize = 2_000;
 /// Number of lines on a page.
 const PAGE_LINES: u64 = 2_000;
 
@@ -92,7 +95,7 @@ const TOOLS: &[ToolSpec] = &[
         request: |args| {
             let limit = args.opt_whole("limit").unwrap_or(PAGE_LINES);
             let read = request::Read::lines(args.text("path"), args.whole("offset") + 1, Some(limit));
-            Ok(Request::Read(request::Read { first_line: 0, ..read }))
+            Ok(Request::Read(request::Read { first_line: 0, whole_lines: true, empty_past_end: true, ..read }))
         },
         answer: read_file,
         output: output!(ResultSchema::Object(&[
@@ -211,9 +214,9 @@ const TOOLS: &[ToolSpec] = &[
             let (path, recursive) = (args.text("path"), args.flag("recursive"));
             Ok(Request::Delete(request::Delete { path, recursive, files_only: false }))
         },
-        answer: |_, response| {
+        answer: |asked, response| {
             let delete = take!(Delete, response);
-            Ok(reported(json!(delete.entries_deleted), render(&Response::Delete(delete))))
+            Ok(reported(json!(delete.entries_deleted), render(&Response::Delete(delete), &asked.names)))
         },
         output: output!(ResultSchema::Whole),
     },
@@ -226,9 +229,9 @@ const TOOLS: &[ToolSpec] = &[
         request: |args| {
             Ok(Request::MakeDir(request::MakeDir { path: args.text("path"), parents: args.flag("parents") }))
         },
-        answer: |_, response| {
+        answer: |asked, response| {
             let made = take!(MakeDir, response);
-            Ok(reported(Value::Null, render(&Response::MakeDir(made))))
+            Ok(reported(Value::Null, render(&Response::MakeDir(made), &asked.names)))
         },
         output: output!(ResultSchema::Nullable(&ResultSchema::Flag)),
     },
@@ -285,11 +288,11 @@ fn failure(failed: &FailedCall<'_>) -> Rendered {
     Rendered::new(&value, message)
 }
 
-fn ls(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn ls(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let list = take!(List, response);
     let entries: Vec<_> = list.entries.iter().filter_map(file_entry).collect();
     let truncated = list.truncated;
-    Ok(reported(entries.into(), render(&Response::List(list))).truncated(truncated))
+    Ok(reported(entries.into(), render(&Response::List(list), &asked.names)).truncated(truncated))
 }
 
 fn kind(kind: Kind) -> Option<&'static str> {
@@ -308,30 +311,45 @@ fn file_entry(entry: &response::Entry) -> Option<Value> {
 fn read_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let read = take!(Read, response);
     let offset = asked.args.whole("offset");
+    let limit = asked.args.opt_whole("limit").unwrap_or(PAGE_LINES);
+    // The window of `content`: fewer lines than requested if a limit of the policy left out the rest.
+    let returned = if read.end_line == 0 { 0 } else { (read.end_line + 1).saturating_sub(read.start_line) };
+    let limit = if read.next_offset.is_some() { limit.min(returned) } else { limit };
     let value = json!({
         "path": read.path,
         "content": read.content,
         "total_lines": read.total_lines,
         "offset": offset,
-        "limit": asked.args.opt_whole("limit").unwrap_or(PAGE_LINES),
+        "limit": limit,
     });
-    let mut message = line_numbers::numbered(&read.content, read.end_line, read.start_line, "|");
+    // A program reads `content`, whose lines are whole; a model reads the message.
+    let mut message = line_numbers::numbered(&cut_lines(&read.content), read.end_line, read.start_line, "|");
+    message.push_str(&no_lines(&read));
     if let Some(next) = read.next_offset {
         message.push_str(&format!("\n[there are more lines: offset={} continues]", next - 1));
     }
     Ok(reported(value, message).truncated(read.truncated))
 }
 
-fn write_file(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
-    let write = take!(Write, response);
-    let value = json!({ "path": write.path, "bytes_written": write.bytes_written, "created": write.created });
-    Ok(reported(value, render(&Response::Write(write))))
+/// Cuts lines that are too long for a model.
+fn cut_lines(content: &str) -> String {
+    let cut = |line: &str| match line.char_indices().nth(LINE_CHARS) {
+        Some((end, _)) => format!("{}{CUT_MARK}", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    };
+    content.split('\n').map(cut).collect::<Vec<_>>().join("\n")
 }
 
-fn edit_file(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+fn write_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
+    let write = take!(Write, response);
+    let value = json!({ "path": write.path, "bytes_written": write.bytes_written, "created": write.created });
+    Ok(reported(value, render(&Response::Write(write), &asked.names)))
+}
+
+fn edit_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let edit = take!(Edit, response);
     let value = json!({ "path": edit.path, "replacements": edit.edits_applied });
-    Ok(reported(value, render(&Response::Edit(edit))))
+    Ok(reported(value, render(&Response::Edit(edit), &asked.names)))
 }
 
 fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
@@ -339,7 +357,7 @@ fn glob(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered>
     let matches: Vec<_> = glob.entries.iter().filter_map(file_entry).collect();
     let value = json!({ "pattern": asked.args.text("pattern"), "matches": matches });
     let truncated = glob.truncated;
-    Ok(reported(value, render(&Response::Glob(glob))).truncated(truncated))
+    Ok(reported(value, render(&Response::Glob(glob), &asked.names)).truncated(truncated))
 }
 
 /// Renders matches. Offsets in a line count characters, as in Python.
@@ -361,7 +379,7 @@ fn grep(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered>
     let matches: Vec<_> = grep.matches.iter().map(shown).collect();
     let value = json!({ "pattern": asked.args.text("pattern"), "matches": matches });
     let truncated = grep.truncated;
-    Ok(reported(value, render(&Response::Grep(grep))).truncated(truncated))
+    Ok(reported(value, render(&Response::Grep(grep), &asked.names)).truncated(truncated))
 }
 
 fn stat(args: &Args) -> Result<Request> {

@@ -56,7 +56,6 @@ impl Operation for request::ApplyPatch {
             .flat_map(|file| file.moved_from.iter().chain([&file.path]))
             .for_each(|path| recorder.add(path));
         let lines = |file: &response::PatchedFile| file.lines_added + file.lines_removed;
-        recorder.measure(recorder.written_bytes(), Some(patch.files.iter().map(lines).sum()));
         if !self.dry_run {
             // A moved file counts as written only if the patch changes its content too.
             let moved = patch.files.iter().filter(|file| file.action == PatchAction::Move && lines(file) > 0);
@@ -66,6 +65,7 @@ impl Operation for request::ApplyPatch {
                 mode: WriteMode::Create,
             }));
         }
+        recorder.measure(recorder.written_bytes(), Some(patch.files.iter().map(lines).sum()));
     }
 }
 
@@ -100,7 +100,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::ApplyPatch) -> Result<resp
     if !args.dry_run {
         notes.extend(commit(workspace, OPERATION, plan.changes())?);
     }
-    Ok(response::ApplyPatch { files, backup: workspace.backup(), notes })
+    Ok(response::ApplyPatch { files, backup: workspace.backup(), notes, dry_run: args.dry_run })
 }
 
 /// The planned result of a patch.

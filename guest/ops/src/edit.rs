@@ -110,6 +110,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Edit) -> Result<response::
         backup: None,
         notes: Vec::new(),
         snippet,
+        dry_run: args.dry_run,
     };
     if lines.len() > MAX_RANGES {
         result.notes.push(format!("`lines` has the first {MAX_RANGES} of {} ranges", lines.len()));

@@ -9,7 +9,7 @@ use paddock_text::indent::Indentation;
 use paddock_text::lines::{CHUNK, Lines, Source, start_of_last};
 use paddock_text::page::{Layout, Page, page};
 use paddock_text::{codec, encoding, indent};
-use paddock_types::error::{Detail, Error, Result, Term};
+use paddock_types::error::{Code, Detail, Error, Result, Term};
 use paddock_types::request::ReadMode;
 use paddock_types::response::Response;
 use paddock_types::{digest, phrase, request, response, time};
@@ -157,11 +157,16 @@ impl Reader<'_> {
         if result.unchanged {
             return Ok(());
         }
+        let requested = self.args.tail.or(self.args.limit).unwrap_or(u64::MAX);
         let (page, next_offset) = match (self.args.mode, self.args.tail) {
             (ReadMode::Indentation, _) => self.block(format)?,
             (_, Some(count)) => (self.last(format, count)?, None),
             (_, None) => self.range(format)?,
         };
+        let is_short = next_offset.is_some() && page.end.saturating_sub(page.start) + 1 < requested;
+        if self.args.unlimited && (is_short || page.cut) {
+            return Err(self.too_large(requested));
+        }
         result.start_line = page.start;
         result.end_line = page.end;
         result.next_offset = next_offset;
@@ -176,7 +181,8 @@ impl Reader<'_> {
         let before = self.args.offset - 1;
         let mut lines = self.content.lines(format);
         let skipped = lines.skip(before)?;
-        if skipped < before || (before > 0 && lines.is_at_end()?) {
+        let is_past_end = skipped < before || (before > 0 && lines.is_at_end()?);
+        if is_past_end && !self.args.empty_past_end {
             return Err(self.past_the_end(Term::Offset, self.args.offset, skipped));
         }
         let page = page(&mut lines, self.args.offset, &self.layout(format))?;
@@ -244,13 +250,23 @@ impl Reader<'_> {
             .detail(Detail::PastEnd { argument, total })
     }
 
+    /// Returns the error for lines that are more text than a call may hold.
+    fn too_large(&self, requested: u64) -> Error {
+        let max = self.workspace.policy.limits.max_file_bytes;
+        let what = if requested == u64::MAX { "it is" } else { "the requested lines are" };
+        let cause = format!("{what} more than {max} bytes of text, the maximum of one call");
+        Error::at(Code::TooLarge, OPERATION, &self.args.path, cause)
+            .hint(phrase![Term::Limit, " or ", Term::Tail, " reads fewer lines"])
+            .or_hint("search in it instead")
+    }
+
     fn layout(&self, format: Format) -> Layout {
         let limits = &self.workspace.policy.limits;
-        if self.args.unlimited && self.content.whole.is_some() {
+        if self.args.unlimited {
             return Layout {
                 lines: self.args.limit.unwrap_or(u64::MAX),
                 line_chars: usize::MAX,
-                bytes: usize::MAX,
+                bytes: usize::try_from(limits.max_file_bytes).unwrap_or(usize::MAX),
                 raw: self.args.mode == ReadMode::Raw,
                 last: false,
                 encoding: format.detected.encoding,
@@ -258,7 +274,10 @@ impl Reader<'_> {
         }
         Layout {
             lines: self.args.limit.unwrap_or(u64::MAX).min(limits.max_lines),
-            line_chars: self.args.line_chars.unwrap_or(usize::MAX).min(limits.max_line_chars),
+            line_chars: match self.args.whole_lines {
+                true => usize::MAX,
+                false => self.args.line_chars.unwrap_or(usize::MAX).min(limits.max_line_chars),
+            },
             bytes: limits.max_result_bytes,
             raw: self.args.mode == ReadMode::Raw,
             last: false,

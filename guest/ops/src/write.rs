@@ -5,6 +5,8 @@ use paddock_text::codec::is_utf16;
 use paddock_text::document::{Document, Splice};
 use paddock_text::encoding;
 use paddock_text::encoding::Detected;
+use paddock_text::eol;
+use paddock_text::eol::Eol;
 use paddock_types::accessed_paths::{WriteMode, Written};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
@@ -73,7 +75,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response:
     check_size(workspace, &resolved, args.content.len() as u64 / 3)?;
     let old = resolved.stat.map(|_| workspace.read_whole(&resolved, OPERATION)).transpose()?.map(|(bytes, _)| bytes);
     paddock_workspace::check_etag(args.if_match.as_deref(), old.as_deref(), &resolved, OPERATION)?;
-    let new = match &old {
+    let (new, note) = match &old {
         Some(old) if args.append && !old.is_empty() => appended(&resolved, old, requested_path, &args.content)?,
         _ => written(&resolved, old.as_deref(), requested_path, &args.content)?,
     };
@@ -94,6 +96,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Write) -> Result<response:
             vec![FileChange { resolved, old: old.map(Into::into), new: Some(new.into()), to: None }],
         )?;
         result.backup = workspace.backup();
+        result.notes.extend(note);
     }
     Ok(result)
 }
@@ -146,13 +149,13 @@ fn check_size(workspace: &Workspace<'_>, resolved: &ResolvedPath, size: u64) -> 
         .hint("nothing was changed; write several smaller files"))
 }
 
-/// Returns the bytes of a file that is written whole.
+/// Returns the bytes of a file that is written whole, with a note if the line endings change.
 fn written(
     resolved: &ResolvedPath,
     old: Option<&[u8]>,
     requested_path: Option<&'static Encoding>,
     content: &str,
-) -> Result<Vec<u8>> {
+) -> Result<(Vec<u8>, Option<String>)> {
     let (content, marked) = match content.strip_prefix('\u{feff}') {
         Some(content) => (content, true),
         None => (content, false),
@@ -164,16 +167,26 @@ fn written(
     let bom = marked || same.map_or(is_utf16(encoding), |same| same.bom > 0);
     let bom = if bom { encoding::bom(encoding).to_vec() } else { Vec::new() };
     let detected = Detected { encoding, bom: bom.len() };
-    Document::decode_as(bom, detected).encode_like(content).map_err(|loss| loss.at(OPERATION, &resolved.requested_path))
+    let new = Document::decode_as(bom, detected).encode_like(content);
+    let new = new.map_err(|loss| loss.at(OPERATION, &resolved.requested_path))?;
+    Ok((new, old.filter(|_| before.is_some()).and_then(|old| changed_endings(old, content))))
 }
 
-/// Returns the bytes of a file with text appended.
+/// Returns a note if a file with CRLF line endings is replaced by text with others. Callers often do not see them.
+fn changed_endings(old: &[u8], content: &str) -> Option<String> {
+    let before = eol::detect(&Document::decode(old.to_vec(), None).text);
+    let lost = before == Eol::Crlf && matches!(eol::detect(content), Eol::Lf | Eol::Mixed);
+    lost.then(|| "the lines ended in CRLF before, and now end as in the given text, in LF".to_owned())
+}
+
+/// Returns the bytes of a file with text appended. A last line without an ending gets one, and a note says so: the text
+/// would otherwise continue that line.
 fn appended(
     resolved: &ResolvedPath,
     old: &[u8],
     requested_path: Option<&'static Encoding>,
     content: &str,
-) -> Result<Vec<u8>> {
+) -> Result<(Vec<u8>, Option<String>)> {
     if requested_path.is_none() && encoding::is_binary(old) {
         return Err(content::binary(resolved, OPERATION, old.len() as u64, old)
             .hint(phrase!["text is appended to text; give ", Term::Encoding, " if it is text after all"])
@@ -191,8 +204,12 @@ fn appended(
     }
     let document = Document::decode(old.to_vec(), requested_path);
     let end = document.text.len();
-    let splice = Splice { range: end..end, text: content.to_owned() };
-    document.splice(&[splice]).map_err(|loss| loss.at(OPERATION, &resolved.requested_path))
+    let is_open = |text: &str| !text.is_empty() && !text.ends_with(['\n', '\r']);
+    let is_joined = is_open(&document.text) && !content.is_empty() && !content.starts_with(['\n', '\r']);
+    let ending = if is_joined { eol::near(&document.text, end) } else { "" };
+    let splice = Splice { range: end..end, text: format!("{ending}{content}") };
+    let new = document.splice(&[splice]).map_err(|loss| loss.at(OPERATION, &resolved.requested_path))?;
+    Ok((new, is_joined.then(|| "the last line had no line ending, and got one before the appended text".to_owned())))
 }
 
 #[cfg(test)]
@@ -262,8 +279,9 @@ mod tests {
     #[test]
     fn appending() {
         check(&append("utf8", "b\n"), b"a\r\nb\n", 2, false);
-        check(&append("bom", "ä"), b"\xef\xbb\xbfa\xc3\xa4", 2, false);
-        check(&append("utf16", "ä"), b"\xff\xfea\0\xe4\0", 2, false);
+        check(&append("bom", "ä"), b"\xef\xbb\xbfa\n\xc3\xa4", 3, false);
+        check(&append("bom", "\nä"), b"\xef\xbb\xbfa\n\xc3\xa4", 3, false);
+        check(&append("utf16", "ä"), b"\xff\xfea\0\n\0\xe4\0", 4, false);
         check(&append("latin1", "ä"), b"caf\xe9\n\xe4", 1, false);
         check(&append("empty", "ä"), b"\xc3\xa4", 2, false);
         check(&append("new", "ä"), b"\xc3\xa4", 2, true);

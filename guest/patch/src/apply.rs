@@ -88,6 +88,8 @@ pub(super) struct Applying<'t> {
 
 impl Applying<'_> {
     fn hunk(&mut self, hunk: &Hunk<'_>) -> Result<(), Failure> {
+        let shorter;
+        let mut hunk = hunk;
         let start = match &hunk.place {
             Where::Line(line) => self.stated(hunk, *line)?,
             Where::Search { anchors, at_end } if self.matching == Matching::Strict => {
@@ -96,7 +98,14 @@ impl Applying<'_> {
             }
             Where::Search { anchors, at_end } => {
                 self.keeps_open = self.matching == Matching::V4a && self.lines.is_open();
-                self.sought_loosely(hunk, anchors, *at_end)?
+                match (self.sought_loosely(hunk, anchors, *at_end), hunk.without_last_blank()) {
+                    (Err(failure), Some(without)) if self.matching == Matching::Codex => {
+                        shorter = without;
+                        hunk = &shorter;
+                        self.sought_loosely(hunk, anchors, *at_end).map_err(|_| failure)?
+                    }
+                    (start, _) => start?,
+                }
             }
         };
         let is_insertion_at_end = start == self.lines.count() && hunk.old().next().is_none();

@@ -122,7 +122,7 @@ fn update<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Action<'
     loop {
         cursor.skip_blank();
         match cursor.peek() {
-            Some(line) if !is_marker(line.text) => hunks.push(chunk(cursor, line.number)?),
+            Some(line) if !is_marker(line.text) => hunks.push(chunk(cursor, line.number, to.is_some())?),
             _ => break,
         }
     }
@@ -138,14 +138,15 @@ fn update<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Action<'
     }
 }
 
-fn chunk<'p>(cursor: &mut Cursor<'p>, line: usize) -> Result<Hunk<'p>> {
+/// Reads a chunk. In a move, it may consist of context lines alone.
+fn chunk<'p>(cursor: &mut Cursor<'p>, line: usize, is_move: bool) -> Result<Hunk<'p>> {
     let mut anchors = Vec::new();
     while let Some(anchor) = cursor.peek().and_then(|line| line.text.strip_prefix("@@")) {
         anchors.extend(Some(anchor.strip_prefix(' ').unwrap_or(anchor)).filter(|anchor| !anchor.trim().is_empty()));
         cursor.next();
     }
     let (rows, at_end) = rows(cursor)?;
-    if rows.iter().all(|row| row.kind == RowKind::Keep) {
+    if rows.is_empty() || (!is_move && rows.iter().all(|row| row.kind == RowKind::Keep)) {
         let cause = if rows.is_empty() { "the chunk has no lines" } else { "the chunk changes nothing" };
         let error = invalid(line, cause).hint("lines to remove start with `-`, lines to add with `+`");
         return Err(if rows.is_empty() { error.detail(fault(line, NoLines)) } else { error });

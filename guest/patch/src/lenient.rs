@@ -30,7 +30,11 @@ impl Applying<'_> {
             return Ok(if anchors.is_empty() || at_end { count } else { from });
         }
         let last = count.checked_sub(old.len()).filter(|last| at_end && *last >= from);
-        let found = last.and_then(|last| self.first(&old, last)).or_else(|| self.first(&old, from));
+        let found = match last.and_then(|last| self.first(&old, last)) {
+            // In Codex, the mark of the end of the file binds the chunk to the end.
+            None if !at_end || self.matching != Matching::Codex => self.first(&old, from),
+            found => found,
+        };
         let (pass, place) = found.ok_or_else(|| {
             let lines = old.join("\n");
             let failure = self.not_found(hunk, &old, &format!("its old lines are not there:\n{lines}"));

@@ -67,6 +67,26 @@ impl<'p> Hunk<'p> {
     pub fn old(&self) -> impl Iterator<Item = &Row<'p>> {
         self.rows.iter().filter(|row| row.kind != RowKind::Add)
     }
+
+    /// Returns the hunk without a blank last old line; `None` if the last old line is not blank, or the only one.
+    ///
+    /// Callers often write a blank context line for the final newline of the file. Codex tries such a chunk again
+    /// without that line, and without a blank last new line.
+    pub fn without_last_blank(&self) -> Option<Self> {
+        let last = self.rows.iter().rposition(|row| row.kind != RowKind::Add)?;
+        if self.old().count() < 2 || self.rows.get(last).is_none_or(|row| !row.text.is_empty()) {
+            return None;
+        }
+        let mut rows = self.rows.clone();
+        let row = rows.remove(last);
+        let has_lines_after = last < rows.len();
+        if row.kind == RowKind::Keep && has_lines_after {
+            rows.insert(last, Row { kind: RowKind::Add, ..row });
+        } else if has_lines_after {
+            rows.pop_if(|last| last.kind == RowKind::Add && last.text.is_empty());
+        }
+        Some(Self { rows, ..self.clone() })
+    }
 }
 
 /// Location at which a hunk applies.

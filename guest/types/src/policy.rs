@@ -86,6 +86,9 @@ pub struct RootPolicy {
     /// The directory's own absolute path on the host: paths below it are mapped into the root.
     #[serde(default)]
     pub host: Option<String>,
+    /// Further absolute paths by which the caller may name the directory, such as one through a symbolic link.
+    #[serde(default)]
+    pub aliases: Vec<String>,
     /// Identifier that differs from that of any other directory with this guest path, in another workspace or at a later time.
     #[serde(default)]
     pub id: Option<String>,

@@ -99,8 +99,12 @@ pub struct Read {
     pub max_bytes: Option<u64>,
     /// The SHA-256 of the file too.
     pub checksum: bool,
-    /// All lines of a file that is handled whole, however many and long.
+    /// Returns every requested line whole, and fails instead of leaving out a line that does not fit.
     pub unlimited: bool,
+    /// Returns each line whole, whatever its length.
+    pub whole_lines: bool,
+    /// Returns no lines for an offset past the end, instead of an error.
+    pub empty_past_end: bool,
     pub limit: Option<u64>,
     pub tail: Option<u64>,
     pub mode: ReadMode,
@@ -123,6 +127,8 @@ impl Read {
             max_bytes: None,
             checksum: false,
             unlimited: false,
+            whole_lines: false,
+            empty_past_end: false,
             limit,
             tail: None,
             mode: ReadMode::Lines,

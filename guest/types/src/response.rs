@@ -180,6 +180,9 @@ pub struct Edit {
     /// Where the request asked for it, and lines are left.
     #[serde(skip)]
     pub snippet: Option<Snippet>,
+    /// Whether nothing was changed because the request was a dry run.
+    #[serde(skip)]
+    pub dry_run: bool,
 }
 
 /// Lines of a file after it was edited.
@@ -197,6 +200,9 @@ pub struct ApplyPatch {
     pub files: Vec<PatchedFile>,
     pub backup: Option<String>,
     pub notes: Vec<String>,
+    /// Whether nothing was changed because the request was a dry run.
+    #[serde(skip)]
+    pub dry_run: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]

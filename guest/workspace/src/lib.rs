@@ -69,7 +69,8 @@ impl<'a> Workspace<'a> {
             .map(|(index, preopen)| {
                 let known = policy.roots.iter().find(|root| root.guest == preopen.guest_path);
                 let absolute = Some(preopen.guest_path.clone()).filter(|path| path.starts_with('/'));
-                let names: Vec<_> = absolute.into_iter().chain(known.and_then(|root| root.host.clone())).collect();
+                let aliases = known.into_iter().flat_map(|root| root.aliases.iter().chain(&root.host).cloned());
+                let names: Vec<_> = absolute.into_iter().chain(aliases).collect();
                 let host = known.and_then(|root| root.host.as_deref());
                 Root {
                     access_rules: AccessRules::of(policy, &names, host).map(Rc::new),

@@ -314,8 +314,10 @@ impl<'w> Resolution<'w> {
             .hint("leave the `/` out to mean the link itself, or name what it names")
     }
 
+    /// A host does not report the target of an absolute link, which may lie in a root all the same.
     fn leads_out(&self) -> Error {
-        self.workspace.outside(self.requested_path, self.operation, "a symbolic link on it leads outside the workspace")
+        let cause = "a symbolic link on it leads outside the workspace or has an absolute target";
+        self.workspace.outside(self.requested_path, self.operation, cause)
     }
 
     fn dir(&self) -> Result<&Dir> {

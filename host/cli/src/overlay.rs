@@ -80,8 +80,20 @@ struct Named {
 }
 
 impl Named {
+    /// Opens the workspace in the overlay. Fails if there is no such overlay: an overlay exists from its first change on,
+    /// and a misspelt name would look like one without changes.
     fn open(self) -> anyhow::Result<Workspace> {
-        self.workspace.in_overlay(self.name).open()
+        let name = self.name.clone();
+        let workspace = self.workspace.in_overlay(self.name).open()?;
+        let overlays = workspace.overlays()?;
+        if !overlays.contains(&name) {
+            let known = match overlays.as_slice() {
+                [] => "this workspace has no overlays".to_owned(),
+                names => format!("the overlays are {}", escape(&names.join(", "))),
+            };
+            anyhow::bail!("there is no overlay `{}`: {known}", escape(&name));
+        }
+        Ok(workspace)
     }
 }
 

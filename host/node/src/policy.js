@@ -81,6 +81,6 @@ export function hostLimits({ limits = {} }) {
  * @param {{carries_modes: boolean, keeps_modes?: boolean, private?: string[], fixed?: string[], approval_key: string}} host
  */
 export function environment(policy, backend, mounts, host) {
-  const roots = mounts.map(({ host, guest, access, held }) => ({ host, guest, access, id: `${held.identity.ino}:${host}` }));
+  const roots = mounts.map(({ host, aliases, guest, access, held }) => ({ host, aliases, guest, access, id: `${held.identity.ino}:${host}` }));
   return JSON.stringify({ ...policy, backend, roots, host });
 }

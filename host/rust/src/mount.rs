@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 #[cfg(target_os = "linux")]
 use std::sync::Arc;
 
@@ -57,6 +57,13 @@ impl Wanted {
         Self { host, guest: Some(guest), access: Access::ReadWrite, opened }
     }
 
+    /// Returns the absolute path that the caller gave, if it is not the real path of the opened directory.
+    fn alias(&self, directory: &Directory) -> Option<String> {
+        let given = std::path::absolute(&self.host).ok()?;
+        let has_parents = given.components().any(|component| component == Component::ParentDir);
+        (!has_parents && given != directory.path()).then(|| given.to_str().map(str::to_owned)).flatten()
+    }
+
     /// Opens it, beside roots that are open already.
     fn directory(&self, mounts: &[Mount]) -> Result<Directory, Error> {
         #[cfg(target_os = "linux")]
@@ -80,7 +87,8 @@ pub(crate) fn all(roots: &[Wanted], policy: &Policy) -> Result<Vec<Mount>, Error
         }
         let directory = root.directory(&mounts)?;
         let guest = guest.clone().unwrap_or_else(|| free_name(&name_of(&directory), &mut taken));
-        mounts.push(Mount::new(directory, &guest, *access)?);
+        let alias = root.alias(&directory);
+        mounts.push(Mount { alias, ..Mount::new(directory, &guest, *access)? });
     }
     if mounts.first().is_none_or(|first| first.guest != WORKSPACE) {
         return Err(Error::NoRoot);
@@ -204,6 +212,8 @@ pub(crate) struct Mount {
     pub(crate) access: Access,
     /// Whether it is in a container.
     pub(crate) is_contained: bool,
+    /// The absolute path by which the caller named the directory, if it is not the directory's real path.
+    pub(crate) alias: Option<String>,
 }
 
 impl Mount {
@@ -216,12 +226,12 @@ impl Mount {
         if guest == STATE || guest == OVERLAY {
             return Err(Error::Mount { guest: guest.to_owned(), cause: "it is the state directory's" });
         }
-        Ok(Self { directory, guest: guest.to_owned(), access, is_contained: false })
+        Ok(Self { directory, guest: guest.to_owned(), access, is_contained: false, alias: None })
     }
 
     /// A directory of Paddock's own.
     pub(crate) fn own(directory: Directory, guest: &str) -> Self {
-        Self { directory, guest: guest.to_owned(), access: Access::ReadWrite, is_contained: false }
+        Self { directory, guest: guest.to_owned(), access: Access::ReadWrite, is_contained: false, alias: None }
     }
 
     /// The same directory to look at alone.

@@ -9,7 +9,7 @@ use paddock_types::response::Response;
 use paddock_types::{request, response};
 
 use crate::answer::CallContext;
-use crate::anthropic::render::{numbered, reported, snippet};
+use crate::anthropic::render::{more_lines, numbered, reported, snippet};
 use crate::anthropic::{MEMORY, MEMORY_ROOT, missing, viewed};
 use crate::args::Args;
 
@@ -84,7 +84,8 @@ fn file(path: &str, read: &response::Read) -> Result<Rendered> {
         return Err(Error::new(Code::LimitExceeded, message));
     }
     let lines = numbered(read);
-    Ok(reported(format!("Here's the content of {path} with line numbers:\n{lines}")).truncated(read.truncated))
+    let rest = more_lines(read);
+    Ok(reported(format!("Here's the content of {path} with line numbers:\n{lines}{rest}")).truncated(read.truncated))
 }
 
 fn directory(path: &str, list: &response::List) -> Rendered {
@@ -104,6 +105,12 @@ fn directory(path: &str, list: &response::List) -> Rendered {
     for entry in &shown {
         let slash = if entry.kind == Kind::Directory { "/" } else { "" };
         lines.push(format!("{}\t/{}{slash}", human(size(entry)), printable(&entry.path)));
+    }
+    if list.truncated {
+        lines.push(format!(
+            "[only the first {} entries are listed, and sizes count only these: view a directory below this one]",
+            list.entries.len()
+        ));
     }
     reported(lines.join("\n")).truncated(list.truncated)
 }

@@ -41,11 +41,16 @@ fn with_notes(done: String, notes: &[String]) -> String {
 
 fn file(path: &str, read: &response::Read) -> Rendered {
     let lines = numbered(read);
-    let more = match read.next_offset {
+    let more = more_lines(read);
+    reported(format!("Here's the result of running `cat -n` on {path}:\n{lines}{more}\n")).truncated(read.truncated)
+}
+
+/// Returns the line that says how to read on after a limit; empty if nothing was left out.
+pub fn more_lines(read: &response::Read) -> String {
+    match read.next_offset {
         Some(next) => format!("\n[there are more lines: `view_range` [{next}, -1] continues]"),
         None => String::new(),
-    };
-    reported(format!("Here's the result of running `cat -n` on {path}:\n{lines}{more}\n")).truncated(read.truncated)
+    }
 }
 
 /// Renders lines with a number six characters wide and a tab before each.

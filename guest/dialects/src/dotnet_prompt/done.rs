@@ -46,6 +46,6 @@ impl Done {
             ("timestamp", asked.now.clone().map(Value::from)),
         ];
         let members = members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
-        Rendered::new(&Value::Object(members.collect()), render(response))
+        Rendered::new(&Value::Object(members.collect()), render(response, &asked.names))
     }
 }

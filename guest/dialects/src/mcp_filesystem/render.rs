@@ -12,21 +12,6 @@ pub fn roots(asked: &CallContext<'_>) -> Vec<String> {
     asked.roots.iter().map(|root| root.names.last().cloned().unwrap_or_else(|| ".".to_owned())).collect()
 }
 
-/// Returns the host name of a path in a result.
-pub fn absolute(asked: &CallContext<'_>, path: &str) -> String {
-    let roots = asked.roots;
-    let labelled = roots.iter().skip(1).find_map(|root| Some((root, path.strip_prefix(root.label.as_str())?)));
-    let (root, below) = match labelled {
-        Some((root, below)) => (Some(root), below.trim_start_matches('/')),
-        None => (roots.first(), path),
-    };
-    match root.and_then(|root| root.names.last()) {
-        Some(name) if matches!(below, "" | ".") => name.clone(),
-        Some(name) => format!("{}/{below}", name.trim_end_matches('/')),
-        None => path.to_owned(),
-    }
-}
-
 fn name(entry: &Entry) -> &str {
     entry.path.rsplit('/').next().unwrap_or_default()
 }

@@ -1,6 +1,6 @@
 /** The directories that the guest gets: the roots, and further directories that the policy allows. */
 
-import { basename, isAbsolute } from 'node:path';
+import { basename, isAbsolute, resolve } from 'node:path';
 import { PaddockError, toolError } from '../errors.js';
 import { same } from '../wasi/identities.js';
 import { isOfKernel } from '../wasi/kernel_files.js';
@@ -20,6 +20,7 @@ const OVERLAY = '/paddock-overlay';
  *
  * @typedef {object} Mount
  * @property {string} host Absolute path, without links, when the directory was opened.
+ * @property {string[]} aliases The absolute path by which the caller named the directory, if it is not `host`.
  * @property {string} guest
  * @property {Access} access
  * @property {import('./held.js').Held} held The open directory.
@@ -94,12 +95,18 @@ function openRoot(path, mounts, { holder, own, byPath }, canBeKnown) {
     const held = holder.hold(directory, walk.path);
     const holders = holdersOf(directory);
     checkOwn(path, [identity, ...holders], own);
-    return { host: walk.path, held, holders };
+    return { host: walk.path, aliases: aliases(path, walk.path), held, holders };
   } catch (cause) {
     throw unopened('the root', path, cause);
   } finally {
     walk.close();
   }
+}
+
+/** @param {string} path As the caller gave it. @param {string} host @returns {string[]} */
+function aliases(path, host) {
+  const given = resolve(path);
+  return given === host || path.split(/[\\/]/).includes('..') ? [] : [given];
 }
 
 /**

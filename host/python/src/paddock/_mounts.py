@@ -46,6 +46,8 @@ class Root:
     access: Access
     directory: Directory
     """The open directory, whatever its present path is."""
+    aliases: tuple[str, ...] = ()
+    """The absolute path by which the caller named the directory, if it is not the real path."""
 
     def for_looks(self) -> Root:
         return replace(self, access="read-only")
@@ -112,7 +114,10 @@ def opened(mount: Mount, guest: str = "/unnamed") -> OpenedRoot:
     if not guest.startswith("/") or name in ("", ".", "..") or any(odd in name for odd in "/\\\0"):
         raise OpenError(f"cannot mount `{guest}`: a guest path is `/` and one name")
     access: Access = "read-only" if mount.read_only else "read-write"
-    return OpenedRoot(Root(host, guest, access, resolved.location.directory), shown, resolved)
+    given = os.path.join(os.getcwd(), shown)
+    has_parents = ".." in given.split("/")
+    aliases = () if has_parents or os.path.normpath(given) == host or not is_utf8(given) else (os.path.normpath(given),)
+    return OpenedRoot(Root(host, guest, access, resolved.location.directory, aliases), shown, resolved)
 
 
 def check_links(what: str, resolved: ResolvedPath, found: Iterable[OpenedRoot], table: MountTable) -> None:

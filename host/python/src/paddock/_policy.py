@@ -153,6 +153,7 @@ def environment(
         {
             "guest": root.guest,
             "host": root.host,
+            "aliases": list(root.aliases),
             "id": f"{root.directory.identity[1]}:{root.host}",
             "access": root.access,
         }

@@ -138,7 +138,7 @@ impl Container {
         let mount = |path: &str, opened: &File| {
             let opened = opened.try_clone().and_then(|opened| Directory::from_file(opened, path.into()));
             let directory = opened.map_err(|cause| Error::Container { name: self.name(), cause: cause.to_string() })?;
-            Ok(Mount { directory, guest: path.to_owned(), access, is_contained: true })
+            Ok(Mount { directory, guest: path.to_owned(), access, is_contained: true, alias: None })
         };
         let whole = (path != ROOT).then(|| mount(ROOT, &self.held.root));
         [mount(path, &self.working_directory)].into_iter().chain(whole).collect()

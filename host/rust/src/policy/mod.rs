@@ -59,6 +59,7 @@ pub(crate) fn environment(
     let roots = mounts.iter().map(|mount| Root {
         guest: &mount.guest,
         host: mount.host().to_str(),
+        aliases: mount.alias.as_slice(),
         id: id(mount),
         access: mount.access,
     });
@@ -114,6 +115,8 @@ struct Root<'a> {
     guest: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    aliases: &'a [String],
     id: String,
     access: Access,
 }
