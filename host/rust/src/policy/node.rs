@@ -16,7 +16,7 @@ pub(super) struct Node {
 
 #[derive(Debug, PartialEq)]
 pub(super) enum Content {
-    /// Neither a list nor an object.
+    /// A value that is neither a list nor a table.
     Scalar(Value),
     List(Vec<Node>),
     Table(Vec<Member>),
