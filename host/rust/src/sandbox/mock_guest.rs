@@ -94,7 +94,7 @@ fn core_module() -> CoreModule {
 fn text(own: &CoreModule, data: &[u8], fields: &str, body: impl Fn(&str, bool) -> Option<String>) -> String {
     let mut text = "(module\n".to_owned();
     for (module, name, of) in &own.imports {
-        // By the interface's own name, without its package and version.
+        // The interface name without package and version.
         let interface = module.rsplit_once('@').unwrap().0.rsplit_once('/').unwrap().1;
         writeln!(text, r#"(import "{module}" "{name}" (func $"{interface} {name}" {}))"#, signature(of)).unwrap();
     }
@@ -126,7 +126,7 @@ fn signature(of: &FuncType) -> String {
 
 /// Returns the component with its core module replaced.
 fn replaced(place: &Range<usize>, module: &[u8]) -> Vec<u8> {
-    // The section's length is in front of it.
+    // The length of the section precedes the module.
     let before = leb128(place.len()).len();
     let (head, tail) = (&COMPONENT[..place.start - before], &COMPONENT[place.end..]);
     [head, &leb128(module.len()), module, tail].concat()

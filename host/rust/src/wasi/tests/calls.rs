@@ -43,7 +43,7 @@ const FUNCTIONS: [(&str, &str, u32); 25] = [
     ("poll [method]pollable.block", "w", 1),
 ];
 
-/// Number of descriptors that a guest stores; the first two are the roots.
+/// Number of descriptors that a guest stores. Initially they are the two roots, alternately.
 const KEPT: usize = 8;
 /// Maximum size in bytes of a function's result.
 const ANSWER: usize = 128;
