@@ -8,6 +8,10 @@ use crate::workspace::Workspace;
 /// these calls fail with `io`.
 impl Workspace {
     /// Replaces the tree by the contents of a tar archive. If this fails, the tree is unchanged.
+    ///
+    /// # Errors
+    ///
+    /// `invalid-argument` if the archive is invalid, `no-space` if it does not fit into the memory limit.
     pub fn load(&self, archive: &[u8]) -> Result<(), ToolError> {
         self.guests().run(&Call::untold(true), async |guest, store| {
             guest.session(&mut *store)?.call_load(store, archive).await
@@ -22,12 +26,20 @@ impl Workspace {
 
     /// Stores the current tree as a checkpoint for [`Workspace::rollback`]. The name has at most 64 letters,
     /// digits, `_`, `-` and `.`. Files that do not change afterwards take no further memory.
+    ///
+    /// # Errors
+    ///
+    /// `already-exists` if a checkpoint has this name.
     pub fn checkpoint(&self, name: &str) -> Result<(), ToolError> {
         let call = Call::untold(true);
         self.guests().run(&call, async |guest, store| guest.session(&mut *store)?.call_checkpoint(store, name).await)?
     }
 
     /// Restores the tree of a checkpoint. All checkpoints remain.
+    ///
+    /// # Errors
+    ///
+    /// `not-found` if no checkpoint has this name.
     pub fn rollback(&self, name: &str) -> Result<(), ToolError> {
         let call = Call::untold(true);
         self.guests().run(&call, async |guest, store| guest.session(&mut *store)?.call_rollback(store, name).await)?

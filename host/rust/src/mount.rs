@@ -23,7 +23,7 @@ pub(crate) const STATE: &str = "/paddock-state";
 /// Guest path of an overlay's directory.
 pub(crate) const OVERLAY: &str = "/paddock-overlay";
 
-/// Name, in the guest path, of the mount of the host's whole file system.
+/// Name of the mount of the host's whole file system.
 const HOST: &str = "host";
 
 /// Request to mount a directory. Without a guest path, the mount is named after the directory.
@@ -167,8 +167,7 @@ pub(crate) fn hold(roots: &[Mount], directory: &Directory) -> bool {
     roots.iter().any(|root| directory.is_in(root.directory.identity()))
 }
 
-/// Makes read-only all mounts of a directory that one of the mounts has read-only, and in a read-only workspace all
-/// mounts.
+/// Makes all mounts of a directory read-only if one of them is. In a read-only workspace, makes every mount read-only.
 fn settle_rights(mounts: &mut [Mount], read_only: bool) {
     let narrow = mounts.iter().filter(|mount| mount.access == Access::ReadOnly).map(|mount| mount.directory.identity());
     let narrow: HashSet<_> = narrow.collect();
@@ -256,8 +255,7 @@ impl Mount {
     }
 }
 
-/// Returns the path of a link in `/proc` that leads to an open directory, whatever path the directory was opened
-/// by.
+/// Returns the path of the link in `/proc` that leads to an open directory, even if the directory was moved.
 pub(crate) fn way_to(directory: &File) -> PathBuf {
     #[cfg(unix)]
     let number = std::os::fd::AsRawFd::as_raw_fd(directory);

@@ -31,7 +31,9 @@ impl RegisteredTool {
 
 /// Adds every tool that `dialect` has in `workspace` to `registry`, in the order of [`Workspace::tools`].
 ///
-/// Fails with `unknown-dialect` if no dialect has that name; nothing is added then.
+/// # Errors
+///
+/// `unknown-dialect` if no dialect has this name; nothing is added then.
 ///
 /// ```
 /// use std::collections::BTreeMap;

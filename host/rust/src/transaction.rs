@@ -16,6 +16,10 @@ use crate::workspace::Workspace;
 /// paths mean the whole workspace.
 impl Workspace {
     /// Returns the differences from the base, and on request a patch that `git apply` accepts.
+    ///
+    /// # Errors
+    ///
+    /// `not-found` if nothing differs at one of the paths, `too-large` if the patch would be too large.
     pub fn diff(&self, paths: &[String], patch: bool) -> Result<DiffResult, ToolError> {
         let found = self.diff_with(paths, false, Vec::new(), Vec::new())?;
         if !patch {
@@ -41,6 +45,11 @@ impl Workspace {
     /// paths in the base meanwhile. The result then lists the conflicts. With `merge`, texts that both sides
     /// changed at different places are merged. The commit is one change of the base, with a backup there, and
     /// survives a crash at any point.
+    ///
+    /// # Errors
+    ///
+    /// `not-found` if nothing differs at one of the paths, `changed-since-read` if the base changes during the
+    /// commit.
     pub fn commit(&self, paths: &[String], merge: bool) -> Result<CommitResult, ToolError> {
         let Some(overlay) = self.overlay_dir() else { return Err(no_overlay()) };
         let args = session::CommitArgs { overlay: overlay.name(), paths: paths.to_vec(), merge };
@@ -60,6 +69,10 @@ impl Workspace {
     }
 
     /// Discards the changes in the overlay, and returns their paths.
+    ///
+    /// # Errors
+    ///
+    /// `not-found` if nothing differs at one of the paths.
     pub fn discard(&self, paths: &[String]) -> Result<Vec<String>, ToolError> {
         let call = Call::untold(true);
         self.guests().run(&call, async |guest, store| guest.session(&mut *store)?.call_discard(store, paths).await)?

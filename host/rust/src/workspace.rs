@@ -168,6 +168,10 @@ impl Workspace {
 
     /// Returns the tools of a dialect in this workspace, always in the same order. Tools that run commands are
     /// included only if the policy enables commands.
+    ///
+    /// # Errors
+    ///
+    /// `unknown-dialect` if no dialect has this name.
     pub fn tools(&self, dialect: &str) -> Result<Vec<Tool>, ToolError> {
         self.guests().run(&Call::untold(false), async |guest, store| {
             guest.tools(&mut *store)?.call_describe(store, dialect).await

@@ -124,7 +124,7 @@ pub(super) fn carry(
 }
 
 fn carry_all(links: &OwnLinks, (from_dir, from): (&Dir, &str), (to_dir, to): (&Dir, &str)) -> OsResult<()> {
-    // Checked before the open, which fails for unreadable files and is unnecessary for other kinds.
+    // Checked before the open, which is unnecessary for other kinds of entries and may fail for them.
     let old = match statat(&to_dir.dir, to, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(old) if is_regular(&old) => old,
         Ok(_) | Err(Errno::NOENT) => return Ok(()),
