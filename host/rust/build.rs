@@ -1,4 +1,4 @@
-//! Builds what the library embeds: the guest component, and on Linux the supervisor that commands run under.
+//! Builds the files that the library embeds: the guest component, and on Linux the supervisor of commands.
 
 use std::env;
 use std::error::Error;
@@ -40,7 +40,7 @@ fn embed_component() -> Result<()> {
     Ok(())
 }
 
-/// The component without its section of names for debuggers, which no runtime reads and no setting of the linker leaves out.
+/// Returns the component without its debug names, which no runtime reads and which no linker option omits.
 fn without_names(component: &[u8]) -> Result<Vec<u8>> {
     const HEADER: usize = 8;
     const NAME: &[u8] = b"\x0ecomponent-name";
@@ -58,7 +58,7 @@ fn without_names(component: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// An unsigned LEB128 number, and what follows it.
+/// Reads an unsigned LEB128 number, and returns it with the remaining bytes.
 fn number(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let length = bytes.iter().position(|byte| byte & 0x80 == 0)? + 1;
     let (number, rest) = bytes.split_at_checked(length)?;
@@ -66,7 +66,7 @@ fn number(bytes: &[u8]) -> Option<(usize, &[u8])> {
     Some((number.iter().rev().try_fold(0, add)?, rest))
 }
 
-/// Commands are for Linux alone, and a feature.
+/// Builds the supervisor if the target is Linux and the feature `commands` is enabled.
 fn embed_supervisor() -> Result<()> {
     if env::var("CARGO_CFG_TARGET_OS")? != "linux" || env::var_os("CARGO_FEATURE_COMMANDS").is_none() {
         return Ok(());
@@ -82,7 +82,7 @@ fn embed_supervisor() -> Result<()> {
     Ok(())
 }
 
-/// The crates of the component, below `guest/`. Their tests are no input of a build.
+/// The crates of the component, in `guest/`. Changes of their tests do not trigger a build.
 const CRATES: [&str; 12] = [
     "archive",
     "component",
@@ -107,8 +107,8 @@ fn build_component() -> Result<PathBuf> {
     Ok(built.join("paddock_guest.wasm"))
 }
 
-/// Builds a package in a target directory of its own, since the outer cargo holds the lock of the usual one; where what it
-/// made is.
+/// Builds a package, and returns the directory of its artifacts. It has a target directory of its own, since the
+/// outer cargo holds the lock of the usual one.
 fn build(package: &str, inputs: &[&str], target: &str, what: &[&str]) -> Result<PathBuf> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../..");
     for input in inputs.iter().chain(&[".cargo/config.toml", "Cargo.toml", "Cargo.lock"]) {
@@ -137,7 +137,7 @@ fn install_target() -> Result<()> {
     })
 }
 
-/// Without what the outer cargo, or clippy as its wrapper, sets for its own compilation.
+/// Removes the environment variables that the outer cargo, or clippy as its wrapper, sets for its own compilation.
 fn clean(mut cargo: Command) -> Command {
     let kept = ["CARGO_HOME", "CARGO_NET_", "CARGO_HTTP_", "CARGO_REGISTR", "CARGO_SOURCE_", "CARGO_MAKEFLAGS"];
     let wrappers = ["RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"];

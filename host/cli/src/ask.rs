@@ -1,4 +1,4 @@
-//! Asks the person at the terminal about a call that needs approval.
+//! Requests approval of a call from the person at the terminal.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, IsTerminal, Write};
 use paddock::types::Plan;
 use paddock::{Builder, Decision, terminal};
 
-/// Has the person at the terminal asked, where there is one.
+/// Sets an approver that prompts at the terminal, if there is one.
 pub(crate) fn at_terminal(builder: Builder) -> Builder {
     if io::stderr().is_terminal() && terminal().is_ok() {
         return builder.approver(|plan| ask(plan).unwrap_or_else(|cause| Decision::Refuse(cause.to_string())));
@@ -14,7 +14,7 @@ pub(crate) fn at_terminal(builder: Builder) -> Builder {
     builder
 }
 
-/// Where a person types: not standard input, which may hold the call's arguments.
+/// Opens the terminal for input. Standard input may contain the call's arguments instead.
 fn terminal() -> io::Result<File> {
     File::open("/dev/tty")
 }

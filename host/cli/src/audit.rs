@@ -1,4 +1,4 @@
-//! `paddock audit`: reads and checks the file that `--audit` writes.
+//! `paddock audit`: reads and checks the audit log that `--audit` writes.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::status;
 
-/// Check or show the records of calls that `--audit` keeps
+/// Check or show the audit log that `--audit` writes
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -20,7 +20,7 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Check that no record was changed, removed, moved or put in
+    /// Check that no record was changed, removed, moved or inserted
     #[command(after_help = "\
 Examples:
   paddock audit verify audit.jsonl
@@ -29,10 +29,10 @@ Examples:
 Prints the number of records and the hash of the last one, which can be kept elsewhere: --head looks for it later.
 Exit status: 0 the chain is whole, 1 it is broken, 3 the file cannot be read.")]
     Verify {
-        /// The audit file
+        /// The audit log
         file: PathBuf,
 
-        /// The hash of a record that was kept elsewhere: it has to be in the file
+        /// Hash of a record, stored elsewhere: the log has to contain it
         #[arg(long, value_name = "HASH")]
         head: Option<String>,
     },
@@ -41,14 +41,14 @@ Exit status: 0 the chain is whole, 1 it is broken, 3 the file cannot be read.")]
 A line is the number of the record, when, how the call ended, its dialect and tool, bytes, and the paths.
 A call that started and has no end was refused, is under way, or was ended with its process.")]
     Show {
-        /// The audit file
+        /// The audit log
         file: PathBuf,
 
-        /// Most records
+        /// Maximum number of records
         #[arg(long, value_name = "N", default_value_t = 50)]
         limit: usize,
 
-        /// One JSON object a line, as in the file
+        /// Print one JSON object per line, as in the log
         #[arg(long)]
         json: bool,
     },
@@ -74,7 +74,7 @@ fn verify(file: &Path, head: Option<&str>) -> anyhow::Result<ExitCode> {
     Ok(status(report.problem.is_none()))
 }
 
-/// A record, as far as it is shown.
+/// The fields of a record that `show` prints.
 #[derive(Deserialize)]
 struct Record {
     sequence: u64,
@@ -104,7 +104,7 @@ fn show(file: &Path, limit: usize, json: bool) -> anyhow::Result<ExitCode> {
         }
         return Ok(status(true));
     }
-    // A start is shown only where its end is not there.
+    // Reads twice as many lines: a call has up to two records, and its start is only printed if its end is missing.
     let lines = read(limit.saturating_mul(2))?;
     let records: Vec<Option<Record>> = lines.iter().map(|line| serde_json::from_str(line).ok()).collect();
     let ended: HashSet<&str> =
@@ -126,7 +126,7 @@ fn line(record: &Record) -> String {
         "end" => outcome.as_deref().unwrap_or_default(),
         other => other,
     };
-    // A name can hold anything; one that could forge a line is shown escaped.
+    // Escaped, since a path can contain line breaks and control characters.
     let mut paths: Vec<_> = paths.iter().map(|path| path.escape_debug().to_string()).collect();
     if *redacted > 0 {
         paths.push(format!("({redacted} not told)"));

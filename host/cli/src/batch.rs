@@ -1,4 +1,4 @@
-//! `paddock batch`: a call a line, a result a line.
+//! `paddock batch`: reads one call per line, and prints one result per line.
 
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::{progress, status, workspace};
 
-/// Make the calls on standard input, one JSON object a line, and print one result a line
+/// Make the calls on standard input, one JSON object per line, and print one result per line
 #[derive(clap::Args)]
 #[command(after_help = "\
 Each line is {\"tool\": NAME, \"arguments\": {...}, \"dialect\": NAME}; a dialect there goes before --dialect.
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let outcome = call(&workspace, &line, &args.workspace.dialect);
         ok &= outcome.ok;
         writeln!(stdout, "{}", serde_json::to_string(&outcome)?)?;
-        // Whoever writes the next line may wait for this one.
+        // The caller may wait for this result before it writes the next line.
         stdout.flush()?;
     }
     workspace.end_sessions();

@@ -1,4 +1,4 @@
-//! `paddock call`: one call, one JSON object.
+//! `paddock call`: makes one call, and prints its result as one JSON object.
 
 use std::io::{Read, Write};
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     workspace: workspace::Options,
 
-    /// The tool; `paddock tools` shows all
+    /// Name of the tool; `paddock tools` lists all
     tool: String,
 
     /// Its arguments as a JSON object, or `-` to read them from standard input
@@ -39,7 +39,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(status(outcome.ok))
 }
 
-/// The arguments, or why they are none.
+/// Reads the arguments from standard input. The inner error explains why they are invalid.
 fn read_stdin() -> std::io::Result<Result<String, String>> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().read_to_end(&mut bytes)?;

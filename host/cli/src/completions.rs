@@ -1,4 +1,4 @@
-//! `paddock completions`: what a shell needs to complete the command line.
+//! `paddock completions`: prints a completion script for a shell.
 
 use std::io::Write;
 use std::process::ExitCode;

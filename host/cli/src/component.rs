@@ -1,4 +1,4 @@
-//! `paddock component`: the component, for another host.
+//! `paddock component`: writes the component, for use in another host.
 
 use std::fs;
 use std::io::{IsTerminal, Write};
@@ -7,13 +7,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 
-/// Write the WebAssembly component out, for another host
+/// Write the WebAssembly component, for use in another host
 #[derive(clap::Args)]
 #[command(after_help = "\
 Example:
   paddock component -o paddock.wasm")]
 pub(crate) struct Args {
-    /// Where to, instead of standard output
+    /// File to write to, instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

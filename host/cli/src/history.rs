@@ -1,4 +1,4 @@
-//! `paddock history`: the backups that changes left.
+//! `paddock history`: lists the backups of earlier changes.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use paddock::types::{HistoryArgs, HistoryEntry};
 
 use super::{status, workspace};
 
-/// List what tools changed, the newest first; each can be undone
+/// List the changes that tools made, the newest first; each can be undone
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,11 +21,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     workspace: workspace::Options,
 
-    /// Most entries
+    /// Maximum number of entries
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u32,
 
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
 }
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 fn line(entry: &HistoryEntry) -> String {
-    // A name can hold anything; one that could forge a line is shown escaped.
+    // Escaped, since a path can contain line breaks and control characters.
     let paths: Vec<_> = entry.paths.iter().map(|path| path.escape_debug().to_string()).collect();
     let [backup, time, verb] = [&entry.backup, &entry.time, &entry.verb].map(|text| escape(text));
     format!("{backup}  {time}  {verb:<7} {:>9}  {}", entry.size, paths.join(", "))

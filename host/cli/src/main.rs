@@ -1,8 +1,7 @@
-//! The `paddock` command: one file a subcommand.
+//! The `paddock` command, with one module per subcommand.
 //!
-//! Results go to standard output and nothing else does. The exit status is 0
-//! where all went well, 1 where a tool failed, 2 for wrong usage and 3 where
-//! the host failed.
+//! Standard output contains only results. The exit status is 0 for success, 1 if a tool failed, 2 for wrong usage
+//! and 3 if the host failed.
 
 use std::io;
 use std::process::ExitCode;
@@ -27,10 +26,10 @@ mod selftest;
 mod tools;
 mod workspace;
 
-/// The exit status where a tool failed.
+/// Exit status if a tool failed.
 const TOOL_FAILED: u8 = 1;
 
-/// The exit status where the host failed.
+/// Exit status if the host failed.
 const HOST_FAILED: u8 = 3;
 
 /// File tools for AI agents that cannot leave the workspace.
@@ -73,7 +72,7 @@ fn main() -> ExitCode {
     allow_open_files();
     match run() {
         Ok(code) => code,
-        // Whoever read the output has seen enough.
+        // The reader closed the pipe, which is no error.
         Err(cause) if is_closed_pipe(&cause) => ExitCode::SUCCESS,
         Err(cause) => {
             eprintln!("paddock: {cause:#}");
@@ -82,7 +81,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Does what the process's arguments say.
+/// Runs the command that the process's arguments select.
 fn run() -> anyhow::Result<ExitCode> {
     match Cli::parse().command {
         Command::Call(args) => call::run(args),
@@ -101,19 +100,19 @@ fn run() -> anyhow::Result<ExitCode> {
     }
 }
 
-/// The exit status for calls of which all succeeded, or not.
+/// Returns the exit status: success if all calls succeeded.
 fn status(ok: bool) -> ExitCode {
     if ok { ExitCode::SUCCESS } else { ExitCode::from(TOOL_FAILED) }
 }
 
-/// Raises the limit of open files to the highest that this process may set: deep trees and many calls at once take more
-/// than the 1,024 that most systems begin with.
+/// Raises the limit of open files to the maximum that this process may set. Deep trees and many concurrent calls
+/// need more than the default of 1,024 on most systems.
 #[cfg(target_os = "linux")]
 fn allow_open_files() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    // Where that is refused the old limit holds, and calls say when it is reached.
+    // If the system refuses, the old limit applies, and calls report when they reach it.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
 }
 

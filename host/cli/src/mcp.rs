@@ -1,4 +1,4 @@
-//! `paddock mcp`: the MCP server over standard input and output.
+//! `paddock mcp`: serves MCP over standard input and output.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use paddock::mcp::{Log, Server};
 
 use super::workspace;
 
-/// How long a call may go on after the client has gone.
+/// Maximum time that calls may continue after the client has closed the connection.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Serve the tools to an MCP client over standard input and output
@@ -28,7 +28,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let workspace = options.build(options.builder()?.on_event(listener.clone()))?;
     let (own, dialect, memory) = (workspace.clone(), options.dialect.clone(), options.memory.clone());
     let open = move |roots| match options.is_elsewhere() {
-        // The roots that a client names are directories of this machine.
+        // A client's roots are directories of this machine, which a workspace elsewhere does not use.
         true => Some(own.clone()),
         false => options.with_roots(roots).builder().ok()?.on_event(listener.clone()).build().ok(),
     };
@@ -48,12 +48,12 @@ fn serve(server: Server) -> anyhow::Result<()> {
             () = told_to_end() => Ok(()),
         }
     });
-    // Standard input is read on a thread that nothing can stop.
+    // A thread blocks on standard input and cannot be interrupted.
     runtime.shutdown_timeout(GRACE);
     Ok(result?)
 }
 
-/// Waits for a signal to end, so that sessions are ended and recorded first.
+/// Waits for a signal that ends the process, so that sessions are ended and recorded first.
 async fn told_to_end() {
     #[cfg(unix)]
     if let Ok(mut terminate) = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {

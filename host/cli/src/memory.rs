@@ -1,4 +1,4 @@
-//! The options of a workspace in memory.
+//! The options of an in-memory workspace.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -8,11 +8,11 @@ use paddock::{Builder, HostMount, Workspace};
 
 #[derive(Clone, clap::Args)]
 pub(crate) struct Memory {
-    /// Work in memory: nothing on disk is read or changed but by the options below
+    /// Use a workspace in memory: only the options below read or write files on disk
     #[arg(long, conflicts_with_all = ["root", "overlay"])]
     memory: bool,
 
-    /// Begin with a copy of this directory, at the top or at a path; can be repeated
+    /// Copy this directory into the workspace, to the top or to a path; can be repeated
     #[arg(long, value_name = "HOST_DIR[:PATH]", requires = "memory")]
     mount: Vec<Mount>,
 
@@ -20,19 +20,19 @@ pub(crate) struct Memory {
     #[arg(long, value_name = "GLOB", requires = "mount")]
     mount_include: Vec<String>,
 
-    /// Leave out what matches this glob; can be repeated
+    /// Leave out paths that match this glob; can be repeated
     #[arg(long, value_name = "GLOB", requires = "mount")]
     mount_exclude: Vec<String>,
 
-    /// The most bytes that one copy may have
+    /// Maximum size of one copy in bytes
     #[arg(long, value_name = "BYTES", requires = "mount")]
     mount_max_bytes: Option<u64>,
 
-    /// Begin with the tree of this tar archive, before any copy
+    /// Load this tar archive before any copy
     #[arg(long, value_name = "FILE", requires = "memory")]
     load: Option<PathBuf>,
 
-    /// Write the tree to this tar archive at the end
+    /// Save the workspace to this tar archive at the end
     #[arg(long, value_name = "FILE", requires = "memory")]
     save: Option<PathBuf>,
 }
@@ -47,7 +47,7 @@ impl FromStr for Mount {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // A directory may well have such a name.
+        // The name of an existing directory may contain `:`.
         Ok(match text.rsplit_once(':').filter(|_| !Path::new(text).exists()) {
             Some((host, path)) => Self { host_path: host.into(), mount_path: Some(path.to_owned()) },
             None => Self { host_path: text.into(), mount_path: None },
@@ -60,7 +60,7 @@ impl Memory {
         self.memory
     }
 
-    /// Opens the workspace with what it begins with.
+    /// Opens the workspace, and loads and copies its initial files.
     pub(crate) fn build(&self, builder: Builder) -> anyhow::Result<Workspace> {
         let workspace = builder.build_memory()?;
         if let Some(file) = &self.load {
@@ -80,7 +80,7 @@ impl Memory {
         Ok(workspace)
     }
 
-    /// Writes the tree where it is to be kept, whole or not at all.
+    /// Writes the tree to the archive of `--save`, atomically.
     pub(crate) fn save(&self, workspace: &Workspace) -> anyhow::Result<()> {
         let Some(file) = &self.save else { return Ok(()) };
         let named = || format!("cannot save `{}`", file.display());

@@ -1,4 +1,4 @@
-//! `paddock overlay`: what was made in an overlay, shown, taken over, thrown away.
+//! `paddock overlay`: lists, commits and discards the changes of an overlay.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use paddock::{Outcome, Workspace};
 
 use super::{status, workspace};
 
-/// See what was changed in an overlay, and take it over, part of it, or none
+/// Show, commit or discard the changes of an overlay
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,44 +29,44 @@ enum Act {
         #[command(flatten)]
         workspace: workspace::Options,
     },
-    /// Show what differs from the base, a path a line, and the checkpoints
+    /// List the differences from the base, one path per line, and the checkpoints
     Status(Named),
-    /// Print what differs from the base as a patch, which `git apply` takes
+    /// Print the differences from the base as a patch for `git apply`
     Diff {
         #[command(flatten)]
         named: Named,
-        /// Only these, with all below them
+        /// Only these paths and all below them
         paths: Vec<String>,
     },
-    /// Make the base have what the overlay has: all of it or, where somebody else changed any of it, nothing
+    /// Apply the changes to the base: all of them, or none if another program changed one of the paths there
     Commit {
         #[command(flatten)]
         named: Named,
-        /// Only these, with all below them
+        /// Only these paths and all below them
         paths: Vec<String>,
         /// Merge texts that were changed in the base as well, at other places
         #[arg(long)]
         merge: bool,
     },
-    /// Throw away what was changed in the overlay
+    /// Discard the changes of the overlay
     Discard {
         #[command(flatten)]
         named: Named,
-        /// Only these, with all below them
+        /// Only these paths and all below them
         paths: Vec<String>,
     },
-    /// Keep the overlay as it is under a name
+    /// Store the current state of the overlay as a checkpoint
     Checkpoint {
         #[command(flatten)]
         named: Named,
-        /// The checkpoint
+        /// Name of the checkpoint
         checkpoint: String,
     },
-    /// Make the overlay what it was at a checkpoint
+    /// Restore the overlay to a checkpoint
     Rollback {
         #[command(flatten)]
         named: Named,
-        /// The checkpoint
+        /// Name of the checkpoint
         checkpoint: String,
     },
 }
@@ -75,7 +75,7 @@ enum Act {
 struct Named {
     #[command(flatten)]
     workspace: workspace::Options,
-    /// The overlay
+    /// Name of the overlay
     name: String,
 }
 
@@ -145,7 +145,7 @@ fn overview(workspace: &Workspace) -> Result<String, ToolError> {
     Ok(text)
 }
 
-/// `A`, `M`, `D` or `T`, as git has them, then the path, and whether it is a conflict.
+/// Renders a difference: `A`, `M`, `D` or `T` as in git, the path, and a note if the base changed too.
 fn line(difference: &Difference) -> String {
     let letter = match (difference.was, difference.is) {
         (None, _) => 'A',
@@ -193,7 +193,7 @@ fn shown(conflict: &Conflict) -> String {
     format!("{}: {}\n{theirs}{ours}", conflict.path.escape_debug(), escape(&conflict.cause))
 }
 
-/// A name can hold anything; one that could forge a line is shown escaped.
+/// Joins paths. They are escaped, since a path can contain line breaks and control characters.
 fn listed(paths: &[String]) -> String {
     if paths.is_empty() {
         return "nothing".to_owned();

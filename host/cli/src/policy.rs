@@ -1,4 +1,4 @@
-//! `paddock policy`: what tools may do, and who says so.
+//! `paddock policy`: shows the policy in force, and the source of each setting.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -23,13 +23,13 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand)]
 enum Command {
     Show(Box<Show>),
-    /// Print the JSON Schema of a policy's file
+    /// Print the JSON Schema of a policy file
     Schema,
     /// Print every setting as a Markdown table
     Table,
 }
 
-/// Print every setting, its value and where it comes from
+/// Print every setting, its value and its source
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -39,7 +39,7 @@ struct Show {
     #[command(flatten)]
     workspace: workspace::Options,
 
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn show(args: &Show) -> anyhow::Result<ExitCode> {
     let mut stdout = io::stdout().lock();
     let dialect = &args.workspace.dialect;
-    // One that is misspelt would be shown what no call has.
+    // A misspelt dialect is an error: its settings would apply to no call.
     if let Err(error) = paddock::tools(dialect)
         && paddock_policy::of_dialect(dialect).is_none()
     {
@@ -87,7 +87,8 @@ fn show(args: &Show) -> anyhow::Result<ExitCode> {
     Ok(status(true))
 }
 
-/// A value as a policy's file has it. It can be the workspace's own, so nothing in it may drive a terminal.
+/// Renders a value as a policy file contains it. Control characters are escaped, since the workspace's own file can
+/// set the value.
 fn text(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     text.chars()

@@ -1,4 +1,4 @@
-//! A line on the terminal for calls that take long.
+//! A progress line on the terminal for long calls.
 
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use paddock::Progress;
 
-/// How long a call may take before it says something.
+/// Duration of a call before its progress is printed.
 const PATIENCE: Duration = Duration::from_millis(500);
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Does `work`, and meanwhile says on a terminal how far it is.
+/// Runs `work`, and prints its progress on the terminal meanwhile.
 pub(super) fn shown<R>(progress: &Progress, work: impl FnOnce() -> R) -> R {
     if !std::io::stderr().is_terminal() {
         return work();
@@ -22,7 +22,7 @@ pub(super) fn shown<R>(progress: &Progress, work: impl FnOnce() -> R) -> R {
             let mut shown = false;
             let mut wait = PATIENCE;
             while waiting.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                // A terminal that went away is no reason to end the work.
+                // The work continues if the terminal is closed.
                 let _ = write!(std::io::stderr(), "\r{} files and directories opened", progress.opened());
                 (shown, wait) = (true, INTERVAL);
             }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::{status, workspace};
 
-/// Undo what a tool changed: the last change of a path, or all of a call
+/// Undo a change of a tool: the last change of a path, or all changes of a call
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -17,15 +17,15 @@ pub(crate) struct Args {
     #[command(flatten)]
     workspace: workspace::Options,
 
-    /// What to restore, relative to the workspace
+    /// Path to restore, relative to the workspace
     #[arg(required_unless_present = "backup")]
     path: Option<String>,
 
-    /// Undo this call; with a path, only what it did there
+    /// Undo this call; with a path, only its changes of that path
     #[arg(long, value_name = "BACKUP")]
     backup: Option<String>,
 
-    /// Even where what is there was changed since
+    /// Restore even if the path was changed since
     #[arg(long)]
     overwrite: bool,
 }

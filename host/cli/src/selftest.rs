@@ -1,4 +1,4 @@
-//! `paddock selftest`: the escape suite, on this machine.
+//! `paddock selftest`: runs the escape suite on this machine.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::status;
 
-/// Try every known way out of a workspace on this machine, in a temporary directory, and print what came of it
+/// Try every known escape from a workspace on this machine, in a temporary directory, and print the results
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,16 +21,16 @@ Examples:
 
 An attempt is one call of a tool. The exit status is 1 where anything escaped or was not as it has to be.")]
 pub(crate) struct Args {
-    /// Where to make the temporary directory, such as on another file system [default: the system's own place]
+    /// Directory for the temporary directory, for example on another file system [default: the system's own]
     #[arg(long = "in", value_name = "DIR")]
     directory: Option<PathBuf>,
 
-    /// Try it in an overlay
+    /// Run the suite in an overlay
     #[arg(long)]
     overlay: bool,
 
-    /// Try another host: what this starts takes a call a line and answers a line, as `paddock batch` does; `{root}` and
-    /// `{state}` in it become the directories
+    /// Test another host: the process that this command starts reads one call per line and writes one answer per
+    /// line, as `paddock batch` does; `{root}` and `{state}` stand for the directories
     #[arg(long, value_name = "COMMAND", conflicts_with = "overlay")]
     host: Option<String>,
 
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let observe = |row: &Row| {
         if !args.json {
-            // Who reads no further is seen at the end.
+            // A closed pipe is detected at the end.
             let _closed = writeln!(std::io::stdout(), "{row}");
         }
     };
@@ -87,7 +87,7 @@ fn verdict(report: &Report) -> String {
     format!("paddock {}, {openat2} openat2: {what}", env!("CARGO_PKG_VERSION"))
 }
 
-/// Whether the kernel has the call by which the runtime resolves paths where it can.
+/// Returns whether the kernel has the system call that the runtime uses to resolve paths where it is available.
 fn has_openat2() -> bool {
     openat2(CWD, ".", OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::BENEATH).is_ok()
 }

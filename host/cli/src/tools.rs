@@ -1,4 +1,4 @@
-//! `paddock tools`: what tools there are, as a model's interface takes them.
+//! `paddock tools`: prints the tools in the format of a model's interface.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -18,15 +18,15 @@ Examples:
   paddock tools
   paddock tools --dialect codex --format openai")]
 pub(crate) struct Args {
-    /// Whose tools
+    /// Dialect of the tools
     #[arg(long, value_name = "NAME", default_value = "paddock")]
     dialect: String,
 
-    /// With the tools that run commands, as where the policy's `commands.enabled` is set
+    /// Include the tools that run commands, as if the policy's `commands.enabled` were set
     #[arg(long)]
     commands: bool,
 
-    /// Whose interface
+    /// Interface that defines the format
     #[arg(long, value_enum, default_value_t = Format::Mcp)]
     format: Format,
 }
@@ -126,7 +126,7 @@ impl<'a> From<&Schemas<'a>> for Mcp<'a> {
     }
 }
 
-/// The name where only letters, digits, `_` and `-` are allowed. A call takes it too.
+/// Returns a name that consists of letters, digits, `_` and `-`, as some interfaces require. Calls accept it too.
 fn plain(name: &str) -> String {
     name.replace('.', "_")
 }

@@ -1,4 +1,4 @@
-//! The options that say what the workspace is.
+//! The options that define the workspace.
 
 use std::convert::Infallible;
 use std::num::NonZeroUsize;
@@ -14,16 +14,18 @@ use super::memory::Memory;
 
 #[derive(Clone, clap::Args)]
 pub(crate) struct Options {
-    /// A directory that the tools may use; `DIR:ro` only to look at. The first is the workspace, a further one is seen as `/` and its name
+    /// Directory that the tools may use; `DIR:ro` makes it read-only. The first is the workspace, a further one has
+    /// the path `/` and its name
     #[arg(long, value_name = "DIR", default_value = ".")]
     root: Vec<Root>,
 
-    /// A running container in place of a directory: `podman:NAME`, `docker:NAME`, `runc:NAME`, or the name alone, which one of them has to know
+    /// Running container in place of a directory: `podman:NAME`, `docker:NAME`, `runc:NAME`, or a name that only
+    /// one of them knows
     #[cfg(target_os = "linux")]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["root", "memory"])]
     container: Option<String>,
 
-    /// The directory in the container at which relative paths start, by its absolute path there [default: the container's own]
+    /// Absolute path of the directory in the container at which relative paths start [default: the container's own]
     #[cfg(target_os = "linux")]
     #[arg(long, value_name = "PATH", requires = "container")]
     workdir: Option<String>,
@@ -31,11 +33,11 @@ pub(crate) struct Options {
     #[command(flatten)]
     pub(crate) memory: Memory,
 
-    /// Whose tool names, arguments and results to have
+    /// Dialect, which defines the tools' names, arguments and results
     #[arg(long, value_name = "NAME", default_value = "paddock")]
     pub(crate) dialect: String,
 
-    /// A YAML, TOML or JSON file that says what tools may do; `paddock policy table` prints all settings
+    /// YAML, TOML or JSON file with the policy for the tools; `paddock policy table` prints all settings
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
 
@@ -43,27 +45,28 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
 
-    /// Let nothing be changed
+    /// Forbid all changes
     #[arg(long)]
     read_only: bool,
 
-    /// Threads that one search may use [default: as many as there are processors, at most 8]
+    /// Number of threads that one search may use [default: the number of processors, at most 8]
     #[arg(long, value_name = "N", env = "PADDOCK_THREADS", hide_env = true)]
     threads: Option<NonZeroUsize>,
 
-    /// Where to keep journals and the lock [default: below the user's state directory]
+    /// Directory for journals, backups and the lock [default: below the user's state directory]
     #[arg(long, value_name = "DIR")]
     state_dir: Option<PathBuf>,
 
-    /// Work in the overlay of this name: what is changed is kept beside the directories, which stay as they are
+    /// Work in the overlay of this name: changes are stored in the overlay, and the directories stay unchanged
     #[arg(long, value_name = "NAME")]
     overlay: Option<String>,
 
-    /// Append what happens to this file, one JSON object a line: start and end of each call, each file written; `-` is standard error
+    /// Append events to this file, one JSON object per line: start and end of each call, each file written; `-` is
+    /// standard error
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
 
-    /// Keep a record of every call in this file, each chained to the one before; `paddock audit` reads it
+    /// Append a record of every call to this audit log, each chained to the previous one; `paddock audit` reads it
     #[arg(long, value_name = "FILE")]
     audit: Option<PathBuf>,
 }
@@ -78,7 +81,7 @@ impl FromStr for Root {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        // A directory may well have such a name.
+        // The name of an existing directory may end in `:ro`.
         Ok(match text.strip_suffix(":ro").filter(|_| !Path::new(text).exists()) {
             Some(directory) => Self { directory: directory.into(), access: Access::ReadOnly },
             None => Self { directory: text.into(), access: Access::ReadWrite },
@@ -87,22 +90,23 @@ impl FromStr for Root {
 }
 
 impl Options {
-    /// The same in the overlay of that name.
+    /// Returns the same options, in the overlay of that name.
     pub(crate) fn in_overlay(self, name: String) -> Self {
         Self { overlay: Some(name), ..self }
     }
 
-    /// Opens the workspace that the options describe; the person at the terminal is asked about calls that need approval.
+    /// Opens the workspace that the options describe. A call that needs approval prompts the person at the
+    /// terminal.
     pub(crate) fn open(&self) -> anyhow::Result<Workspace> {
         self.build(ask::at_terminal(self.builder()?))
     }
 
-    /// Opens what a builder describes that came from [`Self::builder`].
+    /// Opens the workspace that a builder from [`Self::builder`] describes.
     pub(crate) fn build(&self, builder: Builder) -> anyhow::Result<Workspace> {
         if self.memory.is_set() { self.memory.build(builder) } else { Ok(builder.build()?) }
     }
 
-    /// Whether no directory of this machine is the workspace.
+    /// Returns whether the workspace is in memory or in a container, rather than a directory of this machine.
     pub(crate) fn is_elsewhere(&self) -> bool {
         #[cfg(target_os = "linux")]
         if self.container.is_some() {
@@ -111,7 +115,7 @@ impl Options {
         self.memory.is_set()
     }
 
-    /// What the options describe.
+    /// Returns a builder for the workspace that the options describe.
     pub(crate) fn builder(&self) -> anyhow::Result<Builder> {
         let mut builder = self.place()?;
         if let Some(threads) = self.threads {
@@ -132,7 +136,7 @@ impl Options {
         Ok(builder.dialect(&self.dialect))
     }
 
-    /// The same with these roots, which may do no more than those that they take the place of.
+    /// Returns the same options with these roots. A root inside a read-only root of the options stays read-only.
     pub(crate) fn with_roots(&self, roots: Vec<PathBuf>) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let narrow: Vec<_> =
@@ -145,7 +149,7 @@ impl Options {
         Self { root, ..self.clone() }
     }
 
-    /// The policy's levels, the options last.
+    /// Loads the layers of the policy. The options are the highest layer.
     pub(crate) fn levels(&self) -> Result<Layers, Error> {
         #[cfg(target_os = "linux")]
         if let Some(container) = self.container()? {
@@ -166,7 +170,7 @@ impl Options {
         if self.read_only { levels.read_only() } else { Ok(levels) }
     }
 
-    /// The directories, or the container, and their policy.
+    /// Returns a builder with the directories or the container, and their policy.
     fn place(&self) -> Result<Builder, Error> {
         #[cfg(target_os = "linux")]
         if let Some(container) = self.container()? {
@@ -184,7 +188,7 @@ impl Options {
         }
         builder.policy_layers(&self.levels()?)
     }
-    /// The container, where one takes the place of the directories.
+    /// Opens the container, if one replaces the directories.
     #[cfg(target_os = "linux")]
     fn container(&self) -> Result<Option<Container>, Error> {
         let Some(name) = &self.container else { return Ok(None) };

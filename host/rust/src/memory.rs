@@ -1,12 +1,17 @@
-//! Whole trees of a workspace in memory: loading, snapshots and checkpoints.
+//! Operations on the whole tree of an in-memory workspace: loading, snapshots and checkpoints.
 
 use crate::call::Call;
 use crate::types::ToolError;
 use crate::workspace::Workspace;
 
-/// Calls for a whole workspace in memory. Checkpoints also work on an overlay. On other workspaces these calls fail with `io`.
+/// Operations on the whole tree of an in-memory workspace. Checkpoints also work in an overlay. In other workspaces
+/// these calls fail with `io`.
 impl Workspace {
-    /// Replaces the tree by that of a tar archive. If this fails, the tree is unchanged.
+    /// Replaces the tree by the contents of a tar archive. If this fails, the tree is unchanged.
+    ///
+    /// # Errors
+    ///
+    /// `invalid-argument` if the archive is invalid, `no-space` if it does not fit into the memory limit.
     pub fn load(&self, archive: &[u8]) -> Result<(), ToolError> {
         self.guests().run(&Call::untold(true), async |guest, store| {
             guest.session(&mut *store)?.call_load(store, archive).await
@@ -19,14 +24,22 @@ impl Workspace {
             .run(&Call::untold(false), async |guest, store| guest.session(&mut *store)?.call_snapshot(store).await)?
     }
 
-    /// Keeps the tree as it is under a name, of at most 64 letters, digits, `_`, `-` and `.`, for
-    /// [`Workspace::rollback`]. What is not changed afterwards takes no further memory.
+    /// Stores the current tree as a checkpoint for [`Workspace::rollback`]. The name has at most 64 letters,
+    /// digits, `_`, `-` and `.`. Files that do not change afterwards take no further memory.
+    ///
+    /// # Errors
+    ///
+    /// `already-exists` if a checkpoint has this name.
     pub fn checkpoint(&self, name: &str) -> Result<(), ToolError> {
         let call = Call::untold(true);
         self.guests().run(&call, async |guest, store| guest.session(&mut *store)?.call_checkpoint(store, name).await)?
     }
 
     /// Restores the tree of a checkpoint. All checkpoints remain.
+    ///
+    /// # Errors
+    ///
+    /// `not-found` if no checkpoint has this name.
     pub fn rollback(&self, name: &str) -> Result<(), ToolError> {
         let call = Call::untold(true);
         self.guests().run(&call, async |guest, store| guest.session(&mut *store)?.call_rollback(store, name).await)?

@@ -1,4 +1,4 @@
-//! The directories that a guest gets.
+//! The directories that a guest can open.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -14,31 +14,31 @@ use wasmtime_wasi::filesystem::Dir;
 use crate::directory::{Directory, Walk};
 use crate::error::Error;
 
-/// The guest path of the first root, the workspace itself.
+/// Guest path of the first root, the workspace itself.
 pub(crate) const WORKSPACE: &str = "/workspace";
 
-/// The guest path of the state directory.
+/// Guest path of the state directory.
 pub(crate) const STATE: &str = "/paddock-state";
 
-/// The guest path of an overlay's directory.
+/// Guest path of an overlay's directory.
 pub(crate) const OVERLAY: &str = "/paddock-overlay";
 
-/// The guest name of the whole file system.
+/// Name of the mount of the host's whole file system.
 const HOST: &str = "host";
 
-/// A directory that a guest is to get; without a guest path, at one of its own name.
+/// Request to mount a directory. Without a guest path, the mount is named after the directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) host: PathBuf,
     pub(crate) guest: Option<String>,
     pub(crate) access: Access,
-    /// The directory itself, where the caller had it open: then `host` is for messages alone.
+    /// The directory itself, if the caller opened it; `host` then only serves messages.
     #[cfg(target_os = "linux")]
     pub(crate) opened: Option<Arc<File>>,
 }
 
 impl Wanted {
-    /// The directory that a path leads to.
+    /// Requests the directory at a path.
     pub(crate) fn at(host: PathBuf, guest: Option<String>, access: Access) -> Self {
         Self {
             host,
@@ -49,7 +49,7 @@ impl Wanted {
         }
     }
 
-    /// A directory that is open.
+    /// Requests a directory that is open already, for reading and writing.
     #[cfg(target_os = "linux")]
     pub(crate) fn open(directory: File, guest: String) -> Self {
         let opened = Some(Arc::new(directory));
@@ -64,7 +64,7 @@ impl Wanted {
         (!has_parents && given != directory.path()).then(|| given.to_str().map(str::to_owned)).flatten()
     }
 
-    /// Opens it, beside roots that are open already.
+    /// Opens the directory. `mounts` are the roots that are open already.
     fn directory(&self, mounts: &[Mount]) -> Result<Directory, Error> {
         #[cfg(target_os = "linux")]
         if let Some(opened) = &self.opened {
@@ -74,7 +74,7 @@ impl Wanted {
     }
 }
 
-/// The directories that a guest gets by these roots and the policy: the workspace first.
+/// Returns the mounts of a guest for these roots and the policy. The first is the workspace.
 pub(crate) fn all(roots: &[Wanted], policy: &Policy) -> Result<Vec<Mount>, Error> {
     let mut mounts: Vec<Mount> = Vec::with_capacity(roots.len());
     let named = roots.iter().filter_map(|root| root.guest.clone());
@@ -106,7 +106,8 @@ pub(crate) fn all(roots: &[Wanted], policy: &Policy) -> Result<Vec<Mount>, Error
     Ok(mounts)
 }
 
-/// Adds what the policy allows. What is there already keeps its guest path, and may have lost a right.
+/// Adds a directory that the policy allows. A directory that is mounted already keeps its guest path, and becomes
+/// read-only if `access` is.
 fn add(
     mounts: &mut Vec<Mount>,
     taken: &mut HashSet<String>,
@@ -128,7 +129,7 @@ fn open_root(mounts: &[Mount], host: &Path) -> Result<Directory, Error> {
     check(host, walk.and_then(Walk::end))
 }
 
-/// The directory of a root, where it was opened and tools may see its files.
+/// Returns the directory of a root. Fails if it did not open, or if its files are the kernel's own state.
 fn check(host: &Path, directory: io::Result<Directory>) -> Result<Directory, Error> {
     let root = |cause| Error::Root { path: host.to_owned(), cause };
     let directory = directory.map_err(root)?;
@@ -139,9 +140,9 @@ fn check(host: &Path, directory: io::Result<Directory>) -> Result<Directory, Err
     Ok(directory)
 }
 
-/// Follows the path of a directory that a setting names: of a root, of what commands may use, of Paddock's own files.
-/// Fails where a link in one of the roots leads out of that root, since then whoever may change the root would decide
-/// which directory the setting names.
+/// Follows the path of a directory that a setting names: a root, a directory for commands, a directory of Paddock's
+/// own. Fails if a link in one of the roots leads out of that root, since a program that can change the root would
+/// then decide which directory the setting names.
 pub(crate) fn open_named<'r>(path: &Path, roots: impl IntoIterator<Item = &'r Directory>) -> io::Result<Walk> {
     let walk = Walk::new(path)?;
     #[cfg(test)]
@@ -155,8 +156,8 @@ pub(crate) fn open_named<'r>(path: &Path, roots: impl IntoIterator<Item = &'r Di
     Err(io::Error::other(cause))
 }
 
-/// Follows the path of a file that Paddock itself writes and no tool may read or change. Fails where it would lie in a
-/// root; nothing was made then.
+/// Follows the path of a file that Paddock itself writes and that no tool may read or change. Fails if the file
+/// would be inside a root; nothing is created then.
 pub(crate) fn open_outside(path: &Path, roots: &[Mount]) -> io::Result<(Walk, OsString)> {
     let path = std::path::absolute(path)?;
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
@@ -169,12 +170,12 @@ pub(crate) fn open_outside(path: &Path, roots: &[Mount]) -> io::Result<(Walk, Os
     Ok((walk, name.to_owned()))
 }
 
-/// Whether a directory is one of the roots, or was in one of them when it was opened.
+/// Returns whether a directory is one of the roots, or was inside one of them when it was opened.
 pub(crate) fn hold(roots: &[Mount], directory: &Directory) -> bool {
     roots.iter().any(|root| directory.is_in(root.directory.identity()))
 }
 
-/// Of two roots that are one directory, neither may do more than the other; in a read-only workspace, none may change anything.
+/// Makes all mounts of a directory read-only if one of them is. In a read-only workspace, makes every mount read-only.
 fn settle_rights(mounts: &mut [Mount], read_only: bool) {
     let narrow = mounts.iter().filter(|mount| mount.access == Access::ReadOnly).map(|mount| mount.directory.identity());
     let narrow: HashSet<_> = narrow.collect();
@@ -183,41 +184,42 @@ fn settle_rights(mounts: &mut [Mount], read_only: bool) {
     }
 }
 
-/// Where a system shows its processes, this one's memory among them, and itself: no files that a tool could want.
+/// Returns the paths where Linux shows its processes, including the memory of this one, and the system: no tool
+/// needs these files.
 pub(crate) fn of_the_kernel() -> impl Iterator<Item = PathBuf> {
     ["/proc", "/sys"].into_iter().filter(|_| cfg!(target_os = "linux")).map(PathBuf::from)
 }
 
-/// What is closed to tools in a container, by its paths there: where it shows its processes, the system and devices.
+/// Paths in a container that are closed to tools: its processes, the system and the devices.
 pub(crate) const CLOSED_IN_CONTAINER: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// The directory's own name.
+/// Returns the last name of the directory's path.
 fn name_of(directory: &Directory) -> String {
     let name = directory.path().file_name();
     name.map_or_else(|| "root".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// The guest path of that name, numbered where another root has it already.
+/// Returns the guest path of that name, with a number appended if another root has the name already.
 fn free_name(name: &str, taken: &mut HashSet<String>) -> String {
     let numbered = (2u32..).map(|number| format!("/{name}-{number}"));
     let free = std::iter::once(format!("/{name}")).chain(numbered).find(|guest| taken.insert(guest.clone()));
     free.unwrap_or_else(|| format!("/{name}"))
 }
 
-/// One directory and its guest path.
+/// A directory and its guest path.
 #[derive(Clone, Debug)]
 pub(crate) struct Mount {
     pub(crate) directory: Directory,
     pub(crate) guest: String,
     pub(crate) access: Access,
-    /// Whether it is in a container.
+    /// Whether the directory is in a container.
     pub(crate) is_contained: bool,
     /// The absolute path by which the caller named the directory, if it is not the directory's real path.
     pub(crate) alias: Option<String>,
 }
 
 impl Mount {
-    /// A root. Fails where `guest` is no single name below `/`.
+    /// Creates the mount of a root. Fails if `guest` is not `/` and one name, or if Paddock reserves the path.
     pub(crate) fn new(directory: Directory, guest: &str, access: Access) -> Result<Self, Error> {
         let name = guest.strip_prefix('/').unwrap_or_default();
         if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\\', '\0']) {
@@ -229,18 +231,18 @@ impl Mount {
         Ok(Self { directory, guest: guest.to_owned(), access, is_contained: false, alias: None })
     }
 
-    /// A directory of Paddock's own.
+    /// Creates the mount of a directory of Paddock's own.
     pub(crate) fn own(directory: Directory, guest: &str) -> Self {
         Self { directory, guest: guest.to_owned(), access: Access::ReadWrite, is_contained: false, alias: None }
     }
 
-    /// The same directory to look at alone.
+    /// Returns the same mount, read-only.
     pub(crate) fn read_only(&self) -> Self {
         Self { access: Access::ReadOnly, ..self.clone() }
     }
 
-    /// The directory as a guest gets it, with no right that it is not to have. Fails where it was deleted: another one
-    /// that has its name now is not the one that the workspace was opened on.
+    /// Returns the directory as the guest gets it, with the rights of this mount only. Fails if the directory was
+    /// deleted: a new directory of the same name is not the one that the workspace was opened on.
     pub(crate) fn preopen(&self) -> io::Result<(Dir, String)> {
         #[cfg(test)]
         if crate::fault_injection::is_without(crate::fault_injection::Check::Held) {
@@ -253,7 +255,7 @@ impl Mount {
         Ok((self.directory.for_guest(self.access), self.guest.clone()))
     }
 
-    /// Its path on this machine when the workspace was opened, or in the container that it is in.
+    /// Returns the path of the directory when the workspace was opened: on this machine, or in its container.
     pub(crate) fn host(&self) -> &Path {
         self.directory.path()
     }
@@ -263,7 +265,7 @@ impl Mount {
     }
 }
 
-/// Where an open directory is found: a link that leads to the descriptor, whatever path that was opened by.
+/// Returns the path of the link in `/proc` that leads to an open directory, even if the directory was moved.
 pub(crate) fn way_to(directory: &File) -> PathBuf {
     #[cfg(unix)]
     let number = std::os::fd::AsRawFd::as_raw_fd(directory);

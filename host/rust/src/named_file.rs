@@ -1,4 +1,4 @@
-//! Files that a setting names and that are opened again for each use: somebody may write them anew meanwhile.
+//! Files that a setting names. Each use opens the file again, since another program may have rewritten it.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,8 +12,9 @@ use crate::directory::Directory;
 use crate::mount::{self, Mount};
 use crate::regular::Refused;
 
-/// A file by names below a directory that is held, none of which is a link: the top of the root that it is in, or the
-/// deepest directory on its path that was there when the workspace was opened.
+/// A file as a sequence of names below an open directory; no name is a symbolic link. The directory is the root
+/// that contains the file, or otherwise the deepest directory of the path that existed when the workspace was
+/// opened.
 #[derive(Clone, Debug)]
 pub(crate) struct NamedFile {
     above: Directory,
@@ -21,7 +22,7 @@ pub(crate) struct NamedFile {
 }
 
 impl NamedFile {
-    /// The file at a path. Fails where a link in one of the roots leads out of that root.
+    /// Resolves the path of a file. Fails if a link in one of the roots leads out of that root.
     pub(crate) fn new(path: &Path, roots: &[Mount]) -> io::Result<Self> {
         let walk = mount::open_named(path, roots.iter().map(|root| &root.directory))?;
         let in_root = roots.iter().find_map(|root| Some((&root.directory, walk.below(&root.directory)?)));
@@ -31,20 +32,21 @@ impl NamedFile {
         })
     }
 
-    /// Opens it to be read. Fails where it is no regular file, or one of the names is a link by now.
+    /// Opens the file for reading. Fails if it is not a regular file, or if one of the names is a symbolic link
+    /// now.
     pub(crate) fn open(&self) -> Result<std::fs::File, Refused> {
         let Some((name, directories)) = self.names.split_last() else { return Err(Refused::NotRegular) };
         let directory = self.above.descend(directories.iter().map(OsString::as_os_str))?;
         directory.open_regular(name, OpenOptions::new().read(true))
     }
 
-    /// The directory that is there instead of a file.
+    /// Opens the path as a directory, for a setting that names a directory instead of a file.
     #[cfg(target_os = "linux")]
     pub(crate) fn directory(&self) -> io::Result<Directory> {
         self.above.descend(self.names.iter().map(OsString::as_os_str))
     }
 
-    /// Its path, for people.
+    /// Returns the path of the file, for messages.
     #[cfg(feature = "programs")]
     pub(crate) fn path(&self) -> PathBuf {
         self.names.iter().fold(self.above.path().to_owned(), |path, name| path.join(name))

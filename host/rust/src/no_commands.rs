@@ -11,10 +11,10 @@ use crate::options::CancelToken;
 use crate::policy::Policy;
 use crate::types::ToolError;
 
-/// The commands of a workspace, of which there are none.
+/// The commands of a workspace. This build has none, so the type has no values.
 pub(crate) enum Commands {}
 
-/// How a call is to be made.
+/// Context of a call: the guests and the cancellation token.
 pub(crate) struct How<'h> {
     #[expect(dead_code, reason = "the other implementation reads it")]
     pub(crate) guests: &'h Arc<Guests>,
@@ -23,7 +23,7 @@ pub(crate) struct How<'h> {
 }
 
 impl Commands {
-    /// Fails where the policy enables commands.
+    /// Fails if the policy enables commands.
     pub(crate) fn open(policy: &Policy, _: Option<&'static str>, _: &[Mount]) -> Result<Option<Self>, Error> {
         match policy.commands.enabled {
             false => Ok(None),

@@ -1,4 +1,4 @@
-//! Containers in a build without the feature `containers`: there is no value of these types.
+//! Containers in a build without the feature `containers`: the types have no values.
 
 #[cfg(feature = "commands")]
 use std::os::fd::BorrowedFd;
@@ -13,7 +13,7 @@ use crate::mount::Mount;
 use crate::policy::Policy;
 use crate::types::ToolError;
 
-/// A container as a workspace.
+/// A container that serves as a workspace.
 #[derive(Clone, Debug)]
 pub(crate) enum Container {}
 

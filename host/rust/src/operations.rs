@@ -1,4 +1,4 @@
-//! The operations with typed arguments and results, as `wit/files.wit` and `wit/search.wit` have them.
+//! The operations with typed arguments and results, as `wit/files.wit` and `wit/search.wit` define them.
 
 use wasmtime::Store;
 
@@ -9,7 +9,7 @@ use crate::types::*;
 use crate::watch::Named;
 use crate::workspace::Workspace;
 
-/// A method of the workspace for a function of the component.
+/// Defines a method of the workspace that calls a function of the component.
 macro_rules! operation {
     ($(#[$doc:meta])* $name:ident($arguments:ty) -> $result:ty, $changing:expr, $interface:ident.$function:ident) => {
         $(#[$doc])*
@@ -21,7 +21,7 @@ macro_rules! operation {
     };
 }
 
-/// The tool of the `paddock` dialect that does what a method does.
+/// Returns the tool of the `paddock` dialect that performs the same operation as a method.
 fn tool(method: &'static str) -> &'static str {
     match method {
         "read" => "read_file",
@@ -38,18 +38,18 @@ fn tool(method: &'static str) -> &'static str {
 const LOOKS: bool = false;
 const CHANGES: bool = true;
 
-/// Each blocks the thread until it is done, as [`Workspace::call`] does.
+/// Operations with typed arguments. Each call blocks the thread until it is done, as [`Workspace::call`] does.
 impl Workspace {
     operation! {
         /// Reads a file, or a part of it.
         read(ReadArgs) -> ReadResult, LOOKS, files.call_read
     }
     operation! {
-        /// Reads several files; the failure of one is an entry, and the others go on.
+        /// Reads several files. If one cannot be read, its entry has the error, and the others are read.
         read_many(ReadManyArgs) -> ReadManyResult, LOOKS, files.call_read_many
     }
     operation! {
-        /// Makes, replaces or extends a file.
+        /// Creates or replaces a file, or appends to it.
         write(WriteArgs) -> WriteResult, CHANGES, files.call_write
     }
     operation! {
@@ -57,19 +57,19 @@ impl Workspace {
         edit(EditArgs) -> EditResult, CHANGES, files.call_edit
     }
     operation! {
-        /// Applies a patch to any number of files: all of it or nothing.
+        /// Applies a patch to any number of files: all changes or none.
         apply_patch(ApplyPatchArgs) -> ApplyPatchResult, CHANGES, files.call_apply_patch
     }
     operation! {
-        /// Plans a replacement in many files; with the plan, makes it: all of it or nothing.
+        /// Plans a replacement in many files. If the arguments have the plan, makes all its changes or none.
         replace(ReplaceArgs) -> ReplaceResult, CHANGES, files.call_replace
     }
     operation! {
-        /// Makes a directory.
+        /// Creates a directory.
         make_directory(MakeDirectoryArgs) -> MakeDirectoryResult, CHANGES, files.call_make_directory
     }
     operation! {
-        /// Copies a file, or a directory where `recursive` says so.
+        /// Copies a file, or with `recursive` a directory.
         copy(TransferArgs) -> TransferResult, CHANGES, files.call_copy
     }
     operation! {
@@ -77,11 +77,11 @@ impl Workspace {
         move_entry(TransferArgs) -> TransferResult, CHANGES, files.call_move_entry
     }
     operation! {
-        /// Deletes a file or link, or a directory where `recursive` says so.
+        /// Deletes a file, a link or an empty directory, or with `recursive` a directory with its contents.
         delete(DeleteArgs) -> DeleteResult, CHANGES, files.call_delete
     }
     operation! {
-        /// Undoes what a call changed, from its backup.
+        /// Undoes the changes of a call, from its backup.
         restore(RestoreArgs) -> RestoreResult, CHANGES, files.call_restore
     }
     operation! {
@@ -89,11 +89,11 @@ impl Workspace {
         pack(PackArgs) -> PackResult, CHANGES, files.call_pack
     }
     operation! {
-        /// Unpacks a zip archive into a directory: all of it or nothing.
+        /// Unpacks a zip archive into a directory: all files or none.
         unpack(UnpackArgs) -> UnpackResult, CHANGES, files.call_unpack
     }
     operation! {
-        /// Describes what is at a path.
+        /// Describes the entry at a path.
         stat(StatArgs) -> StatResult, LOOKS, files.call_stat
     }
     operation! {
@@ -101,22 +101,22 @@ impl Workspace {
         list(ListArgs) -> ListResult, LOOKS, search.call_list
     }
     operation! {
-        /// Shows a directory as a tree.
+        /// Renders a directory as a tree.
         tree(TreeArgs) -> TreeResult, LOOKS, search.call_tree
     }
     operation! {
-        /// Tells what changed since a token, and gives a new one. It writes to the state directory, and to nothing else.
+        /// Returns the changes since a token, with a new token. Writes only to the state directory.
         changes(ChangesArgs) -> ChangesResult, CHANGES, search.call_changes
     }
 
-    /// Lists the backups that changes left, the newest first.
+    /// Lists the backups of earlier changes, the newest first.
     pub fn history(&self, arguments: &HistoryArgs) -> Result<HistoryResult, ToolError> {
         self.typed("history", LOOKS, async |guest, store| {
             guest.files(&mut *store)?.call_history(store, *arguments).await
         })
     }
 
-    /// Finds files by a glob.
+    /// Finds paths that match a glob.
     pub fn glob(&self, arguments: &GlobArgs) -> Result<GlobResult, ToolError> {
         self.watched(&named("glob", LOOKS), |watch| {
             self.guests().run_shared(

@@ -1,4 +1,4 @@
-//! Options of one call, and its cancellation and progress.
+//! Options of a call, its cancellation and its progress.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -6,26 +6,27 @@ use std::time::Duration;
 
 use crate::approval::{Approver, Grant};
 
-/// The dialect that a call has where none is said.
+/// Dialect of a call whose options name none.
 pub(crate) const DIALECT: &str = "paddock";
 
 /// Options of one call. The default is the `paddock` dialect with the limits of the workspace.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CallOptions {
-    /// Whose names and shapes the tool and its arguments have.
+    /// Name of the dialect, which defines the names and schemas of the tools.
     pub dialect: String,
     /// Ends the call early.
     pub cancel: CancelToken,
-    /// Tells how far the call is.
+    /// Counts the files and directories that the call has opened.
     pub progress: Progress,
-    /// Time for the call, at most the workspace's own limit. The time in which somebody decides does not count.
+    /// Time limit of the call, at most the workspace's own limit. The time for an approval decision does not count.
     pub time: Option<Duration>,
-    /// Leave to do what an earlier call would have done, where that ended in `approval-required`.
+    /// Approval of the changes that an earlier call planned; that call ended in `approval-required`.
     pub grant: Option<Grant>,
-    /// Who is asked about the call, in place of the workspace's own approver.
+    /// Approver for this call, in place of the workspace's own approver.
     pub approver: Option<Approver>,
-    /// What the events of this call, and its record in an audit, call it. It should be unique, as the one is that it has without.
+    /// Identifier of the call in events and in the audit log. It should be unique. Without one, the call gets a
+    /// unique identifier.
     pub id: Option<String>,
 }
 
@@ -44,7 +45,7 @@ impl Default for CallOptions {
 }
 
 impl CallOptions {
-    /// The default in another dialect.
+    /// Returns the default options with another dialect.
     pub fn dialect(name: impl Into<String>) -> Self {
         Self { dialect: name.into(), ..Self::default() }
     }
@@ -55,38 +56,38 @@ impl CallOptions {
         Self { cancel, ..self }
     }
 
-    /// Counts the progress of the call here.
+    /// Counts the progress of the call in this counter.
     #[must_use]
     pub fn with_progress(self, progress: Progress) -> Self {
         Self { progress, ..self }
     }
 
-    /// Limits the time of the call.
+    /// Limits the time of the call, at most to the workspace's own limit.
     #[must_use]
     pub fn with_time(self, time: Duration) -> Self {
         Self { time: Some(time), ..self }
     }
 
-    /// Gives the call leave to do what an earlier one would have done.
+    /// Permits the changes that an earlier call planned.
     #[must_use]
     pub fn with_grant(self, grant: Grant) -> Self {
         Self { grant: Some(grant), ..self }
     }
 
-    /// Asks this approver about the call.
+    /// Lets this approver decide about the call.
     #[must_use]
     pub fn with_approver(self, approver: Approver) -> Self {
         Self { approver: Some(approver), ..self }
     }
 
-    /// Names the call in events and in an audit.
+    /// Sets the identifier of the call in events and in the audit log.
     #[must_use]
     pub fn with_id(self, id: impl Into<String>) -> Self {
         Self { id: Some(id.into()), ..self }
     }
 }
 
-/// Ends calls: clones of a token are the same token.
+/// Cancels calls. Clones share one state.
 #[derive(Clone, Debug, Default)]
 pub struct CancelToken(Arc<Flag>);
 
@@ -97,17 +98,17 @@ struct Flag {
 }
 
 impl CancelToken {
-    /// Stops the guest of every call that was given this token, within some 10 ms.
+    /// Stops the guest of every call that has this token, within about 10 ms.
     pub fn cancel(&self) {
         self.0.is_set.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was cancelled.
+    /// Returns whether this token or its parent was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.is_set.load(Ordering::Relaxed) || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
     }
 
-    /// A token that is cancelled where this one is, and can be by itself.
+    /// Returns a new token that this one also cancels, and that can be cancelled alone.
     pub(crate) fn child(&self) -> Self {
         Self(Arc::new(Flag { is_set: AtomicBool::new(false), parent: Some(self.clone()) }))
     }
@@ -118,7 +119,7 @@ impl CancelToken {
 pub struct Progress(Arc<AtomicU64>);
 
 impl Progress {
-    /// Files and directories opened so far.
+    /// Returns the number of files and directories opened so far.
     pub fn opened(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

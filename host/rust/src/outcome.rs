@@ -1,4 +1,4 @@
-//! How a call ended.
+//! Outcomes of calls.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -7,35 +7,35 @@ use serde_json::value::RawValue;
 use crate::bindings::exports::paddock::files::tools;
 use crate::types::{Change, ChangeKind, ErrorCode, Plan, ToolError};
 
-/// How a call ended: a failure of the tool is a value too.
+/// The outcome of a call. A failure of the tool is an outcome too.
 ///
-/// Serialises to the one JSON object that the command line prints.
+/// Serializes to the one JSON object that the command line prints.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// Whether the tool did what was asked.
+    /// Whether the tool succeeded.
     pub ok: bool,
-    /// The result in the dialect's shape; where `ok` is false, the error as the dialect tells it.
+    /// The result in the dialect's schema. If `ok` is false, the error in the dialect's form.
     pub result: Box<RawValue>,
     /// The result as text for the model.
     pub text: String,
-    /// Why it failed, where `ok` is false.
+    /// The error, if `ok` is false.
     pub error: Option<ToolError>,
-    /// What it changed, in the order in which it was done.
+    /// The changes that the call made, in order.
     pub changes: Vec<Change>,
-    /// Whether a limit cut the result short; the result says what continues it.
+    /// Whether a limit cut the result short. The result then says how to continue.
     pub truncated: bool,
-    /// What a person would have to approve, where that is why it failed.
+    /// The plan that needs approval, if the call failed for lack of it.
     pub plan: Option<Plan>,
 }
 
 impl Outcome {
-    /// The result as a JSON value.
+    /// Returns the result as a JSON value.
     pub fn value(&self) -> serde_json::Value {
         serde_json::from_str(self.result.get()).unwrap_or_default()
     }
 
-    /// The outcome of a call whose arguments never got to the tool.
+    /// Returns the outcome of a call whose arguments never reached the tool.
     pub fn invalid_argument(cause: impl Into<String>) -> Self {
         Self::failed(ToolError::new(ErrorCode::InvalidArgument, cause))
     }
@@ -79,7 +79,8 @@ impl From<tools::Outcome> for Outcome {
     }
 }
 
-/// JSON that is put in an answer as it is. Where an answer is a line, a line of it could pass for another answer.
+/// Returns JSON that is inserted into an answer verbatim. Line breaks are an error: where each answer is one line,
+/// a further line could pass for the answer to another call.
 fn json_line(text: String) -> serde_json::Result<Box<RawValue>> {
     if text.contains(['\n', '\r']) {
         return Err(serde::de::Error::custom("it has several lines"));
@@ -97,7 +98,7 @@ impl Serialize for Outcome {
         } else {
             record.serialize_field("error", &self.result)?;
         }
-        // A failed call seldom changes anything; where it did, that has to be said.
+        // A failed call seldom changes anything; if it did, the caller has to know.
         if self.ok || !self.changes.is_empty() {
             record.serialize_field("changes", &self.changes)?;
         }
@@ -150,7 +151,7 @@ impl Serialize for Change {
 }
 
 impl ErrorCode {
-    /// The code as JSON results have it.
+    /// Returns the code as it appears in JSON results.
     pub fn name(self) -> &'static str {
         match self {
             Self::NotFound => "not-found",

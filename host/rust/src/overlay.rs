@@ -1,4 +1,4 @@
-//! The directory of an overlay, with its changes.
+//! The directory of an overlay, which holds the overlay's changes.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -14,26 +14,27 @@ use crate::policy::Access;
 use crate::state::StateDir;
 use crate::types::{ErrorCode, ToolError};
 
-/// The directory of all overlays of a workspace, in its state directory.
+/// Directory of all overlays of a workspace, in the state directory.
 const OVERLAYS: &str = "overlays";
-/// The overlay's own state directory: journal, backups and the lock of its calls.
+/// State directory of the overlay itself: its journal, its backups and the lock of its calls.
 const STATE: &str = "state";
-/// File with the identity of each root of the overlay, so that another directory of the same name is not mistaken for it.
+/// File with the host path of each root, to detect that an overlay is opened over other directories.
 const ROOTS: &str = "roots.json";
 
-/// The directory of one overlay; it is made when something is first changed.
+/// The directory of one overlay. The first change creates it.
 #[derive(Clone, Debug)]
 pub(crate) struct OverlayDir {
     name: String,
     directory: Deferred,
     roots: BTreeMap<String, PathBuf>,
-    /// The base, with its rights.
+    /// Mounts of the base, with their rights.
     base: Vec<Mount>,
     base_state: StateDir,
 }
 
 impl OverlayDir {
-    /// The overlay of that name over `mounts`. Fails where the name is none, or other directories were below it before.
+    /// Opens the overlay of that name over `mounts`. Fails if the name is invalid, or if the overlay belongs to
+    /// other directories.
     pub(crate) fn new(state: Option<&StateDir>, name: &str, mounts: &[Mount]) -> Result<Self, Error> {
         let fail = |cause: String| Error::Overlay { name: name.to_owned(), cause };
         check_name(name).map_err(|cause| fail(cause.to_owned()))?;
@@ -46,32 +47,32 @@ impl OverlayDir {
         Ok(overlay)
     }
 
-    /// The state directory of its calls.
+    /// Returns the state directory for calls in the overlay.
     pub(crate) fn state(&self) -> StateDir {
         StateDir::new(self.directory.below(&[STATE]))
     }
 
-    /// Its name.
+    /// Returns the name of the overlay.
     pub(crate) fn name(&self) -> String {
         self.name.clone()
     }
 
-    /// The directory, if it is there.
+    /// Returns the directory if it exists.
     pub(crate) fn get(&self) -> Option<Directory> {
         self.directory.get()
     }
 
-    /// The base, with its rights.
+    /// Returns the mounts of the base, with their rights.
     pub(crate) fn base(&self) -> &[Mount] {
         &self.base
     }
 
-    /// The state directory of what is below it.
+    /// Returns the state directory of the base.
     pub(crate) fn base_state(&self) -> &StateDir {
         &self.base_state
     }
 
-    /// The names of all overlays that a state directory has.
+    /// Returns the sorted names of all overlays in a state directory.
     pub(crate) fn all(state: &StateDir) -> io::Result<Vec<String>> {
         let Some(overlays) = state.get().and_then(|state| state.subdirectory(OVERLAYS).ok()) else {
             return Ok(Vec::new());
@@ -84,7 +85,7 @@ impl OverlayDir {
         Ok(names)
     }
 
-    /// Writes down what its roots are; makes its directory.
+    /// Creates the overlay's directory and records the paths of its roots there.
     pub(crate) fn keep_roots(&self) -> io::Result<()> {
         let directory = self.directory.create()?;
         let mut known = self.known_roots()?;
@@ -120,12 +121,12 @@ impl OverlayDir {
         }
     }
 
-    /// The directory as a guest gets it, if it is there.
+    /// Returns the mount of the directory for a guest, if the directory exists.
     pub(crate) fn mount(&self) -> Option<Mount> {
         self.get().map(|directory| Mount::own(directory, OVERLAY))
     }
 
-    /// A call that cannot be made in it.
+    /// Returns the error of a call that cannot store its changes in the overlay.
     pub(crate) fn failed(&self, cause: &dyn Display) -> ToolError {
         ToolError::new(ErrorCode::Io, format!("cannot keep changes in the overlay: {cause}"))
             .hint("the person who runs this has to see to the state directory; nothing was changed")

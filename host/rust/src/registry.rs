@@ -1,4 +1,4 @@
-//! Putting a workspace's tools into a registry of the caller's.
+//! Registration of a workspace's tools in a registry of the caller.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +9,31 @@ use crate::workspace::Workspace;
 
 /// A registry of tools, such as an agent framework has.
 pub trait Registry {
-    /// Takes in a tool. One of the same name is replaced, or kept: the registry's own rule holds.
+    /// Adds a tool. The registry decides whether the tool replaces another one of the same name.
     fn register(&mut self, tool: RegisteredTool);
 }
 
-/// A tool of one workspace in one dialect: what it is, and how to call it.
+/// A tool of one workspace in one dialect: its description, and a way to call it.
 #[derive(Clone)]
 pub struct RegisteredTool {
-    /// Its name, description, schemas and hints.
+    /// Name, description, schemas and annotations of the tool.
     pub tool: Tool,
     dialect: String,
     workspace: Workspace,
 }
 
 impl RegisteredTool {
-    /// Calls it with its arguments, a JSON object. A failure is an outcome too.
+    /// Calls the tool with its arguments, a JSON object. A failure is an outcome too.
     pub fn call(&self, arguments: &str) -> Outcome {
         self.workspace.call_with(&self.tool.name, arguments, &CallOptions::dialect(self.dialect.clone()))
     }
 }
 
-/// Puts every tool of `dialect` on `workspace` into `registry`, in the order in which they are listed.
+/// Adds every tool that `dialect` has in `workspace` to `registry`, in the order of [`Workspace::tools`].
 ///
-/// Fails with `unknown-dialect` where there is none of that name; then nothing is put in.
+/// # Errors
+///
+/// `unknown-dialect` if no dialect has this name; nothing is added then.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -57,7 +59,7 @@ impl Registry for Vec<RegisteredTool> {
     }
 }
 
-/// By name; a tool replaces one of the same name.
+/// Tools by name. A tool replaces another one of the same name.
 impl Registry for BTreeMap<String, RegisteredTool> {
     fn register(&mut self, tool: RegisteredTool) {
         self.insert(tool.tool.name.clone(), tool);

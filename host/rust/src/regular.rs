@@ -1,16 +1,16 @@
-//! Regular files of which others may have put something else in the place.
+//! Opens regular files at paths where another program may have put a link, a FIFO or a device.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Why a file is not opened.
+/// Reason why a file was not opened.
 pub(crate) enum Refused {
-    /// It is a symbolic link.
+    /// The path is a symbolic link.
     Link,
-    /// It is a directory, FIFO, socket or device.
+    /// The path is a directory, FIFO, socket or device.
     NotRegular,
-    /// The system's own reason.
+    /// The system reported an error.
     Io(io::Error),
 }
 
@@ -20,7 +20,7 @@ impl From<io::Error> for Refused {
     }
 }
 
-/// Options to read with, through no link: a FIFO must not hang whoever opens it.
+/// Returns options to open a file for reading, without following a link and without blocking on a FIFO.
 pub(crate) fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -32,7 +32,7 @@ pub(crate) fn options() -> OpenOptions {
     options
 }
 
-/// Opens what is itself a regular file, with the [`options`] or more.
+/// Opens a path that is itself a regular file, with `options`: those of [`options`], or more.
 pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<File, Refused> {
     if fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink()) {
         return Err(Refused::Link);

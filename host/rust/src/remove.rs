@@ -1,4 +1,5 @@
-//! Removing a directory that a command filled as it liked: however deep it is, with a few descriptors and no recursion.
+//! Removes the contents of a directory that a command filled. Trees of any depth need few descriptors and no
+//! recursion.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -7,7 +8,8 @@ use std::time::Instant;
 use cap_fs_ext::DirExt;
 use cap_std::fs::Dir;
 
-/// Removes what is in a directory, as far as there is time. Nothing else uses it by now, or what is made meanwhile stays.
+/// Removes the contents of a directory, until `until` at the latest. No other program should use the directory:
+/// entries that are created meanwhile may remain.
 pub(crate) fn empty(directory: &Dir, until: Option<Instant>) -> io::Result<()> {
     let check = || match until.is_some_and(|until| Instant::now() >= until) {
         true => Err(io::Error::from(io::ErrorKind::TimedOut)),
@@ -26,7 +28,8 @@ pub(crate) fn empty(directory: &Dir, until: Option<Instant>) -> io::Result<()> {
             if below.remove_file_or_symlink(&inner).is_ok() || below.remove_dir(&inner).is_ok() {
                 continue;
             }
-            // Moved to the top, so that depth costs nothing. Its own `..` changes, for which it has to be writable.
+            // Moving subdirectories to the top keeps the stack and the descriptors constant at any depth. A rename
+            // to another parent changes `..`, for which the moved directory has to be writable: `open` makes it so.
             drop(open(&below, &inner)?);
             let free = free_name(directory, &mut moved);
             below.rename(&inner, directory, &free)?;
@@ -37,12 +40,12 @@ pub(crate) fn empty(directory: &Dir, until: Option<Instant>) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a directory, with the rights for it if its owner took those away.
+/// Opens a directory. Grants its owner access first, since a command may have removed the permissions.
 fn open(directory: &Dir, name: &OsStr) -> io::Result<Dir> {
     #[cfg(unix)]
     {
         let mode = cap_std::fs::PermissionsExt::from_mode(0o700);
-        // Opening fails where this matters.
+        // If the missing permissions matter, the open below fails.
         let _ = directory.set_permissions(name, mode);
     }
     directory.open_dir_nofollow(name)

@@ -1,4 +1,4 @@
-//! The directories of a workspace: those that its calls get, and where a path of a result is in them.
+//! The directories of a workspace: which of them a call gets, and which of them contains a path of a result.
 
 #[cfg(all(target_os = "linux", feature = "commands"))]
 use std::ffi::OsStr;
@@ -18,11 +18,11 @@ use crate::state::{self, StateDir};
 use crate::types::ErrorCode;
 use crate::types::ToolError;
 
-/// The directories of a workspace, opened with it and held.
+/// The directories of a workspace, which are opened with it and stay open.
 #[derive(Default)]
 pub(crate) struct Roots {
     pub(crate) mounts: Vec<Mount>,
-    /// Whose directories they are, which have to be those of a living process.
+    /// The container that the directories belong to, if any. It has to be running.
     #[cfg(target_os = "linux")]
     pub(crate) container: Option<Container>,
     pub(crate) state: Option<StateDir>,
@@ -33,7 +33,7 @@ pub(crate) struct Roots {
 }
 
 impl Roots {
-    /// The state directory, made for a call that changes something.
+    /// Returns the state directory, if any. Creates it for a call that changes something.
     fn state(&self, changing: bool) -> Result<Option<Directory>, ToolError> {
         let Some(state) = &self.state else { return Ok(None) };
         let directory = if changing { state.create_if_allowed()? } else { state.get() };
@@ -50,19 +50,21 @@ impl Roots {
         let lock = state.as_ref().filter(is_to_lock).map(|state| StateDir::lock(state, budget)).transpose()?;
         let Some(overlay) = &self.overlay else {
             let mounts = self.mounts.iter().cloned().chain(state.map(StateDir::mount));
-            // A journal that another call writes after the look for one is not for a call without the lock to follow.
+            // Another call can write a journal after this check. A call without the lock must not recover from that
+            // journal.
             let may_recover = self.state.is_none()
                 && self.mounts.first().is_some_and(|root| state::has_journal_inside(&root.directory));
             let only_looks = !changing && lock.is_none() && !may_recover;
             return Ok((mounts.map(|mount| if only_looks { mount.read_only() } else { mount }).collect(), lock));
         };
-        // Where nothing may be changed, the guest says so itself.
+        // For a call that may change nothing, the guest itself reports the error.
         if changing && self.state.is_some() {
             let kept = if state.is_some() { overlay.keep_roots() } else { Err(io::ErrorKind::NotADirectory.into()) };
             kept.map_err(|cause| overlay.failed(&cause))?;
         }
         let own = state.into_iter().flat_map(|state| overlay.mount().into_iter().chain([StateDir::mount(state)]));
-        // Whoever does not hold the lock only looks, or it would finish what another is doing.
+        // A guest without the lock gets its directories read-only: otherwise it would recover from the journal of a
+        // call that still runs.
         let own = own.map(|mount| if lock.is_some() { mount } else { mount.read_only() });
         Ok((self.mounts.iter().cloned().chain(own).collect(), lock))
     }
@@ -74,7 +76,8 @@ impl Roots {
         self.mounts.iter().cloned().chain(state).map(|mount| mount.read_only()).collect()
     }
 
-    /// What a guest gets that changes what is below the overlay: that, and the overlay to look at. With the locks of both.
+    /// Returns the mounts of a guest that changes the base of the overlay: the base, the overlay as read-only, and
+    /// the state directory of the base. Also returns the locks of both state directories.
     pub(crate) fn over_base(overlay: &OverlayDir, budget: &CallBudget) -> Result<(Vec<Mount>, [File; 2]), ToolError> {
         let own = overlay.state();
         let lock = |state: &StateDir| {
@@ -88,7 +91,7 @@ impl Roots {
         Ok((mounts, [own_lock, base_lock]))
     }
 
-    /// The directory that results show as `path`, opened.
+    /// Opens the directory at `path`, in the form that results show.
     #[cfg(all(target_os = "linux", feature = "commands"))]
     pub(crate) fn directory(&self, path: &str) -> Result<Directory, ToolError> {
         let (root, below) = self.place(path)?;
@@ -100,7 +103,7 @@ impl Roots {
         })
     }
 
-    /// Returns a path from the top of a root as results show it.
+    /// Returns the path, in the form that results show, of the path `below` in a root.
     #[cfg(feature = "commands")]
     pub(crate) fn shown(&self, root: usize, below: &str) -> String {
         let guest = self.mounts.get(root).map_or("", |mount| mount.guest.trim_end_matches('/'));
@@ -112,7 +115,8 @@ impl Roots {
         }
     }
 
-    /// The root of a directory that results show as `path`, and its path from the top of that; nothing for the top.
+    /// Returns the root of a directory whose `path` has the form that results show, and the path below that root,
+    /// which is empty for the root itself.
     #[cfg(feature = "commands")]
     pub(crate) fn place<'p>(&self, path: &'p str) -> Result<(usize, &'p str), ToolError> {
         let inside = |guest: &str| match path.strip_prefix(guest.trim_end_matches('/')) {
@@ -124,8 +128,8 @@ impl Roots {
             true => self.mounts.iter().enumerate().find_map(|(root, mount)| Some((root, inside(&mount.guest)?))),
             false => Some((0, if path == "." { "" } else { path })).filter(|_| !self.mounts.is_empty()),
         };
-        // The component resolved it; one that was taken over may say anything.
-        // From a `/` at its start, a path would begin at the top of the file system.
+        // The component resolved the path, but a component under an attacker's control may return anything. A path
+        // that starts with `/` would start at the top of the file system.
         let is_plain =
             |below: &str| !below.starts_with('/') && below.split('/').all(|name| name != ".." && !name.contains('\0'));
         found.filter(|(_, below)| is_plain(below)).ok_or_else(|| {

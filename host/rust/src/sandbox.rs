@@ -1,4 +1,4 @@
-//! A fresh guest, its rights and its limits.
+//! A new guest with its rights and its limits.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::guest::Guest;
 use crate::store::{SandboxConfig, State};
 use crate::types::{ErrorCode, ToolError};
 
-/// One guest with the store it lives in.
+/// A guest and its store.
 pub(crate) struct Sandbox {
     store: Store<State>,
     guest: Guest,
@@ -30,7 +30,7 @@ impl Sandbox {
         }
     }
 
-    /// Runs `body`, which calls the guest. A guest that failed here cannot be called again.
+    /// Runs `body`, which calls the guest. After an error the guest cannot be called again.
     pub(crate) fn run<R>(
         &mut self,
         budget: CallBudget,
@@ -43,9 +43,8 @@ impl Sandbox {
     }
 }
 
-/// Runs a future on this thread. A guest's calls never wait for anything but the
-/// file system, which blocks the thread, so no runtime is needed; and a thread
-/// that has one already is no obstacle.
+/// Runs a future on this thread. A guest's calls wait only for the file system, which blocks the thread, so no
+/// async runtime is needed. The thread may also belong to an async runtime.
 fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut future = pin!(future);

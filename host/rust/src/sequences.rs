@@ -1,9 +1,10 @@
-//! Random sequences of tool calls, commands and what another process does between them, over random configurations: roots
-//! in roots, settings and Paddock's own directories in roots, links that lead out. Nothing outside is read or changed, no
-//! tool and no command moves a root, and nothing of Paddock's own is shown.
+//! Random sequences of tool calls, commands and acts of another process, in random configurations: roots inside
+//! roots, Paddock's own directories and directories of settings inside roots, links that lead out of the roots. The
+//! tests assert that no sequence reads or changes files outside, that no tool or command moves a root, and that no
+//! result shows files of Paddock's own.
 //!
-//! `PADDOCK_SEQUENCES=100000 cargo test --release -p paddock --all-features --lib sequences -- --nocapture` runs the long
-//! form. A failure tells its seed; `PADDOCK_SEED=N` runs that sequence alone, and prints it.
+//! `PADDOCK_SEQUENCES=100000 cargo test --release -p paddock --all-features --lib sequences -- --nocapture` runs
+//! the long form. A failure reports its seed; `PADDOCK_SEED=N` runs only that sequence and prints it.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -25,11 +26,12 @@ mod steps;
 use fixture::{Config, Fixture};
 use steps::Step;
 
-/// Sequences of a quick run, and those of which one has to find what a missing guard lets through.
+/// Number of sequences in a quick run, and maximum number that each fault injection test tries until one of them
+/// detects the disabled check.
 const QUICK: u64 = 300;
 const CONTROL: u64 = 10_000;
 
-/// Steps of a sequence at most.
+/// Maximum number of steps of a sequence.
 const STEPS: u64 = 12;
 
 #[test]
@@ -61,7 +63,7 @@ fn no_sequence_leads_out() {
     let mut counts = Counts::default();
     all.iter().for_each(|done| counts.add(done));
     println!("{count} sequences in {:?}: {counts:?}", started.elapsed());
-    // A generator that has nothing done finds nothing.
+    // A generator whose calls all fail would detect nothing.
     assert!(counts.succeeded * 4 > counts.calls && counts.commands > 0 && counts.others > 0, "{counts:?}");
 }
 
@@ -85,10 +87,10 @@ fn settings_that_links_decide_are_found_out() {
     found_out(Check::Named);
 }
 
-/// Fails where no sequence finds what the missing guard lets through.
+/// Fails if no sequence detects that the check is disabled.
 fn found_out(check: Check) {
     for seed in 0..CONTROL {
-        // Commands take a hundred times as long, and these guards are of the file tools.
+        // Without commands, which take a hundred times as long; these checks concern the file tools.
         if let Err(found) = without(check, || run(seed, false, false)) {
             println!("{check:?}: found by sequence {seed}: {found}");
             return;
@@ -105,7 +107,7 @@ fn sequence(seed: u64, is_shown: bool) -> Result<(), String> {
     run(seed, is_shown, true).map(drop)
 }
 
-/// What was done, so that a run shows that it did something.
+/// Number of actions, to show that a run really did something.
 #[derive(Clone, Debug, Default)]
 struct Counts {
     calls: u64,
@@ -125,7 +127,7 @@ impl Counts {
     }
 }
 
-/// Runs the sequence of a seed. What it found, where it found something.
+/// Runs the sequence of a seed. The error describes the violation that it detected.
 fn run(seed: u64, is_shown: bool, has_commands: bool) -> Result<Counts, String> {
     let mut random = Random::new(seed);
     let mut fixture = Fixture::new(&mut random, has_commands);
@@ -167,7 +169,7 @@ fn run(seed: u64, is_shown: bool, has_commands: bool) -> Result<Counts, String> 
     fixture.check().map(|()| counts)
 }
 
-/// Numbers that are the same for the same seed: SplitMix64.
+/// Random numbers, the same for the same seed: SplitMix64.
 struct Random(u64);
 
 impl Random {

@@ -1,25 +1,25 @@
-//! The policy's settings as a builder is told them, in any order: what is said once holds, and what is said in two ways
-//! is an error. So no call undoes what another one forbids.
+//! The policy's settings as the builder's methods set them, in any order. Two different values for one setting are
+//! an error, so no method can revert a restriction that another one sets.
 
 use serde_json::{Map, Value};
 
 use crate::error::Error;
 
-/// What was said so far.
+/// The settings so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Settings {
     said: Map<String, Value>,
-    /// The first setting that was said in two ways.
+    /// The first setting that has two different values.
     conflict: Option<String>,
 }
 
 impl Settings {
-    /// Says these too, each by its name; a table has settings of its own.
+    /// Adds settings by name. The value of a table is an object of further settings.
     pub(crate) fn say(&mut self, settings: Map<String, Value>) {
         merge(&mut self.said, settings, "", &mut self.conflict);
     }
 
-    /// All that was said. Fails where that contradicts itself.
+    /// Returns all settings. Fails if one of them was set to two different values.
     pub(crate) fn all(&self) -> Result<&Map<String, Value>, Error> {
         match &self.conflict {
             None => Ok(&self.said),

@@ -1,4 +1,4 @@
-//! The state directory: journals outside of the workspace, and their lock.
+//! The state directory, which holds journals outside of the workspace, and its lock.
 
 use std::env;
 use std::ffi::OsStr;
@@ -16,37 +16,38 @@ use crate::hex::hex;
 use crate::mount::{self, Mount, STATE};
 use crate::types::{ErrorCode, ToolError};
 
-/// Interval at which a held lock is tried again.
+/// Interval between attempts to take the lock.
 const RETRY: Duration = Duration::from_millis(5);
 
-/// The directory in a state directory for what commands are about to change.
+/// Subdirectory with the contents of files that commands are about to change.
 #[cfg(feature = "commands")]
 pub(crate) const COMMANDS: &str = "commands";
 
 /// Directory in the workspace for the journal of a call without a state directory.
 const JOURNAL_INSIDE: &str = ".paddock";
 
-/// Which state directory a workspace is to have.
+/// The choice of a state directory for a workspace.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum StateChoice {
-    /// Below the user's own state directory.
+    /// A directory below the user's own state directory.
     #[default]
     User,
     At(PathBuf),
     None,
 }
 
-/// The state directory of one workspace. It is made when something is first changed, and held from then on.
+/// The state directory of one workspace. The first change creates it; afterwards it stays open.
 #[derive(Clone, Debug)]
 pub(crate) struct StateDir {
     directory: Deferred,
-    /// Somebody named it: without it no call changes anything.
+    /// Whether a call that changes something fails if the directory cannot be created. Otherwise the call runs
+    /// without it.
     is_required: bool,
 }
 
 impl StateChoice {
-    /// The state directory of the workspace at `root`, if it has one. Fails where a link in one of the roots would
-    /// decide which directory that is.
+    /// Resolves the state directory of the workspace at `root`, if it has one. Fails if a link in one of the roots
+    /// would decide which directory that is.
     pub(crate) fn resolve(self, root: &Path, roots: &[Mount]) -> io::Result<Option<StateDir>> {
         let open = |path: PathBuf, is_required| {
             let walk = mount::open_named(&path, roots.iter().map(|root| &root.directory))?;
@@ -56,7 +57,8 @@ impl StateChoice {
             Self::None => Ok(None),
             Self::At(path) => open(path, true).map(Some),
             Self::User => match parent().map(|parent| open(parent.join(name(root)), false)).transpose() {
-                // Nobody asked for this one, which this user cannot get into.
+                // The default location is optional: if this user may not access it, the workspace has no state
+                // directory.
                 Err(cause) if cause.kind() == io::ErrorKind::PermissionDenied => Ok(None),
                 opened => opened,
             },
@@ -64,7 +66,7 @@ impl StateChoice {
     }
 }
 
-/// Directory of the state directories of all workspaces.
+/// Returns the directory that contains the state directories of all workspaces.
 pub(crate) fn parent() -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("PADDOCK_STATE_DIR")
@@ -82,17 +84,18 @@ impl StateDir {
         Self { directory, is_required: true }
     }
 
-    /// The directory at these names in it, which it may have to be made for.
+    /// Returns the directory at these names inside the state directory. Creating it creates the state directory
+    /// too.
     pub(crate) fn below(&self, names: &[&str]) -> Deferred {
         self.directory.below(names)
     }
 
-    /// Makes it, for its owner alone.
+    /// Creates the directory, accessible to its owner alone.
     pub(crate) fn create(&self) -> io::Result<Directory> {
         self.directory.create()
     }
 
-    /// The same; none where nobody named it and this user may not make it: calls go without backups then.
+    /// Creates the directory. If it is optional and cannot be created, returns `None`; calls then leave no backups.
     pub(crate) fn create_if_allowed(&self) -> Result<Option<Directory>, ToolError> {
         match self.create() {
             Ok(directory) => Ok(Some(directory)),
@@ -105,7 +108,7 @@ impl StateDir {
         }
     }
 
-    /// The directory, if it is there.
+    /// Returns the directory if it exists.
     pub(crate) fn get(&self) -> Option<Directory> {
         self.directory.get()
     }
@@ -116,22 +119,23 @@ impl StateDir {
         self.create()?.create_subdirectory(COMMANDS)
     }
 
-    /// Its path, for people.
+    /// Returns the path of the directory, for messages.
     pub(crate) fn path(&self) -> PathBuf {
         self.directory.path()
     }
 
-    /// Whether a call left a journal, or a note of an overlay that it was taking over, which the next one finishes or undoes.
+    /// Returns whether a call left a journal, or the record of an unfinished overlay commit. The next call
+    /// completes or undoes it.
     pub(crate) fn has_journal(directory: &Directory) -> bool {
         directory.identity_of("commit").is_some() || directory.names().any(|name| is_journal(&name))
     }
 
-    /// The directory as a guest gets it.
+    /// Returns the mount of the directory for a guest.
     pub(crate) fn mount(directory: Directory) -> Mount {
         Mount::own(directory, STATE)
     }
 
-    /// Waits until no other call changes the workspace. The lock goes with the result.
+    /// Waits until no other call changes the workspace. Dropping the result releases the lock.
     pub(crate) fn lock(directory: &Directory, budget: &CallBudget) -> Result<File, ToolError> {
         let file = open_lock(directory).map_err(|cause| failed(&cause))?;
         loop {
@@ -149,13 +153,13 @@ impl StateDir {
     }
 }
 
-/// Whether a name is that of the journal of a change, of whichever roots.
+/// Returns whether the name is that of a journal, of any set of roots.
 fn is_journal(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"journal") && name != "journal.refused"
 }
 
-/// Whether a call left a journal in the workspace itself, where calls without a state directory keep it. What cannot be told
-/// counts as yes.
+/// Returns whether a call left a journal in the workspace itself, where calls without a state directory store it.
+/// If the directory cannot be opened for another reason than its absence, returns true.
 pub(crate) fn has_journal_inside(root: &Directory) -> bool {
     match root.subdirectory(JOURNAL_INSIDE) {
         Ok(own) => StateDir::has_journal(&own),

@@ -1,4 +1,4 @@
-//! The data of a guest's store: what the guest may use, and why it was ended.
+//! Data of a guest's store: the sandbox configuration, and the reason why the guest ended.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::policy::Limits;
 use crate::types::{ErrorCode, ToolError};
 use crate::wasi::{Files, FilesView};
 
-/// Open files, streams and directories that a guest may have at once.
+/// Maximum number of open files, streams and directories of a guest.
 const RESOURCES: usize = 100_000;
 
-/// What a guest may write to standard error: the message of a panic, in practice.
+/// Maximum number of bytes that a guest may write to standard error: in practice, a panic message.
 const STDERR_BYTES: usize = 64 * 1024;
 
-/// What a guest finds: directories and environment variables, and nothing else.
+/// Sandbox configuration: everything that a guest can access.
 pub(crate) struct SandboxConfig<'a> {
     pub(crate) mounts: &'a [Mount],
     pub(crate) environment: &'a [(String, String)],
@@ -30,7 +30,7 @@ pub(crate) struct SandboxConfig<'a> {
     pub(crate) guarded: &'a Arc<Guarded>,
 }
 
-/// The store's data.
+/// Data of the store.
 pub(crate) struct State {
     wasi: WasiCtx,
     table: ResourceTable,
@@ -60,7 +60,7 @@ impl State {
     pub(crate) fn new(around: &SandboxConfig<'_>, budget: CallBudget) -> Result<Self, ToolError> {
         let stderr = MemoryOutputPipe::new(STDERR_BYTES);
         let mut wasi = WasiCtxBuilder::new();
-        // The thread is the caller's to block.
+        // Calls block the caller's thread in any case.
         wasi.allow_blocking_current_thread(true).stderr(stderr.clone()).envs(around.environment);
         let preopen = |mount: &Mount| mount.preopen().map_err(|cause| gone(mount, &cause));
         let preopens = around.mounts.iter().map(preopen).collect::<Result<_, _>>()?;
@@ -77,7 +77,7 @@ impl State {
         })
     }
 
-    /// A store that ends what runs in it, when its time is up or it wants more memory than it may have.
+    /// Returns a store that ends the guest when its time is up, and enforces its memory limit.
     pub(crate) fn store(self, engine: &Engine) -> Store<Self> {
         let mut store = Store::new(engine, self);
         store.limiter(|state| &mut state.limiter);
@@ -86,7 +86,7 @@ impl State {
         store
     }
 
-    /// Why a guest was ended.
+    /// Returns the error that explains why a guest ended.
     pub(crate) fn explain(&self, trap: &wasmtime::Error) -> ToolError {
         if let Some(stop) = trap.downcast_ref::<Interruption>() {
             return stop.explain();

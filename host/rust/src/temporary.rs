@@ -1,4 +1,5 @@
-//! Temporary directories of Paddock's own: for their owner alone, held as long as they are there, outside every root.
+//! Paddock's own temporary directories: accessible to their owner alone, open as long as they exist, outside every
+//! root.
 
 use std::env;
 use std::io;
@@ -12,21 +13,21 @@ use crate::hex::hex;
 use crate::mount::{self, Mount};
 use crate::remove;
 
-/// What the names of temporary directories begin with.
+/// Prefix of the names of temporary directories.
 const PREFIX: &str = "paddock-";
 
-/// A temporary directory, which is removed with this.
+/// A temporary directory, removed when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     above: Directory,
     name: String,
     directory: Directory,
-    /// The one that it is in, which stays as long as this.
+    /// The temporary directory that contains this one, and that has to exist at least as long.
     outer: Option<Arc<Temporary>>,
 }
 
 impl Temporary {
-    /// A new one below `above`, with a name that nobody can guess.
+    /// Creates a temporary directory in `above`, with an unpredictable name.
     pub(crate) fn below(above: Directory) -> io::Result<Self> {
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce).map_err(io::Error::other)?;
@@ -36,15 +37,15 @@ impl Temporary {
         Ok(Self { above, name, directory, outer: None })
     }
 
-    /// A new one in another, which is removed after it.
+    /// Creates a temporary directory in another one, which is removed later.
     pub(crate) fn inside(outer: &Arc<Self>) -> io::Result<Self> {
         let mut made = Self::below(outer.directory.clone())?;
         made.outer = Some(Arc::clone(outer));
         Ok(made)
     }
 
-    /// A new one outside every root, whatever the environment says. Only where a root holds every directory for
-    /// temporary files, as `/` does, it lies inside.
+    /// Creates a temporary directory outside every root, whatever the environment names. If a root contains every
+    /// directory for temporary files, as `/` does, the new directory is inside that root.
     pub(crate) fn outside(roots: &[Mount]) -> io::Result<Self> {
         let is_outside = |parent: &Directory| !mount::hold(roots, parent);
         let parents = || candidates().filter_map(|path| open(path, roots));
@@ -63,25 +64,25 @@ impl Temporary {
         &self.name
     }
 
-    /// The directory that it was made in.
+    /// Returns the directory that contains this one.
     #[cfg(target_os = "linux")]
     pub(crate) fn above(&self) -> &Directory {
         &self.above
     }
 
-    /// Removes what is in it, as far as there is time.
+    /// Removes the contents, until `until` at the latest.
     #[cfg(target_os = "linux")]
     pub(crate) fn empty(&self, until: Instant) {
-        // What stays is removed with it.
+        // `Drop` removes the rest.
         let _ = remove::empty(self.directory.entries(), Some(until));
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // What stays is in nobody's way.
+        // Best effort: the names of the remaining files are unpredictable.
         let _ = remove::empty(self.directory.entries(), None);
-        // Whatever has the name by now is only removed if it is this directory.
+        // Removes the entry of that name only if it is still this directory.
         if self.above.identity_of(&self.name) == Some(self.directory.identity()) {
             let _ = self.above.entries().remove_dir(&self.name);
         }
@@ -92,7 +93,7 @@ fn open(path: PathBuf, roots: &[Mount]) -> Option<Directory> {
     mount::open_named(&path, roots.iter().map(|root| &root.directory)).ok()?.end().ok()
 }
 
-/// Directories for temporary files, by preference.
+/// Returns directories for temporary files, the preferred ones first.
 fn candidates() -> impl Iterator<Item = PathBuf> {
     let usual = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from).into_iter().filter(|_| cfg!(unix));
     let own = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
@@ -139,7 +140,7 @@ mod tests {
         let usual = root(&env::temp_dir());
         let made = Temporary::outside(&[usual]).unwrap();
         assert!(!made.directory().path().starts_with(env::temp_dir().canonicalize().unwrap()), "{made:?}");
-        // Every directory is in this one.
+        // Every directory is inside this root.
         let made = Temporary::outside(&[root(std::path::Path::new("/"))]).unwrap();
         assert!(made.directory().path().exists());
     }

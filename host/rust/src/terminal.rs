@@ -1,10 +1,11 @@
-//! Text of the component for a person at a terminal: no character of it acts on the terminal.
+//! Rendering of the component's text for a terminal, without characters that control the terminal.
 
-/// Lines of a plan that are shown; a person reads no more of it, and has to know that there is more.
+/// Maximum number of rendered lines of a plan. A person reads no more; a last line reports the number of omitted
+/// lines.
 const LINES: usize = 200;
 
-/// Renders the summary of a [`Plan`](crate::types::Plan): characters that act on a terminal are escaped, and each line has
-/// a prefix that sets it off from the program's own text.
+/// Renders the summary of a [`Plan`](crate::types::Plan): control characters are escaped, and a prefix on each line
+/// distinguishes it from the program's own text.
 pub fn render_plan(summary: &str) -> String {
     let lines: Vec<_> = summary.lines().collect();
     let mut text: String = lines.iter().take(LINES).map(|line| format!("  | {}\n", escape(line))).collect();
@@ -14,14 +15,14 @@ pub fn render_plan(summary: &str) -> String {
     text
 }
 
-/// Escapes the characters of a line that act on a terminal or change the order of its text.
+/// Escapes the characters of a line that control a terminal or change the order of its text. A tab stays.
 pub fn escape(line: &str) -> String {
     line.chars()
         .map(|c| if c == '\t' || !is_active(c) { c.to_string() } else { c.escape_default().to_string() })
         .collect()
 }
 
-/// Whether the character acts on a terminal, or changes the order of the text.
+/// Returns whether the character controls a terminal, or changes the order of the text.
 fn is_active(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')

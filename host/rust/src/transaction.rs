@@ -1,4 +1,4 @@
-//! The changes of an overlay as a transaction: shown, committed to the base, or discarded.
+//! The changes of an overlay as a transaction: listed, committed to the base, or discarded.
 
 use crate::bindings::exports::paddock::files::session;
 use crate::call::Call;
@@ -11,10 +11,15 @@ use crate::types::{CommitResult, DiffResult, Difference, EntryKind, ErrorCode, T
 use crate::wasi::is_name;
 use crate::workspace::Workspace;
 
-/// A workspace in an overlay ([`Builder::overlay`](crate::Builder::overlay)), as a transaction. Over any other, these calls
-/// fail with `io`. `paths` are as results show them, each with all below it; none means everything.
+/// Transactions of a workspace in an overlay ([`Builder::overlay`](crate::Builder::overlay)). In other workspaces
+/// these calls fail with `io`. `paths` have the form that results show, and each includes all paths below it; no
+/// paths mean the whole workspace.
 impl Workspace {
     /// Returns the differences from the base, and on request a patch that `git apply` accepts.
+    ///
+    /// # Errors
+    ///
+    /// `not-found` if nothing differs at one of the paths, `too-large` if the patch would be too large.
     pub fn diff(&self, paths: &[String], patch: bool) -> Result<DiffResult, ToolError> {
         let found = self.diff_with(paths, false, Vec::new(), Vec::new())?;
         if !patch {
@@ -36,9 +41,15 @@ impl Workspace {
             .run(&Call::untold(false), async |guest, store| guest.session(&mut *store)?.call_diff(store, &args).await)?
     }
 
-    /// Makes the base have what the overlay has, all of it or, where somebody changed any of it in the base meanwhile,
-    /// nothing: then the result says what. With `merge`, texts that were changed in both at different places are merged.
-    /// It is one change of the base, with a backup there, and survives a crash at any point.
+    /// Applies the changes of the overlay to the base: all of them, or none if another program changed one of the
+    /// paths in the base meanwhile. The result then lists the conflicts. With `merge`, texts that both sides
+    /// changed at different places are merged. The commit is one change of the base, with a backup there, and
+    /// survives a crash at any point.
+    ///
+    /// # Errors
+    ///
+    /// `not-found` if nothing differs at one of the paths, `changed-since-read` if the base changes during the
+    /// commit.
     pub fn commit(&self, paths: &[String], merge: bool) -> Result<CommitResult, ToolError> {
         let Some(overlay) = self.overlay_dir() else { return Err(no_overlay()) };
         let args = session::CommitArgs { overlay: overlay.name(), paths: paths.to_vec(), merge };
@@ -57,7 +68,11 @@ impl Workspace {
         Ok(done)
     }
 
-    /// Throws away what was changed in the overlay; the paths that were.
+    /// Discards the changes in the overlay, and returns their paths.
+    ///
+    /// # Errors
+    ///
+    /// `not-found` if nothing differs at one of the paths.
     pub fn discard(&self, paths: &[String]) -> Result<Vec<String>, ToolError> {
         let call = Call::untold(true);
         self.guests().run(&call, async |guest, store| guest.session(&mut *store)?.call_discard(store, paths).await)?
@@ -69,7 +84,8 @@ fn no_overlay() -> ToolError {
         .hint("open it with an overlay's name")
 }
 
-/// The paths whose file is executable in the base, and those where it is in the overlay: a guest cannot see it.
+/// Returns the paths whose file is executable in the base, and the paths whose file is executable in the overlay. A
+/// guest cannot see the mode.
 fn executable(overlay: &OverlayDir, found: &DiffResult) -> (Vec<String>, Vec<String>) {
     let is_file = |kind: Option<EntryKind>| kind == Some(EntryKind::File);
     let own = overlay.get();
@@ -86,7 +102,7 @@ fn executable(overlay: &OverlayDir, found: &DiffResult) -> (Vec<String>, Vec<Str
     (paths(&before), paths(&after))
 }
 
-/// Splits a path into the root of the base and the path below it. Paths without a root's name are in the first root.
+/// Splits a path into its root in the base and the path below that root. A relative path is in the first root.
 fn base_file<'o, 'p>(overlay: &'o OverlayDir, path: &'p str) -> Option<(&'o Mount, &'p str)> {
     let Some(named) = path.strip_prefix('/') else { return Some((overlay.base().first()?, path)) };
     let (name, rest) = named.split_once('/')?;
@@ -94,7 +110,8 @@ fn base_file<'o, 'p>(overlay: &'o OverlayDir, path: &'p str) -> Option<(&'o Moun
     Some((root, rest))
 }
 
-/// Whether that is an executable file below a directory. The component names it, so nothing leads out: no link, no `..`.
+/// Returns whether the path is an executable file below a directory. The component chose the path, so links and
+/// `..` are refused.
 #[cfg(unix)]
 fn is_executable(top: &Directory, path: &str) -> bool {
     use cap_std::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! The component's own types, as `wit/` documents them, and their defaults, which WIT cannot say.
+//! The component's own types, which `wit/` documents, and their defaults, which WIT cannot express.
 
 pub use crate::bindings::exports::paddock::files::approval::Plan;
 pub use crate::bindings::exports::paddock::files::files::{
@@ -20,7 +20,7 @@ pub use crate::bindings::exports::paddock::files::types::{
 };
 
 impl ReadArgs {
-    /// The first page of a file; everything else by default.
+    /// Creates the arguments to read the first page of a file.
     pub fn new(path: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -39,20 +39,20 @@ impl ReadArgs {
 }
 
 impl ReadManyArgs {
-    /// The first page of each file.
+    /// Creates the arguments to read the first page of each file.
     pub fn paths<P: Into<String>>(paths: impl IntoIterator<Item = P>) -> Self {
         let range = |path: P| FileRange { path: path.into(), offset: 1, limit: None };
         Self { files: paths.into_iter().map(range).collect(), glob: None }
     }
 
-    /// Every file that the glob matches.
+    /// Creates the arguments to read every file that the glob matches.
     pub fn glob(pattern: impl Into<String>) -> Self {
         Self { files: Vec::new(), glob: Some(pattern.into()) }
     }
 }
 
 impl WriteArgs {
-    /// A file with this content, in place of what is there.
+    /// Creates the arguments to create a file with this content, or to replace it.
     pub fn new(path: impl Into<String>, content: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -66,7 +66,7 @@ impl WriteArgs {
 }
 
 impl EditArgs {
-    /// One replacement of text that occurs once.
+    /// Creates the arguments for one replacement of text that occurs exactly once.
     pub fn new(path: impl Into<String>, old_text: impl Into<String>, new_text: impl Into<String>) -> Self {
         let edit = Replacement { old_text: old_text.into(), new_text: new_text.into(), replace_all: false };
         Self { path: path.into(), edits: vec![edit], if_match: None, dry_run: false }
@@ -74,7 +74,7 @@ impl EditArgs {
 }
 
 impl ApplyPatchArgs {
-    /// A patch to apply.
+    /// Creates the arguments to apply a patch.
     pub fn new(patch: impl Into<String>) -> Self {
         Self { patch: patch.into(), dry_run: false }
     }
@@ -99,40 +99,40 @@ impl ReplaceArgs {
 }
 
 impl MakeDirectoryArgs {
-    /// A directory with its parents.
+    /// Creates the arguments to create a directory with its parents.
     pub fn new(path: impl Into<String>) -> Self {
         Self { path: path.into(), parents: true }
     }
 }
 
 impl TransferArgs {
-    /// A file to copy, or a file or directory to move.
+    /// Creates the arguments to copy a file, or to move a file or directory.
     pub fn new(source: impl Into<String>, destination: impl Into<String>) -> Self {
         Self { source: source.into(), destination: destination.into(), overwrite: false, recursive: false }
     }
 }
 
 impl DeleteArgs {
-    /// A file, a link or an empty directory.
+    /// Creates the arguments to delete a file, a link or an empty directory.
     pub fn new(path: impl Into<String>) -> Self {
         Self { path: path.into(), recursive: false }
     }
 }
 
 impl RestoreArgs {
-    /// Undoes the last change of a path.
+    /// Creates the arguments to undo the last change of a path.
     pub fn path(path: impl Into<String>) -> Self {
         Self { path: Some(path.into()), backup: None, overwrite: false }
     }
 
-    /// Undoes all that a call changed.
+    /// Creates the arguments to undo all changes of a call.
     pub fn backup(backup: impl Into<String>) -> Self {
         Self { path: None, backup: Some(backup.into()), overwrite: false }
     }
 }
 
 impl PackArgs {
-    /// Files and directories, and the new archive.
+    /// Creates the arguments to pack files and directories into a new archive.
     pub fn new<P: Into<String>>(sources: impl IntoIterator<Item = P>, destination: impl Into<String>) -> Self {
         let sources = sources.into_iter().map(Into::into).collect();
         Self { sources, destination: destination.into(), overwrite: false }
@@ -140,21 +140,21 @@ impl PackArgs {
 }
 
 impl UnpackArgs {
-    /// An archive, and the directory to unpack into.
+    /// Creates the arguments to unpack an archive into a directory.
     pub fn new(source: impl Into<String>, destination: impl Into<String>) -> Self {
         Self { source: source.into(), destination: destination.into(), overwrite: false }
     }
 }
 
 impl StatArgs {
-    /// A path, without its checksum.
+    /// Creates the arguments to describe a path, without a checksum of its content.
     pub fn new(path: impl Into<String>) -> Self {
         Self { path: path.into(), checksum: false, brief: false }
     }
 }
 
 impl ListArgs {
-    /// A directory's own entries.
+    /// Creates the arguments to list the entries of a directory, without those of its subdirectories.
     pub fn new(path: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -170,14 +170,14 @@ impl ListArgs {
 }
 
 impl TreeArgs {
-    /// Three levels of a directory.
+    /// Creates the arguments for a tree of a directory, three levels deep.
     pub fn new(path: impl Into<String>) -> Self {
         Self { path: path.into(), depth: 3, limit: 500, include_hidden: false, include_ignored: false }
     }
 }
 
 impl GlobArgs {
-    /// All of the workspace that matches.
+    /// Creates the arguments to find the paths in the whole workspace that match a glob.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self {
             pattern: pattern.into(),
@@ -194,7 +194,7 @@ impl GlobArgs {
 }
 
 impl GrepArgs {
-    /// All lines of the workspace that match a regular expression.
+    /// Creates the arguments to find the lines in the whole workspace that match a regular expression.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self {
             pattern: pattern.into(),

@@ -1,5 +1,4 @@
-//! A call that somebody is told of: its events, its record in the audit, and
-//! what the guest says that it touched.
+//! Observation of calls: events, audit records, and the paths that the guest reports as accessed.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -21,37 +20,37 @@ use crate::sandbox::Sandbox;
 use crate::state::StateDir;
 use crate::types::{AccessedPaths, ErrorCode, ToolError};
 
-/// Characters of a name that a caller made up.
+/// Maximum number of characters of a name that a caller chose.
 const NAME_CHARS: usize = 64;
 
-/// How long a guest may take to say what a call touched.
+/// Maximum time for a guest to report the accessed paths.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Where a builder was told to keep the audit.
+/// Location of the audit log, as set in the builder.
 #[derive(Clone, Debug)]
 pub(crate) enum AuditChoice {
     At(PathBuf),
     InState,
 }
 
-/// Those who are told of a workspace's calls.
+/// Receivers of a workspace's events.
 pub(crate) struct Listeners {
     pub(crate) listeners: Vec<Listener>,
     pub(crate) audit: Option<Audit>,
-    /// The files that they write, which no tool is to reach.
+    /// Files that Paddock writes events and records to, which no tool may open.
     pub(crate) own_files: Vec<PathBuf>,
 }
 
-/// A call as it is told of.
+/// Identification of a call in events.
 pub(crate) struct Named<'n> {
-    /// What the caller calls it, if anything.
+    /// Identifier that the caller chose, if any.
     pub(crate) id: Option<&'n str>,
     pub(crate) dialect: &'n str,
     pub(crate) tool: &'n str,
     pub(crate) changing: bool,
 }
 
-/// A call under way that is told of.
+/// An observed call that is under way.
 pub(crate) struct Watch<'w> {
     to: &'w Listeners,
     started: Instant,
@@ -61,15 +60,15 @@ pub(crate) struct Watch<'w> {
     accessed: Cell<Option<AccessedPaths>>,
 }
 
-/// How a call can end.
+/// Result of an observed call.
 pub(crate) trait Answer {
-    /// The end of a call that failed outside the guest.
+    /// Returns the result of a call that failed outside the guest.
     fn failed(error: ToolError) -> Self;
 
-    /// Why it failed, and whether a limit cut it short.
+    /// Returns the error code, if any, and whether a limit cut the result short.
     fn status(&self) -> (Option<ErrorCode>, bool);
 
-    /// The same without its result, which nobody gets without a record.
+    /// Replaces the result by an error: without an audit record, the caller gets no result.
     fn withheld(self, error: ToolError) -> Self;
 }
 
@@ -86,7 +85,7 @@ impl<'w> Watch<'w> {
         }
     }
 
-    /// Fails where the call must not be made, since there would be no record of it.
+    /// Fails if the call must not be made because the audit log cannot record it.
     pub(crate) fn start(&self, changing: bool) -> Result<(), ToolError> {
         let event = Event::Start(Started {
             call: self.call.clone(),
@@ -112,7 +111,7 @@ impl<'w> Watch<'w> {
         is_well
     }
 
-    /// The same of a guest that did not make the call, since the one that did is no more.
+    /// Asks a guest that did not make the call, since the guest that made it is gone.
     pub(crate) fn ask_another(&self, guest: &mut Sandbox, call: (&str, &str, &str)) {
         let (dialect, tool, arguments) = call;
         let accessed_paths = guest.run(CallBudget::within(PATIENCE), async |guest, store| {
@@ -121,7 +120,7 @@ impl<'w> Watch<'w> {
         self.accessed.set(accessed_paths.ok().flatten());
     }
 
-    /// Tells what a command printed.
+    /// Reports the amount of output of a command.
     pub(crate) fn output(&self, ran: &Ran) {
         self.to.tell(&Event::Output(Output {
             call: self.call.clone(),
@@ -185,7 +184,7 @@ impl<'w> Watch<'w> {
 }
 
 impl Listeners {
-    /// None where nobody is to be told.
+    /// Opens the receivers. Returns `None` if there are none.
     pub(crate) fn of(
         mut listeners: Vec<Listener>,
         (event_file, audit): (Option<&Path>, Option<AuditChoice>),
@@ -213,7 +212,7 @@ impl Listeners {
 
     fn tell(&self, event: &Event) {
         for Listener(listener) in &self.listeners {
-            // What a listener does to its own state when it panics is its own business.
+            // If a listener panics, only its own state can be inconsistent, so the call continues.
             let _ = catch_unwind(AssertUnwindSafe(|| listener(event)));
         }
     }
@@ -258,7 +257,7 @@ fn unrecorded(event: &Ended, cause: &std::io::Error) -> ToolError {
     ToolError::new(ErrorCode::Io, message).hint("the person who runs this has to see to the audit file")
 }
 
-/// A name that no call of any process has.
+/// Returns an identifier that no other call has, in this process or another.
 fn unique() -> String {
     static PROCESS: OnceLock<u64> = OnceLock::new();
     static NEXT: AtomicU64 = AtomicU64::new(1);

@@ -1,4 +1,4 @@
-//! A workspace: directories, rules and limits, in which tools are called.
+//! Workspaces: directories, rules and limits in which tools are called.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,13 +22,13 @@ use crate::watch::{Answer, Listeners, Named, Watch};
 
 mod commands;
 
-/// Times that somebody is asked about one call.
+/// Maximum number of approval requests for one call.
 const MAX_QUESTIONS: usize = 3;
 
-/// Directories, rules and limits, in which tools are called: each call in a guest of its own.
+/// Directories, rules and limits in which tools are called. Each call runs in a new guest.
 ///
-/// Clones are the same workspace. Calls can be made from any number of threads
-/// at once; those that change something wait for each other.
+/// Clones are the same workspace. Any number of threads can make calls at once; calls that change something wait
+/// for each other.
 #[derive(Clone)]
 pub struct Workspace(Arc<Inner>);
 
@@ -36,11 +36,12 @@ pub struct Workspace(Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) approver: Option<Approver>,
     pub(crate) signer: ApprovalSigner,
-    /// Who is told of calls, if anybody is.
+    /// Receivers of events, if there are any.
     pub(crate) listeners: Option<Listeners>,
-    /// They go before the commands, which record nothing once the workspace is closed.
+    /// Declared before `commands`, so that it is dropped first: commands record nothing once the workspace is
+    /// closed.
     pub(crate) guests: Arc<Guests>,
-    /// The commands that tools may run, if they may.
+    /// The commands that tools may run, if the policy enables commands.
     pub(crate) commands: Option<Commands>,
 }
 
@@ -56,7 +57,7 @@ impl Workspace {
         self.call_with(tool, arguments, &CallOptions::default())
     }
 
-    /// Calls a tool, with a dialect, a way to cancel it and a way to watch it.
+    /// Calls a tool with [`CallOptions`]: its dialect, cancellation, progress and limits.
     pub fn call_with(&self, tool: &str, arguments: &str, options: &CallOptions) -> Outcome {
         let ToolTraits { changes: changing, runs } = ToolTraits::of(&options.dialect, tool);
         let name = Named { id: options.id.as_deref(), dialect: &options.dialect, tool, changing };
@@ -93,7 +94,7 @@ impl Workspace {
 
     /// Calls a tool on a thread that may be blocked. Must be called in a tokio runtime.
     ///
-    /// Where the future is dropped, the call is cancelled.
+    /// If the future is dropped, the call is cancelled.
     pub async fn call_async(&self, tool: &str, arguments: &str, options: CallOptions) -> Outcome {
         let (workspace, tool, arguments) = (self.clone(), tool.to_owned(), arguments.to_owned());
         let _guard = CancelOnDrop(options.cancel.clone());
@@ -103,13 +104,15 @@ impl Workspace {
         })
     }
 
-    /// Leave for one call to do what `plan` says, for that long: for a host that has somebody decide later than
-    /// [`Builder::approver`](crate::Builder::approver) could. What is at the plan's paths has to be as it was.
+    /// Returns a grant, valid for the time `valid`, for one call to make the changes in `plan`. For a host whose
+    /// approval decision takes longer than [`Builder::approver`](crate::Builder::approver) can wait. The paths of
+    /// the plan must not have changed since.
     pub fn grant(&self, plan: &Plan, valid: Duration) -> Grant {
         self.0.signer.grant(plan, valid)
     }
 
-    /// Runs a call that may need approval, and again where somebody approves of it. What it still would need, with its answer.
+    /// Runs a call that may need approval, and runs it again after an approval. Returns the answer, and the plan
+    /// that still needs approval, if any.
     pub(crate) fn run_asking<R>(
         &self,
         call: &Call<'_>,
@@ -134,7 +137,7 @@ impl Workspace {
         let grant = call.options.and_then(|options| options.grant.as_ref());
         let approver = call.options.and_then(|options| options.approver.as_ref()).or(self.0.approver.as_ref());
         let mut asked = attempt(grant.map(|grant| self.0.signer.take(grant)))?;
-        // What is there may have changed while somebody decided, and then they are asked about that.
+        // The files may have changed before the decision; then the approver gets the new plan.
         for _ in 0..MAX_QUESTIONS {
             let (Some(plan), Some(approver)) = (&asked.1, approver) else { break };
             let Some(decision) = self.0.signer.decided(plan, approver.decide(plan)) else { break };
@@ -147,12 +150,12 @@ impl Workspace {
         &self.guests().limits
     }
 
-    /// The overlay of the workspace, and its inside.
+    /// Returns the overlay of the workspace, if it has one.
     pub(crate) fn overlay_dir(&self) -> Option<&OverlayDir> {
         self.guests().roots.overlay.as_ref()
     }
 
-    /// The names of all overlays over this workspace, in order.
+    /// Returns the names of all overlays over this workspace, in order.
     pub fn overlays(&self) -> std::io::Result<Vec<String>> {
         let roots = &self.guests().roots;
         let state = roots.overlay.as_ref().map(OverlayDir::base_state).or(roots.state.as_ref());
@@ -163,15 +166,19 @@ impl Workspace {
         &self.0.guests
     }
 
-    /// The tools of a dialect in this workspace, always in the same order: those that run commands are among them where its
-    /// policy enables commands.
+    /// Returns the tools of a dialect in this workspace, always in the same order. Tools that run commands are
+    /// included only if the policy enables commands.
+    ///
+    /// # Errors
+    ///
+    /// `unknown-dialect` if no dialect has this name.
     pub fn tools(&self, dialect: &str) -> Result<Vec<Tool>, ToolError> {
         self.guests().run(&Call::untold(false), async |guest, store| {
             guest.tools(&mut *store)?.call_describe(store, dialect).await
         })?
     }
 
-    /// Makes a call, and tells those who listen of it.
+    /// Makes a call, and reports it to the receivers of events.
     pub(crate) fn watched<A: Answer>(&self, name: &Named<'_>, call: impl FnOnce(Option<&Watch<'_>>) -> A) -> A {
         let Some(to) = &self.0.listeners else { return call(None) };
         let watch = Watch::begin(to, name);

@@ -1,12 +1,12 @@
-//! What a policy's text says, with the line of every name and value. Nobody
-//! vouches for the text: what could take much memory or time is refused.
+//! Parses a policy's text, with the line of every name and value. The text is untrusted: constructs that could take
+//! much memory or time are errors.
 
 use std::path::Path;
 
 use super::node::{Content, Fault, Member, Node};
 use super::{json, toml, yaml};
 
-/// Bytes of a policy's text; the longest that says anything has a hundredth of that.
+/// Maximum size of a policy's text in bytes, about 100 times that of the longest useful policy.
 pub(super) const MAX_BYTES: usize = 256 * 1024;
 
 /// Format of a policy's text.
@@ -18,7 +18,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// By the file's name; what says nothing is YAML, which most JSON is too.
+    /// Returns the format for a file's name. The default is YAML, which includes most JSON.
     pub(super) fn of(path: &Path) -> Self {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("json") => Self::Json,
@@ -27,12 +27,12 @@ impl Format {
         }
     }
 
-    /// JSON where the text is, else YAML.
+    /// Returns JSON if the text is JSON, or else YAML.
     pub(super) fn guess(text: &str) -> Self {
         if json::is_json(text) { Self::Json } else { Self::Yaml }
     }
 
-    /// What the text says: a table, or nothing where it is empty.
+    /// Parses the text into the members of its table. An empty text has none.
     pub(super) fn parse(self, text: &str) -> Result<Vec<Member>, Fault> {
         if text.len() > MAX_BYTES {
             return Err(Fault::new(1, too_large()));
@@ -51,7 +51,7 @@ impl Format {
     }
 }
 
-/// Why a text is not even looked at.
+/// Returns the error for a text that is too large to be parsed.
 pub(super) fn too_large() -> String {
     format!("it is larger than {} KiB", MAX_BYTES / 1024)
 }
@@ -70,7 +70,7 @@ mod tests {
         (fault.line, fault.cause)
     }
 
-    /// Names, lines and values, one below the other.
+    /// Returns each member as its name, its line, the line of its value, and the value.
     fn flat(format: Format, text: &str) -> Vec<(String, usize, usize, Value)> {
         let members = format.parse(text).expect(text);
         members.into_iter().map(|at| (at.name, at.line, at.value.line, at.value.value())).collect()

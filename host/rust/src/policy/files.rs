@@ -1,4 +1,4 @@
-//! The files that a policy is read from.
+//! The files that contain policies.
 
 use std::env;
 use std::fs::File;
@@ -14,13 +14,13 @@ use crate::regular::{self, Refused};
 /// File name extensions of policies.
 const EXTENSIONS: [&str; 4] = ["yaml", "yml", "toml", "json"];
 
-/// Path of the user's policy.
+/// Returns the user's configuration directory for Paddock.
 pub(crate) fn config_directory() -> Option<PathBuf> {
     let given = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     given.or_else(|| env::home_dir().map(|home| home.join(".config"))).map(|config| config.join("paddock"))
 }
 
-/// The user's policy, if there is one.
+/// Reads the user's policy, if it exists.
 pub(super) fn user() -> Result<Option<(PathBuf, String)>, Error> {
     let Some(directory) = config_directory() else { return Ok(None) };
     let Some(path) = only_one(&directory, "policy")? else { return Ok(None) };
@@ -28,7 +28,7 @@ pub(super) fn user() -> Result<Option<(PathBuf, String)>, Error> {
     Ok(Some((path, text)))
 }
 
-/// The policy in the workspace at `root`, if there is one: a regular file, and never through a link.
+/// Reads the policy in the workspace at `root`, if it exists. It has to be a regular file and not a symbolic link.
 pub(super) fn project(root: &Path) -> Result<Option<(PathBuf, String)>, Error> {
     let root = std::path::absolute(root).map_err(|cause| Source::unreadable(root, cause))?;
     let Some(path) = only_one(&root, ".paddock")? else { return Ok(None) };
@@ -37,13 +37,14 @@ pub(super) fn project(root: &Path) -> Result<Option<(PathBuf, String)>, Error> {
     Ok(Some((path, text)))
 }
 
-/// A file that the person names.
+/// Reads a file that the user names.
 pub(super) fn own(path: &Path) -> Result<String, Error> {
     let file = File::open(path).map_err(|cause| Source::unreadable(path, cause))?;
     read(path, file)
 }
 
-/// The one file of that name in the directory. Two would leave open which of them counts.
+/// Returns the only file of that name in the directory. Two files are an error, since their order would be
+/// undefined.
 fn only_one(directory: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
     let mut found: Option<PathBuf> = None;
     for extension in EXTENSIONS {
@@ -51,7 +52,7 @@ fn only_one(directory: &Path, name: &str) -> Result<Option<PathBuf>, Error> {
         match path.symlink_metadata() {
             Ok(_) => {}
             Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => continue,
-            // A policy that cannot be seen may well forbid something.
+            // A policy that cannot be read may contain restrictions.
             Err(cause) => return Err(Source::unreadable(&path, cause)),
         }
         if let Some(first) = &found {

@@ -1,4 +1,5 @@
-//! Reads JSON: strictly, by serde_json, which tells no lines of values; so each value is found in the text again.
+//! Reads JSON strictly, with serde_json. It does not report the lines of values, so each line is computed from the
+//! position of the value in the text.
 
 use std::fmt;
 
@@ -8,12 +9,12 @@ use serde_json::value::RawValue;
 
 use super::node::{Content, Fault, Lines, Member, Node, check_depth};
 
-/// Whether the whole text is JSON.
+/// Returns whether the whole text is JSON.
 pub(super) fn is_json(text: &str) -> bool {
     serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
-/// What `text` says.
+/// Parses `text`.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, Fault> {
     let raw: &RawValue = serde_json::from_str(text).map_err(|error| fault(&error, 1))?;
     node(&Lines::of(text), raw, 1).map(Some)
@@ -42,7 +43,7 @@ fn node(lines: &Lines<'_>, raw: &RawValue, depth: usize) -> Result<Node, Fault> 
     Ok(Node { line, content })
 }
 
-/// The members of an object, the same name more than once included.
+/// The members of an object, including repeated names.
 struct Members<'de>(Vec<(String, &'de RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -67,7 +68,7 @@ impl<'de> Deserialize<'de> for Members<'de> {
     }
 }
 
-/// What serde_json says, in a text that starts in `first`.
+/// Converts an error of serde_json, for a text whose first line is `first`.
 fn fault(error: &serde_json::Error, first: usize) -> Fault {
     let cause = error.to_string();
     let cause = cause.split(" at line ").next().unwrap_or(&cause);

@@ -1,5 +1,5 @@
-//! The formats other than JSON, in a build without the feature `policy-files`: a policy in one of them is an error, since
-//! it may well forbid something.
+//! Formats other than JSON, in a build without the feature `policy-files`. A policy in such a format is an error,
+//! since it may contain restrictions.
 
 use super::node::Fault;
 
@@ -9,7 +9,7 @@ const WITHOUT: &str = "this program reads policies in JSON alone, since its libr
 pub(super) mod toml {
     use super::super::node::{Fault, Node};
 
-    /// Refuses any text.
+    /// Fails for any text.
     pub(in super::super) fn parse(_: &str) -> Result<Option<Node>, Fault> {
         Err(super::refused())
     }
@@ -19,7 +19,7 @@ pub(super) mod yaml {
     use super::super::json;
     use super::super::node::{Fault, Node};
 
-    /// Reads an empty text, and JSON, which is YAML too.
+    /// Parses an empty text, or JSON, which is YAML too. Fails for any other text.
     pub(in super::super) fn parse(text: &str) -> Result<Option<Node>, Fault> {
         match text.trim() {
             "" => Ok(None),

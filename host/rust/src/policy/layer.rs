@@ -1,4 +1,4 @@
-//! One level of a policy: what one source says, with the line of each setting.
+//! One layer of a policy: the settings of one source, with the line of each.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,10 +14,10 @@ use super::paths;
 use super::source::Source;
 use crate::error::Error;
 
-/// Items of a list: each is compared with each name that a walk meets.
+/// Maximum number of items in a list. Each item is compared with each name of a directory walk.
 const MAX_ITEMS: usize = 1_000;
 
-/// Settings that hold paths, and whether a relative one starts at the policy's file.
+/// Settings that contain paths, and whether a relative path starts at the directory of the policy's file.
 const PATHS: &[(&str, bool)] = &[
     ("allowed_directories", true),
     ("blocked_directories", false),
@@ -31,33 +31,34 @@ const PATHS: &[(&str, bool)] = &[
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
     pub(super) source: Source,
-    /// By the settings' own names, as the guest takes them.
+    /// Settings by name, in the form that the guest reads.
     pub(super) settings: Map<String, Value>,
-    /// Where each setting and each item of a list is, by its full name: `limits.max_lines`, `allowed_directories.1`.
+    /// Line of each setting and of each item of a list, by full name: `limits.max_lines`, `allowed_directories.1`.
     lines: HashMap<String, usize>,
-    /// `approval` is only to be at least what it says.
+    /// Whether `approval` applies only if the layers below are less strict, as for
+    /// `require_confirmation_for_delete`.
     pub(super) approval_at_least: bool,
-    /// Whether it may only narrow what is in force.
+    /// Whether the layer may only narrow the policy of the layers below.
     pub(super) narrows: bool,
 }
 
-/// Trust in a source, which decides the form of its paths.
+/// Trust in a source, which decides how its paths are interpreted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust<'a> {
-    /// The person's own: relative paths start here, and variables are replaced.
+    /// A source of the user. Relative paths start at this directory, and variables are expanded.
     Own(&'a Path),
-    /// An agent can have written it.
+    /// A source that an agent can have written.
     Project,
 }
 
 impl Layer {
-    /// What `text` says. Fails where a setting is unknown, has a wrong type or contradicts another.
+    /// Parses `text`. Fails if a setting is unknown, has a wrong type or contradicts another one.
     pub(super) fn read(source: Source, text: &str, format: Format, trust: Trust<'_>) -> Result<Self, Error> {
         let members = format.parse(text).map_err(|fault| source.fail(fault))?;
         Self::new(source, members, trust)
     }
 
-    /// What the members of a table say.
+    /// Creates a layer from the members of a table.
     pub(super) fn new(source: Source, members: Vec<Member>, trust: Trust<'_>) -> Result<Self, Error> {
         let mut reading = Reading::default();
         reading.outermost(members).map_err(|wrong| wrong.at(&source))?;
@@ -72,12 +73,12 @@ impl Layer {
         Ok(Self { source, settings, lines, approval_at_least, narrows: trust == Trust::Project })
     }
 
-    /// The line of a setting.
+    /// Returns the line of a setting.
     pub(super) fn line(&self, setting: &str) -> usize {
         line(&self.lines, setting)
     }
 
-    /// Every setting that it says something of, by its full name.
+    /// Returns every setting of the layer, by its full name.
     pub(super) fn flat(&self) -> Vec<(String, &Value)> {
         let each = self.settings.iter().flat_map(|(name, value)| match value {
             Value::Object(inner) => inner.iter().map(|(inner, value)| (format!("{name}.{inner}"), value)).collect(),
@@ -87,7 +88,7 @@ impl Layer {
     }
 }
 
-/// What is wrong with a setting, or with the text itself where that is nameless.
+/// Error in a setting, or in the text itself if `setting` is empty.
 #[derive(Debug)]
 struct Wrong {
     line: usize,
@@ -105,19 +106,19 @@ impl Wrong {
     }
 }
 
-/// A level while it is put together.
+/// A layer under construction.
 #[derive(Default)]
 struct Reading {
     settings: Map<String, Value>,
     lines: HashMap<String, usize>,
-    /// The name that each setting was given under.
+    /// The spelling under which each setting was given.
     given: HashMap<String, String>,
-    /// `require_confirmation_for_delete`, and its line.
+    /// Value of `require_confirmation_for_delete`, and its line.
     confirm: Option<(bool, usize)>,
 }
 
 impl Reading {
-    /// Takes the outermost table: settings, or another program's configuration that holds them.
+    /// Reads the outermost table: settings, or the configuration of another program that contains them.
     fn outermost(&mut self, members: Vec<Member>) -> Result<(), Wrong> {
         let named = |member: &Member, name: &str| names::snake_case(&member.name) == name;
         let Some(at) = members.iter().position(|member| named(member, "tool_configuration")) else {
@@ -134,7 +135,7 @@ impl Reading {
         }
     }
 
-    /// Takes the members of the table of settings `within`, which is empty for the outermost.
+    /// Reads the members of the table `within`, which is empty for the outermost one.
     fn table(&mut self, within: &str, members: Vec<Member>) -> Result<(), Wrong> {
         for member in members {
             match names::meaning(within, &member.name) {
@@ -175,7 +176,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Refuses one setting under two names.
+    /// Fails if a setting is given twice, under the same or different names.
     fn once(&mut self, name: &str, member: &Member) -> Result<(), Wrong> {
         let given = self.given.insert(name.to_owned(), member.name.clone());
         let Some(other) = given else {
@@ -186,7 +187,7 @@ impl Reading {
         Err(Wrong::new(member.line, name, cause))
     }
 
-    /// What the settings alone come to.
+    /// Deserializes the settings of this layer alone.
     fn check_types(&self) -> Result<Policy, Wrong> {
         serde_path_to_error::deserialize(Value::Object(self.settings.clone())).map_err(|error| {
             let parts = error.path().iter().filter_map(|segment| match segment {
@@ -206,7 +207,8 @@ impl Reading {
         })
     }
 
-    /// Brings `approval` and the flag that sets a part of it together; whether it is only to be at least so.
+    /// Combines `approval` with `require_confirmation_for_delete`. Returns whether the result is only a lower
+    /// bound.
     fn settle_approval(&mut self, policy: &Policy) -> Result<bool, Wrong> {
         let Some((on, line)) = self.confirm else { return Ok(false) };
         let Some(said) = self.settings.get("approval") else {
@@ -222,7 +224,7 @@ impl Reading {
         Err(Wrong::new(line, "require_confirmation_for_delete", cause))
     }
 
-    /// Replaces what stands for something else in paths, and makes those absolute that start at the file.
+    /// Expands variables and `~` in paths, and makes the paths absolute that start at the policy's file.
     fn replace_paths(&mut self, trust: Trust<'_>) -> Result<(), Wrong> {
         for (setting, is_from_file) in PATHS {
             let value = match setting.split_once('.') {
@@ -243,7 +245,7 @@ impl Reading {
     }
 }
 
-/// The paths of a setting, each with the part of it that it is.
+/// Returns the paths of a setting, each with the last part of its full name.
 fn paths_in(value: &mut Value) -> Vec<(String, &mut String)> {
     match value {
         Value::Array(items) => {
@@ -270,7 +272,7 @@ fn text_in(value: &mut Value) -> Option<&mut String> {
     }
 }
 
-/// The path that `path` stands for.
+/// Returns the path with its variables and `~` expanded.
 fn replaced(path: &str, trust: Trust<'_>, is_from_file: bool) -> Result<String, String> {
     match trust {
         Trust::Project if paths::stands_for_other(path) => {
@@ -290,7 +292,7 @@ fn unknown(within: &str, member: &Member) -> Wrong {
     Wrong::new(member.line, full, format!("there is no such setting{}", near.unwrap_or_default()))
 }
 
-/// Notes where each part of a value is, by the name that errors have for it.
+/// Records the line of each part of a value, by its full name.
 fn note_lines(lines: &mut HashMap<String, usize>, name: &str, node: &Node) {
     lines.insert(name.to_owned(), node.line);
     match &node.content {
@@ -304,7 +306,7 @@ fn note_lines(lines: &mut HashMap<String, usize>, name: &str, node: &Node) {
     }
 }
 
-/// The line of a setting or a part of one, or of what it is in.
+/// Returns the line of a setting or of a part of it. Falls back to the line of the enclosing part.
 fn line(lines: &HashMap<String, usize>, name: &str) -> usize {
     let around = std::iter::successors(Some(name), |name| name.rsplit_once('.').map(|(around, _)| around));
     around.filter_map(|name| lines.get(name)).next().copied().unwrap_or(1)
@@ -321,12 +323,12 @@ pub(super) fn put(settings: &mut Map<String, Value>, name: &str, value: Value) {
     }
 }
 
-/// A value as it stands in a file, as far as that is one word.
+/// Returns a scalar as a policy's file contains it.
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A table of one setting, for an argument.
+/// Creates a table with one setting, for an argument of the command line.
 pub(super) fn argument(name: &str, value: &str) -> Result<Vec<Member>, Fault> {
     let node = super::yaml::parse(value)?;
     let value = node.unwrap_or(Node { line: 1, content: Content::Scalar(Value::Null) });

@@ -1,6 +1,5 @@
-//! The levels of a policy and what they come to. Each wins over those before
-//! it, except the workspace's own file, which only narrows them: an agent can
-//! have written it.
+//! The layers of a policy, and the policy that results from them. Each layer overrides those below it, except the
+//! workspace's own file: an agent can have written it, so it may only narrow the policy.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,9 +16,10 @@ use crate::container::Container;
 use crate::error::Error;
 use crate::options::DIALECT;
 
-/// The levels of a policy, from the lowest: the user's file, the workspace's own, the environment, arguments.
+/// The layers of a policy, from the lowest: the user's file, the workspace's own file, the environment,
+/// arguments.
 ///
-/// Below all of them is what is built in, and what the dialect of a call sets by its specification.
+/// Below all of them are the built-in values and those that the specification of a call's dialect sets.
 ///
 /// ```no_run
 /// use paddock::{Layers, Workspace};
@@ -35,33 +35,34 @@ pub struct Layers {
     layers: Vec<Layer>,
 }
 
-/// One setting as it is in force.
+/// A setting that is in force.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Setting {
-    /// Its full name, such as `limits.max_lines`.
+    /// Full name, such as `limits.max_lines`.
     pub name: String,
-    /// Its value, as a policy's file has it.
+    /// The value, as a policy's file contains it.
     pub value: Value,
-    /// Where the value comes from, such as `/path/policy.yaml:12`; a list can come from several.
+    /// Sources of the value, such as `/path/policy.yaml:12`. A list can have several.
     pub origins: Vec<String>,
 }
 
 impl Layers {
-    /// What a person and a workspace at `root` set: `policy.yaml` (`.yml`, `.toml`, `.json`) in
-    /// `$XDG_CONFIG_HOME/paddock` or `~/.config/paddock`, `.paddock.yaml` and its like in `root`, which only
-    /// narrows, and the environment variable `PADDOCK_POLICY`, which holds JSON or YAML. Without the feature
-    /// `policy-files` a policy in another format than JSON is an error.
+    /// Loads the layers of the user and of a workspace at `root`. The user's file is `policy.yaml` (`.yml`,
+    /// `.toml`, `.json`) in `$XDG_CONFIG_HOME/paddock` or `~/.config/paddock`. The workspace's own file is
+    /// `.paddock.yaml` (or another of these formats) in `root`; it may only narrow the policy. The environment
+    /// variable `PADDOCK_POLICY` contains JSON or YAML. Without the feature `policy-files`, a policy in another
+    /// format than JSON is an error.
     pub fn load(root: impl AsRef<Path>) -> Result<Self, Error> {
         Self::with_project(files::project(root.as_ref())?)
     }
 
-    /// The same for a workspace in memory, which has no file of its own when it is opened.
+    /// Loads the layers for a workspace in memory, which has no file of its own when it is opened.
     pub fn load_own() -> Result<Self, Error> {
         Self::with_project(None)
     }
 
-    /// The same for a container, whose working directory has the workspace's own file.
+    /// Loads the layers for a container. Its working directory contains the workspace's own file.
     #[cfg(all(target_os = "linux", feature = "containers"))]
     pub fn load_in(container: &Container) -> Result<Self, Error> {
         let named = |path: PathBuf| {
@@ -90,7 +91,7 @@ impl Layers {
         layers.push(Layer::read(Source::Environment, &text, Format::guess(&text), here())?)
     }
 
-    /// Puts a file that the person names on top: TOML or JSON by its name, else YAML.
+    /// Adds a file that the user names as the highest layer. Its name decides whether it is JSON, TOML or YAML.
     pub fn file(self, path: impl AsRef<Path>) -> Result<Self, Error> {
         let given = path.as_ref();
         let path = std::path::absolute(given).map_err(|cause| Source::unreadable(given, cause))?;
@@ -98,8 +99,8 @@ impl Layers {
         self.text_of(&path, &text)
     }
 
-    /// Puts one setting on top: `limits.max_lines=500`, its value in YAML, or without the feature
-    /// `policy-files` in JSON.
+    /// Adds one setting as the highest layer: `limits.max_lines=500`. The value is YAML, or JSON without the
+    /// feature `policy-files`.
     pub fn set(self, assignment: &str) -> Result<Self, Error> {
         let source = Source::Argument("--set");
         match assignment.split_once('=') {
@@ -111,12 +112,12 @@ impl Layers {
         }
     }
 
-    /// Puts on top that nothing may be changed.
+    /// Adds the setting `read_only` as the highest layer.
     pub fn read_only(self) -> Result<Self, Error> {
         self.argument(Source::Argument("--read-only"), "read_only", "true")
     }
 
-    /// Every setting as it is in force for calls in `dialect`, and where it comes from. Fails where the levels
+    /// Returns every setting that is in force for calls in `dialect`, with its sources. Fails if the layers
     /// contradict each other.
     pub fn effective(&self, dialect: &str) -> Result<Vec<Setting>, Error> {
         self.check()?;
@@ -167,7 +168,7 @@ impl Layers {
         Err(Error::PolicySource { origin, cause: printable(&format!("`{}`: {}", wrong.setting, wrong.cause)) })
     }
 
-    /// The person's own files that it is read from, which no tool may see or change.
+    /// Returns the user's own policy files, which no tool may see or change.
     pub(crate) fn own_files(&self) -> impl Iterator<Item = PathBuf> {
         self.layers.iter().filter_map(|layer| match &layer.source {
             Source::File(path) if !layer.narrows => Some(path.clone()),
@@ -175,7 +176,7 @@ impl Layers {
         })
     }
 
-    /// Puts a file on top.
+    /// Adds a file of the user as the highest layer.
     fn text_of(self, path: &Path, text: &str) -> Result<Self, Error> {
         let directory = path.parent().unwrap_or(path);
         let source = Source::File(path.to_owned());
@@ -187,7 +188,7 @@ impl Layers {
         self.push(Layer::new(source, members, here())?)
     }
 
-    /// Puts a level on top. Fails where it may only narrow, and would widen.
+    /// Adds a layer as the highest one. Fails if it may only narrow the policy but would widen it.
     fn push(mut self, mut layer: Layer) -> Result<Self, Error> {
         let policy = self.policy(DIALECT)?;
         if layer.approval_at_least && policy.approval >= Approval::OnDelete {
@@ -205,7 +206,7 @@ impl Layers {
         Ok(Policy::new(self.merged(), dialect)?)
     }
 
-    /// Returns the settings of the person, with the narrowing settings that none of them overrules.
+    /// Returns the user's settings, with the narrowing settings that no higher layer overrides.
     fn merged(&self) -> Map<String, Value> {
         let (mut own, mut narrowed) = (Map::new(), Map::new());
         for layer in &self.layers {
@@ -225,7 +226,7 @@ impl Layers {
     }
 }
 
-/// The failure of a level that would widen the policy in force.
+/// Returns the error of a layer that would widen the policy in force.
 fn refuse(layer: &Layer, refusal: &Refusal, policy: &Policy) -> Error {
     let Refusal { setting, reason } = refusal;
     let shown = |value: Option<&Value>| value.map(|value| value.to_string().replace('"', "")).unwrap_or_default();
@@ -240,7 +241,7 @@ fn refuse(layer: &Layer, refusal: &Refusal, policy: &Policy) -> Error {
     layer.source.wrong(layer.line(setting), setting, cause)
 }
 
-/// The directory at which relative paths of an argument start.
+/// Returns the trust in an argument: its relative paths start at the current directory.
 fn here() -> Trust<'static> {
     Trust::Own(Path::new("."))
 }

@@ -1,4 +1,4 @@
-//! The policy as the guest is told it.
+//! The policy, as the guest receives it.
 
 use std::path::Path;
 
@@ -41,7 +41,7 @@ pub use layers::{Layers, Setting};
 pub use paddock_policy::schema;
 pub use table::table;
 
-/// The settings in a policy's JSON. Fails where one is unknown, has a wrong type or contradicts another.
+/// Parses a policy's JSON. Fails if a setting is unknown, has a wrong type or contradicts another one.
 pub(crate) fn parse(json: &str) -> Result<Map<String, Value>, Error> {
     let settings: Map<String, Value> = serde_json::from_str(json)?;
     let policy = Policy::new(settings.clone(), crate::options::DIALECT)?;
@@ -49,7 +49,7 @@ pub(crate) fn parse(json: &str) -> Result<Map<String, Value>, Error> {
     Ok(settings)
 }
 
-/// `PADDOCK_POLICY` for the guest: settings, and beside them what the host is and has.
+/// Returns `PADDOCK_POLICY` for the guest: the settings, and the roots and capabilities of the host.
 pub(crate) fn environment(
     settings: &Map<String, Value>,
     backend: Backend,
@@ -67,14 +67,16 @@ pub(crate) fn environment(
     serde_json::to_string(&Environment { settings, backend, roots: roots.collect(), host })
 }
 
-/// What tells a root from another that is at its path later, or has its guest path in another workspace.
+/// Returns an identifier that distinguishes a root from a later directory at the same path, and from a root of
+/// another workspace at the same guest path.
 fn id(mount: &Mount) -> String {
     let inode = mount.directory.identity().inode();
-    // The path of a container's root is one of this process alone.
+    // The path of a container's root is valid in this process only.
     if mount.is_contained { inode.to_string() } else { format!("{inode}:{}", mount.host().to_string_lossy()) }
 }
 
-/// The settings with absolute blocked paths as they are without links too, since the guest compares them with the roots' own.
+/// Adds absolute blocked paths with their links resolved, since the guest compares them with the resolved paths of
+/// the roots.
 fn without_links(mut settings: Map<String, Value>) -> Map<String, Value> {
     for (name, value) in &mut settings {
         match value {
@@ -101,7 +103,7 @@ struct Environment<'a> {
     host: Host,
 }
 
-/// Which file system serves.
+/// The file system that serves the calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Backend {
@@ -126,7 +128,8 @@ struct Root<'a> {
 pub(crate) struct Host {
     carries_modes: bool,
     keeps_modes: bool,
-    /// No root is preopened to be changed, so that a rename into one is refused.
+    /// Whether a rename over a file of a root fails, but gives its mode to the guest's temporary file: the roots
+    /// are read-only.
     lends_modes: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     private: Vec<String>,
@@ -138,10 +141,10 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// A host that asks what calls touched, if it keeps `records`.
+    /// Returns the capabilities of the host. With `records`, the host requests the paths that calls accessed.
     pub(crate) fn new(backend: Backend, own: OwnPaths, signer: &ApprovalSigner, records: bool) -> Self {
         Self {
-            // A tree in memory has no modes to lose.
+            // An in-memory tree has no modes to lose.
             carries_modes: cfg!(unix) || backend == Backend::Memory,
             keeps_modes: cfg!(target_os = "linux") && backend != Backend::Memory,
             lends_modes: cfg!(target_os = "linux") && backend == Backend::Overlay,

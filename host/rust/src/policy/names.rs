@@ -1,11 +1,11 @@
-//! The names that a setting can have.
+//! Names of settings, and the alternative names that a policy may use.
 
 use std::sync::OnceLock;
 
 use paddock_policy::Policy;
 use serde_json::Value;
 
-/// A setting that other programs call otherwise, and what it is called here.
+/// Names that other programs use for a setting, and its name in Paddock.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("max_file_size", "limits.max_file_bytes"),
     ("max_files_per_operation", "limits.max_files"),
@@ -13,7 +13,7 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("approval_policy", "approval"),
 ];
 
-/// The name of a flag that sets a part of `approval`.
+/// Name of a flag that sets a part of `approval`.
 const CONFIRM: &str = "require_confirmation_for_delete";
 
 /// Meaning of a name in a policy.
@@ -23,11 +23,12 @@ pub(super) enum Meaning {
     Setting(String),
     /// A table of settings, such as `limits`.
     Table(String),
-    /// `approval`, at least for what deletes.
+    /// `approval`, as a lower bound for calls that delete.
     Confirm,
 }
 
-/// What `name` means in the table `within`, which is empty for the outermost. None where it is unknown.
+/// Returns the meaning of `name` in the table `within`, which is empty for the outermost one. Returns `None` if the
+/// name is unknown.
 pub(super) fn meaning(within: &str, name: &str) -> Option<Meaning> {
     let plain = snake_case(name);
     let full = join(within, &plain);
@@ -47,13 +48,13 @@ pub(super) fn meaning(within: &str, name: &str) -> Option<Meaning> {
     }
 }
 
-/// The known name that is most like `name` in the table `within`, if one is.
+/// Returns the known name that is most similar to `name` in the table `within`, if one is similar enough.
 pub(super) fn nearest(within: &str, name: &str) -> Option<&'static str> {
     let wanted = join(within, &snake_case(name));
     let last = |name: &str| name.rsplit('.').next().map(str::to_owned).unwrap_or_default();
     let others = OTHER_NAMES.iter().map(|(other, _)| *other).chain([CONFIRM]);
     let known = settings().iter().map(|(name, _)| name.as_str()).chain(tables().iter().map(String::as_str));
-    // A right name in the wrong place is as near as a wrong one in the right place.
+    // A correct name in the wrong table scores as high as a misspelt name in the correct one.
     let score = |known: &str| {
         let own = strsim::jaro_winkler(&last(&wanted), &last(known));
         strsim::jaro_winkler(&wanted, known).max(own)
@@ -62,13 +63,13 @@ pub(super) fn nearest(within: &str, name: &str) -> Option<&'static str> {
     scored.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
 }
 
-/// Every setting by its full name, with its built-in value, in the order of the documentation.
+/// Returns every setting by its full name, with its built-in value, in the order of the documentation.
 pub(super) fn settings() -> &'static [(String, Value)] {
     static SETTINGS: OnceLock<Vec<(String, Value)>> = OnceLock::new();
     SETTINGS.get_or_init(|| flat(&Policy::default()))
 }
 
-/// Every setting of `policy` by its full name.
+/// Returns every setting of `policy` by its full name.
 pub(super) fn flat(policy: &Policy) -> Vec<(String, Value)> {
     let members = |value: Value| match value {
         Value::Object(members) => members,
@@ -82,7 +83,7 @@ pub(super) fn flat(policy: &Policy) -> Vec<(String, Value)> {
     each.collect()
 }
 
-/// The settings that hold others.
+/// Returns the names of the tables of settings.
 fn tables() -> &'static [String] {
     static TABLES: OnceLock<Vec<String>> = OnceLock::new();
     TABLES.get_or_init(|| {
@@ -97,7 +98,7 @@ fn join(within: &str, name: &str) -> String {
     if within.is_empty() { name.to_owned() } else { format!("{within}.{name}") }
 }
 
-/// `maxFileSize` as `max_file_size`.
+/// Converts `maxFileSize` to `max_file_size`.
 pub(super) fn snake_case(name: &str) -> String {
     if name.contains('_') || name.starts_with(|c: char| c.is_ascii_uppercase()) {
         return name.to_owned();

@@ -1,13 +1,13 @@
-//! The tree that a policy's text is read into, with the line of every name and value.
+//! Syntax tree of a policy's text, with the line of every name and value.
 
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-/// Lists and tables in each other.
+/// Maximum depth of nested lists and tables.
 const MAX_DEPTH: usize = 16;
 
-/// A value and the line where it starts, from 1.
+/// A value and the line where it starts, counted from 1.
 #[derive(Debug, PartialEq)]
 pub(super) struct Node {
     pub(super) line: usize,
@@ -16,7 +16,7 @@ pub(super) struct Node {
 
 #[derive(Debug, PartialEq)]
 pub(super) enum Content {
-    /// Neither a list nor an object.
+    /// A value that is neither a list nor a table.
     Scalar(Value),
     List(Vec<Node>),
     Table(Vec<Member>),
@@ -30,7 +30,7 @@ pub(super) struct Member {
     pub(super) value: Node,
 }
 
-/// A mistake in a text, with its line.
+/// An error in a text, with its line.
 #[derive(Debug, PartialEq)]
 pub(super) struct Fault {
     pub(super) line: usize,
@@ -44,7 +44,7 @@ impl Fault {
 }
 
 impl Node {
-    /// A table, in which each name is once.
+    /// Creates a table. Fails if a name occurs twice.
     pub(super) fn table(line: usize, members: Vec<Member>) -> Result<Self, Fault> {
         let mut known: HashMap<&str, usize> = HashMap::with_capacity(members.len());
         for member in &members {
@@ -58,7 +58,7 @@ impl Node {
         Ok(Self { line, content: Content::Table(members) })
     }
 
-    /// The value without its lines.
+    /// Returns the value without its lines.
     pub(super) fn value(&self) -> Value {
         match &self.content {
             Content::Scalar(value) => value.clone(),
@@ -71,7 +71,7 @@ impl Node {
     }
 }
 
-/// Refuses lists and tables in each other without end; the outermost has depth 1.
+/// Fails if lists and tables are nested too deeply. The outermost has depth 1.
 pub(super) fn check_depth(depth: usize, line: usize) -> Result<(), Fault> {
     if depth > MAX_DEPTH {
         return Err(Fault::new(line, format!("more than {MAX_DEPTH} lists and tables in each other")));
@@ -79,7 +79,7 @@ pub(super) fn check_depth(depth: usize, line: usize) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Where the lines of a text end.
+/// Byte offsets of the line ends of a text.
 pub(super) struct Lines<'a> {
     text: &'a str,
     ends: Vec<usize>,
@@ -90,12 +90,12 @@ impl<'a> Lines<'a> {
         Self { text, ends: memchr::memchr_iter(b'\n', text.as_bytes()).collect() }
     }
 
-    /// The line of a byte.
+    /// Returns the line of a byte offset.
     pub(super) fn at(&self, offset: usize) -> usize {
         1 + self.ends.partition_point(|end| *end < offset)
     }
 
-    /// The line of a part of the text itself.
+    /// Returns the line of `part`, which has to be a slice of the text.
     pub(super) fn of_part(&self, part: &str) -> usize {
         self.at(part.as_ptr().addr().saturating_sub(self.text.as_ptr().addr()))
     }

@@ -1,11 +1,11 @@
-//! Paths in a policy, and what stands for something else in them.
+//! Paths in a policy, with the variables that they may contain.
 
 use std::env::{self, VarError};
 use std::path::Path;
 
 use super::source::printable;
 
-/// Whether something in `text` stands for something else.
+/// Returns whether `text` contains a variable, or starts with `~`.
 pub(super) fn stands_for_other(text: &str) -> bool {
     text.contains("${") || is_home(text)
 }
@@ -14,7 +14,8 @@ fn is_home(text: &str) -> bool {
     text == "~" || text.starts_with("~/")
 }
 
-/// `text` with every `${NAME}` replaced by that environment variable, and a leading `~` by the user's directory.
+/// Returns `text` with every `${NAME}` replaced by that environment variable, and a leading `~` by the user's home
+/// directory.
 pub(super) fn expand(text: &str) -> Result<String, String> {
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
@@ -37,7 +38,7 @@ pub(super) fn expand(text: &str) -> Result<String, String> {
     Ok(expanded)
 }
 
-/// `path` from the directory `base`, without `.` in it.
+/// Returns `path` as an absolute path, resolved from the directory `base`, without `.` components.
 pub(super) fn absolute(base: &Path, path: &str) -> Result<String, String> {
     let absolute = std::path::absolute(base.join(path)).map_err(|cause| cause.to_string())?;
     absolute.into_os_string().into_string().map_err(|path| format!("`{}` is not UTF-8", path.display()))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::node::Fault;
 use crate::error::Error;
 
-/// Who says something of the policy.
+/// Source of a policy's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     BuiltIn,
@@ -15,12 +15,12 @@ pub(super) enum Source {
     File(PathBuf),
     /// The variable `PADDOCK_POLICY`.
     Environment,
-    /// An argument, by its option.
+    /// An argument of the command line, named by its option.
     Argument(&'static str),
 }
 
 impl Source {
-    /// A value's origin: `/path/file.yaml:12`.
+    /// Returns the origin of a value: `/path/file.yaml:12`.
     pub(super) fn at(&self, line: usize) -> String {
         match self {
             Self::File(_) | Self::Environment => format!("{self}:{line}"),
@@ -28,17 +28,17 @@ impl Source {
         }
     }
 
-    /// The failure of a text from here.
+    /// Returns the error for a text of this source.
     pub(super) fn fail(&self, Fault { line, cause }: Fault) -> Error {
         Error::PolicySource { origin: self.at(line), cause: printable(&cause) }
     }
 
-    /// The failure of a setting from here.
+    /// Returns the error for a setting of this source.
     pub(super) fn wrong(&self, line: usize, setting: &str, cause: impl fmt::Display) -> Error {
         self.fail(Fault::new(line, format!("`{setting}`: {cause}")))
     }
 
-    /// The failure of a file that could not be read.
+    /// Returns the error for a file that cannot be read.
     pub(super) fn unreadable(path: &Path, cause: impl fmt::Display) -> Error {
         Error::PolicySource { origin: Self::File(path.to_owned()).to_string(), cause: cause.to_string() }
     }
@@ -56,10 +56,10 @@ impl fmt::Display for Source {
     }
 }
 
-/// Characters of a message that could be a whole file.
+/// Maximum number of characters of a message, which could otherwise contain a whole file.
 const MAX_SHOWN: usize = 600;
 
-/// A text in which nothing can forge a line, turn the writing round, or drive a terminal.
+/// Escapes characters that could forge a line, reverse the direction of the text, or control a terminal.
 pub(super) fn printable(text: &str) -> String {
     let is_odd = |c: char| {
         c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -1,10 +1,10 @@
-//! The documentation's table of all settings, made from the schema.
+//! The documentation's table of all settings, generated from the schema.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
-/// Every setting as a row of a Markdown table: its name, what it can be, its default, what it means.
+/// Returns a Markdown table with a row for every setting: its name, type, default and meaning.
 pub fn table() -> String {
     let schema = super::schema();
     let mut table = "| setting | type | default | meaning |\n| --- | --- | --- | --- |\n".to_owned();
@@ -67,7 +67,7 @@ impl Rows<'_> {
         }
     }
 
-    /// What a reference stands for.
+    /// Returns the definition that a reference names, or the schema itself if it is no reference.
     fn resolved<'v>(&'v self, schema: &'v Value) -> &'v Value {
         let name = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/"));
         name.map_or(schema, |name| self.defs.get(name).unwrap_or(&Value::Null))

@@ -6,7 +6,7 @@ use toml::de::{DeInteger, DeTable, DeValue};
 
 use super::node::{Content, Fault, Lines, Member, Node, check_depth};
 
-/// What `text` says.
+/// Parses `text`.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, Fault> {
     let lines = Lines::of(text);
     let table = DeTable::parse(text).map_err(|error| {
@@ -28,7 +28,8 @@ fn table_node(lines: &Lines<'_>, table: &DeTable<'_>, line: usize, depth: usize)
     Node::table(line, members)
 }
 
-/// A value inside of what has that depth. `line` is that of its name: a table made by a dotted name has none of its own.
+/// Converts a value inside a table or list of depth `depth`. `line` is the line of its name, since a table that a
+/// dotted name defines has no line of its own.
 fn node(lines: &Lines<'_>, value: &Spanned<DeValue<'_>>, line: usize, depth: usize) -> Result<Node, Fault> {
     let own_line = lines.at(value.span().start);
     let content = match value.get_ref() {

@@ -1,11 +1,11 @@
-//! Reads YAML 1.2: its core schema, without what makes one value stand for many.
+//! Reads YAML 1.2 with its core schema, without aliases, since they can expand a short text into a huge value.
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Number, Value};
 
 use super::node::{Content, Fault, Member, Node, check_depth};
 
-/// What the one document of `text` says; nothing where there is none.
+/// Parses the only document of `text`. Returns `None` if it is empty.
 pub(super) fn parse(text: &str) -> Result<Option<Node>, Fault> {
     let mut open: Vec<Open> = Vec::new();
     let mut whole = None;
@@ -42,11 +42,11 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, Fault> {
             (None, _) => {}
         }
     }
-    // A document of comments alone is an empty scalar.
+    // A document that has only comments is an empty scalar.
     Ok(whole.filter(|node| node.content != Content::Scalar(Value::Null)))
 }
 
-/// A list or table that has not ended.
+/// A list or table whose end is not read yet.
 struct Open {
     line: usize,
     inside: Inside,
@@ -54,7 +54,7 @@ struct Open {
 
 enum Inside {
     List(Vec<Node>),
-    /// With the name whose value comes next.
+    /// The members, and the name whose value follows.
     Table(Vec<Member>, Option<(String, usize)>),
 }
 
@@ -98,7 +98,7 @@ fn anchored(line: usize) -> Fault {
     Fault::new(line, "anchors and aliases are not taken: say it again")
 }
 
-/// What a scalar stands for. An infinity or no number is text, and so of a wrong type everywhere.
+/// Returns the value of a scalar. An infinity or NaN becomes text, which is the wrong type for every number.
 fn scalar(text: &str, style: ScalarStyle) -> Value {
     if style != ScalarStyle::Plain {
         return Value::from(text);

@@ -1,5 +1,5 @@
-//! A guest that was taken over answers anything: what comes of it is a value or an error, no panic, and always an answer
-//! of one line.
+//! Tests with a hostile component that returns arbitrary answers. The host returns a value or an error and does not
+//! panic, and each answer has one line.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ mod prepared;
 use calls::{Fixture, Where, anywhere, call_all};
 use prepared::{Answers, answers};
 
-/// Bytes of an answer, and where its texts are.
+/// Size in bytes of an arbitrary answer, and texts that it may contain.
 const ANSWER: usize = 1024;
 const TEXTS: [&str; 12] = [
     "",
@@ -58,7 +58,7 @@ fn a_result_cannot_hold_the_answer_to_another_call() {
     assert_eq!(outcome.error.map(|error| error.code), Some(ErrorCode::Io));
 }
 
-/// Otherwise what is prepared would be one more answer that is none.
+/// Otherwise the prepared answers would only test one more invalid answer.
 #[test]
 fn what_is_prepared_is_understood() {
     let (answers, fixture) = (Answers::plain(), Fixture::new());
@@ -83,7 +83,7 @@ fn what_is_prepared_is_understood() {
     });
 }
 
-/// Calls all that the host has of a guest whose functions answer that.
+/// Makes every call of the host to a guest, whose functions return these answers.
 fn answered(answers: &Answers, kind: Where) {
     let fixture = Fixture::new();
     with(answers, || call_all(&fixture.workspace(kind), &fixture));
@@ -94,7 +94,7 @@ fn with(answers: &Answers, work: impl FnOnce()) {
     mock_guest::with(&answers.memory(), "", body, work);
 }
 
-/// What can be a number, a flag, an address or a length.
+/// Returns words that can be numbers, flags, addresses or lengths.
 fn word() -> impl Strategy<Value = u32> {
     let texts = (DATA + ANSWER) as u32;
     prop_oneof![
@@ -128,7 +128,7 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![any::<String>(), select(TEXTS.to_vec()).prop_map(str::to_owned)]
 }
 
-/// What is JSON, nearly is, or is not.
+/// Returns texts that are JSON, almost JSON, or no JSON.
 fn json() -> impl Strategy<Value = String> {
     let deep = (1..50_000_usize).prop_map(|depth| "[".repeat(depth) + &"]".repeat(depth));
     let space = select(vec!["", " ", "\t", "\n", "\r\n"]);

@@ -1,6 +1,7 @@
-//! A hostile twin of the component: its imports and exports, and whatever behaviour a test gives it.
+//! A mock guest: a component with the same imports and exports as the real one, whose behaviour a test defines.
 //!
-//! What takes over the component can do no more: call what it imports with any arguments, and answer anything.
+//! An attacker who controls the component can do no more: call its imports with any arguments, and return any
+//! answer.
 
 use std::env;
 use std::fmt::Write;
@@ -13,25 +14,26 @@ use wasmparser::{ExternalKind, FuncType, Parser, Payload, TypeRef, ValType};
 use crate::engine::substitute::instead;
 use crate::engine::{COMPONENT, runtime as genuine};
 
-/// Where the twin's data is, and where what the host hands it is put, in its memory.
+/// Addresses in the mock guest's memory: of its data, and of the values that the host passes to it.
 pub(crate) const DATA: usize = 64 * 1024;
 pub(crate) const HEAP: usize = 1024 * 1024;
-/// 64 KiB each.
+/// Memory size in pages of 64 KiB.
 const PAGES: usize = 256;
 
-/// Twins that are tried, where nothing else is said.
+/// Default number of mock guests that a property test tries.
 const QUICK: u32 = 24;
 
-/// How many twins a property tries: `PROPTEST_CASES`.
+/// Returns the configuration of a property test. `PROPTEST_CASES` is the number of mock guests.
 pub(crate) fn config() -> Config {
     let cases = env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(QUICK);
     Config { cases, failure_persistence: None, ..Config::default() }
 }
 
-/// Does `work` with a twin in the place of the component, in all calls that this thread makes.
+/// Runs `work` with a mock guest in place of the component, in all calls that this thread makes.
 ///
-/// `body` has the WebAssembly text of an exported function, by its name and whether it has a result; one without traps.
-/// `data` is what its memory has at [`DATA`], and `fields` are what the module has besides.
+/// `body` returns the WebAssembly text of an exported function, by its name and whether it has a result; a function
+/// without a body traps. `data` is the content of the memory at [`DATA`], and `fields` are further fields of the
+/// module.
 pub(crate) fn with<R>(
     data: &[u8],
     fields: &str,
@@ -45,7 +47,7 @@ pub(crate) fn with<R>(
     instead(mock_guest, work)
 }
 
-/// The core module that a component is, beside small ones that join it to its imports.
+/// The core module with the component's own code. The component's other modules only connect it to its imports.
 struct CoreModule {
     place: Range<usize>,
     imports: Vec<(String, String, FuncType)>,
@@ -87,11 +89,12 @@ fn core_module() -> CoreModule {
     CoreModule { place, imports, exports }
 }
 
-/// The twin's core module. It calls imports by their names, has its memory, and the global `$heap` for its end.
+/// Returns the text of the mock guest's core module. Its functions can call the imports by name, and use the memory
+/// and the global `$heap`, the end of the allocated memory.
 fn text(own: &CoreModule, data: &[u8], fields: &str, body: impl Fn(&str, bool) -> Option<String>) -> String {
     let mut text = "(module\n".to_owned();
     for (module, name, of) in &own.imports {
-        // By the interface's own name, without its package and version.
+        // The interface name without package and version.
         let interface = module.rsplit_once('@').unwrap().0.rsplit_once('/').unwrap().1;
         writeln!(text, r#"(import "{module}" "{name}" (func $"{interface} {name}" {}))"#, signature(of)).unwrap();
     }
@@ -109,7 +112,7 @@ fn text(own: &CoreModule, data: &[u8], fields: &str, body: impl Fn(&str, bool) -
     text + ")"
 }
 
-/// Nothing is given back: a twin lives for one call.
+/// Allocates memory and never frees it, since a mock guest serves one call.
 const REALLOC: &str = "
     (global.set $heap (i32.and (i32.add (global.get $heap) (i32.const 15)) (i32.const -16)))
     (global.get $heap)
@@ -121,9 +124,9 @@ fn signature(of: &FuncType) -> String {
     all("param", of.params()) + &all("result", of.results())
 }
 
-/// The component with another module in the place of its own.
+/// Returns the component with its core module replaced.
 fn replaced(place: &Range<usize>, module: &[u8]) -> Vec<u8> {
-    // The section's length is in front of it.
+    // The length of the section precedes the module.
     let before = leb128(place.len()).len();
     let (head, tail) = (&COMPONENT[..place.start - before], &COMPONENT[place.end..]);
     [head, &leb128(module.len()), module, tail].concat()

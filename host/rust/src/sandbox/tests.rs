@@ -1,4 +1,4 @@
-//! Guests that were made to run away.
+//! Limits of guests that never end or use too much memory.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::types::{ErrorCode, ToolError};
 
 const TIME: Duration = Duration::from_millis(200);
 
-/// How a guest with this `run` ends, and when.
+/// Returns the error of a guest with this module, and the time until its end.
 fn end(module: &str) -> (ToolError, Duration) {
     let runtime = runtime().unwrap();
     let limits = Limits { max_memory_bytes: 64 << 20, ..Limits::default() };

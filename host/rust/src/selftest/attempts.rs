@@ -1,4 +1,4 @@
-//! Makes calls, and looks what came of each.
+//! Makes calls, and checks the result of each.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use super::subject::{Answer, Call, Subject};
 use super::suite::{Attempt, Family, Needs, Probe, Probes, Sequence, SequencedCall};
 use super::witness::Witness;
 
-/// What an answer says that is none: the component was stopped by a defect.
+/// Message of an answer that reports a defect of the component instead of a result.
 pub(super) const TRAP: &str = "the component failed";
 
 /// A run of the suite.
@@ -22,12 +22,12 @@ pub(super) struct Attempts<'r, T> {
     observe: T,
     pub(super) report: Report,
     row: Row,
-    /// How everything was when the tree was made.
+    /// State of the files when the tree was created.
     outside: Witness,
     inside: Witness,
-    /// The tree is no longer as it was made.
+    /// Whether the tree may have changed since it was created.
     used: bool,
-    /// The workspace itself holds what no answer may contain.
+    /// Whether the workspace itself contains a text that no answer may contain.
     has_canary: bool,
 }
 
@@ -46,7 +46,7 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
         }
     }
 
-    /// Tries a family.
+    /// Tries all attacks of a family.
     pub(super) fn family(&mut self, family: &Family, probes: &Probes) -> io::Result<()> {
         if let Some(cause) = self.lacks(family.needs) {
             self.report.skipped.push(Skipped { family: family.family.clone(), cause });
@@ -69,17 +69,17 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
         self.end(&family.tree)
     }
 
-    /// Why what is needed is not there.
+    /// Returns the reason why a requirement is not met, if it is not.
     fn lacks(&self, needs: Option<Needs>) -> Option<String> {
         (needs.is_some() && !self.subject.has_disk()).then(|| "there is no disk below it".to_owned())
     }
 
-    /// A text with names filled in.
+    /// Fills in the names in a text.
     pub(super) fn fill(&self, text: &str) -> String {
         self.fixture.fill(text)
     }
 
-    /// Begins a row, in a tree of its own.
+    /// Begins a row, with a new tree.
     pub(super) fn begin(&mut self, family: &str, tree: &[Step]) -> io::Result<()> {
         self.row = Row { family: family.to_owned(), ..Row::default() };
         self.has_canary = tree.iter().any(Step::has_canary);
@@ -95,7 +95,7 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
         Ok(())
     }
 
-    /// Tries each path by each of its probes.
+    /// Tries each path with each of its probes.
     fn paths(&mut self, family: &Family, attempt: &Attempt, probes: &Probes) -> io::Result<()> {
         if self.lacks(attempt.needs).is_some() {
             return Ok(());
@@ -130,7 +130,7 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
         Ok(())
     }
 
-    /// Makes one call, and the tree anew where it was changed.
+    /// Makes one call, and creates the tree again if the call changed it.
     pub(super) fn attempt(
         &mut self,
         tree: &[Step],
@@ -155,7 +155,7 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
         Ok(answer)
     }
 
-    /// Makes one call, and asserts what has to hold of each.
+    /// Makes one call, and checks the assertions that hold for every call.
     fn authorizer(
         &mut self,
         why: &str,
@@ -192,7 +192,7 @@ impl<'r, T: FnMut(&Row)> Attempts<'r, T> {
         Ok(answer)
     }
 
-    /// Backups and copies may hold nothing of what is outside either.
+    /// Checks that no backup and no file of the workspace contains a canary.
     fn look_for_kept_canaries(&mut self, why: &str) -> io::Result<()> {
         let kept = self.fixture.kept_canary()?.filter(|_| !self.has_canary);
         let copied = if self.has_canary { None } else { self.fixture.copied_canary()? };
@@ -224,12 +224,12 @@ fn is_forbidden(cause: &io::Error) -> bool {
     matches!(Errno::from_io_error(cause), Some(Errno::PERM | Errno::ACCESS))
 }
 
-/// The arguments with the path in its place.
+/// Returns the arguments with the path filled in.
 fn with_path(arguments: &Value, path: &str) -> Value {
     map_texts(arguments, &|text| Value::String(text.replace("{path}", path)))
 }
 
-/// The arguments with names filled in; a whole `$0.plan` is that member of the first result.
+/// Returns the arguments with names filled in. A text `$0.plan` is replaced by that member of the first result.
 fn with_results(arguments: &Value, results: &[Value], fixture: &Fixture) -> Value {
     map_texts(arguments, &|text| {
         let member = || {

@@ -1,4 +1,4 @@
-//! What no answer may contain.
+//! Texts that no answer may contain.
 
 use std::io;
 
@@ -8,25 +8,25 @@ use sha2::{Digest, Sha256};
 
 use crate::hex::hex;
 
-/// Bytes of a file with a canary: a number that no answer has by chance.
+/// Size in bytes of a file with a canary. Answers do not contain this number by chance.
 const SIZE: usize = 4_861;
-/// How many digits of a hash tools tell at least.
+/// Minimum number of hash digits that tools report.
 const HASH_DIGITS: usize = 16;
-/// The first line of a file that every system has, and that attacks name.
+/// First line of `/etc/passwd`, a file that every system has and that attacks name.
 const OF_SYSTEM: &str = "root:x:0:0:";
 
-/// A text that is nowhere else, and everything that would give it away.
+/// A unique text, with all forms in which an answer could reveal it.
 #[derive(Clone)]
 pub(super) struct Canary {
-    /// The content of the files outside.
+    /// Content of the files outside.
     pub(super) content: String,
-    /// A file's name.
+    /// Name of a file outside.
     pub(super) name: String,
     marks: Vec<String>,
 }
 
 impl Canary {
-    /// A new one.
+    /// Creates a canary with a random text.
     pub(super) fn new() -> io::Result<Self> {
         let mut random = [0; 24];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
@@ -37,7 +37,7 @@ impl Canary {
         let hash = hex(&Sha256::digest(&content));
         let mut marks = vec![text.clone(), name.clone(), OF_SYSTEM.to_owned()];
         marks.extend(hash.get(..HASH_DIGITS).map(str::to_owned));
-        // Base64 of it depends on how many bytes are in front of it.
+        // The Base64 form depends on the number of bytes before the text, modulo 3.
         marks.extend((0..3).map(|before| {
             let encoded = STANDARD.encode(format!("{}{text}", "-".repeat(before)));
             encoded.chars().skip(4).take(text.len()).collect::<String>()
@@ -45,19 +45,19 @@ impl Canary {
         Ok(Self { content, name, marks })
     }
 
-    /// What of it is in a text.
+    /// Returns the form of the canary that a text contains, if any.
     pub(super) fn in_text(&self, text: &str) -> Option<&str> {
         let mark = self.marks.iter().find(|mark| text.contains(mark.as_str())).map(String::as_str);
         mark.or_else(|| tells_size(text).then_some("the size of a file outside"))
     }
 
-    /// Whether it is in bytes.
+    /// Returns whether bytes contain the text of the canary.
     pub(super) fn in_bytes(&self, bytes: &[u8]) -> bool {
         self.marks.first().is_some_and(|text| memchr::memmem::find(bytes, text.as_bytes()).is_some())
     }
 }
 
-/// Whether the size is there as a number by itself, and not as part of a time.
+/// Returns whether a text contains the size as a number of its own, rather than as part of a time.
 fn tells_size(text: &str) -> bool {
     let size = SIZE.to_string();
     let apart = |byte: Option<&u8>| byte.is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'.');

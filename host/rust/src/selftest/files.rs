@@ -1,4 +1,4 @@
-//! Making files, links and devices.
+//! Creates files, links and devices.
 
 use std::fs;
 use std::io;
@@ -9,13 +9,13 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::zip::{self, Member};
 
-/// Writes a file, in directories that are made where they are missing.
+/// Writes a file, and creates its missing parent directories.
 pub(super) fn file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     above(path)?;
     fs::write(path, bytes)
 }
 
-/// An archive that nothing is wrong with.
+/// Writes a valid archive.
 pub(super) fn good_archive(path: &Path) -> io::Result<()> {
     let member = Member { name: "unpacked.txt".to_owned(), text: "x\n".to_owned(), link: None };
     file(path, &zip::archive(&[member], str::to_owned))

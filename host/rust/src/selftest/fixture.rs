@@ -1,4 +1,4 @@
-//! The temporary directory of a run: the workspace, its state directory, and what is around them.
+//! The temporary directory of a run: the workspace, its state directory, and files around them.
 
 use std::fs;
 use std::io;
@@ -10,13 +10,13 @@ use super::canary::Canary;
 use super::files;
 use super::witness::Witness;
 
-/// Where the suite is run. It is removed with everything in it.
+/// Temporary directory of the suite, removed when the value is dropped.
 pub struct Fixture {
     keep: TempDir,
     root: PathBuf,
     state: PathBuf,
     outside: PathBuf,
-    /// What the host under test calls the workspace.
+    /// Path of the workspace as the host under test reports it.
     named: String,
     pub(super) canary: Canary,
 }
@@ -25,7 +25,7 @@ impl Fixture {
     pub(super) fn new(directory: &Path, named: Option<String>) -> io::Result<Self> {
         let keep = tempfile::Builder::new().prefix("paddock-selftest-").tempdir_in(directory)?;
         let top = keep.path().canonicalize()?;
-        // Two levels, so that a host that lets `..` through still damages nothing else.
+        // Two levels below the temporary directory, so that a host that resolves `..` damages nothing else.
         let top = top.join("a/b");
         let (root, state, outside) = (top.join("ws"), top.join("state"), top.join("outside"));
         let named = named.unwrap_or_else(|| root.to_string_lossy().into_owned());
@@ -34,22 +34,22 @@ impl Fixture {
         Ok(fixture)
     }
 
-    /// The workspace.
+    /// Returns the path of the workspace.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The state directory.
+    /// Returns the path of the state directory.
     pub fn state(&self) -> &Path {
         &self.state
     }
 
-    /// A directory that nothing may come from or get to.
+    /// Returns the path of a directory that no call may read or change.
     pub fn outside(&self) -> &Path {
         &self.outside
     }
 
-    /// What is to be as it was: everything but the workspace and the state directory.
+    /// Records the files that must not change: everything except the workspace and the state directory.
     pub(super) fn look_outside(&self) -> io::Result<Witness> {
         Witness::look(self.keep.path(), &[&self.root, &self.state])
     }
@@ -58,18 +58,18 @@ impl Fixture {
         Witness::look(&self.root, &[])
     }
 
-    /// A file in the state directory that a canary got into.
+    /// Returns a file in the state directory that contains the canary, if any.
     pub(super) fn kept_canary(&self) -> io::Result<Option<PathBuf>> {
         let state = Witness::look(&self.state, &[&self.state.join("secret.txt")])?;
         Ok(state.find(|bytes| self.canary.in_bytes(bytes)).map(Path::to_owned))
     }
 
-    /// The same in the workspace.
+    /// Returns a file in the workspace that contains the canary, if any.
     pub(super) fn copied_canary(&self) -> io::Result<Option<PathBuf>> {
         Ok(self.look_inside()?.find(|bytes| self.canary.in_bytes(bytes)).map(Path::to_owned))
     }
 
-    /// A text with the places for names filled in.
+    /// Fills in the names in a text.
     pub(super) fn fill(&self, text: &str) -> String {
         if !text.contains('{') {
             return text.to_owned();
@@ -80,7 +80,7 @@ impl Fixture {
         texts.iter().fold(text, |text, (name, filled)| text.replace(name, filled))
     }
 
-    /// Makes the workspace anew, with an empty state directory.
+    /// Creates the workspace again, with an empty state directory.
     pub(super) fn reset(&self) -> io::Result<()> {
         for directory in [&self.root, &self.state] {
             clear(directory)?;
@@ -92,7 +92,7 @@ impl Fixture {
         files::good_archive(&self.root.join("good.zip"))
     }
 
-    /// Makes everything anew, where something outside was changed.
+    /// Creates everything again, after a change outside.
     pub(super) fn surround(&self) -> io::Result<()> {
         clear(self.keep.path())?;
         let top = self.root.parent().unwrap_or(&self.root);
@@ -111,7 +111,7 @@ impl Fixture {
     }
 }
 
-/// Empties a directory, whether it is there or not.
+/// Empties a directory if it exists.
 fn clear(directory: &Path) -> io::Result<()> {
     let entries = match fs::read_dir(directory) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -1,4 +1,5 @@
-//! A process, as a host under test: a call a line, an answer a line, as `paddock batch` has them.
+//! A process as the host under test. It reads one call per line and writes one answer per line, like `paddock
+//! batch`.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -13,7 +14,8 @@ use super::subject::{Answer, Call, Subject};
 pub struct Lines {
     command: Vec<String>,
     process: Option<Process>,
-    /// The workspace had a policy of its own when the process began, which reads it then.
+    /// Whether the workspace had a policy of its own when the process started. A process reads the policy only
+    /// then.
     had_policy: bool,
 }
 
@@ -24,7 +26,8 @@ struct Process {
 }
 
 impl Lines {
-    /// What this command line starts, its words separated by spaces; `{root}` and `{state}` in it become the directories.
+    /// Creates a host from its command line. Spaces separate the words, and `{root}` and `{state}` stand for the
+    /// directories.
     pub fn new(command: &str) -> Self {
         let command = command.split_whitespace().map(str::to_owned).collect();
         Self { command, process: None, had_policy: false }
@@ -43,7 +46,7 @@ impl Lines {
 }
 
 impl Subject for Lines {
-    /// The process stays, as long as it would not begin otherwise.
+    /// Keeps the process if neither the old nor the new workspace has a policy of its own.
     fn open(&mut self, fixture: &Fixture) -> Result<(), String> {
         let has_policy = has_policy(fixture).map_err(|cause| cause.to_string())?;
         if self.process.is_none() || has_policy || self.had_policy {
@@ -78,7 +81,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // One that is gone has nothing left to end.
+        // Fails if the process has ended already.
         let _gone = self.child.kill();
         let _gone = self.child.wait();
     }
@@ -89,7 +92,7 @@ fn filled(word: &str, fixture: &Fixture) -> String {
     word.replace("{state}", &fixture.state().to_string_lossy())
 }
 
-/// Whether the workspace has a policy of its own.
+/// Returns whether the workspace has a policy of its own.
 fn has_policy(fixture: &Fixture) -> io::Result<bool> {
     let mut entries = fixture.root().read_dir()?;
     entries.try_fold(false, |found, entry| {

@@ -1,9 +1,10 @@
-//! The escape suite: every known way out of a workspace, tried on a host.
+//! The escape suite: tries every known escape from a workspace on a host.
 //!
-//! `tests/escapes/*.json` has the attacks, and `tests/README.md` their format. Each call is made in a temporary
-//! directory: a workspace, and around it files whose content is a canary. Three things are asserted of each: the error
-//! code, that no byte of a canary came back in any field, and that what is outside is as it was. A sweep then puts
-//! hostile text into every argument of every tool of every dialect, as the tools' schemas have them.
+//! `tests/escapes/*.json` contains the attacks, and `tests/README.md` describes their format. Each call is made in
+//! a temporary directory: a workspace, and around it files whose content is a canary. The suite asserts three
+//! things for each call: the error code, that no field of the answer contains a canary, and that the files outside
+//! are unchanged. A sweep then puts hostile text into every argument of every tool of every dialect, according to
+//! the tools' schemas.
 //!
 //! ```
 //! use paddock::selftest::{self, Own};
@@ -39,8 +40,8 @@ pub use report::{Failure, Report, Row, Skipped};
 pub use subject::{Answer, Call, Subject};
 use suite::Suite;
 
-/// Tries the whole suite on a host, in a temporary directory below `directory`, which is removed at the end. `told` gets
-/// each row as soon as it is there. Fails only where the suite itself cannot run.
+/// Runs the whole suite on a host, in a temporary directory below `directory`, which is removed at the end. Calls
+/// `observe` with each row as soon as it is complete. Fails only if the suite itself cannot run.
 pub fn run(subject: &mut dyn Subject, directory: &Path, observe: impl FnMut(&Row)) -> io::Result<Report> {
     let suite = Suite::read()?;
     let fixture = Fixture::new(directory, subject.root())?;

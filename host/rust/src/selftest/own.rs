@@ -1,23 +1,23 @@
-//! This library, as a host under test.
+//! This library as the host under test.
 
 use super::fixture::Fixture;
 use super::subject::{Answer, Call, Subject};
 use crate::options::CallOptions;
 use crate::workspace::Workspace;
 
-/// This library, on a directory or in an overlay over one.
+/// This library, with a workspace in a directory or in an overlay over it.
 pub struct Own {
     overlay: Option<&'static str>,
     workspace: Option<Workspace>,
 }
 
 impl Own {
-    /// On a directory.
+    /// Creates a host with a workspace in a directory.
     pub fn directory() -> Self {
         Self { overlay: None, workspace: None }
     }
 
-    /// In an overlay over a directory.
+    /// Creates a host with a workspace in an overlay over a directory.
     pub fn overlay() -> Self {
         Self { overlay: Some("selftest"), workspace: None }
     }

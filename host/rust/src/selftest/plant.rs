@@ -1,4 +1,4 @@
-//! What a family's workspace holds, step by step.
+//! Creates the workspace of a family of attacks, step by step.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ pub(super) enum Step {
     File { path: String, text: String },
     /// A symbolic link.
     Link { symlink: String, target: String },
-    /// Links from each to the next, by number, the last one to the target.
+    /// A chain of numbered links, of which the last leads to the target.
     Chain { chain: String, links: u32, target: String },
     /// A directory.
     Directory { dir: String },
@@ -28,19 +28,19 @@ pub(super) enum Step {
     Socket { socket: String },
     /// A character device.
     Device { device: String, major: u32, minor: u32 },
-    /// A second name of a file, given relative to the directory that holds the workspace.
+    /// A hard link to a file. `to` is relative to the directory that contains the workspace.
     HardLink { hard_link: String, to: String },
-    /// An archive, its entries stored.
+    /// An archive with uncompressed entries.
     Archive { zip: String, members: Vec<Member> },
 }
 
 impl Step {
-    /// Whether it holds what no answer may contain.
+    /// Returns whether the step creates a text that no answer may contain.
     pub(super) fn has_canary(&self) -> bool {
         matches!(self, Self::File { text, .. } if text.contains("{canary}"))
     }
 
-    /// Makes it.
+    /// Performs the step.
     pub(super) fn plant(&self, fixture: &Fixture) -> io::Result<()> {
         let at = |path: &str| fixture.root().join(fixture.fill(path));
         match self {

@@ -1,63 +1,63 @@
-//! What came of it.
+//! The report of a run.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Failures that are described; all are counted.
+/// Maximum number of failures that are described. All failures are counted.
 const DESCRIBED: usize = 100;
 
-/// What came of a run.
+/// The report of a run.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Report {
-    /// One for each family of attacks.
+    /// A row for each family of attacks.
     pub rows: Vec<Row>,
-    /// Families that could not be tried here.
+    /// Families that could not be tried on this machine.
     pub skipped: Vec<Skipped>,
-    /// What went wrong: the first of them.
+    /// The first failures, at most 100.
     pub failures: Vec<Failure>,
 }
 
-/// A family of attacks. An attempt is one call.
+/// Counts for a family of attacks. An attempt is one call.
 #[derive(Clone, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Row {
-    /// What they are.
+    /// Name of the family.
     pub family: String,
-    /// How many calls were made.
+    /// Number of calls.
     pub attempts: u64,
-    /// Those that failed.
+    /// Number of calls that failed.
     pub refused: u64,
-    /// Those that did not.
+    /// Number of calls that succeeded.
     pub allowed: u64,
-    /// Times that something came from outside or got there.
+    /// Number of escapes: a call revealed or changed something outside.
     pub escapes: u64,
-    /// Times that something else was not as it has to be: another code, a trap, a refusal that changed something.
+    /// Number of other failures: a wrong error code, a trap, or a refused call that changed something.
     pub wrong: u64,
 }
 
-/// A family that could not be tried.
+/// A family that was not tried.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Skipped {
-    /// What it is.
+    /// Name of the family.
     pub family: String,
-    /// Why not.
+    /// Reason why the family was not tried.
     pub cause: String,
 }
 
-/// Something that went wrong.
+/// A failed assertion.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Failure {
-    /// Of which family it is.
+    /// Name of the family.
     pub family: String,
-    /// What the attack is.
+    /// Description of the attack.
     pub why: String,
-    /// The call, where it was one.
+    /// The call, or empty if the failure concerns several calls.
     pub call: String,
-    /// What happened.
+    /// Description of the failure.
     pub what: String,
 }
 
@@ -68,12 +68,12 @@ impl Failure {
 }
 
 impl Report {
-    /// Whether nothing got out or in, and everything else was as it has to be.
+    /// Returns whether all assertions held, and at least one family was tried.
     pub fn holds(&self) -> bool {
         !self.rows.is_empty() && self.rows.iter().all(|row| row.escapes == 0 && row.wrong == 0)
     }
 
-    /// All rows together.
+    /// Returns the sums of all rows.
     pub fn total(&self) -> Row {
         let mut total = Row { family: "all".to_owned(), ..Row::default() };
         for row in &self.rows {
@@ -98,7 +98,7 @@ impl Report {
 }
 
 impl Row {
-    /// The names of the columns, as rows are printed.
+    /// Returns the names of the columns, formatted like a row.
     pub fn head() -> String {
         line("", ["attempts", "refused", "allowed", "escapes", "wrong"])
     }
@@ -122,7 +122,7 @@ impl fmt::Display for Report {
 }
 
 impl Report {
-    /// What is to be said beside the rows: what was left out, and what went wrong.
+    /// Returns the text that follows the rows: the skipped families and the failures.
     pub fn rest(&self) -> String {
         let skipped = self.skipped.iter().map(|it| format!("not tried: {}: {}\n", it.family, it.cause));
         let failures =

@@ -1,4 +1,4 @@
-//! What the suite is run on.
+//! The host under test.
 
 use serde_json::Value;
 
@@ -7,19 +7,19 @@ use crate::outcome::Outcome;
 
 /// A host under test.
 pub trait Subject {
-    /// Opens the workspace at [`Fixture::root`], with [`Fixture::state`] for the state directory, and closes what was open
-    /// before. The suite does so whenever it has made the tree anew.
+    /// Opens the workspace at [`Fixture::root`], with [`Fixture::state`] as the state directory, and closes the
+    /// previous one. The suite calls this whenever it has created the tree again.
     fn open(&mut self, fixture: &Fixture) -> Result<(), String>;
 
     /// Makes a call.
     fn call(&mut self, call: &Call<'_>) -> Answer;
 
-    /// What the workspace is called by absolute paths, where that is not its own path.
+    /// Returns the workspace's path as the host reports it, if it differs from the real path.
     fn root(&self) -> Option<String> {
         None
     }
 
-    /// Whether its files are on a disk, so that there can be special files and hard links.
+    /// Returns whether the workspace is on a disk, which can have special files and hard links.
     fn has_disk(&self) -> bool {
         true
     }
@@ -28,30 +28,30 @@ pub trait Subject {
 /// A call of a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Call<'c> {
-    /// Whose tool it is.
+    /// Name of the tool's dialect.
     pub dialect: &'c str,
-    /// Its name.
+    /// Name of the tool.
     pub tool: &'c str,
-    /// A JSON object.
+    /// Arguments, a JSON object.
     pub arguments: &'c Value,
 }
 
-/// What came back.
+/// The answer to a call.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The error's code, where it failed.
+    /// Error code, if the call failed.
     pub code: Option<String>,
-    /// The result, where it did not.
+    /// The result, if the call succeeded.
     pub result: Value,
-    /// Whether it says that it changed something.
+    /// Whether the answer reports changes.
     pub changed: bool,
-    /// Everything that came back, of every field, in which a canary is looked for.
+    /// Text of all fields of the answer, which is searched for a canary.
     pub all: String,
 }
 
 impl Answer {
-    /// The answer that a line of JSON is, as a command line prints it: this one with an error of its own, others with the
-    /// one that the dialect has.
+    /// Parses an answer from a line of JSON that a command line prints. The error is either Paddock's own, or in
+    /// the dialect's form.
     pub fn from_json(line: &str) -> serde_json::Result<Self> {
         let answer: Value = serde_json::from_str(line)?;
         let code = |at: &str| answer.pointer(at).and_then(Value::as_str).map(str::to_owned);

@@ -1,4 +1,4 @@
-//! The attacks, as `tests/escapes/` has them.
+//! The attacks, read from `tests/escapes/`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -29,23 +29,23 @@ const FAMILIES: [&str; 15] = [
     include_str!("../../../../tests/escapes/protected.json"),
 ];
 
-/// All of it.
+/// The whole suite.
 pub(super) struct Suite {
     pub(super) probes: Probes,
     pub(super) families: Vec<Family>,
     pub(super) sweep: Sweep,
 }
 
-/// The calls by which a hostile path is tried.
+/// Calls to try a hostile path with.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Probes {
-    /// Names of probes, separated by spaces.
+    /// Names of probes, separated by spaces, by the name of the set.
     sets: BTreeMap<String, String>,
     probes: BTreeMap<String, Probe>,
 }
 
-/// A call, with `{path}` where the path goes.
+/// A call, with `{path}` in place of the path.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Probe {
@@ -53,7 +53,7 @@ pub(super) struct Probe {
     pub(super) arguments: Value,
     #[serde(default = "paddock")]
     pub(super) dialect: String,
-    /// Where a result has the error of one path.
+    /// JSON pointer to the error code of one path, for results that report errors by path.
     pub(super) code_at: Option<String>,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Family {
     pub(super) sequences: Vec<Sequence>,
 }
 
-/// What not every host has.
+/// Requirements that not every host meets.
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Needs {
@@ -80,7 +80,7 @@ pub(super) enum Needs {
     Devices,
 }
 
-/// Paths that are each tried by a set of probes.
+/// Paths that are each tried with a set of probes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Attempt {
@@ -89,12 +89,12 @@ pub(super) struct Attempt {
     probes: String,
     pub(super) paths: Vec<Text>,
     code: String,
-    /// Other codes, each with the names of its probes, separated by spaces.
+    /// Other error codes, each with the names of its probes, separated by spaces.
     #[serde(default)]
     except: BTreeMap<String, String>,
 }
 
-/// A text, or one put together.
+/// A literal text, or a repeated one.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 pub(super) enum Text {
@@ -107,7 +107,7 @@ pub(super) enum Text {
     },
 }
 
-/// Calls one after the other in one tree.
+/// Calls that follow each other in one tree.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sequence {
@@ -115,7 +115,7 @@ pub(super) struct Sequence {
     pub(super) calls: Vec<SequencedCall>,
 }
 
-/// One of them.
+/// One call of a sequence.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SequencedCall {
@@ -126,13 +126,13 @@ pub(super) struct SequencedCall {
     pub(super) code: String,
 }
 
-/// What is put into every argument.
+/// Hostile texts for every argument.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sweep {
     pub(super) tree: Vec<Step>,
     pub(super) hostile: Vec<Text>,
-    /// Patches, with `{path}` where the path goes.
+    /// Patches, with `{path}` in place of the path.
     pub(super) patches: Vec<String>,
 }
 
@@ -152,7 +152,7 @@ fn parse<T: DeserializeOwned>(json: &str) -> io::Result<T> {
 }
 
 impl Attempt {
-    /// Its probes, each with the code that it has to end with; `ok` for those that succeed.
+    /// Returns the probes of the attempt, each with its expected error code, or `ok` for success.
     pub(super) fn probes<'p>(&'p self, all: &'p Probes) -> io::Result<Vec<(&'p Probe, &'p str)>> {
         let wrong = |what: &str| io::Error::other(format!("`{}`: no probe or set `{what}`", self.why));
         let names = all.sets.get(&self.probes).ok_or_else(|| wrong(&self.probes))?;

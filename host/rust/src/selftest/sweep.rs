@@ -1,4 +1,4 @@
-//! Hostile text in every argument of every tool of every dialect, by the tools' own schemas.
+//! Tries hostile text in every argument of every tool of every dialect, according to the tools' schemas.
 
 use std::io;
 
@@ -10,14 +10,14 @@ use super::subject::Call;
 use super::suite::Sweep;
 use crate::catalog;
 
-/// A file that is there, for what a tool needs beside the argument that is tried.
+/// An existing file, for the other arguments of a call.
 const BENIGN: &str = "inside.txt";
-/// Arguments of tools that hold a patch.
+/// Names of arguments that contain a patch.
 const PATCHES: [&str; 3] = ["patch", "diff", "input"];
-/// Arguments that say what a tool does.
+/// Names of arguments that select what a tool does.
 const CHOOSES: [&str; 2] = ["command", "type"];
 
-/// A row a dialect. What a call ends with is not asserted, but that it is an answer.
+/// Adds one row per dialect. The error code of a call is not asserted.
 pub(super) fn run<T: FnMut(&Row)>(attempts: &mut Attempts<'_, T>, sweep: &Sweep) -> io::Result<()> {
     let to_io_error = |error: crate::types::ToolError| io::Error::other(error.message);
     for dialect in catalog::dialects().map_err(to_io_error)? {
@@ -49,8 +49,8 @@ impl<T: FnMut(&Row)> Attempts<'_, T> {
     }
 }
 
-/// Every argument that takes text, with arguments beside which it is tried: those that are required, or all of them
-/// for each of the things that a tool does.
+/// Returns every text argument, with the other arguments of the call. These are the required ones, or, if an
+/// argument selects what the tool does, all of them for each of its values.
 fn variants(schema: &Value) -> Vec<(Value, Vec<String>)> {
     let sets = match choice(schema) {
         Some((slot, words)) => words.iter().map(|word| with(&benign(schema, true), &slot, word)).collect(),
@@ -60,7 +60,7 @@ fn variants(schema: &Value) -> Vec<(Value, Vec<String>)> {
     sets.iter().flat_map(|arguments| slots.iter().map(move |slot| (arguments.clone(), slot.clone()))).collect()
 }
 
-/// The argument that says what a tool does, and its words.
+/// Returns the argument that selects what a tool does, and its values.
 fn choice(schema: &Value) -> Option<(Vec<String>, Vec<&str>)> {
     properties(schema).find_map(|(name, property)| {
         let words = property.get("enum").and_then(Value::as_array).filter(|_| CHOOSES.contains(&name.as_str()));
@@ -73,7 +73,7 @@ fn choice(schema: &Value) -> Option<(Vec<String>, Vec<&str>)> {
     })
 }
 
-/// The places of all texts in the arguments, by names and indices.
+/// Returns the location of every text in the arguments, as names and indices.
 fn slots(schema: &Value) -> Vec<Vec<String>> {
     let within = |name: &str, schema: &Value| {
         let below = |mut slot: Vec<String>| {
@@ -90,7 +90,7 @@ fn slots(schema: &Value) -> Vec<Vec<String>> {
     }
 }
 
-/// Arguments that nothing is wrong with; with `all` also those that may be left out, but for lists.
+/// Returns valid arguments: the required ones, and with `all` also the optional ones except lists.
 fn benign(schema: &Value, all: bool) -> Value {
     match schema.get("type").and_then(Value::as_str) {
         Some("string") => schema.pointer("/enum/0").cloned().unwrap_or_else(|| json!(BENIGN)),
@@ -111,7 +111,7 @@ fn benign(schema: &Value, all: bool) -> Value {
     }
 }
 
-/// The arguments with a text in one place, which is made where it is not there.
+/// Returns the arguments with a text at one location, which is created if it is missing.
 fn with(arguments: &Value, slot: &[String], text: &str) -> Value {
     let Some((name, rest)) = slot.split_first() else { return json!(text) };
     match arguments {

@@ -1,4 +1,4 @@
-//! What is on the disk, to see whether anything changed.
+//! Records the files on disk, to detect changes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Everything below a directory: names, kinds, modes, times and bytes.
+/// All entries below a directory: names, kinds, modes, times of modification and contents.
 #[derive(Default, PartialEq, Eq)]
 pub(crate) struct Witness(BTreeMap<PathBuf, Entry>);
 
@@ -18,21 +18,22 @@ struct Entry {
 }
 
 impl Witness {
-    /// What is below `top`, `without` left out with all that they hold. Nothing but regular files is opened.
+    /// Records the entries below `top`, except the paths `without` and all entries below them. Opens only regular
+    /// files and directories.
     pub(crate) fn look(top: &Path, without: &[&Path]) -> io::Result<Self> {
         let mut entries = BTreeMap::new();
         look_at(top, without, &mut entries)?;
         Ok(Self(entries))
     }
 
-    /// The first path that is not as it was.
+    /// Returns the first path that differs from `before`.
     pub(crate) fn changed_since<'w>(&'w self, before: &'w Self) -> Option<&'w Path> {
         let other = |(path, entry): &(&PathBuf, &Entry)| before.0.get(*path) != Some(*entry);
         let changed = self.0.iter().find(other).map(|(path, _)| path);
         changed.or_else(|| before.0.keys().find(|path| !self.0.contains_key(*path))).map(PathBuf::as_path)
     }
 
-    /// The first file whose content is such.
+    /// Returns the first entry whose content matches the predicate.
     pub(crate) fn find(&self, is_such: impl Fn(&[u8]) -> bool) -> Option<&Path> {
         self.0.iter().find(|(_, entry)| is_such(&entry.content)).map(|(path, _)| path.as_path())
     }

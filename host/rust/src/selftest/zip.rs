@@ -1,19 +1,19 @@
-//! Archives whose names are whatever an attack wants.
+//! Creates archives with arbitrary entry names, for attacks.
 
 use serde::Deserialize;
 
-/// An entry.
+/// An entry of an archive.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Member {
     pub(super) name: String,
     #[serde(default)]
     pub(super) text: String,
-    /// The target, where it is a symbolic link.
+    /// The target, if the entry is a symbolic link.
     pub(super) link: Option<String>,
 }
 
-/// The bytes of an archive, its entries stored as they are.
+/// Returns the bytes of an archive with uncompressed entries.
 pub(super) fn archive(members: &[Member], fill: impl Fn(&str) -> String) -> Vec<u8> {
     let (mut bytes, mut directory) = (Vec::new(), Vec::new());
     for member in members {
@@ -46,7 +46,8 @@ pub(super) fn archive(members: &[Member], fill: impl Fn(&str) -> String) -> Vec<
     bytes
 }
 
-/// What both headers of an entry have: a name in UTF-8, no compression, a date, checksum and sizes.
+/// Returns the fields that both headers of an entry contain: flags (names are UTF-8), compression method (none),
+/// date, checksum and sizes.
 fn shared(data: &str) -> Vec<u8> {
     let mut bytes = vec![0, 8, 0, 0, 0, 0, 0x21, 0];
     bytes.extend(checksum(data.as_bytes()).to_le_bytes());

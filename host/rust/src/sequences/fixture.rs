@@ -1,26 +1,27 @@
-//! Where a sequence runs: a tree of roots, and what lies beside it, with the same names.
+//! The directories of a sequence: a tree of roots, and a directory outside with the same names.
 
 use super::*;
 
-/// In every file outside, and in every file of Paddock's own.
+/// Contents of every file outside, and of every file of Paddock's own.
 const CANARY: &str = "CANARY-7c1e";
 const OWN: &str = "OWN-52ab";
 
-/// What is below the outermost root: its names are also outside, so that a path that leads elsewhere is found there.
+/// Directories in the outermost root. The same names exist outside, so a path that is redirected there finds a
+/// file.
 pub(super) const TREE: [&str; 6] = ["sub", "sub/deep", "a", "a/b", "bin", ".state"];
 
 #[derive(Debug)]
 pub(super) struct Config {
-    /// Further roots, below the outermost one.
+    /// Further roots, inside the outermost one.
     pub(super) inner: Vec<(&'static str, Access)>,
     pub(super) commands: bool,
-    /// Directories below the outermost root that settings of commands name.
+    /// Directories in the outermost root that settings name.
     pub(super) readable: Option<&'static str>,
     pub(super) path: Option<&'static str>,
     pub(super) allowed: Option<&'static str>,
-    /// The state directory is below the outermost root.
+    /// Whether the state directory is inside the outermost root.
     pub(super) own_in_root: bool,
-    /// A directory of the tree that is a link to outside from the start.
+    /// Directory of the tree that is a link to the directory outside from the start.
     pub(super) link: Option<&'static str>,
 }
 
@@ -29,7 +30,7 @@ pub(super) struct Fixture {
     pub(super) top: PathBuf,
     pub(super) config: Config,
     outside: Vec<String>,
-    /// The roots, by handles of the test's own.
+    /// Handles of the test's own on the roots.
     opened: Vec<fs::File>,
 }
 
@@ -60,7 +61,7 @@ impl Fixture {
         Self { _home: home, top, config, outside, opened: Vec::new() }
     }
 
-    /// The workspace; none where its configuration is refused.
+    /// Opens the workspace. Returns `None` if its configuration is refused.
     pub(super) fn open(&mut self) -> Option<Workspace> {
         let work = self.top.join("work");
         let state = if self.config.own_in_root { work.join(".state") } else { self.top.join("state") };
@@ -82,7 +83,8 @@ impl Fixture {
         builder.policy_json(&policy.to_string()).unwrap().build().ok()
     }
 
-    /// The name of each root now, and the directory that holds it. One that was deleted has none.
+    /// Returns the current name of each root, and the inode of the directory that contains it; `None` for a root
+    /// that no longer exists.
     pub(super) fn roots(&self) -> Vec<Option<(PathBuf, u64)>> {
         let now = |root: &fs::File| {
             let path = fs::read_link(crate::mount::way_to(root)).ok()?;
@@ -92,7 +94,7 @@ impl Fixture {
         self.opened.iter().map(now).collect()
     }
 
-    /// Fails where a result shows what is outside, or Paddock's own.
+    /// Fails if a result shows a file outside, or a file of Paddock's own.
     pub(super) fn shows_nothing(&self, outcome: &Outcome) -> Result<(), String> {
         let shown = format!("{} {:?} {:?}", outcome.text, outcome.error, outcome.value().to_string());
         for (mark, what) in [(CANARY, "what is outside"), (OWN, "what is Paddock's own")] {
@@ -103,7 +105,7 @@ impl Fixture {
         Ok(())
     }
 
-    /// Fails where something outside was changed.
+    /// Fails if anything outside changed.
     pub(super) fn check(&self) -> Result<(), String> {
         let now = fingerprint(&self.top.join("outside"));
         let changed = now.iter().find(|line| !self.outside.contains(line));
@@ -140,7 +142,7 @@ impl Config {
     }
 }
 
-/// Every name below a directory with what it is, its mode, its owner, its times of change and its content.
+/// Returns a line for each entry below a directory: path, mode, owner, times of change and content.
 fn fingerprint(top: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut ahead = vec![top.to_owned()];

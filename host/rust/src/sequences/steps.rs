@@ -1,4 +1,4 @@
-//! What happens: calls of tools, commands, and acts of another process.
+//! The steps of a sequence: calls of tools, commands, and acts of another process.
 
 use super::*;
 
@@ -8,20 +8,20 @@ pub(super) enum Step {
     Other(Act),
 }
 
-/// What a process that is none of Paddock's does.
+/// Act of a process that does not belong to Paddock.
 #[derive(Debug)]
 pub(super) enum Act {
-    /// Renames, below the top.
+    /// Renames an entry.
     Rename(String, String),
-    /// Puts a link to a directory outside at a path, in place of what is there.
+    /// Replaces the entry at a path by a link to a directory outside.
     Link(String, String),
-    /// Removes what is at a path.
+    /// Removes the entry at a path.
     Remove(String),
-    /// Makes a directory with a file.
+    /// Creates a directory with a file in it.
     Make(String),
 }
 
-/// Paths as a model may name them. `{outside}` and `{work}` are absolute.
+/// Paths as a model may name them.
 const PATHS: [&str; 28] = [
     ".",
     ".",
@@ -107,7 +107,7 @@ impl Step {
         Self::Call(tool, arguments)
     }
 
-    /// With the paths of a place.
+    /// Fills in the paths of the fixture.
     pub(super) fn at(self, fixture: &Fixture) -> Self {
         match self {
             Self::Call("shell", arguments) => {
@@ -126,7 +126,8 @@ impl Act {
             ["work", "work/sub", "work/sub/deep", "work/a", "work/a/b", "work/bin", "work/x", "work/.state", "moved"];
         const OUTSIDE: [&str; 4] = ["outside", "outside/work", "outside/sub", "outside/a/b"];
         let (path, other) = (*random.one_of(&OURS), *random.one_of(&OURS));
-        // What is Paddock's own under another name is what its own checks of paths cannot know.
+        // Paddock compares the paths of its own directories. A rename shows whether it also recognizes them under
+        // another name.
         if config.own_in_root && random.is_one_in(3) {
             return Self::Rename("work/.state".to_owned(), "work/x".to_owned());
         }
@@ -141,7 +142,8 @@ impl Act {
         }
     }
 
-    /// Does it, as far as that is possible now. What is outside stays as it is: where a link leads there, nothing is done.
+    /// Performs the act if it is possible now. It never changes the directory outside: if the path leads there
+    /// through a link, it does nothing.
     pub(super) fn perform(&self, fixture: &Fixture) {
         let inside = |path: &str| {
             let path = fixture.top.join(path);
@@ -171,7 +173,7 @@ impl Act {
     }
 }
 
-/// Removes a link, or a tree without following links.
+/// Removes a file, a link, or a tree without following links.
 fn remove(path: &Path) {
     if fs::remove_file(path).is_err() {
         let _gone = fs::remove_dir_all(path);

@@ -1,4 +1,4 @@
-//! What a guest may open, move and make, decided by what a name is and not by what it is called.
+//! Decides which files a guest may open, move and create, by the identity of a file rather than by its path.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 use crate::directory::Identity;
 use crate::guarded::Guarded;
 
-/// The checks of one guest.
+/// The access checks of one guest.
 #[derive(Debug)]
 pub(crate) struct AccessControl {
     guarded: Arc<Guarded>,
-    /// Devices that are known to hold no file system of the kernel.
+    /// Devices that have been checked and contain no file system of the kernel.
     #[cfg(target_os = "linux")]
     devices: Vec<u64>,
 }
@@ -28,7 +28,7 @@ impl AccessControl {
         }
     }
 
-    /// Refuses what was opened where it is Paddock's own, or of a file system of the kernel.
+    /// Fails if the opened file is Paddock's own, or belongs to a file system of the kernel.
     pub(crate) fn check_opened(&mut self, opened: &Descriptor, identity: Identity) -> Result<(), ErrorCode> {
         #[cfg(test)]
         if crate::fault_injection::is_without(crate::fault_injection::Check::Identity) {
@@ -47,7 +47,7 @@ impl AccessControl {
         Ok(())
     }
 
-    /// Refuses to move, remove or replace what has to stay where it is. A name that stands for nothing may be taken.
+    /// Fails if the entry must not be moved, removed or replaced, or if [`Self::check_new`] fails.
     pub(crate) fn check_movable(&self, dir: &Dir, name: &str) -> Result<(), ErrorCode> {
         #[cfg(test)]
         if crate::fault_injection::is_without(crate::fault_injection::Check::Pin) {
@@ -59,12 +59,13 @@ impl AccessControl {
         }
     }
 
-    /// Refuses to put something at a name that is Paddock's own, or on the way to such a name.
+    /// Fails if the name is reserved for Paddock's own files, or is a directory on the path to such a name.
     pub(crate) fn check_new(&self, dir: &Dir, name: &str) -> Result<(), ErrorCode> {
         refuse_if(self.guarded.is_on_the_way(name, || Identity::of_file(&dir.dir).ok()))
     }
 
-    /// Refuses a name that is Paddock's own. Directories on the way to it may be made and opened.
+    /// Fails if the name is reserved for Paddock's own files. Directories on the path to such a name may be created
+    /// and opened.
     pub(crate) fn check_name(&self, dir: &Dir, name: &str) -> Result<(), ErrorCode> {
         refuse_if(self.guarded.is_own_name(name, || Identity::of_file(&dir.dir).ok()))
     }
@@ -74,7 +75,7 @@ fn refuse_if(is_refused: bool) -> Result<(), ErrorCode> {
     if is_refused { Err(ErrorCode::NotPermitted) } else { Ok(()) }
 }
 
-/// The file of a descriptor.
+/// Returns the open file of a descriptor.
 pub(crate) fn file(descriptor: &Descriptor) -> &File {
     match descriptor {
         Descriptor::Dir(dir) => &dir.dir,

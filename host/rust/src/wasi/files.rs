@@ -1,4 +1,4 @@
-//! The part of a store's data that the functions of `wasi:filesystem` work on.
+//! The part of a store's data that the functions of `wasi:filesystem` use.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use super::own_links::OwnLinks;
 use crate::guarded::Guarded;
 use crate::options::Progress;
 
-/// The directories of one guest, and what it may do in them.
+/// The directories of one guest, and its access rights in them.
 pub(crate) struct Files {
-    /// What the guest finds open, each by its guest path.
+    /// The preopened directories, each with its guest path.
     pub(super) preopens: Vec<(Dir, String)>,
-    /// The directories are a container's, whose links can well be absolute.
+    /// Whether the directories belong to a container, whose symbolic links may be absolute.
     #[cfg(target_os = "linux")]
     pub(super) is_contained: bool,
     pub(super) access_control: AccessControl,
-    /// Second names that the guest gave to files.
+    /// Hard links that the guest created.
     #[cfg(target_os = "linux")]
     pub(super) own_links: OwnLinks,
-    /// Listings of directories that are open.
+    /// Number of open directory listings.
     #[cfg(target_os = "linux")]
     pub(super) listings: usize,
 }
@@ -44,10 +44,10 @@ impl Files {
     }
 }
 
-/// A store's data that has this part.
+/// Store data that includes [`Files`].
 pub(crate) trait FilesView: WasiView + 'static {
     fn files(&mut self) -> &mut Files;
 
-    /// Counts the files and directories that the call opened.
+    /// Returns the counter of the files and directories that the call opened.
     fn progress(&self) -> &Progress;
 }

@@ -1,6 +1,5 @@
-//! Listing a directory by what its own entries say, without a look at each: the
-//! stock function asks the system for everything about every entry before it
-//! tells the first name.
+//! Directory listings that read only the directory itself. The stock function calls `stat` for every entry before
+//! it returns the first name.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -14,18 +13,19 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{DirectoryEntry, ErrorCode};
 
 use super::{Fd, FilesView, answer, code, directory, stat};
 
-/// Bytes of entries asked of the system at a time.
+/// Size in bytes of the buffer for one read of directory entries.
 const BATCH: usize = 32 * 1024;
-/// Entries of a directory that is listed at once; of a larger one a part is held at a time.
+/// Maximum number of entries of a directory that is read whole. A larger directory is read in batches.
 const AT_ONCE: usize = 4_096;
 
-/// Listings that a guest may have open at once, each with its entries; the component has one.
+/// Maximum number of open listings of a guest, since each holds entries in memory. The component opens one at a
+/// time.
 const MAX_LISTINGS: usize = 64;
 
-/// A listing under way: what the guest holds as a `directory-entry-stream`.
+/// An open listing, which the guest holds as a `directory-entry-stream`.
 pub(super) struct Entries {
     batch: std::vec::IntoIter<Entry>,
-    /// A directory with more entries, by a handle whose position nobody else moves.
+    /// A handle for the remaining entries. No other listing moves its position.
     rest: Option<File>,
 }
 
@@ -63,8 +63,8 @@ fn next(mut store: StoreContextMut<'_, impl FilesView>, entries: &Stream) -> FsR
 
 impl Entries {
     fn of(dir: &File) -> Result<Self, ErrorCode> {
-        // What is read at once can be read through the handle that there is, but for a root's, which is a path only and
-        // which other guests have too.
+        // The existing handle suffices for a directory that is read whole. It cannot serve for a root: other guests
+        // share the handle of a root, and it is open with `O_PATH`.
         if seek(dir, SeekFrom::Start(0)).is_ok() {
             let (entries, ended) = read(dir, AT_ONCE)?;
             if ended {
@@ -89,12 +89,12 @@ impl Entries {
     }
 }
 
-/// The next entries, `most` or some more, and whether they are the last.
+/// Reads at least `max` entries, or all that remain, and returns whether the directory has no more.
 fn read(dir: &File, max: usize) -> Result<(Vec<Entry>, bool), ErrorCode> {
     let mut buffer = Vec::with_capacity(BATCH);
     let mut raw = RawDir::new(dir, buffer.spare_capacity_mut());
     let mut entries = Vec::new();
-    // Between two calls of the system: what one gave is not lost.
+    // Stops only when the buffer is empty, so that no entry is lost that the system has returned.
     while entries.len() < max || !raw.is_buffer_empty() {
         let Some(entry) = raw.next() else { return Ok((entries, true)) };
         let entry = entry.map_err(code)?;
@@ -108,7 +108,7 @@ fn read(dir: &File, max: usize) -> Result<(Vec<Entry>, bool), ErrorCode> {
 fn shown(dir: &File, entry: &RawDirEntry<'_>) -> Entry {
     let name = entry.file_name().to_str().map_err(|_| ErrorCode::IllegalByteSequence)?;
     let kind = match entry.file_type() {
-        // Some file systems do not say.
+        // Some file systems do not report the type.
         FileType::Unknown => {
             let stat = statat(dir, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW).map_err(code)?;
             FileType::from_raw_mode(stat.st_mode)

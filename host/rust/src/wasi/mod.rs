@@ -1,11 +1,11 @@
-//! The functions of `wasi:filesystem` that this host answers itself, in place of `wasmtime-wasi` or in front of it.
+//! Functions of `wasi:filesystem` that this host implements, instead of `wasmtime-wasi` or as a check before it.
 //!
-//! Every function that takes a path takes one name in an open directory and nothing else, so that no path is resolved
-//! by anybody but the guest. Opening what was swapped in meanwhile does not hang, modes are carried over a rename, and
-//! what is guarded stays closed and where it is.
+//! Every function that takes a path accepts only one name in an open directory, so the guest alone resolves
+//! paths. Opening a FIFO that was swapped in does not block, a rename preserves modes, and guarded files can be
+//! neither opened nor moved.
 //!
-//! These functions answer at once, as all do for a guest that may block its thread: they are called without the detour
-//! that a function which waits needs.
+//! These functions return at once, as all functions do for a guest that may block its thread. Therefore they are
+//! linked as synchronous functions, without the overhead of async ones.
 
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -43,7 +43,7 @@ mod tests;
 
 pub(crate) use files::{Files, FilesView};
 
-/// The interface as `wasmtime-wasi` defines it; the linker matches a component's own patch version with it.
+/// The interface's name in `wasmtime-wasi`. The linker also accepts other patch versions for it.
 pub(crate) const TYPES: &str = "wasi:filesystem/types@0.2.12";
 pub(crate) const PREOPENS: &str = "wasi:filesystem/preopens@0.2.12";
 
@@ -51,8 +51,8 @@ pub(crate) type Fd = Resource<Descriptor>;
 pub(crate) type OpenAt = (Fd, PathFlags, String, OpenFlags, DescriptorFlags);
 pub(crate) type RenameAt = (Fd, String, Fd, String);
 
-/// Fails where `wasmtime-wasi` has its file system under other names than these: then what is put in its place would
-/// stand beside it, and components would get the stock functions.
+/// Fails if `wasmtime-wasi` defines its file system under other names. The replacements would then not replace
+/// anything, and components would get the stock functions.
 pub(crate) fn check_names<T: 'static>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     linker.allow_shadowing(false);
     for (interface, function) in [(TYPES, "[method]descriptor.open-at"), (PREOPENS, "get-directories")] {
@@ -64,7 +64,7 @@ pub(crate) fn check_names<T: 'static>(linker: &mut Linker<T>) -> wasmtime::Resul
     Ok(())
 }
 
-/// Puts these functions in the place of those that `wasmtime-wasi` has put there.
+/// Replaces functions that `wasmtime-wasi` has added to the linker.
 pub(crate) fn add_to_linker<T: FilesView>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
     check_names(linker)?;
     linker.allow_shadowing(true);
@@ -82,7 +82,7 @@ pub(crate) fn add_to_linker<T: FilesView>(linker: &mut Linker<T>) -> wasmtime::R
     Ok(())
 }
 
-/// The directories that the workspace holds: nothing is opened for a call.
+/// Returns the directories that the workspace holds open. The call opens nothing itself.
 fn get_directories(mut store: StoreContextMut<'_, impl FilesView>) -> wasmtime::Result<Vec<(Fd, String)>> {
     let preopens = store.data_mut().files().preopens.clone();
     let view = store.data_mut().filesystem();
@@ -135,8 +135,8 @@ fn open(
     Ok((opened, identity))
 }
 
-/// Whether it is an open that the component makes: it walks from name to name, reads links itself, and makes what is new.
-/// Any other could wait for ever, at a FIFO that the path leads to.
+/// Returns whether the open is one that the component makes: it walks from name to name, reads links itself, and
+/// creates files exclusively. Any other open could block forever on a FIFO.
 fn is_asked_for(follow: PathFlags, path: &str, how: OpenFlags) -> bool {
     let is_new = how == OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
     let is_there = how == OpenFlags::empty() || how == OpenFlags::DIRECTORY;
@@ -144,7 +144,7 @@ fn is_asked_for(follow: PathFlags, path: &str, how: OpenFlags) -> bool {
     !follow.contains(PathFlags::SYMLINK_FOLLOW) && is_entry && (is_new || is_there)
 }
 
-/// What a function of `wasmtime-wasi` answers, which may block the thread and so never waits.
+/// Returns the result of a function of `wasmtime-wasi`. It never waits, since it may block the thread.
 pub(crate) fn at_once<T>(future: impl Future<Output = FsResult<T>>) -> FsResult<T> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answer) => answer,
@@ -159,7 +159,7 @@ fn directory(descriptor: &Descriptor) -> Result<&Dir, ErrorCode> {
     }
 }
 
-/// Whether a path is one name, which cannot lead out of its directory.
+/// Returns whether a path is one name, which cannot lead out of its directory.
 pub(crate) fn is_name(path: &str) -> bool {
     #[cfg(test)]
     if crate::fault_injection::is_without(crate::fault_injection::Check::Name) {
@@ -168,7 +168,7 @@ pub(crate) fn is_name(path: &str) -> bool {
     !path.is_empty() && path != "." && path != ".." && !path.contains(['/', '\0'])
 }
 
-/// What keeps an open from following a link.
+/// Returns the flag that prevents an open from following a symbolic link.
 #[cfg(target_os = "linux")]
 fn no_follow() -> OFlags {
     #[cfg(test)]
@@ -178,7 +178,7 @@ fn no_follow() -> OFlags {
     OFlags::NOFOLLOW
 }
 
-/// Whether nothing below a directory may be changed.
+/// Returns whether the guest may change nothing below a directory.
 fn is_read_only(dir: &Dir) -> bool {
     #[cfg(test)]
     if crate::fault_injection::is_without(crate::fault_injection::Check::Right) {
@@ -187,7 +187,7 @@ fn is_read_only(dir: &Dir) -> bool {
     dir.perms.write_not_permitted()
 }
 
-/// The error of WASI for what the system says, which is `wasmtime-wasi`'s but for what that has no word for.
+/// Converts a system error to a WASI error. Adds a mapping for an error that `wasmtime-wasi` does not map.
 #[cfg(target_os = "linux")]
 fn code(errno: rustix::io::Errno) -> ErrorCode {
     use rustix::io::Errno;
@@ -198,7 +198,7 @@ fn code(errno: rustix::io::Errno) -> ErrorCode {
     }
 }
 
-/// The answer as the linker takes it.
+/// Converts a result to the form that the linker expects.
 pub(crate) fn answer<T>(result: FsResult<T>) -> wasmtime::Result<Result<T, ErrorCode>> {
     match result {
         Ok(value) => Ok(Ok(value)),

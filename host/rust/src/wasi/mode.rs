@@ -1,11 +1,12 @@
-//! Permission bits, which WASI 0.2 neither tells nor sets.
+//! Permission bits, which WASI 0.2 neither reports nor sets.
 //!
-//! When a guest's temporary file replaces a file, it gets that file's bits, owner and attributes first. What a file or
-//! directory has is told in the hash of its metadata, whose upper word ends in the bits; they are set by a rename to a
-//! name that says them, which renames nothing. The policy tells guests of this: `host.keeps_modes`.
+//! When a guest's temporary file replaces a file, it first gets that file's permission bits, owner and
+//! attributes. The metadata hash reports the bits of a file or directory, at the low end of its upper word. A guest
+//! sets bits by a rename to a name that encodes them, which renames nothing. The policy announces this to guests as
+//! `host.keeps_modes`.
 //!
-//! Everything goes through descriptors that were opened without following a link. Set-ID bits are never given: a write
-//! in place would clear them too.
+//! All operations use descriptors that were opened without following a link. Set-ID bits are never set: a write in
+//! place would clear them too.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::fd::OwnedFd;
@@ -26,18 +27,18 @@ use super::access_control::file;
 use super::own_links::OwnLinks;
 use super::{Fd, FilesView, answer, code, directory, is_name};
 
-/// What the names of a guest's own files begin with.
+/// Prefix of the names of a guest's own files.
 const OWN: &str = ".paddock-";
-/// How a temporary file is named that nobody else may read, since what it replaces may not be.
+/// Suffix of a temporary file that only its owner may read, since it replaces a file that may be private.
 pub(super) const PRIVATE: &str = ".private.tmp";
-/// How a name begins that says permission bits, by four octal digits.
+/// Prefix of a name that requests permission bits; four octal digits follow.
 const REQUEST: &str = ".paddock-mode-";
-/// Bits that are told; of these, set-ID ones are not set.
+/// Bits that the metadata hash reports. Of these, the set-ID bits cannot be set.
 const TOLD: u32 = 0o7777;
 pub(crate) const SET: u32 = 0o1777;
 
-/// Extended attributes that are carried over: what a user notes at a file, and who may use it. Others can grant rights
-/// to run with, which new content is not to have.
+/// Extended attributes that are carried over: a user's own, and access control lists. Others can grant privileges
+/// to a program, which new content must not inherit.
 const CARRIED_PREFIX: &[u8] = b"user.";
 const CARRIED: [&[u8]; 2] = [b"system.posix_acl_access", b"system.posix_acl_default"];
 
@@ -75,7 +76,7 @@ fn hash(stat: &Stat) -> MetadataHashValue {
     MetadataHashValue { lower: half(0), upper: (half(1) & !u64::from(TOLD)) | u64::from(stat.st_mode & TOLD) }
 }
 
-/// The bits that a name says; none where it is any other name.
+/// Returns the bits that a name requests, or `None` for any other name.
 pub(super) fn requested(name: &str) -> Option<Result<Mode, ErrorCode>> {
     let digits = name.strip_prefix(REQUEST)?;
     let is_octal = digits.len() == 4 && digits.bytes().all(|digit| (b'0'..=b'7').contains(&digit));
@@ -83,7 +84,8 @@ pub(super) fn requested(name: &str) -> Option<Result<Mode, ErrorCode>> {
     Some(bits.map(|bits| Mode::from_raw_mode(bits & SET)).ok_or(ErrorCode::Invalid))
 }
 
-/// Gives the file or directory `name` these bits. A file with further names keeps its own: they may be outside.
+/// Sets the permission bits of the file or directory `name`. Refuses a file with further hard links, since they may
+/// be outside.
 pub(super) fn set(dir: &Dir, name: &str, mode: Mode) -> Result<(), ErrorCode> {
     if super::is_read_only(dir) {
         return Err(ErrorCode::NotPermitted);
@@ -95,19 +97,20 @@ pub(super) fn set(dir: &Dir, name: &str, mode: Mode) -> Result<(), ErrorCode> {
     if !is_alone && FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
         return Err(ErrorCode::NotPermitted);
     }
-    // By the descriptor, though it gives no access: bits may forbid opening what they are of.
+    // The descriptor is open with `O_PATH`: the current bits may forbid any other open.
     chmod(crate::mount::way_to(&opened.into()), mode).map_err(code)
 }
 
-/// Whether a name is that of a guest's temporary file.
+/// Returns whether the name is that of a guest's temporary file.
 pub(super) fn is_temporary(name: &str) -> bool {
     name.starts_with(OWN) && name.ends_with(".tmp")
 }
 
-/// Gives the file `from` what the regular file `to` has; nothing where there is none.
+/// Copies mode, owner and attributes of the regular file `to`, if it exists, to the file `from`.
 ///
-/// Into a directory that may not be changed the rename is refused, but the guest's own file has got what the other one
-/// has: so an overlay's copy of a file keeps its mode. Nothing there is touched, and nothing is told that it could not read.
+/// If the directory of `to` is read-only, this function still copies them and then fails, so the rename is refused.
+/// This is how an overlay's copy of a file gets its mode. Nothing in that directory changes, and the guest learns
+/// nothing that it could not read.
 pub(super) fn carry(
     links: &OwnLinks,
     (from_dir, from): (&Dir, &str),
@@ -121,7 +124,7 @@ pub(super) fn carry(
 }
 
 fn carry_all(links: &OwnLinks, (from_dir, from): (&Dir, &str), (to_dir, to): (&Dir, &str)) -> OsResult<()> {
-    // Looked at first: opening what needs no care, or may not be read, would only fail.
+    // Checked before the open, which is unnecessary for other kinds of entries and may fail for them.
     let old = match statat(&to_dir.dir, to, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(old) if is_regular(&old) => old,
         Ok(_) | Err(Errno::NOENT) => return Ok(()),
@@ -129,18 +132,19 @@ fn carry_all(links: &OwnLinks, (from_dir, from): (&Dir, &str), (to_dir, to): (&D
     };
     let new = open(from_dir, from, OFlags::RDWR)?;
     let stat = fstat(&new)?;
-    // A second name, or another owner, says that somebody else put it there.
+    // A second hard link or another owner shows that another program created the file.
     if !is_regular(&stat) || stat.st_nlink != 1 || stat.st_uid != rustix::process::geteuid().as_raw() {
         return Err(Errno::INVAL);
     }
-    // Of a file with further names, which may be anybody's, who owns it and what it carries says nothing of this one.
+    // The owner and attributes of a file with further hard links say nothing about this path: anyone may have
+    // created the link.
     if links.others(&old) == 1 {
         if (stat.st_uid, stat.st_gid) != (old.st_uid, old.st_gid) {
             carry_owner(&new, &old)?;
         }
         match open(to_dir, to, OFlags::RDONLY) {
             Ok(source) => carry_attributes(&source, &new)?,
-            // A file that may be replaced but not read keeps its mode, and its attributes cannot be told.
+            // A file that may be replaced but not read keeps its mode. Its attributes cannot be read.
             Err(Errno::ACCESS) => {}
             Err(errno) => return Err(errno),
         }
@@ -157,7 +161,8 @@ fn is_regular(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
-/// The group alone where the owner may not be set: whoever edits a shared file keeps it shared.
+/// Sets the owner and group, or only the group if the owner may not be set: an edit of a shared file keeps it
+/// shared.
 fn carry_owner(new: &OwnedFd, old: &Stat) -> OsResult<()> {
     let (owner, group) = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
     match fchown(new, Some(owner), Some(group)).or_else(|_| fchown(new, None, Some(group))) {
@@ -180,7 +185,7 @@ fn carry_attributes(old: &OwnedFd, new: &OwnedFd) -> OsResult<()> {
         let copied = grown(&mut value, |value| fgetxattr(old, name, spare_capacity(value)))
             .and_then(|()| fsetxattr(new, name, &value, XattrFlags::empty()));
         match copied {
-            // What the file system does not take, or is gone by now, is not carried.
+            // Skips attributes that the file system does not accept, or that no longer exist.
             Ok(()) | Err(Errno::NOTSUP | Errno::PERM | Errno::NODATA) => {}
             Err(errno) => return Err(errno),
         }
@@ -188,7 +193,7 @@ fn carry_attributes(old: &OwnedFd, new: &OwnedFd) -> OsResult<()> {
     Ok(())
 }
 
-/// Reads into a buffer that grows until it is large enough; the kernel ends it at 64 KiB.
+/// Calls `read` with a growing buffer until it is large enough. The kernel limits the data to 64 KiB.
 fn grown(buffer: &mut Vec<u8>, mut read: impl FnMut(&mut Vec<u8>) -> OsResult<usize>) -> OsResult<()> {
     loop {
         buffer.clear();

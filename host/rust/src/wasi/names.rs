@@ -1,5 +1,5 @@
-//! The functions that take names of what is in a directory: one name each, never a link followed, and nothing moved,
-//! removed or replaced that is guarded.
+//! Functions that take the name of an entry in a directory. Each accepts one name and follows no link, and none
+//! moves, removes or replaces a guarded entry.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::LinkerInstance;
@@ -13,7 +13,7 @@ use super::{Fd, FilesView, RenameAt, answer, at_once, directory, is_name};
 
 type Store<'s, T> = StoreContextMut<'s, T>;
 
-/// Puts these functions in the place of those that `wasmtime-wasi` has put there.
+/// Replaces functions that `wasmtime-wasi` has added to the linker.
 pub(super) fn add_to_linker<T: FilesView>(types: &mut LinkerInstance<'_, T>) -> wasmtime::Result<()> {
     macro_rules! functions {
         ($($name:literal: $function:ident),*) => {
@@ -48,7 +48,7 @@ fn create_directory_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, S
 fn link_at(mut store: Store<'_, impl FilesView>, arguments: (Fd, PathFlags, String, Fd, String)) -> FsResult<()> {
     let (dir, follow, name, new_dir, new_name) = arguments;
     check_follow(follow)?;
-    // By a second name, a file that is closed could be changed.
+    // A second hard link would let the guest change a file that it may not open.
     check_movable(&mut store, &dir, &name)?;
     check_new(&mut store, &new_dir, &new_name)?;
     #[cfg(target_os = "linux")]
@@ -70,8 +70,9 @@ fn metadata_hash_at(
     at_once(store.data_mut().filesystem().metadata_hash_at(dir, follow, name))
 }
 
-/// Links of a container can well be absolute, since there is a whole tree that they are of. The stock function does not
-/// tell them, since elsewhere such a link says something of the machine's own files. Nobody follows one but the guest.
+/// Reads a symbolic link. In a container, the target may be absolute, since it refers to the container's own tree.
+/// The stock function refuses absolute targets, since elsewhere they reveal paths of the machine. Only the guest
+/// follows the link.
 fn readlink_at(mut store: Store<'_, impl FilesView>, (dir, name): (Fd, String)) -> FsResult<String> {
     check_name(&name)?;
     #[cfg(target_os = "linux")]
@@ -104,7 +105,7 @@ fn rename_at(mut store: Store<'_, impl FilesView>, (dir, from, to_dir, to): Rena
     at_once(view.rename_at(dir, from, to_dir, to))
 }
 
-/// Gives a guest's temporary file what it replaces has.
+/// Gives a guest's temporary file the mode, owner and attributes of the file that it replaces.
 #[cfg(target_os = "linux")]
 fn carry(store: &mut Store<'_, impl FilesView>, (dir, from): (&Fd, &str), (to_dir, to): (&Fd, &str)) -> FsResult<()> {
     if super::mode::requested(to).is_some() {
@@ -135,7 +136,7 @@ fn stat_at(
     at_once(store.data_mut().filesystem().stat_at(dir, follow, name))
 }
 
-/// In a container a link may be absolute, as [`readlink_at`] tells it.
+/// Creates a symbolic link. In a container, the target may be absolute, as in [`readlink_at`].
 fn symlink_at(mut store: Store<'_, impl FilesView>, (dir, target, name): (Fd, String, String)) -> FsResult<()> {
     check_new(&mut store, &dir, &name)?;
     #[cfg(target_os = "linux")]
@@ -163,7 +164,7 @@ fn check_follow(follow: PathFlags) -> FsResult<()> {
     if follow.contains(PathFlags::SYMLINK_FOLLOW) { Err(ErrorCode::NotPermitted.into()) } else { Ok(()) }
 }
 
-/// Refuses what is no name, or one of what has to stay where it is.
+/// Fails if `name` is not one name, or if its entry must not be moved.
 fn check_movable(store: &mut Store<'_, impl FilesView>, dir: &Fd, name: &str) -> FsResult<()> {
     check_name(name)?;
     let state = store.data_mut();
@@ -171,7 +172,7 @@ fn check_movable(store: &mut Store<'_, impl FilesView>, dir: &Fd, name: &str) ->
     Ok(state.files().access_control.check_movable(&dir, name)?)
 }
 
-/// Refuses what is no name, or one that is Paddock's own.
+/// Fails if `name` is not one name, or is reserved for Paddock's own files.
 fn check_new(store: &mut Store<'_, impl FilesView>, dir: &Fd, name: &str) -> FsResult<()> {
     check_name(name)?;
     let state = store.data_mut();

@@ -1,11 +1,10 @@
-//! Opening a single name so that nothing put there meanwhile can hang the thread.
+//! Opens a single name so that no concurrently created FIFO can block the thread.
 //!
-//! A guest looks at what a name is before it opens it, but a process beside it can
-//! swap in a FIFO between the two, whose plain open waits for ever. So an open of
-//! what exists never waits, and hands out nothing but regular files and directories.
-//! A link is `loop`, anything else `no-such-device`, as a FIFO without a
-//! reader and a socket are in POSIX. A device that is swapped in is opened and closed unread:
-//! looking at it first by `O_PATH` would take three more system calls for each file, and only root can make one.
+//! A guest checks the type of an entry before it opens it, but another process can swap in a FIFO in between, on
+//! which a plain open blocks forever. So an open never waits, and returns only regular files and directories. A
+//! symbolic link fails with `loop`. Any other type fails with `no-such-device`, as POSIX has it for a FIFO without
+//! a reader and for a socket. A device that is swapped in is opened and closed unread: a check through `O_PATH`
+//! would cost three more system calls for each file, and only root can create a device.
 
 use std::fs::File as OsFile;
 
@@ -17,7 +16,8 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorFlags, ErrorCode,
 use super::mode::PRIVATE;
 use crate::directory::Identity;
 
-/// Opens `name` in `dir` with the rights that `wasmtime-wasi` would give it, or makes the file; with what it is.
+/// Opens `name` in `dir`, or creates the file, with the rights that `wasmtime-wasi` would give it. Also returns its
+/// identity.
 pub(crate) fn open(
     dir: &Dir,
     name: &str,
@@ -41,7 +41,7 @@ pub(crate) fn open(
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::Directory => Ok((Descriptor::Dir(Dir::new(OsFile::from(opened), dir.perms, mode, true)), identity)),
         FileType::RegularFile => {
-            // Some file systems, FUSE ones among them, heed the flag on regular files.
+            // Some file systems, such as FUSE ones, apply `O_NONBLOCK` to regular files.
             fcntl_setfl(&opened, OFlags::empty()).map_err(reason)?;
             Ok((Descriptor::File(File::new(OsFile::from(opened), dir.perms, mode, true)), identity))
         }
@@ -49,7 +49,7 @@ pub(crate) fn open(
     }
 }
 
-/// What makes each write wait for the disk, where that is asked for.
+/// Returns the flags that make each write wait for the disk, if the guest requests them.
 fn synced(flags: DescriptorFlags) -> OFlags {
     let flag = |asked, flag| if flags.contains(asked) { flag } else { OFlags::empty() };
     flag(DescriptorFlags::FILE_INTEGRITY_SYNC, OFlags::SYNC)
@@ -71,7 +71,7 @@ fn mode(flags: DescriptorFlags) -> (OpenMode, OFlags) {
 
 fn reason(errno: rustix::io::Errno) -> ErrorCode {
     match errno {
-        // What opening a FIFO for writing, or a socket, says.
+        // The error of opening a FIFO for writing, or a socket.
         rustix::io::Errno::NXIO => ErrorCode::NoSuchDevice,
         other => super::code(other),
     }

@@ -1,4 +1,4 @@
-//! Second names of files that a guest made itself.
+//! Hard links that a guest created itself.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use wasmtime_wasi::filesystem::Dir;
 
 use crate::directory::Identity;
 
-/// Second names that a guest gave to files for as long as it replaces them, by what each file is.
+/// Hard links that a guest created to replace a file, by the identity of the file.
 #[derive(Default)]
 pub(crate) struct OwnLinks(HashMap<Identity, Vec<(Dir, String)>>);
 
@@ -18,7 +18,7 @@ impl OwnLinks {
         }
     }
 
-    /// Names that a file has, without those.
+    /// Returns the number of hard links of a file, without those that the guest created.
     pub(super) fn others(&self, stat: &Stat) -> u64 {
         let is_still = |(dir, name): &&(Dir, String)| {
             let there = statat(&dir.dir, name, AtFlags::SYMLINK_NOFOLLOW);

@@ -1,5 +1,5 @@
-//! Reading a file without clearing the buffer first: the stock function zeroes
-//! 64 KiB for each read, which for small files is most of its time.
+//! Reads files without zeroing the buffer first. The stock function zeroes 64 KiB for each read, which takes most
+//! of the time for small files.
 
 use rustix::buffer::spare_capacity;
 use wasmtime::StoreContextMut;
@@ -10,7 +10,8 @@ use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 use super::{Fd, FilesView, answer, code};
 
-/// Most bytes of one read: more would leave the processor's cache before the guest sees them.
+/// Maximum number of bytes of one read. A larger buffer would leave the processor's cache before the guest reads
+/// it.
 const MAX_READ: usize = 256 * 1024;
 
 pub(super) fn add_to_linker<T: FilesView>(types: &mut LinkerInstance<'_, T>) -> wasmtime::Result<()> {

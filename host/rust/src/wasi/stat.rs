@@ -1,4 +1,4 @@
-//! What a single name is, by one call of the system.
+//! Metadata of a single name, from one system call.
 
 use rustix::fs::{AtFlags, FileType, Stat, statat};
 use wasmtime::StoreContextMut;
@@ -38,12 +38,12 @@ fn shown(stat: &Stat) -> DescriptorStat {
     }
 }
 
-/// A time before 1970 is none: WASI has no such.
+/// Returns `None` for a time before 1970, which WASI cannot express.
 fn time(seconds: i64, nanoseconds: u64) -> Option<Datetime> {
     Some(Datetime { seconds: u64::try_from(seconds).ok()?, nanoseconds: u32::try_from(nanoseconds).ok()? })
 }
 
-/// FIFOs and sockets have no type of their own in WASI 0.2.
+/// Converts a file type. FIFOs and sockets have no type of their own in WASI 0.2.
 pub(super) fn kind(kind: FileType) -> DescriptorType {
     match kind {
         FileType::RegularFile => DescriptorType::RegularFile,

@@ -1,5 +1,5 @@
-//! A guest that was taken over calls the provider with anything: nothing outside its directories is read or changed. And
-//! the control of that: the provider with one check removed is found out.
+//! A hostile guest calls the functions of the provider with arbitrary arguments: it can read or change nothing
+//! outside of its directories. As a control, the tests detect each check that is disabled.
 
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
@@ -13,10 +13,10 @@ mod race;
 use calls::Calls;
 use fixture::Fixture;
 
-/// Guests of which one has to find a way out where there is one.
+/// Maximum number of guests until one finds a way out if a check is disabled.
 const CONTROL: u32 = 2_000;
 
-/// What a failure begins with that is one of the provider.
+/// Prefix of the message of a failure of the provider.
 const WAY_OUT: &str = "outside of what may be read and changed";
 
 #[test]
@@ -50,7 +50,7 @@ fn moving_what_has_to_stay_is_found_out() {
     found_out(Check::Pin);
 }
 
-/// Fails where nothing is found in a provider without that check.
+/// Fails if the tests do not detect that the check is disabled.
 fn found_out(check: Check) {
     let config = Config { cases: CONTROL, failure_persistence: None, max_shrink_iters: 0, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
@@ -61,7 +61,7 @@ fn found_out(check: Check) {
     }
 }
 
-/// Makes calls in a place of their own.
+/// Makes the calls in a new fixture.
 fn attempt(calls: &Calls) -> Result<(), TestCaseError> {
     let fixture = Fixture::new();
     let found = match calls.make(&fixture) {

@@ -1,4 +1,4 @@
-//! Calls of tools that run commands: the component says what to do before and how to tell it after.
+//! Calls of tools that run commands. The component prepares the command before, and renders its result after.
 
 use super::Workspace;
 use crate::bindings::exports::paddock::files::commands::Done;
@@ -9,22 +9,22 @@ use crate::outcome::Outcome;
 use crate::types::{ErrorCode, ToolError};
 
 impl Workspace {
-    /// Ends every session of commands with all its processes, and waits until what they changed is recorded. A
-    /// workspace that goes ends them too, without the record.
+    /// Ends every session of commands with all its processes, and waits until their changes are recorded. Dropping
+    /// the workspace also ends the sessions, without recording the changes.
     pub fn end_sessions(&self) {
         if let Some(commands) = &self.0.commands {
             commands.end();
         }
     }
 
-    /// Calls such a tool.
+    /// Calls a tool that runs a command.
     pub(super) fn command(
         &self,
         commands: &Commands,
         call: &Call<'_>,
         (dialect, tool, arguments): (&str, &str, &str),
     ) -> Result<Outcome, ToolError> {
-        // The guest changes nothing, and need not wait for those that do.
+        // The guest itself changes nothing, so it need not wait for calls that do.
         let looks = Call { changing: false, options: call.options, watch: call.watch };
         let (asked, plan) = self.run_asking(
             &looks,
@@ -41,7 +41,7 @@ impl Workspace {
         if let (Some(watch), Ok(Done::Ran(ran))) = (call.watch, &done) {
             watch.output(ran);
         }
-        // What was done is told, cancelled or not.
+        // The result is reported even if the call was cancelled.
         let recorded = self.0.guests.run(&Call { options: None, ..looks }, async |guest, store| {
             guest.commands(&mut *store)?.call_answer(store, dialect, tool, arguments, done.as_ref()).await
         })?;

@@ -1,4 +1,4 @@
-//! All calls that the host has of a guest, and where they are made.
+//! All calls that the host makes to a guest, and the workspaces for them.
 
 use std::fs;
 use std::path::Path;
@@ -19,10 +19,10 @@ use crate::options::CancelToken;
 use crate::types::*;
 use crate::{CallOptions, Workspace};
 
-/// More than all that a command could say of anything inside.
+/// Size in bytes of the secret, which is more than a command can print about the files inside.
 const SECRET: usize = 64 * 1024;
 
-/// Where a workspace is.
+/// Kind of a workspace.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Where {
     Directory,
@@ -30,7 +30,7 @@ pub(super) enum Where {
     Memory,
 }
 
-/// A directory with neighbours, and the most that a command in it printed.
+/// A directory with a secret next to the workspace, and the largest output of a command.
 pub(super) struct Fixture {
     home: TempDir,
     printed: Arc<AtomicU64>,
@@ -68,7 +68,7 @@ impl Fixture {
         workspace.unwrap()
     }
 
-    /// Fails where something outside was read or changed.
+    /// Fails if a file outside was read or changed.
     fn check(&self) {
         let outside = self.home.path().join("outside");
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
@@ -88,7 +88,7 @@ pub(super) fn call_all(workspace: &Workspace, fixture: &Fixture) {
 }
 
 fn tools(workspace: &Workspace) {
-    // What a tool does is asked once in a process.
+    // The host caches the traits of a tool by its name, so each run uses new names.
     static TOOL: AtomicU64 = AtomicU64::new(0);
     let tool = format!("tool{}", TOOL.fetch_add(1, Ordering::Relaxed));
     for length in 0..REQUESTS {
@@ -141,7 +141,7 @@ fn whole_tree(workspace: &Workspace, directory: &Path) {
     drop(workspace.discard(&[]));
 }
 
-/// As the thread of a command does, on which there is no twin.
+/// Calls the authorizer as the thread of a command does, on which the component is not replaced.
 fn authorizer(workspace: &Workspace) {
     let mut authorizer = Authorizer::new(Arc::downgrade(workspace.guests()), CancelToken::default());
     drop(authorizer.allows((0, "a"), Access::Change, false, Instant::now() + Duration::from_secs(10)));

@@ -1,4 +1,4 @@
-//! Answers that any bytes would seldom be: what to run, and what an overlay changed.
+//! Prepared answers, which arbitrary bytes seldom form: requests to run a command, and differences of an overlay.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::{ANSWER, TEXTS, word};
 use crate::sandbox::mock_guest::DATA;
 
-/// What a guest asks the host to run, and where, beside [`TEXTS`].
+/// Commands and directories that a guest requests, in addition to [`TEXTS`].
 const COMMANDS: [&str; 8] = [
     "true",
     "cat",
@@ -17,40 +17,41 @@ const COMMANDS: [&str; 8] = [
     "../outside",
     "/workspace/../outside",
 ];
-/// A request to run something, start it, write to it, list sessions, end one; and what any words are.
+/// Number of requests: to run a command, start it, write to it, list sessions, end a session, and one of arbitrary
+/// words.
 pub(super) const REQUESTS: usize = 6;
 const REQUEST: usize = 128;
 const DIFFERENCE: usize = 96;
 const FILE: u32 = 0;
-/// Texts that the answers of one guest name.
+/// Number of texts that the answers of one guest use.
 const TEXTS_NAMED: usize = 12;
 
-/// What the guest's memory has, from [`DATA`] on: words, texts, and what is prepared.
+/// Layout of the guest's memory from [`DATA`] on: words, texts, and prepared answers.
 const TEXT: usize = DATA + ANSWER;
 const ASKED: usize = DATA + 4 * 1024;
 const CHANGES: usize = ASKED + REQUESTS * REQUEST + ANSWER;
 const DIFF: usize = CHANGES + 64;
 const DIFFERENCES: usize = DIFF + 64;
 
-/// A guest's answers.
+/// Answers of a guest.
 #[derive(Clone, Debug)]
 pub(super) struct Answers {
     words: Vec<u32>,
-    /// What prepared answers name.
+    /// Indices of the texts in prepared answers.
     texts: Vec<usize>,
-    /// Of a script, what it is; of a terminal, whether there is one.
+    /// Kind of a script, and whether there is a terminal.
     kinds: (u32, bool),
     differs: bool,
 }
 
 pub(super) fn answers() -> impl Strategy<Value = Answers> {
-    // With many zeros, what is long is an answer more often.
+    // Many zeros make it more probable that a long answer is valid.
     let words = (0..40_u32).prop_flat_map(|zeros| vec(prop_oneof![zeros + 1 => Just(0), 8 => word()], ANSWER / 4));
     let parts = (words, texts(), (0..3_u32, any::<bool>()), any::<bool>());
     parts.prop_map(|(words, texts, kinds, differs)| Answers { words, texts, kinds, differs })
 }
 
-/// A command and a directory, which are often such, and others.
+/// Returns a command and a directory, usually valid ones, and further texts.
 fn texts() -> impl Strategy<Value = Vec<usize>> {
     let all = all_texts().count();
     let command = prop_oneof![3 => TEXTS.len()..all, 1 => 0..all];
@@ -60,18 +61,18 @@ fn texts() -> impl Strategy<Value = Vec<usize>> {
 }
 
 impl Answers {
-    /// Ones that differ from others in nothing but what is prepared.
+    /// Returns answers that are zero except the prepared ones.
     pub(super) fn plain() -> Self {
         Self { words: vec![0; ANSWER / 4], texts: vec![0; TEXTS_NAMED], kinds: (0, true), differs: true }
     }
 
-    /// What an exported function answers, as [`mock_guest::with`](crate::sandbox::mock_guest::with) takes it.
+    /// Returns the body of an exported function, for [`mock_guest::with`](crate::sandbox::mock_guest::with).
     pub(super) fn body(&self, function: &str, has_result: bool) -> String {
         let is = |interface: &str, name: &str| {
             function.contains(&format!("/{interface}@")) && function.ends_with(&format!("#{name}"))
         };
         let at = match () {
-            // By how long the arguments are, which the sixth parameter tells.
+            // The length of the arguments, which is the sixth parameter, selects the request.
             () if is("commands", "get-request") => {
                 return format!("(i32.add (i32.const {ASKED}) (i32.mul (local.get 5) (i32.const {REQUEST})))");
             }
@@ -99,7 +100,7 @@ impl Answers {
         memory.0
     }
 
-    /// `option<result<request, outcome>>`, a request of that kind.
+    /// Returns an `option<result<request, outcome>>` with a request of that kind.
     fn request(&self, kind: u32) -> Vec<u32> {
         let [command, directory, stdin] = [0, 1, 2].map(|at| self.text(at));
         let (script, terminal) = self.kinds;
@@ -124,7 +125,7 @@ impl Answers {
         words
     }
 
-    /// `difference`, a file that was and is.
+    /// Returns a `difference` of a file that exists on both sides.
     fn difference(&self, at: usize) -> Vec<u32> {
         let ([path, path_length], [content, content_length]) = (self.text(2 * at), self.text(2 * at + 1));
         let file = 1 | FILE << 8;
@@ -134,7 +135,7 @@ impl Answers {
         words
     }
 
-    /// Where a text is, and its length.
+    /// Returns the address and the length of a text.
     fn text(&self, at: usize) -> [u32; 2] {
         let before: usize = all_texts().take(self.texts[at]).map(str::len).sum();
         [TEXT + before, all_texts().nth(self.texts[at]).unwrap().len()].map(|number| number as u32)

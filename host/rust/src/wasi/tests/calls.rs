@@ -12,8 +12,9 @@ use crate::sandbox::{Sandbox, mock_guest};
 use crate::store::SandboxConfig;
 use crate::types::ErrorCode;
 
-/// What a function takes, a letter each: a directory or file, a listing, a stream, what waits for one, a name, bytes, a
-/// path's, an open's and a descriptor's flags, a length or offset, and where the answer is put. And how often it is called.
+/// Functions that the component imports. Each letter stands for a parameter: `d` a directory or file, `e` a
+/// listing, `s` a stream, `w` a pollable, `n` a name, `b` bytes, `p`, `o` and `m` the flags of a path, an open and
+/// a descriptor, `l` a length or offset, `r` the address of the result. The number is the weight of the function.
 const FUNCTIONS: [(&str, &str, u32); 25] = [
     ("types [method]descriptor.open-at", "dpnomr", 12),
     ("types [method]descriptor.read", "dllr", 8),
@@ -42,14 +43,14 @@ const FUNCTIONS: [(&str, &str, u32); 25] = [
     ("poll [method]pollable.block", "w", 1),
 ];
 
-/// Descriptors that a guest remembers; the first two are the roots.
+/// Number of descriptors that a guest stores. Initially they are the two roots, alternately.
 const KEPT: usize = 8;
-/// Bytes that a function's answer has at most.
+/// Maximum size in bytes of a function's result.
 const ANSWER: usize = 128;
 const MAX_CALLS: usize = 48;
-/// Where the answers are.
+/// Address of the results.
 const ANSWERS: usize = mock_guest::HEAP - (MAX_CALLS + 2) * ANSWER;
-/// Names that lead somewhere, in the workspace and in the read-only root.
+/// Names of entries, in the workspace and in the read-only root, and paths that are no names.
 const NAMES: [&str; 45] = [
     "f",
     "d",
@@ -105,7 +106,7 @@ pub(super) struct Calls(Vec<Call>);
 struct Call {
     function: &'static str,
     arguments: Vec<Argument>,
-    /// Where what it opens is kept.
+    /// Index at which the opened descriptor is stored.
     into: usize,
 }
 
@@ -118,7 +119,7 @@ enum Argument {
     Text(Vec<u8>),
     Number(u32),
     Long(u64),
-    /// Where the answer is put, or a text is: a place that need not be.
+    /// Arbitrary address and length of a text or a buffer; they can be out of bounds.
     Wild(u32, u32),
     Answer,
 }
@@ -148,7 +149,7 @@ fn argument(takes: char) -> BoxedStrategy<Argument> {
         'n' => prop_oneof![200 => name(), 1 => wild()].boxed(),
         'b' => prop_oneof![50 => vec(any::<u8>(), 0..64).prop_map(Argument::Text), 1 => wild()].boxed(),
         'p' => prop_oneof![3 => Just(0), 1 => Just(1)].prop_map(Argument::Number).boxed(),
-        // Create, directory, exclusive, truncate; read, write, three that ask for syncs, change a directory.
+        // `o`: create, directory, exclusive, truncate. `m`: read, write, three kinds of sync, change a directory.
         'o' => prop_oneof![4 => Just(0), 2 => Just(2), 1 => Just(5), 2 => 0..16_u32].prop_map(Argument::Number).boxed(),
         'm' => prop_oneof![4 => Just(1), 4 => Just(3), 1 => 0..64_u32].prop_map(Argument::Number).boxed(),
         'l' => long().prop_map(Argument::Long).boxed(),
@@ -179,7 +180,7 @@ fn any_number() -> impl Strategy<Value = u32> {
 }
 
 impl Calls {
-    /// Makes them in a guest; whether it got to see anything from outside.
+    /// Makes the calls in a guest. Returns whether the guest read anything from outside.
     pub(super) fn make(&self, fixture: &Fixture) -> bool {
         let mut data = Vec::new();
         let body = self.body(&mut data, &fixture.outside());
@@ -202,7 +203,8 @@ impl Calls {
         }
     }
 
-    /// What makes them, and ends where it sees anything from outside: with a list of one text, and otherwise of none.
+    /// Returns the body of the guest's function. It returns a list of one text if it reads anything from outside,
+    /// and otherwise an empty list.
     fn body(&self, data: &mut Vec<u8>, outside: &str) -> String {
         let mut text = format!("(local $listing i32) {}", opening());
         for (number, call) in self.0.iter().enumerate() {
@@ -254,7 +256,7 @@ impl Argument {
     }
 }
 
-/// Takes the roots, by turns into all places where descriptors are kept.
+/// Returns the code that opens the roots, and stores them alternately in all descriptors.
 fn opening() -> String {
     let (one, list) = (ANSWERS + 8, ANSWERS + 16);
     let mut text = format!(
@@ -269,7 +271,8 @@ fn opening() -> String {
     text
 }
 
-/// Ends with a list of one text where the answer, or what was handed over with it, has anything from outside.
+/// Returns the code that returns a list of one text if the result, or the memory that was passed with it, contains
+/// anything from outside.
 fn looked(answer: usize) -> String {
     let (one, end) = (ANSWERS + 8, answer + ANSWER);
     format!(
@@ -279,7 +282,8 @@ fn looked(answer: usize) -> String {
     )
 }
 
-/// What the twin has beside its functions: what is kept, and a look for anything from outside in a part of its memory.
+/// Returns the further fields of the mock guest's module: its globals, and a function that searches its memory for
+/// anything from outside.
 fn fields() -> String {
     let kept: String = (0..KEPT).map(|kept| format!("(global $kept{kept} (mut i32) (i32.const 0))")).collect();
     let (canary, heap) = (u64::from_le_bytes(*CANARY), mock_guest::HEAP);

@@ -1,4 +1,4 @@
-//! Where hostile guests are: a workspace and a read-only root, with links to what is outside.
+//! Directories for hostile guests: a workspace and a read-only root, with links that lead outside.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -14,7 +14,7 @@ use crate::mount::{Mount, WORKSPACE};
 use crate::policy::Access;
 use crate::selftest::witness::Witness;
 
-/// What names and contents outside begin with, and the size of a file there.
+/// Prefix of the names and contents outside, and the size in bytes of a file there.
 pub(super) const CANARY: &[u8; 8] = b"CANARY-8";
 pub(super) const SIZE: u64 = 703_697;
 
@@ -22,11 +22,12 @@ pub(super) struct Fixture {
     top: TempDir,
     before: Witness,
     own: Witness,
-    /// What has to stay where it is, in the workspace.
+    /// Entries of the workspace that must not be moved.
     fixed: Vec<Identity>,
 }
 
-/// In the workspace: a directory and a file of Paddock's own, a root, and the directory that holds that root.
+/// Entries of the workspace: a directory and a file of Paddock's own, a root, and the directory that contains that
+/// root.
 const FIXED: [&str; 4] = ["own", "key", "above", "above/root"];
 
 impl Fixture {
@@ -38,7 +39,7 @@ impl Fixture {
         Self { top, before, own, fixed }
     }
 
-    /// The workspace, and the read-only root.
+    /// Returns the mounts of the workspace and of the read-only root.
     pub(super) fn mounts(&self) -> [Mount; 2] {
         [self.mount("ws", WORKSPACE, Access::ReadWrite), self.mount("ro", "/ro", Access::ReadOnly)]
     }
@@ -47,7 +48,7 @@ impl Fixture {
         Mount::new(Directory::open(&self.top.path().join(name)).unwrap(), guest, access).unwrap()
     }
 
-    /// What no guest may reach or move.
+    /// Returns the files and directories that no guest may open or move.
     pub(super) fn guarded(&self, mounts: &[Mount]) -> Arc<Guarded> {
         let mut roots = mounts.to_vec();
         roots.push(self.mount("ws/above/root", "/inner", Access::ReadWrite));
@@ -55,15 +56,15 @@ impl Fixture {
         Arc::new(Guarded::new(&roots, &own))
     }
 
-    /// The path of what is outside.
+    /// Returns the path of the directory outside.
     pub(super) fn outside(&self) -> String {
         self.top.path().join("outside").to_str().unwrap().to_owned()
     }
 
-    /// What is not as it was, of all but the workspace.
+    /// Returns the first path that changed, apart from files of the workspace that a guest may change.
     pub(super) fn changed(&self) -> Option<String> {
         let top = self.top.path();
-        // A directory on the way to a reserved name may be created, and nothing else in its place.
+        // A directory on the path to a reserved name may be created, but no other entry in its place.
         let reserved = top.join("ws/reserved");
         let is_replaced = reserved.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir());
         let is_created = reserved.join("state").symlink_metadata().is_ok();

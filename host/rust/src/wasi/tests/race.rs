@@ -1,4 +1,4 @@
-//! The control of the races in `tests/alone/races.rs`: the provider without the check that they are about loses one.
+//! Control of the races in `tests/alone/races.rs`: with its check disabled, the provider loses a race.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -19,7 +19,7 @@ mod swap;
 
 use arena::{Arena, CANARY, ONLY_OUTSIDE};
 
-/// How long it may take until a race is lost; on an idle machine it is a second.
+/// Maximum time until a race is lost. An idle machine needs about 1 second.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[test]
@@ -35,9 +35,9 @@ fn races_find_out_that_links_are_followed() {
     assert!(lost, "no call was redirected in {PATIENCE:?}");
 }
 
-/// Makes raced calls until one tells what is outside.
+/// Makes calls during the race, until one returns a content from outside.
 fn is_lost(arena: &Arena) -> bool {
-    // A search by other threads would have the check.
+    // The check is disabled on this thread only, so a parallel search would still have it.
     let workspace = Workspace::builder().root(arena.top.join("ws")).no_state_dir().threads(1).build().unwrap();
     let started = Instant::now();
     (0..).take_while(|_| started.elapsed() < PATIENCE).any(|number| {
