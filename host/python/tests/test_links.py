@@ -200,3 +200,21 @@ def test_a_link_of_the_kernel_s_leads_where_it_says_or_nowhere(top: Path) -> Non
         with pytest.raises(OpenError, match="leads elsewhere than its path"):
             opening()
     os.close(descriptor)
+
+
+def test_a_root_is_reached_by_the_name_that_the_caller_gave(tmp_path: Path) -> None:
+    for name in ("real", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.txt").write_text(name)
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "real")
+    with Workspace(link) as workspace:
+        def read(path: Path) -> str:
+            return workspace.call("read_file", {"path": str(path)}).text
+
+        assert "real" in read(link / "a.txt")
+        assert "real" in read(tmp_path / "real" / "a.txt")
+        assert "it is in no root" in read(tmp_path / "other" / "a.txt")
+        link.unlink()
+        link.symlink_to(tmp_path / "other")
+        assert "real" in read(link / "a.txt")

@@ -83,7 +83,7 @@ function allowed({ allowed_directories = [], mode }) {
  * @param {Mount[]} mounts
  * @param {Opening} opening
  * @param {boolean} canBeKnown Whether the directory may be a root that is already open.
- * @returns {Mount | Pick<Mount, 'host' | 'held' | 'holders'>}
+ * @returns {Mount | Pick<Mount, 'host' | 'aliases' | 'held' | 'holders'>}
  */
 function openRoot(path, mounts, { holder, own, byPath }, canBeKnown) {
   const walk = openNamed('the root', path, mounts, byPath);

@@ -47,7 +47,8 @@ class Changes(Typed):
             path: The file. Missing parent directories are created.
             content: The whole text; line endings are written unchanged.
             create_only: Fail if something exists at the path. Default: false.
-            append: Add the text at the end of the file. Default: false.
+            append: Add the text at the end of the file. A last line without a line ending gets one first, and `notes`
+                says so; text that starts with a line ending is added unchanged. Default: false.
             encoding: WHATWG label of the encoding. Default: that of the existing file, with its byte order mark; UTF-8
                 for a new file.
             if_match: Fail with `changed-since-read` unless the file has this etag.
