@@ -178,6 +178,11 @@ fn values_for_programs_hold_whole_lines_and_their_window() {
     let value: Value = serde_json::from_str(outcome.result.get()).unwrap();
     assert_eq!(value["value"]["content"], format!("{}\nend", "y".repeat(5_000)));
     assert!(outcome.text.contains(&format!("{}… [truncated line]", "y".repeat(2_000))), "{:.100}", outcome.text);
+    fixture.put("longest.txt", format!("first\n{}\n", "y".repeat(100_000)));
+    let first = fixture.ok("read_file", json!({"path": "longest.txt"}))["value"].clone();
+    assert_eq!((&first["content"], &first["limit"]), (&json!("first"), &json!(1)));
+    let refused = fixture.fails("read_file", json!({"path": "longest.txt", "offset": 1}))["message"].to_string();
+    assert!(refused.contains("line 1 is longer than 51200 bytes"), "{refused}");
     fixture.put("many.txt", "line\n".repeat(2_500));
     let value = fixture.ok("read_file", json!({"path": "many.txt", "limit": 3_000}))["value"].clone();
     assert_eq!(value["content"].as_str().unwrap().lines().count(), 2_000);

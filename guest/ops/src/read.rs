@@ -167,6 +167,9 @@ impl Reader<'_> {
         if self.args.unlimited && (is_short || page.cut) {
             return Err(self.too_large(requested));
         }
+        if self.args.whole_lines && page.cut {
+            return Err(self.line_too_long(page.start));
+        }
         result.start_line = page.start;
         result.end_line = page.end;
         result.next_offset = next_offset;
@@ -258,6 +261,14 @@ impl Reader<'_> {
         Error::at(Code::TooLarge, OPERATION, &self.args.path, cause)
             .hint(phrase![Term::Limit, " or ", Term::Tail, " reads fewer lines"])
             .or_hint("search in it instead")
+    }
+
+    /// Returns the error for a line that does not fit in a result whole.
+    fn line_too_long(&self, line: u64) -> Error {
+        let number = line + self.args.first_line - 1;
+        let max = self.workspace.policy.limits.max_result_bytes;
+        let cause = format!("line {number} is longer than {max} bytes of text, the maximum of one call");
+        Error::at(Code::TooLarge, OPERATION, &self.args.path, cause).hint("search in it instead")
     }
 
     fn layout(&self, format: Format) -> Layout {
