@@ -5,6 +5,7 @@ use paddock_types::error::{Code, Error, Result};
 use paddock_types::request::Replacement;
 use serde_json::{Map, Value};
 
+use crate::lenient_args;
 use crate::spec::{DefaultValue, Param, ParamKind, ToolSpec, nearest};
 
 /// Arguments that match the rows of their tool.
@@ -139,33 +140,43 @@ impl Args {
     }
 }
 
-/// Checks every member of `given` against its row and adds the defaults. `within` is the prefix of names in messages.
+/// Checks every member of `given` against its row and adds the defaults. `within` is the prefix of names in messages. The
+/// error has every mistake.
 fn fit(params: &[Param], mut given: Map<String, Value>, within: &str) -> Result<Map<String, Value>> {
-    let known: Vec<_> = params.iter().map(|param| param.name).collect();
-    let is_known = |name: &str| params.iter().any(|param| param.name == name || param.aliases.contains(&name));
-    if let Some(unknown) = given.keys().find(|name| !is_known(name)) {
-        let message = format!("unknown argument `{within}{unknown}`");
-        let takes = format!("it takes {}", known.join(", "));
-        let hint = match nearest(unknown, &known) {
-            Some(near) => format!("did you mean `{within}{near}`? {takes}"),
-            None => takes,
-        };
-        return Err(Error::new(Code::InvalidArgument, message).hint(hint));
-    }
+    lenient_args::adopt(params, &mut given);
+    let mut mistakes = unknown(params, &given, within);
     let mut values = Map::new();
     for param in params {
         // Models often pass null for an omitted argument.
         let mut names = std::iter::once(&param.name).chain(param.aliases);
         let value = names.find_map(|name| given.remove(*name)).filter(|value| !value.is_null());
         let value = match value {
-            Some(value) => Some(check(param, value, within)?),
-            None => absent(param, within)?,
+            Some(value) => check(param, lenient_args::fitted(param, value), within).map(Some),
+            None => absent(param, within),
         };
-        if let Some(value) = value {
-            values.insert(param.name.to_owned(), value);
+        match value {
+            Ok(value) => values.extend(value.map(|value| (param.name.to_owned(), value))),
+            Err(error) => mistakes.push(error),
         }
     }
-    Ok(values)
+    match mistakes.into_iter().reduce(Error::and_error) {
+        Some(error) => Err(error),
+        None => Ok(values),
+    }
+}
+
+/// Returns an error for each member that no row has, with the argument that may be meant.
+fn unknown(params: &[Param], given: &Map<String, Value>, within: &str) -> Vec<Error> {
+    let known: Vec<_> = params.iter().map(|param| param.name).collect();
+    let error = |unknown: &String| {
+        let takes = format!("it takes {}", known.join(", "));
+        let hint = match nearest(unknown, &known) {
+            Some(near) => format!("did you mean `{within}{near}`? {takes}"),
+            None => takes,
+        };
+        Error::new(Code::InvalidArgument, format!("unknown argument `{within}{unknown}`")).hint(hint)
+    };
+    given.keys().filter(|name| !lenient_args::is_known(params, name)).map(error).collect()
 }
 
 fn absent(param: &Param, within: &str) -> Result<Option<Value>> {
@@ -238,7 +249,11 @@ fn objects(params: &[Param], value: Value, name: &str) -> Result<Value> {
             Err(Error::argument(name, cause))
         }
     });
-    fitted.collect::<Result<Vec<_>>>().map(Value::Array)
+    let (values, mistakes): (Vec<_>, Vec<_>) = fitted.partition(Result::is_ok);
+    match mistakes.into_iter().filter_map(Result::err).reduce(Error::and_error) {
+        Some(error) => Err(error),
+        None => Ok(Value::Array(values.into_iter().flatten().collect())),
+    }
 }
 
 /// Returns an integer, also if it is written as `3.0`.

@@ -13,6 +13,7 @@ pub mod codex;
 pub mod commands;
 pub mod dispatch;
 pub mod dotnet_prompt;
+pub mod lenient_args;
 pub mod lincona;
 pub mod line_numbers;
 pub mod mcp_filesystem;

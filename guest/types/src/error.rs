@@ -173,6 +173,14 @@ impl Error {
         self
     }
 
+    /// Adds another error of the same call: its message and its remarks, each remark once.
+    #[must_use]
+    pub fn and_error(mut self, other: Self) -> Self {
+        self.message = phrase![self.message, "; ", other.message];
+        self.hint.merge(other.hint);
+        self
+    }
+
     /// The message in the names of the typed interface.
     pub fn message(&self) -> String {
         self.message.full_text(&TypedNames)

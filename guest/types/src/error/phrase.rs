@@ -192,6 +192,15 @@ impl Hint {
         }
     }
 
+    /// Adds the remarks of another hint that this hint does not have.
+    pub fn merge(&mut self, other: Self) {
+        for wordings in other.0 {
+            if !self.0.contains(&wordings) {
+                self.0.push(wordings);
+            }
+        }
+    }
+
     /// The remarks that can be made in the names of a caller; none where there is none.
     pub fn text(&self, names: &dyn Vocabulary) -> Option<String> {
         let say = |wordings: &Vec<Phrase>| wordings.iter().find_map(|wording| wording.text(names));
