@@ -83,7 +83,7 @@ fn a_failing_tool_exits_with_1_and_says_why() {
         (&["read_file", r#"{"path": "b.txt"}"#][..], "not-found"),
         (&["read_file", r#"{"path": "../b.txt"}"#], "outside-workspace"),
         (&["read_file", r#"{"path": "a.txt"#], "invalid-argument"),
-        (&["read_file", r#"{"file": "a.txt"}"#], "invalid-argument"),
+        (&["read_file", r#"{"fyle": "a.txt"}"#], "invalid-argument"),
         (&["read_file", r#"{"path": 1}"#], "invalid-argument"),
         (&["read_file", r#"{"path": "a.txt", "offset": 0}"#], "invalid-argument"),
         (&["read_file", r#"{"path": "a.txt", "offset": 2, "tail": 1}"#], "invalid-argument"),

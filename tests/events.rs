@@ -114,7 +114,7 @@ fn failures_tell_what_was_asked_for() {
     let outside = recorder.call("read_file", json!({"path": "../etc/passwd"}));
     assert_eq!(outside.error, Some(ErrorCode::OutsideWorkspace));
     assert!(outside.is_refused() && outside.paths == ["../etc/passwd"]);
-    let wrong = recorder.call("read_file", json!({"file": "a.txt"}));
+    let wrong = recorder.call("read_file", json!({"fyle": "a.txt"}));
     assert_eq!((wrong.error, wrong.operation), (Some(ErrorCode::InvalidArgument), None));
     assert!(wrong.paths.is_empty());
     let unknown = recorder.call(&"x".repeat(1_000), json!({}));

@@ -131,7 +131,7 @@ fn session(mut client: Client) {
     assert!(missing["result"]["content"][0]["text"].as_str().unwrap().contains("`b.txt`"));
     assert_eq!(missing["result"].get("structuredContent"), None);
 
-    let wrong = client.call(6, "read_file", json!({"file": "a.txt"}));
+    let wrong = client.call(6, "read_file", json!({"fyle": "a.txt"}));
     assert_eq!(wrong["result"]["isError"], true);
     let unknown = client.call(7, "read_fil", json!({}));
     assert_eq!(unknown["error"]["code"], -32602, "{unknown}");

@@ -179,7 +179,7 @@ fn arguments_are_checked() {
         ("read_file", json!({"path": "a.txt", "mode": "block"})),
         ("list_dir", json!({"depth": 0})),
         ("grep_files", json!({"pattern": 1})),
-        ("list_dir", json!({"dir": "."})),
+        ("list_dir", json!({"dirs": "."})),
     ] {
         let error = fixture.fails(tool, arguments);
         assert_eq!((&error["status"], &error["error"]), (&json!("error"), &json!("ToolValidationError")));

@@ -135,7 +135,7 @@ fn as_many_paths_as_one_call_may_work_on() {
 fn nothing_where_nobody_asks_or_the_arguments_do_not_fit() {
     let read = || ("paddock", "read_file", json!({"path": "a.txt"}));
     assert_eq!(last(&Policy::default(), &[read()]).accessed_paths, None);
-    assert_eq!(last(&recording(), &[("paddock", "read_file", json!({"file": "a.txt"}))]).accessed_paths, None);
+    assert_eq!(last(&recording(), &[("paddock", "read_file", json!({"fyle": "a.txt"}))]).accessed_paths, None);
     assert_eq!(last(&recording(), &[("paddock", "none", json!({}))]).accessed_paths, None);
 }
 

@@ -838,7 +838,7 @@ mod calls {
             json!({"command": ["ls"], "env": {"A=B; rm": "x"}}),
             json!({"command": ["ls"], "env": {"A": 1}}),
             json!({"command": ["ls"], "timeout_seconds": -1}),
-            json!({"command": ["ls"], "timeout_seconds": "1"}),
+            json!({"command": ["ls"], "timeout_seconds": "one"}),
         ] {
             let error = ask(&enabled(), "weakincentives", "shell_execute", &odd.to_string()).unwrap_err();
             assert_eq!(error.code, Code::InvalidArgument, "{odd}");

@@ -3,8 +3,9 @@
 #![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use paddock_dialects::Dialect;
+use paddock_dialects::param::{Param, ParamKind};
 use paddock_dialects::registry::DIALECTS;
-use paddock_dialects::spec::{Param, ParamKind, ToolSpec};
+use paddock_dialects::spec::ToolSpec;
 use paddock_guest::engine;
 use paddock_types::entry::Time;
 use paddock_types::error::Term;

@@ -8,8 +8,8 @@ use paddock_types::response::Response;
 
 use crate::Dialect;
 use crate::args::Args;
-use crate::param::{choice, optional, whole};
-use crate::spec::{DefaultValue, Output, Param, ParamKind, ResultSchema, ToolSpec, ToolTraits};
+use crate::param::{DefaultValue, Param, ParamKind, choice, optional, whole};
+use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 
 mod fail;
 mod memory;

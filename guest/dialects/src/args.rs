@@ -5,8 +5,10 @@ use paddock_types::error::{Code, Error, Result};
 use paddock_types::request::Replacement;
 use serde_json::{Map, Value};
 
+use crate::argument_names::nearest;
 use crate::lenient_args;
-use crate::spec::{DefaultValue, Param, ParamKind, ToolSpec, nearest};
+use crate::param::{DefaultValue, Param, ParamKind};
+use crate::spec::ToolSpec;
 
 /// Arguments that match the rows of their tool.
 pub struct Args {
@@ -155,28 +157,31 @@ fn fit(params: &[Param], mut given: Map<String, Value>, within: &str) -> Result<
             None => absent(param, within),
         };
         match value {
-            Ok(value) => values.extend(value.map(|value| (param.name.to_owned(), value))),
+            Ok(Some(value)) => drop(values.insert(param.name.to_owned(), value)),
+            Ok(None) => {}
             Err(error) => mistakes.push(error),
         }
     }
-    match mistakes.into_iter().reduce(Error::and_error) {
-        Some(error) => Err(error),
-        None => Ok(values),
-    }
+    all(mistakes).map(|()| values)
 }
 
 /// Returns an error for each member that no row has, with the argument that may be meant.
 fn unknown(params: &[Param], given: &Map<String, Value>, within: &str) -> Vec<Error> {
     let known: Vec<_> = params.iter().map(|param| param.name).collect();
-    let error = |unknown: &String| {
+    let error = |unknown: String| {
         let takes = format!("it takes {}", known.join(", "));
-        let hint = match nearest(unknown, &known) {
+        let hint = match nearest(&unknown, &known) {
             Some(near) => format!("did you mean `{within}{near}`? {takes}"),
             None => takes,
         };
         Error::new(Code::InvalidArgument, format!("unknown argument `{within}{unknown}`")).hint(hint)
     };
-    given.keys().filter(|name| !lenient_args::is_known(params, name)).map(error).collect()
+    lenient_args::unknown(params, given).into_iter().map(error).collect()
+}
+
+/// Joins the mistakes of a call to one error.
+fn all(mistakes: Vec<Error>) -> Result<()> {
+    mistakes.into_iter().reduce(Error::and_error).map_or(Ok(()), Err)
 }
 
 fn absent(param: &Param, within: &str) -> Result<Option<Value>> {
@@ -242,18 +247,21 @@ fn objects(params: &[Param], value: Value, name: &str) -> Result<Value> {
     let Value::Array(items) = value else {
         return Err(Error::argument(name, format!("it is {}, and has to be {}", shown(&value), takes())));
     };
-    let fitted = items.into_iter().enumerate().map(|(index, item)| match item {
-        Value::Object(item) => fit(params, item, &format!("{name}[{index}].")).map(Value::Object),
-        other => {
-            let cause = format!("entry {index} is {}, and has to be an object", shown(&other));
-            Err(Error::argument(name, cause))
+    let (mut values, mut mistakes) = (Vec::new(), Vec::new());
+    for (index, item) in items.into_iter().enumerate() {
+        let fitted = match item {
+            Value::Object(item) => fit(params, item, &format!("{name}[{index}].")),
+            other => {
+                let cause = format!("entry {index} is {}, and has to be an object", shown(&other));
+                Err(Error::argument(name, cause))
+            }
+        };
+        match fitted {
+            Ok(value) => values.push(Value::Object(value)),
+            Err(error) => mistakes.push(error),
         }
-    });
-    let (values, mistakes): (Vec<_>, Vec<_>) = fitted.partition(Result::is_ok);
-    match mistakes.into_iter().filter_map(Result::err).reduce(Error::and_error) {
-        Some(error) => Err(error),
-        None => Ok(Value::Array(values.into_iter().flatten().collect())),
     }
+    all(mistakes).map(|()| Value::Array(values))
 }
 
 /// Returns an integer, also if it is written as `3.0`.

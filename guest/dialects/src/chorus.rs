@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
-use crate::param::{MAX, flag, objects, optional, required, text, whole};
-use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
+use crate::param::{DefaultValue, MAX, flag, objects, optional, required, text, whole};
+use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{left_out, no_lines, with_notes};
 use crate::{Dialect, line_numbers};
 

@@ -13,8 +13,8 @@ use serde_json::json;
 
 use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
-use crate::param::{MAX, choice, flag, optional, required, whole};
-use crate::spec::{DefaultValue, Output, Param, ParamKind, ResultSchema, ToolSpec, ToolTraits};
+use crate::param::{DefaultValue, MAX, Param, ParamKind, choice, flag, optional, required, whole};
+use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::continuation;
 use crate::{Dialect, line_numbers};
 

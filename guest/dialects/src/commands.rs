@@ -5,8 +5,7 @@ use paddock_types::request::{Command, Input, Request, Run, Script, Start};
 use paddock_types::response::{ChangeKind, Ran, Sessions};
 
 use crate::args::Args;
-use crate::param::{optional, whole};
-use crate::spec::{DefaultValue, Param};
+use crate::param::{DefaultValue, Param, optional, whole};
 
 /// Maximum number of changes that a text names.
 const MAX_NAMED: usize = 20;

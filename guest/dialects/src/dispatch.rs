@@ -12,8 +12,8 @@ use serde_json::json;
 
 use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
-use crate::param::{flag, objects, optional, required, signed, text, whole};
-use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
+use crate::param::{DefaultValue, flag, objects, optional, required, signed, text, whole};
+use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{left_out, no_lines, with_notes};
 use crate::{Dialect, line_numbers};
 

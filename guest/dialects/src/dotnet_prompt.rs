@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use crate::Dialect;
 use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
-use crate::param::{MAX, flag, optional, required, text, texts, whole};
-use crate::spec::{DefaultValue, Output, Param, ResultSchema, ToolSpec, ToolTraits};
+use crate::param::{DefaultValue, MAX, Param, flag, optional, required, text, texts, whole};
+use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{continuation, no_lines, render};
 
 mod done;

@@ -7,6 +7,7 @@ use serde::Serialize;
 pub mod answer;
 pub mod anthropic;
 pub mod args;
+pub mod argument_names;
 pub mod call;
 pub mod chorus;
 pub mod codex;
@@ -29,7 +30,9 @@ pub mod weakincentives;
 use paddock_types::rendered::Rendered;
 
 use crate::answer::FailedCall;
-use crate::spec::{Param, ParamKind, ToolSpec, nearest};
+use crate::argument_names::nearest;
+use crate::param::{Param, ParamKind};
+use crate::spec::ToolSpec;
 
 /// Names, units and shapes of one set of tools.
 pub struct Dialect {

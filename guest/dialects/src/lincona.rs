@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use crate::Dialect;
 use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
-use crate::param::{MAX, choice, optional, required, text, whole};
-use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
+use crate::param::{DefaultValue, MAX, choice, optional, required, text, whole};
+use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 
 mod commands;
 

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use crate::Dialect;
 use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
-use crate::param::{choice, flag, objects, required, texts, whole};
-use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
+use crate::param::{DefaultValue, choice, flag, objects, required, texts, whole};
+use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 
 mod render;
 
@@ -40,7 +40,7 @@ const DIFF_CONTEXT: usize = 4;
 
 const CONTENT: Output = Output::ResultSchema(&ResultSchema::Object(&[("content", ResultSchema::Text)]));
 
-const READ_PARAMS: &[crate::spec::Param] = &[
+const READ_PARAMS: &[crate::param::Param] = &[
     required("path", "The file"),
     whole("tail", 0, 1_000_000_000, DefaultValue::None, "Only the last N lines"),
     whole("head", 0, 1_000_000_000, DefaultValue::None, "Only the first N lines"),
@@ -252,7 +252,7 @@ const TOOLS: &[ToolSpec] = &[
     },
 ];
 
-const EXCLUDE: crate::spec::Param =
+const EXCLUDE: crate::param::Param =
     texts("excludePatterns", DefaultValue::None, "Globs of what is left out, directories with all that is in them");
 
 fn content(text: String) -> Rendered {

@@ -12,8 +12,8 @@ use serde_json::json;
 use crate::Dialect;
 use crate::answer::{CallContext, FailedCall, words};
 use crate::args::Args;
-use crate::param::{choice, optional, required};
-use crate::spec::{DefaultValue, Output, Param, ParamKind, ResultSchema, ToolSpec, ToolTraits};
+use crate::param::{DefaultValue, Param, ParamKind, choice, optional, required};
+use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 
 /// Definition of the dialect.
 pub const DIALECT: Dialect = Dialect { name: "openai", tools: TOOLS, commands: &[], failure, names: &[] };

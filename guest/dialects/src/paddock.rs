@@ -7,9 +7,9 @@ use paddock_types::request::Request;
 use paddock_types::response::Response;
 
 use crate::answer::{CallContext, FailedCall};
-use crate::param::{MAX, MAX_PAGE, choice, flag, objects, optional, required, text, texts, whole};
+use crate::param::{DefaultValue, MAX, MAX_PAGE, Param, choice, flag, objects, optional, required, text, texts, whole};
 use crate::schema::generated;
-use crate::spec::{DefaultValue, Output, Param, ToolSpec, ToolTraits};
+use crate::spec::{Output, ToolSpec, ToolTraits};
 use crate::{Dialect, answer, text as words, to_json};
 
 mod commands;

@@ -1,11 +1,71 @@
-//! Constructors of argument rows for the tables of all dialects.
-
-use crate::spec::{DefaultValue, Param, ParamKind};
+//! Rows of arguments, and constructors of these rows for the tables of all dialects.
 
 /// Largest offset that every host supports.
 pub const MAX: u64 = paddock_vfs::MAX_OFFSET;
 /// Maximum number of entries that a caller can request for a page.
 pub const MAX_PAGE: u64 = 100_000;
+
+/// An argument of a tool.
+pub struct Param {
+    /// Name of the argument.
+    pub name: &'static str,
+    /// Alternative names that are accepted but not listed.
+    pub aliases: &'static [&'static str],
+    /// Type and range of the value.
+    pub kind: ParamKind,
+    /// Value that applies if the argument is absent.
+    pub default: DefaultValue,
+    /// Description with the unit of the value.
+    pub doc: &'static str,
+}
+
+/// Type and range of an argument.
+pub enum ParamKind {
+    /// A string.
+    Text,
+    /// An integer in a range.
+    Whole {
+        /// Minimum.
+        min: u64,
+        /// Maximum.
+        max: u64,
+    },
+    /// An integer that may be negative.
+    Signed,
+    /// A non-negative number.
+    Number,
+    /// A boolean.
+    Flag,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A list of strings.
+    Texts,
+    /// A map from names chosen by the caller to strings.
+    Named,
+    /// A pair of integers.
+    Pair,
+    /// An object with these members.
+    Object(&'static [Param]),
+    /// A list of objects with these members.
+    Objects(&'static [Param]),
+}
+
+/// Value of an absent argument.
+#[derive(Clone, Copy)]
+pub enum DefaultValue {
+    /// The argument is required.
+    Required,
+    /// The argument is optional and has no default.
+    None,
+    /// A string or word.
+    Text(&'static str),
+    /// An integer.
+    Whole(u64),
+    /// A negative integer.
+    Below(i64),
+    /// A boolean.
+    Flag(bool),
+}
 
 /// Returns a required string.
 pub const fn required(name: &'static str, doc: &'static str) -> Param {

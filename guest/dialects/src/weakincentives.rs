@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
-use crate::param::{MAX, flag, optional, required, text, whole};
-use crate::spec::{DefaultValue, Output, Param, ResultSchema, ToolSpec, ToolTraits};
+use crate::param::{DefaultValue, MAX, Param, flag, optional, required, text, whole};
+use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::text::{no_lines, render};
 use crate::{Dialect, line_numbers};
 

@@ -1,4 +1,4 @@
-//! Hunks on a text: what has to be spliced in, or why a hunk does not apply.
+//! Applies hunks to a text: returns the splices, or why a hunk does not apply.
 
 use std::cell::OnceCell;
 
@@ -17,24 +17,24 @@ use crate::{Hunk, Row, RowKind, Where, quoted};
 pub struct Change {
     /// The replacements, in order.
     pub splices: Vec<Splice>,
-    /// Lines added.
+    /// Number of lines added.
     pub added: u64,
-    /// Lines removed.
+    /// Number of lines removed.
     pub removed: u64,
-    /// The loosest comparison that was needed.
+    /// The most lenient matching pass that a hunk needed.
     pub pass: Pass,
 }
 
-/// Why a hunk does not apply.
+/// The reason why a hunk does not apply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reject {
-    /// Which one, from 1.
+    /// Number of the hunk, from 1.
     pub hunk: usize,
-    /// The line of the patch.
+    /// Line of the patch at which the hunk begins, from 1.
     pub line: usize,
-    /// The mistake.
+    /// The cause, as a clause about the hunk.
     pub cause: String,
-    /// Remarks on what would work instead.
+    /// The change to the patch that would work.
     pub hint: String,
     /// Subject of the failure.
     pub detail: Option<Detail>,
@@ -77,12 +77,12 @@ impl Failure {
 pub(super) struct Applying<'t> {
     pub(super) lines: Lines<'t>,
     pub(super) matching: Matching,
-    /// One for each pass.
+    /// Prepared lines of the file, one set for each matching pass.
     haystacks: [OnceCell<Haystack>; Pass::ALL.len()],
-    /// The 0-based line after the last hunk's place.
+    /// Index of the line after the last applied hunk, from 0.
     pub(super) cursor: usize,
     pub(super) change: Change,
-    /// A file without a final newline stays so, whatever becomes its last line.
+    /// Whether a file without a final newline stays without one, even if its last line changes.
     keeps_open: bool,
 }
 
@@ -116,7 +116,7 @@ impl Applying<'_> {
         Ok(())
     }
 
-    /// The place of a hunk that states it, where the file is there as the hunk says.
+    /// Returns the start of a hunk that states its line, if the file has the old lines there.
     fn stated(&self, hunk: &Hunk<'_>, line: usize) -> Result<usize, Failure> {
         let old = hunk.old().count();
         let start = if old == 0 { line } else { line.saturating_sub(1) };
@@ -147,7 +147,7 @@ impl Applying<'_> {
         self.check_end(hunk, start, old)
     }
 
-    /// What a hunk says of the end of the file has to hold too.
+    /// Checks the statements of a hunk about the end of the file.
     fn check_end(&self, hunk: &Hunk<'_>, start: usize, old: usize) -> Result<usize, Failure> {
         let end = start.saturating_add(old);
         if end > self.lines.count() {
@@ -167,7 +167,7 @@ impl Applying<'_> {
         Ok(start)
     }
 
-    /// The one place where the old lines of a chunk occur.
+    /// Returns the only location of the old lines of a chunk.
     fn sought(&self, hunk: &Hunk<'_>, anchors: &[&str], at_end: bool) -> Result<usize, Failure> {
         let count = self.lines.count();
         let old: Vec<_> = hunk.old().map(|row| row.text).collect();
@@ -205,7 +205,7 @@ impl Applying<'_> {
         }
     }
 
-    /// The lines after each place where the anchors stand one after another.
+    /// Returns the line after each location at which the anchors follow each other.
     fn anchored(&self, anchors: &[&str]) -> Result<Vec<usize>, Failure> {
         let Some((first, inner)) = anchors.split_first() else { return Ok(vec![self.cursor]) };
         let starts = self.anchor(first, self.cursor, MOST);
@@ -230,8 +230,8 @@ impl Applying<'_> {
         Ok(places)
     }
 
-    /// Where a line is `anchor`; where none is exactly, white space around it
-    /// aside, for an anchor only says where to look.
+    /// Returns the lines that equal `anchor`. If no line does, white space at both ends is ignored: an anchor only limits
+    /// the search.
     fn anchor(&self, anchor: &str, from: usize, max: usize) -> Vec<usize> {
         let exact = self.haystack().find(std::iter::once(anchor), from, max);
         if !exact.is_empty() {
@@ -266,7 +266,7 @@ impl Applying<'_> {
         self.folded(Pass::Exact)
     }
 
-    /// The lines as a pass compares them, made ready at its first search.
+    /// Returns the lines as a pass compares them. They are prepared at the first search of the pass.
     pub(super) fn folded(&self, pass: Pass) -> &Haystack {
         let [exact, trailing, trimmed, punctuation] = &self.haystacks;
         let haystack = match pass {
@@ -278,7 +278,7 @@ impl Applying<'_> {
         haystack.get_or_init(|| Haystack::new(&self.lines, pass))
     }
 
-    /// Adds the splices of a hunk that applies at the 0-based line `start`: one a run of changed lines.
+    /// Adds the splices of a hunk that applies at the line with index `start`, one for each run of changed lines.
     fn splice(&mut self, hunk: &Hunk<'_>, start: usize) {
         let as_given = self.has_own_endings(hunk, start);
         let mut line = start;
@@ -299,7 +299,7 @@ impl Applying<'_> {
         }
     }
 
-    /// Whether the hunk writes out its line endings, and the file has those that it says.
+    /// Returns whether the hunk states line endings, and the file has these endings.
     fn has_own_endings(&self, hunk: &Hunk<'_>, start: usize) -> bool {
         let fits = |(index, row): (usize, &Row<'_>)| {
             self.lines
@@ -309,7 +309,7 @@ impl Applying<'_> {
         hunk.rows.iter().any(|row| row.crlf) && hunk.old().enumerate().all(fits)
     }
 
-    /// The ending of an added line: that of the line which it replaces, or of its neighbours.
+    /// Returns the line ending of an added line: that of the replaced line, or else of a neighbouring line.
     fn ending(&self, line: usize, removed: usize, index: usize, row: &Row<'_>) -> &'static str {
         if row.open {
             return "";
@@ -394,7 +394,7 @@ fn end_last_line(last: &mut Splice, lines: &Lines<'_>) {
     }
 }
 
-/// Makes the last splice of a text without final newline leave none behind.
+/// Changes the last splice so that a text without a final newline stays without one.
 fn keep_open(last: &mut Splice, lines: &Lines<'_>) {
     let text = lines.text();
     if last.range.end < text.len() {

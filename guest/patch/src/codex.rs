@@ -1,4 +1,4 @@
-//! The Codex envelope: `*** Begin Patch`, a section a file, `*** End Patch`.
+//! The Codex envelope: `*** Begin Patch`, one section for each file, `*** End Patch`.
 
 use paddock_types::error::EnvelopeFault::{Header, Line, NoChunk, NoEnd, NoLines, NoSection};
 use paddock_types::error::{Detail, EnvelopeFault, Result};
@@ -13,8 +13,8 @@ const UPDATE: &str = "*** Update File:";
 const MOVE: &str = "*** Move to:";
 const END_OF_FILE: &str = "*** End of File";
 
-/// The sections of an envelope, without its markers and without the here-document
-/// of a shell around them. None where the patch is no envelope.
+/// Returns the sections of an envelope, without the markers and without a shell here-document around them. `None` if the
+/// patch is not an envelope.
 pub fn body(patch: &str) -> Result<Option<Cursor<'_>>> {
     let mut cursor = Cursor::new(patch);
     cursor.skip_blank();
@@ -41,7 +41,7 @@ pub fn body(patch: &str) -> Result<Option<Cursor<'_>>> {
     Ok(Some(cursor))
 }
 
-/// The word that ends the here-document which `line` begins.
+/// Returns the delimiter of the here-document that `line` starts.
 fn heredoc(line: &str) -> Option<&str> {
     let line = line.trim();
     let word = line.strip_prefix("apply_patch").unwrap_or(line).trim_start().strip_prefix("<<")?;
@@ -70,7 +70,7 @@ fn fault(line: usize, fault: EnvelopeFault) -> Detail {
     Detail::Envelope { line, fault }
 }
 
-/// A line as messages quote it, without the quotes.
+/// Formats a line as messages quote it, without the quotes.
 fn shown(line: &str) -> String {
     let quoted = quoted(line);
     quoted.strip_prefix('`').and_then(|line| line.strip_suffix('`')).map_or_else(|| quoted.clone(), str::to_owned)
@@ -176,7 +176,7 @@ fn rows<'p>(cursor: &mut Cursor<'p>) -> Result<(Vec<Row<'p>>, bool)> {
             solid = rows.len();
         }
     }
-    // Empty lines after a chunk part it from the next; within it they are lines of the file.
+    // Empty lines after a chunk separate it from the next chunk; within a chunk they are lines of the file.
     rows.truncate(solid);
     Ok((rows, false))
 }

@@ -1,4 +1,4 @@
-//! The lines above the hunks of a unified diff: which file, and what becomes of it.
+//! The header of a file in a unified diff: the lines above its hunks, which name the file and the action.
 
 use paddock_types::error::{Result, Term};
 use paddock_types::phrase;
@@ -8,12 +8,12 @@ use crate::{Action, Cursor, FilePatch, Hunk, PatchLine, RowKind, invalid, quoted
 const NULL: &str = "/dev/null";
 const GIT: &str = "diff --git ";
 
-/// Everything that stands above the hunks of one file.
+/// The header of one file.
 #[derive(Debug, Default)]
 pub struct Header {
-    /// The line of the patch where it starts.
+    /// Line of the patch at which the header starts.
     pub line: usize,
-    /// The path of a `diff --git` line whose two sides agree.
+    /// Path of the `diff --git` line, if both of its sides name the same path.
     git: Option<String>,
     sides: Option<(String, String)>,
     rename_from: Option<String>,
@@ -23,7 +23,7 @@ pub struct Header {
     mode: Option<String>,
 }
 
-/// The header that starts at the cursor, if one does.
+/// Reads the header at the cursor. `None` if no header starts there.
 pub fn parse(cursor: &mut Cursor<'_>) -> Result<Option<Header>> {
     let Some(line) = cursor.peek() else { return Ok(None) };
     let mut header = Header { line: line.number, ..Header::default() };
@@ -42,7 +42,7 @@ pub fn parse(cursor: &mut Cursor<'_>) -> Result<Option<Header>> {
 }
 
 impl Header {
-    /// Takes one of git's extended header lines; false where `line` is none.
+    /// Reads one of git's extended header lines. Returns false if `line` is not one.
     fn extended(&mut self, line: PatchLine<'_>) -> Result<bool> {
         let text = line.text;
         let number = line.number;
@@ -79,7 +79,7 @@ impl Header {
         Ok(())
     }
 
-    /// Takes the `---` and `+++` lines, where they are next.
+    /// Reads the `---` and `+++` lines if they come next.
     fn parse_sides(&mut self, cursor: &mut Cursor<'_>) -> Result<bool> {
         let (Some(old), new) = (cursor.peek(), cursor.second()) else { return Ok(false) };
         let Some(old_path) = old.text.strip_prefix("--- ") else { return Ok(false) };
@@ -97,7 +97,7 @@ impl Header {
         }
     }
 
-    /// What the header and its hunks do, to which file.
+    /// Returns the file, and the action of the header and its hunks.
     pub fn finish(self, hunks: Vec<Hunk<'_>>) -> Result<FilePatch<'_>> {
         let line = self.line;
         let (old, new) = self.paths()?;
@@ -122,7 +122,7 @@ impl Header {
         Ok(FilePatch { path, line, action, mode })
     }
 
-    /// The path before and after; none where there is no file.
+    /// Returns the paths before and after the patch; `None` for a side without a file.
     fn paths(&self) -> Result<(Option<String>, Option<String>)> {
         match (&self.rename_from, &self.rename_to) {
             (Some(from), Some(to)) => return Ok((Some(from.clone()), Some(to.clone()))),
@@ -163,7 +163,7 @@ fn all_rows(hunks: &[Hunk<'_>], kind: RowKind, cause: &str) -> Result<()> {
     }
 }
 
-/// Refuses what a text patch cannot say.
+/// Refuses changes that a text patch cannot describe.
 pub fn refuse_binary(line: PatchLine<'_>) -> Result<()> {
     let differ = line.text.starts_with("Binary files ") && line.text.ends_with(" differ");
     if differ || line.text == "GIT binary patch" {
@@ -182,7 +182,7 @@ pub fn refuse_binary(line: PatchLine<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Links and submodules are no files; to write what a patch says of them into files would be wrong.
+/// Refuses symbolic links and submodules: their content in a patch must not be written into a file.
 fn check_mode(mode: &str, number: usize) -> Result<()> {
     match mode.trim() {
         "120000" => Err(invalid(number, "symbolic links cannot be patched").hint("leave the link out of the patch")),
@@ -192,18 +192,18 @@ fn check_mode(mode: &str, number: usize) -> Result<()> {
     }
 }
 
-/// The one path that two sides name: the same, or the same behind `a/` and `b/`, or a file and its `.orig`.
+/// Returns the path that both sides name: equal, equal after `a/` and `b/`, or a file and its `.orig`.
 fn common(old: &str, new: &str) -> Option<String> {
     if old == new || old.strip_suffix(".orig") == Some(new) {
         return Some(new.to_owned());
     }
-    // Also `i/`, `w/`, `c/` and `o/`, which git writes with `diff.mnemonicPrefix`.
+    // Git writes `i/`, `w/`, `c/` and `o/` with `diff.mnemonicPrefix`.
     let strip =
         |path: &str| path.split_once('/').filter(|(prefix, _)| prefix.len() == 1).map(|(_, rest)| rest.to_owned());
     strip(old).filter(|path| strip(new).as_ref() == Some(path))
 }
 
-/// The path of `diff --git a/path b/path`, where the two agree.
+/// Returns the path of `diff --git a/path b/path`, if both sides agree.
 fn git_path(paths: &str, number: usize) -> Result<Option<String>> {
     if paths.starts_with('"') {
         let Some((old, rest)) = quoted_path(paths, number)? else { return Ok(None) };
@@ -214,7 +214,7 @@ fn git_path(paths: &str, number: usize) -> Result<Option<String>> {
     Ok(halves.and_then(|(old, new)| common(old, new)))
 }
 
-/// The path of a `---` or `+++` line, without the time behind it.
+/// Returns the path of a `---` or `+++` line, without the time after it.
 fn side(text: &str, number: usize) -> Result<String> {
     let path = match text.starts_with('"') {
         true => unquoted(text, number)?,
@@ -227,7 +227,7 @@ fn unquoted(text: &str, number: usize) -> Result<String> {
     Ok(quoted_path(text, number)?.map_or_else(|| text.to_owned(), |(path, _)| path))
 }
 
-/// A path in double quotes with the escapes of C, and what follows it; none where there is no quote.
+/// Returns a path in double quotes with C escapes, and the text after it. `None` if the text has no quote.
 fn quoted_path(text: &str, number: usize) -> Result<Option<(String, &str)>> {
     let Some(inner) = text.strip_prefix('"') else { return Ok(None) };
     let bad = || invalid(number, format!("{} is no quoted path", quoted(text)));

@@ -1,6 +1,5 @@
-//! Where a chunk applies in the dialects that are known for a loose search: the
-//! first place after the chunk before, exactly if possible, else with white
-//! space and punctuation told apart less and less.
+//! Lenient location of chunks, as Codex and V4A do it: the first location after the previous chunk, by an exact match if
+//! there is one, otherwise by passes that ignore more and more of white space and punctuation.
 
 use paddock_types::error::Detail;
 use paddock_types::match_pass::Pass;
@@ -10,7 +9,7 @@ use crate::apply::{Applying, Failure};
 use crate::{Hunk, quoted};
 
 impl Applying<'_> {
-    /// The first place of a chunk's old lines.
+    /// Returns the first location of the old lines of a chunk.
     pub(super) fn sought_loosely(&mut self, hunk: &Hunk<'_>, anchors: &[&str], at_end: bool) -> Result<usize, Failure> {
         let count = self.lines.count();
         let mut from = self.cursor;
@@ -31,7 +30,7 @@ impl Applying<'_> {
         }
         let last = count.checked_sub(old.len()).filter(|last| at_end && *last >= from);
         let found = match last.and_then(|last| self.first(&old, last)) {
-            // In Codex, the mark of the end of the file binds the chunk to the end.
+            // Codex applies a chunk that is marked as the end of the file only there.
             None if !at_end || self.matching != Matching::Codex => self.first(&old, from),
             found => found,
         };

@@ -1,10 +1,9 @@
-//! Patches: the Codex envelope and the unified diff, parsed into one model and
-//! applied to texts. Pure; touches no file.
+//! Patches: the Codex envelope and the unified diff, parsed into one model and applied to texts. This crate accesses no
+//! files.
 //!
-//! Both are strict. A unified hunk applies at the line that it states or not at
-//! all; an envelope's chunk applies where its old lines occur exactly once.
-//! Line endings are the exception: a patch written with LF fits a CRLF file,
-//! and what it adds takes the file's ending.
+//! Matching is strict by default. A unified hunk applies at the line that it states, or not at all; a chunk of an
+//! envelope applies where its old lines occur exactly once. Line endings are the exception: a patch with LF applies to a
+//! CRLF file, and the added lines get the line ending of the file. The dialects of Codex and V4A match leniently.
 
 mod apply;
 mod codex;
@@ -25,24 +24,24 @@ use paddock_types::error::{Code, Error, Result, printable};
 pub struct FilePatch<'p> {
     /// The file as the patch names it.
     pub path: String,
-    /// The line of the patch where its part begins.
+    /// Line of the patch at which the part begins.
     pub line: usize,
     /// The action on the file.
     pub action: Action<'p>,
-    /// The file mode that the patch asks for, beyond that of a usual file.
+    /// File mode that the patch requests, if it is not that of a regular file without execute permission.
     pub mode: Option<String>,
 }
 
 /// Action of a patch on a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action<'p> {
-    /// Makes it, by hunks on nothing.
+    /// Creates the file, by hunks on an empty text.
     Add(Vec<Hunk<'p>>),
-    /// Removes it: whatever it holds, or exactly what the hunks remove.
+    /// Deletes the file: with any content, or only with the content that the hunks remove.
     Delete(Option<Vec<Hunk<'p>>>),
-    /// Changes it.
+    /// Changes the content.
     Update(Vec<Hunk<'p>>),
-    /// Moves it, and may change it.
+    /// Moves the file, and may change its content.
     Move {
         /// The new path.
         to: String,
@@ -51,19 +50,19 @@ pub enum Action<'p> {
     },
 }
 
-/// One place in a file that changes.
+/// A changed range of a file, with context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk<'p> {
     /// Location of the hunk.
     pub place: Where<'p>,
-    /// The line of the patch where the hunk begins.
+    /// Line of the patch at which the hunk begins.
     pub line: usize,
-    /// Its lines.
+    /// Lines of the hunk, in order.
     pub rows: Vec<Row<'p>>,
 }
 
 impl<'p> Hunk<'p> {
-    /// The lines that the file has to have.
+    /// Returns the old lines: context lines and removed lines.
     pub fn old(&self) -> impl Iterator<Item = &Row<'p>> {
         self.rows.iter().filter(|row| row.kind != RowKind::Add)
     }
@@ -92,14 +91,14 @@ impl<'p> Hunk<'p> {
 /// Location at which a hunk applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Where<'p> {
-    /// At this 1-based line and nowhere else; after it, where the hunk has no
-    /// old lines. The final newline becomes what the hunk says.
+    /// At this line, from 1, and nowhere else; after this line if the hunk has no old lines. The hunk also states whether
+    /// the file ends with a newline.
     Line(usize),
-    /// Where the old lines occur. The final newline stays as it is.
+    /// At the location of the old lines. The final newline is kept.
     Search {
-        /// Lines that come before the place, each after the one before.
+        /// Lines above the location, in order.
         anchors: Vec<&'p str>,
-        /// The old lines are the last of the file.
+        /// Whether the old lines are the last lines of the file.
         at_end: bool,
     },
 }
@@ -111,22 +110,22 @@ pub struct Row<'p> {
     pub kind: RowKind,
     /// The line without its ending.
     pub text: &'p str,
-    /// The line of the patch.
+    /// Line of the patch.
     pub number: usize,
-    /// It ends in CRLF, in a patch that has other endings too.
+    /// Whether the line ends in CRLF in a patch that has other line endings as well.
     pub crlf: bool,
-    /// It has no newline, since the file ends with it.
+    /// Whether the line has no newline because the file ends with it.
     pub open: bool,
 }
 
 /// Action of a hunk on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowKind {
-    /// It is there and stays.
+    /// A context line: it stays.
     Keep,
-    /// It is there and goes.
+    /// The line is removed.
     Remove,
-    /// It comes.
+    /// The line is added.
     Add,
 }
 
@@ -141,12 +140,12 @@ pub fn parse(patch: &str) -> Result<Vec<FilePatch<'_>>> {
     }
 }
 
-/// The failure of a patch that does not parse, with the line of the patch.
+/// Returns the error of a patch that does not parse, with the line of the patch.
 fn invalid(line: usize, cause: impl std::fmt::Display) -> Error {
     Error::new(Code::PatchInvalid, format!("cannot read the patch: line {line}: {cause}"))
 }
 
-/// Adds what both formats look like.
+/// Adds a description of both formats to the hint.
 fn formats(error: Error) -> Error {
     error.hint(
         "begin with `*** Begin Patch`, then `*** Update File: path`, `@@` and lines that start with ` `, `-` or `+`, \
@@ -154,7 +153,7 @@ fn formats(error: Error) -> Error {
     )
 }
 
-/// A line in backticks, short and without control characters.
+/// Formats a line in backticks, shortened and without control characters.
 fn quoted(line: &str) -> String {
     const SHOWN: usize = 120;
     match line.char_indices().nth(SHOWN) {
@@ -163,12 +162,12 @@ fn quoted(line: &str) -> String {
     }
 }
 
-/// A position in a patch, line by line.
+/// A position in a patch, advanced line by line.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'p> {
     rest: &'p str,
     number: usize,
-    /// Every line of the patch ends in CRLF, so that says nothing of the files.
+    /// Whether every line of the patch ends in CRLF. Such endings come from the caller and say nothing about the files.
     crlf: bool,
 }
 
@@ -181,7 +180,7 @@ pub struct PatchLine<'p> {
 }
 
 impl<'p> Cursor<'p> {
-    /// The first line of `patch`.
+    /// Returns a cursor at the first line of `patch`.
     pub fn new(patch: &'p str) -> Self {
         let whole = patch.rsplit_once('\n').map_or("", |(whole, _)| whole);
         let crlf = !whole.is_empty() && whole.split('\n').all(|line| line.ends_with('\r'));
@@ -204,7 +203,7 @@ impl<'p> Cursor<'p> {
         Some(PatchLine { text, number, crlf })
     }
 
-    /// The line after the next.
+    /// Returns the line after the next line.
     fn second(mut self) -> Option<PatchLine<'p>> {
         self.next();
         self.next()
@@ -218,7 +217,7 @@ impl<'p> Cursor<'p> {
 }
 
 impl<'p> PatchLine<'p> {
-    /// The line as a hunk's, by its first character.
+    /// Returns the line as a line of a hunk, by its first character.
     fn row(&self) -> Option<Row<'p>> {
         let mut chars = self.text.chars();
         let kind = match chars.next() {

@@ -1,23 +1,24 @@
 //! The lines of a file that a patch is applied to.
 
-/// A text by lines. Lines end in LF or CRLF; in a text without LF, in CR.
+/// The lines of a text. Lines end in LF or CRLF; in a text without LF, in CR.
 pub struct Lines<'t> {
     text: &'t str,
-    /// Where each line starts. 32 bits do: texts are far below 4 GiB, and there may be millions of lines.
+    /// Offset of each line in bytes. 32 bits suffice, because texts are smaller than 4 GiB, and save memory for millions
+    /// of lines.
     starts: Vec<u32>,
 }
 
-/// One line.
+/// A line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'t> {
-    /// Without its ending.
+    /// The line without its ending.
     pub text: &'t str,
     /// `\n`, `\r\n`, `\r`, or empty at the end of a file.
     pub ending: &'t str,
 }
 
 impl<'t> Lines<'t> {
-    /// The lines of `text`.
+    /// Splits `text` into lines.
     pub fn new(text: &'t str) -> Self {
         let bytes = text.as_bytes();
         let separator = if memchr::memchr(b'\n', bytes).is_none() { b'\r' } else { b'\n' };
@@ -34,12 +35,12 @@ impl<'t> Lines<'t> {
         self.starts.len()
     }
 
-    /// Where the line with this 0-based index starts; the end of the text where there is none.
+    /// Returns the offset of the line with this index, from 0; the end of the text if there is no such line.
     pub fn start(&self, index: usize) -> usize {
         self.starts.get(index).map_or(self.text.len(), |start| *start as usize)
     }
 
-    /// The line with this 0-based index.
+    /// Returns the line with this index, from 0.
     pub fn get(&self, index: usize) -> Option<Line<'t>> {
         if index >= self.count() {
             return None;
@@ -53,17 +54,17 @@ impl<'t> Lines<'t> {
         Some(Line { text, ending: whole.get(text.len()..)? })
     }
 
-    /// All of them.
+    /// Returns all lines, in order.
     pub fn iter(&self) -> impl Iterator<Item = Line<'t>> {
         (0..self.count()).filter_map(|index| self.get(index))
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub fn text(&self) -> &'t str {
         self.text
     }
 
-    /// Whether the last line has no ending.
+    /// Returns whether the text has a last line without an ending.
     pub fn is_open(&self) -> bool {
         self.count().checked_sub(1).and_then(|last| self.get(last)).is_some_and(|line| line.ending.is_empty())
     }

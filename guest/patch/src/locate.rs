@@ -1,5 +1,4 @@
-//! Where lines occur in a file. Time is linear in the file's size, however the
-//! lines repeat.
+//! Locates lines in a file. The time is linear in the size of the file, however often lines repeat.
 
 use std::borrow::Cow;
 
@@ -9,10 +8,10 @@ use crate::lines::Lines;
 
 pub use paddock_types::match_pass::Pass;
 
-/// Places that are told of; more say nothing more.
+/// Maximum number of locations that an error lists.
 pub const MOST: usize = 50;
 
-/// The line as `pass` compares it.
+/// Returns the line as `pass` compares it.
 fn fold(pass: Pass, line: &str) -> Cow<'_, str> {
     match pass {
         Pass::Exact => Cow::Borrowed(line),
@@ -33,17 +32,17 @@ fn ascii_like(c: char) -> char {
     }
 }
 
-/// A file's lines, made ready for searches in one pass.
+/// The lines of a file, prepared for searches in one pass.
 pub struct Haystack {
     pass: Pass,
-    /// Every line folded, with LF before the first and after each.
+    /// Every line as the pass compares it, with LF before the first line and after each line.
     text: String,
     /// Offset in `text` of the LF before each line, and of the last LF.
     starts: Vec<u32>,
 }
 
 impl Haystack {
-    /// Makes `lines` ready for `pass`.
+    /// Prepares `lines` for `pass`.
     pub fn new(lines: &Lines<'_>, pass: Pass) -> Self {
         let mut text = String::with_capacity(lines.text().len() + 2);
         let mut starts = Vec::with_capacity(lines.count() + 1);
@@ -57,7 +56,7 @@ impl Haystack {
         Self { pass, text, starts }
     }
 
-    /// The 0-based lines from `from` on where `old` occurs, at most `most`.
+    /// Returns the indices of the lines from `from` on at which `old` occurs, at most `max`.
     pub fn find<'l>(&self, old: impl Iterator<Item = &'l str>, from: usize, max: usize) -> Vec<usize> {
         let mut needle = String::from("\n");
         for line in old {

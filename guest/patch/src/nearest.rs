@@ -1,5 +1,5 @@
-//! The place in a file that is most like lines that do not occur in it: for
-//! errors, so it is bounded in time and may miss.
+//! Finds the lines of a file that are most similar to lines that do not occur in it. Errors use the result, so the time is
+//! bounded and the best location may be missed.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,16 @@ use crate::lines::Lines;
 use crate::locate::{Haystack, MOST};
 use crate::quoted;
 
-/// Lines looked at around the place that was meant, where no line is the same.
+/// Number of lines examined around the expected location if no line is equal.
 const WINDOW: usize = 100;
-/// Votes counted at most.
+/// Maximum number of votes counted.
 const MOST_VOTES: usize = 50_000;
-/// Lines of the patch looked at.
+/// Maximum number of lines of the patch examined.
 const MOST_OLD: usize = 500;
-/// Characters of a line compared one by one.
+/// Maximum number of characters of a line that are compared one by one.
 const MOST_CHARS: usize = 200;
 
-/// What to tell of where `old` would fit, given that it was meant for about the 0-based line `meant`.
+/// Returns the remark on where `old` would fit; `meant` is the index of the line at which the patch expects it.
 pub fn hint(lines: &Lines<'_>, haystack: &Haystack, old: &[&str], meant: usize) -> String {
     const AGAIN: &str = "read the file, and make the patch again from what is there now";
     let places = haystack.find(old.iter().copied(), 0, MOST);
@@ -39,7 +39,7 @@ pub fn hint(lines: &Lines<'_>, haystack: &Haystack, old: &[&str], meant: usize) 
     }
 }
 
-/// ``is `have`, not `want` ``, with what the eye may miss.
+/// Formats ``is `have`, not `want` ``, with differences that are hard to see.
 pub fn differs(have: &str, want: &str) -> String {
     let squeeze = |line: &str| line.split_whitespace().collect::<String>();
     let same = have.len() < 10_000 && squeeze(have) == squeeze(want);
@@ -47,7 +47,7 @@ pub fn differs(have: &str, want: &str) -> String {
     format!("is {}, not {}{why}", quoted(have), quoted(want))
 }
 
-/// `line 3` or `lines 3, 7 and 9`, from 0-based places.
+/// Formats indices from 0 as `line 3` or `lines 3, 7 and 9`.
 pub fn numbers(places: &[usize]) -> String {
     let mut numbers: Vec<_> = places.iter().map(|place| (place + 1).to_string()).collect();
     let last = numbers.pop().unwrap_or_default();
@@ -62,11 +62,11 @@ fn nearest(lines: &Lines<'_>, old: &[&str], meant: usize) -> Option<usize> {
     by_votes(lines, old, meant).or_else(|| by_likeness(lines, old, meant))
 }
 
-/// Every line of the file that is one of `old` votes for the place where `old` would then start.
+/// Returns the most likely start of `old`: each line of the file that equals a line of `old` votes for one start.
 fn by_votes(lines: &Lines<'_>, old: &[&str], meant: usize) -> Option<usize> {
     let mut known: HashMap<&str, usize> = HashMap::new();
     let telling = |line: &&str| line.trim().len() > 2;
-    // Braces and blank lines are everywhere; they count only where there is nothing else.
+    // Braces and blank lines occur everywhere, so they count only if no other line is equal.
     let any = old.iter().take(MOST_OLD).any(telling);
     for (index, line) in old.iter().take(MOST_OLD).enumerate() {
         if telling(line) || (!any && !line.trim().is_empty()) {
@@ -86,7 +86,7 @@ fn by_votes(lines: &Lines<'_>, old: &[&str], meant: usize) -> Option<usize> {
     best.map(|(place, _)| place)
 }
 
-/// The line around `meant` that is most like the first telling one of `old`.
+/// Returns the line around `meant` that is most similar to the first distinctive line of `old`.
 fn by_likeness(lines: &Lines<'_>, old: &[&str], meant: usize) -> Option<usize> {
     let (index, want) = old.iter().enumerate().find(|(_, line)| line.trim().len() > 2)?;
     let want = clipped(want);

@@ -1,4 +1,4 @@
-//! Content of a file after its part of a patch. Bytes outside of the hunks are unchanged.
+//! Content of a file after its part of a patch. Bytes outside of the hunks do not change.
 
 use paddock_text::document::Document;
 use paddock_types::error::{Code, Error, Result};
@@ -10,20 +10,20 @@ use crate::{Hunk, apply};
 
 const OPERATION: &str = "patch";
 
-/// A file as it is after its hunks.
+/// A file after its hunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patched {
-    /// Its bytes.
+    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// Lines added.
+    /// Number of lines added.
     pub added: u64,
-    /// Lines removed.
+    /// Number of lines removed.
     pub removed: u64,
-    /// The loosest comparison that was needed.
+    /// The most lenient matching pass that a hunk needed.
     pub pass: Pass,
 }
 
-/// `bytes`, the content of the file that the patch calls `path`, with the hunks applied.
+/// Applies the hunks to `bytes`, the content of the file that the patch calls `path`.
 pub fn patched(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>], matching: Matching) -> Result<Patched> {
     let document = Document::decode(bytes, None);
     let change = apply::change(&document.text, hunks, matching).map_err(|reject| rejected(path, &reject))?;
@@ -31,7 +31,7 @@ pub fn patched(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>], matching: Matchin
     Ok(Patched { bytes, added: change.added, removed: change.removed, pass: change.pass })
 }
 
-/// Checks that the hunks of a deletion remove all of `bytes`; the number of lines removed.
+/// Checks that the hunks of a deletion remove all of `bytes`. Returns the number of lines removed.
 pub fn emptied(path: &str, bytes: Vec<u8>, hunks: &[Hunk<'_>]) -> Result<u64> {
     let rest = patched(path, bytes, hunks, Matching::Strict)?;
     let left = Document::decode(rest.bytes, None).text.lines().count();

@@ -39,7 +39,7 @@ fn diff(old: &str, new: &str, context: usize) -> String {
     TextDiff::from_lines(old, new).unified_diff().context_radius(context).header("a/f", "b/f").to_string()
 }
 
-/// The texts as an envelope of one chunk: all old lines, then all new ones.
+/// Formats two texts as an envelope with one chunk: all old lines, then all new lines.
 fn envelope(old: &str, new: &str) -> String {
     let old = old.lines().map(|line| format!("-{line}\n"));
     let new = new.lines().map(|line| format!("+{line}\n"));

@@ -1,11 +1,10 @@
-//! The unified diff, plain and as git writes it.
+//! The unified diff, in the formats of `diff -u` and git.
 
 use paddock_types::error::{Code, Error, Result};
 
 use crate::{Cursor, FilePatch, Hunk, PatchLine, Row, RowKind, Where, formats, header, invalid, quoted};
 
-/// Parses a unified diff. Lines before, between and after the files' parts, as
-/// mails and commits have them, are passed over.
+/// Parses a unified diff. Lines before, between and after the parts of files, as in mails and commits, are skipped.
 pub fn parse(mut cursor: Cursor<'_>) -> Result<Vec<FilePatch<'_>>> {
     let mut files = Vec::new();
     while let Some(line) = cursor.peek() {
@@ -39,7 +38,7 @@ fn hunks<'p>(cursor: &mut Cursor<'p>) -> Result<Vec<Hunk<'p>>> {
             hunks.push(hunk(cursor, line)?);
             continue;
         }
-        // Two dashes and a blank begin the signature of a mail.
+        // Two dashes and a space start the signature of a mail.
         let is_part = header::parse(&mut { *cursor })?.is_some() || line.text == "-- ";
         if !is_part && line.text.starts_with(['+', '-', ' ', '\\']) {
             let cause = match hunks.last() {
@@ -89,7 +88,7 @@ fn hunk<'p>(cursor: &mut Cursor<'p>, header: PatchLine<'p>) -> Result<Hunk<'p>> 
     Ok(Hunk { place: Where::Line(counts.line), line: header.number, rows })
 }
 
-/// Takes `\ No newline at end of file`, where it is next.
+/// Reads `\ No newline at end of file` if it comes next.
 fn open(cursor: &mut Cursor<'_>, rows: &mut [Row<'_>]) -> bool {
     let is_marker = cursor.peek().is_some_and(|line| line.text.starts_with("\\ "));
     match rows.last_mut() {
@@ -102,7 +101,7 @@ fn open(cursor: &mut Cursor<'_>, rows: &mut [Row<'_>]) -> bool {
     }
 }
 
-/// A line without newline is the last of its side.
+/// Checks that a line without a newline is the last line of its side.
 fn check_open(rows: &[Row<'_>]) -> Result<()> {
     for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.open) {
         let after = rows.get(index + 1..).unwrap_or_default();
@@ -128,7 +127,7 @@ fn miscounted(cursor: &Cursor<'_>, header: PatchLine<'_>, counts: &Counts, found
         .hint("count the lines that start with ` ` and `-` as old, those with ` ` and `+` as new")
 }
 
-/// The numbers of a hunk header that matter; the new line number follows from them.
+/// Numbers of a hunk header. The line number of the new side follows from them.
 struct Counts {
     line: usize,
     old: usize,
@@ -140,7 +139,7 @@ impl Counts {
         let (ranges, _section) = header.strip_prefix("@@ -")?.split_once(" @@")?;
         let (old, new) = ranges.split_once(" +")?;
         let ((line, old), (_, new)) = (range(old)?, range(new)?);
-        // Only where there are no old lines may they stand after line 0.
+        // Line 0 is valid only for a hunk without old lines.
         (line > 0 || old == 0).then_some(Self { line, old, new })
     }
 }

@@ -1,5 +1,6 @@
-//! Cursors: where a result ended, for the caller to hand back. They hold no
-//! right: what is in one is compared with names, and opens nothing.
+//! Cursors: the position at which a result ended, which the caller passes back. A cursor grants no access: its
+//! content is
+//! only compared with names.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -8,30 +9,31 @@ use paddock_types::phrase;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Raised when the meaning of a position changes.
+/// Version of the format; it increases when the meaning of a position changes.
 const VERSION: u32 = 1;
-/// Hexadecimal digits of the fingerprint of the arguments.
+/// Number of hexadecimal digits of the fingerprint of the arguments.
 const FINGERPRINT_DIGITS: usize = 16;
-/// Bytes of a cursor: the longest path and some numbers fit.
+/// Maximum number of bytes of a cursor: the longest path and some numbers fit.
 const MAX_CURSOR_BYTES: usize = 16 * 1024;
 
-/// A fingerprint of the request for which a cursor is good: of all that is serialized, which are neither the cursor nor
-/// the limit.
+/// Returns the fingerprint of the request for which a cursor is valid. It covers every serialized argument; the
+/// cursor and
+/// the limit are not serialized.
 pub fn fingerprint(request: &impl Serialize) -> String {
-    // A request has no map whose keys are not text, the one thing that JSON cannot hold.
+    // Serialization fails only for maps with keys that are not strings, and a request has none.
     let json = serde_json::to_vec(request).unwrap_or_default();
     let mut digits = paddock_types::digest::sha256(&json);
     digits.truncate(FINGERPRINT_DIGITS);
     digits
 }
 
-/// The cursor that continues at `position`.
+/// Returns the cursor that continues at `position`.
 pub fn seal(fingerprint: &str, position: &impl Serialize) -> Option<String> {
     let json = serde_json::to_vec(&(VERSION, fingerprint, position)).ok()?;
     Some(URL_SAFE_NO_PAD.encode(json))
 }
 
-/// The position that a cursor continues at; none without a cursor.
+/// Returns the position of a cursor; `None` without a cursor.
 pub fn open<P: DeserializeOwned>(cursor: Option<&str>, fingerprint: &str) -> Result<Option<P>> {
     let Some(cursor) = cursor else { return Ok(None) };
     let sealed = Some(cursor).filter(|cursor| cursor.len() <= MAX_CURSOR_BYTES);
@@ -47,7 +49,7 @@ pub fn open<P: DeserializeOwned>(cursor: Option<&str>, fingerprint: &str) -> Res
     serde_json::from_value(position).map(Some).map_err(|_| no_cursor())
 }
 
-/// The failure of a call with a cursor that none gave.
+/// Returns the error of a call with an invalid cursor.
 pub fn no_cursor() -> Error {
     refuse("it is not a cursor")
 }

@@ -1,4 +1,4 @@
-//! Globs as tools take them, and what they tell of where to look.
+//! Globs of tool arguments, and the limits that they imply for a walk.
 
 use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 use paddock_text::glob_class::split_class;
@@ -7,25 +7,26 @@ use paddock_types::phrase;
 
 use crate::hidden::Hidden;
 
-/// Bytes of a glob, and levels of braces in it: beyond, compiling it would take the time.
+/// Maximum number of bytes of a glob, and of nested braces, because compilation of larger globs takes too long.
 const MAX_GLOB_BYTES: usize = 4 * 1024;
 const MAX_BRACES: usize = 16;
 
-/// A compiled glob, relative to the directory that is walked.
+/// A compiled glob, relative to the top of the walk.
 pub struct Glob {
     set: GlobSet,
-    /// The glob has no `/`: it is compared with names.
+    /// Whether the glob has no `/` and is compared with names.
     names: bool,
-    /// Names with which every match starts.
+    /// Leading names that every match has.
     pub prefix: Vec<String>,
-    /// Levels below which nothing matches.
+    /// Maximum depth of a match.
     pub max_depth: Option<u32>,
-    /// Parts of the glob that name hidden entries.
+    /// Components of the glob that name hidden entries.
     dotted: GlobSet,
 }
 
 impl Glob {
-    /// Compiles the glob that `argument` holds. `root_names` are the absolute paths of the roots: a glob must not begin with one.
+    /// Compiles the glob of `argument`. `root_names` are the absolute paths of the roots, with which a glob must not
+    /// start.
     pub fn parse(pattern: &str, argument: &str, root_names: &[&str]) -> Result<Self> {
         check(pattern, argument, root_names)?;
         let names = !pattern.contains('/');
@@ -55,19 +56,19 @@ impl Glob {
         })
     }
 
-    /// Whether it matches the entry at `path`, relative to the directory that is walked.
+    /// Returns whether the glob matches the entry at `path`, relative to the top of the walk.
     pub fn matches(&self, path: &str) -> bool {
         let name = || path.rsplit('/').next().unwrap_or(path);
         self.set.is_match_candidate(&Candidate::from_bytes(if self.names { name() } else { path }))
     }
 
-    /// Which hidden entries a walk has to show: all if asked for, else those that the glob names.
+    /// Returns the hidden entries of the walk: all if requested, otherwise those that the glob names.
     pub fn hidden(&self, include: bool) -> Hidden {
         if include { Hidden::Show } else { Hidden::Only(self.dotted.clone()) }
     }
 }
 
-/// What the globs that `argument` holds leave out, by paths below the directory that is walked.
+/// Compiles the globs of `argument`, which exclude paths relative to the top of the walk.
 pub fn exclusion(patterns: &[String], argument: &str, root_names: &[&str]) -> Result<GlobSet> {
     let globs = patterns.iter().map(|pattern| {
         check(pattern, argument, root_names)?;
@@ -123,7 +124,7 @@ fn compile<'g>(globs: impl IntoIterator<Item = &'g str>) -> std::result::Result<
     set.build().map_err(|_| "the glob is too complex".to_owned())
 }
 
-/// The glob with classes that match no `/`.
+/// Rewrites character classes so that they do not match `/`.
 fn within_names(glob: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(glob.len()), glob);
     while let Some((before, inside)) = rest.split_once('[') {
@@ -134,7 +135,7 @@ fn within_names(glob: &str) -> String {
     out + rest
 }
 
-/// The parts that name a hidden entry: they start with a dot, or an alternative in them does.
+/// Returns the components that name a hidden entry: they, or one of their alternatives, start with a dot.
 fn dotted(parts: &[&str]) -> GlobSet {
     let named = |part: &&str| part.starts_with('.') || part.contains("{.") || part.contains(",.");
     let globs = parts.iter().copied().filter(named).filter(|part| compile([*part]).is_ok());

@@ -1,26 +1,26 @@
-//! Which hidden entries a walk shows.
+//! Selection of the hidden entries that a walk returns.
 
 use globset::{Candidate, GlobSet};
 
-/// Which names that start with a dot are shown.
+/// Selection of names that start with a dot.
 #[derive(Clone, Default)]
 pub enum Hidden {
-    /// None.
+    /// No hidden name.
     #[default]
     Skip,
-    /// All.
+    /// Every hidden name.
     Show,
-    /// Those that match.
+    /// Hidden names that match.
     Only(GlobSet),
 }
 
 impl Hidden {
-    /// All or none.
+    /// Selects all hidden names or none.
     pub fn from_flag(include: bool) -> Self {
         if include { Self::Show } else { Self::Skip }
     }
 
-    /// Returns whether the walk shows an entry of this name.
+    /// Returns whether the walk returns an entry with this name.
     pub fn shows(&self, name: &str) -> bool {
         match self {
             _ if !name.starts_with('.') => true,

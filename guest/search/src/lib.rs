@@ -1,5 +1,4 @@
-//! Building blocks of the searching operations: cursors, globs, sorted pages, and
-//! the search in one file.
+//! Parts of the search operations: cursors, globs, sorted pages, and the search in one file.
 
 pub mod cursor;
 pub mod glob;

@@ -1,5 +1,5 @@
-//! The text of one file after another, in one buffer: whole where it is small,
-//! else in windows that end where a line does.
+//! A buffer for the text of one file after another. A small file is read whole, a larger file in windows of whole
+//! lines.
 
 use std::ops::Range;
 
@@ -9,41 +9,41 @@ use paddock_vfs::{File, Filesystem, FsResult, READ_SIZE};
 
 use crate::matcher::Matcher;
 
-/// Bytes of a window. A larger one reads no faster, and is no longer in the processor's cache.
+/// Size of a window in bytes. A larger window is not read faster, and exceeds the processor's cache.
 const WINDOW: usize = READ_SIZE;
-/// Bytes of a line before it is searched in parts.
+/// Maximum number of bytes of a line; a longer line is searched in parts.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
-/// Bytes by which binary files are told.
+/// Number of leading bytes that decide whether a file is binary.
 const HEAD: usize = 8 * 1024;
-/// What a host may cut a read to has this for a factor; what is left of a file seldom has.
+/// Sizes to which a host may cut a read are multiples of this number; the rest of a file rarely is.
 const BLOCK: usize = 4 * 1024;
 
-/// What a file turned out to be.
+/// Kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
-    /// Text, of which [`Source::next_window`] gives the windows.
+    /// Text, in the windows of [`Source::next_window`].
     Text,
-    /// Not text.
+    /// Binary content.
     Binary,
-    /// A text that has to be held whole, and is over the limit.
+    /// A text that must be read whole and exceeds the limit.
     TooLarge,
 }
 
-/// A part of a file's text.
+/// A part of the text of a file.
 pub struct Window<'s> {
-    /// Whole lines, unless the line is too long.
+    /// Whole lines, or a part of a line that is too long.
     pub text: &'s [u8],
-    /// Bytes of the first line that earlier windows had.
+    /// Number of bytes of the first line in earlier windows.
     pub continued: u64,
-    /// Whether this is the first window that ends in a line that is too long.
+    /// Whether this is the first window that ends within a line that is too long.
     pub splits_line: bool,
-    /// Whether the text ends with it.
+    /// Whether this is the last window.
     pub is_last: bool,
 }
 
-/// One file after another.
+/// Reads one file after another.
 pub struct Source<'a> {
-    /// Bytes read so far, of all files.
+    /// Number of bytes read from all files.
     pub bytes_read: u64,
     fs: &'a dyn Filesystem,
     max_whole: u64,
@@ -56,7 +56,7 @@ pub struct Source<'a> {
     legacy: Option<Legacy>,
 }
 
-/// Decodes lines that are not UTF-8, by an encoding that is guessed once a file.
+/// Decoder for lines that are not UTF-8; the encoding is guessed once for each file.
 #[derive(Default)]
 struct Legacy {
     encoding: Option<&'static Encoding>,
@@ -64,7 +64,9 @@ struct Legacy {
 }
 
 impl<'a> Source<'a> {
-    /// No file yet. Those that are held whole may have `max_whole` bytes; `decodes` asks for UTF-8 in every line.
+    /// Creates a source without a file. A file that is read whole has at most `max_whole` bytes. With `decodes`,
+    /// every line is
+    /// decoded to UTF-8.
     pub fn new(fs: &'a dyn Filesystem, max_whole: u64, decodes: bool) -> Self {
         Self {
             bytes_read: 0,
@@ -80,12 +82,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Bytes of the last file that were read.
+    /// Returns the number of bytes read from the last file.
     pub fn last_read(&self) -> u64 {
         self.offset
     }
 
-    /// Begins a file; `whole` asks for one window.
+    /// Starts a file. With `whole`, the file is one window.
     pub fn open(&mut self, file: File, whole: bool) -> FsResult<Opened> {
         self.buffer.clear();
         self.buffer.shrink_to(2 * WINDOW);
@@ -95,7 +97,7 @@ impl<'a> Source<'a> {
         }
         self.fill(1)?;
         let head = self.buffer.get(..HEAD).unwrap_or(&self.buffer);
-        // Nearly every file is neither, and one look for a NUL byte tells.
+        // Nearly every file is neither, and one search for a NUL byte excludes both.
         if is_utf16_marked(head) || memchr::memchr(0, head).is_some() {
             if encoding::is_binary(head) {
                 return Ok(Opened::Binary);
@@ -110,7 +112,7 @@ impl<'a> Source<'a> {
         Ok(if whole && !self.fill_whole()? { Opened::TooLarge } else { Opened::Text })
     }
 
-    /// The next window; none after the last. Only one in which `matcher` may find something is decoded.
+    /// Returns the next window; `None` after the last. A window is decoded only if `matcher` may match in it.
     pub fn next_window(&mut self, matcher: &Matcher) -> FsResult<Option<Window<'_>>> {
         if self.ended && self.window.end >= self.buffer.len() {
             return Ok(None);
@@ -118,7 +120,7 @@ impl<'a> Source<'a> {
         self.buffer.drain(..self.window.end);
         self.window = 0..0;
         self.fill(WINDOW)?;
-        // The rest of a file is a window whatever it ends with.
+        // The rest of a file is a window, even if it does not end with a line ending.
         let mut end = if self.ended { None } else { self.end_of_lines(0) };
         while end.is_none() && !self.ended && self.buffer.len() < MAX_LINE {
             let had = self.buffer.len();
@@ -131,7 +133,7 @@ impl<'a> Source<'a> {
         self.continued = if splits { continued + length as u64 } else { 0 };
         self.window = 0..length;
         let text = self.buffer.get(..length).unwrap_or_default();
-        // A part of a line is left as it is: it may begin and end within a character.
+        // A part of a line is not decoded: it may start and end within a character.
         let text = match &mut self.legacy {
             Some(legacy) if !splits && continued == 0 && matcher.may_match(text) => legacy.decoded(text),
             _ => text,
@@ -140,12 +142,12 @@ impl<'a> Source<'a> {
         Ok(Some(Window { text, continued, splits_line, is_last: self.ended && length == self.buffer.len() }))
     }
 
-    /// Where the last line that ends in the buffer, from `from` on, has its end.
+    /// Returns the end of the last line that ends in the buffer, from `from` on.
     fn end_of_lines(&self, from: usize) -> Option<usize> {
         memchr::memrchr(b'\n', self.buffer.get(from..)?).map(|at| from + at + 1)
     }
 
-    /// Reads until the buffer has `wanted` bytes or the file has no more.
+    /// Reads until the buffer has `wanted` bytes or the file ends.
     fn fill(&mut self, wanted: usize) -> FsResult<()> {
         let Some(file) = &self.file else { return Ok(()) };
         while !self.ended && self.buffer.len() < wanted {
@@ -155,13 +157,14 @@ impl<'a> Source<'a> {
             let read = self.fs.read(file, self.offset, READ_SIZE, &mut self.buffer)?;
             self.offset += read as u64;
             self.bytes_read += read as u64;
-            // A short read is the end, unless a host gives less a call: asking again would double the calls.
+            // A short read is the end of the file, unless a host limits reads: a second read would double the number
+            // of calls.
             self.ended = read == 0 || (read < READ_SIZE && !read.is_multiple_of(BLOCK));
         }
         Ok(())
     }
 
-    /// Whether the whole file is in the buffer.
+    /// Returns whether the whole file is in the buffer.
     fn fill_whole(&mut self) -> FsResult<bool> {
         while !self.ended && self.buffer.len() as u64 <= self.max_whole {
             self.fill(self.buffer.len() + WINDOW)?;

@@ -1,23 +1,23 @@
-//! What every match of an expression has in it: a search looks for that first,
-//! since literals are found many times faster than an expression is matched.
+//! Literals that every match of an expression contains. A search locates them first, which is many times faster than
+//! matching the expression.
 
 use paddock_scan::{MAX_LITERALS, Pair, Teddy, frequency};
 use regex_syntax::hir::literal::{ExtractKind, Extractor, Literal, Seq};
 use regex_syntax::hir::{Hir, HirKind};
 
-/// Bytes of a literal that is one of several: more would make them no rarer.
+/// Maximum number of bytes of a literal in a set: longer literals would not be rarer.
 const MAX_BYTES: usize = 8;
-/// Parts of an expression that are looked at for literals: one of letters in any case has a part for each.
+/// Maximum number of parts of an expression that are examined. An expression without letter case has one part a letter.
 const MAX_PARTS: usize = 64;
-/// The share of places that may look like a match for a look at literals to pay.
+/// Maximum estimated candidate rate at which the literal search is faster than the expression.
 const MAX_SHARE: f64 = 0.02;
 
-/// A position at which a match can be.
+/// A position at which a match is possible.
 pub struct Literals {
     finder: Finder,
-    /// What is found is a match, and not just what a match has in it.
+    /// Whether a literal is the whole match, and not only a part of it.
     is_match: bool,
-    /// No byte of it is beyond ASCII, so that it is the same in every encoding.
+    /// Whether all literals are ASCII, and so equal in every encoding.
     is_ascii: bool,
 }
 
@@ -27,7 +27,7 @@ enum Finder {
 }
 
 impl Literals {
-    /// The rarest literals of which every match has one, if there are any worth looking for.
+    /// Returns the rarest literals of which every match contains one; `None` if a search for them would not pay.
     pub fn of(hir: &Hir) -> Option<Self> {
         let rarest = candidates(hir).into_iter().filter_map(|seq| Some((share(&seq)?, seq)));
         let (share, seq) = rarest.min_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -45,7 +45,7 @@ impl Literals {
         Some(Self { finder, is_match, is_ascii })
     }
 
-    /// The literal that is all of each match, if there is one.
+    /// Returns the literal that equals every match, if there is one.
     pub fn only(&self) -> Option<&[u8]> {
         match &self.finder {
             Finder::One(pair) if self.is_match => Some(pair.needle()),
@@ -53,12 +53,13 @@ impl Literals {
         }
     }
 
-    /// Whether a text that has none of them has none in any other encoding of it either.
+    /// Returns whether a text without these literals has none of them in any other encoding either.
     pub fn is_ascii(&self) -> bool {
         self.is_ascii
     }
 
-    /// A place in the first line from `at` on that has one; where there is only one, the place where it starts.
+    /// Returns a position in the first line from `at` on that contains a literal. If there is one literal, it starts
+    /// there.
     pub fn find(&self, text: &[u8], at: usize) -> Option<usize> {
         match &self.finder {
             Finder::One(pair) => pair.find(text, at),
@@ -67,7 +68,7 @@ impl Literals {
     }
 }
 
-/// Sets of literals of which every match has one.
+/// Sets of literals of which every match contains one.
 fn candidates(hir: &Hir) -> Vec<Seq> {
     let mut found: Vec<Seq> = whole(hir).into_iter().collect();
     found.extend(fronts(hir));
@@ -87,7 +88,7 @@ fn candidates(hir: &Hir) -> Vec<Seq> {
     found
 }
 
-/// All that an expression can match, uncut, where that is a few literals.
+/// Returns every match of an expression, if the matches are a few literals.
 fn whole(hir: &Hir) -> Option<Seq> {
     Some(Extractor::new().extract(hir)).filter(|seq| seq.is_exact() && seq.len().is_some_and(|n| n <= MAX_LITERALS))
 }
@@ -96,7 +97,7 @@ fn fronts(hir: &Hir) -> Option<Seq> {
     cut(Extractor::new().extract(hir), ExtractKind::Prefix)
 }
 
-/// The literals short enough to be few.
+/// Shortens the literals so that the set is small.
 fn cut(mut seq: Seq, kind: ExtractKind) -> Option<Seq> {
     for bytes in (1..=MAX_BYTES).rev() {
         match kind {
@@ -111,7 +112,7 @@ fn cut(mut seq: Seq, kind: ExtractKind) -> Option<Seq> {
     None
 }
 
-/// The share of places at which one of the literals is likely to be. None where a place may have nothing.
+/// Returns the estimated rate of positions at which a literal occurs; `None` if a literal is empty.
 fn share(seq: &Seq) -> Option<f64> {
     let literals = seq.literals().filter(|literals| !literals.is_empty())?;
     literals

@@ -1,10 +1,9 @@
 //! The regular expression of a search: linear in the text whatever the pattern.
 //!
-//! A search by lines runs over a whole buffer at once, which lets the engine
-//! skip from one possible match to the next. For that to find what a search
-//! line by line would, the expression is changed so that it cannot match a line
-//! ending: see `within_lines`. The skipping is by literals that every match has,
-//! where there are any: then only their lines are matched.
+//! A search by lines runs over a whole buffer at once, so that the engine can skip from one candidate to the next. The
+//! expression is rewritten so that it cannot match a line ending (see `within_lines`), and so finds the same matches
+//! as a
+//! search line by line. If every match contains a literal, only the lines with these literals are matched.
 
 use paddock_text::lines::{line_end, line_start};
 use paddock_types::error::{Error, Result, Term};
@@ -18,21 +17,21 @@ use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassU
 use crate::literals::Literals;
 use crate::smart_case;
 
-/// Bytes of a pattern.
+/// Maximum number of bytes of a pattern.
 const MAX_PATTERN_BYTES: usize = 64 * 1024;
-/// Bytes of a compiled pattern, and of the states that a search keeps at a time.
+/// Maximum number of bytes of a compiled pattern, and of the cached states of a search.
 const MAX_PROGRAM_BYTES: usize = 10 * 1024 * 1024;
 const CACHE_BYTES: usize = 4 * 1024 * 1024;
-/// Levels of groups: parsing is recursive.
+/// Maximum number of nested groups, because the parser is recursive.
 const MAX_NESTING: u32 = 200;
 
-/// A compiled pattern with the memory that it searches in.
+/// A compiled pattern with its search cache.
 pub struct Matcher {
     regex: Regex,
     cache: Cache,
     literals: Option<Literals>,
     multiline: bool,
-    /// Whether it can match a character beyond ASCII, which each encoding writes in its own way.
+    /// Whether the pattern can match a character that is not ASCII, whose bytes depend on the encoding.
     pub needs_utf8: bool,
 }
 
@@ -45,7 +44,7 @@ impl Matcher {
         Ok(Self { regex, cache, literals, multiline: args.multiline, needs_utf8: is_beyond_ascii(&hir) })
     }
 
-    /// The first match in `text` from `at` on; what is before `at` is looked back at.
+    /// Returns the first match in `text` from `at` on. Assertions see the text before `at`.
     pub fn find(&mut self, text: &[u8], at: usize) -> Option<Span> {
         let Some(literals) = &self.literals else { return self.find_within(text, at, text.len()) };
         let mut found = literals.find(text, at)?;
@@ -72,7 +71,7 @@ impl Matcher {
         Some(self.regex.search_with(&mut self.cache, &input)?.span())
     }
 
-    /// Whether a text can have a match, whatever it means in its encoding. False is certain.
+    /// Returns whether a text can contain a match in its encoding. False is certain.
     pub fn may_match(&self, text: &[u8]) -> bool {
         self.literals.as_ref().is_none_or(|literals| !literals.is_ascii() || literals.find(text, 0).is_some())
     }
@@ -81,13 +80,13 @@ impl Matcher {
 /// How capture groups are rewritten.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Groups {
-    /// They capture nothing, which lets a search skip more.
+    /// Groups do not capture, so that a search can skip more text.
     Dropped,
-    /// They capture, and a match is of whole characters.
+    /// Groups capture, and a match consists of whole characters.
     Retained,
 }
 
-/// The pattern of a search as an expression: without `multiline`, one that matches no line ending.
+/// Returns the expression of a search. Without `multiline`, it matches no line ending.
 pub fn expression(args: &Grep, groups: Groups) -> Result<Hir> {
     if args.pattern.is_empty() {
         return Err(Error::argument(Term::Pattern, "it is empty")
@@ -108,7 +107,7 @@ pub fn expression(args: &Grep, groups: Groups) -> Result<Hir> {
     })
 }
 
-/// An expression made ready, for text that is UTF-8 or for any bytes.
+/// Compiles an expression, for UTF-8 text or for any bytes.
 pub fn compile(hir: &Hir, is_utf8: bool) -> Result<Regex> {
     let config =
         Config::new().utf8_empty(is_utf8).nfa_size_limit(Some(MAX_PROGRAM_BYTES)).hybrid_cache_capacity(CACHE_BYTES);
@@ -162,8 +161,9 @@ fn refuse_build(error: &BuildError) -> Error {
     }
 }
 
-/// The expression without line endings: classes lose `\n` and `\r`, `\A` and
-/// `\z` mean the ends of a line. None where it asks for a line feed.
+/// Rewrites the expression so that it matches no line ending: classes lose `\n` and `\r`, and `\A` and `\z` match the
+/// ends of
+/// a line. `None` if the expression requires a line feed.
 fn within_lines(hir: Hir, groups: Groups) -> Option<Hir> {
     let within_lines = |hir| within_lines(hir, groups);
     Some(match hir.into_kind() {
@@ -188,7 +188,7 @@ fn within_lines(hir: Hir, groups: Groups) -> Option<Hir> {
     })
 }
 
-/// Whether the expression names characters beyond ASCII; bytes, as by `(?-u:\xff)`, are none.
+/// Returns whether the expression names characters that are not ASCII. Bytes, as in `(?-u:\xff)`, are not characters.
 fn is_beyond_ascii(hir: &Hir) -> bool {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) | HirKind::Class(Class::Bytes(_)) => false,
@@ -200,7 +200,7 @@ fn is_beyond_ascii(hir: &Hir) -> bool {
     }
 }
 
-/// None where the class had line endings only.
+/// Removes line endings from the class; `None` if nothing is left.
 fn without_endings(class: Class) -> Option<Class> {
     match class {
         Class::Unicode(mut class) => {

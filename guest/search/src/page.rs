@@ -1,5 +1,6 @@
-//! The first entries after a position, in an order other than the walk's: what
-//! is held in memory is a page, however many there are.
+//! The first entries after a position, in an order other than that of the walk. Memory holds one page, for any number
+//! of
+//! entries.
 
 use std::cmp::Ordering;
 
@@ -7,7 +8,7 @@ use paddock_types::entry::Time;
 use paddock_types::path_order;
 use serde::{Deserialize, Serialize};
 
-/// Most entries of one page, so that a result stays in bounds; a larger `limit` gets this many and a cursor.
+/// Maximum number of entries of a page. A larger `limit` returns this number and a cursor.
 pub const MAX_PAGE: usize = 10_000;
 
 /// Returns the number of entries of a page with this requested `limit`.
@@ -18,14 +19,14 @@ pub fn size(limit: u32) -> usize {
 /// Position of an entry in the order: by key, the largest first and entries without a key last, then by path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rank {
-    /// Size, or seconds and nanoseconds.
+    /// Key: a size, or seconds and nanoseconds.
     pub key: Option<(u64, u32)>,
     /// Path relative to the top of the walk.
     pub path: String,
 }
 
 impl Rank {
-    /// By time of modification.
+    /// Returns the rank by modification time.
     pub fn by_time(time: Option<Time>, path: &str) -> Self {
         Self { key: time.map(|time| (time.seconds, time.nanoseconds)), path: path.to_owned() }
     }
@@ -51,12 +52,12 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// A page of `size` entries that come after `after`.
+    /// Creates a page of `size` entries that follow `after`.
     pub fn new(size: usize, after: Option<Rank>) -> Self {
         Self { after, size, items: Vec::new() }
     }
 
-    /// Adds an entry, if it may be on the page.
+    /// Adds an entry if it can be on the page.
     pub fn push(&mut self, rank: Rank, item: T) {
         if self.after.as_ref().is_some_and(|after| rank <= *after) {
             return;
@@ -67,7 +68,7 @@ impl<T> Page<T> {
         }
     }
 
-    /// The entries in order, and where the page ended if more follow.
+    /// Returns the entries in order, and the end of the page if more entries follow.
     pub fn finish(mut self) -> (Vec<T>, Option<Rank>) {
         self.cut();
         let more = self.items.len() > self.size;
@@ -76,7 +77,7 @@ impl<T> Page<T> {
         (self.items.into_iter().map(|(_, item)| item).collect(), end)
     }
 
-    /// Keeps the page and one entry more, which tells that more follow.
+    /// Keeps the page and one further entry, which shows that more entries follow.
     fn cut(&mut self) {
         self.items.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         self.items.truncate(self.size + 1);

@@ -6,41 +6,41 @@ use std::ops::Range;
 use encoding_rs::Encoding;
 use paddock_text::encoding;
 
-/// Bytes of a block that are looked at around the match, as many on each side.
+/// Number of bytes of a block that are examined on each side of the match.
 const AROUND: usize = 64 * 1024;
 
-/// Shows lines of one file.
+/// Renders lines of one file.
 pub struct Renderer {
     max_chars: usize,
-    /// The file's encoding, once a line was seen that is not UTF-8.
+    /// Encoding of the file, known after the first line that is not UTF-8.
     encoding: Option<&'static Encoding>,
 }
 
-/// A match as it is shown. Offsets are bytes of the line in UTF-8.
+/// A rendered match. Offsets are bytes of the line in UTF-8.
 pub struct Shown {
-    /// The text, cut.
+    /// The text, cut if it is too long.
     pub text: String,
-    /// Where it starts in the line.
+    /// Offset of the text in the line.
     pub text_start: u64,
-    /// Where the match starts in the line.
+    /// Start of the match in the line.
     pub match_start: u64,
-    /// Where it ends.
+    /// End of the match in the line.
     pub match_end: u64,
 }
 
 impl Renderer {
-    /// Shows at most `max_chars` characters of a line.
+    /// Creates a renderer for at most `max_chars` characters of a line.
     pub fn new(max_chars: usize) -> Self {
         Self { max_chars, encoding: None }
     }
 
-    /// A line in `text` without a match.
+    /// Renders a line of `text` without a match.
     pub fn context(&mut self, text: &[u8], line: Range<usize>) -> String {
         let start = line.start;
         self.matched(text, line, start..start).text
     }
 
-    /// The lines `block` in `text`, cut around the match.
+    /// Renders the lines `block` of `text`, cut around the match.
     pub fn matched(&mut self, text: &[u8], block: Range<usize>, found: Range<usize>) -> Shown {
         let bytes = without_ending(text.get(block.clone()).unwrap_or_default());
         let at = |position: usize| position.saturating_sub(block.start).min(bytes.len());
@@ -68,7 +68,7 @@ impl Renderer {
         (encoding.decode_without_bom_handling(part).0, before, before + decode(start..end).len())
     }
 
-    /// The part of `text` that is shown: its front, if the match is in it.
+    /// Returns the rendered part of `text`: its start, if the match is in it.
     fn cut(&self, text: &str, start: usize, end: usize) -> Range<usize> {
         let nth = |from: usize, count: usize| {
             let rest = text.get(from..).unwrap_or_default();
@@ -89,7 +89,7 @@ fn without_ending(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// `at`, moved back to where a character of UTF-8 starts.
+/// Moves `at` back to the start of a UTF-8 character.
 fn boundary(bytes: &[u8], at: usize) -> usize {
     let at = at.min(bytes.len());
     let is_inside = |at: &usize| bytes.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);

@@ -1,5 +1,4 @@
-//! What a pattern's matches in a text become: a literal text, or a template
-//! with the groups that a match captured.
+//! Replaces the matches of a pattern in a text, by a literal text or by a template with capture groups.
 
 use paddock_text::document::Splice;
 use paddock_text::find;
@@ -13,30 +12,30 @@ use regex_automata::{Input, PatternID};
 
 use crate::matcher::{Groups, compile, expression};
 
-/// Names of groups that a failure tells.
+/// Maximum number of group names that an error lists.
 const MAX_NAMES: usize = 20;
 
-/// A compiled pattern, and what its matches become.
+/// A compiled pattern and the replacement of its matches.
 pub struct Replacer {
     regex: Regex,
     cache: Cache,
     captures: Captures,
     replacement: String,
-    /// The replacement is a template.
+    /// Whether the replacement is a template.
     expands: bool,
 }
 
-/// Why the matches of a text are not all replaced.
+/// The reason why not all matches of a text are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Excess {
-    /// There are more of them.
+    /// The text has more matches than the limit.
     Matches,
-    /// What they become is longer.
+    /// The new text is longer than the limit.
     Bytes,
 }
 
 impl Replacer {
-    /// Compiles the pattern of a search, and checks that the replacement names groups that it has.
+    /// Compiles the pattern of a search, and checks that the pattern has the groups that the replacement names.
     pub fn new(args: &Grep, replacement: &str) -> Result<Self> {
         let regex = compile(&expression(args, Groups::Retained)?, true)?;
         let (cache, captures) = (regex.create_cache(), regex.create_captures());
@@ -48,10 +47,11 @@ impl Replacer {
         }
     }
 
-    /// What the matches in `text` become, in order; `\n` becomes the text's own line ending.
+    /// Returns the replacements in `text`, in order, with the line endings of the text for `\n`.
     ///
-    /// Matches do not overlap, and an empty one does not follow another at once. One after the last
-    /// line ending is none, as in a search. Fails beyond `most` matches, or `most_bytes` of new text.
+    /// Matches do not overlap, and an empty match does not directly follow another match. The position after the last
+    /// line
+    /// ending has no match, as in a search. Fails above `max` matches, or `most_bytes` bytes of new text.
     pub fn splices(&mut self, text: &str, max: usize, most_bytes: usize) -> std::result::Result<Vec<Splice>, Excess> {
         let mut searcher = Searcher::new(Input::new(text));
         let (mut splices, mut bytes) = (Vec::new(), 0_usize);
@@ -76,7 +76,7 @@ impl Replacer {
         Ok(splices)
     }
 
-    /// The replacement for the last match.
+    /// Returns the replacement of the last match.
     fn expanded(&self, text: &str) -> String {
         if !self.expands {
             return self.replacement.clone();
@@ -86,7 +86,7 @@ impl Replacer {
         new
     }
 
-    /// A group that the replacement names and the pattern does not have.
+    /// Returns a group that the replacement names and the pattern does not have.
     fn unknown_group(&self) -> Option<String> {
         let groups = self.regex.group_info();
         let (numbers, names) = (std::cell::Cell::new(None), std::cell::RefCell::new(None));
@@ -173,7 +173,7 @@ mod tests {
         assert!(refused("a", "$0$2").0.ends_with("no group `2`"));
     }
 
-    /// As the `regex` crate does, but for the place after the last line ending, which is no line.
+    /// Replaces as the `regex` crate does, except at the position after the last line ending, which is not a line.
     #[test]
     fn empty_matches() {
         assert_eq!(lines("x*", "-", "abxc"), "-a-b-c-");

@@ -1,5 +1,4 @@
-//! The search in one file, window by window: which lines match, and the lines
-//! around them.
+//! The search in one file, window by window: the matching lines and their context.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,14 +12,14 @@ use crate::line_buffer::Window;
 use crate::matcher::Matcher;
 use crate::render::Renderer;
 
-/// A match: with lines, the first in its line.
+/// A match. In a search by lines, the first match of its line.
 pub struct Hit {
-    /// Number of its first line.
+    /// Number of the first line.
     pub line: u64,
-    /// Number of its last line.
+    /// Number of the last line.
     pub last_line: u64,
     found: Range<usize>,
-    /// Its lines, without the last line ending.
+    /// The lines, without the last line ending.
     block: Range<usize>,
 }
 
@@ -28,7 +27,7 @@ pub struct Hit {
 pub struct Scan {
     /// Number of the first line of the window.
     pub line: u64,
-    /// Last line shown, as a match or as context.
+    /// Last line returned, as a match or as context.
     pub shown: u64,
     /// Offset in the window at which the search continues.
     pub at: usize,
@@ -39,15 +38,15 @@ pub struct Scan {
     /// Last line of the last match.
     matched: u64,
     counter: Counter,
-    /// The next line of context after the last match, and how many there are to come.
+    /// Next context line after the last match, and number of context lines that remain.
     pending: Pending,
-    /// Last lines of the window before.
+    /// Last lines of the previous window.
     carried: VecDeque<ContextLine>,
-    /// Bytes of the window's first line in windows before.
+    /// Number of bytes of the first line of the window in earlier windows.
     continued: u64,
 }
 
-/// Counts lines up to a position that only moves on.
+/// Counts lines up to a position that only advances.
 struct Counter {
     at: usize,
     line: u64,
@@ -60,7 +59,7 @@ struct Pending {
 }
 
 impl Scan {
-    /// A search that goes on after the lines up to `done`; those up to `shown` have been shown.
+    /// Creates a search that continues after the line `done`; lines up to `shown` have been returned.
     pub fn new(args: &Grep, max_chars: usize, done: u64, shown: u64) -> Self {
         Self {
             line: 1,
@@ -78,14 +77,14 @@ impl Scan {
         }
     }
 
-    /// Begins a window; with `multiline`, after `offset`. False where all of it was searched before.
+    /// Starts a window; with `multiline`, after `offset`. Returns false if the whole window was searched before.
     pub fn enter(&mut self, window: &Window<'_>, offset: usize) -> bool {
         self.continued = window.continued;
         self.counter = Counter { at: 0, line: self.line };
         self.at = if self.multiline { offset } else { 0 };
         let second = || memchr(b'\n', window.text).map_or(window.text.len(), |end| end + 1);
         self.pending.at = if self.pending.line > self.line { second() } else { 0 };
-        // In a search by lines, those before have been searched.
+        // In a search by lines, earlier lines have been searched.
         if !self.multiline && self.matched >= self.line {
             let lines = usize::try_from(self.matched - self.line).unwrap_or(usize::MAX);
             self.at = memchr_iter(b'\n', window.text).nth(lines).map_or(window.text.len() + 1, |end| end + 1);
@@ -93,7 +92,7 @@ impl Scan {
         self.at < window.text.len()
     }
 
-    /// The next match in the window.
+    /// Returns the next match in the window.
     pub fn next_hit(&mut self, matcher: &mut Matcher, text: &[u8]) -> Option<Hit> {
         loop {
             let found = matcher.find(text, self.at)?;
@@ -114,7 +113,7 @@ impl Scan {
         }
     }
 
-    /// Shows a match, with the lines before it.
+    /// Returns a match with its leading context.
     pub fn show(&mut self, path: &str, text: &[u8], hit: &Hit) -> GrepMatch {
         let shown = self.renderer.matched(text, hit.block.clone(), hit.found.clone());
         let before = self.lines_before(text, hit);
@@ -134,17 +133,17 @@ impl Scan {
         }
     }
 
-    /// Counts a match without showing it.
+    /// Counts a match without returning it.
     pub fn pass(&mut self, hit: &Hit) {
         self.matched = hit.last_line;
     }
 
-    /// Lines of context that are still to come after the last match.
+    /// Returns whether context lines after the last match remain.
     pub fn owes(&self) -> bool {
         self.pending.left > 0
     }
 
-    /// The lines of context after the last match, up to line `until`.
+    /// Returns the context lines after the last match, up to line `until`.
     pub fn lines_after(&mut self, text: &[u8], until: u64) -> Vec<ContextLine> {
         let mut lines = Vec::new();
         while self.pending.left > 0 && self.pending.line < until && self.pending.at < text.len() {
@@ -157,7 +156,7 @@ impl Scan {
         lines
     }
 
-    /// Last line that is done, between windows.
+    /// Returns the last completed line, between windows.
     pub fn done(&self) -> u64 {
         self.matched.max(self.line.saturating_sub(1))
     }
@@ -174,10 +173,10 @@ impl Scan {
         self.line = next;
     }
 
-    /// Keeps the last lines of a window as context for what is in the next.
+    /// Stores the last lines of a window as context for the next window.
     fn carry(&mut self, text: &[u8], next: u64) {
         let (mut at, mut line) = (text.len(), next);
-        // A part of a line that is too long ends without a line ending.
+        // A part of a line that is too long has no line ending.
         let mut open = !text.ends_with(b"\n");
         let mut lines = VecDeque::new();
         while lines.len() < self.before && at > 0 {

@@ -1,20 +1,21 @@
-//! Smart case, by ripgrep's rule.
+//! Smart case, by the rule of ripgrep.
 
 use std::convert::Infallible;
 
 use regex_syntax::ast::parse::Parser;
 use regex_syntax::ast::{self, Ast};
 
-/// Whether smart case leaves letter case out: there is something written out in the expression, and no upper case in it.
-/// Classes such as `\w` and `[[:upper:]]` are not written out.
+/// Returns whether smart case ignores letter case: the expression contains literal letters, and none in upper case.
+/// Classes
+/// such as `\w` and `[[:upper:]]` are not literal letters.
 pub fn folds(pattern: &str) -> bool {
-    // One that does not parse is refused for that.
+    // A pattern that does not parse is refused elsewhere.
     let Ok(ast) = Parser::new().parse(pattern) else { return false };
     let Ok(letters) = ast::visit(&ast, Letters::default());
     letters.any && !letters.upper
 }
 
-/// What is written out in an expression.
+/// The literal letters of an expression.
 #[derive(Default)]
 struct Letters {
     any: bool,

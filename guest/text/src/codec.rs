@@ -1,5 +1,4 @@
-//! Between bytes and text: decoding, encoding without loss, and which bytes
-//! each character came from.
+//! Conversion between bytes and text: decoding, encoding without loss, and the bytes from which each character came.
 
 use std::borrow::Cow;
 
@@ -7,18 +6,19 @@ use encoding_rs::{DecoderResult, EncoderResult, Encoding, ISO_2022_JP, UTF_8, UT
 use paddock_types::error::{Code, Error, Term};
 use paddock_types::phrase;
 
-/// Text that an encoding cannot hold.
+/// The failure to encode a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// The first character that the encoding does not have; none where the bytes
-    /// around a change are damaged, so that it would be read back as something else.
+    /// First character that the encoding does not have. `None` if the bytes around a change are damaged, so that the
+    /// new
+    /// text would be decoded as something else.
     pub character: Option<char>,
-    /// The encoding's WHATWG name.
+    /// WHATWG name of the encoding.
     pub encoding: &'static str,
 }
 
 impl Loss {
-    /// The failure to `verb` the `path` that this loss is.
+    /// Returns the error of an operation on `path` that this loss prevents.
     pub fn at(&self, verb: &str, path: &str) -> Error {
         let name = self.encoding;
         match self.character {
@@ -41,22 +41,22 @@ impl Loss {
     }
 }
 
-/// Whether the encoding is UTF-16, with units of two bytes.
+/// Returns whether the encoding is UTF-16, with units of two bytes.
 pub fn is_utf16(encoding: &'static Encoding) -> bool {
     encoding == UTF_16LE || encoding == UTF_16BE
 }
 
-/// The text of `bytes`, which have no byte order mark; what the encoding does not know is U+FFFD.
+/// Decodes `bytes`, which have no byte order mark. Sequences that the encoding does not define become U+FFFD.
 pub fn decode<'b>(bytes: &'b [u8], encoding: &'static Encoding) -> Cow<'b, str> {
     match std::str::from_utf8(bytes) {
-        // Much faster than looking for what is to be replaced, and nearly always enough.
+        // Validation is much faster than a search for invalid sequences, and nearly every text is valid.
         Ok(text) if encoding == UTF_8 => Cow::Borrowed(text),
         _ if encoding == UTF_8 => String::from_utf8_lossy(bytes),
         _ => encoding.decode_without_bom_handling(bytes).0,
     }
 }
 
-/// The bytes of `text`, without a byte order mark, or what would not be read back the same.
+/// Encodes `text` without a byte order mark. Fails if the bytes would not be decoded to the same text.
 pub fn encode<'t>(text: &'t str, encoding: &'static Encoding) -> Result<Cow<'t, [u8]>, Loss> {
     if encoding == UTF_8 {
         return Ok(Cow::Borrowed(text.as_bytes()));
@@ -68,7 +68,7 @@ pub fn encode<'t>(text: &'t str, encoding: &'static Encoding) -> Result<Cow<'t, 
         return Ok(text.encode_utf16().flat_map(u16::to_be_bytes).collect());
     }
     let bytes = encode_legacy(text, encoding)?;
-    // Some encoders map look-alikes: Shift_JIS writes `¥` as what is read back as a backslash.
+    // Some encoders map similar characters: Shift_JIS encodes `¥` as a byte that is decoded as a backslash.
     let back = decode(&bytes, encoding);
     match text.chars().zip(back.chars().map(Some).chain(std::iter::repeat(None))).find(|(c, back)| Some(*c) != *back) {
         Some((c, _)) => Err(Loss { character: Some(c), encoding: encoding.name() }),
@@ -94,18 +94,18 @@ fn encode_legacy(text: &str, encoding: &'static Encoding) -> Result<Vec<u8>, Los
     }
 }
 
-/// A stretch of bytes and the length of its text.
+/// A run of bytes, and the length of its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// How many bytes.
+    /// Number of bytes.
     pub bytes: usize,
-    /// How many bytes of UTF-8 they become.
+    /// Number of bytes of the text in UTF-8.
     pub text: usize,
-    /// Whether each byte becomes one byte; else the run cannot be divided.
+    /// Whether each byte becomes one byte. Other runs cannot be divided.
     pub linear: bool,
 }
 
-/// The runs that `bytes` consist of, in order. Not for ISO-2022-JP, where bytes mean what those before them say.
+/// Returns the runs of `bytes`, in order. ISO-2022-JP has none: there, the meaning of a byte depends on earlier bytes.
 pub fn runs(bytes: &[u8], encoding: &'static Encoding) -> impl Iterator<Item = Run> {
     debug_assert!(encoding != ISO_2022_JP, "a stateful encoding has no runs");
     let mut rest = bytes;
@@ -119,7 +119,7 @@ pub fn runs(bytes: &[u8], encoding: &'static Encoding) -> impl Iterator<Item = R
     })
 }
 
-/// How many of `bytes` the `start` of their text came from.
+/// Returns the number of `bytes` from which the `start` of their text came.
 pub fn byte_at(bytes: &[u8], encoding: &'static Encoding, start: &str) -> usize {
     if encoding == ISO_2022_JP {
         return encode(start, encoding).map_or(0, |bytes| bytes.len());
@@ -154,7 +154,7 @@ fn next_run(rest: &[u8], encoding: &'static Encoding) -> Run {
     next_legacy(rest, encoding)
 }
 
-/// One character of UTF-16; what is half at the end is one U+FFFD.
+/// Reads one character of UTF-16. An incomplete character at the end is one U+FFFD.
 fn next_utf16(rest: &[u8], encoding: &'static Encoding) -> Run {
     let unit = |at: usize| {
         let pair = [*rest.get(at)?, *rest.get(at + 1)?];
@@ -171,7 +171,7 @@ fn next_utf16(rest: &[u8], encoding: &'static Encoding) -> Run {
     Run { bytes, text, linear: false }
 }
 
-/// One sequence of a legacy encoding: the shortest start that decodes to something, or to an error.
+/// Reads one sequence of a legacy encoding: the shortest prefix that decodes to text or to an error.
 fn next_legacy(rest: &[u8], encoding: &'static Encoding) -> Run {
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let mut out = [0; 32];
@@ -180,7 +180,7 @@ fn next_legacy(rest: &[u8], encoding: &'static Encoding) -> Run {
         let (result, _, written) =
             decoder.decode_to_utf8_without_replacement(std::slice::from_ref(byte), &mut out, last);
         if let DecoderResult::Malformed(length, after) = result {
-            // Counted from the first byte: what was consumed after the malformed ones is decoded again.
+            // The length counts from the first byte: bytes consumed after the malformed bytes are decoded again.
             let consumed = (index + 1).saturating_sub(usize::from(after));
             return Run { bytes: consumed.min(usize::from(length)).max(1), text: 3, linear: false };
         }
@@ -213,7 +213,7 @@ mod tests {
         encoding_rs::EUC_KR,
     ];
 
-    /// Bytes that are mostly lead and trail bytes, digits and line ends.
+    /// Generates bytes that are mostly lead bytes, trail bytes, digits and line endings.
     fn tricky() -> impl Strategy<Value = Vec<u8>> {
         let byte = prop_oneof![
             any::<u8>(),

@@ -1,12 +1,12 @@
-//! How one sequence becomes another, by Myers' algorithm. Everything is compared
-//! as numbers, so that the algorithm is in the component once.
+//! Differences of two sequences, by Myers' algorithm. Every caller compares numbers, so that the component contains one
+//! instance of the algorithm.
 
 use std::collections::HashMap;
 
 use similar::DiffOp;
 use similar::algorithms::{Capture, Replace, myers};
 
-/// How the lines `old` become `new`.
+/// Returns the edits that turn the lines `old` into `new`.
 pub fn lines(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     let mut known = HashMap::new();
     let [old, new] = [old, new].map(|lines| {
@@ -19,7 +19,7 @@ pub fn lines(old: &[&str], new: &[&str]) -> Vec<DiffOp> {
     numbers(&old, &new)
 }
 
-/// How the numbers `old` become `new`.
+/// Returns the edits that turn the numbers `old` into `new`.
 pub fn numbers(old: &[u32], new: &[u32]) -> Vec<DiffOp> {
     let mut hook = Replace::new(Capture::new());
     let Ok(()) = myers::diff(&mut hook, old, 0..old.len(), new, 0..new.len());

@@ -1,5 +1,5 @@
-//! What changed between two texts, as a unified diff. The places are known from
-//! the splices, so that a small change of a large text costs little.
+//! Unified diffs between two texts. The splices give the changed ranges, so that a small change of a large text is
+//! cheap.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -9,23 +9,24 @@ use similar::DiffOp;
 use crate::compare;
 use crate::document::Splice;
 
-/// Lines around a change, where nobody asks for more or fewer.
+/// Default number of context lines around a change.
 pub const CONTEXT: usize = 3;
-/// Lines of one change that are compared with each other; beyond, all of them count as changed.
+/// Maximum number of lines of one change that are compared with each other. In a larger change, all lines are changed.
 const COMPARED: usize = 4_000;
 
-/// A stretch of the old text that became one of the new text; all else is the same.
+/// A range of the old text that a range of the new text replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// In the old text.
+    /// Range in the old text.
     pub old: Range<usize>,
-    /// In the new text.
+    /// Range in the new text.
     pub new: Range<usize>,
 }
 
-/// The changes from the oldest text, where `before` led to a text and `splices` lead on from it.
+/// Returns the changes from the first text, if `before` made a second text of it and `splices` apply to the second
+/// text.
 pub fn compose(before: &[Change], splices: &[Splice]) -> Vec<Change> {
-    // Each as a stretch of the text in the middle, with how much longer it is than in the old and new one.
+    // Each change is a range of the second text, with its difference in length to the first and the third text.
     let older = before.iter().map(|c| (c.new.clone(), grown(c.new.len(), c.old.len()), 0));
     let newer = splices.iter().map(|s| (s.range.clone(), 0, grown(s.text.len(), s.range.len())));
     let mut steps: Vec<_> = older.chain(newer).collect();
@@ -56,7 +57,7 @@ fn grown(new: usize, old: usize) -> isize {
     isize::try_from(new).unwrap_or(isize::MAX).saturating_sub_unsigned(old)
 }
 
-/// The one stretch in which two texts differ; none where they are the same.
+/// Returns the range in which two texts differ; `None` if they are equal.
 pub fn between(old: &str, new: &str) -> Option<Change> {
     let same = |pair: &(char, char)| pair.0 == pair.1;
     let head: usize = old.chars().zip(new.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
@@ -67,18 +68,18 @@ pub fn between(old: &str, new: &str) -> Option<Change> {
     (!change.old.is_empty() || !change.new.is_empty()).then_some(change)
 }
 
-/// A change of whole lines, with the number of its first line in either text.
+/// A change of whole lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineChange {
-    /// The lines, as bytes of both texts.
+    /// Byte ranges of the lines in both texts.
     pub bytes: Change,
-    /// The number of the first line in the old text, and how many lines.
+    /// Number of the first line in the old text, and number of lines.
     pub old: (u64, u64),
-    /// The number of the first line in the new text, and how many lines.
+    /// Number of the first line in the new text, and number of lines.
     pub new: (u64, u64),
 }
 
-/// The lines that `changes` changed.
+/// Returns the lines that `changes` changed.
 pub fn line_changes(old: &str, new: &str, changes: &[Change]) -> Vec<LineChange> {
     let mut found = Vec::new();
     let (mut at, mut old_line, mut new_line) = (Change { old: 0..0, new: 0..0 }, 1, 1);
@@ -106,12 +107,12 @@ pub fn line_changes(old: &str, new: &str, changes: &[Change]) -> Vec<LineChange>
     found
 }
 
-/// The changes widened to whole lines, those that share a line joined.
+/// Extends the changes to whole lines, and joins changes that share a line.
 fn whole_lines(old: &str, new: &str, changes: &[Change]) -> Vec<Change> {
     let ends_well = |change: &Change| is_line_start(old, change.old.end) && is_line_start(new, change.new.end);
     let mut joined: Vec<Change> = Vec::new();
     for change in changes {
-        // What is between two changes is the same in both texts, so that a line end there parts them.
+        // The text between two changes is equal in both texts, so a line ending in it separates them.
         let parts = |last: &Change| ends_well(last) || count(old, last.old.end..change.old.start) > 0;
         match joined.last_mut() {
             Some(last) if !parts(last) => (last.old.end, last.new.end) = (change.old.end, change.new.end),
@@ -155,7 +156,7 @@ fn count(text: &str, range: Range<usize>) -> u64 {
     memchr::memchr_iter(b'\n', text.as_bytes().get(range).unwrap_or_default()).count() as u64
 }
 
-/// The unified diff of the file `path`, cut at a line where it would be longer than `most` bytes.
+/// Returns the unified diff of the file `path`, cut at a line if it is longer than `max` bytes.
 pub fn unified(path: &str, (old, new): (&str, &str), changes: &[LineChange], context: usize, max: usize) -> String {
     let mut out = format!("--- a/{path}\n+++ b/{path}\n");
     let mut rest = changes;
@@ -275,7 +276,7 @@ mod tests {
         assert_eq!(diff("a\n", &[splice(0..2, "")]), "--- a/f\n+++ b/f\n@@ -1 +0,0 @@\n-a\n");
     }
 
-    /// Applies a unified diff as strictly as `patch` does.
+    /// Applies a unified diff as strictly as `patch(1)`.
     fn patched(old: &str, diff: &str) -> Option<String> {
         let old: Vec<_> = old.split_inclusive('\n').collect();
         let (mut out, mut at) = (String::new(), 0);

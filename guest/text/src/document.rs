@@ -1,5 +1,4 @@
-//! A text and the bytes it was decoded from, so that a change is spliced into
-//! the bytes and leaves every other byte alone.
+//! A text and the bytes from which it was decoded. A change is spliced into the bytes, and every other byte is kept.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,19 +13,19 @@ use crate::encoding::Detected;
 use crate::eol;
 use crate::eol::Eol;
 
-/// A decoded text over its bytes.
+/// A decoded text with its bytes.
 pub struct Document {
-    /// The text, without a byte order mark; sequences that the encoding does not know are U+FFFD.
+    /// The text, without a byte order mark. Sequences that the encoding does not define are U+FFFD.
     pub text: String,
     /// The encoding.
     pub encoding: &'static Encoding,
-    /// Whether a byte order mark is at the start of the bytes.
+    /// Whether the bytes start with a byte order mark.
     pub bom: bool,
-    /// The bytes after the mark; none where they are those of `text`.
+    /// Bytes after the mark; `None` if they are the bytes of `text`.
     bytes: Option<Vec<u8>>,
 }
 
-/// A change of a document: `range` of its text (in bytes of the UTF-8 `text`) becomes `text`.
+/// A change of a document: `text` replaces `range`, which counts bytes of the UTF-8 text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Splice {
     /// Range to replace.
@@ -36,7 +35,7 @@ pub struct Splice {
 }
 
 impl Document {
-    /// Decodes `bytes`, by detection unless the encoding is given.
+    /// Decodes `bytes`, and detects the encoding unless it is given.
     pub fn decode(bytes: Vec<u8>, encoding: Option<&'static Encoding>) -> Self {
         let detected = match encoding {
             Some(encoding) => encoding::declared(encoding, &bytes),
@@ -45,7 +44,7 @@ impl Document {
         Self::decode_as(bytes, detected)
     }
 
-    /// Decodes `bytes` in an encoding that is known, with or without a byte order mark.
+    /// Decodes `bytes` in a known encoding, with or without a byte order mark.
     pub fn decode_as(mut bytes: Vec<u8>, detected: Detected) -> Self {
         let Detected { encoding, bom } = detected;
         bytes.drain(..bom.min(bytes.len()));
@@ -63,12 +62,12 @@ impl Document {
         }
     }
 
-    /// The same encoding and mark over other bytes: what `splice` gave, to splice again.
+    /// Decodes other bytes with the same encoding and mark, such as the result of `splice`.
     pub fn decode_like(&self, bytes: Vec<u8>) -> Self {
         Self::decode_as(bytes, Detected { encoding: self.encoding, bom: self.mark().len() })
     }
 
-    /// Its bytes, the byte order mark included.
+    /// Returns the bytes with the byte order mark.
     pub fn bytes(&self) -> Cow<'_, [u8]> {
         match self.bom {
             true => Cow::Owned([self.mark(), self.body()].concat()),
@@ -76,7 +75,7 @@ impl Document {
         }
     }
 
-    /// Its bytes, without a copy where they are those of the text.
+    /// Returns the bytes, without a copy if they are the bytes of the text.
     pub fn into_bytes(self) -> Vec<u8> {
         match self {
             Self { bom: false, bytes: None, text, .. } => text.into_bytes(),
@@ -85,22 +84,22 @@ impl Document {
         }
     }
 
-    /// Line ending of the document.
+    /// Returns the line ending of the document.
     pub fn line_ending(&self) -> Eol {
         eol::detect(&self.text)
     }
 
-    /// The bytes of another text in the same encoding, with a byte order mark if this one has it.
+    /// Encodes another text in the same encoding, with a byte order mark if this document has one.
     pub fn encode_like(&self, text: &str) -> Result<Vec<u8>, Loss> {
         let body = codec::encode(text, self.encoding)?;
         Ok([self.mark(), body.as_ref()].concat())
     }
 
-    /// The bytes with the splices made; those are in order, between characters, and do not overlap.
+    /// Returns the bytes after the splices, which are in order, on character boundaries, and do not overlap.
     ///
-    /// Every byte outside the ranges is as it was; inside, what the old and the
-    /// new text have in common at both ends too. A change that would be read
-    /// back as something else is a loss.
+    /// Every byte outside of the ranges is kept, and inside of a range the common prefix and suffix of the old and
+    /// the new
+    /// text. A change that would not be decoded to the same text is a loss.
     pub fn splice(&self, splices: &[Splice]) -> Result<Vec<u8>, Loss> {
         let trimmed: Option<Vec<_>> = splices.iter().map(|splice| self.trim(splice)).collect();
         let trimmed = trimmed.ok_or_else(|| self.damaged())?;
@@ -120,7 +119,7 @@ impl Document {
             ));
         }
         if trimmed.iter().any(|(_, new)| new.contains('\u{fffd}')) {
-            // It stands for bytes that the text does not hold, so it cannot be written.
+            // U+FFFD stands for bytes that are not in the text, so it cannot be encoded.
             return Err(self.damaged());
         }
         let bytes = match self.encoding == ISO_2022_JP {
@@ -138,7 +137,7 @@ impl Document {
         let mut parts = Vec::with_capacity(trimmed.len());
         let mut end_before = 0;
         for ((range, new), [start, end]) in trimmed.iter().zip(spots.as_chunks::<2>().0) {
-            // Where one sequence of bytes is two characters, all of it is written anew.
+            // A sequence of bytes that decodes to two characters is encoded again as a whole.
             let (from, to) = (start.before, end.after);
             let kept = |range: Range<usize>| self.text.get(range).ok_or_else(|| self.damaged());
             let new = match (from.text == range.start, to.text == range.end) {
@@ -154,8 +153,9 @@ impl Document {
         Ok(replace(self.mark(), self.body(), parts.iter().map(|(range, new)| (range.clone(), new.as_slice()))))
     }
 
-    /// A stateful encoding has no bytes of a character's own: it is encoded
-    /// whole, which leaves other lines alone if that gives the same bytes today.
+    /// Splices in a stateful encoding, in which a character has no bytes of its own. The whole text is encoded again,
+    /// which
+    /// keeps other lines if the encoder returns the same bytes for them.
     fn encode_stateful(&self, text: &[u8]) -> Result<Vec<u8>, Loss> {
         if codec::encode(&self.text, self.encoding)? != self.body() {
             return Err(self.damaged());
@@ -163,7 +163,7 @@ impl Document {
         self.encode_like(&String::from_utf8_lossy(text))
     }
 
-    /// The splice without what is the same at both ends; none where its range is none of this text.
+    /// Returns the splice without the common prefix and suffix; `None` if its range is not a range of this text.
     fn trim<'s>(&self, splice: &'s Splice) -> Option<(Range<usize>, &'s str)> {
         let old = self.text.get(splice.range.clone())?;
         let new = splice.text.as_str();
@@ -188,7 +188,7 @@ impl Document {
     }
 }
 
-/// `mark`, then `old` with the parts replaced.
+/// Returns `mark` and `old` with the parts replaced.
 fn replace<'n>(mark: &[u8], old: &[u8], parts: impl Iterator<Item = (Range<usize>, &'n [u8])>) -> Vec<u8> {
     let mut out = Vec::with_capacity(mark.len() + old.len());
     out.extend_from_slice(mark);
@@ -202,20 +202,20 @@ fn replace<'n>(mark: &[u8], old: &[u8], parts: impl Iterator<Item = (Range<usize
     out
 }
 
-/// The same boundary in the bytes and in the text.
+/// A boundary, in the bytes and in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Boundary {
     byte: usize,
     text: usize,
 }
 
-/// An offset of the text between boundaries; both are the same where it is one itself.
+/// The boundaries around an offset of the text; both are equal if the offset is a boundary.
 struct BoundaryPair {
     before: Boundary,
     after: Boundary,
 }
 
-/// Where ascending offsets of the text are in the bytes.
+/// Returns the boundaries in the bytes around ascending offsets of the text.
 fn locate(
     bytes: &[u8],
     text: &str,
@@ -251,9 +251,9 @@ fn within(at: Boundary, next: Boundary, run: Run, offset: usize) -> BoundaryPair
     }
 }
 
-/// The start of the line that `offset` is in. In all encodings but UTF-16 the
-/// byte of a line feed is a line feed wherever it stands, so that lines before
-/// it need no decoding.
+/// Returns the start of the line that contains `offset`. In every encoding except UTF-16, the byte of a line feed is
+/// always
+/// a line feed, so that earlier lines need no decoding.
 fn skip_lines(bytes: &[u8], text: &str, at: Boundary, offset: usize) -> Boundary {
     let between = text.as_bytes().get(at.text..offset).unwrap_or_default();
     let Some(last) = memchr::memrchr(b'\n', between) else { return at };
@@ -276,7 +276,7 @@ mod tests {
         Splice { range, text: text.to_owned() }
     }
 
-    /// Replaces the only `old` by `new`.
+    /// Replaces the only occurrence of `old` by `new`.
     fn change(bytes: &[u8], encoding: &'static Encoding, old: &str, new: &str) -> Result<Vec<u8>, Loss> {
         let document = Document::decode(bytes.to_vec(), Some(encoding));
         let at = document.text.find(old).unwrap();
@@ -297,14 +297,14 @@ mod tests {
     fn damaged_bytes_stay() {
         assert_eq!(change(b"a\xffb\n\xe4\xb8c", UTF_8, "b", "é").unwrap(), b"a\xff\xc3\xa9\n\xe4\xb8c");
         assert_eq!(change(b"\x00\xd8a\0b\0\0", UTF_16LE, "a", "z").unwrap(), b"\x00\xd8z\0b\0\0");
-        // Shown as U+FFFD, found as U+FFFD, and not written as it.
+        // The text has U+FFFD, a search finds it, and no write encodes it.
         assert_eq!(change(b"a\xffb", UTF_8, "a\u{fffd}b", "a\u{fffd}c").unwrap(), b"a\xffc");
         assert!(change(b"a\xffb", UTF_8, "a\u{fffd}b", "x\u{fffd}c").is_err());
     }
 
     #[test]
     fn a_change_that_would_read_differently_is_a_loss() {
-        // A lead byte without its trail byte would swallow what is put after it.
+        // A lead byte without its trail byte would absorb text that follows it.
         assert!(change(b"\x81\n\x81 a", GBK, " a", "中").is_err());
         assert_eq!(change(b"\x81\n\xd6\xd0a", GBK, "a", "b").unwrap(), b"\x81\n\xd6\xd0b");
         assert_eq!(change(b"caf\xe9", WINDOWS_1252, "caf", "中").unwrap_err().character, Some('中'));
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn two_characters_of_one_sequence() {
-        // 0x8862 is U+00CA and U+0304 in Big5, and neither alone can be written.
+        // 0x8862 is U+00CA and U+0304 in Big5, and neither can be encoded alone.
         assert_eq!(change(b"\x88\x62.", BIG5, "\u{ca}\u{304}", "x").unwrap(), b"x.");
         assert!(change(b"\x88\x62.", BIG5, "\u{304}", "").is_err());
     }
@@ -361,14 +361,14 @@ mod tests {
                 if let (Some(first), Some(last)) = (splices.first(), splices.last()) && encoding != BIG5 {
                     let head = locate(&bytes, text, encoding, [first.range.start].into_iter())[0].before.byte;
                     let tail = bytes.len() - locate(&bytes, text, encoding, [last.range.end].into_iter())[0].after.byte;
-                    // A mark is not in the text.
+                    // A byte order mark is not part of the text.
                     if !document.bom {
                         prop_assert!(spliced.starts_with(&bytes[..head]));
                         prop_assert!(spliced.ends_with(&bytes[bytes.len() - tail..]));
                     }
                 }
             } else {
-                // Valid UTF-8 holds everything.
+                // UTF-8 can encode every text.
                 prop_assert!(encoding != UTF_8 || std::str::from_utf8(&bytes).is_err());
             }
         }

@@ -1,24 +1,24 @@
-//! Which encoding a text is in.
+//! Detection of text encodings.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, REPLACEMENT, UTF_8, UTF_16BE, UTF_16LE};
 use paddock_types::error::{Error, Result, Term};
 
-/// Bytes at the start of a file that decide whether it is text.
+/// Number of bytes at the start of a file that decide whether it is text.
 pub const HEAD_SIZE: usize = 8 * 1024;
-/// Bytes that the guess looks at, from about the first one that is not ASCII.
+/// Number of bytes that the statistical guess examines, from about the first byte that is not ASCII.
 const GUESS_SIZE: usize = 64 * 1024;
 
-/// An encoding and how it was marked.
+/// An encoding, and its byte order mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Detected {
     /// The encoding.
     pub encoding: &'static Encoding,
-    /// Bytes of the byte order mark at the start; 0 without one.
+    /// Length of the byte order mark at the start in bytes; 0 if there is none.
     pub bom: usize,
 }
 
-/// Whether the first bytes of a file (8 KiB are enough) are not text: a NUL byte that no UTF-16 explains.
+/// Returns whether the first bytes of a file (8 KiB suffice) are not text: they contain a NUL byte and are not UTF-16.
 pub fn is_binary(head: &[u8]) -> bool {
     let head = head.get(..HEAD_SIZE).unwrap_or(head);
     memchr::memchr(0, head).is_some() && utf16(head).is_none()
@@ -26,7 +26,7 @@ pub fn is_binary(head: &[u8]) -> bool {
 
 /// Detects the encoding of the bytes: by a byte order mark, else by UTF-8 validity, else by a statistical guess.
 ///
-/// They may be the start of a longer content, cut anywhere.
+/// The bytes may be a prefix of longer content, cut at any byte.
 pub fn detect(head: &[u8]) -> Detected {
     if let Some((encoding, bom)) = Encoding::for_bom(head) {
         return Detected { encoding, bom };
@@ -35,13 +35,14 @@ pub fn detect(head: &[u8]) -> Detected {
     Detected { encoding, bom: 0 }
 }
 
-/// The encoding that the caller names for these bytes; a byte order mark counts where it is that encoding's.
+/// Returns the encoding that the caller names for these bytes, with the byte order mark if it is the mark of that
+/// encoding.
 pub fn declared(encoding: &'static Encoding, head: &[u8]) -> Detected {
     let bom = bom(encoding);
     Detected { encoding, bom: if head.starts_with(bom) { bom.len() } else { 0 } }
 }
 
-/// The encoding with this WHATWG label, in any letter case.
+/// Returns the encoding with this WHATWG label, in any letter case.
 pub fn by_label(label: &str) -> Result<&'static Encoding> {
     Encoding::for_label(label.as_bytes()).filter(|encoding| *encoding != REPLACEMENT).ok_or_else(|| {
         Error::argument(
@@ -55,7 +56,7 @@ pub fn by_label(label: &str) -> Result<&'static Encoding> {
     })
 }
 
-/// The encoding's byte order mark; empty where it has none.
+/// Returns the byte order mark of the encoding; empty if the encoding has none.
 pub fn bom(encoding: &'static Encoding) -> &'static [u8] {
     if encoding == UTF_8 {
         b"\xef\xbb\xbf"
@@ -68,8 +69,8 @@ pub fn bom(encoding: &'static Encoding) -> &'static [u8] {
     }
 }
 
-/// UTF-16 by its mark, or without one where hardly anything else is plausible:
-/// the high byte of most units is NUL, and no unit is a control character.
+/// Detects UTF-16 by its mark. Without a mark, the high byte of most units must be NUL, and no unit a control
+/// character.
 fn utf16(bytes: &[u8]) -> Option<&'static Encoding> {
     if let Some((encoding, _)) = Encoding::for_bom(bytes) {
         return Some(encoding).filter(|encoding| *encoding != UTF_8);
@@ -93,14 +94,14 @@ fn utf16(bytes: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// Whether the bytes are UTF-8, or nearly: characters of several bytes hardly
-/// come about by accident, so that a few damaged ones do not make it a legacy encoding.
+/// Returns whether the bytes are UTF-8, or UTF-8 with a few damaged characters: multi-byte characters rarely occur by
+/// accident in a legacy encoding.
 fn is_utf8(bytes: &[u8]) -> bool {
     if simdutf8::basic::from_utf8(bytes).is_ok() {
         return true;
     }
     let Err(error) = std::str::from_utf8(bytes) else { return true };
-    // Of a long content, a last character that is not whole was cut off by who took the sample.
+    // An incomplete last character of a long sample was cut by the sampling.
     if error.error_len().is_none() && bytes.len() >= HEAD_SIZE {
         return true;
     }
@@ -112,7 +113,7 @@ fn is_utf8(bytes: &[u8]) -> bool {
     valid > invalid.saturating_mul(8)
 }
 
-/// The likeliest legacy encoding.
+/// Returns the most likely legacy encoding.
 fn guess(bytes: &[u8]) -> &'static Encoding {
     let start = Encoding::ascii_valid_up_to(bytes).saturating_sub(1024);
     let sample = bytes.get(start..).unwrap_or_default();

@@ -18,7 +18,7 @@ pub enum Eol {
 }
 
 impl Eol {
-    /// Its name in results.
+    /// Returns the name in results.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Lf => "lf",
@@ -29,7 +29,7 @@ impl Eol {
         }
     }
 
-    /// The line endings of two texts together.
+    /// Returns the line endings of two texts together.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
@@ -40,12 +40,12 @@ impl Eol {
     }
 }
 
-/// The line endings of `text`.
+/// Returns the line endings of `text`.
 pub fn detect(text: &str) -> Eol {
     detect_bytes(text.as_bytes())
 }
 
-/// The line endings of a text in any encoding but UTF-16.
+/// Returns the line endings of a text in any encoding except UTF-16.
 pub fn detect_bytes(bytes: &[u8]) -> Eol {
     let mut found = Eol::None;
     for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
@@ -63,8 +63,9 @@ pub fn detect_bytes(bytes: &[u8]) -> Eol {
     found
 }
 
-/// The line ending that a line put into `text` at `offset` should have: that of
-/// the line break before, else of the one after; `\n` where there is none.
+/// Returns the line ending for a line that is inserted into `text` at `offset`: that of the previous line break,
+/// otherwise
+/// of the next; `\n` if there is no line break.
 pub fn near(text: &str, offset: usize) -> &'static str {
     let bytes = text.as_bytes();
     let (before, after) = bytes.split_at_checked(offset).unwrap_or((bytes, b""));
@@ -77,7 +78,7 @@ pub fn near(text: &str, offset: usize) -> &'static str {
     }
 }
 
-/// `text` with each `\n` as `ending`; a `\r\n` that is in it already stays.
+/// Replaces each `\n` of `text` by `ending`. A `\r\n` stays.
 pub fn with_ending<'t>(text: &'t str, ending: &str) -> Cow<'t, str> {
     if ending == "\n" || !text.contains('\n') {
         return Cow::Borrowed(text);

@@ -1,4 +1,4 @@
-//! Where a text is in another one, line endings aside.
+//! Locates a text in another text, regardless of line endings.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,10 +7,11 @@ use memchr::memmem;
 
 use crate::eol;
 
-/// Where `wanted` is in `text`, the first `most` places. `\n` in it matches the
-/// text's own line endings, unless it has a `\r` too and so says what it means.
+/// Returns the first `max` ranges of `text` that match `wanted`. A `\n` in `wanted` matches every line ending of the
+/// text,
+/// unless `wanted` contains a `\r` and so states its line endings.
 ///
-/// Places may overlap where `overlapping` says so.
+/// With `overlapping`, the ranges may overlap.
 pub fn occurrences(text: &str, wanted: &str, overlapping: bool, max: usize) -> Vec<Range<usize>> {
     if wanted.is_empty() {
         return Vec::new();
@@ -34,19 +35,19 @@ pub fn occurrences(text: &str, wanted: &str, overlapping: bool, max: usize) -> V
     unfold(text, starts.iter().copied()).into_iter().zip(unfolded).map(|(start, end)| start..end).collect()
 }
 
-/// `text` with its line endings as `\n`.
+/// Returns `text` with its line endings as `\n`.
 fn fold(text: &str) -> Cow<'_, str> {
     if text.contains("\r\n") {
         Cow::Owned(text.replace("\r\n", "\n"))
     } else if text.contains('\n') {
-        // Here a lone `\r` ends no line.
+        // In this text, a lone `\r` does not end a line.
         Cow::Borrowed(text)
     } else {
         Cow::Owned(text.replace('\r', "\n"))
     }
 }
 
-/// Ascending offsets of the folded text as offsets of `text`.
+/// Converts ascending offsets of the folded text to offsets of `text`.
 fn unfold(text: &str, offsets: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut pairs = memmem::find_iter(text.as_bytes(), "\r\n").peekable();
     let mut before = 0;
@@ -60,7 +61,7 @@ fn unfold(text: &str, offsets: impl Iterator<Item = usize>) -> Vec<usize> {
         .collect()
 }
 
-/// The numbers of the lines that ascending `offsets` are in.
+/// Returns the numbers of the lines that contain the ascending `offsets`.
 pub fn line_numbers(text: &str, offsets: impl Iterator<Item = usize>) -> Vec<u64> {
     let ender = if text.contains('\n') { b'\n' } else { b'\r' };
     let (mut at, mut line) = (0, 1);
@@ -74,8 +75,9 @@ pub fn line_numbers(text: &str, offsets: impl Iterator<Item = usize>) -> Vec<u64
         .collect()
 }
 
-/// `new` as it is to stand in place of `range`: its n-th line break is the n-th
-/// of what was there, further ones are like those; a `\r\n` that it has stays.
+/// Returns `new` with the line endings of `range`, which it replaces: the n-th line break becomes the n-th of the
+/// range, and
+/// further line breaks become like those. A `\r\n` in `new` stays.
 pub fn localize<'n>(text: &str, range: &Range<usize>, new: &'n str) -> Cow<'n, str> {
     if !new.contains('\n') || !text.contains('\r') {
         return Cow::Borrowed(new);
@@ -83,7 +85,7 @@ pub fn localize<'n>(text: &str, range: &Range<usize>, new: &'n str) -> Cow<'n, s
     let near = eol::near(text, range.start);
     let old = text.get(range.clone()).unwrap_or_default();
     if eol::detect(old) != eol::Eol::Mixed {
-        // What is replaced tells more than what is before it.
+        // The replaced text has precedence over the text before it.
         let ending = if old.contains("\r\n") {
             "\r\n"
         } else if old.contains('\n') {

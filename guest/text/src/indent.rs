@@ -1,9 +1,8 @@
-//! The block of lines around one, told by indentation alone: it works for any
-//! language that is laid out like code.
+//! The block of lines around a line, by indentation alone, which works for any indented language.
 
 use std::ops::Range;
 
-/// Columns of a tab, and of one level.
+/// Number of columns of a tab, and of one level.
 const LEVEL: usize = 4;
 
 /// Indentation of a line, and whether the line is blank or a comment.
@@ -24,37 +23,39 @@ impl Indentation {
         Self { indent, blank: body.is_empty(), comment }
     }
 
-    /// Columns of white space at its start.
+    /// Number of columns of white space at the start.
     pub fn columns(&self) -> usize {
         self.indent
     }
 }
 
-/// How much of a block to take.
+/// Extent of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How many levels to go out; 0 is all.
+    /// Number of enclosing levels; 0 for all.
     pub max_levels: u32,
-    /// Blocks at the same level too.
+    /// Whether to include blocks of the same level.
     pub include_siblings: bool,
-    /// Comment lines above the block too.
+    /// Whether to include comment lines above the block.
     pub include_header: bool,
-    /// Most lines.
+    /// Maximum number of lines.
     pub max_lines: usize,
 }
 
-/// Lines that belong together.
+/// A block of lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Which ones.
+    /// Indices of the lines.
     pub lines: Range<usize>,
-    /// Whether more lines than allowed belong to it.
+    /// Whether the block has more lines than the maximum.
     pub cut: bool,
 }
 
-/// The block around the line `anchor`: grows a line up and a line down in turn,
-/// as long as they are indented at least as the outermost level that is wanted.
-/// Of the lines at that level itself, only the first in each direction belongs to the block.
+/// Returns the block around the line `anchor`. The block grows by one line up and one line down in turn, as long as
+/// the lines
+/// are indented at least as much as the outermost requested level. Of the lines at that level, only the first line in
+/// each
+/// direction belongs to the block.
 pub fn block(shapes: &[Indentation], anchor: usize, options: &Options) -> Block {
     let indents = effective(shapes);
     let own = indents.get(anchor).copied().unwrap_or(0);
@@ -93,7 +94,7 @@ pub fn block(shapes: &[Indentation], anchor: usize, options: &Options) -> Block 
     Block { lines: trim(shapes, lines), cut }
 }
 
-/// The indentation of each line; a blank one has that of the line before.
+/// Returns the indentation of each line. A blank line has that of the previous line.
 fn effective(shapes: &[Indentation]) -> Vec<usize> {
     let mut before = 0;
     shapes
@@ -107,7 +108,7 @@ fn effective(shapes: &[Indentation]) -> Vec<usize> {
         .collect()
 }
 
-/// Without the blank lines at both ends.
+/// Removes blank lines at both ends.
 fn trim(shapes: &[Indentation], lines: Range<usize>) -> Range<usize> {
     let blank = |at: &usize| shapes.get(*at).is_some_and(|shape| shape.blank);
     let start = lines.clone().find(|at| !blank(at));

@@ -1,4 +1,4 @@
-//! Text: encodings, line endings, lines, differences. Pure; touches no file.
+//! Text: encodings, line endings, lines, differences. This crate accesses no files.
 
 pub mod codec;
 pub mod compare;
@@ -15,7 +15,7 @@ pub mod name_folding;
 pub mod nearest;
 pub mod page;
 
-/// How alike two strings are, from 0 to 1.
+/// Returns the similarity of two strings, from 0 to 1.
 pub fn similarity(a: &str, b: &str) -> f32 {
     let [a, b] = [a, b].map(|text| text.chars().map(u32::from).collect::<Vec<_>>());
     similar::diff_ratio(&compare::numbers(&a, &b), a.len(), b.len())

@@ -1,23 +1,23 @@
 //! Lines of a file of any size, in constant memory.
 //!
-//! A line ends in `\n`; a `\r` before it belongs to its ending. Only in a file
-//! whose start has no `\n` but a `\r`, that ends its lines. A last line without
-//! an ending counts, so that an empty file has no line, and `a\n` one.
+//! A line ends in `\n`; a `\r` before the `\n` belongs to the ending. In a file whose start contains `\r` and no
+//! `\n`, lines
+//! end in `\r`. A last line without an ending counts: an empty file has no lines, and `a\n` has one.
 
 use encoding_rs::{Encoding, UTF_16LE};
 
 use crate::codec;
 use crate::eol::Eol;
 
-/// Bytes that are read at a time; even, so that units of UTF-16 stay whole.
+/// Number of bytes of one read. The number is even, so that no unit of UTF-16 is divided.
 pub const CHUNK: usize = 64 * 1024;
 
-/// Where bytes come from.
+/// A source of bytes.
 pub trait Source {
     /// Error of a read.
     type Error;
 
-    /// Appends [`CHUNK`] bytes at `offset` to `into`; fewer only at the end.
+    /// Appends [`CHUNK`] bytes at `offset` to `into`, or fewer at the end.
     fn read(&self, offset: u64, into: &mut Vec<u8>) -> Result<(), Self::Error>;
 }
 
@@ -32,7 +32,7 @@ impl Source for [u8] {
     }
 }
 
-/// A line terminator as it is encoded in a file.
+/// A line terminator in the encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ender {
     byte: u8,
@@ -50,7 +50,8 @@ impl Ender {
     /// A line feed of one byte.
     const FEED: Self = Self { byte: b'\n', unit: Unit::Byte };
 
-    /// Returns the terminator of a file that starts with `head`, without its byte order mark: CR if it has no LF, else LF.
+    /// Returns the terminator of a file that starts with `head`, without its byte order mark: CR if it has no LF,
+    /// else LF.
     pub fn of(head: &[u8], encoding: &'static Encoding) -> Self {
         let unit = match codec::is_utf16(encoding) {
             false => Unit::Byte,
@@ -62,7 +63,7 @@ impl Ender {
         if only_carriage { carriage } else { feed }
     }
 
-    /// The end of each line that ends in `bytes`, its ending included.
+    /// Returns the end of each line that ends in `bytes`, including its line ending.
     fn ends(self, bytes: &[u8]) -> impl DoubleEndedIterator<Item = usize> {
         memchr::memchr_iter(self.byte, bytes).filter_map(move |at| match self.unit {
             Unit::Byte => Some(at + 1),
@@ -75,7 +76,7 @@ impl Ender {
         self.ends(bytes).next()
     }
 
-    /// How many lines end in `bytes`.
+    /// Returns the number of lines that end in `bytes`.
     fn count(self, bytes: &[u8]) -> usize {
         match self.unit {
             Unit::Byte => memchr::memchr_iter(self.byte, bytes).count(),
@@ -87,7 +88,7 @@ impl Ender {
         if self.unit == Unit::Byte { 1 } else { 2 }
     }
 
-    /// Whether the last unit of `bytes` is a `\r`.
+    /// Returns whether the last unit of `bytes` is a `\r`.
     fn is_after_carriage(self, bytes: &[u8]) -> bool {
         match (self.unit, bytes) {
             (Unit::Byte, [.., b'\r']) => true,
@@ -97,50 +98,50 @@ impl Ender {
     }
 }
 
-/// One line.
+/// A line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Where it starts in the file.
+    /// Offset in the file.
     pub start: u64,
-    /// Its bytes, the ending not counted.
+    /// Number of bytes without the line ending.
     pub size: u64,
     /// Line ending; `Eol::None` at the end of the file.
     pub ending: Eol,
 }
 
-/// Goes through the lines of a source, forward.
+/// Reads the lines of a source in order.
 pub struct Lines<'s, S: Source + ?Sized> {
     source: &'s S,
     ender: Ender,
-    /// The last part that was read, and its offset in the file.
+    /// The last part read, and its offset in the file.
     buffer: Vec<u8>,
     buffer_start: u64,
-    /// How much of the buffer has been passed.
+    /// Number of bytes of the buffer that have been consumed.
     passed: usize,
-    /// Bytes from here on are not looked at.
+    /// Offset of the end: bytes from here on are ignored.
     end: u64,
 }
 
 impl<'s, S: Source + ?Sized> Lines<'s, S> {
-    /// The lines from `start` on, which is where a line starts.
+    /// Reads lines from `start` on, the start of a line.
     pub fn from(source: &'s S, ender: Ender, start: u64) -> Self {
         Self { source, ender, buffer: Vec::with_capacity(CHUNK), buffer_start: start, passed: 0, end: u64::MAX }
     }
 
-    /// Only the lines that start before `end`, which is where a line starts.
+    /// Limits the lines to those that start before `end`, the start of a line.
     #[must_use]
     pub fn until(mut self, end: u64) -> Self {
         self.end = end;
         self
     }
 
-    /// Whether there are no more lines.
+    /// Returns whether there are no more lines.
     pub fn is_at_end(&mut self) -> Result<bool, S::Error> {
         self.fill()?;
         Ok(self.rest().is_empty())
     }
 
-    /// Passes `count` lines, or as many as there are, and says how many.
+    /// Skips at most `count` lines and returns the number of skipped lines.
     pub fn skip(&mut self, count: u64) -> Result<u64, S::Error> {
         let mut skipped = 0;
         let mut inside = false;
@@ -159,7 +160,7 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
                 return Ok(count);
             }
             skipped += found;
-            // The last unit only: to look back for an ending takes as long as to count them.
+            // Only the last unit is examined: a backward search for line endings takes as long as counting them.
             let unit = rest.get((rest.len() - 1) / 2 * 2..).unwrap_or_default();
             inside = ender.ends(unit).next_back() != Some(unit.len());
             self.passed = self.buffer.len();
@@ -167,7 +168,7 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
         Ok(skipped)
     }
 
-    /// The next line. Its first `keep` bytes, the ending not counted, are put into `into`.
+    /// Reads the next line. Its first `keep` bytes, without the line ending, are stored in `into`.
     pub fn next(&mut self, keep: usize, into: &mut Vec<u8>) -> Result<Option<Line>, S::Error> {
         into.clear();
         let start = self.buffer_start + self.passed as u64;
@@ -208,9 +209,10 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
         Ok(Some(Line { start, size, ending }))
     }
 
-    /// Passes lines of UTF-8 that each end in `\n` alone and have up to `longest` bytes, `most` at the most and together
-    /// up to `room` bytes, as far as they are read already. Gives their text, endings included, and how many they are;
-    /// at a line that is otherwise, nothing.
+    /// Consumes buffered lines of UTF-8 that end in `\n` alone and have at most `longest` bytes: at most `max` lines,
+    /// and at
+    /// most `room` bytes in total. Returns their text with line endings, and their number; an empty text at any other
+    /// line.
     pub fn run(&mut self, max: u64, longest: usize, room: usize) -> Result<(&str, u64), S::Error> {
         self.fill()?;
         let rest = self.buffer.get(self.passed..).unwrap_or_default();
@@ -228,7 +230,7 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
         Ok((text, count))
     }
 
-    /// Reads on where all of the buffer has been passed.
+    /// Reads the next part if the whole buffer has been consumed.
     fn fill(&mut self) -> Result<(), S::Error> {
         if self.passed < self.buffer.len() {
             return Ok(());
@@ -249,7 +251,7 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
     }
 }
 
-/// Where the last `count` lines of `start..size` start, looking backward from the end.
+/// Returns the start of the last `count` lines of `start..size`, by reading backward from the end.
 pub fn start_of_last<S: Source + ?Sized>(
     source: &S,
     ender: Ender,
@@ -261,7 +263,7 @@ pub fn start_of_last<S: Source + ?Sized>(
     let mut end = size;
     let mut left = count;
     while end > start {
-        // From `start` in whole chunks, so that units of UTF-16 stay whole.
+        // Chunks are aligned to `start`, so that no unit of UTF-16 is divided.
         let from = start + (end - start - 1) / CHUNK as u64 * CHUNK as u64;
         buffer.clear();
         source.read(from, &mut buffer)?;
@@ -277,12 +279,12 @@ pub fn start_of_last<S: Source + ?Sized>(
     Ok(start)
 }
 
-/// Where the line begins that has the position `at`.
+/// Returns the start of the line that contains `at`.
 pub fn line_start(text: &[u8], at: usize) -> usize {
     memchr::memrchr(b'\n', text.get(..at).unwrap_or_default()).map_or(0, |ending| ending + 1)
 }
 
-/// Where the line ends, before its line feed, that has the position `at`.
+/// Returns the end of the line that contains `at`, before its line feed.
 pub fn line_end(text: &[u8], at: usize) -> usize {
     memchr::memchr(b'\n', text.get(at..).unwrap_or_default()).map_or(text.len(), |length| at + length)
 }
@@ -327,7 +329,7 @@ mod tests {
     #[test]
     fn utf16_line_feeds_are_units() {
         for (encoding, to) in [(UTF_16LE, u16::to_le_bytes as fn(u16) -> [u8; 2]), (UTF_16BE, u16::to_be_bytes)] {
-            // U+0A0D and U+0D0A hold the bytes of a line end.
+            // U+0A0D and U+0D0A contain the bytes of a line ending.
             let bytes: Vec<u8> = "\u{a0d}\u{d0a}a\r\nb\n".encode_utf16().flat_map(to).collect();
             let lines = all(&bytes, encoding, usize::MAX);
             assert_eq!(lines.iter().map(|(_, line)| line.ending).collect::<Vec<_>>(), [Eol::Crlf, Eol::Lf]);

@@ -1,6 +1,6 @@
 //! Media types, by content and name.
 
-/// Starts of contents that tell their type.
+/// Signatures at the start of contents, with their types.
 const MAGIC: &[(&[u8], &str)] = &[
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -23,7 +23,7 @@ const MAGIC: &[(&[u8], &str)] = &[
     (b"wOF2", "font/woff2"),
 ];
 
-/// Types of texts, and of the few binary formats that no start tells.
+/// Types of texts, and of binary formats without a signature, by file name extension.
 const EXTENSIONS: &[(&str, &str)] = &[
     ("bmp", "image/bmp"),
     ("c", "text/x-c"),
@@ -64,7 +64,7 @@ const EXTENSIONS: &[(&str, &str)] = &[
     ("yml", "application/yaml"),
 ];
 
-/// The media type of the file `name` that starts with `head`; `text` is whether it is one.
+/// Returns the media type of the file `name` that starts with `head`; `text` is whether the file is text.
 pub fn of(name: &str, head: &[u8], text: bool) -> &'static str {
     if let Some((_, mime)) = MAGIC.iter().find(|(magic, _)| head.starts_with(magic)) {
         return mime;
@@ -78,7 +78,7 @@ pub fn of(name: &str, head: &[u8], text: bool) -> &'static str {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     let known = EXTENSIONS.iter().find(|(known, _)| extension.eq_ignore_ascii_case(known)).map(|(_, mime)| *mime);
     match known {
-        // A name does not make a text of what is none, nor the other way round.
+        // The name does not decide whether the content is text.
         Some(mime) if is_text(mime) == text => mime,
         _ if text => "text/plain",
         _ => "application/octet-stream",

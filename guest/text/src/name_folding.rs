@@ -1,25 +1,26 @@
-//! Spellings of a name that some file system takes for the same name.
+//! Folding of names that some file system treats as the same name.
 
 /// Folds case, and removes the characters that file systems ignore in names.
 pub fn fold(name: &str) -> String {
-    // Nearly all names are, and every path that is looked at is folded.
+    // Nearly all names are ASCII, and every resolved path is folded.
     if name.is_ascii() {
         let name = name.split_once(':').map_or(name, |(file, _stream)| file);
         return name.trim_end_matches(['.', ' ']).to_ascii_lowercase();
     }
-    // Through upper case, so that `ſ` and the Kelvin sign become ASCII too.
+    // Upper case first, so that `ſ` and the Kelvin sign become ASCII too.
     visible(name).chars().flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect()
 }
 
-/// Removes what file systems ignore in names: invisible characters, trailing dots and spaces, and the name of a stream.
+/// Removes the parts of a name that file systems ignore: invisible characters, trailing dots and spaces, stream names.
 pub fn visible(name: &str) -> String {
     let name = name.split_once(':').map_or(name, |(file, _stream)| file);
     let visible: String = name.chars().filter(|c| !is_ignorable(*c)).collect();
     visible.trim_end_matches(['.', ' ']).to_owned()
 }
 
-/// Unicode's `Default_Ignorable_Code_Point`, which the kernel's case folding on ext4, f2fs and tmpfs leaves out, and
-/// U+200B to U+200F, U+202A to U+202E and U+206A to U+206F, which HFS+ does; each is among the former.
+/// Code points that file systems ignore: Unicode's `Default_Ignorable_Code_Point`, which the kernel's case folding
+/// ignores
+/// on ext4, f2fs and tmpfs. They include U+200B to U+200F, U+202A to U+202E and U+206A to U+206F, which HFS+ ignores.
 fn is_ignorable(c: char) -> bool {
     IGNORABLE.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }

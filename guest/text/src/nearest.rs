@@ -1,39 +1,39 @@
-//! Why a text was not found in another one, and what is nearest to it. The work
-//! is bounded: one pass over the text, then a comparison of the few best lines.
+//! Describes why a text was not found in another text, and the most similar lines. The work is bounded: one pass over
+//! the
+//! text, and a comparison of the best few lines.
 
 use std::collections::VecDeque;
 
 use crate::find;
 
-/// Places that are told.
+/// Maximum number of reported candidates.
 const MAX_CANDIDATES: usize = 3;
-/// Lines that are compared closely.
+/// Maximum number of lines that are compared in full.
 const CLOSELY: usize = 16;
-/// Bytes of a line that are compared, and characters that are shown.
+/// Maximum number of bytes of a line that are compared, and of characters that are rendered.
 const LINE_BYTES: usize = 400;
 const SHOWN_CHARS: usize = 240;
-/// Lines of a place that are compared and shown.
+/// Maximum number of lines of a candidate that are compared and rendered.
 const PLACE_LINES: usize = 6;
 
-/// A place that is like what was looked for.
+/// A range of lines that is similar to the wanted text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// The number of its first line.
+    /// Number of the first line, from 1.
     pub line: u64,
-    /// Its text, with white space made visible: `·` a space, `→` a tab, `␍` a
-    /// carriage return, `⏎` a line end.
+    /// The text with visible white space: `·` is a space, `→` a tab, `␍` a carriage return, `⏎` a line ending.
     pub shown: String,
-    /// All that differs, where that is only white space or letter case.
+    /// The differences, if they are only in white space or letter case.
     pub difference: Option<&'static str>,
 }
 
-/// The places in `text` that are nearest to `wanted`, the nearest first; up to three.
+/// Returns at most three ranges of `text` that are most similar to `wanted`, the most similar first.
 pub fn candidates(text: &str, wanted: &str) -> Vec<Candidate> {
     let squeezed = squeezed_places(text, wanted);
     if squeezed.is_empty() { similar_places(text, wanted) } else { squeezed }
 }
 
-/// Places that are the same but for white space and letter case.
+/// Returns ranges that equal the wanted text except for white space and letter case.
 fn squeezed_places(text: &str, wanted: &str) -> Vec<Candidate> {
     let needle: String = squeeze(wanted).collect();
     if needle.is_empty() {
@@ -49,7 +49,7 @@ fn squeezed_places(text: &str, wanted: &str) -> Vec<Candidate> {
             let line = find::line_numbers(text, std::iter::once(range.start)).first().copied()?;
             let line_start = text.get(..range.start)?.rfind('\n').map_or(0, |at| at + 1);
             let count = found.lines().count();
-            // Of a very long line, what is shown starts at the place.
+            // The rendered part of a very long line starts at the match.
             let from = if range.start - line_start > SHOWN_CHARS / 2 { range.start } else { line_start };
             let lines = text.get(from..)?.split_inclusive('\n').take(count.min(PLACE_LINES)).collect::<String>();
             Some(Candidate { line, shown: show(&lines), difference: Some(difference(found, &lines, wanted)) })
@@ -57,12 +57,12 @@ fn squeezed_places(text: &str, wanted: &str) -> Vec<Candidate> {
         .collect()
 }
 
-/// The characters that are no white space, in lower case.
+/// Returns the characters that are not white space, in lower case.
 fn squeeze(text: &str) -> impl Iterator<Item = char> {
     text.chars().filter(|c| !c.is_whitespace()).flat_map(char::to_lowercase)
 }
 
-/// Where the character is that has the byte `squeezed` of the squeezed text.
+/// Returns the offset of the character to which the byte `squeezed` of the squeezed text belongs.
 fn unsqueeze(text: &str, squeezed: usize) -> Option<usize> {
     let mut passed = 0;
     let visible = text.char_indices().filter(|(_, c)| !c.is_whitespace());
@@ -99,7 +99,7 @@ fn difference(found: &str, lines: &str, wanted: &str) -> &'static str {
     }
 }
 
-/// Places whose lines are alike, told by the longest line first.
+/// Returns ranges with similar lines. The longest wanted line selects the candidates.
 fn similar_places(text: &str, wanted: &str) -> Vec<Candidate> {
     let wanted: Vec<_> = wanted.lines().take(200).collect();
     let longest = wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().len());
@@ -122,7 +122,7 @@ fn similar_places(text: &str, wanted: &str) -> Vec<Candidate> {
         .collect()
 }
 
-/// Where the places start of which the line number `anchor` has the most pairs of bytes in common with `wanted`.
+/// Returns the starts of the ranges whose line `anchor` shares the most byte pairs with `wanted`.
 fn best_starts(text: &str, wanted: &str, anchor: usize) -> Vec<usize> {
     let pairs = Pairs::of(cut(wanted.trim()));
     let mut best: Vec<(f32, usize)> = Vec::new();
@@ -145,7 +145,7 @@ fn best_starts(text: &str, wanted: &str, anchor: usize) -> Vec<usize> {
     best.into_iter().map(|(_, start)| start).collect()
 }
 
-/// How alike lines are in the mean, weighted by length.
+/// Returns the mean similarity of lines, weighted by length.
 fn likeness(lines: &[&str], wanted: &[&str]) -> f32 {
     let (mut sum, mut weights) = (0.0, 0.0);
     for (index, wanted) in wanted.iter().take(PLACE_LINES).enumerate() {
@@ -158,7 +158,7 @@ fn likeness(lines: &[&str], wanted: &[&str]) -> f32 {
     if weights > 0.0 { sum / weights } else { 0.0 }
 }
 
-/// The pairs of neighbouring bytes of a text, as a set.
+/// The set of adjacent byte pairs of a text.
 struct Pairs {
     set: Vec<u64>,
     count: usize,
@@ -181,7 +181,7 @@ impl Pairs {
         (usize::from(number / 64), u32::from(number % 64))
     }
 
-    /// Share of the character pairs of either text that the set contains.
+    /// Returns the fraction of the pairs of either text that the set contains.
     fn score(&self, text: &str) -> f32 {
         let has = |pair: &&[u8; 2]| {
             let (word, bit) = Self::place(**pair);
@@ -197,7 +197,7 @@ fn cut(line: &str) -> &str {
     line.get(..line.floor_char_boundary(LINE_BYTES)).unwrap_or(line)
 }
 
-/// The text with visible white space, cut where it is long.
+/// Renders the text with visible white space, and cuts long text.
 fn show(text: &str) -> String {
     let text = text.strip_suffix('\n').unwrap_or(text);
     let lines: Vec<_> = text.split('\n').map(show_line).collect();

@@ -1,4 +1,4 @@
-//! A page: consecutive lines as a result shows them, within its limits.
+//! A page: consecutive lines of a result, within its limits.
 
 use std::collections::VecDeque;
 
@@ -11,43 +11,43 @@ use crate::lines::{Line, Lines, Source};
 /// Marker at the end of a truncated line.
 pub const CUT_MARK: &str = "… [truncated line]";
 
-/// How much a page may hold, and how it shows it.
+/// Limits and format of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// Most lines.
+    /// Maximum number of lines.
     pub lines: u64,
-    /// Most characters of one line; not with `raw`.
+    /// Maximum number of characters of a line; ignored with `raw`.
     pub line_chars: usize,
-    /// Most bytes of text.
+    /// Maximum number of bytes of text.
     pub bytes: usize,
-    /// Lines as they are, endings included.
+    /// Whether lines are unchanged and keep their endings.
     pub raw: bool,
-    /// Where not everything fits, the last lines are shown rather than the first ones.
+    /// Whether a page that is too small holds the last lines instead of the first.
     pub last: bool,
-    /// The encoding.
+    /// Encoding of the file.
     pub encoding: &'static Encoding,
 }
 
-/// Consecutive lines.
+/// Consecutive lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     /// The text.
     pub content: String,
-    /// The first line's number; 0 where there is none.
+    /// Number of the first line; 0 if the page has no lines.
     pub start: u64,
-    /// The last line's number; 0 where there is none.
+    /// Number of the last line; 0 if the page has no lines.
     pub end: u64,
-    /// Whether there are lines after it.
+    /// Whether further lines follow.
     pub more: bool,
-    /// Whether a limit cut a line short, or lines off where `more` does not tell.
+    /// Whether a limit cut a line, or removed lines that `more` does not cover.
     pub cut: bool,
     /// Line endings of the lines.
     pub ending: Eol,
 }
 
-/// The page of the lines that come next, of which the first is number `first`.
+/// Reads a page from the next lines, of which the first has the number `first`.
 ///
-/// It has at least one line, if there is one, so that page after page gets to the end.
+/// The page has at least one line if there is one, so that successive pages reach the end.
 pub fn page<S: Source + ?Sized>(lines: &mut Lines<'_, S>, first: u64, layout: &Layout) -> Result<Page, S::Error> {
     let mut builder = Builder {
         layout,
@@ -62,7 +62,7 @@ pub fn page<S: Source + ?Sized>(lines: &mut Lines<'_, S>, first: u64, layout: &L
     let mut kept = Vec::new();
     let mut taken = 0;
     let mut more = false;
-    // Most text needs nothing done to it, and is taken as it is, many lines at once.
+    // Most text needs no conversion, so many lines are copied at once.
     let mut runs = layout.encoding == UTF_8 && !layout.last;
     while taken < layout.lines {
         if runs {
@@ -87,27 +87,27 @@ pub fn page<S: Source + ?Sized>(lines: &mut Lines<'_, S>, first: u64, layout: &L
 }
 
 impl Layout {
-    /// Bytes of a line that is shown whole, whatever its characters.
+    /// Returns the number of bytes up to which every line fits whole.
     fn longest(&self) -> usize {
         if self.raw { usize::MAX } else { self.line_chars }
     }
 
-    /// How many bytes of a line to look at: more than can be shown.
+    /// Returns the number of bytes of a line to read: more than a page renders.
     fn keep(&self) -> usize {
         let shown = if self.raw { self.bytes } else { self.line_chars.min(self.bytes) };
         shown.saturating_mul(4).saturating_add(16)
     }
 }
 
-/// The lines are put together as they come, without a string for each: a page has thousands.
+/// A page under construction. Lines are appended to one string, because a page has thousands of lines.
 struct Builder<'l> {
     layout: &'l Layout,
-    /// The number of the first line of `content`.
+    /// Number of the first line of `content`.
     first: u64,
     content: String,
-    /// Where each line starts in `content`; with `last` only, which takes lines off again.
+    /// Offset of each line in `content`; only with `last`, which removes lines again.
     starts: VecDeque<usize>,
-    /// Where the first line that is shown starts.
+    /// Offset of the first line of the page in `content`.
     gone: usize,
     count: u64,
     cut: bool,
@@ -127,17 +127,17 @@ impl Builder<'_> {
         self.count += count;
     }
 
-    /// A line feed between lines.
+    /// Appends a line feed between lines.
     fn separate(&mut self) {
         if !self.layout.raw && self.count > 0 {
             self.content.push('\n');
         }
     }
 
-    /// Adds a line; false where it does not fit any more.
+    /// Adds a line. Returns false if the line does not fit.
     fn add(&mut self, line: Line, kept: &[u8], number: u64) -> bool {
         let before = self.content.len();
-        // A line feed between lines counts.
+        // The size includes the line feed between lines.
         self.separate();
         let start = self.content.len();
         let cut = if self.layout.raw { self.add_raw(line, kept, number) } else { self.add_plain(line, kept) };
@@ -155,7 +155,7 @@ impl Builder<'_> {
         true
     }
 
-    /// Takes the first lines off again, so that the last ones fit.
+    /// Removes first lines so that the last lines fit.
     fn take_off(&mut self) {
         while self.content.len() - self.gone > self.layout.bytes && self.starts.len() > 1 {
             self.starts.pop_front();
@@ -164,7 +164,7 @@ impl Builder<'_> {
             self.count -= 1;
             self.cut = true;
         }
-        // Not at each line, or each would be moved many times.
+        // The content moves only now and then, because each move copies all of it.
         if self.gone > self.layout.bytes {
             self.content.drain(..self.gone);
             for start in &mut self.starts {
@@ -174,7 +174,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The line without its ending, cut where it is too long. Says whether it was.
+    /// Adds the line without its ending, cut if it is too long. Returns whether it was cut.
     fn add_plain(&mut self, line: Line, kept: &[u8]) -> bool {
         let text = codec::decode(kept, self.layout.encoding);
         let limit = match text.len() > self.layout.line_chars {
@@ -190,7 +190,8 @@ impl Builder<'_> {
         cut
     }
 
-    /// The line with its ending. One that fills more than a page is cut, and says where its rest is.
+    /// Adds the line with its ending. A line that is longer than a page is cut, and the text says how to read its rest.
+    /// Returns whether it was cut.
     fn add_raw(&mut self, line: Line, kept: &[u8], number: u64) -> bool {
         let text = codec::decode(kept, self.layout.encoding);
         if line.size == kept.len() as u64 && text.len() <= self.layout.bytes {
@@ -270,7 +271,7 @@ mod tests {
         assert_eq!((page.content.as_str(), page.start, page.end, page.cut), ("bbb\nccc", 2, 3, true));
     }
 
-    /// The lines as they are taken one by one, without any limit but that of a line.
+    /// Returns the lines one by one, with the limit of a line as the only limit.
     fn one_by_one(bytes: &[u8], line_chars: usize) -> String {
         let mut lines = Lines::from(bytes, Ender::of(bytes, UTF_8), 0);
         let mut kept = Vec::new();

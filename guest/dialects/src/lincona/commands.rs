@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::answer::{CallContext, take};
 use crate::commands::{MOST_OUTPUT, YIELD, request, shell, start, text, word, write};
-use crate::param::{optional, required, text as text_or, whole};
-use crate::spec::{DefaultValue, Output, ResultSchema, ToolSpec, ToolTraits};
+use crate::param::{DefaultValue, optional, required, text as text_or, whole};
+use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 
 const TERMINAL: Output = Output::ResultSchema(&ResultSchema::Object(&[
     ("status", ResultSchema::Words(&["success", "error"])),

@@ -6,9 +6,9 @@ use paddock_types::request::{Command, Input, Request, Run, Script, Start};
 use crate::args::Args;
 use crate::commands::{MOST_OUTPUT, SIZE, WORKDIR, YIELD, request, run, shell, start, write};
 use crate::paddock::answer;
-use crate::param::{flag, required, text, texts, whole};
+use crate::param::{DefaultValue, Param, flag, required, text, texts, whole};
 use crate::schema::generated;
-use crate::spec::{DefaultValue, Output, Param, ToolSpec, ToolTraits};
+use crate::spec::{Output, ToolSpec, ToolTraits};
 
 /// Maximum value of `timeout_ms`; the policy may set a lower limit.
 const MAX_TIME_MS: u64 = 86_400_000;

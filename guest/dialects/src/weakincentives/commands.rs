@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::answer::{CallContext, take};
 use crate::args::Args;
 use crate::commands::{quote, quoted, remarks, request, run};
-use crate::param::{flag, optional, required, texts};
-use crate::spec::{DefaultValue, Output, Param, ParamKind, ResultSchema, ToolSpec, ToolTraits};
+use crate::param::{DefaultValue, Param, ParamKind, flag, optional, required, texts};
+use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
 use crate::weakincentives::reported;
 
 /// Bounds to which `timeout_seconds` is clamped.
