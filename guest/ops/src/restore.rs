@@ -7,7 +7,7 @@ use paddock_types::digest::etag_of;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::path::{below, is_at_or_below};
-use paddock_types::response::{Change, ChangeKind, Response};
+use paddock_types::response::{Change, ChangeKind};
 use paddock_types::{phrase, request, response};
 use paddock_vfs::Fault;
 use paddock_vfs::content::FileContent;
@@ -20,51 +20,12 @@ use paddock_workspace::change::{backup, links};
 use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
-use crate::approval::PlanDraft;
-use crate::audit::Recorder;
-use crate::operation::{ChangingOperation, Operation};
-
+mod operation;
 mod retained;
 
 const OPERATION: &str = "restore";
 /// Maximum number of backup records of one call. The undo of a move commits in several steps, with a record for each.
 const MAX_RECORDS: usize = 8;
-
-impl Operation for request::Restore {
-    fn name(&self) -> &'static str {
-        "restore"
-    }
-
-    fn requested_paths(&self) -> Vec<String> {
-        self.path.iter().cloned().collect()
-    }
-
-    fn as_change(&self) -> Option<&dyn ChangingOperation> {
-        Some(self)
-    }
-
-    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
-        run(workspace, self).map(Response::Restore)
-    }
-
-    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
-        let Response::Restore(restore) = response else { return };
-        restore.restored.iter().for_each(|path| recorder.add(path));
-        recorder.measure(recorder.written_bytes(), None);
-    }
-}
-
-impl ChangingOperation for request::Restore {
-    fn can_delete(&self) -> bool {
-        true
-    }
-
-    fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
-        let (backup, paths) = affected(draft.workspace, self)?;
-        draft.say(&format!("undo what the backup {backup} holds\n"));
-        paths.iter().try_for_each(|path| draft.add("restore", path)).map(|()| true)
-    }
-}
 
 /// Undoes the changes of a call, or those at one path.
 pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<response::Restore> {

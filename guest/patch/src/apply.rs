@@ -7,6 +7,7 @@ use paddock_types::error::Detail;
 use paddock_types::match_pass::Pass;
 use paddock_types::request::Matching;
 
+use crate::final_newline::{end_last_line, keep_open};
 use crate::lines::Lines;
 use crate::locate::{Haystack, MOST};
 use crate::nearest::{differs, hint, numbers};
@@ -384,33 +385,6 @@ fn ambiguous_anchor(anchors: &[&str], places: &[usize]) -> Failure {
         "put another `@@ ` line before it, that stands above only one of the places, or add lines of context"
             .to_owned(),
     )
-}
-
-/// Gives the last line of a text without a final newline an ending if the last splice appends lines to it.
-fn end_last_line(last: &mut Splice, lines: &Lines<'_>) {
-    if last.range.start == lines.text().len() && !last.text.is_empty() {
-        let ending = lines.count().checked_sub(2).and_then(|line| lines.get(line)).map_or("\n", |line| line.ending);
-        last.text.insert_str(0, ending);
-    }
-}
-
-/// Changes the last splice so that a text without a final newline stays without one.
-fn keep_open(last: &mut Splice, lines: &Lines<'_>) {
-    let text = lines.text();
-    if last.range.end < text.len() {
-        return;
-    }
-    let before = last.range.start;
-    let stripped = ["\r\n", "\n", "\r"].iter().find_map(|ending| last.text.strip_suffix(ending)).map(str::len);
-    match stripped {
-        Some(length) => last.text.truncate(length),
-        None if last.text.is_empty() => {
-            let head = text.get(..before).unwrap_or_default();
-            let open = ["\r\n", "\n", "\r"].iter().find_map(|ending| head.strip_suffix(ending)).unwrap_or(head);
-            last.range.start = open.len();
-        }
-        None => {}
-    }
 }
 
 #[cfg(test)]

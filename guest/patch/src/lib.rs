@@ -7,6 +7,7 @@
 
 mod apply;
 mod codex;
+mod final_newline;
 mod header;
 mod lenient;
 pub mod lines;

@@ -1,0 +1,86 @@
+//! What approval, the audit log and execution ask of a patch.
+
+use paddock_types::accessed_paths::{WriteMode, Written};
+use paddock_types::error::Result;
+use paddock_types::response::{PatchAction, Response};
+use paddock_types::{request, response};
+use paddock_workspace::Workspace;
+
+use crate::apply_patch::run;
+use crate::approval::PlanDraft;
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
+
+impl Operation for request::ApplyPatch {
+    fn name(&self) -> &'static str {
+        "patch"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        named(&self.patch)
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        Some(self)
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::ApplyPatch)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::ApplyPatch(patch) = response else { return };
+        patch
+            .files
+            .iter()
+            .flat_map(|file| file.moved_from.iter().chain([&file.path]))
+            .for_each(|path| recorder.add(path));
+        let lines = |file: &response::PatchedFile| file.lines_added + file.lines_removed;
+        if !self.dry_run {
+            // A moved file counts as written only if the patch changes its content too.
+            let moved = patch.files.iter().filter(|file| file.action == PatchAction::Move && lines(file) > 0);
+            recorder.record.written.extend(moved.map(|file| Written {
+                path: file.path.clone(),
+                bytes: file.size,
+                mode: WriteMode::Create,
+            }));
+        }
+        recorder.measure(recorder.written_bytes(), Some(patch.files.iter().map(lines).sum()));
+    }
+}
+
+impl ChangingOperation for request::ApplyPatch {
+    fn can_delete(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
+        let dry = request::ApplyPatch { dry_run: true, ..self.clone() };
+        let patch = run(draft.workspace, &dry)?;
+        for file in &patch.files {
+            let operation = match file.action {
+                PatchAction::Add => "add",
+                PatchAction::Update => "change",
+                PatchAction::Move => "move here",
+                PatchAction::Delete => "delete",
+            };
+            file.moved_from.iter().try_for_each(|from| draft.add("move", from))?;
+            draft.add(operation, &file.path)?;
+        }
+        draft.say(&self.patch);
+        Ok(patch.files.iter().any(|file| file.action == PatchAction::Delete))
+    }
+}
+
+/// Returns the paths that a patch names, or none if the patch does not parse.
+fn named(text: &str) -> Vec<String> {
+    let parts = paddock_patch::parse(text).unwrap_or_default();
+    let names = parts.into_iter().flat_map(|part| {
+        let to = match part.action {
+            paddock_patch::Action::Move { to, .. } => Some(to),
+            paddock_patch::Action::Add(_) | paddock_patch::Action::Delete(_) | paddock_patch::Action::Update(_) => None,
+        };
+        [Some(part.path), to]
+    });
+    names.flatten().collect()
+}

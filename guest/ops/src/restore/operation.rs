@@ -1,0 +1,47 @@
+//! What approval, the audit log and execution ask of an undo.
+
+use paddock_types::error::Result;
+use paddock_types::request;
+use paddock_types::response::Response;
+use paddock_workspace::Workspace;
+
+use crate::approval::PlanDraft;
+use crate::audit::Recorder;
+use crate::operation::{ChangingOperation, Operation};
+use crate::restore::{affected, run};
+
+impl Operation for request::Restore {
+    fn name(&self) -> &'static str {
+        "restore"
+    }
+
+    fn requested_paths(&self) -> Vec<String> {
+        self.path.iter().cloned().collect()
+    }
+
+    fn as_change(&self) -> Option<&dyn ChangingOperation> {
+        Some(self)
+    }
+
+    fn run(&self, workspace: &Workspace<'_>) -> Result<Response> {
+        run(workspace, self).map(Response::Restore)
+    }
+
+    fn record(&self, response: &Response, recorder: &mut Recorder<'_>) {
+        let Response::Restore(restore) = response else { return };
+        restore.restored.iter().for_each(|path| recorder.add(path));
+        recorder.measure(recorder.written_bytes(), None);
+    }
+}
+
+impl ChangingOperation for request::Restore {
+    fn can_delete(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
+        let (backup, paths) = affected(draft.workspace, self)?;
+        draft.say(&format!("undo what the backup {backup} holds\n"));
+        paths.iter().try_for_each(|path| draft.add("restore", path)).map(|()| true)
+    }
+}
