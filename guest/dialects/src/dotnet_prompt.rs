@@ -6,7 +6,7 @@ use paddock_types::rendered::Rendered;
 use paddock_types::request;
 use paddock_types::request::{ReadMode, Request};
 use paddock_types::response::Response;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::Dialect;
 use crate::answer::{CallContext, FailedCall, take, words};
@@ -18,7 +18,7 @@ use crate::text::{continuation, no_lines, render};
 mod done;
 mod item;
 
-use crate::dotnet_prompt::done::Done;
+use crate::dotnet_prompt::done::{Done, transferred};
 
 /// Definition of the dialect.
 pub const DIALECT: Dialect = Dialect { name: "dotnet-prompt", tools: TOOLS, commands: &[], failure, names: NAMES };
@@ -393,12 +393,4 @@ fn transfer(args: &Args) -> request::Transfer {
         overwrite: args.flag("overwrite"),
         recursive: false,
     }
-}
-
-fn transferred(operation: &'static str, asked: &CallContext<'_>, response: Response) -> Rendered {
-    let (Response::Copy(transfer) | Response::Move(transfer)) = &response else {
-        return Rendered::new(&Value::Null, String::new());
-    };
-    let done = Done::new(operation, &transfer.destination).size(transfer.bytes);
-    done.backup(transfer.backup.clone()).reported(asked, &response)
 }

@@ -1,5 +1,10 @@
 //! Line-number prefixes.
 
+use paddock_text::page::CUT_MARK;
+
+/// Maximum number of characters of a line that a model is shown.
+const LINE_CHARS: usize = 2_000;
+
 /// Appends each line of `text` as number, `separator` and line; the first line has number `first`.
 pub fn number(into: &mut String, text: &str, first: u64, separator: &str) {
     let lines = text.strip_suffix('\n').unwrap_or(text).split('\n');
@@ -20,4 +25,13 @@ pub fn numbered(text: &str, lines: u64, first: u64, separator: &str) -> String {
         out.pop();
     }
     out
+}
+
+/// Cuts lines that are too long for a model.
+pub fn cut_lines(content: &str) -> String {
+    let cut = |line: &str| match line.char_indices().nth(LINE_CHARS) {
+        Some((end, _)) => format!("{}{CUT_MARK}", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    };
+    content.split('\n').map(cut).collect::<Vec<_>>().join("\n")
 }

@@ -155,7 +155,7 @@ const TOOLS: &[ToolSpec] = &[
         request: |args| Ok(list(args.text("path"))),
         answer: |_, response| {
             let list = take!(List, response);
-            Ok(content(with_rest(render::names(&list), list.truncated)).truncated(list.truncated))
+            Ok(content(render::with_rest(render::names(&list), list.truncated)).truncated(list.truncated))
         },
         output: CONTENT,
     },
@@ -172,7 +172,7 @@ const TOOLS: &[ToolSpec] = &[
         answer: |asked, response| {
             let list = take!(List, response);
             let sizes = render::sizes(&list, asked.args.text("sortBy") == "size");
-            Ok(content(with_rest(sizes, list.truncated)).truncated(list.truncated))
+            Ok(content(render::with_rest(sizes, list.truncated)).truncated(list.truncated))
         },
         output: CONTENT,
     },
@@ -257,14 +257,6 @@ const EXCLUDE: crate::param::Param =
 
 fn content(text: String) -> Rendered {
     Rendered::new(&json!({ "content": text }), text)
-}
-
-/// Adds a line to a listing that a limit cut short.
-fn with_rest(text: String, is_cut: bool) -> String {
-    match is_cut {
-        true => format!("{text}\n[there are more entries than one call lists: name a directory below this one]"),
-        false => text,
-    }
 }
 
 fn failure(failed: &FailedCall<'_>) -> Rendered {
@@ -404,5 +396,5 @@ fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<
         return Ok(content("No matches found".to_owned()));
     }
     let paths: Vec<_> = glob.paths.iter().map(|path| asked.absolute(path)).collect();
-    Ok(content(with_rest(paths.join("\n"), glob.truncated)).truncated(glob.truncated))
+    Ok(content(render::with_rest(paths.join("\n"), glob.truncated)).truncated(glob.truncated))
 }

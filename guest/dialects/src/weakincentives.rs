@@ -1,7 +1,6 @@
 //! The `weakincentives` dialect: the seven tools of its virtual file system, and the other methods of its protocol.
 //! Every result is `{success, message, value}`; lines start at 0 in arguments.
 
-use paddock_text::page::CUT_MARK;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::rendered::Rendered;
@@ -38,8 +37,6 @@ const NAMES: &[(Term, &str)] = &[
 const MAX_ENTRIES: u32 = 1_000;
 /// Number of files in a listing whose content is hashed: each needs a read.
 const DETAILS: request::Details = request::Details { etags: 100, link_targets: false, heads: None };
-/// Maximum number of characters of a line in a message.
-const LINE_CHARS: usize = 2_000;
 /// Number of lines on a page.
 const PAGE_LINES: u64 = 2_000;
 
@@ -323,21 +320,13 @@ fn read_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rend
         "limit": limit,
     });
     // A program reads `content`, whose lines are whole; a model reads the message.
-    let mut message = line_numbers::numbered(&cut_lines(&read.content), read.end_line, read.start_line, "|");
+    let mut message =
+        line_numbers::numbered(&line_numbers::cut_lines(&read.content), read.end_line, read.start_line, "|");
     message.push_str(&no_lines(&read));
     if let Some(next) = read.next_offset {
         message.push_str(&format!("\n[there are more lines: offset={} continues]", next - 1));
     }
     Ok(reported(value, message).truncated(read.truncated))
-}
-
-/// Cuts lines that are too long for a model.
-fn cut_lines(content: &str) -> String {
-    let cut = |line: &str| match line.char_indices().nth(LINE_CHARS) {
-        Some((end, _)) => format!("{}{CUT_MARK}", line.get(..end).unwrap_or_default()),
-        None => line.to_owned(),
-    };
-    content.split('\n').map(cut).collect::<Vec<_>>().join("\n")
 }
 
 fn write_file(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {

@@ -49,3 +49,12 @@ impl Done {
         Rendered::new(&Value::Object(members.collect()), render(response, &asked.names))
     }
 }
+
+/// Renders the result of a copy or a move.
+pub fn transferred(operation: &'static str, asked: &CallContext<'_>, response: Response) -> Rendered {
+    let (Response::Copy(transfer) | Response::Move(transfer)) = &response else {
+        return Rendered::new(&Value::Null, String::new());
+    };
+    let done = Done::new(operation, &transfer.destination).size(transfer.bytes);
+    done.backup(transfer.backup.clone()).reported(asked, &response)
+}

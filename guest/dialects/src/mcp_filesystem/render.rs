@@ -12,6 +12,14 @@ pub fn roots(asked: &CallContext<'_>) -> Vec<String> {
     asked.roots.iter().map(|root| root.names.last().cloned().unwrap_or_else(|| ".".to_owned())).collect()
 }
 
+/// Adds a line to a listing that a limit cut short.
+pub fn with_rest(text: String, is_cut: bool) -> String {
+    match is_cut {
+        true => format!("{text}\n[there are more entries than one call lists: name a directory below this one]"),
+        false => text,
+    }
+}
+
 fn name(entry: &Entry) -> &str {
     entry.path.rsplit('/').next().unwrap_or_default()
 }
