@@ -1,6 +1,5 @@
 //! Cursors: the position at which a result ended, which the caller passes back. A cursor grants no access: its
-//! content is
-//! only compared with names.
+//! content is only compared with names.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,8 +16,7 @@ const FINGERPRINT_DIGITS: usize = 16;
 const MAX_CURSOR_BYTES: usize = 16 * 1024;
 
 /// Returns the fingerprint of the request for which a cursor is valid. It covers every serialized argument; the
-/// cursor and
-/// the limit are not serialized.
+/// cursor and the limit are not serialized.
 pub fn fingerprint(request: &impl Serialize) -> String {
     // Serialization fails only for maps with keys that are not strings, and a request has none.
     let json = serde_json::to_vec(request).unwrap_or_default();

@@ -65,8 +65,7 @@ struct Legacy {
 
 impl<'a> Source<'a> {
     /// Creates a source without a file. A file that is read whole has at most `max_whole` bytes. With `decodes`,
-    /// every line is
-    /// decoded to UTF-8.
+    /// every line is decoded to UTF-8.
     pub fn new(fs: &'a dyn Filesystem, max_whole: u64, decodes: bool) -> Self {
         Self {
             bytes_read: 0,

@@ -1,9 +1,9 @@
 //! The regular expression of a search: linear in the text whatever the pattern.
 //!
-//! A search by lines runs over a whole buffer at once, so that the engine can skip from one candidate to the next. The
-//! expression is rewritten so that it cannot match a line ending (see `within_lines`), and so finds the same matches
-//! as a
-//! search line by line. If every match contains a literal, only the lines with these literals are matched.
+//! A search by lines runs over a whole buffer at once, so that the engine can skip from one candidate to the next.
+//! The expression is rewritten so that it cannot match a line ending (see `within_lines`), and so finds the same
+//! matches as a search line by line. If every match contains a literal, only the lines with these literals are
+//! matched.
 
 use paddock_text::lines::{line_end, line_start};
 use paddock_types::error::{Error, Result, Term};
@@ -162,8 +162,7 @@ fn refuse_build(error: &BuildError) -> Error {
 }
 
 /// Rewrites the expression so that it matches no line ending: classes lose `\n` and `\r`, and `\A` and `\z` match the
-/// ends of
-/// a line. `None` if the expression requires a line feed.
+/// ends of a line. `None` if the expression requires a line feed.
 fn within_lines(hir: Hir, groups: Groups) -> Option<Hir> {
     let within_lines = |hir| within_lines(hir, groups);
     Some(match hir.into_kind() {

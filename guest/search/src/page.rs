@@ -1,6 +1,5 @@
 //! The first entries after a position, in an order other than that of the walk. Memory holds one page, for any number
-//! of
-//! entries.
+//! of entries.
 
 use std::cmp::Ordering;
 

@@ -50,8 +50,7 @@ impl Replacer {
     /// Returns the replacements in `text`, in order, with the line endings of the text for `\n`.
     ///
     /// Matches do not overlap, and an empty match does not directly follow another match. The position after the last
-    /// line
-    /// ending has no match, as in a search. Fails above `max` matches, or `most_bytes` bytes of new text.
+    /// line ending has no match, as in a search. Fails above `max` matches, or `most_bytes` bytes of new text.
     pub fn splices(&mut self, text: &str, max: usize, most_bytes: usize) -> std::result::Result<Vec<Splice>, Excess> {
         let mut searcher = Searcher::new(Input::new(text));
         let (mut splices, mut bytes) = (Vec::new(), 0_usize);

@@ -6,8 +6,7 @@ use regex_syntax::ast::parse::Parser;
 use regex_syntax::ast::{self, Ast};
 
 /// Returns whether smart case ignores letter case: the expression contains literal letters, and none in upper case.
-/// Classes
-/// such as `\w` and `[[:upper:]]` are not literal letters.
+/// Classes such as `\w` and `[[:upper:]]` are not literal letters.
 pub fn folds(pattern: &str) -> bool {
     // A pattern that does not parse is refused elsewhere.
     let Ok(ast) = Parser::new().parse(pattern) else { return false };

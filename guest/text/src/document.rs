@@ -98,8 +98,7 @@ impl Document {
     /// Returns the bytes after the splices, which are in order, on character boundaries, and do not overlap.
     ///
     /// Every byte outside of the ranges is kept, and inside of a range the common prefix and suffix of the old and
-    /// the new
-    /// text. A change that would not be decoded to the same text is a loss.
+    /// the new text. A change that would not be decoded to the same text is a loss.
     pub fn splice(&self, splices: &[Splice]) -> Result<Vec<u8>, Loss> {
         let trimmed: Option<Vec<_>> = splices.iter().map(|splice| self.trim(splice)).collect();
         let trimmed = trimmed.ok_or_else(|| self.damaged())?;
@@ -154,8 +153,7 @@ impl Document {
     }
 
     /// Splices in a stateful encoding, in which a character has no bytes of its own. The whole text is encoded again,
-    /// which
-    /// keeps other lines if the encoder returns the same bytes for them.
+    /// which keeps other lines if the encoder returns the same bytes for them.
     fn encode_stateful(&self, text: &[u8]) -> Result<Vec<u8>, Loss> {
         if codec::encode(&self.text, self.encoding)? != self.body() {
             return Err(self.damaged());
@@ -252,8 +250,7 @@ fn within(at: Boundary, next: Boundary, run: Run, offset: usize) -> BoundaryPair
 }
 
 /// Returns the start of the line that contains `offset`. In every encoding except UTF-16, the byte of a line feed is
-/// always
-/// a line feed, so that earlier lines need no decoding.
+/// always a line feed, so that earlier lines need no decoding.
 fn skip_lines(bytes: &[u8], text: &str, at: Boundary, offset: usize) -> Boundary {
     let between = text.as_bytes().get(at.text..offset).unwrap_or_default();
     let Some(last) = memchr::memrchr(b'\n', between) else { return at };

@@ -64,8 +64,7 @@ pub fn detect_bytes(bytes: &[u8]) -> Eol {
 }
 
 /// Returns the line ending for a line that is inserted into `text` at `offset`: that of the previous line break,
-/// otherwise
-/// of the next; `\n` if there is no line break.
+/// otherwise of the next; `\n` if there is no line break.
 pub fn near(text: &str, offset: usize) -> &'static str {
     let bytes = text.as_bytes();
     let (before, after) = bytes.split_at_checked(offset).unwrap_or((bytes, b""));

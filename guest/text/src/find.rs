@@ -8,8 +8,7 @@ use memchr::memmem;
 use crate::eol;
 
 /// Returns the first `max` ranges of `text` that match `wanted`. A `\n` in `wanted` matches every line ending of the
-/// text,
-/// unless `wanted` contains a `\r` and so states its line endings.
+/// text, unless `wanted` contains a `\r` and so states its line endings.
 ///
 /// With `overlapping`, the ranges may overlap.
 pub fn occurrences(text: &str, wanted: &str, overlapping: bool, max: usize) -> Vec<Range<usize>> {
@@ -76,8 +75,7 @@ pub fn line_numbers(text: &str, offsets: impl Iterator<Item = usize>) -> Vec<u64
 }
 
 /// Returns `new` with the line endings of `range`, which it replaces: the n-th line break becomes the n-th of the
-/// range, and
-/// further line breaks become like those. A `\r\n` in `new` stays.
+/// range, and further line breaks become like those. A `\r\n` in `new` stays.
 pub fn localize<'n>(text: &str, range: &Range<usize>, new: &'n str) -> Cow<'n, str> {
     if !new.contains('\n') || !text.contains('\r') {
         return Cow::Borrowed(new);

@@ -52,10 +52,8 @@ pub struct Block {
 }
 
 /// Returns the block around the line `anchor`. The block grows by one line up and one line down in turn, as long as
-/// the lines
-/// are indented at least as much as the outermost requested level. Of the lines at that level, only the first line in
-/// each
-/// direction belongs to the block.
+/// the lines are indented at least as much as the outermost requested level. Of the lines at that level, only the
+/// first line in each direction belongs to the block.
 pub fn block(shapes: &[Indentation], anchor: usize, options: &Options) -> Block {
     let indents = effective(shapes);
     let own = indents.get(anchor).copied().unwrap_or(0);

@@ -1,8 +1,7 @@
 //! Lines of a file of any size, in constant memory.
 //!
 //! A line ends in `\n`; a `\r` before the `\n` belongs to the ending. In a file whose start contains `\r` and no
-//! `\n`, lines
-//! end in `\r`. A last line without an ending counts: an empty file has no lines, and `a\n` has one.
+//! `\n`, lines end in `\r`. A last line without an ending counts: an empty file has no lines, and `a\n` has one.
 
 use encoding_rs::{Encoding, UTF_16LE};
 
@@ -210,9 +209,8 @@ impl<'s, S: Source + ?Sized> Lines<'s, S> {
     }
 
     /// Consumes buffered lines of UTF-8 that end in `\n` alone and have at most `longest` bytes: at most `max` lines,
-    /// and at
-    /// most `room` bytes in total. Returns their text with line endings, and their number; an empty text at any other
-    /// line.
+    /// and at most `room` bytes in total. Returns their text with line endings, and their number; an empty text at
+    /// any other line.
     pub fn run(&mut self, max: u64, longest: usize, room: usize) -> Result<(&str, u64), S::Error> {
         self.fill()?;
         let rest = self.buffer.get(self.passed..).unwrap_or_default();

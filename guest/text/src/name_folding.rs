@@ -19,8 +19,8 @@ pub fn visible(name: &str) -> String {
 }
 
 /// Code points that file systems ignore: Unicode's `Default_Ignorable_Code_Point`, which the kernel's case folding
-/// ignores
-/// on ext4, f2fs and tmpfs. They include U+200B to U+200F, U+202A to U+202E and U+206A to U+206F, which HFS+ ignores.
+/// ignores on ext4, f2fs and tmpfs. They include U+200B to U+200F, U+202A to U+202E and U+206A to U+206F, which HFS+
+/// ignores.
 fn is_ignorable(c: char) -> bool {
     IGNORABLE.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }

@@ -1,6 +1,5 @@
 //! Describes why a text was not found in another text, and the most similar lines. The work is bounded: one pass over
-//! the
-//! text, and a comparison of the best few lines.
+//! the text, and a comparison of the best few lines.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,4 @@
-//! Calls that a person is asked about first: what is asked, who decides, and
-//! the signature that the guest believes.
+//! Approval of calls by a person: the approver, its decision, and the signature that the guest verifies.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,26 +12,26 @@ use crate::bindings::exports::paddock::files::approval;
 use crate::hex::hex;
 use crate::types::Plan;
 
-/// How long what was just decided is good for.
+/// Validity of the signature of an immediate decision.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(60);
 
-/// What somebody says to a plan.
+/// The decision about a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It may be done.
+    /// The call may run.
     Approve,
-    /// It may not, for this reason, which the model is told.
+    /// The call is refused. The reason is part of the error that the model reads.
     Refuse(String),
-    /// Neither yet: the call fails with `approval-required`.
+    /// No decision yet: the call fails with `approval-required`.
     Later,
 }
 
-/// Asks somebody; it may wait for the answer as long as that takes.
+/// Asks a person about plans. The question may block until the person answers.
 #[derive(Clone)]
 pub struct Approver(Arc<dyn Fn(&Plan) -> Decision + Send + Sync>);
 
 impl Approver {
-    /// One that decides by `decide`, on the thread of the call.
+    /// Creates an approver that calls `decide` on the thread of the call.
     pub fn new(decide: impl Fn(&Plan) -> Decision + Send + Sync + 'static) -> Self {
         Self(Arc::new(decide))
     }
@@ -48,36 +47,38 @@ impl fmt::Debug for Approver {
     }
 }
 
-/// Leave for one call to do what a [`Plan`] says: [`crate::Workspace::grant`] gives it, [`crate::CallOptions::grant`] takes it.
+/// Approval of one call with a [`Plan`]: [`crate::Workspace::grant`] returns it, [`crate::CallOptions::grant`] takes
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Grant(String);
 
-/// Signs grants, and takes each back once. The default has no key.
+/// Signs grants, and accepts each grant once. The default has no key.
 #[derive(Default)]
 pub(crate) struct ApprovalSigner {
     key: Option<[u8; 32]>,
-    /// What was given and not used, and when it expires.
+    /// Unused grants, with their expiry.
     given: Mutex<HashMap<Grant, SystemTime>>,
 }
 
 impl ApprovalSigner {
-    /// One with a key of its own. Without random numbers it has none, and nothing is approved.
+    /// Creates a signer with a random key. If the system has no random numbers, the signer has no key and approves
+    /// nothing.
     pub(crate) fn new() -> Self {
         let mut key = [0; 32];
         Self { key: getrandom::fill(&mut key).is_ok().then_some(key), given: Mutex::default() }
     }
 
-    /// The key in hexadecimal, for the guest.
+    /// Returns the key in hexadecimal, for the guest.
     pub(crate) fn key(&self) -> Option<String> {
         self.key.map(|key| hex(&key))
     }
 
-    /// Leave to do what the plan says, for that long.
+    /// Returns a grant for the plan, valid for this long.
     pub(crate) fn grant(&self, plan: &Plan, valid: Duration) -> Grant {
         let expires = SystemTime::now() + valid;
         let expires_ms = expires.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let mut nonce = [0; 16];
-        // What is not one of a kind is not signed either.
+        // A grant without a unique number is not signed.
         let is_fresh = getrandom::fill(&mut nonce).is_ok();
         let said = format!("{expires_ms:x}.{}", hex(&nonce));
         let signature = self.key.filter(|_| is_fresh).map(|key| sign(&key, &said, &plan.digest));
@@ -88,7 +89,7 @@ impl ApprovalSigner {
         grant
     }
 
-    /// What the guest is told of a grant, which is good once.
+    /// Returns the decision for the guest from a grant, which is valid once.
     pub(crate) fn take(&self, grant: &Grant) -> approval::Decision {
         let given = self.given.lock().unwrap_or_else(PoisonError::into_inner).remove(grant);
         match given {
@@ -98,7 +99,7 @@ impl ApprovalSigner {
         }
     }
 
-    /// What the guest is told of a decision, if there is one.
+    /// Returns the decision for the guest, if there is one.
     pub(crate) fn decided(&self, plan: &Plan, decision: Decision) -> Option<approval::Decision> {
         match decision {
             Decision::Approve => Some(self.take(&self.grant(plan, AT_ONCE))),
@@ -108,7 +109,7 @@ impl ApprovalSigner {
     }
 }
 
-/// As `wit/approval.wit` says.
+/// Returns the HMAC that `wit/approval.wit` specifies.
 fn sign(key: &[u8], said: &str, digest: &str) -> String {
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return String::new() };
     mac.update(format!("paddock approval 1\n{said}\n{digest}").as_bytes());

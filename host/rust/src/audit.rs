@@ -1,19 +1,20 @@
 //! The audit: a file in which every call has a record, each chained to the one before.
 //!
-//! A record is a line of JSON: `sequence` (from 1), `prev`, `workspace` (the root's own path), the members of
-//! an event ([`crate::Event`]), and `hash`, which is the SHA-256 of all of the line that comes before `,"hash"`.
-//! `prev` is the `hash` of the record before, and 64 zeros in the first. So a line that is altered, removed,
-//! put in or moved is found by [`verify`]. Lines that are missing at the end are found by the head, a second file
-//! with `.head` after its name, which tells the number and hash of the last record. Whoever can write both files
-//! can make a new chain: a hash that is kept elsewhere shows that, where [`verify`] is told to look for it.
+//! A record is a line of JSON: `sequence` (from 1), `prev`, `workspace` (the real path of the root), the members of
+//! an event ([`crate::Event`]), and `hash`, the SHA-256 of the part of the line before `,"hash"`. `prev` is the
+//! `hash` of the previous record, or 64 zeros in the first. [`verify`] therefore finds every line that was altered,
+//! removed, inserted or moved. Missing lines at the end are found by the head, a second file with `.head` after its
+//! name, which contains the number and hash of the last record. A user who can write both files can create a new
+//! chain; a hash that is stored elsewhere reveals that, if [`verify`] gets it.
 //!
-//! A call that can change something has a record when it starts, before it runs, and every call has one when it
-//! ends. A record is on disk before its call goes on. The two files are for their owner alone, and never opened
-//! through a symbolic link; a lock keeps the records of several processes apart.
+//! A call that can change files has a record before it runs, and every call has a record when it ends. A record is on
+//! disk before its call continues. Only the owner can read and write the two files, which are never opened through a
+//! symbolic link. A lock serializes the records of several processes.
 //!
-//! A crash can leave part of a line. It stays, and the next record tells of it: `"event": "torn"`, with the
-//! number of its `bytes` and their `sha256`; [`verify`] reports it. Whole lines that do not belong there, or a file that is
-//! shorter than its head says, come from no crash: then nothing more is recorded until a person has looked.
+//! A crash can leave an incomplete line. The line stays, and the next record describes it: `"event": "torn"`, with
+//! the number of its `bytes` and their `sha256`; [`verify`] reports it. Complete lines that do not belong to the
+//! chain, or a file that is shorter than its head says, are not the result of a crash: recording then fails until a
+//! person has examined the file.
 
 mod chain;
 mod file;
@@ -33,27 +34,27 @@ use crate::mount::{self, Mount};
 use crate::state::StateDir;
 use chain::{Chain, Head, Torn};
 
-/// The audit file of a state directory.
+/// Name of the audit file in a state directory.
 const IN_STATE: &str = "audit.jsonl";
 
-/// The audit of one workspace.
+/// The audit log of one workspace.
 #[derive(Clone, Debug)]
 pub(crate) struct Audit {
     files: file::Files,
     workspace: Option<String>,
 }
 
-/// What [`verify`] found.
+/// Result of [`verify`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// Records that are as they were written, from the first on.
+    /// Number of intact records, from the first on.
     pub records: u64,
-    /// The hash of the last of them, to be kept elsewhere.
+    /// Hash of the last intact record, for storage elsewhere.
     pub head: String,
-    /// The line at which the chain breaks, and why. Nothing is known of what follows.
+    /// Line at which the chain breaks, and the reason. The lines after it are not checked.
     pub problem: Option<(u64, String)>,
-    /// Notes, such as an incomplete line that a crash left.
+    /// Notes, such as an incomplete line after a crash.
     pub notes: Vec<String>,
 }
 
@@ -66,7 +67,7 @@ enum Entry<'e> {
 }
 
 impl Audit {
-    /// The audit in the file `path`, which has to lie outside the roots. It is made with its directory.
+    /// Opens the audit log in the file `path`, which must lie outside of the roots. Creates the file and its directory.
     pub(crate) fn at(path: &Path, roots: &[Mount]) -> Result<Self, Error> {
         let refuse = |cause: io::Error| Error::Audit { path: path.to_owned(), cause };
         let (walk, name) = mount::open_outside(path, roots).map_err(refuse)?;
@@ -74,7 +75,7 @@ impl Audit {
         Self::new(directory, name, roots).map_err(refuse)
     }
 
-    /// The audit in a file of the state directory, which is made.
+    /// Opens the audit log in the state directory, and creates the directory.
     pub(crate) fn in_state(state: &StateDir, roots: &[Mount]) -> Result<Self, Error> {
         let refuse = |cause: io::Error| Error::Audit { path: state.path().join(IN_STATE), cause };
         let directory = state.create().map_err(refuse)?;
@@ -91,12 +92,13 @@ impl Audit {
         Ok(Self { files, workspace })
     }
 
-    /// The paths of its two files.
+    /// Returns the paths of the two files.
     pub(crate) fn paths(&self) -> [PathBuf; 2] {
         self.files.paths()
     }
 
-    /// Adds the record of an event, durably. Nothing is added where this fails, or part of a line.
+    /// Adds the record of an event, durably. After a failure, the file has no new record, an incomplete line, or the
+    /// record without a new head.
     pub(crate) fn append(&self, event: &Event) -> io::Result<()> {
         let mut log = self.files.lock()?;
         let mut head_file = self.files.open_head()?;
@@ -118,14 +120,15 @@ impl Audit {
         chain.head().write(&mut head_file, &head)
     }
 
-    /// Goes on to the last record, and gives what has to be written before the next: that a crash left part of a line.
+    /// Advances to the last record. Returns the record that must precede the next one if a crash left an incomplete
+    /// line.
     fn catch_up(&self, log: &mut File, chain: &mut Chain) -> io::Result<Vec<u8>> {
         let mut lines = Vec::new();
         log.seek(SeekFrom::End(-1))?;
         let mut last = [0];
         log.read_exact(&mut last)?;
         if last != *b"\n" {
-            // Now it is a line, if not a record.
+            // The incomplete line becomes a line, which is not a record.
             log.write_all(b"\n")?;
         }
         log.seek(SeekFrom::Start(chain.size))?;
@@ -160,8 +163,8 @@ impl Audit {
     }
 }
 
-/// Checks the audit file `path` from its first record to its head. With `known`, the hash of a record that was
-/// kept elsewhere, that record has to be in it. Fails where the file cannot be read.
+/// Checks the audit file `path` from its first record to its head. With `known`, the hash of a record that was stored
+/// elsewhere, the file must contain that record. Fails if the file cannot be read.
 pub fn verify(path: impl AsRef<Path>, known: Option<&str>) -> io::Result<Report> {
     let path = path.as_ref();
     let log = file::open_to_read(path)?;
@@ -204,7 +207,7 @@ pub fn verify(path: impl AsRef<Path>, known: Option<&str>) -> io::Result<Report>
     Ok(report)
 }
 
-/// The last lines of the audit file `path`, at most `most`, the oldest first. They are not checked.
+/// Returns the last lines of the audit file `path`, at most `max`, the oldest first, without checking them.
 pub fn last(path: impl AsRef<Path>, max: usize) -> io::Result<Vec<String>> {
     let mut kept = VecDeque::new();
     for line in BufReader::new(file::open_to_read(path.as_ref())?).split(b'\n') {

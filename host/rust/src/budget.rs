@@ -1,4 +1,4 @@
-//! The time that a call has, and what ends it early.
+//! The time limit of a call, and its cancellation.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use wasmtime::UpdateDeadline;
 use crate::options::{CancelToken, Progress};
 use crate::types::{ErrorCode, ToolError};
 
-/// When a call has to end.
+/// Deadline and cancellation of a call.
 #[derive(Clone)]
 pub(crate) struct CallBudget {
     pub(crate) deadline: Instant,
@@ -15,7 +15,7 @@ pub(crate) struct CallBudget {
     pub(crate) progress: Progress,
 }
 
-/// The host ended the call.
+/// Interruption of a guest by the host.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 pub(crate) enum Interruption {
     #[error("the call was cancelled")]
@@ -35,13 +35,13 @@ impl Interruption {
 }
 
 impl CallBudget {
-    /// Ends what nobody can cancel after that long.
+    /// Creates a budget with a time limit and without cancellation.
     pub(crate) fn within(patience: Duration) -> Self {
         let deadline = Instant::now() + patience;
         Self { deadline, cancel: CancelToken::default(), progress: Progress::default() }
     }
 
-    /// Whether the call has to end now.
+    /// Returns whether the call must end now.
     pub(crate) fn stop(&self) -> Option<Interruption> {
         if self.cancel.is_cancelled() {
             return Some(Interruption::Cancelled);
@@ -49,7 +49,7 @@ impl CallBudget {
         (Instant::now() >= self.deadline).then_some(Interruption::Deadline)
     }
 
-    /// The same, as an engine asks for it.
+    /// Returns the decision in the form that the engine requires.
     pub(crate) fn check(&self) -> wasmtime::Result<UpdateDeadline> {
         self.stop().map_or(Ok(UpdateDeadline::Continue(1)), |stop| Err(stop.into()))
     }

@@ -1,4 +1,4 @@
-//! Says what a workspace is to be.
+//! The builder of a workspace.
 
 use std::io;
 #[cfg(target_os = "linux")]
@@ -33,7 +33,7 @@ use crate::workspace::{Inner, Workspace};
 mod events;
 mod memory;
 
-/// Says what a workspace is to be.
+/// Builder of a [`Workspace`].
 #[derive(Clone, Default)]
 pub struct Builder {
     roots: Vec<Wanted>,
@@ -54,25 +54,25 @@ pub struct Builder {
 }
 
 impl Workspace {
-    /// Says what a workspace is to be.
+    /// Returns a builder with default settings.
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// The workspace at `root`, with everything else by default.
+    /// Opens the workspace at `root` with default settings.
     pub fn open(root: impl AsRef<Path>) -> Result<Self, Error> {
         Self::builder().root(root.as_ref()).build()
     }
 }
 
 impl Builder {
-    /// The workspace itself: relative paths start here.
+    /// Sets the workspace directory, at which relative paths start.
     #[must_use]
     pub fn root(self, directory: impl Into<PathBuf>) -> Self {
         self.root_with(directory, Access::ReadWrite)
     }
 
-    /// The workspace itself, with what may be done in it.
+    /// Sets the workspace directory and the access to it.
     #[must_use]
     pub fn root_with(mut self, directory: impl Into<PathBuf>, access: Access) -> Self {
         self.roots.retain(|root| root.guest.as_deref() != Some(WORKSPACE));
@@ -80,9 +80,9 @@ impl Builder {
         self
     }
 
-    /// The workspace itself, as a directory that the caller has open. The directory's path is asked of the kernel and shown
-    /// to tools, and nothing is opened by it. Building fails where the directory was deleted, or has no path that this
-    /// process can reach.
+    /// Sets the workspace directory from an open descriptor. Tools see the path that the kernel reports for it;
+    /// nothing is opened by that path. `build` fails if the directory was deleted, or has no path that this process
+    /// can reach.
     #[cfg(target_os = "linux")]
     #[must_use]
     pub fn root_fd(mut self, directory: OwnedFd) -> Self {
@@ -91,22 +91,23 @@ impl Builder {
         self
     }
 
-    /// A further directory. Tools see it at `guest`, `/` and one name, and by its own absolute path.
+    /// Adds a directory. Tools see it at `guest`, `/` and one name, and at its own absolute path.
     #[must_use]
     pub fn mount(mut self, directory: impl Into<PathBuf>, guest: impl Into<String>, access: Access) -> Self {
         self.roots.push(Wanted::at(directory.into(), Some(guest.into()), access));
         self
     }
 
-    /// A further directory, at `/` and its own name, numbered where that is taken.
+    /// Adds a directory at `/` and its own name, with a number if that path is taken.
     #[must_use]
     pub fn further_root(mut self, directory: impl Into<PathBuf>, access: Access) -> Self {
         self.roots.push(Wanted::at(directory.into(), None, access));
         self
     }
 
-    /// The workspace is a running container: relative paths start at its working directory, absolute ones and links
-    /// are those of the container, and there can be no other root. `/proc`, `/sys` and `/dev` in it stay closed.
+    /// Sets a running container as the workspace: relative paths start at its working directory, absolute paths and
+    /// links are those of the container, and there is no other root. `/proc`, `/sys` and `/dev` of the container are
+    /// closed.
     #[cfg(all(target_os = "linux", feature = "containers"))]
     #[must_use]
     pub fn container(mut self, container: &Container) -> Self {
@@ -114,28 +115,29 @@ impl Builder {
         self
     }
 
-    /// Nothing may be changed in any root.
+    /// Makes every root read-only.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.settings.say(Map::from_iter([("read_only".to_owned(), Value::Bool(true))]));
         self
     }
 
-    /// What tools may do. All that is said of that, here and by the functions below, holds together, in whatever order;
-    /// building fails where a setting is said in two ways. A setting that has its default here is not said.
+    /// Sets the policy. The settings of all policy functions apply together, in any order; `build` fails if two
+    /// functions give one setting different values. A setting with its default value counts as absent.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.settings.say(policy.settings());
         self
     }
 
-    /// The same from JSON, such as `{"read_only": true, "limits": {"max_lines": 500}}`. Unknown fields are errors.
+    /// Sets the policy from JSON, such as `{"read_only": true, "limits": {"max_lines": 500}}`. Unknown fields are
+    /// errors.
     pub fn policy_json(mut self, json: &str) -> Result<Self, Error> {
         self.settings.say(policy::parse(json)?);
         Ok(self)
     }
 
-    /// The same from the levels of a policy, whose own files no tool sees or changes.
+    /// Sets the policy from its layers. Tools can neither read nor change the files of the layers.
     pub fn policy_layers(mut self, layers: &Layers) -> Result<Self, Error> {
         self.settings.say(layers.settings()?);
         self.private.extend(layers.own_files());
@@ -149,62 +151,64 @@ impl Builder {
         self
     }
 
-    /// How many threads one search may use: as many as there are processors, at most 8, unless this is called.
+    /// Sets the maximum number of threads of one search. Default: the number of processors, at most 8.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
     }
 
-    /// Who is asked about calls that need approval, on the thread of the call. Without anybody, they fail with
-    /// `approval-required`, and [`crate::Outcome::plan`] says what to ask.
+    /// Sets the approver for calls that need approval; it runs on the thread of the call. Without an approver, such
+    /// calls fail with `approval-required`, and [`crate::Outcome::plan`] has the plan.
     #[must_use]
     pub fn approver(mut self, approver: impl Fn(&Plan) -> Decision + Send + Sync + 'static) -> Self {
         self.approver = Some(Approver::new(approver));
         self
     }
 
-    /// An environment variable for the guest.
+    /// Sets an environment variable of the guest.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.environment.push((name.into(), value.into()));
         self
     }
 
-    /// Keeps journals here, not below the user's own state directory. No two workspaces may share it.
+    /// Sets the state directory, in place of one below the user's state directory. Two workspaces cannot share it.
     #[must_use]
     pub fn state_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.state = StateChoice::At(directory.into());
         self
     }
 
-    /// Keeps journals in `.paddock/` inside the workspace, and takes no lock: for a workspace that only one process changes.
+    /// Stores journals in `.paddock/` in the workspace and takes no lock, for a workspace that only one process
+    /// changes.
     #[must_use]
     pub fn no_state_dir(mut self) -> Self {
         self.state = StateChoice::None;
         self
     }
 
-    /// The dialect that this workspace is for. Its own policy holds for its calls in any case; what is done for all
-    /// calls of a workspace, the audit, is by this one's.
+    /// Sets the default dialect. The default policy of a dialect applies to its own calls; settings for all calls of
+    /// the workspace, such as the audit log, come from this dialect.
     #[must_use]
     pub fn dialect(mut self, name: impl Into<String>) -> Self {
         self.dialect = Some(name.into());
         self
     }
 
-    /// Works in the overlay of that name: tools see and change a copy that costs nothing, and the directories stay as they
-    /// are, since calls get no right to change them. What was changed is kept in the state directory, beyond this process
-    /// too; another name is another copy. Calls in one overlay wait for each other, and for no other's. A name is
-    /// letters, digits, `-`, `_` and `.`, no `.` first, at most 64.
+    /// Selects an overlay by name. Tools change the overlay, and the directories stay as they are, because calls get
+    /// no right to change them. Creating an overlay copies nothing. The changes are stored in the state directory and
+    /// persist. Calls in one overlay wait for each other, and not for calls in other overlays. A name consists of at
+    /// most 64 letters, digits, `-`, `_` and `.`, and does not start with `.`.
     #[must_use]
     pub fn overlay(mut self, name: impl Into<String>) -> Self {
         self.overlay = Some(name.into());
         self
     }
 
-    /// Opens the workspace. Fails where a root is no directory or a guest path is taken. What the policy allows
-    /// beside the roots follows them: its directories, as they are named there, then the whole file system.
+    /// Opens the workspace. Fails if a root is not a directory or a guest path is taken. The directories that the
+    /// policy allows follow the roots, in the order of the policy, and then the whole file system in the mode
+    /// `unrestricted`.
     pub fn build(self) -> Result<Workspace, Error> {
         let policy = self.policy_of()?;
         let mounts = self.mounts(&policy)?;
@@ -231,7 +235,7 @@ impl Builder {
         let guest_settings = policy::environment(said, backend, &mounts, host)?;
         let environment = merged_with(self.environment, guest_settings);
         let state = overlay.as_ref().map(OverlayDir::state).or(state).filter(|_| writable);
-        // With an overlay above them they cannot be changed, whatever a guest does.
+        // Below an overlay, no guest can change the directories.
         let mounts = if overlay.is_some() { mounts.iter().map(Mount::read_only).collect() } else { mounts };
         let (limits, threads, approver) = (policy.limits, self.threads, self.approver);
         let roots = Roots { mounts, state, overlay, guarded, ..Roots::default() };
@@ -241,8 +245,8 @@ impl Builder {
         Ok(Workspace::new(Inner { approver, signer, listeners, guests, commands }))
     }
 
-    /// The ways to what is Paddock's own, whatever it is called and whether it is there: its state, the code that it
-    /// compiled and will map again, what commands have for themselves, and the person's policies; and to what the kernel shows as files.
+    /// Returns the paths that tools must not reach, whether or not they exist: Paddock's state, the cache of compiled
+    /// code, the private directories of commands, the user's policy files, and the file systems of the kernel.
     fn own_files(
         &self,
         state: Option<&StateDir>,
@@ -254,12 +258,12 @@ impl Builder {
         let written = listeners.into_iter().flat_map(|listeners| listeners.own_files.iter().cloned());
         let named = written.chain(self.private.iter().cloned()).chain(mount::of_the_kernel());
         let follow = |path: PathBuf| Walk::new(&path).map_err(|cause| Error::Private { path, cause });
-        // A home directory that this user cannot get into has nothing of this user's.
+        // A home directory that this user cannot enter contains no files of this user.
         let is_reachable = |walk: &Result<Walk, Error>| !matches!(walk, Err(Error::Private { cause, .. }) if cause.kind() == io::ErrorKind::PermissionDenied);
         own.flatten().map(follow).filter(is_reachable).chain(named.map(follow)).collect()
     }
 
-    /// Why no command can run, where that is so.
+    /// Returns the reason why no command can run, if there is one.
     fn unfit_for_commands(&self, policy: &Policy) -> Option<&'static str> {
         if self.overlay.is_some() {
             return Some("an overlay is seen by the file tools alone");
@@ -301,7 +305,7 @@ impl Builder {
     }
 }
 
-/// Where the policy has an audit kept. A dialect's default has none kept where there is no state directory.
+/// Returns the location of the audit log by the policy. The default of a dialect is ignored without a state directory.
 fn in_state(policy: &Policy, settings: &Map<String, Value>, state: Option<&StateDir>) -> Option<AuditChoice> {
     let is_meant = state.is_some() || settings.contains_key("enable_audit_logging");
     (policy.enable_audit_logging && is_meant).then_some(AuditChoice::InState)

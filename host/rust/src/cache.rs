@@ -1,5 +1,5 @@
-//! The compiled component, kept on disk as it is mapped into memory: nothing is
-//! unpacked, hashed or copied at the next start.
+//! The cache of the compiled component. The file is mapped into memory at the next start, without unpacking, hashing or
+//! copying.
 
 use std::env;
 use std::fs::File;
@@ -14,12 +14,13 @@ use wasmtime::component::Component;
 use crate::directory::{Deferred, Directory, Walk, private_file};
 use crate::mount::way_to;
 
-/// The component of these bytes: from the cache, or compiled and put there. Without a place to keep it, each start compiles.
+/// Returns the compiled component: from the cache, or compiled and stored there. Without a cache directory, each start
+/// compiles.
 pub(crate) fn component(engine: &Engine, bytes: &[u8], name: &str) -> wasmtime::Result<Component> {
     compiled(engine, name, || Component::new(engine, bytes))
 }
 
-/// The same of what `compile` makes; the name tells that from all others.
+/// Returns the component that `compile` makes, from the cache if it has a file of this unique name.
 pub(crate) fn compiled(
     engine: &Engine,
     name: &str,
@@ -30,7 +31,7 @@ pub(crate) fn compiled(
         return Ok(known);
     }
     let component = compile()?;
-    // A cache that cannot be written is none: the next start tries again.
+    // A failure to write the cache is ignored: the next start tries again.
     let _ = component.serialize().map_err(io::Error::other).and_then(|compiled| keep(cache, &name, &compiled));
     Ok(component)
 }
@@ -41,7 +42,7 @@ fn load(engine: &Engine, cache: &Directory, name: &str) -> Option<Component> {
     if !is_safe(&metadata) {
         return None;
     }
-    // The file that was looked at, and not whatever has its name by then.
+    // The descriptor is mapped, because another file may have the name by now.
     let path = if cfg!(target_os = "linux") { way_to(&file) } else { cache.path().join(name) };
     #[expect(
         unsafe_code,
@@ -51,7 +52,7 @@ fn load(engine: &Engine, cache: &Directory, name: &str) -> Option<Component> {
     loaded.ok()
 }
 
-/// Writes the whole file or nothing: another process may read it at any time.
+/// Writes the file atomically, because another process may read it at any time.
 fn keep(cache: &Directory, name: &str, compiled: &[u8]) -> io::Result<()> {
     let new = format!("{name}.{}.new", std::process::id());
     let opened = cache.open_file(&new, private_file().create_new(true));
@@ -63,7 +64,7 @@ fn keep(cache: &Directory, name: &str, compiled: &[u8]) -> io::Result<()> {
     kept
 }
 
-/// One name for each component, build of the runtime and kind of processor.
+/// Returns a name that is unique for the component, the build of the runtime and the type of processor.
 fn file_name(engine: &Engine, name: &str) -> String {
     struct Sum(Sha256);
     impl std::hash::Hasher for Sum {
@@ -79,7 +80,7 @@ fn file_name(engine: &Engine, name: &str) -> String {
     format!("{name}-{:016x}.cwasm", std::hash::Hasher::finish(&sum))
 }
 
-/// Path of the user's cache directory, which may not exist.
+/// Returns the path of the user's cache directory, which may not exist.
 pub(crate) fn path() -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("PADDOCK_CACHE_DIR")
@@ -87,7 +88,8 @@ pub(crate) fn path() -> Option<PathBuf> {
         .or_else(|| env::home_dir().map(|home| home.join(".cache/paddock")))
 }
 
-/// The cache directory, made if need be and held as long as the process runs. None where somebody else could write to it.
+/// Returns the cache directory, created if necessary and held until the process ends. `None` if another user could
+/// write to it.
 fn directory() -> Option<&'static Directory> {
     static DIRECTORY: OnceLock<Option<Directory>> = OnceLock::new();
     let open = || {
@@ -98,7 +100,7 @@ fn directory() -> Option<&'static Directory> {
     DIRECTORY.get_or_init(open).as_ref()
 }
 
-/// Whether nobody but this user can have changed it.
+/// Returns whether only this user can have changed the file.
 #[cfg(unix)]
 fn is_safe(meta: &std::fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -116,7 +118,7 @@ mod tests {
 
     use super::*;
 
-    /// The empty component: eight bytes that say what it is.
+    /// The empty component: its eight bytes of preamble.
     fn compiled(engine: &Engine) -> Vec<u8> {
         Component::new(engine, b"\0asm\x0d\0\x01\0").unwrap().serialize().unwrap()
     }
@@ -144,7 +146,7 @@ mod tests {
         keep(&cache, &name, &compiled).unwrap();
         assert!(load(&engine, &cache, &name).is_some());
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
-        // A file that was cut short is compiled again, not trusted.
+        // A truncated file is not trusted, and the component is compiled again.
         fs::write(dir.path().join(&name), &compiled[..compiled.len() / 2]).unwrap();
         assert!(load(&engine, &cache, &name).is_none());
     }

@@ -6,21 +6,21 @@ use crate::watch::Watch;
 
 /// Settings of one call of the component.
 pub(crate) struct Call<'c> {
-    /// It can change something.
+    /// Whether the call can change files.
     pub(crate) changing: bool,
-    /// None are the default ones.
+    /// Options of the caller; `None` for the defaults.
     pub(crate) options: Option<&'c CallOptions>,
-    /// Somebody is told of it.
+    /// Listeners and audit log of the call, if any.
     pub(crate) watch: Option<&'c Watch<'c>>,
 }
 
 impl Call<'_> {
-    /// One that nobody is told of, unless `watch` is put in.
+    /// Creates a call without listeners and audit log; the caller may set `watch`.
     pub(crate) fn untold(changing: bool) -> Self {
         Self { changing, options: None, watch: None }
     }
 
-    /// Has the guest that made the call say what it touched. False where that guest cannot be called again.
+    /// Asks the guest of the call for the accessed paths. Returns false if that guest cannot be called again.
     pub(crate) fn account(&self, guest: &mut Sandbox) -> bool {
         self.watch.is_none_or(|watch| watch.ask(guest))
     }

@@ -1,5 +1,5 @@
-//! A control group for the processes of one command, where this process may make one (cgroup v2): all of them can be
-//! ended at once from here, whatever they did to get out of sight of their supervisor.
+//! A control group (cgroup v2) for the processes of one command, if this process may create one. The host can end all
+//! of these processes at once, even if they have left the process tree of their supervisor.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -13,43 +13,43 @@ use crate::hex::hex;
 const ATTEMPTS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The group, which ends with this.
+/// A control group. Dropping it ends its processes and removes it.
 #[derive(Debug)]
 pub(crate) struct Cgroup(PathBuf);
 
 impl Cgroup {
-    /// A new group in the one that a process is in, `self` for this one. None where that cannot be made or could not be
-    /// ended.
+    /// Creates a group in the group of a process, with `self` for this process. `None` if the group cannot be
+    /// created, or the kernel could not end its processes.
     pub(crate) fn below(process: &str) -> Option<Self> {
         let parent = group_of(process)?;
         let mut nonce = [0; 16];
         getrandom::fill(&mut nonce).ok()?;
         let group = Self(parent.join(format!("paddock-{}", hex(&nonce))));
         fs::create_dir(&group.0).ok()?;
-        // Dropped, and so removed, where the kernel has no way to end it (before 5.14).
+        // The group is dropped, and so removed, if the kernel cannot end its processes (before 5.14).
         group.0.join("cgroup.kill").exists().then_some(group)
     }
 
-    /// The file to which a process writes that it enters the group, or another one about it.
+    /// Opens a file of the group, such as the one to which a process writes to enter the group.
     pub(crate) fn entry(&self) -> io::Result<File> {
         OpenOptions::new().write(true).open(self.0.join("cgroup.procs"))
     }
 
-    /// Limits the tasks of the group, where its parent hands that out.
+    /// Limits the number of tasks in the group, if its parent delegates that controller.
     pub(crate) fn limit_tasks(&self, tasks: u64) {
-        // The supervisor counts as well.
+        // The supervisor is one of the tasks.
         self.limit("pids.max", tasks);
     }
 
-    /// Limits the memory of all its processes together, where its parent hands that out: what they share is counted too,
-    /// which no limit of a process does.
+    /// Limits the total memory of the processes, if the parent delegates that controller. Unlike limits of a process,
+    /// it covers shared memory.
     pub(crate) fn limit_memory(&self, bytes: u64) {
         self.limit("memory.max", bytes);
-        // Else what is over the limit would go there.
+        // Without this limit, memory above the other limit would be swapped out.
         self.limit("memory.swap.max", 0);
     }
 
-    /// Sets a limit. Without the controller there is no such file.
+    /// Writes a limit. The file does not exist without the controller.
     fn limit(&self, name: &str, limit: u64) {
         let file = OpenOptions::new().write(true).open(self.0.join(name));
         drop(file.and_then(|mut file| write!(file, "{limit}")));
@@ -63,7 +63,7 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // A group without processes needs no end, and one that stays is empty.
+        // A group without processes needs no kill, and a group that remains is empty.
         let _ = self.kill();
         for _ in 0..ATTEMPTS {
             match fs::remove_dir(&self.0) {
@@ -74,18 +74,18 @@ impl Drop for Cgroup {
     }
 }
 
-/// The directory of the group that a process is in.
+/// Returns the directory of the group of a process.
 fn group_of(process: &str) -> Option<PathBuf> {
     let groups = fs::read_to_string(format!("/proc/{process}/cgroup")).ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let (root, top) = mounts.lines().find_map(unified)?;
-    // What is mounted can be a part of the hierarchy, as in a container.
+    // The mount can be a part of the hierarchy, as in a container.
     let below = Path::new(path).strip_prefix(root).ok()?;
     Some(top.join(below))
 }
 
-/// The part of the hierarchy that a line of `mountinfo` mounts, and where, if it is one of version 2.
+/// Parses a line of `mountinfo`: returns the mounted part of the hierarchy and the mount point, if it is cgroup v2.
 fn unified(line: &str) -> Option<(PathBuf, PathBuf)> {
     let (mount, kind) = line.split_once(" - ")?;
     if kind.split(' ').next() != Some("cgroup2") {

@@ -12,13 +12,13 @@ pub(crate) const TICK: Duration = Duration::from_millis(10);
 
 /// Advances the epoch while calls run, and sleeps when none has run for a while.
 pub(crate) struct Clock {
-    /// Calls under way.
+    /// Number of calls in progress.
     active: AtomicUsize,
     thread: OnceLock<Thread>,
     asleep: AtomicBool,
 }
 
-/// Ticks without a call before the clock sleeps: waking it costs more than a call.
+/// Number of ticks without a call before the clock sleeps: waking it costs more than a call.
 const IDLE_TICKS: u32 = 100;
 
 impl Clock {
@@ -39,7 +39,7 @@ impl Clock {
             idle = if self.active.load(Ordering::SeqCst) == 0 { idle + 1 } else { 0 };
             if idle >= IDLE_TICKS {
                 self.asleep.store(true, Ordering::SeqCst);
-                // A call that began before it could see this has to be seen here.
+                // A call that started before it could see the flag must be noticed here.
                 while self.active.load(Ordering::SeqCst) == 0 {
                     thread::park();
                 }
@@ -48,7 +48,7 @@ impl Clock {
         }
     }
 
-    /// Lets the epoch advance as long as the result is held.
+    /// Advances the epoch until the result is dropped.
     pub(crate) fn tick(&self) -> Ticking<'_> {
         self.active.fetch_add(1, Ordering::SeqCst);
         if self.asleep.load(Ordering::SeqCst)
@@ -60,7 +60,7 @@ impl Clock {
     }
 }
 
-/// A call is running.
+/// A running call, during which the epoch advances.
 pub(crate) struct Ticking<'a>(&'a Clock);
 
 impl Drop for Ticking<'_> {
