@@ -9,14 +9,14 @@ use crate::catalog::bare;
 /// Traits of a tool: how a call of it can affect the workspace. All are false for an unknown tool.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ToolTraits {
-    /// It can change something.
+    /// Whether the tool can change files.
     pub(crate) changes: bool,
-    /// It runs commands, in a workspace that enables them.
+    /// Whether the tool runs commands, in a workspace that enables commands.
     pub(crate) runs: bool,
 }
 
 impl ToolTraits {
-    /// The effect of a tool of a dialect, which is asked for once in a process.
+    /// Returns the traits of a tool of a dialect. The component is asked once for each tool of the process.
     pub(crate) fn of(dialect: &str, tool: &str) -> Self {
         static KNOWN: OnceLock<Mutex<HashMap<(String, String), ToolTraits>>> = OnceLock::new();
         let known = KNOWN.get_or_init(Mutex::default);
@@ -24,7 +24,7 @@ impl ToolTraits {
         if let Some(effect) = known.lock().unwrap_or_else(PoisonError::into_inner).get(&name) {
             return *effect;
         }
-        // Nothing is kept of a tool that there is not: any number of names could be asked for.
+        // Traits of unknown tools are not cached, because callers can invent any number of names.
         let Some(effect) = Self::query(dialect, tool) else { return Self::default() };
         *known.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_insert(effect)
     }

@@ -12,10 +12,10 @@ use crate::guest::Exports;
 use crate::limits::GUESTS;
 use crate::store::State;
 
-/// The start of the component's SHA-256, by which what was compiled of it is found again.
+/// Prefix of the component's SHA-256, by which the cache finds its compiled code.
 const COMPONENT_NAME: &str = env!("PADDOCK_COMPONENT_NAME");
 
-/// The component itself, as the build made it.
+/// Bytes of the component.
 pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/paddock.wasm"));
 
 /// Engine and compiled component, shared by all calls of the process.
@@ -26,7 +26,7 @@ pub(crate) struct Runtime {
     clock: Arc<Clock>,
 }
 
-/// The process's runtime, made at the first call.
+/// Runtime of the process, created at the first call.
 pub(crate) fn runtime() -> Result<&'static Runtime, Error> {
     #[cfg(test)]
     if let Some(other) = substitute::runtime() {
@@ -39,7 +39,7 @@ pub(crate) fn runtime() -> Result<&'static Runtime, Error> {
 
 impl Runtime {
     fn new() -> wasmtime::Result<Self> {
-        // Where no room can be reserved for a pool, each call maps its own memory.
+        // If no address space can be reserved for a pool, each call maps its own memory.
         let engine = Engine::new(config().allocation_strategy(pool(true)))
             .or_else(|_| Engine::new(config().allocation_strategy(pool(false))))
             .or_else(|_| Engine::new(&config()))?;
@@ -57,14 +57,14 @@ impl Runtime {
         Ok(Self { engine, component, exports, clock })
     }
 
-    /// The same with another component.
+    /// Creates a runtime with another component.
     #[cfg(test)]
     pub(crate) fn with(&self, component: &[u8]) -> wasmtime::Result<Self> {
         let component = Component::new(&self.engine, component)?;
         Self::of(self.engine.clone(), Arc::clone(&self.clock), &component)
     }
 
-    /// Lets the engine's epoch advance as long as the result is held.
+    /// Advances the epoch of the engine until the result is dropped.
     pub(crate) fn tick(&self) -> Ticking<'_> {
         self.clock.tick()
     }
@@ -79,16 +79,16 @@ pub(crate) fn config() -> Config {
     config
 }
 
-/// Memory, tables and stacks that are kept from call to call and given out clean.
-/// With `scanned`, a system that tells which pages were written: those are reset, and the others kept.
+/// Returns a pool of memory, tables and stacks, which calls reuse and which are reset between calls. With `scanned`,
+/// the system reports the written pages, and only these are reset.
 fn pool(scanned: bool) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(GUESTS);
-    // A component is a core module and the small ones that join it to its imports.
+    // A component consists of a core module, and of small modules that connect it to its imports.
     pool.total_core_instances(GUESTS * 4).total_tables(GUESTS * 4);
     pool.total_memories(GUESTS).total_stacks(GUESTS);
     pool.max_memory_size(1 << 32);
-    // Zeroing so little is cheaper than giving it back to the system and faulting it in again.
+    // Zeroing a small memory is cheaper than returning it to the system and faulting it in again.
     pool.async_stack_keep_resident(1 << 14).table_keep_resident(1 << 12);
     if scanned {
         pool.pagemap_scan(Enabled::Yes).linear_memory_keep_resident(4 << 20);

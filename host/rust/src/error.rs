@@ -3,119 +3,119 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why a workspace could not be opened.
+/// The reason why a workspace could not be opened.
 ///
-/// An error of the host. The message of the system or a parser is its [`source`](std::error::Error::source), not a part of
-/// its own message.
+/// An error of the host. The message of the system or a parser is its [`source`](std::error::Error::source), not a
+/// part of its own message.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The builder was given no root.
+    /// The builder has no root.
     #[error("a workspace needs a root directory")]
     NoRoot,
-    /// A root is not there, or is no directory.
+    /// A root does not exist or is not a directory.
     #[error("cannot open the root `{}`", path.display())]
     Root {
-        /// As given to the builder.
+        /// Value that the builder got.
         path: PathBuf,
-        /// What the file system says.
+        /// Error of the file system.
         #[source]
         cause: io::Error,
     },
-    /// A container that is not there, does not run, or cannot be looked into.
+    /// A container does not exist, does not run, or cannot be inspected.
     #[error("cannot open the container `{name}`: {cause}")]
     Container {
-        /// As given.
+        /// Value that the caller gave.
         name: String,
-        /// What is wrong with it.
+        /// Cause of the error.
         cause: String,
     },
-    /// A directory that cannot be copied into a workspace in memory.
+    /// A directory cannot be copied into a workspace in memory.
     #[error("cannot mount `{}`: {cause}", path.display())]
     HostMount {
-        /// As given to the builder.
+        /// Value that the builder got.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Cause of the error.
         cause: String,
     },
-    /// A guest path that is taken, or is no single name below `/`.
+    /// A guest path is taken, or is not `/` and one name.
     #[error("cannot mount `{guest}`: {cause}")]
     Mount {
-        /// As given to the builder.
+        /// Value that the builder got.
         guest: String,
-        /// What is wrong with it.
+        /// Cause of the error.
         cause: &'static str,
     },
-    /// The policy's JSON does not parse, or has an unknown field.
+    /// The JSON of the policy does not parse, or has an unknown field.
     #[error("cannot read the policy")]
     Policy(#[from] serde_json::Error),
-    /// A setting of the policy that contradicts another or can mean nothing.
+    /// A setting of the policy contradicts another setting, or has no meaning.
     #[error("wrong policy: `{setting}`: {cause}")]
     Setting {
-        /// Its name, such as `limits.max_lines`.
+        /// Name of the setting, such as `limits.max_lines`.
         setting: &'static str,
-        /// What is wrong with it.
+        /// Cause of the error.
         cause: String,
     },
-    /// The builder was told a setting in two ways.
+    /// The builder got two different values of a setting.
     #[error("contradicting settings: `{setting}` is said in two ways; say it once")]
     Conflict {
-        /// Its name, such as `limits.max_lines`.
+        /// Name of the setting, such as `limits.max_lines`.
         setting: String,
     },
-    /// A file, variable or argument that cannot be a level of the policy.
+    /// A file, variable or argument cannot be a layer of the policy.
     #[error("{origin}: {cause}")]
     PolicySource {
-        /// Which, and where in it: `/path/policy.yaml:12`.
+        /// The source and the position in it: `/path/policy.yaml:12`.
         origin: String,
-        /// The setting and what is wrong with it.
+        /// The setting and the cause of the error.
         cause: String,
     },
-    /// An overlay cannot have that name, be kept, or be over these roots.
+    /// An overlay cannot have this name, be stored, or belong to these roots.
     #[error("cannot open the overlay `{name}`: {cause}", name = name.escape_debug())]
     Overlay {
-        /// As given to the builder.
+        /// Value that the builder got.
         name: String,
-        /// What is wrong with it.
+        /// Cause of the error.
         cause: String,
     },
-    /// The state directory cannot be where it was asked for.
+    /// The state directory cannot be at the requested path.
     #[error("cannot use the state directory")]
     State(#[source] io::Error),
-    /// A file or directory of Paddock's own that could not be told from what tools may reach.
+    /// A private file or directory of Paddock could not be identified, so tools might reach it.
     #[error("cannot keep `{}` from tools", path.display())]
     Private {
-        /// Its path.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What the file system says.
+        /// Error of the file system.
         #[source]
         cause: io::Error,
     },
-    /// The audit file cannot be there.
+    /// The audit file cannot be at this path.
     #[error("cannot keep the audit in `{}`", path.display())]
     Audit {
-        /// As given to the builder.
+        /// Value that the builder got.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Cause of the error.
         #[source]
         cause: io::Error,
     },
-    /// The file for events cannot be there.
+    /// The event file cannot be at this path.
     #[error("cannot append events to `{}`", path.display())]
     Events {
-        /// As given to the builder.
+        /// Value that the builder got.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Cause of the error.
         #[source]
         cause: io::Error,
     },
-    /// The component does not load.
+    /// The component cannot be loaded.
     #[error("cannot load the component: {0}")]
     Component(String),
 }
 
 impl Error {
-    /// The message with those of its sources.
+    /// Returns the message with the messages of its sources.
     pub(crate) fn with_sources(&self) -> String {
         let sources = std::iter::successors(std::error::Error::source(self), |cause| cause.source());
         sources.fold(self.to_string(), |message, cause| format!("{message}: {cause}"))

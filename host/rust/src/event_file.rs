@@ -9,11 +9,11 @@ use crate::error::Error;
 use crate::events::{Event, Listener};
 use crate::mount::{self, Mount};
 
-/// What stands for standard error in place of a file.
+/// Value that selects standard error in place of a file.
 const STANDARD_ERROR: &str = "-";
 
-/// Opens the file, which has to lie outside the roots and is for its owner alone where it is new, and gives what
-/// appends each event to it; with the file's path, where it is one.
+/// Opens the file, which must lie outside of the roots; only the owner can read a new file. Returns a listener that
+/// appends each event, and the path if it is a file.
 pub(crate) fn open(path: &Path, roots: &[Mount]) -> Result<(Listener, Option<PathBuf>), Error> {
     let refuse = |cause| Error::Events { path: path.to_owned(), cause };
     let name = path.display().to_string();
@@ -29,14 +29,14 @@ pub(crate) fn open(path: &Path, roots: &[Mount]) -> Result<(Listener, Option<Pat
     };
     let append = move |event: &Event| {
         if let Err(cause) = write(sink.as_ref(), event) {
-            // Standard error may be what cannot be written.
+            // Standard error itself may not be writable.
             let _ = writeln!(io::stderr(), "paddock: cannot write an event to `{name}`: {cause}");
         }
     };
     Ok((Listener(std::sync::Arc::new(append)), path))
 }
 
-/// Writes a line at once, so that lines of several threads and processes stay apart.
+/// Writes a line in one call, so that lines of several threads and processes do not mix.
 fn write(sink: Option<&File>, event: &Event) -> io::Result<()> {
     let mut line = serde_json::to_vec(event)?;
     line.push(b'\n');

@@ -1,11 +1,10 @@
 //! Events of calls: the start, each written file, and the end.
 //!
-//! An event never holds content. It tells paths, counts and times, and no path
-//! of a secret: what `.agentignore` names, and what a call that was refused as
-//! `denied` asked for, is counted in [`Ended::redacted`] and nothing more.
+//! An event never contains file content. It has paths, counts and times. Paths that `.agentignore` hides, and paths of
+//! calls that were refused as `denied`, are only counted, in [`Ended::redacted`].
 //!
-//! Each serialises to a JSON object whose member `event` says which it is:
-//! `start`, `output`, `file-written` or `end`. Members stay what they are; new ones can come.
+//! Each event serializes to a JSON object whose member `event` is its type: `start`, `output`, `file-written` or `end`.
+//! Members keep their meaning; later versions may add members.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,96 +14,97 @@ use serde::{Serialize, Serializer};
 
 use crate::types::{Change, ErrorCode, WriteMode};
 
-/// Something that happened in a call.
+/// An event of a call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Event {
-    /// A call was made. Nothing has been done for it.
+    /// A call started; it has not run yet.
     Start(Started),
-    /// A call took what a command printed.
+    /// A call read output of a command.
     Output(Output),
-    /// A call wrote a file; told when it has ended, before that.
+    /// A call wrote a file. The event follows when the call has ended, before the event of the end.
     FileWritten(FileWritten),
-    /// A call ended: well, with a failure, refused, or stopped by the host.
+    /// A call ended: with success, with a failure, by a refusal, or by the host.
     End(Ended),
 }
 
-/// A call was made.
+/// The start of a call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Started {
-    /// The call: all its events have this in common, and no other call has it.
+    /// Unique id of the call, which all of its events have.
     pub call: String,
-    /// When, in RFC 3339 and UTC.
+    /// Time of the event, in RFC 3339 and UTC.
     pub time: String,
-    /// Whose names the tool and its arguments have.
+    /// Dialect of the tool.
     pub dialect: String,
-    /// The tool as the caller named it, its first 64 characters; of a typed function the name that it has in the `paddock` dialect.
+    /// Tool as the caller named it, at most 64 characters; for a typed function, its name in the `paddock` dialect.
     pub tool: String,
 }
 
-/// A call took what a command printed, since it started or since the last call that took of it.
+/// Output of a command that a call read: since the start of the command, or since the previous call that read output.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Output {
-    /// The call.
+    /// Id of the call.
     pub call: String,
-    /// When, in RFC 3339 and UTC.
+    /// Time of the event, in RFC 3339 and UTC.
     pub time: String,
-    /// The session that the command goes on in, if it does.
+    /// Session in which the command continues, if it does.
     pub session: Option<u32>,
-    /// Bytes of standard output, or of the terminal.
+    /// Number of bytes of standard output, or of the terminal.
     pub stdout_bytes: u64,
-    /// Bytes of standard error.
+    /// Number of bytes of standard error.
     pub stderr_bytes: u64,
-    /// Whether something of it was left out of the result.
+    /// Whether the result leaves out a part of the output.
     pub truncated: bool,
 }
 
-/// A call wrote a file.
+/// A file that a call wrote.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FileWritten {
-    /// The call.
+    /// Id of the call.
     pub call: String,
-    /// When that was known, in RFC 3339 and UTC.
+    /// Time at which the host learned of it, in RFC 3339 and UTC.
     pub time: String,
-    /// The file, relative to the workspace.
+    /// Path of the file, relative to the workspace.
     pub path: String,
-    /// Bytes written: for [`WriteMode::Append`] those put at the end, else all that the file has.
+    /// Number of bytes written: for [`WriteMode::Append`] the appended bytes, otherwise the size of the file.
     pub bytes: u64,
-    /// Whether the file is new, replaced or longer: `create`, `overwrite` or `append`.
+    /// How the call wrote the file: `create`, `overwrite` or `append`.
     pub mode: WriteMode,
 }
 
-/// A call ended.
+/// The end of a call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Ended {
-    /// The call.
+    /// Id of the call.
     pub call: String,
-    /// When, in RFC 3339 and UTC.
+    /// Time of the event, in RFC 3339 and UTC.
     pub time: String,
     /// As in [`Started`].
     pub dialect: String,
     /// As in [`Started`].
     pub tool: String,
-    /// The operation, whatever the tool is called: `read`, `write`, `grep` and so on. `None` if the arguments were invalid.
+    /// Operation, which does not depend on the name of the tool: `read`, `write`, `grep` and so on. `None` if the
+    /// arguments were invalid.
     pub operation: Option<String>,
-    /// The paths: relative to the workspace where all went well, as given where not.
+    /// Paths: relative to the workspace after success, as the caller gave them after a failure.
     pub paths: Vec<String>,
     /// Number of paths that `.agentignore` hides and the event leaves out.
     pub redacted: u64,
-    /// Bytes read, written or searched.
+    /// Number of bytes read, written or searched.
     pub bytes: u64,
-    /// Lines read, changed or found, where they are counted.
+    /// Number of lines read, changed or found, if the operation counts lines.
     pub lines: Option<u64>,
     /// Whether a limit cut the result short.
     pub truncated: bool,
-    /// Milliseconds from start to end.
+    /// Duration of the call in milliseconds.
     pub duration_ms: f64,
-    /// Why it failed; none where it did what was asked. In JSON, `outcome`: the code, or `ok`.
+    /// Code of the failure; `None` after success. In JSON, `outcome`: the code, or `ok`.
     #[serde(rename = "outcome", serialize_with = "outcome")]
     pub error: Option<ErrorCode>,
     /// The changes, in order.
@@ -112,7 +112,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Whether a rule forbade the call, and not what it found.
+    /// Returns whether a rule refused the call, as opposed to a failure of the operation.
     pub fn is_refused(&self) -> bool {
         use ErrorCode::{ApprovalRequired, Denied, OutsideWorkspace, ReadOnly};
         matches!(self.error, Some(OutsideWorkspace | ReadOnly | Denied | ApprovalRequired))
@@ -133,12 +133,12 @@ impl Serialize for WriteMode {
     }
 }
 
-/// This moment as events have it.
+/// Returns the current time in the format of events.
 pub(crate) fn now() -> String {
     humantime::format_rfc3339_millis(SystemTime::now()).to_string()
 }
 
-/// A function that is told of events.
+/// A function that gets events.
 #[derive(Clone)]
 pub(crate) struct Listener(pub(crate) Arc<dyn Fn(&Event) + Send + Sync>);
 

@@ -1,23 +1,23 @@
-//! This host with one check removed, which the tests that look for ways out have to find: a control of theirs.
+//! Fault injection: the host without one check, which the escape tests must detect.
 
 use std::cell::Cell;
 
-/// A check that is made here.
+/// A check of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Check {
-    /// An open follows no link.
+    /// Opens do not follow symbolic links.
     Link,
-    /// An operation is at one name in a directory.
+    /// An operation takes one entry name in a directory.
     Name,
-    /// Nothing is changed in a read-only root.
+    /// Read-only roots are not changed.
     Right,
-    /// Paddock's own files are not opened, whatever their path.
+    /// Private files of Paddock are not opened, by any path.
     Identity,
-    /// Roots, the directories above them, and Paddock's own files keep their names.
+    /// Roots, their parent directories, and private files of Paddock are not renamed.
     Pin,
-    /// A root is the directory that was opened, not the one that has its path.
+    /// A root is the directory that was opened, not the directory that has its path now.
     Held,
-    /// No link in a root decides which directory a setting names.
+    /// Symbolic links in a root do not decide which directory a setting names.
     Named,
 }
 
@@ -25,12 +25,12 @@ thread_local! {
     static REMOVED: Cell<Option<Check>> = const { Cell::new(None) };
 }
 
-/// Whether this thread is without that check now.
+/// Returns whether this thread runs without the check.
 pub(crate) fn is_without(check: Check) -> bool {
     REMOVED.get() == Some(check)
 }
 
-/// Does `work`, with all guests of this thread, without a check.
+/// Runs `work`, and the guests that it calls on this thread, without a check.
 pub(crate) fn without<R>(check: Check, work: impl FnOnce() -> R) -> R {
     REMOVED.set(Some(check));
     let _again = Again;

@@ -1,5 +1,5 @@
-//! What no tool and no program reaches or moves, decided by device and inode: the same file or directory is known by
-//! whatever path, bind mount or container it is reached.
+//! Files and directories that no tool and no program can open or move. They are identified by device and inode, and so
+//! recognised by any path, bind mount or container.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -9,23 +9,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::directory::{Directory, Identity, Walk};
 use crate::mount::{CLOSED_IN_CONTAINER, Mount};
 
-/// Paths that a guest is told of as Paddock's own, so that it refuses them early and says why.
+/// Private paths of Paddock, which the guest refuses early with a reason.
 #[derive(Debug, Default)]
 pub(crate) struct OwnPaths {
-    /// Absolute paths of Paddock's own files and directories.
+    /// Absolute paths of private files and directories.
     pub(crate) private: Vec<String>,
-    /// Those of links on the way to them.
+    /// Absolute paths of symbolic links that lead to them.
     pub(crate) fixed: Vec<String>,
 }
 
 impl OwnPaths {
-    /// Finds Paddock's own files and directories in these roots.
+    /// Finds the private files and directories in these roots.
     pub(crate) fn new(own: &[Walk], roots: &[Mount]) -> Self {
         let mut paths = Self::default();
         let absolute = |root: &Mount, below: &Path| root.host().join(below).into_os_string().into_string().ok();
         for (root, walk) in roots.iter().flat_map(|root| own.iter().map(move |walk| (root, walk))) {
             let below = |below: std::path::PathBuf| absolute(root, &below);
-            // A path that is not UTF-8 no guest can name; it is kept from guests by what it is.
+            // No guest can name a path that is not UTF-8; its device and inode protect it.
             paths.private.extend(walk.below(&root.directory).and_then(below));
             paths.fixed.extend(walk.links_below(&root.directory).filter_map(below));
         }
@@ -38,31 +38,31 @@ impl OwnPaths {
     }
 }
 
-/// Names, each in the directory of the one before, of which the last would be Paddock's own.
+/// Names, each in the directory of the previous name. The last name would be that of a private file.
 #[derive(Debug)]
 struct Reserved {
     above: Directory,
     names: Vec<OsString>,
 }
 
-/// The files and directories that a workspace keeps from its guests.
+/// The files and directories that guests of a workspace cannot reach.
 #[derive(Debug, Default)]
 pub(crate) struct Guarded {
-    /// Paddock's own: never opened, moved, removed or replaced.
+    /// Private files and directories: never opened, moved, removed or replaced.
     closed: HashSet<Identity>,
-    /// Directories of Paddock's own that were made since. They are held open, because the inode number of a deleted
-    /// directory is given to the next file, which may be one of the workspace.
+    /// Private directories created later. They are held open, because a file of the workspace could get the inode
+    /// number of a deleted directory.
     made: Mutex<Vec<Directory>>,
-    /// Roots, and directories that hold a root or something closed: never moved, removed or replaced.
+    /// Roots, and directories that contain a root or a private file: never moved, removed or replaced.
     pinned: HashSet<Identity>,
-    /// Locations of Paddock's own files that do not exist, or did not when the workspace was opened.
+    /// Locations of private files that do not exist, or did not exist when the workspace was opened.
     reserved: Vec<Reserved>,
-    /// The directories that hold what is Paddock's own.
+    /// Directories that contain private files.
     holders: Vec<Directory>,
 }
 
 impl Guarded {
-    /// Keeps the roots where they are, and closes what is Paddock's own.
+    /// Protects the roots against moves, and the private files against every access.
     pub(crate) fn new(roots: &[Mount], own: &[Walk]) -> Self {
         let mut guarded = Self::default();
         roots.iter().for_each(|root| guarded.pin(&root.directory));
@@ -70,7 +70,8 @@ impl Guarded {
         guarded
     }
 
-    /// Closes what a path leads to, or the name by which that would be made; the links on the way stay as they are.
+    /// Protects the target of a path, or the name with which it would be created. Links on the path must keep their
+    /// names.
     fn close(&mut self, walk: &Walk) {
         let directory = &walk.directory;
         self.holders.push(directory.clone());
@@ -85,7 +86,7 @@ impl Guarded {
         }
     }
 
-    /// Closes a directory of Paddock's own that was made, or found in place of one that was deleted.
+    /// Protects a private directory that was created, or found in place of a deleted one.
     pub(crate) fn close_made(&self, directory: &Directory) {
         let mut made = self.made();
         made.retain(|known| !known.is_deleted());
@@ -104,7 +105,7 @@ impl Guarded {
         self.pinned.insert(directory.identity());
     }
 
-    /// Whether something of Paddock's own is in that directory.
+    /// Returns whether the directory contains a private file.
     #[cfg(all(target_os = "linux", feature = "commands"))]
     pub(crate) fn is_below(&self, directory: Identity) -> bool {
         self.is_closed(directory) || self.holders.iter().any(|holder| holder.is_in(directory))
@@ -121,7 +122,7 @@ impl Guarded {
         self.pinned.iter().copied()
     }
 
-    /// Names of Paddock's own that are never made, each with its directory, where that is there.
+    /// Returns the private names that no call may create, each with its directory if it exists.
     #[cfg(all(target_os = "linux", feature = "commands"))]
     pub(crate) fn reserved(&self) -> impl Iterator<Item = (Identity, &OsStr)> {
         let named = self.reserved.iter().map(|reserved| (reserved.above.identity(), reserved.names.as_slice()));
@@ -131,22 +132,23 @@ impl Guarded {
         })
     }
 
-    /// Whether it must not be opened.
+    /// Returns whether the file must not be opened.
     pub(crate) fn is_closed(&self, identity: Identity) -> bool {
         self.closed.contains(&identity) || self.made().iter().any(|known| known.identity() == identity)
     }
 
-    /// Whether it must keep its name.
+    /// Returns whether the file must keep its name.
     pub(crate) fn is_fixed(&self, identity: Identity) -> bool {
         self.is_closed(identity) || self.pinned.contains(&identity)
     }
 
-    /// Whether that name, in the directory that `directory` tells, is reserved for what is Paddock's own.
+    /// Returns whether the name, in the directory that `directory` identifies, is reserved for a private file.
     pub(crate) fn is_own_name(&self, name: &str, directory: impl FnOnce() -> Option<Identity>) -> bool {
         self.is_reserved(name, |reserved, at| at + 1 == reserved.names.len(), directory)
     }
 
-    /// The same, or for a directory on the way there: that may be made, and nothing else may come to its place.
+    /// Returns whether the name is reserved for a private file, or for a directory that leads to one: such a
+    /// directory may be created, and nothing else may get its name.
     pub(crate) fn is_on_the_way(&self, name: &str, directory: impl FnOnce() -> Option<Identity>) -> bool {
         self.is_reserved(name, |_, _| true, directory)
     }
@@ -158,7 +160,7 @@ impl Guarded {
         directory: impl FnOnce() -> Option<Identity>,
     ) -> bool {
         let named = self.reserved.iter().flat_map(|reserved| {
-            // Some file systems take no notice of letter case.
+            // Some file systems ignore letter case.
             let is_name = move |(_, own): &(usize, &OsString)| own.eq_ignore_ascii_case(OsStr::new(name));
             reserved.names.iter().enumerate().filter(is_name).map(move |(at, _)| (reserved, at))
         });
@@ -167,13 +169,13 @@ impl Guarded {
             return false;
         }
         let directory = directory();
-        // One whose directory is not there cannot be that one.
+        // A location without an existing directory cannot be this one.
         named.filter_map(|(reserved, at)| reserved.holder(at)).any(|holder| directory.is_none_or(|it| it == holder))
     }
 }
 
 impl Reserved {
-    /// The directory of the name that is so far on the way, where it is there now.
+    /// Returns the directory of the name at this depth, if it exists now.
     fn holder(&self, at: usize) -> Option<Identity> {
         let names = self.names.iter().take(at).map(OsString::as_os_str);
         self.above.descend(names).ok().map(|holder| holder.identity())

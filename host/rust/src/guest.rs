@@ -1,5 +1,5 @@
-//! What an instance exports, each interface looked up only where it is called:
-//! checking the types of all functions would take longer than most calls.
+//! Exports of an instance. An interface is looked up when it is called, because checking the types of all functions
+//! takes longer than most calls.
 
 use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Result, Store};
@@ -7,7 +7,7 @@ use wasmtime::{Result, Store};
 use crate::bindings::exports::paddock::files::{approval, commands, files, partitions, search, session, tools};
 use crate::store::State;
 
-/// Where the component has its interfaces.
+/// Indices of the interfaces in the component.
 pub(crate) struct Exports {
     approval: approval::GuestIndices,
     commands: commands::GuestIndices,
@@ -18,7 +18,7 @@ pub(crate) struct Exports {
     tools: tools::GuestIndices,
 }
 
-/// One instance.
+/// An instance of the component.
 pub(crate) struct Guest {
     instance: Instance,
     exports: &'static Exports,

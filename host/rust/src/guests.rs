@@ -1,4 +1,4 @@
-//! The guests of a workspace: each call gets a fresh one, and over memory the one that has the tree.
+//! The guests of a workspace. Each call gets a fresh guest; with the memory backend, the guest that holds the tree.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,14 +20,14 @@ use crate::store::{SandboxConfig, State};
 use crate::types::{ErrorCode, ToolError};
 use crate::watch::Watch;
 
-/// What guests get, and the limits that they run under.
+/// Configuration and limits of the guests of a workspace.
 #[derive(Default)]
 pub(crate) struct Guests {
     pub(crate) roots: Roots,
     environment: Vec<(String, String)>,
     pub(crate) limits: Limits,
     threads: Option<usize>,
-    /// The guest that has the tree, over the memory backend. It is none after a trap, since the tree went with it.
+    /// Guest that holds the tree of the memory backend. `None` after a trap, which destroys the tree.
     kept: Option<Mutex<Option<Sandbox>>>,
 }
 
@@ -41,13 +41,13 @@ impl Guests {
         Self { roots, environment, limits, threads, kept: None }
     }
 
-    /// The same with a guest that is kept, in whose memory the tree is.
+    /// Creates guests with a persistent guest, whose memory holds the tree.
     pub(crate) fn keep(self) -> Result<Self, Error> {
         let sandbox = self.sandbox(&[], self.budget(None)).map_err(|error| Error::Component(error.message))?;
         Ok(Self { kept: Some(Mutex::new(Some(sandbox))), ..self })
     }
 
-    /// Runs a call that reads: in a fresh guest, or several where it is a search; over memory in the one that is kept.
+    /// Runs a call that reads: in a fresh guest, in several guests for a search, or in the persistent guest.
     pub(crate) fn run_shared<R>(
         &self,
         call: &Call<'_>,
@@ -63,7 +63,7 @@ impl Guests {
         })
     }
 
-    /// Runs `body` in a guest: a fresh one, or over memory the one that is kept.
+    /// Runs `body` in a fresh guest, or in the persistent guest.
     pub(crate) fn run<R>(
         &self,
         call: &Call<'_>,
@@ -84,7 +84,7 @@ impl Guests {
         self.run_fresh_under(self.budget(call.options), call, body)
     }
 
-    /// The same with a time of its own.
+    /// Runs `body` in a fresh guest with its own time limit.
     pub(crate) fn run_fresh_under<R>(
         &self,
         budget: CallBudget,
@@ -98,13 +98,13 @@ impl Guests {
         Ok(answer)
     }
 
-    /// A guest that can only look.
+    /// Creates a guest that cannot change files.
     #[cfg(feature = "commands")]
     pub(crate) fn looking(&self, budget: CallBudget) -> Result<Sandbox, ToolError> {
         self.sandbox(&self.roots.read_only(), budget)
     }
 
-    /// Runs a call that `begin` makes, and where it leaves a search to be gone on with, that by several guests.
+    /// Runs a call that `begin` starts. A search that does not end at once continues in several guests.
     fn run_several<R>(
         &self,
         call: &Call<'_>,
@@ -141,7 +141,8 @@ impl Guests {
         Ok(answer)
     }
 
-    /// Says in `watch` what a call was to touch whose own guest cannot say it any more. A tree in memory went with that.
+    /// Records the requested paths in `watch` for a call whose guest cannot be asked any more. A tree in memory is
+    /// lost with its guest.
     pub(crate) fn ask(&self, watch: &Watch<'_>, call: (&str, &str, &str)) {
         if self.kept.is_none()
             && let Ok(mut sandbox) = self.sandbox(&self.roots.mounts, self.budget(None))
@@ -150,7 +151,7 @@ impl Guests {
         }
     }
 
-    /// Runs `body` with what is below the overlay to be changed, the overlay to look at, and the locks of both.
+    /// Runs `body` with write access to the base, read access to the overlay, and the locks of both.
     pub(crate) fn run_over_base<R>(
         &self,
         overlay: &OverlayDir,
@@ -175,7 +176,7 @@ impl Guests {
         let options = options.unwrap_or(&ours);
         let time = options.time.map_or(own, |time| time.min(own));
         let now = Instant::now();
-        // A time that no clock can hold is as good as a century.
+        // A time limit that exceeds the clock is replaced by a century.
         let deadline = now.checked_add(time).unwrap_or(now + Duration::from_secs(3_000_000_000));
         CallBudget { deadline, cancel: options.cancel.clone(), progress: options.progress.clone() }
     }

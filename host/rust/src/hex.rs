@@ -1,6 +1,6 @@
 //! Bytes in hexadecimal.
 
-/// Two digits a byte.
+/// Returns two digits for each byte.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,8 +1,8 @@
-//! File systems whose files are the kernel's own state, wherever they are mounted: in a container, below a root that
-//! holds a whole system, anywhere.
+//! File systems whose files are state of the kernel, at any mount point: in a container, or below a root that
+//! contains a whole system.
 //!
-//! A write to such a file is a command to the kernel with the rights of this process, which may be more than the
-//! container's.
+//! A write to such a file is a command to the kernel with the rights of this process, which may exceed those of the
+//! container.
 
 use std::os::fd::AsFd;
 
@@ -30,7 +30,7 @@ const KERNEL_FILE_SYSTEMS: [i64; 16] = [
     0x0765_5821,
 ];
 
-/// Fails with `Errno::PERM` for a file or directory in one.
+/// Fails with `Errno::PERM` for a file or directory in such a file system.
 pub(crate) fn check(opened: impl AsFd) -> Result<(), Errno> {
     let file_system = fstatfs(opened)?.f_type;
     #[allow(clippy::useless_conversion, reason = "the type is narrower on some processors")]

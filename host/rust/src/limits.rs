@@ -1,20 +1,20 @@
-//! What one call may use of the process.
+//! Limits of the resources that one call may use.
 
 use wasmtime::ResourceLimiter;
 
-/// Guests that can be at once: calls under way, and workspaces in memory.
+/// Maximum number of guests at the same time: calls in progress, and workspaces in memory.
 pub(crate) const GUESTS: u32 = 512;
 
-/// What holds a guest to that many bytes of memory.
+/// Returns the limiter of a guest with this many bytes of memory.
 pub(crate) fn limiter(max_memory_bytes: u64) -> Limiter {
     Limiter { left: usize::try_from(max_memory_bytes).unwrap_or(usize::MAX), exceeded: false }
 }
 
-/// Holds a guest to its memory, all that it has together, and to tables no larger than any build of the component needs.
+/// Limits the total memory of a guest, and its tables to the size that a build of the component needs.
 pub(crate) struct Limiter {
-    /// Bytes that its memories may still grow.
+    /// Number of bytes by which the memories may still grow.
     left: usize,
-    /// Whether the guest was refused memory: it ends soon after, in a trap that does not say why.
+    /// Whether a growth of memory was refused. The guest then ends in a trap without a reason.
     pub(crate) exceeded: bool,
 }
 
