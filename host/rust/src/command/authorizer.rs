@@ -11,37 +11,37 @@ use crate::options::{CancelToken, Progress};
 use crate::sandbox::Sandbox;
 use crate::types::{ErrorCode, ToolError};
 
-/// Name of a command's changes in the history.
+/// Operation name of the changes of a command in the history.
 const OPERATION: &str = "run";
 
 /// Time limit of one authorization.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long recording may take, whatever calls may. The guest makes digests for five seconds; a record that does not come
-/// to its end is lost, and with it the way back.
+/// Time limit for recording, independent of the time limit of calls. The guest computes digests for at most five
+/// seconds; an incomplete record is lost, and the changes cannot be undone.
 const RECORDED_WITHIN: Duration = Duration::from_secs(120);
 
-/// How long one guest judges, which reads each rule once: rules that come to be while a command runs hold for it. With
-/// the time that the supervisor of a command remembers answers (`ANSWERS_HOLD` of `host/supervisor/src/guard.rs`), less than
-/// a second.
+/// Maximum age of the guest that authorizes accesses. A guest reads each rule file once, and rules that are added
+/// while a command runs must apply to it: together with the time for which the supervisor caches answers, within a
+/// second.
 const RULES_HOLD: Duration = Duration::from_millis(250);
 
 /// Authorizes the accesses of one command.
 pub(crate) struct Authorizer {
     guests: Weak<Guests>,
-    /// A guest, and when it was made.
+    /// The guest, and the time at which it was created.
     guest: Option<(Sandbox, Instant)>,
     cancel: CancelToken,
 }
 
 impl Authorizer {
-    /// The token ends judgements that are under way, and those that would come.
+    /// Creates an authorizer. The token cancels current and later authorizations.
     pub(crate) fn new(guests: Weak<Guests>, cancel: CancelToken) -> Self {
         Self { guests, guest: None, cancel }
     }
 
-    /// Whether a command may do that at a path from the top of a root, said in time. Where the component cannot say, it
-    /// may not.
+    /// Returns whether a command may make this access to a path relative to its root. Without an answer of the
+    /// component in time, the access is refused.
     pub(crate) fn allows(
         &mut self,
         (root, below): (usize, &str),
@@ -53,7 +53,7 @@ impl Authorizer {
         said.unwrap_or_else(|error| Verdict { refused: Some(error.message), ignored: false })
     }
 
-    /// The path as results show it.
+    /// Returns the path in the form of results.
     pub(crate) fn shown(&self, root: usize, below: &str) -> Result<String, ToolError> {
         Ok(self.guests.upgrade().ok_or_else(gone)?.roots.shown(root, below))
     }
@@ -73,7 +73,7 @@ impl Authorizer {
         Ok(said)
     }
 
-    /// Compares what was with what is, and keeps a backup.
+    /// Compares the earlier state with the current state, and stores a backup.
     pub(crate) fn record(&self, before: &[Before]) -> Result<Recorded, ToolError> {
         let guests = self.guests.upgrade().ok_or_else(gone)?;
         let call = Call::untold(true);

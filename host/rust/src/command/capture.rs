@@ -9,32 +9,32 @@ use crate::bindings::exports::paddock::files::commands::Captured;
 /// Marker for omitted output.
 const CUT: &str = "[truncated]";
 
-/// How much of an output is told.
+/// Limits of the output in a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Caps {
     pub(super) bytes: usize,
     pub(super) lines: usize,
 }
 
-/// The output of one stream since it was last taken, as text without escape sequences.
+/// The output of one stream since the last result, as text without escape sequences.
 #[derive(Default)]
 pub(super) struct Capture {
-    /// Bytes that the head and the tail hold each.
+    /// Maximum number of bytes of the head, and of the tail.
     room: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
-    /// The start of a character whose end has not come yet.
+    /// Incomplete character at the end of the output.
     unfinished: Vec<u8>,
-    /// Bytes that came, escape sequences too.
+    /// Number of bytes received, including escape sequences.
     came: u64,
-    /// Bytes of text.
+    /// Number of bytes of text.
     kept: u64,
     lines: u64,
     strip: StripBytes,
 }
 
 impl Capture {
-    /// One that holds twice `room` bytes.
+    /// Creates a capture of at most twice `room` bytes.
     pub(super) fn new(room: usize) -> Self {
         Self { room, ..Self::default() }
     }
@@ -55,7 +55,7 @@ impl Capture {
             *lines += memchr::memchr_iter(b'\n', part).count() as u64;
             let (first, rest) = part.split_at(part.len().min(*room - head.len()));
             head.extend_from_slice(first);
-            // Of more than there is room for, the end is what stays.
+            // If the output is larger than the tail, its end is kept.
             let rest = rest.get(rest.len().saturating_sub(*room)..).unwrap_or_default();
             tail.drain(..(tail.len() + rest.len()).saturating_sub(*room));
             tail.extend(rest);
@@ -66,8 +66,8 @@ impl Capture {
         self.came == 0
     }
 
-    /// What came since it was last taken, within the caps. While the command runs, the start of a character whose end
-    /// has not come yet stays for the next time.
+    /// Returns the output since the last call, within the limits. While the command runs, an incomplete character at
+    /// the end is left for the next call.
     pub(super) fn take(&mut self, caps: Caps, runs: bool) -> Captured {
         if !runs {
             let unfinished = std::mem::take(&mut self.unfinished);
@@ -92,7 +92,7 @@ impl Capture {
     }
 }
 
-/// The first bytes within the caps: whole lines, unless there is none.
+/// Returns the first bytes within the limits: whole lines, unless the first line is longer.
 fn first(bytes: &[u8], caps: Caps) -> &[u8] {
     let lines = memchr::memchr_iter(b'\n', bytes).nth(caps.lines.saturating_sub(1)).map_or(bytes.len(), |at| at + 1);
     let end = lines.min(caps.bytes).min(bytes.len());
@@ -106,9 +106,9 @@ fn first(bytes: &[u8], caps: Caps) -> &[u8] {
     }
 }
 
-/// Bytes at the end that are the start of a character.
+/// Returns the number of bytes at the end that are an incomplete character.
 fn partial(bytes: &[u8]) -> usize {
-    // A byte that starts a character of several.
+    // The lead byte of a multi-byte character.
     let start = bytes.iter().rev().take(3).position(|byte| *byte >= 0b1100_0000);
     let part = start.and_then(|at| bytes.get(bytes.len() - at - 1..)).unwrap_or_default();
     match std::str::from_utf8(part) {
@@ -117,7 +117,7 @@ fn partial(bytes: &[u8]) -> usize {
     }
 }
 
-/// The last bytes within the caps.
+/// Returns the last bytes within the limits.
 fn last(bytes: &[u8], caps: Caps) -> &[u8] {
     let body = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let lines = memchr::memrchr_iter(b'\n', body).nth(caps.lines.saturating_sub(1)).map_or(0, |at| at + 1);
@@ -128,12 +128,12 @@ fn last(bytes: &[u8], caps: Caps) -> &[u8] {
     }
     match memchr::memchr(b'\n', last.strip_suffix(b"\n").unwrap_or(last)) {
         Some(at) => last.get(at + 1..).unwrap_or(last),
-        // The rest of a character that began before.
+        // A continuation byte of an earlier character.
         None => last.get(last.iter().take_while(|byte| **byte & 0b1100_0000 == 0b1000_0000).count()..).unwrap_or(last),
     }
 }
 
-/// Text as a terminal would end up showing it: of what a carriage return writes over, the last.
+/// Returns text as a terminal would finally display it: after a carriage return, the new text replaces the line.
 fn text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if !text.contains('\r') {

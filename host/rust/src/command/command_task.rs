@@ -1,5 +1,5 @@
-//! The thread that attends a command: takes its output, answers what its supervisor asks, ends it when its time is up,
-//! and has what it changed recorded.
+//! The thread of a command. It reads the output, answers requests of the supervisor, ends the command at its time
+//! limit, and records the changes.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use crate::wasi::mode::SET;
 const GRACE: Duration = Duration::from_millis(300);
 const LAST_GRACE: Duration = Duration::from_secs(10);
 
-/// How long its end waits for the removal of what is in its home.
+/// Maximum time for which the end of a command waits for the removal of its home directory.
 const REMOVED_WITHIN: Duration = Duration::from_secs(1);
 
 const BUFFER: usize = 64 * 1024;
 
-/// Where the descriptors that tell of a kill and of the end in a container are, after those of messages and output.
+/// Indices of the descriptors for a kill and for the end in a container, after those for messages and output.
 const KILL: usize = 3;
 const CONTAINED: usize = 4;
 
@@ -42,9 +42,9 @@ pub(super) struct CommandTask {
     pub(super) authorizer: Authorizer,
     pub(super) staging: UndoStaging,
     pub(super) home: Temporary,
-    /// Only named programs can be executed.
+    /// Whether only named programs can be executed.
     pub(super) names_programs: bool,
-    /// Its processes in a container.
+    /// Processes of the command in a container.
     pub(super) contained: Option<Processes>,
     pub(super) started: Instant,
     pub(super) deadline: Instant,
@@ -58,7 +58,7 @@ enum Stage {
     Killed,
 }
 
-/// What can be taken.
+/// Descriptors that are ready.
 #[derive(Default)]
 struct Ready {
     message: bool,
@@ -73,7 +73,7 @@ impl CommandTask {
         let end = loop {
             let look = self.contained.as_mut().and_then(Processes::admit);
             let ready = self.wait(look.map_or(due, |look| look.min(due)), stage);
-            // A command can always have a question or say something: neither comes before its end.
+            // A command can always send requests or output, so its end is checked before both.
             let is_killed = self.state.killed.is_cancelled() && stage != Stage::Killed;
             if is_killed || Instant::now() >= due {
                 timed_out |= stage == Stage::Runs && !is_killed;
@@ -86,7 +86,7 @@ impl CommandTask {
             if ready.contained
                 && let Some(processes) = &mut self.contained
             {
-                // The engine's own program waits for all that have its output open.
+                // The program of the container engine waits for every process that has its output open.
                 processes.end();
             }
             for (stream, _) in ready.output.into_iter().enumerate().filter(|(_, is_ready)| *is_ready) {
@@ -104,14 +104,14 @@ impl CommandTask {
         (0..self.output.len()).for_each(|stream| while self.take(stream) {});
         let after = self.started.elapsed();
         let end = End { after, timed_out: timed_out && end.failed.is_none(), ..end };
-        // Nothing is left of it by the time that anybody hears of its end, but what takes long to remove.
+        // When the end is reported, everything of the command is gone, except files whose removal takes long.
         let Self { state, supervisor, staging, home, .. } = self;
         drop((supervisor, staging));
         home.empty(Instant::now() + REMOVED_WITHIN);
         state.change(|now| now.end = Some(end));
     }
 
-    /// Waits until something can be taken, it is to be killed, or it is due to end.
+    /// Waits until a descriptor is ready, the command must be killed, or its time limit is reached.
     fn wait(&self, due: Instant, stage: Stage) -> Ready {
         let message = (0, self.supervisor.budget.as_fd());
         let streams =
@@ -125,7 +125,7 @@ impl CommandTask {
             .map(|(at, fd)| (at, PollFd::from_borrowed_fd(fd, PollFlags::IN)))
             .unzip();
         let mut ready = Ready::default();
-        // An interrupted wait is begun anew.
+        // An interrupted wait is repeated.
         if poll(&mut fds, Some(&left(due))).is_ok() {
             for at in at.into_iter().zip(&fds).filter(|(_, fd)| !fd.revents().is_empty()).map(|(at, _)| at) {
                 match at.checked_sub(1).and_then(|stream| ready.output.get_mut(stream)) {
@@ -140,7 +140,7 @@ impl CommandTask {
         ready
     }
 
-    /// Takes what a stream has; whether there may be more.
+    /// Reads a stream. Returns whether more output may follow.
     fn take(&mut self, stream: usize) -> bool {
         let Some(slot) = self.output.get_mut(stream) else { return false };
         let Some(open) = slot.as_ref() else { return false };
@@ -157,7 +157,7 @@ impl CommandTask {
             }
             Err(Errno::INTR) => true,
             Err(Errno::AGAIN) => false,
-            // A terminal that no process has open any more says so by an error.
+            // A terminal that no process has open returns an error.
             _ => {
                 *slot = None;
                 false
@@ -165,8 +165,8 @@ impl CommandTask {
         }
     }
 
-    /// Hears one thing that the supervisor says; the end, if that is what it says. After it was killed no question is
-    /// answered.
+    /// Handles one message of the supervisor. Returns the end of the command if the message reports it. After a kill,
+    /// no request is answered.
     fn hear(&mut self, stage: Stage, due: Instant) -> Option<End> {
         match self.supervisor.receive() {
             Ok(FromSupervisor::Confined { by }) => {
@@ -176,7 +176,7 @@ impl CommandTask {
             Ok(FromSupervisor::Ask(_)) if stage == Stage::Killed => None,
             Ok(FromSupervisor::Ask(ask)) => {
                 let verdict = self.authorizer(&ask, due);
-                // A supervisor that is gone is noticed by the next look.
+                // The next wait notices a supervisor that has ended.
                 drop(self.supervisor.answer(verdict));
                 None
             }
@@ -259,7 +259,7 @@ impl CommandTask {
     }
 }
 
-/// A signal as people call it.
+/// Returns the name of a signal.
 fn signal_name(number: i32) -> String {
     let named = Signal::from_named_raw(number).map(|signal| format!("{signal:?}").replace('"', ""));
     named.map_or_else(|| format!("signal {number}"), |name| format!("SIG{}", name.trim_start_matches("Signal::")))

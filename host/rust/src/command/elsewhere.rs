@@ -1,4 +1,4 @@
-//! Systems on which nothing confines processes: WASI programs run, and nothing else.
+//! Commands on systems that cannot confine processes: only WASI programs run.
 
 use super::{Commands, How};
 use crate::bindings::exports::paddock::files::commands::{Ran, RunArgs, Session, StartArgs, WriteArgs};
@@ -30,7 +30,7 @@ impl Commands {
         Err(no_session(id))
     }
 
-    /// Ends every session: there is none.
+    /// Ends every session; there are none.
     pub(crate) fn end(&self) {}
 
     fn unsupported(&self) -> ToolError {

@@ -11,7 +11,7 @@ pub(super) fn passed(policy: &Commands) -> Vec<(String, String)> {
     passed.chain(set).collect()
 }
 
-/// The same over what is there anyway.
+/// Adds the variables to existing variables.
 pub(super) fn over(mut environment: Vec<(String, String)>, policy: &Commands) -> Vec<(String, String)> {
     for (name, value) in passed(policy) {
         environment.retain(|(known, _)| *known != name);

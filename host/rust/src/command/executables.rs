@@ -1,9 +1,9 @@
-//! The files that a command may execute where the policy lists what is allowed.
+//! The files that a command may execute if the policy has a list of allowed commands.
 //!
-//! A rule of that list is words, and words are no wall: programs run others. So the right to execute, which the kernel
-//! checks, is for the programs that the rules name, for what those need to be loaded, and for nothing else. The kernel
-//! needs that right on the loader of a program too: the supervisor keeps commands from running one by its own name, since
-//! it would run any file that can be read.
+//! Rules on command lines do not confine programs that run other programs. The kernel therefore grants the right to
+//! execute only for the programs that the rules name, and for the files that are needed to load them. The kernel
+//! requires this right for the loader of a program too; the supervisor prevents commands from running a loader by its
+//! own name, because a loader runs any readable file.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -24,10 +24,10 @@ use crate::mount::Mount;
 use crate::named_file::NamedFile;
 use crate::policy::Commands;
 
-/// Bytes at the start of a program in which its interpreter is named.
+/// Number of bytes at the start of a program that can name its interpreter.
 const HEAD: u64 = 64 * 1024;
 
-/// Interpreters of interpreters that are looked for, as the kernel does.
+/// Maximum number of nested interpreters, as in the kernel.
 const MAX_INTERPRETERS: usize = 4;
 
 /// Directories and files of programs that the policy lets commands execute, in addition to those that its rules name.
@@ -37,8 +37,8 @@ pub(super) struct Executables {
 }
 
 impl Executables {
-    /// None where the policy has no list of allowed commands: then whatever is readable can be executed. Fails where a
-    /// link in one of the roots leads out of it to one of the policy's.
+    /// Returns `None` if the policy has no list of allowed commands: then every readable file can be executed. Fails
+    /// if a link in a root leads out of the root to a directory of the policy.
     pub(super) fn open(policy: &Commands, roots: &[Mount]) -> Result<Option<Self>, Error> {
         if policy.allow.is_empty() {
             return Ok(None);
@@ -55,7 +55,7 @@ impl Executables {
         Ok(Some(own))
     }
 
-    /// What a command may execute, of that which is there now.
+    /// Returns the existing files that a command may execute.
     pub(super) fn now(&self, policy: &Commands, roots: &[Mount]) -> Allowed {
         let mut found = Found { policy, roots, known: HashSet::new(), loaders: HashSet::new(), files: Vec::new() };
         self.files.iter().filter_map(|file| file.open().ok()).for_each(|file| found.add(file, 0));
@@ -71,9 +71,9 @@ impl Executables {
 
 /// Programs that a command may execute.
 pub(super) struct Allowed {
-    /// Files, and directories with all below.
+    /// Files, and directories with everything below them.
     pub(super) files: Vec<Arc<File>>,
-    /// Of those, the ones that no setting names: they are the loaders of others.
+    /// Those of the files that no setting names: the loaders of other programs.
     pub(super) loaders: Vec<Identity>,
 }
 
@@ -88,8 +88,8 @@ struct Found<'f> {
 }
 
 impl Found<'_> {
-    /// The program that a name leads to, by directories that are in no root: in one, an agent could have put another
-    /// program of that name.
+    /// Finds a program by name, in directories outside of the roots: in a root, an agent could create another program
+    /// with that name.
     fn add_named(&mut self, name: &str, depth: usize) {
         if name.contains('/') {
             return;
@@ -101,13 +101,13 @@ impl Found<'_> {
         }
     }
 
-    /// A program, and what the kernel executes in order to run it.
+    /// Adds a program, and the files that the kernel executes to run it.
     fn add(&mut self, mut program: File, depth: usize) {
         if depth > MAX_INTERPRETERS || !Identity::of_file(&program).is_ok_and(|identity| self.known.insert(identity)) {
             return;
         }
         let mut head = Vec::new();
-        // What cannot be read names none.
+        // A file that cannot be read names no interpreter.
         let _ = program.by_ref().take(HEAD).read_to_end(&mut head);
         self.files.push(Arc::new(program));
         match head.strip_prefix(b"#!") {
@@ -119,14 +119,14 @@ impl Found<'_> {
         }
     }
 
-    /// The ELF interpreter of a program. It names none itself.
+    /// Adds the ELF interpreter of a program, which has no interpreter itself.
     fn add_loader(&mut self, loader: File) {
         if Identity::of_file(&loader).is_ok_and(|identity| self.loaders.insert(identity)) {
             self.files.push(Arc::new(loader));
         }
     }
 
-    /// The interpreter in the first line of a script; where that is `env`, also the program that it looks for.
+    /// Adds the interpreter in the first line of a script; if it is `env`, also the program that `env` runs.
     fn add_interpreter(&mut self, rest: &[u8], depth: usize) {
         let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let Ok(line) = std::str::from_utf8(line) else { return };
@@ -151,7 +151,7 @@ fn is_executable(file: &File) -> bool {
     file.metadata().is_ok_and(|about| about.permissions().mode() & 0o111 != 0)
 }
 
-/// The loader that an ELF file of this system's kind names.
+/// Returns the loader that an ELF file for this system names.
 fn loader(head: &[u8]) -> Option<PathBuf> {
     let header = FileHeader64::<Endianness>::parse(head).ok()?;
     let endian = header.endian().ok()?;

@@ -1,8 +1,8 @@
-//! Commands: what the component cannot do, since WASI has no processes.
+//! Commands, which the component cannot run because WASI has no processes.
 //!
-//! The component says what a call asks for, what a command may do at a path and what it changed; here it is run. A
-//! command is a process of a supervisor of its own, the supervisor, which confines it to the roots (`host/supervisor`);
-//! a WASI program is run by the engine that runs the component.
+//! The component decodes the call, authorizes accesses to paths, and records changes; this module runs the command.
+//! Each command has its own supervisor process, which confines it to the roots (`host/supervisor`). A WASI program
+//! runs in the engine of the component.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -59,32 +59,33 @@ use capture::Caps;
 use rules::Rules;
 use scratch::Scratch;
 
-/// Bytes of output that wait for a session's next reader, at its head and at its tail.
+/// Maximum number of buffered bytes of output of a session, at the head and at the tail.
 const WAITING: usize = 512 * 1024;
 
-/// Bytes of a token, as the field counts them.
+/// Number of bytes for a token, by the usual estimate.
 const TOKEN: u64 = 4;
 
-/// How long output has to pause before a session's answer is given early: what comes in one piece is told in one.
+/// Pause of the output after which a session answers before its time: output that arrives together is returned
+/// together.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The commands of one workspace.
 pub(crate) struct Commands {
     policy: Policy,
-    /// Bytes that are kept of what one of them changes.
+    /// Maximum number of bytes of backups for the changes of a command.
     kept_bytes: u64,
     rules: Rules,
-    /// What a change does to a file that has other hard links.
+    /// Treatment of changed files with further hard links.
     hard_links: HardLinks,
-    /// Why none can run here, where that is so.
+    /// Reason why no command can run on this host, if there is one.
     unfit: Option<&'static str>,
-    /// WASI programs by their names.
+    /// WASI programs, by name.
     programs: BTreeMap<String, NamedFile>,
-    /// Where commands have what is temporary, as long as the workspace is open.
+    /// Directory for temporary files of commands, which exists while the workspace is open.
     scratch: Scratch,
     #[cfg(target_os = "linux")]
     system: system::System,
-    /// What they may execute, where that is not whatever they may read.
+    /// Files that commands may execute; `None` if they may execute every readable file.
     #[cfg(target_os = "linux")]
     executables: Option<executables::Executables>,
     #[cfg(target_os = "linux")]
@@ -92,8 +93,8 @@ pub(crate) struct Commands {
 }
 
 impl Commands {
-    /// Those of a workspace by its policy, with all that they may have opened now; none where it does not enable them.
-    /// Fails where a link in one of the roots decides what one of the policy's paths leads to.
+    /// Opens the commands of a workspace, with descriptors of all paths of the policy. `None` if the policy does not
+    /// enable commands. Fails if a link in a root decides where a path of the policy leads.
     pub(crate) fn open(
         policy: &crate::policy::Policy,
         unfit: Option<&'static str>,
@@ -120,13 +121,13 @@ impl Commands {
         }))
     }
 
-    /// The directory for what is temporary, which is closed to tools.
+    /// Returns the directory for temporary files, which tools cannot reach.
     pub(crate) fn scratch(&self) -> Option<PathBuf> {
         self.scratch.path()
     }
 }
 
-/// The failure of a call of a program that the policy does not name.
+/// Returns the error of a call of a program that the policy does not name.
 fn unknown_program(policy: &Policy, name: &str) -> ToolError {
     let known: Vec<_> = policy.programs.keys().map(|name| format!("`{name}`")).collect();
     let known = if known.is_empty() { "it names none".to_owned() } else { format!("it names {}", known.join(", ")) };
@@ -134,21 +135,21 @@ fn unknown_program(policy: &Policy, name: &str) -> ToolError {
         .hint("run one of those; the person who runs this can name more in `commands.programs`")
 }
 
-/// How a call is to be made, beside what it asks for.
+/// Context of a call.
 pub(crate) struct How<'h> {
     pub(crate) guests: &'h Arc<Guests>,
     pub(crate) cancel: &'h CancelToken,
 }
 
 impl How<'_> {
-    /// Whether the workspace is a container, whose own commands are run.
+    /// Returns whether the workspace is a container, in which commands run.
     fn is_contained(&self) -> bool {
         self.guests.roots.mounts.iter().any(|mount| mount.is_contained)
     }
 }
 
 impl Commands {
-    /// Does what a request asks for.
+    /// Executes a request.
     pub(crate) fn perform(&self, how: &How<'_>, request: &Request) -> Result<Done, ToolError> {
         if let Some(cause) = self.unfit {
             return Err(ToolError::new(ErrorCode::Denied, format!("cannot run commands: {cause}"))
@@ -163,7 +164,7 @@ impl Commands {
         }
     }
 
-    /// Runs something to its end: one of the policy's programs here, all else in a process.
+    /// Runs a command to its end: a WASI program of the policy in this process, every other command in its own process.
     fn run(&self, how: &How<'_>, run: &RunArgs) -> Result<Ran, ToolError> {
         match &run.script {
             Script::Shell(line) => match self.program_line(how, line) {
@@ -186,7 +187,7 @@ impl Commands {
         }
     }
 
-    /// The words of a line that is one command, and that a program.
+    /// Returns the words of a line that is one command and names a WASI program.
     fn program_line(&self, how: &How<'_>, line: &str) -> Option<Vec<String>> {
         let names = |name: &str| !how.is_contained() && self.programs.contains_key(name);
         parse::plain_words(line).filter(|words| words.first().is_some_and(|name| names(name)))
@@ -200,7 +201,7 @@ impl Commands {
         program::run(self, how, &spec::ProgramSpec { name, arguments, stdin: &run.stdin, workdir: &run.workdir, time })
     }
 
-    /// The caps of a stream in a result that is not a session's.
+    /// Returns the limits of a stream in a result without a session.
     fn caps(&self) -> Caps {
         let whole = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
         Caps { bytes: whole(self.policy.max_output_bytes), lines: whole(self.policy.max_output_lines) }
@@ -224,7 +225,7 @@ impl Commands {
         };
         let running = running::Running::start(self, how.guests, &asked)?;
         if !run.stdin.is_empty() {
-            // What it does not read is not missed.
+            // A command that does not read its input is not an error.
             drop(running.write(run.stdin.as_bytes(), true));
         }
         running.wait(how.cancel, None);
@@ -246,8 +247,8 @@ impl Commands {
         self.poll(how, &running, id, start.yield_ms, start.max_output_tokens)
     }
 
-    /// What is executed for a line, if rules let it be: a shell that reads it; or, where the policy lists what is allowed
-    /// and no shell is in that list, the one program that it names.
+    /// Returns the program for a line that the rules allow: a shell; or the program that the line names, if the
+    /// policy lists allowed commands and no shell is among them.
     fn words(&self, roots: &Roots, line: &str) -> Result<Vec<String>, ToolError> {
         let Some(shell) = self.shell(roots) else {
             let words = parse::plain_words(line).ok_or_else(|| self.rules.needs_shell(line))?;
@@ -258,7 +259,7 @@ impl Commands {
         Ok(vec![shell, "-c".to_owned(), line.to_owned()])
     }
 
-    /// The shell that reads lines. None where the policy lists what is allowed, and no shell by its name alone.
+    /// Returns the shell that reads lines. `None` if the policy lists allowed commands, and no shell by its name alone.
     fn shell(&self, roots: &Roots) -> Option<String> {
         match (self.policy.allow.is_empty(), &roots.container) {
             (true, Some(_)) => Some("/bin/sh".to_owned()),
@@ -276,7 +277,7 @@ impl Commands {
         self.poll(how, &running, write.session, write.yield_ms, write.max_output_tokens)
     }
 
-    /// Waits for output or the end, and takes what there is. A session that has ended is forgotten then.
+    /// Waits for output or the end, and returns the output. A session that has ended is then removed.
     fn poll(
         &self,
         how: &How<'_>,
@@ -306,7 +307,7 @@ impl Commands {
         running.taken(Caps { bytes: 2 * WAITING, lines: usize::MAX }, None)
     }
 
-    /// Ends every session, and waits until what they changed is recorded.
+    /// Ends every session, and waits until its changes are recorded.
     pub(crate) fn end(&self) {
         let all = self.sessions.take();
         all.iter().for_each(|running| running.kill());
