@@ -341,3 +341,29 @@ fn a_workspace_in_memory_has_its_backups_too() {
     assert_eq!(workspace.read(&ReadArgs::new("a")).unwrap().content, "1");
     assert_eq!(workspace.history(&HistoryArgs { limit: 2 }).unwrap().entries.len(), 2);
 }
+
+/// The record of an undo pushes an older one out of the history: not the one that the undo reads.
+#[test]
+fn an_undo_does_not_remove_the_backup_that_it_reads() {
+    for (max_count, others) in [(1, 0), (2, 1), (10, 9)] {
+        let mut policy = Policy::default();
+        policy.backups.max_count = max_count;
+        let fixture = Fixture::new(policy);
+        let before = fixture.tree();
+        fixture.ok("delete", json!({"path": "d", "recursive": true}));
+        (0..others).for_each(|n| drop(fixture.ok("write_file", json!({"path": "x.txt", "content": n.to_string()}))));
+        let last = fixture.history().pop().unwrap();
+        assert_eq!(fixture.history().len() as u64, max_count, "the oldest record is the next to go");
+        fixture.ok("restore", json!({"backup": last.backup}));
+        fixture.workspace.write(&WriteArgs::new("x.txt", "x\n")).unwrap();
+        assert_eq!(fixture.tree(), before, "{max_count}");
+        assert!(fixture.history().len() as u64 <= max_count + 1);
+    }
+    let mut policy = Policy::default();
+    policy.backups.max_bytes = 5_000;
+    let fixture = Fixture::new(policy);
+    fixture.ok("write_file", json!({"path": "large.txt", "content": "x".repeat(3_000)}));
+    fixture.ok("write_file", json!({"path": "large.txt", "content": "y".repeat(3_000)}));
+    fixture.ok("restore", json!({"path": "large.txt"}));
+    assert_eq!(fs::read_to_string(fixture.root().join("large.txt")).unwrap(), "x".repeat(3_000));
+}

@@ -80,10 +80,12 @@ fn choose<'w>(workspace: &'w Workspace<'w>, args: &request::Restore) -> Result<C
         }
     };
     // A call may have written several records; the latest is undone first.
+    workspace.pin_backup(&id);
     let mut records = vec![first];
     while let Some(before) = records.last().and_then(|saved| saved.record.before.clone())
         && records.len() < MAX_RECORDS
     {
+        workspace.pin_backup(&before);
         records.push(Saved::open(workspace, &before)?);
     }
     let chosen = Chosen { id, records, path };

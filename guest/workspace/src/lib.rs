@@ -55,6 +55,8 @@ pub struct Workspace<'a> {
     changes: RefCell<Vec<Change>>,
     /// Records of the call, in order.
     backups: RefCell<Vec<String>>,
+    /// Records that the call reads, and that it must not remove.
+    pinned_backups: RefCell<Vec<String>>,
 }
 
 impl<'a> Workspace<'a> {
@@ -100,6 +102,7 @@ impl<'a> Workspace<'a> {
             time_ms: None,
             changes: RefCell::default(),
             backups: RefCell::default(),
+            pinned_backups: RefCell::default(),
         })
     }
 
@@ -116,6 +119,16 @@ impl<'a> Workspace<'a> {
     /// Says that what the call changes can be undone from the backup of this id.
     pub fn backed_up(&self, id: String) {
         self.backups.borrow_mut().push(id);
+    }
+
+    /// Keeps the backup of this id until the call ends, even if the policy does not keep it any longer.
+    pub fn pin_backup(&self, id: &str) {
+        self.pinned_backups.borrow_mut().push(id.to_owned());
+    }
+
+    /// Returns whether the call wrote the backup of this id, or reads it.
+    pub fn needs_backup(&self, id: &str) -> bool {
+        [&self.backups, &self.pinned_backups].iter().any(|ids| ids.borrow().iter().any(|known| known == id))
     }
 
     /// The backup from which the call can be undone, if it left one.

@@ -237,9 +237,10 @@ fn parts(id: &str) -> Option<Id> {
     Some(id).filter(|_| parts.next().is_none())
 }
 
-/// Removes the records that the policy does not keep, and what crashes left unfinished.
+/// Removes the records that the policy does not keep, and unfinished records of crashes.
 ///
-/// The one of the call under way stays, whatever its size.
+/// Records of this call stay, whatever their size, and so do the records that an undo reads: their content is read after
+/// the record of the undo is written.
 fn prune(workspace: &Workspace<'_>, dir: &Dir, names: Vec<String>, own: &str, now_ms: u64) -> FsResult<()> {
     let kept = &workspace.policy.backups;
     let (mut ids, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| parts(name).is_some());
@@ -251,7 +252,7 @@ fn prune(workspace: &Workspace<'_>, dir: &Dir, names: Vec<String>, own: &str, no
         count += 1;
         bytes = bytes.saturating_add(id.size);
         let is_old = now_ms.saturating_sub(id.ms) > kept.max_days.saturating_mul(DAY_MS);
-        count > kept.max_count || is_old || bytes > kept.max_bytes
+        (count > kept.max_count || is_old || bytes > kept.max_bytes) && !workspace.needs_backup(name)
     };
     let gone: Vec<_> = ids.into_iter().filter(is_gone).collect();
     let unfinished = others.into_iter().filter(|name| name.starts_with(UNFINISHED));
