@@ -248,3 +248,22 @@ fn a_replacement_is_asked_about_when_it_is_made() {
     assert_eq!(fs::read_to_string(fixture.path("dir/b.txt")).unwrap(), "B\n");
     assert!(Fixture::new("on-delete").call("replace", &call).ok);
 }
+
+/// An approval of a change through a symbolic link is for the file that the link leads to.
+#[test]
+fn an_approval_through_a_link_is_for_the_file_behind_it() {
+    for (tool, arguments) in [
+        ("write_file", r#"{"path": "link.txt", "content": "new\n"}"#),
+        ("edit_file", r#"{"path": "link.txt", "edits": [{"old_text": "one", "new_text": "two"}]}"#),
+    ] {
+        let fixture = Fixture::new("on-change");
+        fs::write(fixture.path("real.txt"), "one\n").unwrap();
+        std::os::unix::fs::symlink("real.txt", fixture.path("link.txt")).unwrap();
+        let plan = fixture.plan(tool, arguments);
+        assert!(plan.summary.contains("`real.txt`") && plan.paths == ["real.txt"], "{plan:?}");
+        let grant = fixture.workspace.grant(&plan, Duration::from_secs(60));
+        fs::write(fixture.path("real.txt"), "one, by a person\n").unwrap();
+        assert_eq!(code(&fixture.granted(tool, arguments, &grant)), "approval-required", "{tool}");
+        assert_eq!(fs::read_to_string(fixture.path("real.txt")).unwrap(), "one, by a person\n");
+    }
+}

@@ -367,3 +367,15 @@ fn an_undo_does_not_remove_the_backup_that_it_reads() {
     fixture.ok("restore", json!({"path": "large.txt"}));
     assert_eq!(fs::read_to_string(fixture.root().join("large.txt")).unwrap(), "x".repeat(3_000));
 }
+
+/// The undo of a move by either of its paths restores the file that the move replaced.
+#[test]
+fn a_move_over_a_file_is_undone_by_each_of_its_paths() {
+    for path in ["a.txt", "x.txt"] {
+        let fixture = Fixture::new(Policy::default());
+        let before = fixture.tree();
+        fixture.ok("move", json!({"source": "a.txt", "destination": "x.txt", "overwrite": true}));
+        fixture.ok("restore", json!({"path": path}));
+        assert_eq!(fixture.tree(), before, "{path}");
+    }
+}

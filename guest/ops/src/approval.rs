@@ -65,9 +65,18 @@ impl<'w> PlanDraft<'w> {
         Self { workspace, digest, summary: String::new(), paths: Vec::new() }
     }
 
-    /// Adds a path with its current state.
+    /// Adds a path with its current state, for an operation that acts on a symbolic link itself.
     pub fn add(&mut self, operation: &str, path: &str) -> Result<()> {
-        let resolved = self.workspace.resolve_with(path, operation, FollowSymlinks::No)?;
+        self.add_resolved(operation, path, FollowSymlinks::No)
+    }
+
+    /// Adds the file to which a path leads, with its current state, for an operation that follows symbolic links.
+    pub fn add_target(&mut self, operation: &str, path: &str) -> Result<()> {
+        self.add_resolved(operation, path, FollowSymlinks::Yes)
+    }
+
+    fn add_resolved(&mut self, operation: &str, path: &str, follow: FollowSymlinks) -> Result<()> {
+        let resolved = self.workspace.resolve_with(path, operation, follow)?;
         let state = self.state(&resolved, operation)?;
         self.digest.update(format!("\n{:?} {state}", resolved.path));
         let about = state.split_once(':').map_or(state.as_str(), |(about, _)| about);

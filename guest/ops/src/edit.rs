@@ -61,7 +61,7 @@ impl ChangingOperation for request::Edit {
     }
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
-        draft.add(OPERATION, &self.path)?;
+        draft.add_target(OPERATION, &self.path)?;
         let dry = request::Edit { dry_run: true, ..self.clone() };
         draft.say(&run(draft.workspace, &dry)?.diff);
         Ok(false)

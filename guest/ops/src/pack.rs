@@ -56,7 +56,7 @@ impl ChangingOperation for request::Pack {
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
         self.sources.iter().try_for_each(|source| draft.add("pack", source))?;
-        draft.add("into", &self.destination).map(|()| false)
+        draft.add_target("into", &self.destination).map(|()| false)
     }
 }
 

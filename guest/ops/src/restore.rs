@@ -60,7 +60,13 @@ struct Chosen<'w> {
 impl<'w> Chosen<'w> {
     /// Returns the entries to undo, latest first.
     fn entries(&self) -> Vec<(&Saved<'w>, &Entry)> {
-        let is_meant = |entry: &Entry| self.path.as_ref().is_none_or(|path| concerns(entry, path));
+        let concerned = |entry: &&Entry| self.path.as_ref().is_none_or(|path| concerns(entry, path));
+        let all = self.records.iter().flat_map(|saved| &saved.record.entries);
+        // The undo of a move also restores the file that the move replaced.
+        let destinations: Vec<&str> = all.filter(concerned).filter_map(|entry| entry.to.as_deref()).collect();
+        let is_meant = |entry: &Entry| {
+            concerned(&entry) || destinations.iter().any(|destination| is_at_or_below(&entry.path, destination))
+        };
         let entries =
             self.records.iter().flat_map(|saved| saved.record.entries.iter().rev().map(move |entry| (saved, entry)));
         entries.filter(|(_, entry)| is_meant(entry)).collect()

@@ -60,7 +60,7 @@ impl ChangingOperation for request::Write {
     }
 
     fn plan(&self, draft: &mut PlanDraft<'_>) -> Result<bool> {
-        draft.add(if self.append { "append to" } else { "write" }, &self.path)?;
+        draft.add_target(if self.append { "append to" } else { "write" }, &self.path)?;
         draft.say(&format!("{} bytes of text\n", self.content.len()));
         Ok(false)
     }
