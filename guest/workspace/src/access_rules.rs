@@ -1,32 +1,31 @@
-//! What the policy keeps from every tool: directories by name or path, files by
-//! extension, and the host's own files where a root holds them.
+//! Access rules of the policy, for every tool: blocked directories by name or path, blocked files by extension, and
+//! the host's own files inside a root.
 
 use paddock_text::name_folding;
 use paddock_types::entry::Kind;
 use paddock_types::path::{below, is_at_or_below};
 use paddock_types::policy::{Policy, RootAccess};
 
-/// What is kept from every tool in one root. Names count under any spelling
-/// that some file system folds to them.
+/// Access rules of the policy in one root. A name matches in any spelling that some file system folds to it.
 #[derive(Debug, Default)]
 pub struct AccessRules {
-    /// Directories at any depth.
+    /// Names of directories that are blocked at any depth.
     names: Vec<String>,
-    /// Directories, from the top of the root.
+    /// Blocked directories, by path from the top of the root.
     paths: Vec<String>,
-    /// Files and directories of the host's own.
+    /// Files and directories that belong to the host, by path from the top of the root.
     private: Vec<String>,
-    /// Extensions that files need to have, if there are any.
+    /// Allowed file extensions; empty if all are allowed.
     allowed: Vec<String>,
-    /// Extensions that files may not have.
+    /// Blocked file extensions.
     blocked: Vec<String>,
-    /// Further roots that lie in this one, and may not be changed through it either; links on the way to the host's own.
+    /// Read-only roots inside this root, and links on the path to the host's own files.
     read_only: Vec<String>,
-    /// All roots that lie in this one: each stays where it is.
+    /// All roots inside this root; no call may move or remove them.
     roots: Vec<String>,
 }
 
-/// Why something is kept from every tool.
+/// Reason why a path is blocked for every tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denial {
     /// A rule of an `.agentignore`.
@@ -35,12 +34,12 @@ pub enum Denial {
     Directory,
     /// An extension that the policy blocks, or does not allow.
     Extension,
-    /// It belongs to the program that runs the tools.
+    /// A file or directory that belongs to the program that runs the tools.
     Private,
 }
 
 impl Denial {
-    /// The reason, for a failure.
+    /// Returns the reason as the cause of an error message.
     pub fn cause(self) -> &'static str {
         match self {
             Self::Secret => "`.agentignore` keeps it from every tool",
