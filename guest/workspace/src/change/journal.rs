@@ -75,7 +75,7 @@ impl Journal {
         if self.steps.is_empty() && !self.directories.is_empty() { workspace.fs.sync_dir(&dir) } else { Ok(()) }
     }
 
-    /// Returns every location of the change except its temporary files and backups.
+    /// Returns the targets and destinations of the steps, the new directories and the debris.
     fn stored_locations(&self) -> impl Iterator<Item = &StoredLocation> {
         self.steps.iter().flat_map(Step::stored_locations).chain(&self.directories).chain(&self.debris)
     }
