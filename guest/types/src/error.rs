@@ -1,5 +1,6 @@
-//! The one error type of the guest: a code, the operation, the path, the cause, and what would work instead, each as data
-//! that a dialect renders in its own terms. Failures of a file system are converted to it by `Fault::at` of the `vfs` crate.
+//! The one error type of the guest: a code, the operation, the path, the cause, and what would work instead, each
+//! as data that a dialect renders in its own terms. Failures of a file system are converted to it by `Fault::at` of
+//! the `vfs` crate.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -97,14 +98,14 @@ impl Error {
         Self::of(code, message.into())
     }
 
-    // Code that is not generic is there once: failures are told in hundreds of places.
+    // The non-generic part is compiled once: errors are created in hundreds of places.
     #[cold]
     #[inline(never)]
     fn of(code: Code, message: Phrase) -> Self {
         Self { code, message, path: None, hint: Hint::default(), detail: None, plan: None }
     }
 
-    /// A failure to `verb` the `path`: ``cannot {verb} `{path}`: {cause}``.
+    /// Returns an error of an operation on a path: ``cannot {operation} `{path}`: {cause}``.
     pub fn at(code: Code, operation: &str, path: &str, cause: impl Into<Phrase>) -> Self {
         Self::of_path(code, operation, path, cause.into())
     }
@@ -116,7 +117,7 @@ impl Error {
         Self { path: Some(path.to_owned()), ..Self::of(code, message) }
     }
 
-    /// A value for one argument that cannot be used: ``argument `{name}`: {cause}``.
+    /// Returns an error about an invalid argument: ``argument `{name}`: {cause}``.
     pub fn argument(name: impl Into<Argument>, cause: impl Into<Phrase>) -> Self {
         Self::of_argument(name.into(), cause.into())
     }
@@ -127,7 +128,7 @@ impl Error {
         Self::of(Code::InvalidArgument, phrase!["argument ", name.0, ": ", cause])
     }
 
-    /// Says what would work instead, in place of what was said.
+    /// Replaces the hint.
     #[must_use]
     pub fn hint(self, hint: impl Into<Phrase>) -> Self {
         Self { hint: Hint::default(), ..self }.add_hint(hint.into())
@@ -140,7 +141,7 @@ impl Error {
         self
     }
 
-    /// Says the hint in other words, for callers who lack a name in those before.
+    /// Adds another wording of the hint, for callers who lack a name in the earlier wordings.
     #[must_use]
     pub fn or_hint(self, wording: impl Into<Phrase>) -> Self {
         self.add_wording(wording.into())
@@ -153,20 +154,20 @@ impl Error {
         self
     }
 
-    /// Adds to what would work instead.
+    /// Adds a remark to the hint.
     #[must_use]
     pub fn also_hint(self, hint: impl Into<Phrase>) -> Self {
         self.add_hint(hint.into())
     }
 
-    /// Adds what it is about.
+    /// Adds the subject of the failure.
     #[must_use]
     pub fn detail(mut self, detail: Detail) -> Self {
         self.detail = Some(Box::new(detail));
         self
     }
 
-    /// Adds what failed besides.
+    /// Adds a further failure to the message.
     #[must_use]
     pub fn and_then(mut self, more: &str) -> Self {
         self.message = phrase![self.message, "; ", more];
@@ -181,7 +182,7 @@ impl Error {
         self
     }
 
-    /// The message in the names of the typed interface.
+    /// Returns the message in the names of the typed interface.
     pub fn message(&self) -> String {
         self.message.full_text(&TypedNames)
     }
@@ -191,7 +192,7 @@ impl Error {
         self.hint.text(&TypedNames)
     }
 
-    /// The failure in the names of a caller.
+    /// Returns the failure in the names of a caller.
     pub fn in_names(self, names: &dyn Vocabulary) -> ErrorText {
         let Self { code, message, path, hint, detail, plan } = self;
         ErrorText { code, message: message.full_text(names), path, hint: hint.text(names), detail, plan }

@@ -1,32 +1,31 @@
-//! What the policy keeps from every tool: directories by name or path, files by
-//! extension, and the host's own files where a root holds them.
+//! Access rules of the policy, for every tool: blocked directories by name or path, blocked files by extension, and
+//! the host's own files inside a root.
 
 use paddock_text::name_folding;
 use paddock_types::entry::Kind;
 use paddock_types::path::{below, is_at_or_below};
 use paddock_types::policy::{Policy, RootAccess};
 
-/// What is kept from every tool in one root. Names count under any spelling
-/// that some file system folds to them.
+/// Access rules of the policy in one root. A name matches in any spelling that some file system folds to it.
 #[derive(Debug, Default)]
 pub struct AccessRules {
-    /// Directories at any depth.
+    /// Names of directories that are blocked at any depth.
     names: Vec<String>,
-    /// Directories, from the top of the root.
+    /// Blocked directories, by path from the top of the root.
     paths: Vec<String>,
-    /// Files and directories of the host's own.
+    /// Files and directories that belong to the host, by path from the top of the root.
     private: Vec<String>,
-    /// Extensions that files need to have, if there are any.
+    /// Allowed file extensions; empty if all are allowed.
     allowed: Vec<String>,
-    /// Extensions that files may not have.
+    /// Blocked file extensions.
     blocked: Vec<String>,
-    /// Further roots that lie in this one, and may not be changed through it either; links on the way to the host's own.
+    /// Read-only roots inside this root, and links on the path to the host's own files.
     read_only: Vec<String>,
-    /// All roots that lie in this one: each stays where it is.
+    /// All roots inside this root; no call may move or remove them.
     roots: Vec<String>,
 }
 
-/// Why something is kept from every tool.
+/// Reason why a path is blocked for every tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denial {
     /// A rule of an `.agentignore`.
@@ -35,12 +34,12 @@ pub enum Denial {
     Directory,
     /// An extension that the policy blocks, or does not allow.
     Extension,
-    /// It belongs to the program that runs the tools.
+    /// A file or directory that belongs to the program that runs the tools.
     Private,
 }
 
 impl Denial {
-    /// The reason, for a failure.
+    /// Returns the reason as the cause of an error message.
     pub fn cause(self) -> &'static str {
         match self {
             Self::Secret => "`.agentignore` keeps it from every tool",
@@ -52,7 +51,8 @@ impl Denial {
 }
 
 impl AccessRules {
-    /// What the policy bars in the root of these absolute names, the last its own on the `host`, if anything.
+    /// Returns the access rules of a root with the absolute names `root` and the path `host` on the host; `None` if
+    /// there are no rules.
     pub fn of(policy: &Policy, root: &[String], host: Option<&str>) -> Option<Self> {
         let mut access_rules = Self::default();
         let (inner, outer) = (roots_inside(policy, host), roots_around(policy, host));
@@ -61,7 +61,8 @@ impl AccessRules {
             match (path.starts_with('/'), path.contains('/')) {
                 (true, _) => access_rules.paths.extend(within(&components, root)),
                 (false, true) => {
-                    // From the top of every root, by whichever root it is reached.
+                    // A relative path is blocked from the top of every root, also if a path through another root
+                    // leads there.
                     access_rules.paths.extend(inner.iter().map(|(top, _)| format!("{top}/{components}")));
                     access_rules
                         .paths
@@ -90,7 +91,8 @@ impl AccessRules {
         [names, paths, private, allowed, blocked, read_only, roots].iter().all(|list| list.is_empty())
     }
 
-    /// Why `name` is barred, in the directory `above` from the top of the root, which ends in `/` unless it is empty.
+    /// Returns why `name` is blocked in the directory `above`, a path from the top of the root with a trailing `/`
+    /// unless it is empty; `None` if it is not blocked.
     pub fn bars(&self, above: &str, name: &str, kind: Kind) -> Option<Denial> {
         let folded = name_folding::fold(name);
         if kind == Kind::Directory && self.names.contains(&folded) {
@@ -105,25 +107,25 @@ impl AccessRules {
         (kind == Kind::File && self.denies_file(&folded)).then_some(Denial::Extension)
     }
 
-    /// Whether something at or above `path`, from the top of the root, would stand where a barred path goes through.
+    /// Returns whether `path`, from the top of the root, is or contains a blocked path.
     pub fn is_ancestor_of_blocked(&self, path: &str) -> bool {
         let path = plain(path);
         self.paths.iter().chain(&self.private).any(|access_rules| is_at_or_below(access_rules, &path))
     }
 
-    /// Whether `path`, from the top of the root, is of what may not be changed there, or holds it.
+    /// Returns whether `path`, from the top of the root, is in a read-only part of the root, or contains one.
     pub fn is_read_only(&self, path: &str) -> bool {
         let path = plain(path);
         self.read_only.iter().any(|root| is_at_or_below(root, &path) || is_at_or_below(&path, root))
     }
 
-    /// Whether `path`, from the top of the root, is another root or holds one.
+    /// Returns whether `path`, from the top of the root, is or contains another root.
     pub fn holds_root(&self, path: &str) -> bool {
         let path = plain(path);
         self.roots.iter().any(|root| is_at_or_below(root, &path))
     }
 
-    /// Whether no file may have that name, in any spelling, for its extension.
+    /// Returns whether the policy blocks files with the extension of `name`, in any spelling.
     pub fn denies_file(&self, name: &str) -> bool {
         let name = name_folding::fold(name);
         let has = |extension: &String| match extension.as_str() {
@@ -134,7 +136,7 @@ impl AccessRules {
     }
 }
 
-/// Whether one of the folded `paths` is that of the folded `name` in `above`, or the whole root.
+/// Returns whether `paths`, which are folded, contain the folded `name` in `above`, or the whole root.
 fn holds(paths: &[String], above: &str, name: &str) -> bool {
     paths.iter().any(|path| {
         let (parent, last) = path.rsplit_once('/').unwrap_or(("", path));
@@ -142,27 +144,28 @@ fn holds(paths: &[String], above: &str, name: &str) -> bool {
     })
 }
 
-/// Further roots that lie in the root at `host`, by their paths from its top.
+/// Returns the roots inside the root at `host`, by their paths from its top.
 fn roots_inside(policy: &Policy, host: Option<&str>) -> Vec<(String, RootAccess)> {
     let Some(host) = host.map(str::to_owned) else { return Vec::new() };
     let top = |other: &str| within(&plain(other), std::slice::from_ref(&host)).filter(|path| !path.is_empty());
     policy.roots.iter().filter_map(|root| Some((top(root.host.as_deref()?)?, root.access))).collect()
 }
 
-/// The paths of the root at `host` from the tops of the roots that it lies in.
+/// Returns the paths of the root at `host` from the tops of the roots that contain it.
 fn roots_around(policy: &Policy, host: Option<&str>) -> Vec<String> {
     let Some(host) = host.map(plain) else { return Vec::new() };
     let own = |other: &str| within(&host, &[other.to_owned()]).filter(|path| !path.is_empty());
     policy.roots.iter().filter_map(|root| own(root.host.as_deref()?)).collect()
 }
 
-/// A path's names, folded, with one `/` between them.
+/// Returns the folded names of a path, separated by one `/` each.
 fn plain(path: &str) -> String {
     let names = path.split('/').filter(|name| !name.is_empty() && *name != ".");
     names.map(name_folding::fold).collect::<Vec<_>>().join("/")
 }
 
-/// A plain absolute path from the top of a root that has one of these names; empty where it is or holds the root.
+/// Returns the part of the plain absolute `path` below a root with one of the names `root`; an empty string if the
+/// path is or contains the root, `None` if it is elsewhere.
 fn within(path: &str, root: &[String]) -> Option<String> {
     root.iter().map(|name| plain(name)).find_map(|root| {
         if is_at_or_below(&root, path) {

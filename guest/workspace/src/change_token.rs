@@ -1,6 +1,5 @@
-//! What was below a directory at a time, kept in the state directory under a
-//! token that names it: when it was taken, and the digest of what the file
-//! holds, so that no other file is taken for it.
+//! Snapshots of directory trees, stored in the state directory. A token names each snapshot by its time and the digest
+//! of its file, so that no other file is mistaken for it.
 
 use paddock_types::digest::sha256;
 use paddock_types::entry::{Kind, Time};
@@ -17,7 +16,7 @@ const DIRECTORY: &str = "changes";
 const UNFINISHED: &str = "unfinished-";
 /// Hexadecimal digits of the digest in a token.
 const DIGEST_DIGITS: usize = 16;
-/// Bytes of one snapshot, of all of them, and how many are kept; the oldest go first.
+/// Maximum size of one snapshot, of all snapshots, both in bytes, and maximum number; the oldest are removed first.
 const MAX_BYTES: u64 = 32 * 1024 * 1024;
 const MAX_ALL_BYTES: u64 = 128 * 1024 * 1024;
 const MAX_COUNT: usize = 32;
@@ -29,13 +28,13 @@ const SETTLING_SECONDS: u64 = 2;
 pub struct Snapshot {
     /// Of the arguments of the look: another one sees other files.
     pub fingerprint: String,
-    /// When the look began, in seconds since 1970.
+    /// Start time of the snapshot, in seconds since 1970.
     pub taken: u64,
     /// The entries, in the order of a walk.
     pub entries: Vec<Entry>,
 }
 
-/// A file or link that was there.
+/// A file or link in a snapshot.
 #[derive(Serialize, Deserialize)]
 pub struct Entry {
     /// Its path, as results show it.
@@ -72,19 +71,19 @@ impl Entry {
         }
     }
 
-    /// Whether the file system says the same of another.
+    /// Returns whether type, size and times equal those of another entry.
     pub fn is_like(&self, other: &Self) -> bool {
         let known = |entry: &Self| (entry.is_link, entry.size, entry.modified, entry.changed);
         known(self) == known(other)
     }
 
-    /// Whether a change after `taken` would show in its times.
+    /// Returns whether a change after `taken` would show in the times of the entry.
     pub fn is_settled(&self, taken: u64) -> bool {
         let newest = self.modified.max(self.changed);
         self.modified.is_some() && newest.is_some_and(|(seconds, _)| seconds.saturating_add(SETTLING_SECONDS) < taken)
     }
 
-    /// Whether another has another content, as far as is known.
+    /// Returns whether the content differs from that of another entry, judged by etag, or by metadata without etags.
     pub fn differs(&self, other: &Self) -> bool {
         match (&self.etag, &other.etag) {
             (Some(own), Some(others)) => own != others || self.is_link != other.is_link,

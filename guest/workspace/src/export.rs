@@ -1,5 +1,5 @@
-//! A directory's tree as a tar archive, in path order: what of it a workspace in
-//! memory is to begin with. Nothing is followed, and no secret is in it.
+//! Export of a directory tree as a tar archive in path order: the initial content of an in-memory workspace.
+//! Links are not followed, and entries that are blocked for tools are left out.
 
 use std::io;
 
@@ -19,11 +19,11 @@ const OPERATION: &str = "copy";
 
 /// Selection of the entries of a directory to export.
 pub struct Choice {
-    /// Globs of the only files to take; all where there is none.
+    /// Globs of the files and links to export; all if empty.
     pub include: Vec<String>,
-    /// Globs of what is left out, directories with all that is in them.
+    /// Globs of entries to leave out; a directory is left out with its content.
     pub exclude: Vec<String>,
-    /// The most bytes of all files together.
+    /// Maximum total size of the files in bytes.
     pub max_bytes: Option<u64>,
 }
 
@@ -31,17 +31,17 @@ pub struct Choice {
 pub struct Collected {
     /// The archive.
     pub archive: Vec<u8>,
-    /// Files in it.
+    /// Number of files in the archive.
     pub files: u64,
-    /// Bytes of these files.
+    /// Total size of these files in bytes.
     pub bytes: u64,
-    /// Links with an absolute target, which say something of where they were.
+    /// Number of links left out because their absolute target would reveal a host path.
     pub absolute_links: u64,
     /// Numbers of other entries that were left out.
     pub skipped: Skipped,
 }
 
-/// The workspace's tree.
+/// Exports the selected entries of the workspace.
 pub fn collect(workspace: &Workspace<'_>, choice: &Choice) -> Result<Collected> {
     let include = glob::exclusion(&choice.include, "include", &workspace.root_names())?;
     let options = Options {
@@ -89,7 +89,7 @@ impl Collecting<'_> {
     fn add(&mut self, dir: &Dir, name: &str, path: &str, kind: Kind) -> Result<()> {
         let is_included = self.include.as_ref().is_none_or(|include| include.is_match(path));
         match kind {
-            // With globs, only the directories of what matches are made.
+            // With `include` globs, unpacking creates only the parent directories of matching entries.
             Kind::Directory if self.include.is_none() => {
                 let header = header(tar::EntryType::Directory, 0o755, 0);
                 self.append(header, path, &[])
@@ -108,7 +108,7 @@ impl Collecting<'_> {
         let room = self.max_bytes.saturating_sub(self.bytes);
         let mut bytes = Vec::new();
         if stat.size <= room {
-            // One more than fits: a file may grow while it is read.
+            // Reads one byte past the limit to detect a file that grows while it is read.
             let max = room.saturating_add(1);
             bytes::each_part(fs, &file, 0, max, |_, part| {
                 bytes.extend_from_slice(part);

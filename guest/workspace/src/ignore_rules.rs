@@ -1,9 +1,9 @@
 //! Ignore rules in gitignore syntax: which entries a walk leaves out
-//! ([`Rules`]), and which no tool may touch ([`AgentIgnore`]).
+//! ([`Rules`]), and which entries are blocked for every tool ([`AgentIgnore`]).
 //!
-//! Rule files are small texts of the workspace, which nobody vouches for: they
-//! are read through the handle of their directory, never through a link, up to
-//! a limit, and matched by an automaton in time linear in the path.
+//! Rule files belong to the workspace and are not trusted: they are read
+//! through the handle of their directory, never through a link, up to a size
+//! limit, and matched by an automaton in time linear in the path length.
 
 use std::rc::Rc;
 
@@ -19,38 +19,38 @@ use paddock_vfs::{Dir, DirEntry, Fault, Filesystem, FsResult, Open};
 
 use crate::access_rules::{AccessRules, Denial};
 
-/// The rules that keep a path from every tool.
+/// Name of the file whose rules block paths for every tool.
 pub const SECRETS_FILE: &str = ".agentignore";
 
-/// Bytes of one rule file; the largest in common use have a tenth of that.
+/// Maximum size of one rule file in bytes; the largest in common use have a tenth of that.
 const MAX_RULE_BYTES: usize = 128 * 1024;
-/// Bytes of all files of one name that apply to a path. Compiled they can take sixty times that.
+/// Maximum total size in bytes of all files of one name that apply to a path. Compiled rules can take sixty times that.
 const MAX_STACK_BYTES: usize = 2 * MAX_RULE_BYTES;
 
-/// What no tool may touch: `.agentignore` rules from a root down to a directory,
-/// and what the policy bars. The rule that decides is the last that matches in
-/// the deepest file that has one.
+/// Rules that block paths for every tool: the `.agentignore` rules from a root
+/// down to a directory, and the access rules of the policy. The last matching
+/// rule in the deepest file with a matching rule decides.
 ///
-/// Letter case counts in a negated rule only, and spellings that some file
-/// system folds to a denied name are denied too: what is meant to stay secret
-/// must not depend on where the workspace is mounted.
+/// Only negated rules are case-sensitive, and spellings that some file system
+/// folds to a denied name are denied too: which paths are blocked must not
+/// depend on the file system that holds the workspace.
 #[derive(Clone, Default)]
 pub struct AgentIgnore {
     rules: Stack,
     access_rules: Option<Rc<AccessRules>>,
-    /// How much of the path of `rules` leads to the top of the root, from the outermost root that holds it.
+    /// Length in bytes of the part of `rules.path` from the top of the outermost root to the top of this root.
     above_root: usize,
-    /// How results begin paths in the root, with a `/` at its end; empty where they begin with nothing.
+    /// Prefix of the root's paths in results, with a trailing `/`; empty if the paths have no prefix.
     label: String,
 }
 
 impl AgentIgnore {
-    /// Those of a root in which this is barred, before any directory was entered. Its paths begin with `label`.
+    /// Returns the rules of a root before any directory was entered. Paths in results begin with `label`.
     pub fn new(label: &str, access_rules: Option<Rc<AccessRules>>) -> Self {
         Self { access_rules, ..Self::default() }.labelled(label)
     }
 
-    /// These rules for a root that is the last directory entered; what is barred there is counted from its top.
+    /// Returns these rules for a root that is the last directory entered. `access_rules` match paths from its top.
     #[must_use]
     pub fn at_root(self, label: &str, access_rules: Option<Rc<AccessRules>>) -> Self {
         Self { above_root: self.rules.path.len(), access_rules, ..self }.labelled(label)
@@ -61,20 +61,20 @@ impl AgentIgnore {
         Self { label, ..self }
     }
 
-    /// Adds the directory `name`, which is not there, and so has no rules.
+    /// Adds the directory `name`, which does not exist and therefore has no rules.
     pub fn enter_missing(&mut self, name: &str) {
         self.rules.push(name, None, 0);
     }
 
-    /// Adds the rules of the directory `name`, which `dir` is. Rules that
-    /// cannot be read or do not parse deny the whole directory: this fails.
+    /// Adds the rules of the directory `name`, whose handle is `dir`. Fails if the rules cannot be read or parsed:
+    /// then the whole directory is denied.
     pub fn enter(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem) -> Result<()> {
         let (rules, size) = self.load(name, dir, fs)?;
         self.rules.push(name, rules, size);
         Ok(())
     }
 
-    /// As [`Self::enter`], for a directory whose entries are known.
+    /// Adds the rules of a directory as [`Self::enter`] does, and reads no file if `entries` contain no rule file.
     pub fn enter_listed(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem, entries: &[DirEntry]) -> Result<()> {
         if entries.iter().any(|entry| entry.name.eq_ignore_ascii_case(SECRETS_FILE)) {
             return self.enter(name, dir, fs);
@@ -88,17 +88,17 @@ impl AgentIgnore {
         self.rules.pop();
     }
 
-    /// Whether there is no rule.
+    /// Returns whether there is no `.agentignore` rule.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Whether `name`, an entry of the last directory entered, is kept from every tool.
+    /// Returns whether `name`, an entry of the last directory entered, is blocked for every tool.
     pub fn denies(&self, name: &str, kind: Kind) -> bool {
         self.denial(name, kind).is_some()
     }
 
-    /// Why `name`, an entry of the last directory entered, is kept from every tool.
+    /// Returns the reason why `name`, an entry of the last directory entered, is blocked for every tool, if it is.
     pub fn denial(&self, name: &str, kind: Kind) -> Option<Denial> {
         let above = self.rules.path.get(self.above_root..).unwrap_or_default();
         let access_rules = self.access_rules.as_ref().and_then(|access_rules| access_rules.bars(above, name, kind));
@@ -133,13 +133,14 @@ impl AgentIgnore {
     }
 }
 
-/// What walks leave out, from a root down to a directory: `.gitignore`,
-/// `.ignore`, and `.git/info/exclude` of the root, as git and ripgrep do.
+/// Rules by which walks leave entries out, from a root down to a directory: `.gitignore`,
+/// `.ignore`, and `.git/info/exclude` of the root, as in git and ripgrep.
 ///
 /// A matching `.ignore` rule at any level wins over every `.gitignore`, and
-/// those win over `.git/info/exclude`; among files of one name the deepest
-/// wins, and in a file the last rule. Global excludes are left alone: they are
-/// not in the workspace. The rules hold in nested repositories too.
+/// `.gitignore` wins over `.git/info/exclude`; among files of one name the
+/// deepest wins, and in a file the last rule. Global excludes are not read,
+/// because they are outside the workspace. The rules apply in nested
+/// repositories too.
 #[derive(Clone, Default)]
 pub struct Rules {
     ignore: Stack,
@@ -148,9 +149,8 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Adds the rules of the directory `name`, which `dir` is; `entries` are
-    /// its entries, if they are known. Returns how many rule files could not be
-    /// used: links, unreadable or too large ones exclude nothing.
+    /// Adds the rules of the directory `name`, whose handle is `dir`; `entries` are its entries, if they are known.
+    /// Returns the number of unusable rule files: links, unreadable and too large files exclude nothing.
     pub fn enter(&mut self, name: &str, dir: &Dir, fs: &dyn Filesystem, entries: Option<&[DirEntry]>) -> u64 {
         let is_there = |file: &str| entries.is_none_or(|entries| entries.iter().any(|entry| entry.name == file));
         let read = |file: &str, room| if is_there(file) { read_rules(dir, file, fs, room) } else { Ok(None) };
@@ -170,7 +170,7 @@ impl Rules {
         unusable
     }
 
-    /// Adds the directory `name`, which is not there, and so has no rules.
+    /// Adds the directory `name`, which does not exist and therefore has no rules.
     pub fn enter_missing(&mut self, name: &str) {
         for stack in [&mut self.ignore, &mut self.git, &mut self.exclude] {
             stack.push(name, None, 0);
@@ -184,7 +184,7 @@ impl Rules {
         }
     }
 
-    /// Whether the rules exclude `name`, an entry of the last directory entered.
+    /// Returns whether the rules exclude `name`, an entry of the last directory entered.
     pub fn excludes(&self, name: &str, is_dir: bool) -> bool {
         let verdict = [&self.ignore, &self.git, &self.exclude].iter().find_map(|stack| stack.verdict(name, is_dir));
         verdict == Some(Verdict::Out)
@@ -199,13 +199,13 @@ enum Verdict {
     In,
 }
 
-/// The files of one name, a layer for each directory from a root down.
+/// The rule files of one name, with one layer per directory from a root down.
 #[derive(Clone, Default)]
 struct Stack {
     /// The last directory entered, relative to the root, each name followed by `/`.
     path: String,
     layers: Vec<Layer>,
-    /// Layers that have rules.
+    /// Number of layers that have rules.
     filled: usize,
 }
 
@@ -214,7 +214,7 @@ struct Layer {
     /// Offset in `Stack::path` of the paths to which the rules apply.
     start: usize,
     rules: Option<Rc<Gitignore>>,
-    /// Bytes of their file.
+    /// Size of the rule file in bytes.
     size: usize,
 }
 
@@ -235,7 +235,7 @@ impl Stack {
         self.path.truncate(self.layers.last().map_or(0, |layer| layer.start));
     }
 
-    /// Bytes that the next file may have.
+    /// Returns the maximum size in bytes of the next rule file.
     fn room(&self) -> usize {
         let taken = self.layers.iter().map(|layer| layer.size).sum();
         MAX_STACK_BYTES.saturating_sub(taken).min(MAX_RULE_BYTES)
@@ -264,13 +264,13 @@ impl Stack {
     }
 }
 
-/// `.git/info/exclude` of a root.
+/// Reads `.git/info/exclude` of a root, if it exists.
 fn exclude_file(root: &Dir, fs: &dyn Filesystem) -> FsResult<Option<String>> {
     let info = fs.open_dir(root, ".git").and_then(|git| fs.open_dir(&git, "info"));
     info.map_or(Ok(None), |info| read_rules(&info, "exclude", fs, MAX_RULE_BYTES))
 }
 
-/// The text of a rule file, if there is one.
+/// Reads the text of a rule file, if it exists.
 fn read_rules(dir: &Dir, name: &str, fs: &dyn Filesystem, room: usize) -> FsResult<Option<String>> {
     match fs.stat(dir, name) {
         Err(Fault::NotFound) => return Ok(None),
@@ -280,7 +280,7 @@ fn read_rules(dir: &Dir, name: &str, fs: &dyn Filesystem, room: usize) -> FsResu
     }
     let file = fs.open_file(dir, name, Open::Read)?;
     let bytes = read_up_to(fs, &file, room as u64)?;
-    // Some shells write UTF-16: rules that nobody can read would hide nothing. A mark of UTF-8 goes as well.
+    // Some shells write UTF-16, which must not make rules ineffective. The UTF-8 byte order mark is removed too.
     let (encoding, mark) = Encoding::for_bom(&bytes).unwrap_or((UTF_8, 0));
     let (text, _) = encoding.decode_without_bom_handling(bytes.get(mark..).unwrap_or_default());
     Ok(Some(text.into_owned()))
@@ -289,9 +289,9 @@ fn read_rules(dir: &Dir, name: &str, fs: &dyn Filesystem, room: usize) -> FsResu
 /// Treatment of invalid rules and of letter case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Syntax {
-    /// As git does: such a rule matches nothing.
+    /// An invalid rule matches nothing, as in git.
     Lenient,
-    /// Fail, and let case count in negated rules only.
+    /// An invalid rule is an error, and only negated rules are case-sensitive.
     Strict,
 }
 
@@ -309,8 +309,8 @@ fn parse(text: &str, syntax: Syntax) -> std::result::Result<Rc<Gitignore>, Strin
     builder.build().map(Rc::new).map_err(|_| "its rules are too complex".to_owned())
 }
 
-/// A line as git reads it, written for globset: braces are no alternatives,
-/// `[[:alpha:]]` is a class, and only unescaped spaces are cut at the end.
+/// Translates a line from git's syntax to that of globset: braces are literal, `[[:alpha:]]` is a class, and only
+/// unescaped trailing spaces are removed. Returns `None` if the line contains no rule.
 fn translate(line: &str) -> Option<String> {
     let line = trim_spaces(line);
     if line.is_empty() || line.starts_with('#') || matches!(line, "/" | "!" | "!/") {
@@ -334,12 +334,12 @@ fn translate(line: &str) -> Option<String> {
             _ => out.push(c),
         }
     }
-    // What keeps a class from matching a `/` must not anchor the rule.
+    // The translation of a class can add a `/`, which must not anchor the rule.
     let is_name = !line.trim_end_matches('/').contains('/');
     if is_name && out.trim_end_matches('/').contains('/') {
         out.insert_str(usize::from(out.starts_with('!')), "**/");
     }
-    // The builder would cut this white space, which git keeps.
+    // The builder would remove this trailing white space, which git keeps.
     let bare = |c: &char| c.is_whitespace() && !out.ends_with("\\ ");
     if let Some(last) = out.chars().last().filter(bare) {
         out.pop();
@@ -348,7 +348,7 @@ fn translate(line: &str) -> Option<String> {
     Some(out)
 }
 
-/// Without the spaces at the end that no backslash escapes.
+/// Returns the line without trailing spaces that no backslash escapes.
 fn trim_spaces(line: &str) -> &str {
     let trimmed = line.trim_end_matches(' ');
     let escaped = trimmed.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1;

@@ -1,6 +1,4 @@
-//! What every operation works on: the roots, the policy and the file system
-
-//! behind them, for one call.
+//! The workspace of one call: the roots, the policy and the file system that every operation works on.
 
 pub mod access_rules;
 pub mod change;
@@ -50,17 +48,17 @@ pub struct Workspace<'a> {
     /// The state directory, with journals and backups, if the host preopened one.
     pub state: Option<Dir>,
     started_ms: u64,
-    /// Milliseconds from then, where they are not the policy's.
+    /// Time limit in milliseconds from `started_ms`, if it differs from the limit of the policy.
     time_ms: Option<u64>,
     changes: RefCell<Vec<Change>>,
-    /// Records of the call, in order.
+    /// Ids of the backups that the call made, in order.
     backups: RefCell<Vec<String>>,
     /// Records that the call reads, and that it must not remove.
     pinned_backups: RefCell<Vec<String>>,
 }
 
 impl<'a> Workspace<'a> {
-    /// A workspace over what `fs` preopens. Fails where that is nothing.
+    /// Opens a workspace over the preopened directories of `fs`. Fails if there are none.
     pub fn open(fs: &'a dyn Filesystem, policy: &'a Policy) -> Result<Self> {
         let (state, roots): (Vec<_>, Vec<_>) =
             fs.preopens().into_iter().partition(|preopen| preopen.guest_path == STATE_GUEST_PATH);
@@ -111,12 +109,12 @@ impl<'a> Workspace<'a> {
         self.roots.iter().flat_map(|root| root.names.iter().map(String::as_str)).collect()
     }
 
-    /// Records a change that was made.
+    /// Adds a change that the call made to the list of changes.
     pub fn changed(&self, change: Change) {
         self.changes.borrow_mut().push(change);
     }
 
-    /// Says that what the call changes can be undone from the backup of this id.
+    /// Records the id of a backup from which the changes of the call can be undone.
     pub fn backed_up(&self, id: String) {
         self.backups.borrow_mut().push(id);
     }
@@ -131,46 +129,46 @@ impl<'a> Workspace<'a> {
         [&self.backups, &self.pinned_backups].iter().any(|ids| ids.borrow().iter().any(|known| known == id))
     }
 
-    /// The backup from which the call can be undone, if it left one.
+    /// Returns the id of the last backup that the call made, if any.
     pub fn backup(&self) -> Option<String> {
         self.backups.borrow().last().cloned()
     }
 
-    /// Takes back what [`Self::backed_up`] said last.
+    /// Removes the id that [`Self::backed_up`] recorded last, and returns it.
     pub fn not_backed_up(&self) -> Option<String> {
         self.backups.borrow_mut().pop()
     }
 
-    /// The changes made so far, in order, which stay.
+    /// Returns a copy of the changes made so far, in order.
     pub fn changes(&self) -> Vec<Change> {
         self.changes.borrow().clone()
     }
 
-    /// The changes made so far, in order.
+    /// Removes and returns the changes made so far, in order.
     pub fn take_changes(&self) -> Vec<Change> {
         self.changes.take()
     }
 
-    /// Whether the call has used up its time. Walks and searches end with what they have.
+    /// Returns whether the call has used up its time. Walks and searches then return their partial results.
     pub fn out_of_time(&self) -> bool {
         self.time_left_ms() == 0
     }
 
-    /// Milliseconds until [`Self::out_of_time`].
+    /// Returns the number of milliseconds until [`Self::out_of_time`] returns true.
     pub fn time_left_ms(&self) -> u64 {
-        // Some of the time is left for handing over what was found.
+        // A tenth of the time is reserved for rendering the results.
         let time = self.time_ms.unwrap_or(self.policy.limits.max_time_ms * 9 / 10);
         time.saturating_sub(self.fs.clock_ms().saturating_sub(self.started_ms))
     }
 
-    /// Gives the call less time than the policy does.
+    /// Shortens the remaining time of the call to at most `time_ms` milliseconds.
     pub fn set_time_left_ms(&mut self, time_ms: u64) {
         self.time_ms = Some(time_ms.min(self.time_left_ms()));
         self.started_ms = self.fs.clock_ms();
     }
 
-    /// Opens the regular file at `place` for reading, with what it is.
-    /// Links have been resolved, so a link here was put in meanwhile.
+    /// Opens the regular file at `resolved` for reading, and returns it with its metadata.
+    /// Links have been resolved, so a link at this path was created after the resolution, and is refused.
     pub fn open_file(&self, resolved: &ResolvedPath, operation: &str) -> Result<(File, Stat)> {
         let stat = resolved.existing(self, operation)?;
         if stat.kind != Kind::File {
@@ -184,15 +182,15 @@ impl<'a> Workspace<'a> {
         Ok((file, stat))
     }
 
-    /// All bytes of the file at `place`, up to the whole-file limit.
+    /// Reads the whole file at `resolved`. Fails if the file is larger than the policy's limit.
     pub fn read_whole(&self, resolved: &ResolvedPath, operation: &str) -> Result<(Vec<u8>, Stat)> {
         let (file, stat) = self.open_file(resolved, operation)?;
         let bytes = self.read_open(&file, &stat, resolved, operation)?;
         Ok((bytes, stat))
     }
 
-    /// All bytes of an open file, up to the whole-file limit. A file that
-    /// claims to be empty, as in `/proc`, is read all the same.
+    /// Reads a whole open file. Fails if the file is larger than the policy's limit. A file with a reported size of
+    /// 0 bytes, as in `/proc`, is read to its end.
     pub fn read_open(&self, file: &File, stat: &Stat, resolved: &ResolvedPath, operation: &str) -> Result<Vec<u8>> {
         let limit = self.policy.limits.max_file_bytes;
         if stat.size > limit {
@@ -201,7 +199,7 @@ impl<'a> Workspace<'a> {
         let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0));
         loop {
             let offset = bytes.len() as u64;
-            // One byte more than there should be: where fewer come, that was all.
+            // Requests one byte more than the size: a shorter read shows the end of the file without another call.
             let rest = usize::try_from(stat.size.saturating_sub(offset) + 1).unwrap_or(READ_SIZE);
             let asked = rest.min(READ_SIZE);
             let read = self
@@ -217,8 +215,8 @@ impl<'a> Workspace<'a> {
         }
     }
 
-    /// What no tool may touch at the top of a root: by its own rules, and those of all directories that hold it, from the
-    /// outermost root down. By whatever path a file is named, the same rules hold for it.
+    /// Returns the rules that apply at the top of a root: its own, and those of all directories that contain it, from
+    /// the outermost root down. The same rules apply to a file through every root that contains it.
     pub fn agent_ignore_of(&self, root: usize, path: &str, operation: &str) -> Result<AgentIgnore> {
         let top = self.roots.get(root).ok_or_else(|| Fault::Gone.at(operation, path))?;
         if let Some(known) = top.agent_ignore.get() {
@@ -266,7 +264,8 @@ impl<'a> Workspace<'a> {
         }
     }
 
-    /// The outermost root that holds a place, and its path from the top of that: the same by whatever root it is named.
+    /// Returns the index of the outermost root that contains `resolved`, and the path below that root. The result is
+    /// the same through every root that contains the path.
     pub fn from_outermost(&self, resolved: &ResolvedPath) -> (usize, String) {
         let below = resolved.below_root();
         match self.roots.get(resolved.root).and_then(|root| root.within.as_ref()) {
@@ -280,12 +279,12 @@ impl<'a> Workspace<'a> {
         self.roots.get(resolved.root).and_then(|root| root.access_rules.as_deref())
     }
 
-    /// The failure of a call that would have to hold too large a file.
+    /// Returns the error for a file that is larger than the policy's limit for whole files.
     pub fn too_large(&self, resolved: &ResolvedPath, operation: &str, size: u64) -> Error {
         self.larger_than(resolved, operation, size, self.policy.limits.max_file_bytes)
     }
 
-    /// The failure of a call on a file of more than `limit` bytes.
+    /// Returns the error for a file of more than `limit` bytes.
     pub fn larger_than(&self, resolved: &ResolvedPath, operation: &str, size: u64, limit: u64) -> Error {
         let cause = format!("it has {size} bytes, and files are handled whole up to {limit}");
         Error::at(Code::TooLarge, operation, &resolved.requested_path, cause)
@@ -294,7 +293,7 @@ impl<'a> Workspace<'a> {
     }
 }
 
-/// Roots, each with the outermost one that it lies in.
+/// Sets `within` of each root to the outermost root that contains it.
 fn with_outermost(mut roots: Vec<Root>) -> Vec<Root> {
     let hosts: Vec<_> = roots.iter().map(|root| root.host.clone()).collect();
     for root in &mut roots {
@@ -309,7 +308,7 @@ fn with_outermost(mut roots: Vec<Root>) -> Vec<Root> {
     roots
 }
 
-/// Refuses a change where the caller's etag no longer fits what is there.
+/// Refuses a change if the caller's etag differs from the etag of the current content.
 pub fn check_etag(
     if_match: Option<&str>,
     bytes: Option<&[u8]>,

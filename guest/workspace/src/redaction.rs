@@ -1,5 +1,5 @@
-//! Whether a path names what `.agentignore` keeps secret, be it one that leads
-//! nowhere: what may not be told of must not show in a record of a failed call either.
+//! The check whether a path is hidden from the agent, even if the path does not exist: the audit record of a failed
+//! call must not contain a hidden name either.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::Code;
@@ -8,18 +8,18 @@ use crate::Workspace;
 use crate::ignore_rules::AgentIgnore;
 
 const OPERATION: &str = "tell of";
-/// Bytes of a path, and names in it, beyond which nobody looks whether it is secret: it counts as such.
+/// Maximum size in bytes and maximum number of names of a path that is checked; a larger path counts as hidden.
 const MAX_BYTES: usize = 4_096;
 const MAX_NAMES: usize = 64;
 
 impl Workspace<'_> {
-    /// Whether `path` names what no tool may know of, or nobody can say.
+    /// Returns whether `path` is hidden from the agent, or cannot be checked.
     pub fn is_hidden_from_agent(&self, path: &str) -> bool {
         if path.len() > MAX_BYTES {
             return true;
         }
         self.leads_to_secret(path).unwrap_or_else(|| {
-            // It leads nowhere as it is, and still tells the names that are in it.
+            // The path does not resolve, but it can still contain a hidden name.
             let names: Vec<_> = names(path).filter(|name| *name != "..").collect();
             names.len() > MAX_NAMES
                 || self.leads_to_secret(&collapsed(path)) == Some(true)
@@ -27,7 +27,7 @@ impl Workspace<'_> {
         })
     }
 
-    /// Whether what `path` leads to is secret; none where it leads nowhere.
+    /// Returns whether the target of `path` is denied; `None` if the path does not resolve.
     fn leads_to_secret(&self, path: &str) -> Option<bool> {
         match self.resolve(path, OPERATION) {
             Ok(_) => Some(false),
@@ -36,14 +36,14 @@ impl Workspace<'_> {
         }
     }
 
-    /// Whether some of the names in a row are a path that the rules at the top of a root deny.
+    /// Returns whether consecutive names among `names` form a path that the rules at the top of a root deny.
     fn holds_secret(&self, root: usize, names: &[&str]) -> bool {
         let Ok(top) = self.agent_ignore_of(root, ".", OPERATION) else { return true };
         !top.is_empty() && (0..names.len()).any(|start| denies(&top, names.get(start..).unwrap_or_default()))
     }
 }
 
-/// Whether the rules deny one of the names, each in the one before, whatever it is.
+/// Returns whether the rules deny one of the names, each an entry of the name before it, of any type.
 fn denies(rules: &AgentIgnore, names: &[&str]) -> bool {
     let mut rules = rules.clone();
     names.iter().any(|name| {
@@ -53,12 +53,12 @@ fn denies(rules: &AgentIgnore, names: &[&str]) -> bool {
     })
 }
 
-/// The names in a path, by every separator that some host knows.
+/// Returns the names in a path, split at the separators of all hosts and at NUL.
 fn names(path: &str) -> impl Iterator<Item = &str> {
     path.split(['/', '\\', '\0']).filter(|name| !name.is_empty() && *name != ".")
 }
 
-/// The path that is meant where no name on it is a link.
+/// Resolves `..` in the path as if no name in it were a link.
 fn collapsed(path: &str) -> String {
     let kept = names(path).fold(Vec::new(), |mut kept, name| {
         if name == ".." {

@@ -9,17 +9,17 @@ use crate::access_rules::Denial;
 use crate::resolve::denied;
 use crate::resolved_path::ResolvedPath;
 
-/// Why something may not be changed.
+/// Reason why a path may not be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unchangeable<'p> {
-    /// Its root is read-only there.
+    /// The root is read-only at this path.
     ReadOnly,
-    /// The name in its path that is protected.
+    /// The path contains this protected name.
     Protected(&'p str),
 }
 
 impl Unchangeable<'_> {
-    /// The reason, for a failure.
+    /// Returns the reason as the cause of an error message.
     pub fn cause(&self) -> String {
         match self {
             Self::ReadOnly => "this root is read-only".to_owned(),
@@ -31,7 +31,7 @@ impl Unchangeable<'_> {
 }
 
 impl Workspace<'_> {
-    /// Refuses any change where no root may be changed.
+    /// Refuses every change if no root is writable.
     pub fn check_any_change(&self) -> Result<()> {
         if self.roots.iter().any(|root| root.writable) {
             return Ok(());
@@ -40,7 +40,7 @@ impl Workspace<'_> {
             .hint("only tools that read work here"))
     }
 
-    /// Refuses to change `place` where its root or a rule forbids it.
+    /// Refuses a change of `resolved` if its root or a rule forbids the change.
     pub fn check_change(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
         match self.unchangeable(resolved.root, &resolved.below_root(), &resolved.path) {
             None => Ok(()),
@@ -52,7 +52,7 @@ impl Workspace<'_> {
         }
     }
 
-    /// Why nothing may be changed at `below` in a root, which results show as `path`; none where it may.
+    /// Returns why `below`, a path in a root that results show as `path`, may not be changed; `None` if it may.
     pub fn unchangeable<'p>(&self, root: usize, below: &str, path: &'p str) -> Option<Unchangeable<'p>> {
         let root = self.roots.get(root).filter(|root| root.writable);
         if root
@@ -64,7 +64,7 @@ impl Workspace<'_> {
         name.map(Unchangeable::Protected)
     }
 
-    /// Refuses to move or remove what another root is or lies in.
+    /// Refuses to move or remove a path that is or contains another root.
     pub fn check_movable(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
         if !self.access_rules(resolved).is_some_and(|access_rules| access_rules.holds_root(&resolved.below_root())) {
             return Ok(());
@@ -73,7 +73,7 @@ impl Workspace<'_> {
         Err(Error::at(Code::Denied, operation, &resolved.requested_path, cause).hint("name what is in it instead"))
     }
 
-    /// Refuses to give a file the name of `place` where the policy allows no file with its extension.
+    /// Refuses to create a file at `resolved` if the policy does not allow its extension.
     pub fn check_new_file(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
         match self.access_rules(resolved).is_some_and(|access_rules| access_rules.denies_file(&resolved.name)) {
             true => Err(denied(Denial::Extension, &resolved.requested_path, operation)),
@@ -81,7 +81,7 @@ impl Workspace<'_> {
         }
     }
 
-    /// Refuses to put a whole tree or a link where it would bring something to a path that is kept from every tool.
+    /// Refuses to create a tree or a link at a path at or above a blocked path.
     pub fn check_new_tree(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
         if !self
             .access_rules(resolved)

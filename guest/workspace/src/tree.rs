@@ -1,5 +1,5 @@
-//! Whole trees: what they hold, copying them, removing them. No link is followed,
-//! and no depth of the tree is a depth of the stack.
+//! Surveys, traversals and copies of whole trees. Links are not followed, and the traversals are iterative, so that a
+//! deep tree cannot overflow the stack.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result};
@@ -12,10 +12,10 @@ use crate::ignore_rules::AgentIgnore;
 use crate::protected_paths::protected;
 use crate::resolved_path::ResolvedPath;
 
-/// Bits by which the owner of a directory gets at what is in it.
+/// Permission bits with which the owner of a directory can list, change and enter it.
 pub const OWNER: u32 = 0o700;
 
-/// Content of a tree, in numbers.
+/// Numbers of entries in a tree, by type and restriction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
     /// Files and links.
@@ -36,9 +36,8 @@ pub struct Survey {
     pub escaping_links: u64,
 }
 
-/// Looks through the directory at `place`. Fails at the first part that cannot
-/// be looked at, and where there are more than `most` entries. `depth` is how
-/// many directories below its root the tree is, or is to be.
+/// Counts the entries below the directory at `resolved`. Fails at the first unreadable part, and if there are more
+/// than `max` entries. `depth` is the current or future depth of the tree below its root.
 pub fn survey(
     workspace: &Workspace<'_>,
     resolved: &ResolvedPath,
@@ -49,7 +48,7 @@ pub fn survey(
     let fs = workspace.fs;
     let to_error = |fault: Fault| fault.at(operation, &resolved.requested_path);
     let mut survey = Survey { directories: 1, ..Survey::default() };
-    // Opened when their turn comes: a wide tree would have more open directories than a process may have.
+    // Directories are opened one by one: a wide tree could exceed the limit of open files.
     let mut ahead = vec![(None, resolved.name.clone(), resolved.agent_ignore.clone(), depth)];
     while let Some((above, name, mut agent_ignore, depth)) = ahead.pop() {
         let dir = match &above {
@@ -92,19 +91,19 @@ pub fn survey(
 }
 
 impl Survey {
-    /// Refuses to `verb` a tree that holds what no tool may know of.
+    /// Refuses the operation on a tree that contains entries that are blocked for every tool.
     pub fn refuse_denied(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
         let cause = || format!("`.agentignore` or the policy keeps {} entries in it from every tool", self.denied);
         refuse(self.denied > 0, Code::Denied, resolved, operation, cause)
     }
 
-    /// Refuses to `verb` a tree that holds what no tool may change.
+    /// Refuses the operation on a tree that contains protected entries, unless the policy allows their change.
     pub fn refuse_protected(&self, workspace: &Workspace<'_>, resolved: &ResolvedPath, operation: &str) -> Result<()> {
         let cause = || format!("it holds {} protected entries, such as `.git`", self.protected);
         refuse(self.protected > 0 && !workspace.policy.allow_protected, Code::ReadOnly, resolved, operation, cause)
     }
 
-    /// Refuses to `verb` a tree that holds names that cannot be told.
+    /// Refuses the operation on a tree that contains names that are not UTF-8.
     pub fn refuse_unnamed(&self, resolved: &ResolvedPath, operation: &str) -> Result<()> {
         let cause = || format!("it holds {} names that are not UTF-8", self.unnamed);
         refuse(self.unnamed > 0, Code::Denied, resolved, operation, cause)
@@ -131,8 +130,8 @@ fn too_many(resolved: &ResolvedPath, operation: &str, max: u64) -> Error {
         .hint("do it in parts, one directory below it at a time")
 }
 
-/// Whether what the link says leads out of the root from a directory that is
-/// `depth` below it. One that is absolute does, since WASI does not tell where to.
+/// Returns whether the target of the link leads out of the root from a directory at depth `depth` below it. An
+/// absolute target counts as leading out, because WASI does not report it.
 fn leads_out(fs: &dyn Filesystem, dir: &Dir, name: &str, depth: usize) -> bool {
     let target = match fs.read_link(dir, name) {
         Ok(target) => target,
@@ -146,7 +145,8 @@ fn leads_out(fs: &dyn Filesystem, dir: &Dir, name: &str, depth: usize) -> bool {
     target.starts_with('/') || target.split('/').try_fold(depth, step).is_none()
 }
 
-/// Calls `each` with everything at and below `site`, a directory before what is in it; `path` is what `site` is called.
+/// Calls `each` for every entry at and below `location`, a directory before its content; `path` is the path of
+/// `location`.
 pub fn each(
     fs: &dyn Filesystem,
     path: &str,
@@ -169,9 +169,8 @@ pub fn each(
     Ok(())
 }
 
-/// Copies the directory `from`, whose rules are `secrets`, as the new directory
-/// `to`, `depth` directories below its root; what rules keep back, links that
-/// would lead out, and what is neither file, directory nor link is left out.
+/// Copies the directory `from`, whose rules are `agent_ignore`, to the new directory `to`, which is at depth `depth`
+/// below its root. Denied entries, links that would lead out of the root, and special files are left out.
 pub fn copy(
     workspace: &Workspace<'_>,
     from: &OpenLocation,
@@ -182,7 +181,7 @@ pub fn copy(
     let fs = workspace.fs;
     let (mut modes, mut count) = (Vec::new(), 0);
     copy_dir(fs, from, to, &mut modes)?;
-    // Opened when their turn comes, as in a survey. The rules of the top are those that the caller has.
+    // Directories are opened one by one, as in a survey. The caller has entered the rules of the top directory.
     let mut ahead = vec![(from.clone(), to.clone(), agent_ignore.clone(), depth)];
     let mut is_top = true;
     while let Some((source, target, mut agent_ignore, depth)) = ahead.pop() {
@@ -216,12 +215,12 @@ pub fn copy(
         }
         fs.sync_dir(&to)?;
     }
-    // Inner ones first: the way to them is through the others.
+    // Inner directories come first: the final bits of an outer directory can make them inaccessible.
     modes.iter().rev().try_for_each(|(location, mode)| fs.set_mode(&location.dir, &location.name, *mode))
 }
 
-/// Makes the directory `to` with the permission bits of `from`, and for its owner to write in; notes in `modes` what it is
-/// to have in the end where that is less.
+/// Creates the directory `to` with the permission bits of `from` plus those of [`OWNER`]; adds the final bits to
+/// `modes` if they lack any of these.
 fn copy_dir(
     fs: &dyn Filesystem,
     from: &OpenLocation,

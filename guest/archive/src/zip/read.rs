@@ -34,9 +34,9 @@ pub struct Member<'a> {
     pub path: String,
     /// Whether it is a directory; else it is a file.
     pub is_dir: bool,
-    /// Bytes of its content, as its header says.
+    /// Size of the content in bytes, from the header.
     pub size: u64,
-    /// Whether its mode lets someone execute it.
+    /// Whether the mode of the entry has an execute bit.
     pub is_executable: bool,
     is_deflated: bool,
     checksum: u32,
@@ -100,7 +100,7 @@ pub fn members<'a>(bytes: &'a [u8], limits: &Limits, archive: &str) -> Result<Ve
     Ok(members)
 }
 
-/// An archive whose entries are looked at one by one.
+/// An archive whose entries are checked one by one.
 struct Reader<'r, 'a> {
     zip: &'r ZipSliceArchive<&'a [u8]>,
     bytes: &'a [u8],
@@ -143,9 +143,9 @@ impl<'a> Reader<'_, 'a> {
         Ok((Member { path, is_dir, size, is_executable, is_deflated, checksum, data }, range))
     }
 
-    /// An entry's data, and the bytes from its own header to their end. None
-    /// where that header speaks of another entry than the directory does: tools
-    /// that go by the one would see what tools that go by the other do not.
+    /// Returns the data of an entry, and the byte range from its local header to the end of the data. Returns
+    /// `None` if the local header contradicts the central directory: tools that read only one of them would see
+    /// different archives.
     fn data(&self, record: &ZipFileHeaderRecord<'_>) -> Option<(&'a [u8], Range<u64>)> {
         let entry = self.zip.get_entry(record.wayfinder()).ok()?;
         let header = entry.local_header();
@@ -169,7 +169,7 @@ fn check_kind(mode: u32, is_dir: bool, path: &str) -> std::result::Result<(), &'
     }
 }
 
-/// Whether an entry is deflated; else it is stored as it is.
+/// Returns whether an entry is deflated; otherwise it is stored.
 fn check_method(record: &ZipFileHeaderRecord<'_>) -> std::result::Result<bool, String> {
     let (flags, method) = (record.flags(), record.compression_method());
     if flags.is_encrypted() || flags.has_strong_encryption() || flags.is_masked() || method == CompressionMethod::AES {

@@ -1,10 +1,11 @@
-//! What calls changed, as it was before: one file a call in the state directory,
-//! written durably before the call's first change, so that each can be undone.
+//! Backups: the replaced and removed content of each change, in one file in the state directory,
+//! written durably before the first step, so that the change can be undone.
 //!
-//! The file holds the old contents one after the other, then what they are as
-//! JSON, then how long that is. Its name is the record's id: when, a count within
-//! that millisecond, and the size. A file that a crash left unfinished has
-//! another name, and goes when the next one is written.
+//! The file contains the old contents one after the other, then a description of
+//! them as JSON, then the length of the JSON. The file name is the id of the
+//! record: the time in milliseconds, a count within that millisecond, and the
+//! size. A file that a crash left unfinished has another name, and is removed
+//! when the next record is written.
 
 use paddock_types::path::is_at_or_below;
 use std::collections::BTreeMap;
@@ -23,9 +24,9 @@ use crate::{Root, Workspace};
 
 const DIRECTORY: &str = "history";
 const UNFINISHED: &str = "unfinished-";
-/// Digits at the end of a record that say how long its JSON is.
+/// Number of digits at the end of a record that contain the length of its JSON.
 const LENGTH_DIGITS: usize = 16;
-/// Bytes of a record's JSON: what it may hold, and what is believed of a file that anyone may have put there.
+/// Maximum size in bytes of a record's JSON, for writing, and for reading a file that is not trusted.
 const MAX_JSON: u64 = 16 * 1024 * 1024;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -34,19 +35,19 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 pub struct Record {
     /// Name of the operation, as in its errors.
     pub verb: String,
-    /// The record of what the same call did before.
+    /// Id of the record of the previous change of the same call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// The roots of the call by their labels, each with what tells it from others, where the host says so.
+    /// Identifiers of the roots of the call by label, if the host provides them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub roots: BTreeMap<String, String>,
-    /// Its changes, in order.
+    /// Changes of the call, in order.
     pub entries: Vec<Entry>,
 }
 
 impl Record {
-    /// Whether the paths of its changes name the same directories in this workspace: its state directory may have served
-    /// another whose first root had the same path.
+    /// Returns whether the paths of the record belong to the roots of this workspace: the state directory may have
+    /// served another workspace whose first root had the same path.
     pub fn is_of(&self, workspace: &Workspace<'_>) -> bool {
         let paths = self.entries.iter().flat_map(|entry| entry.to.iter().chain([&entry.path]));
         paths.into_iter().all(|path| {
@@ -76,10 +77,10 @@ pub struct Entry {
     /// Offset and length of the old content in the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<(u64, u64)>,
-    /// The permission bits that it had, where the host tells them.
+    /// Permission bits before the change, if the host reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
-    /// The etag of the content that the change left.
+    /// Etag of the new content.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
@@ -88,24 +89,24 @@ pub struct Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// Something is there that was not.
+    /// The change created the entry.
     Created,
-    /// The content changed.
+    /// The change replaced the content.
     Modified,
-    /// It is not there any more.
+    /// The change removed the entry.
     Deleted,
-    /// It is somewhere else.
+    /// The change moved the entry.
     Moved,
 }
 
 impl Entry {
-    /// A change of what is or was a file at `path`.
+    /// Returns an entry for a change of the file at `path`.
     pub fn file(action: Action, path: &str, after: Option<&FileContent>) -> Self {
         let (path, after) = (path.to_owned(), after.map(|after| etag_of(&after.sha256())));
         Self { action, path, to: None, kind: Kind::File, target: None, content: None, mode: None, after }
     }
 
-    /// A change of something that has no content of its own.
+    /// Returns an entry for a change without stored content.
     pub fn of(action: Action, path: &str, kind: Kind) -> Self {
         Self { kind, after: None, ..Self::file(action, path, None) }
     }
@@ -122,7 +123,7 @@ pub struct Draft<'w> {
 }
 
 impl<'w> Draft<'w> {
-    /// Begins the record of a call; none where the policy keeps none, or the host has no place for it.
+    /// Begins the record of a change; `None` if the policy disables backups, or the host provides no state directory.
     pub fn begin(workspace: &'w Workspace<'w>, verb: &str) -> Result<Option<Self>> {
         let Some(state) = workspace.state.as_ref().filter(|_| workspace.policy.backups.enabled) else {
             return Ok(None);
@@ -140,7 +141,7 @@ impl<'w> Draft<'w> {
         begin().map(Some).map_err(|fault| failed(&fault))
     }
 
-    /// Adds a change, with the content that it replaces or removes.
+    /// Adds a change with the content that the change replaces or removes.
     pub fn add(&mut self, mut entry: Entry, content: Option<&FileContent>) -> Result<()> {
         if let Some(content) = content {
             entry.content = Some((self.size, content.size()));
@@ -151,7 +152,7 @@ impl<'w> Draft<'w> {
         Ok(())
     }
 
-    /// Adds the change of the regular file of that name, which is there now, whatever its size.
+    /// Adds a change of the regular file at `location` with its current content, whatever its size.
     pub fn add_file(&mut self, action: Action, path: &str, location: &OpenLocation) -> Result<()> {
         let fs = self.workspace.fs;
         let mut copy = || {
@@ -166,7 +167,7 @@ impl<'w> Draft<'w> {
         Ok(())
     }
 
-    /// Adds the directories that the call makes.
+    /// Adds the directories that the change creates.
     pub fn add_made(&mut self, directories: &[StoredLocation]) -> Result<()> {
         directories.iter().try_for_each(|stored_location| {
             self.add(Entry::of(Action::Created, &stored_location.path(), Kind::Directory), None)
@@ -179,7 +180,8 @@ impl<'w> Draft<'w> {
         Ok(())
     }
 
-    /// Makes the record durable, and lets the oldest ones go that are too many, too old or too large together.
+    /// Makes the record durable, and removes the oldest records beyond the policy's limits of number, age and total
+    /// size.
     pub fn finish(mut self) -> Result<()> {
         let json = serde_json::to_string(&self.record).unwrap_or_default();
         if json.len() as u64 > MAX_JSON {
@@ -197,7 +199,7 @@ impl<'w> Draft<'w> {
             let now_ms = now.seconds * 1_000 + u64::from(now.nanoseconds / 1_000_000);
             let names = fs.list(&self.dir)?.entries.into_iter().map(|entry| entry.name);
             let names: Vec<_> = names.filter(|name| *name != self.name).collect();
-            // After all others, whatever the clock says.
+            // The id sorts after all others, even if the clock was set back.
             let (ms, count) = match names.iter().filter_map(|name| parts(name)).map(|id| (id.ms, id.count)).max() {
                 Some((last, count)) if last >= now_ms => (last, count + 1),
                 _ => (now_ms, 0),
@@ -222,7 +224,7 @@ fn failed(fault: &Fault) -> Error {
 
 /// Parts of a record's id.
 struct Id {
-    /// When, in milliseconds.
+    /// Time of the record, in milliseconds since 1970.
     ms: u64,
     /// Number of earlier records in the same millisecond.
     count: u64,
@@ -262,7 +264,7 @@ fn prune(workspace: &Workspace<'_>, dir: &Dir, names: Vec<String>, own: &str, no
     Ok(())
 }
 
-/// The note for a change of which nothing is kept, since it replaces or removes more than backups may hold.
+/// Returns the note for a change whose replaced and removed content is too large for a backup; `None` if it fits.
 pub fn too_large(workspace: &Workspace<'_>, bytes: u64) -> Option<String> {
     let kept = &workspace.policy.backups;
     let is_too_large = bytes > kept.max_bytes && kept.enabled && workspace.state.is_some();
@@ -270,15 +272,15 @@ pub fn too_large(workspace: &Workspace<'_>, bytes: u64) -> Option<String> {
     is_too_large.then(|| format!("no backup: what was there had {bytes} bytes, and backups keep at most {max}"))
 }
 
-/// Lets the last record of the call go, since nothing was changed in the end.
+/// Removes the last record of the call, whose change was undone.
 pub fn forget(workspace: &Workspace<'_>) {
     if let (Some(id), Ok(Some(dir))) = (workspace.not_backed_up(), directory(workspace)) {
-        // One that stays undoes nothing.
+        // A record that cannot be removed is harmless: its change did not happen.
         drop(OpenLocation { dir, name: id }.discard(workspace.fs));
     }
 }
 
-/// The ids of all records, the newest first, with when each was made in milliseconds.
+/// Returns the ids of all records, newest first, each with its time in milliseconds since 1970.
 pub fn ids(workspace: &Workspace<'_>) -> Result<Vec<(String, u64)>> {
     let Some(dir) = directory(workspace)? else { return Ok(Vec::new()) };
     let listing = workspace.fs.list(&dir).map_err(|fault| unreadable(&fault))?;
@@ -288,7 +290,7 @@ pub fn ids(workspace: &Workspace<'_>) -> Result<Vec<(String, u64)>> {
     Ok(ids)
 }
 
-/// A record that is there, open.
+/// An open stored record.
 pub struct Saved<'w> {
     workspace: &'w Workspace<'w>,
     location: OpenLocation,
@@ -297,7 +299,7 @@ pub struct Saved<'w> {
 }
 
 impl<'w> Saved<'w> {
-    /// The record of that id.
+    /// Opens the record with the id `id`. Fails if the record is missing, damaged or of another workspace.
     pub fn open(workspace: &'w Workspace<'w>, id: &str) -> Result<Self> {
         let saved = Self::find(workspace, id)?.ok_or_else(|| {
             Error::new(Code::Io, format!("the backup `{id}` is damaged")).hint("another one may hold the file too")
@@ -309,7 +311,7 @@ impl<'w> Saved<'w> {
             .hint("only what was changed in the directories of this workspace can be restored"))
     }
 
-    /// The same; none where it is damaged.
+    /// Opens the record with the id `id`, of any workspace; `None` if the record is damaged.
     pub fn find(workspace: &'w Workspace<'w>, id: &str) -> Result<Option<Self>> {
         let missing = || {
             Error::new(Code::NotFound, format!("there is no backup `{}`", paddock_types::error::printable(id)))
@@ -334,7 +336,7 @@ impl<'w> Saved<'w> {
         Ok(serde_json::from_slice(&range(workspace, file, end - length, length)?).ok())
     }
 
-    /// The old content of one of its entries.
+    /// Returns the old content of an entry of the record.
     pub fn content(&self, entry: &Entry) -> Result<FileContent> {
         let (start, size) = entry.content.unwrap_or_default();
         let content = FileContent::stored(self.workspace.fs, self.location.clone(), start, size);
@@ -347,7 +349,7 @@ impl<'w> Saved<'w> {
     }
 }
 
-/// The bytes of a range; fewer where the file ends before.
+/// Reads a range of bytes; fewer if the file ends earlier.
 fn range(workspace: &Workspace<'_>, file: &File, start: u64, size: u64) -> FsResult<Vec<u8>> {
     let mut bytes = Vec::new();
     each_part(workspace.fs, file, start, size, |_, part| {

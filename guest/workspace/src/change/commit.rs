@@ -1,12 +1,12 @@
 //! Changes of files, all of them or none, that survive a crash at any point.
 //!
-//! Everything is planned in memory. Then the journal is made durable, then every
+//! The whole change is planned in memory. Then the journal is made durable, then every
 //! new content as a temporary sibling, then the steps are applied: a new file is
-//! linked into place, which fails where something is there; an existing one is
-//! replaced by a rename, while a second link keeps the old one until all is done.
-//! Where the host does not carry mode bits over at a rename, an existing file is
+//! linked to its name, which fails if the name exists; an existing file is replaced
+//! by a rename, and a second link retains the old file until the change is complete.
+//! If the host does not carry mode bits over at a rename, an existing file is
 //! rewritten in place instead, from the temporary copy, which a later call
-//! replays. An error takes back what was applied.
+//! replays. After an error, the applied steps are undone.
 
 use crate::change::directories::{all_directories, make, make_missing};
 use std::collections::{BTreeMap, HashSet};
@@ -32,13 +32,13 @@ use crate::tree::OWNER;
 /// Changes that are made together.
 #[derive(Default)]
 pub struct Changes {
-    /// Of files.
+    /// Changes of files.
     pub files: Vec<FileChange>,
-    /// Directories that are to be there afterwards, files in them or not.
+    /// Directories to create, with or without files in them.
     pub directories: Vec<ResolvedPath>,
-    /// Changes of links and directories that the caller makes afterwards, for the backup.
+    /// Changes of links and directories that the caller makes afterwards; the backup records them.
     pub others: Vec<Entry>,
-    /// Permission bits of directories by their paths, for those that are made.
+    /// Permission bits of new directories, by path.
     pub modes: BTreeMap<String, u32>,
 }
 
@@ -68,7 +68,7 @@ pub fn commit_all(workspace: &Workspace<'_>, operation: &str, changes: Changes) 
     }
     let before = workspace.backup();
     notes.extend(keep(workspace, operation, &changes, &journal, others)?);
-    // Where this left no record, the last one is of something that was done.
+    // If this change has no backup, the last backup belongs to an earlier change and must stay.
     let forget = || {
         if workspace.backup() != before {
             backup::forget(workspace);
@@ -92,7 +92,7 @@ pub fn commit_all(workspace: &Workspace<'_>, operation: &str, changes: Changes) 
     }
 }
 
-/// Keeps what the changes replace and remove, so that they can be undone; a note where that is too much.
+/// Writes the backup of the replaced and removed content. Returns a note instead if the content is too large.
 fn keep(
     workspace: &Workspace<'_>,
     operation: &str,
@@ -122,7 +122,7 @@ fn keep(
     draft.finish().map(|()| None)
 }
 
-/// Makes the directories and writes every new content beside its place.
+/// Creates the directories, and writes every new content to a temporary sibling of its target.
 fn prepare<'c>(
     workspace: &Workspace<'_>,
     operation: &str,
@@ -131,7 +131,7 @@ fn prepare<'c>(
     made: &mut Vec<OpenLocation>,
 ) -> Result<Vec<(Work<'c>, &'c FileChange)>> {
     let fs = workspace.fs;
-    // Before anything that recovery goes by, so that whatever it finishes has them.
+    // Directories come first: recovery decides by the temporary files, and a finished change needs its directories.
     for resolved in directories {
         let above = make_missing(fs, resolved, made);
         above
@@ -145,7 +145,8 @@ fn prepare<'c>(
         let to = change.to.as_ref().map(|to| make_missing(fs, to, made)).transpose().map_err(to_error)?;
         works.push((step.at(dir, to), change));
     }
-    // The bits hold before a file is in such a directory. Its owner keeps access until all is done.
+    // The permission bits are set before a directory contains a file. The owner retains access until the change is
+    // complete.
     give_modes(workspace, operation, journal, modes, OWNER)?;
     for (work, change) in &works {
         if let (Some(temporary), Some(new)) = (&work.temporary, &change.new) {
@@ -158,7 +159,7 @@ fn prepare<'c>(
     Ok(works)
 }
 
-/// Gives the directories that were made these permission bits, and more.
+/// Sets the permission bits of the new directories to `modes`, combined with the bits in `more`.
 fn give_modes(
     workspace: &Workspace<'_>,
     operation: &str,
@@ -166,7 +167,7 @@ fn give_modes(
     modes: &BTreeMap<String, u32>,
     more: u32,
 ) -> Result<()> {
-    // Inner ones first: the way to them can be through one that this closes.
+    // Inner directories come first: the new bits of an outer directory can make them inaccessible.
     for stored_location in journal.directories.iter().rev() {
         let Some(mode) = modes.get(&stored_location.path()) else { continue };
         let requested_path = stored_location
@@ -185,7 +186,7 @@ fn carry_out(
 ) -> Result<()> {
     let fs = workspace.fs;
     if works.len() > 1 || journal.steps.iter().any(|step| step.in_place) {
-        // The first step may only be applied when no other one can get lost, nor what a file is rewritten from.
+        // Before the first step is applied, the temporary files of all steps must be durable.
         sync_all(fs, operation, works)?;
     }
     for (work, change) in works {
@@ -196,12 +197,12 @@ fn carry_out(
     }
     sync_all(fs, operation, works)?;
     let tidied = tidy(workspace, operation, works, journal);
-    // The change is durable: what could not be cleaned away now, the journal cleans away later. Without a step, a journal
-    // that stayed would take the directories away again.
+    // The change is durable, and a later call cleans up by the journal if this cleanup failed. But recovery with a
+    // journal without steps would remove the new directories, so then the error counts.
     if works.is_empty() { tidied } else { Ok(()) }
 }
 
-/// Removes what only the change needed. The journal goes last, when no crash can bring the rest back.
+/// Removes the temporary files and backups of the steps, and then the journal, once the removals are durable.
 fn tidy(
     workspace: &Workspace<'_>,
     operation: &str,
@@ -214,7 +215,7 @@ fn tidy(
     journal.clear(workspace).map_err(to_error)
 }
 
-/// Makes the names that the steps touched durable, each directory once.
+/// Makes the directory entries that the steps changed durable, with one sync per directory.
 fn sync_all(fs: &dyn Filesystem, operation: &str, works: &[(Work<'_>, &FileChange)]) -> Result<()> {
     let mut synced = HashSet::new();
     for (work, change) in works {
@@ -227,7 +228,7 @@ fn sync_all(fs: &dyn Filesystem, operation: &str, works: &[(Work<'_>, &FileChang
     Ok(())
 }
 
-/// Undoes what an error stopped. Where that fails too, the journal stays for a later call.
+/// Undoes a change after an error. If that fails too, the journal remains for a later call.
 fn take_back(
     workspace: &Workspace<'_>,
     changes: &[FileChange],
@@ -321,8 +322,8 @@ fn plan(workspace: &Workspace<'_>, operation: &str, change: &FileChange, notes: 
     })
 }
 
-/// The name of the file with the new content: for its owner alone where it gets the mode of another one, or one that is
-/// known.
+/// Returns the name of the temporary file. The file is private to its owner if it later gets the mode of the old file
+/// or a known mode.
 fn temporary(workspace: &Workspace<'_>, change: &FileChange) -> String {
     let has_mode = change.old.is_some() || change.new.as_ref().is_some_and(|new| new.mode().is_some());
     if has_mode { private_name(workspace.fs) } else { temporary_name(workspace.fs) }

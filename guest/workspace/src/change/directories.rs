@@ -10,7 +10,7 @@ use crate::change::file_change::FileChange;
 use crate::change::stored_location::StoredLocation;
 use crate::resolved_path::ResolvedPath;
 
-/// All directories that will have to be made, each once, outer ones first.
+/// Returns all missing directories that the changes need, each once, outer directories first.
 pub(super) fn all_directories(
     workspace: &Workspace<'_>,
     changes: &[FileChange],
@@ -24,7 +24,7 @@ pub(super) fn all_directories(
         let stored_location = StoredLocation::of(workspace, resolved);
         let mut next = if is_file { stored_location.parent() } else { Some(stored_location) };
         let start = stored_locations.len();
-        // What is above one that is known is known too.
+        // If a directory is known, its parents are known too.
         while let Some(stored_location) = next.filter(|stored_location| {
             stored_location.above.len() >= resolved.ancestors.len() && known.insert(stored_location.path())
         }) {
@@ -38,7 +38,7 @@ pub(super) fn all_directories(
     stored_locations
 }
 
-/// The directories above `place` that do not exist, outer ones first.
+/// Returns the missing directories above `resolved`, outer directories first.
 pub fn directories_to_make(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Vec<StoredLocation> {
     let stored_location = StoredLocation::of(workspace, resolved);
     let there = resolved.ancestors.len();
@@ -54,12 +54,12 @@ pub fn directories_to_make(workspace: &Workspace<'_>, resolved: &ResolvedPath) -
         .collect()
 }
 
-/// Makes the directories above `place` that do not exist, notes which in `made`, and opens the innermost.
+/// Creates the missing directories above `resolved`, adds them to `made`, and opens the innermost.
 pub fn make_missing(fs: &dyn Filesystem, resolved: &ResolvedPath, made: &mut Vec<OpenLocation>) -> FsResult<Dir> {
     resolved.missing.iter().try_fold(resolved.dir.clone(), |dir, name| make(fs, &dir, name, made))
 }
 
-/// Makes a directory unless it is there, notes it in `made`, and opens it.
+/// Creates a directory if it does not exist, adds a new one to `made`, and opens it.
 pub(super) fn make(fs: &dyn Filesystem, dir: &Dir, name: &str, made: &mut Vec<OpenLocation>) -> FsResult<Dir> {
     match fs.make_dir(dir, name) {
         Ok(()) => {

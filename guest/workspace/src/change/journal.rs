@@ -1,5 +1,5 @@
-//! The journal: what a change is about to do, written durably before its first
-//! step, so that after a crash a later call finishes it or undoes it.
+//! The journal: the planned steps of a change, written durably before the first step, so that after a crash a later
+//! call finishes or undoes the change.
 
 use paddock_types::digest::sha256;
 use paddock_types::error::{Code, Error, Result};
@@ -18,7 +18,7 @@ const INSIDE: &str = ".paddock";
 const NAME: &str = "journal";
 /// Suffix of a journal that is being written.
 const UNFINISHED: &str = ".new";
-/// Digits that tell the roots of one journal from those of another.
+/// Number of hexadecimal digits in a journal's name that identify its roots.
 const ID_DIGITS: usize = 16;
 const REFUSED: &str = "journal.refused";
 
@@ -37,14 +37,14 @@ pub struct Journal {
     pub directories: Vec<StoredLocation>,
     /// Changes of files.
     pub steps: Vec<Step>,
-    /// Trees that are to go, whether the change is finished or undone.
+    /// Trees to remove, whether the change is finished or undone.
     pub debris: Vec<StoredLocation>,
 }
 
 impl Journal {
-    /// Makes the journal durable. From here on a crash is recovered from.
+    /// Makes the journal durable. After this, a later call recovers the change from a crash.
     pub fn write(&self, workspace: &Workspace<'_>) -> Result<()> {
-        // An earlier change of the same call may have left one, to be cleaned up after.
+        // An earlier change of the same call may have left a journal with files to clean up.
         if !workspace.changes().is_empty() {
             recover(workspace)?;
         }
@@ -59,27 +59,28 @@ impl Journal {
             new.publish(workspace.fs, &text.into_bytes().into(), &new.sibling(&name))
         };
         put().map_err(|fault: Fault| {
-            // One that may not be durable must not be followed either, since its call has failed.
+            // The call fails, so no later call may replay a journal that was written in part.
             drop(self.clear(workspace));
             fault.at("keep a journal in", "the state directory")
         })
     }
 
-    /// Removes the journal: the change is done, or undone.
+    /// Removes the journal of a change that is complete or undone.
     pub fn clear(&self, workspace: &Workspace<'_>) -> FsResult<()> {
         let Ok(home) = self.home(workspace) else { return Ok(()) };
         let Some(dir) = home.open(workspace, false)? else { return Ok(()) };
         OpenLocation { dir: dir.clone(), name: name(workspace) }.discard(workspace.fs)?;
-        // What has steps can be seen to be done; directories without would be taken away if a crash brought this back.
+        // Recovery recognizes completed steps. If a crash brought back a journal without steps, recovery would remove
+        // the new directories.
         if self.steps.is_empty() && !self.directories.is_empty() { workspace.fs.sync_dir(&dir) } else { Ok(()) }
     }
 
-    /// Every name that the change touches and a caller can know of.
+    /// Returns the targets and destinations of the steps, the new directories and the debris.
     fn stored_locations(&self) -> impl Iterator<Item = &StoredLocation> {
         self.steps.iter().flat_map(Step::stored_locations).chain(&self.directories).chain(&self.debris)
     }
 
-    /// Directory of the journal: the state directory, or without one the root that the change is in.
+    /// Returns the directory of the journal: the state directory, or if there is none, the root of the change.
     fn home<'w>(&self, workspace: &'w Workspace<'_>) -> Result<Home<'w>> {
         if let Some(dir) = &workspace.state {
             return Ok(Home::State(dir));
@@ -98,12 +99,12 @@ impl Journal {
         }
     }
 
-    /// Removes what is to go however the change ended, and then the journal.
+    /// Removes the trees in `debris`, and then the journal.
     pub fn tidy(&self, workspace: &Workspace<'_>) -> FsResult<()> {
         remove_debris(workspace, self).and_then(|()| self.clear(workspace))
     }
 
-    /// Whether every name in it is one that a change could have had.
+    /// Returns whether every name in the journal is valid for a change.
     fn is_sound(&self, workspace: &Workspace<'_>) -> bool {
         let mut stored_locations = self.stored_locations().peekable();
         let is_own = |stored_location: &StoredLocation| is_temporary(&stored_location.name);
@@ -113,13 +114,13 @@ impl Journal {
         };
         stored_locations.peek().is_some()
             && stored_locations.all(may_change)
-            // A change leaves nothing to be removed but its own temporary files and directories.
+            // The only trees that a change leaves for removal are its own temporary files and directories.
             && self.debris.iter().all(is_own)
             && self.steps.iter().flat_map(Step::own_names).all(is_temporary)
     }
 
-    /// Whether it can have been left by a change of the root in which it lies, of nothing that rules hide: whoever made
-    /// the workspace may have written it.
+    /// Returns whether the journal names only locations in `root`, none of them hidden from the agent. The author
+    /// of the workspace may have forged a journal inside a root.
     fn is_of(&self, workspace: &Workspace<'_>, root: &Root) -> bool {
         self.stored_locations().all(|stored_location| {
             stored_location.root == root.label && !workspace.is_hidden_from_agent(&stored_location.path())
@@ -127,9 +128,9 @@ impl Journal {
     }
 }
 
-/// Finishes or undoes what a crash left half done.
+/// Finishes or undoes a change that a crash interrupted.
 ///
-/// The host makes sure that the journal is not that of a change under way: it
+/// The host ensures that the journal is not that of a change in progress: it
 /// holds a lock around each changing call, or makes one call at a time.
 pub fn recover(workspace: &Workspace<'_>) -> Result<()> {
     match &workspace.state {
@@ -148,7 +149,7 @@ fn recover_in(workspace: &Workspace<'_>, home: &Home<'_>) -> Result<()> {
     let journal = parse(&text).filter(|journal| journal.is_sound(workspace) && is_ours(journal));
     let done = match journal {
         Some(journal) => settle(workspace, &journal).and_then(|()| journal.clear(workspace)),
-        // Not one of ours, or damaged: never replayed, and kept for whoever wants to look.
+        // A foreign or damaged journal is never replayed, and is retained under another name for diagnosis.
         None => workspace.fs.rename(&dir, &name(workspace), &dir, REFUSED),
     };
     done.map_err(|fault| {
@@ -157,7 +158,7 @@ fn recover_in(workspace: &Workspace<'_>, home: &Home<'_>) -> Result<()> {
     })
 }
 
-/// All steps forward if each can be, else all back.
+/// Finishes the change if a step was applied or no step is lost; undoes it otherwise.
 fn settle(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
     use crate::change::step::Progress::{Applied, Lost, Ready};
     let fs = workspace.fs;
@@ -165,7 +166,7 @@ fn settle(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
     for step in &journal.steps {
         match step.open(workspace) {
             Ok(work) => steps.push((work.progress(fs)?, work)),
-            // Its directory was to be made, and was not.
+            // The crash came before the change created this directory, so no step was applied.
             Err(Fault::NotFound) => return undo_all(workspace, journal),
             Err(fault) => return Err(fault),
         }
@@ -187,7 +188,7 @@ fn settle(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
     remove_debris(workspace, journal)
 }
 
-/// Takes back what was prepared; no step was applied.
+/// Removes the prepared files and directories of a change of which no step was applied.
 fn undo_all(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
     for step in &journal.steps {
         match step.open(workspace) {
@@ -211,7 +212,7 @@ fn undo_all(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
 fn remove_debris(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
     for stored_location in &journal.debris {
         match stored_location.open(workspace) {
-            // What cannot be removed stays out of sight; it must not stop every later change.
+            // Debris that cannot be removed is invisible to tools, and must not block every later change.
             Ok(location) => match copy_remove::remove(workspace.fs, &location) {
                 Ok(()) => workspace.fs.sync_dir(&location.dir)?,
                 Err(Fault::Access | Fault::NotEmpty) => {}
@@ -224,7 +225,7 @@ fn remove_debris(workspace: &Workspace<'_>, journal: &Journal) -> FsResult<()> {
     Ok(())
 }
 
-/// The journal's text, if there is one.
+/// Reads the text of the journal, if it exists, and returns it with the directory of the journal.
 fn read(workspace: &Workspace<'_>, home: &Home<'_>) -> FsResult<Option<(Dir, Vec<u8>)>> {
     let Some(dir) = home.open(workspace, false)? else { return Ok(None) };
     let file = match workspace.fs.open_file(&dir, &name(workspace), Open::Read) {
@@ -235,8 +236,8 @@ fn read(workspace: &Workspace<'_>, home: &Home<'_>) -> FsResult<Option<(Dir, Vec
     Ok(Some((dir, read_up_to(workspace.fs, &file, u64::MAX)?)))
 }
 
-/// The name of the journal: of changes of just these roots, since one state directory can serve workspaces whose first
-/// root alone is the same.
+/// Returns the name of the journal, which identifies the set of roots: one state directory can serve workspaces that
+/// have only the first root in common.
 fn name(workspace: &Workspace<'_>) -> String {
     let ids: Vec<_> = workspace.roots.iter().map(|root| (&root.label, &root.id)).collect();
     if ids.iter().all(|(_, id)| id.is_none()) {
@@ -252,7 +253,8 @@ fn parse(text: &[u8]) -> Option<Journal> {
 }
 
 impl Home<'_> {
-    /// The directory, made if need be; none where it is not there. In a root it ignores itself.
+    /// Opens the directory; `None` if it does not exist. With `make`, creates a missing directory. Inside a root, the
+    /// directory gets a `.gitignore` that excludes it.
     fn open(&self, workspace: &Workspace<'_>, make: bool) -> FsResult<Option<Dir>> {
         let root = match self {
             Self::State(dir) => return Ok(Some((*dir).clone())),

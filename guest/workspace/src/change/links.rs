@@ -1,5 +1,5 @@
-//! What a change does beside files, right after them: links that come, and
-//! links and empty directories that go.
+//! Changes of links and directories, made after the changes of files: creation of links, and removal of links and
+//! empty directories.
 
 use paddock_types::entry::Kind;
 use paddock_types::error::Result;
@@ -11,7 +11,7 @@ use crate::change::backup::{Action, Entry};
 use crate::change::directories::make_missing;
 use crate::resolved_path::ResolvedPath;
 
-/// Makes a link that says `target`, with the directories that it needs. Checks rights and rules itself.
+/// Creates a link with the target `target`, and its missing parent directories. Checks rights and rules.
 pub fn link(workspace: &Workspace<'_>, operation: &str, resolved: &ResolvedPath, target: &str) -> Result<()> {
     workspace.check_change(resolved, operation)?;
     workspace.check_new_tree(resolved, operation)?;
@@ -23,7 +23,7 @@ pub fn link(workspace: &Workspace<'_>, operation: &str, resolved: &ResolvedPath,
     Ok(())
 }
 
-/// Removes a link or an empty directory. Rights and rules are the caller's to check.
+/// Removes a link or an empty directory. The caller checks rights and rules.
 pub fn remove(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> FsResult<()> {
     match kind(resolved) {
         Kind::Directory => workspace.fs.remove_dir(&resolved.dir, &resolved.name),
@@ -34,7 +34,7 @@ pub fn remove(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> FsResult<()
     Ok(())
 }
 
-/// For the backup: what is about to be removed.
+/// Returns the backup entry of a link or directory that the caller is about to remove.
 pub fn gone(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Entry {
     let kind = kind(resolved);
     let target = workspace.fs.read_link(&resolved.dir, &resolved.name).ok().filter(|_| kind == Kind::Link);

@@ -1,4 +1,4 @@
-//! One step of a change: applied, taken back, or judged by what a crash left of it.
+//! One step of a change: how it is applied and undone, and how its progress before a crash is determined.
 
 use paddock_types::error::{Code, Error, Result};
 use paddock_vfs::content::FileContent;
@@ -10,44 +10,44 @@ use crate::Workspace;
 use crate::change::file_change::FileChange;
 use crate::change::stored_location::StoredLocation;
 
-/// A file's change as the journal keeps it: names and digests, no content.
+/// A file's change as stored in the journal: names and digests, no content.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Step {
     /// Location of the file.
     pub target: StoredLocation,
     /// Destination of a move.
     pub to: Option<StoredLocation>,
-    /// The name beside the target that holds the new content; none where it does not change.
+    /// Name of the temporary sibling with the new content; `None` if the content does not change.
     pub temporary: Option<String>,
-    /// The name beside the target that keeps the old file until all is done.
+    /// Name of the sibling that holds the old file until the change is complete.
     pub backup: String,
-    /// SHA-256 of the old content; none where nothing was there.
+    /// SHA-256 of the old content; `None` if the file did not exist.
     pub old: Option<String>,
-    /// SHA-256 of the new content; none where the file goes.
+    /// SHA-256 of the new content; `None` if the step removes the file.
     pub new: Option<String>,
-    /// The file is rewritten, not replaced.
+    /// Whether the file is rewritten in place instead of replaced by a rename.
     pub in_place: bool,
 }
 
 impl Step {
-    /// Every name that the step touches.
+    /// Returns the target and the destination of a move, if any.
     pub fn stored_locations(&self) -> impl Iterator<Item = &StoredLocation> {
         std::iter::once(&self.target).chain(&self.to)
     }
 
-    /// The names of the files that the change makes beside the target for itself.
+    /// Returns the names of the temporary file and of the backup, both siblings of the target.
     pub fn own_names(&self) -> impl Iterator<Item = &str> {
         self.temporary.as_deref().into_iter().chain([self.backup.as_str()])
     }
 
-    /// The step with its directories open.
+    /// Opens the directories of the step.
     pub fn open(&self, workspace: &Workspace<'_>) -> FsResult<Work<'_>> {
         let dir = self.target.open(workspace)?.dir;
         let to = self.to.as_ref().map(|to| to.open(workspace)).transpose()?;
         Ok(self.at(dir, to.map(|location| location.dir)))
     }
 
-    /// The step in directories that are open already.
+    /// Returns the step with directories that are already open.
     pub fn at(&self, dir: Dir, to_dir: Option<Dir>) -> Work<'_> {
         let target = OpenLocation { dir, name: self.target.name.clone() };
         let to = to_dir.zip(self.to.as_ref()).map(|(dir, to)| OpenLocation { dir, name: to.name.clone() });
@@ -69,19 +69,19 @@ pub struct Work<'s> {
 /// Progress of a step before a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// It can be applied, from the start or from where it stopped.
+    /// The step can be applied, from the start or from the point of interruption.
     Ready,
-    /// It is done.
+    /// The step is complete.
     Applied,
-    /// It was not prepared whole, or someone else changed the file since.
+    /// The preparation is incomplete, or another process changed the file since.
     Lost,
 }
 
 impl Work<'_> {
-    /// Applies the step, from wherever it stopped.
+    /// Applies the step, or continues it after an interruption.
     pub fn apply(&self, fs: &dyn Filesystem) -> FsResult<()> {
         match (&self.temporary, &self.step.old, &self.step.new) {
-            // The temporary name goes when the other one is durable.
+            // The temporary name is removed later, when the new name is durable.
             (Some(temporary), None, _) => return temporary.link_to_free(fs, &self.target),
             (Some(temporary), Some(_), _) if self.step.in_place => self.target.overwrite(fs, temporary)?,
             (Some(temporary), Some(_), _) => self.replace(fs, temporary)?,
@@ -96,28 +96,28 @@ impl Work<'_> {
 
     fn move_to(&self, fs: &dyn Filesystem, to: &OpenLocation) -> FsResult<()> {
         match self.target.move_to_free(fs, to) {
-            // Linked before the crash; only the old name was still to go.
+            // A crash came after the link and before the removal of the old name.
             Err(Fault::Exists) if to.digest(fs)? == self.step.new => self.target.discard(fs),
             other => other,
         }
     }
 
-    /// Puts the temporary file in the target's place, and keeps the old one as backup.
+    /// Replaces the target by the temporary file, and keeps the old file as the backup.
     fn replace(&self, fs: &dyn Filesystem, temporary: &OpenLocation) -> FsResult<()> {
         match self.target.link(fs, &self.backup) {
             Ok(()) | Err(Fault::Exists) => {}
-            // A file system without hard links gets a copy: a later step that fails takes this one back.
+            // Without hard links the backup is a copy: if a later step fails, undoing this step needs the old content.
             Err(Fault::Unsupported | Fault::Access) => self.target.copy(fs, &self.backup)?,
             Err(fault) => return Err(fault),
         }
         match temporary.rename(fs, &self.target) {
-            // Replaced before the crash; only the move was missing.
+            // A crash came after the replacement and before the move.
             Err(Fault::NotFound) if self.to.is_some() => Ok(()),
             other => other,
         }
     }
 
-    /// Takes the step back, from wherever it stopped; `old` is what the file held.
+    /// Undoes the step, complete or not; `old` is the old content of the file.
     pub fn undo(&self, fs: &dyn Filesystem, old: Option<&FileContent>) -> FsResult<()> {
         if let Some(to) = &self.to {
             self.undo_move(fs, to)?;
@@ -126,7 +126,7 @@ impl Work<'_> {
             None if self.is_linked(fs)? => self.target.discard(fs),
             None => Ok(()),
             Some(old) if self.step.in_place => self.target.restore(fs, old),
-            // Not replaced yet, and the backup may be half a copy.
+            // The file is not replaced yet, and the backup may be an incomplete copy.
             Some(_) if self.target.digest(fs)? == self.step.old => Ok(()),
             Some(_) => match self.backup.rename(fs, &self.target) {
                 Err(Fault::NotFound) => Ok(()),
@@ -145,7 +145,7 @@ impl Work<'_> {
         }
     }
 
-    /// Whether the new file that is at the target is the one that was prepared, not someone else's.
+    /// Returns whether the file at the target is the prepared one, not one that another process created.
     fn is_linked(&self, fs: &dyn Filesystem) -> FsResult<bool> {
         let Some(temporary) = &self.temporary else { return Ok(false) };
         match fs.stat(&temporary.dir, &temporary.name) {
@@ -155,7 +155,7 @@ impl Work<'_> {
         }
     }
 
-    /// Fails where the file is no longer what the change was planned on.
+    /// Fails if the file changed since the change was planned.
     pub fn check_fresh(&self, fs: &dyn Filesystem, operation: &str, change: &FileChange) -> Result<()> {
         let path = &change.resolved.requested_path;
         let there = self.target.digest(fs).map_err(|fault| fault.at(operation, path))?;
@@ -180,13 +180,13 @@ impl Work<'_> {
             Some(temporary) => temporary.digest(fs)? == step.new,
             None => true,
         };
-        // A rewrite in place that was torn is begun again from the temporary file.
+        // An interrupted rewrite in place starts again from the temporary file.
         let ready = prepared && (target == step.old || (step.in_place && target.is_some()));
         if let Some(to) = &self.to {
             let moved = to.digest(fs)? == step.new;
             return Ok(match (moved, &target) {
                 (true, None) => Progress::Applied,
-                // Also where it has the new name already, and the old one did not go or even change.
+                // This includes a move that created the new name and did not yet remove the old one.
                 (_, target) if *target == step.new || ready => Progress::Ready,
                 _ => Progress::Lost,
             });
@@ -198,12 +198,12 @@ impl Work<'_> {
         })
     }
 
-    /// Makes the names that the step touched durable.
+    /// Makes the directory entries that the step changed durable.
     pub fn sync(&self, fs: &dyn Filesystem) -> FsResult<()> {
         self.directories().try_for_each(|(_, location)| fs.sync_dir(&location.dir))
     }
 
-    /// The directories that the step touches.
+    /// Returns the locations whose directories the step changes.
     pub fn directories(&self) -> impl Iterator<Item = (&StoredLocation, &OpenLocation)> {
         let to = self.step.to.as_ref().zip(self.to.as_ref());
         std::iter::once((&self.step.target, &self.target)).chain(to)
