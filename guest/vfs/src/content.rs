@@ -45,7 +45,7 @@ impl PartialEq for FileContent {
 }
 
 impl FileContent {
-    /// `size` bytes from `start` of the regular file at `site`; fewer where it ends before.
+    /// `size` bytes from `start` of the regular file at `location`; fewer where it ends before.
     pub fn stored(fs: &dyn Filesystem, location: OpenLocation, start: u64, size: u64) -> FsResult<Self> {
         let file = fs.open_file(&location.dir, &location.name, Open::Read)?;
         let mut hash = Sha256::new();
@@ -63,7 +63,7 @@ impl FileContent {
         }))
     }
 
-    /// All of the regular file at `site`, of which size and SHA-256 are known. With `lends_mode`, a new file with it gets its
+    /// All of the regular file at `location`, of which size and SHA-256 are known. With `lends_mode`, a new file with it gets its
     /// mode: the host has the file in a root that is read-only, and lends modes.
     pub fn known(location: OpenLocation, size: u64, sha256: String, lends_mode: bool) -> Self {
         Self::FileRange(FileRange { location, start: 0, size, sha256, lends_mode, mode: None })

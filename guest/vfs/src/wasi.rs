@@ -15,7 +15,7 @@ use wasip2::random::random::get_random_u64;
 
 use crate::{Dir, DirEntry, Fault, File, Filesystem, FsResult, Listing, MAX_OFFSET, Open, Preopen, Stat};
 
-/// Links are never followed by the host: `fs::resolve` reads them.
+/// Links are never followed by the host: the `workspace` crate reads them.
 const NO_FOLLOW: PathFlags = PathFlags::empty();
 
 /// Bytes of one write.
