@@ -63,8 +63,8 @@ impl FileContent {
         }))
     }
 
-    /// All of the regular file at `location`, of which size and SHA-256 are known. With `lends_mode`, a new file with it gets its
-    /// mode: the host has the file in a root that is read-only, and lends modes.
+    /// All of the regular file at `location`, of which size and SHA-256 are known. With `lends_mode`, a new file with
+    /// it gets its mode: the host has the file in a root that is read-only, and lends modes.
     pub fn known(location: OpenLocation, size: u64, sha256: String, lends_mode: bool) -> Self {
         Self::FileRange(FileRange { location, start: 0, size, sha256, lends_mode, mode: None })
     }
