@@ -118,6 +118,21 @@ fn an_approval_is_for_what_was_there() {
     assert!(fixture.path("a.txt").exists() && fixture.path("dir/new.txt").exists());
 }
 
+/// Content of the same size with the old modification time is still other content.
+#[test]
+fn an_approval_of_a_directory_covers_the_content_of_its_files() {
+    let fixture = Fixture::new("on-change");
+    let dir = r#"{"path": "dir", "recursive": true}"#;
+    let plan = fixture.plan("delete", dir);
+    let path = fixture.path("dir/b.txt");
+    let time = fs::metadata(&path).unwrap().modified().unwrap();
+    fs::write(&path, "c\n").unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+    let outcome = fixture.granted("delete", dir, &fixture.workspace.grant(&plan, LONG));
+    assert_eq!(code(&outcome), "approval-required");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "c\n");
+}
+
 #[test]
 fn forged_altered_foreign_and_late_approvals_are_none() {
     let fixture = Fixture::new("on-delete");

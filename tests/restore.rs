@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use paddock::types::*;
 use paddock::{Backups, Outcome, Policy, Workspace};
+use rustix::fs::{CWD, Mode, mkfifoat};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -378,4 +379,34 @@ fn a_move_over_a_file_is_undone_by_each_of_its_paths() {
         fixture.ok("restore", json!({"path": path}));
         assert_eq!(fixture.tree(), before, "{path}");
     }
+}
+
+/// A deletion says which entries no backup can hold, and the undo lists them apart from the restored ones.
+#[test]
+fn entries_that_cannot_be_restored_are_reported_twice() {
+    let fixture = Fixture::new(Policy::default());
+    std::os::unix::fs::symlink("/etc/passwd", fixture.root().join("d/absolute")).unwrap();
+    mkfifoat(CWD, fixture.root().join("d/fifo"), Mode::RUSR | Mode::WUSR).unwrap();
+    let deleted = fixture.ok("delete", json!({"path": "d", "recursive": true}));
+    let note = deleted["notes"].to_string();
+    assert!(note.contains("no backup of `d/") && note.contains("and 1 more"), "{note}");
+    let restored = fixture.ok("restore", json!({"path": "d"}));
+    let paths: Vec<_> = restored["restored"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(paths.contains(&"d/link") && paths.contains(&"d/b.bin"), "{restored}");
+    assert!(!paths.contains(&"d/absolute") && !paths.contains(&"d/fifo"), "{restored}");
+    assert_eq!(restored["notes"].as_array().map(Vec::len), Some(2), "{restored}");
+}
+
+/// The undo of a copy leaves the directory that holds a file of another party, and says so.
+#[test]
+fn a_directory_that_cannot_be_removed_is_not_reported_as_restored() {
+    let fixture = Fixture::new(Policy::default());
+    let copied = fixture.ok("copy", json!({"source": "d", "destination": "copied", "recursive": true}));
+    fs::write(fixture.root().join("copied/e/foreign.txt"), "foreign\n").unwrap();
+    let restored = fixture.ok("restore", json!({"backup": copied["backup"]}));
+    assert_eq!(fs::read_to_string(fixture.root().join("copied/e/foreign.txt")).unwrap(), "foreign\n");
+    assert!(!fixture.root().join("copied/b.bin").exists());
+    let paths = restored["restored"].to_string();
+    assert!(!paths.contains("\"copied\"") && !paths.contains("\"copied/e\""), "{restored}");
+    assert_eq!(restored["notes"].as_array().map(Vec::len), Some(2), "{restored}");
 }

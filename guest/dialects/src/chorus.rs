@@ -98,7 +98,8 @@ const TOOLS: &[ToolSpec] = &[
         },
         answer: |_, response| {
             let delete = take!(Delete, response);
-            Ok(Rendered::new(&json!({ "success": true }), format!("Deleted {}", printable(&delete.path))))
+            let done = format!("Deleted {}", printable(&delete.path));
+            Ok(Rendered::new(&json!({ "success": true }), with_notes(done, &delete.notes)))
         },
         output: Output::ResultSchema(&ResultSchema::Object(&[("success", ResultSchema::Flag)])),
     },

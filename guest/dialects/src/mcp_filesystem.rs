@@ -13,6 +13,7 @@ use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{DefaultValue, choice, flag, objects, required, texts, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
+use crate::text::with_notes;
 
 mod render;
 
@@ -109,10 +110,7 @@ const TOOLS: &[ToolSpec] = &[
             let (path, content) = (args.text("path"), args.text("content"));
             Ok(Request::Write(request::Write { path, content, ..request::Write::default() }))
         },
-        answer: |asked, response| {
-            response?;
-            Ok(content(format!("Successfully wrote to {}", asked.args.text("path"))))
-        },
+        answer: |asked, response| changed(response, format!("Successfully wrote to {}", asked.args.text("path"))),
         output: CONTENT,
     },
     ToolSpec {
@@ -141,8 +139,7 @@ const TOOLS: &[ToolSpec] = &[
         effect: ToolTraits::Adds { idempotent: true },
         request: |args| Ok(Request::MakeDir(request::MakeDir { path: args.text("path"), parents: true })),
         answer: |asked, response| {
-            response?;
-            Ok(content(format!("Successfully created directory {}", asked.args.text("path"))))
+            changed(response, format!("Successfully created directory {}", asked.args.text("path")))
         },
         output: CONTENT,
     },
@@ -207,9 +204,8 @@ const TOOLS: &[ToolSpec] = &[
             Ok(Request::Move(request::Move(transfer)))
         },
         answer: |asked, response| {
-            response?;
             let (source, destination) = (asked.args.text("source"), asked.args.text("destination"));
-            Ok(content(format!("Successfully moved {source} to {destination}")))
+            changed(response, format!("Successfully moved {source} to {destination}"))
         },
         output: CONTENT,
     },
@@ -257,6 +253,11 @@ const EXCLUDE: crate::param::Param =
 
 fn content(text: String) -> Rendered {
     Rendered::new(&json!({ "content": text }), text)
+}
+
+/// Renders a successful change by `text` and the notes of the change.
+fn changed(response: Result<Response>, text: String) -> Result<Rendered> {
+    Ok(content(with_notes(text, response?.notes())))
 }
 
 fn failure(failed: &FailedCall<'_>) -> Rendered {
@@ -322,8 +323,8 @@ fn many_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
         }
     };
     // The reference has no limits, hence no other field for files that a limit left out.
-    let left = |path: &String| format!("{path}: Error - {NOT_READ}");
-    let parts: Vec<_> = many.entries.iter().map(part).chain(many.remaining.iter().map(left)).collect();
+    let left = many.remaining.iter().map(|path| format!("{path}: Error - {NOT_READ}"));
+    let parts: Vec<_> = many.entries.iter().map(part).chain(left).collect();
     Ok(content(parts.join("\n---\n")).truncated(many.truncated))
 }
 
@@ -340,7 +341,7 @@ fn edit(args: &Args) -> Result<Request> {
 
 fn edit_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let edit = take!(Edit, response);
-    Ok(content(render::diff(&asked.absolute(&edit.path), &edit.diff)))
+    Ok(content(with_notes(render::diff(&asked.absolute(&edit.path), &edit.diff), &edit.notes)))
 }
 
 fn list(path: String) -> Request {

@@ -14,6 +14,7 @@ use crate::answer::{CallContext, FailedCall, words};
 use crate::args::Args;
 use crate::param::{DefaultValue, Param, ParamKind, choice, optional, required};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
+use crate::text::with_notes;
 
 /// Definition of the dialect.
 pub const DIALECT: Dialect = Dialect { name: "openai", tools: TOOLS, commands: &[], failure, names: &[] };
@@ -92,7 +93,8 @@ fn created(diff: &str) -> Result<String> {
 }
 
 fn answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
-    let output = match response? {
+    let response = response?;
+    let output = match &response {
         Response::Write(write) => format!("Created {}", write.path),
         Response::Delete(delete) => format!("Deleted {}", delete.path),
         Response::ApplyPatch(patch) => {
@@ -104,5 +106,5 @@ fn answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
         }
         _ => return Err(CallContext::mixed_up()),
     };
-    Ok(reported("completed", output))
+    Ok(reported("completed", with_notes(output, response.notes())))
 }

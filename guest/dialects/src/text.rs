@@ -16,7 +16,7 @@ use crate::{Names, commands, line_numbers};
 pub fn render(response: &Response, names: &Names) -> String {
     match response {
         Response::Read(read) => read_text(read),
-        Response::ReadMany(many) => read_many_text(many),
+        Response::ReadMany(many) => read_many_text(many, names),
         Response::Write(write) => {
             let verb = if write.created { "created" } else { "wrote" };
             with_notes(format!("{verb} {} ({} bytes)", printable(&write.path), write.bytes_written), &write.notes)
@@ -85,7 +85,7 @@ pub fn no_lines(read: &Read) -> String {
     }
 }
 
-fn read_many_text(many: &ReadMany) -> String {
+fn read_many_text(many: &ReadMany, names: &Names) -> String {
     let mut text = String::new();
     for entry in &many.entries {
         let _ = writeln!(text, "== {} ==", printable(&entry.path));
@@ -99,11 +99,12 @@ fn read_many_text(many: &ReadMany) -> String {
             text.push('\n');
         }
     }
-    if many.entries.is_empty() {
-        text.push_str("[no files match]");
-    } else if many.truncated && many.remaining.is_empty() {
-        text.push_str("[more files match than one call reads: narrow the glob]");
+    if many.truncated && many.remaining.is_empty() {
+        text.push_str("[a limit ended the search before all files were found: narrow the glob]\n");
+    } else if many.entries.is_empty() {
+        text.push_str("[no files match]\n");
     }
+    let mut text = with_tail(text, &many.skipped, None, names);
     if !many.remaining.is_empty() {
         let names: Vec<_> = many.remaining.iter().take(20).map(|path| printable(path)).collect();
         let _ = write!(text, "[{} more files do not fit: {}]", many.remaining.len(), names.join(", "));
@@ -323,8 +324,10 @@ fn match_text(text: &mut String, found: &GrepMatch) {
         }
     };
     context(text, &found.before);
+    let start = if found.text_start > 0 { "…" } else { "" };
     for (line, number) in found.text.split('\n').zip(found.line..) {
-        let _ = writeln!(text, "{number}:{line}");
+        let start = if number == found.line { start } else { "" };
+        let _ = writeln!(text, "{number}:{start}{line}");
     }
     context(text, &found.after);
 }
@@ -353,7 +356,7 @@ pub fn left_out(skipped: &Skipped, names: &Names) -> Option<String> {
         (skipped.ignored, ignored.as_str()),
         (skipped.hidden, hidden.as_str()),
         (skipped.denied, "kept back by .agentignore"),
-        (skipped.unreadable, "unreadable"),
+        (skipped.unreadable, "unreadable or too deep"),
         (skipped.unnamed, "with names that are not UTF-8"),
         (skipped.links, "symbolic links"),
         (skipped.special, "FIFOs, sockets or devices"),

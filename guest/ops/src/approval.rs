@@ -112,10 +112,15 @@ impl<'w> PlanDraft<'w> {
             Kind::Directory => {
                 let mut entries = Vec::new();
                 let add = |path: &str, location: &OpenLocation, kind: Kind| {
-                    let stat = fs.stat(&location.dir, &location.name).map_err(to_error)?;
-                    let size = if kind == Kind::File { stat.size } else { 0 };
-                    entries
-                        .push(format!("{path:?} {kind:?} {size} {:?}", stat.modified.filter(|_| kind == Kind::File)));
+                    if self.workspace.out_of_time() {
+                        return Err(self.out_of_time(operation, resolved));
+                    }
+                    let content = match kind {
+                        Kind::File => location.digest(fs).map_err(to_error)?,
+                        Kind::Link => fs.read_link(&location.dir, &location.name).ok(),
+                        Kind::Directory | Kind::Other => None,
+                    };
+                    entries.push(format!("{path:?} {kind:?} {content:?}"));
                     Ok(())
                 };
                 tree::each(fs, &resolved.path, location, stat.kind, add, to_error)?;
@@ -124,6 +129,12 @@ impl<'w> PlanDraft<'w> {
                 Ok(format!("a directory with {} entries:{digest}", entries.len().saturating_sub(1)))
             }
         }
+    }
+
+    fn out_of_time(&self, operation: &str, resolved: &ResolvedPath) -> Error {
+        let cause = "it takes more time than a call has to read all that a person is to approve";
+        Error::at(Code::LimitExceeded, operation, &resolved.requested_path, cause)
+            .hint("do it in parts, one directory below it at a time")
     }
 
     fn finish(self) -> Plan {

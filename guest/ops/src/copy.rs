@@ -153,13 +153,13 @@ pub fn ends(
             return Err(Fault::Exists
                 .at(operation, &args.destination)
                 .hint(phrase![Term::Overwrite, " replaces a file that is there"])
-                .or_hint("choose another name, or delete it first"));
+                .or_hint("choose another name"));
         }
         Some(there) if there.kind == Kind::File && stat.kind == Kind::File => {}
         Some(_) => {
             return Err(Fault::Exists
                 .at(operation, &args.destination)
-                .hint("only a file replaces a file; delete it first"));
+                .hint("only a file replaces a file: choose another name"));
         }
     }
     if stat.kind == Kind::Link {

@@ -1,7 +1,7 @@
 //! Deletes a file, symbolic link or directory.
 
 use paddock_types::entry::Kind;
-use paddock_types::error::{Code, Error, Result, Term};
+use paddock_types::error::{Code, Error, Result, Term, printable};
 use paddock_types::response::{Change, ChangeKind, Response};
 use paddock_types::{phrase, request, response};
 use paddock_vfs::open_location::{OpenLocation, temporary_name};
@@ -117,7 +117,7 @@ fn keep_empty(workspace: &Workspace<'_>, resolved: &ResolvedPath) -> Result<()> 
     draft.finish()
 }
 
-/// Writes the backup of the entries to delete, `bytes` in total. Returns a note if they exceed the size of backups.
+/// Writes the backup of the entries to delete, `bytes` in total. Returns a note about entries without a backup.
 fn keep(workspace: &Workspace<'_>, resolved: &ResolvedPath, bytes: u64) -> Result<Option<String>> {
     if let Some(note) = backup::too_large(workspace, bytes) {
         return Ok(Some(note));
@@ -125,16 +125,30 @@ fn keep(workspace: &Workspace<'_>, resolved: &ResolvedPath, bytes: u64) -> Resul
     let Some(mut draft) = Draft::begin(workspace, OPERATION)? else { return Ok(None) };
     let top = resolved.location();
     let kind = resolved.stat.map_or(Kind::File, |stat| stat.kind);
+    let mut lost = Vec::new();
     let add = |path: &str, location: &OpenLocation, kind: Kind| match kind {
         Kind::File => draft.add_file(Action::Deleted, path, location),
         Kind::Link | Kind::Other | Kind::Directory => {
             let target = workspace.fs.read_link(&location.dir, &location.name).ok().filter(|_| kind == Kind::Link);
+            if target.is_none() && kind != Kind::Directory {
+                lost.push(path.to_owned());
+            }
             let mode = location.mode(workspace.fs).filter(|_| kind == Kind::Directory);
             draft.add(Entry { target, mode, ..Entry::of(Action::Deleted, path, kind) }, None)
         }
     };
     tree::each(workspace.fs, &resolved.path, top, kind, add, |fault| fault.at(OPERATION, &resolved.requested_path))?;
-    draft.finish().map(|()| None)
+    draft.finish().map(|()| unrestorable(&lost))
+}
+
+/// Returns the note about deleted entries that a backup cannot hold: WASI does not report the target of an absolute
+/// link, and creates no special files.
+fn unrestorable(paths: &[String]) -> Option<String> {
+    let first = printable(paths.first()?);
+    let more = if paths.len() > 1 { format!(" and {} more", paths.len() - 1) } else { String::new() };
+    Some(format!(
+        "no backup of `{first}`{more}: a link with an absolute target, a FIFO, socket or device cannot be restored"
+    ))
 }
 
 /// Renames the entry to a temporary sibling, then removes it. After a crash, recovery removes the rest.

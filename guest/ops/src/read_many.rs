@@ -2,7 +2,7 @@
 
 use paddock_types::error::{Error, Result, Term};
 use paddock_types::request::Read;
-use paddock_types::response::{ReadManyEntry, ReadOutcome, Response};
+use paddock_types::response::{ReadManyEntry, ReadOutcome, Response, Skipped};
 use paddock_types::{phrase, request, response};
 use paddock_workspace::Workspace;
 
@@ -47,9 +47,9 @@ impl Operation for request::ReadMany {
 /// Reads several files. The failure of one file is reported in its entry.
 pub fn run(workspace: &Workspace<'_>, args: &request::ReadMany) -> Result<response::ReadMany> {
     let max_files = usize::try_from(workspace.policy.limits.max_files).unwrap_or(usize::MAX);
-    let (files, more) = match (&args.glob, args.files.as_slice()) {
+    let (files, more, skipped) = match (&args.glob, args.files.as_slice()) {
         (Some(pattern), []) => matching(workspace, pattern)?,
-        (None, files @ [_, ..]) => (files.to_vec(), false),
+        (None, files @ [_, ..]) => (files.to_vec(), false, Skipped::default()),
         (Some(_), _) => {
             return Err(Error::argument(Term::Glob, "files are named in two ways").hint(phrase![
                 "give either ",
@@ -88,15 +88,15 @@ pub fn run(workspace: &Workspace<'_>, args: &request::ReadMany) -> Result<respon
         left = rest;
     }
     let remaining: Vec<_> = left.iter().map(|file| file.path.clone()).collect();
-    Ok(response::ReadMany { entries, truncated: more || !remaining.is_empty(), remaining })
+    Ok(response::ReadMany { entries, truncated: more || !remaining.is_empty(), remaining, skipped })
 }
 
 fn bytes(limit: u64) -> usize {
     usize::try_from(limit).unwrap_or(usize::MAX)
 }
 
-/// Returns the files that the pattern matches, and whether there are more.
-fn matching(workspace: &Workspace<'_>, pattern: &str) -> Result<(Vec<Read>, bool)> {
+/// Returns the files that the pattern matches, whether there are more, and the entries that the search left out.
+fn matching(workspace: &Workspace<'_>, pattern: &str) -> Result<(Vec<Read>, bool, Skipped)> {
     let found = crate::glob::run(
         workspace,
         &request::Glob {
@@ -105,7 +105,7 @@ fn matching(workspace: &Workspace<'_>, pattern: &str) -> Result<(Vec<Read>, bool
         },
     )?;
     let files = found.paths.into_iter().map(|path| Read::lines(path, 1, None)).collect();
-    Ok((files, found.truncated))
+    Ok((files, found.truncated, found.skipped))
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Undoes the changes of a call from its backup: all of them, or those at one path. The undo is a change like any
 //! other, with a backup of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use paddock_types::digest::etag_of;
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term, printable};
-use paddock_types::path::{below, is_at_or_below};
+use paddock_types::path::below;
 use paddock_types::response::{Change, ChangeKind};
 use paddock_types::{phrase, request, response};
 use paddock_vfs::Fault;
@@ -16,16 +16,17 @@ use paddock_workspace::change::backup::{Action, Entry, Saved};
 use paddock_workspace::change::commit::{Changes, commit_all};
 use paddock_workspace::change::directories::make_missing;
 use paddock_workspace::change::file_change::FileChange;
-use paddock_workspace::change::{backup, links};
+use paddock_workspace::change::links;
 use paddock_workspace::resolve::FollowSymlinks;
 use paddock_workspace::resolved_path::ResolvedPath;
 
+use chosen::choose;
+
+mod chosen;
 mod operation;
 mod retained;
 
 const OPERATION: &str = "restore";
-/// Maximum number of backup records of one call. The undo of a move commits in several steps, with a record for each.
-const MAX_RECORDS: usize = 8;
 
 /// Undoes the changes of a call, or those at one path.
 pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<response::Restore> {
@@ -37,7 +38,8 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Restore) -> Result<respons
     let mut undo = Undo { overwrite: args.overwrite, ..Undo::new(workspace) };
     entries.iter().try_for_each(|(saved, entry)| undo.entry(saved, entry))?;
     undo.carry_out()?;
-    let restored = entries.iter().map(|(_, entry)| entry.path.clone()).collect();
+    let restored = entries.iter().map(|(_, entry)| entry.path.clone());
+    let restored = restored.filter(|path| !undo.unrestored.contains(path)).collect();
     Ok(response::Restore { undone: chosen.id, restored, backup: workspace.backup(), notes: undo.notes })
 }
 
@@ -47,85 +49,6 @@ pub fn affected(workspace: &Workspace<'_>, args: &request::Restore) -> Result<(S
     let paths = chosen.entries().into_iter().flat_map(|(_, entry)| std::iter::once(&entry.path).chain(&entry.to));
     let paths = paths.cloned().collect();
     Ok((chosen.id, paths))
-}
-
-/// The changes to undo.
-struct Chosen<'w> {
-    id: String,
-    records: Vec<Saved<'w>>,
-    /// Path to which the undo is restricted, if any.
-    path: Option<String>,
-}
-
-impl<'w> Chosen<'w> {
-    /// Returns the entries to undo, latest first.
-    fn entries(&self) -> Vec<(&Saved<'w>, &Entry)> {
-        let concerned = |entry: &&Entry| self.path.as_ref().is_none_or(|path| concerns(entry, path));
-        let all = self.records.iter().flat_map(|saved| &saved.record.entries);
-        // The undo of a move also restores the file that the move replaced.
-        let destinations: Vec<&str> = all.filter(concerned).filter_map(|entry| entry.to.as_deref()).collect();
-        let is_meant = |entry: &Entry| {
-            concerned(&entry) || destinations.iter().any(|destination| is_at_or_below(&entry.path, destination))
-        };
-        let entries =
-            self.records.iter().flat_map(|saved| saved.record.entries.iter().rev().map(move |entry| (saved, entry)));
-        entries.filter(|(_, entry)| is_meant(entry)).collect()
-    }
-}
-
-fn choose<'w>(workspace: &'w Workspace<'w>, args: &request::Restore) -> Result<Chosen<'w>> {
-    let path =
-        args.path.as_ref().map(|path| workspace.resolve_with(path, OPERATION, FollowSymlinks::No)).transpose()?;
-    let path = path.map(|resolved| resolved.path);
-    let (id, first) = match (&args.backup, &path) {
-        (Some(id), _) => (id.clone(), Saved::open(workspace, id)?),
-        (None, Some(path)) => newest(workspace, path)?,
-        (None, None) => {
-            return Err(Error::argument(Term::Path, phrase!["neither it nor ", Term::Backup, " is given"])
-                .hint(phrase![Term::Path, " undoes the last change there, ", Term::Backup, " that of a call"]));
-        }
-    };
-    // A call may have written several records; the latest is undone first.
-    workspace.pin_backup(&id);
-    let mut records = vec![first];
-    while let Some(before) = records.last().and_then(|saved| saved.record.before.clone())
-        && records.len() < MAX_RECORDS
-    {
-        workspace.pin_backup(&before);
-        records.push(Saved::open(workspace, &before)?);
-    }
-    let chosen = Chosen { id, records, path };
-    if chosen.entries().is_empty() {
-        let id = chosen.id;
-        return Err(Error::new(Code::NotFound, format!("the backup `{id}` holds no change of that path")).hint(
-            phrase![
-                "leave ",
-                Term::Path,
-                " out to undo the whole call, or ",
-                Term::Backup,
-                " for the last change of the path"
-            ],
-        ));
-    }
-    Ok(chosen)
-}
-
-/// Returns the newest backup that holds a change of `path`.
-fn newest<'w>(workspace: &'w Workspace<'w>, path: &str) -> Result<(String, Saved<'w>)> {
-    for (id, _) in backup::ids(workspace)? {
-        // A damaged backup must not hide the others.
-        let Some(saved) = Saved::find(workspace, &id)?.filter(|saved| saved.record.is_of(workspace)) else { continue };
-        if saved.record.entries.iter().any(|entry| concerns(entry, path)) {
-            return Ok((id, saved));
-        }
-    }
-    Err(Error::at(Code::NotFound, OPERATION, path, "no backup holds a change of it")
-        .hint("only what these tools changed can be restored, and the oldest backups go"))
-}
-
-fn concerns(entry: &Entry, path: &str) -> bool {
-    let is_in = |name: &str| path == "." || is_at_or_below(name, path);
-    is_in(&entry.path) || entry.to.as_deref().is_some_and(is_in)
 }
 
 /// The steps of an undo, collected before they are executed.
@@ -141,6 +64,8 @@ struct Undo<'w> {
     directory_modes: BTreeMap<String, u32>,
     /// Files that still exist, with their earlier permission bits.
     file_modes: Vec<(ResolvedPath, u32)>,
+    /// Recorded paths whose change stays, each with a note.
+    unrestored: BTreeSet<String>,
     notes: Vec<String>,
 }
 
@@ -155,6 +80,7 @@ impl<'w> Undo<'w> {
             emptied: Vec::new(),
             directory_modes: BTreeMap::new(),
             file_modes: Vec::new(),
+            unrestored: BTreeSet::new(),
             notes: Vec::new(),
         }
     }
@@ -193,13 +119,13 @@ impl<'w> Undo<'w> {
                             .extend(Some((resolved, target.clone())).filter(|(resolved, _)| resolved.stat.is_none()));
                     }
                     None => {
-                        self.notes.push(format!("where the link `{}` led is not known: it stays away", entry.path));
+                        self.leave(&entry.path, "was a symbolic link with an unknown target, and is not restored");
                     }
                 }
                 Ok(())
             }
             (Action::Deleted, Kind::Other) => {
-                self.notes.push(format!("`{}` was no file, directory or link, and does not come back", entry.path));
+                self.leave(&entry.path, "was a FIFO, socket or device, and is not restored");
                 Ok(())
             }
         }
@@ -339,12 +265,18 @@ impl<'w> Undo<'w> {
             self.workspace.check_change(resolved, OPERATION)?;
             self.workspace.check_movable(resolved, OPERATION)?;
             match links::remove(self.workspace, resolved) {
-                // The directory has other entries, or no longer exists.
-                Ok(()) | Err(Fault::NotEmpty | Fault::NotFound) => {}
+                Ok(()) | Err(Fault::NotFound) => {}
+                Err(Fault::NotEmpty) => self.leave(&resolved.path, "holds other entries now, and is not removed"),
                 Err(fault) => return Err(fault.at(OPERATION, &resolved.requested_path)),
             }
         }
         Ok(())
+    }
+
+    /// Notes that the change of a recorded path stays.
+    fn leave(&mut self, path: &str, reason: &str) {
+        self.notes.push(format!("`{}` {reason}", printable(path)));
+        self.unrestored.insert(path.to_owned());
     }
 
     /// Returns the backup entries of directories and links.

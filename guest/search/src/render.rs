@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use encoding_rs::Encoding;
 use paddock_text::encoding;
+use paddock_text::page::CUT_MARK;
 
 /// Number of bytes of a block that are examined on each side of the match.
 const AROUND: usize = 64 * 1024;
@@ -18,7 +19,7 @@ pub struct Renderer {
 
 /// A rendered match. Offsets are bytes of the line in UTF-8.
 pub struct Shown {
-    /// The text, cut if it is too long.
+    /// The text; if it is too long, cut, with [`CUT_MARK`] in place of the end.
     pub text: String,
     /// Offset of the text in the line.
     pub text_start: u64,
@@ -53,8 +54,12 @@ impl Renderer {
             Err(_) => self.decode(text, part, start, end),
         };
         let cut = self.cut(&shown, start, end);
+        let mut text = shown.get(cut.clone()).unwrap_or_default().to_owned();
+        if cut.end < shown.len() || near.end < bytes.len() {
+            text.push_str(CUT_MARK);
+        }
         Shown {
-            text: shown.get(cut.clone()).unwrap_or_default().to_owned(),
+            text,
             text_start: (near.start + cut.start) as u64,
             match_start: (near.start + start) as u64,
             match_end: (near.start + end) as u64,

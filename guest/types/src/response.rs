@@ -131,6 +131,7 @@ pub struct ReadMany {
     pub entries: Vec<ReadManyEntry>,
     pub truncated: bool,
     pub remaining: Vec<String>,
+    pub skipped: Skipped,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -333,6 +334,18 @@ pub struct Stat {
 }
 
 impl Response {
+    /// Returns the notes of a change: facts that the caller has to know about a call that succeeded.
+    pub fn notes(&self) -> &[String] {
+        match self {
+            Self::Write(write) => &write.notes,
+            Self::Edit(edit) => &edit.notes,
+            Self::ApplyPatch(patch) => &patch.notes,
+            Self::Copy(transfer) | Self::Move(transfer) => &transfer.notes,
+            Self::Delete(delete) => &delete.notes,
+            _ => &[],
+        }
+    }
+
     /// Returns whether a limit cut the answer short.
     pub fn truncated(&self) -> bool {
         match self {

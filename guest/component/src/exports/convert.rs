@@ -93,7 +93,7 @@ record!(response::Read => files::ReadResult {
 });
 record!(files::FileRange => request::Read { path, offset, limit; ..request::Read::lines("", 1, None) });
 record!(files::ReadManyArgs => request::ReadMany { files, glob });
-record!(response::ReadMany => files::ReadManyResult { entries, truncated, remaining });
+record!(response::ReadMany => files::ReadManyResult { entries, truncated, remaining, skipped });
 record!(response::ReadManyEntry => files::ReadManyEntry { path, outcome });
 record!(files::WriteArgs => request::Write { path, content, create_only, append, encoding, if_match });
 record!(response::Write => files::WriteResult { path, bytes_written, created, etag, backup, notes });

@@ -12,6 +12,7 @@ use crate::answer::CallContext;
 use crate::anthropic::render::{more_lines, numbered, reported, snippet};
 use crate::anthropic::{MEMORY, MEMORY_ROOT, missing, viewed};
 use crate::args::Args;
+use crate::text::with_notes;
 
 pub fn request(args: &Args) -> Result<Request> {
     match args.text("command").as_str() {
@@ -53,21 +54,21 @@ pub fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Ren
         }
         response => response,
     };
-    match viewed(asked.args, response)? {
-        Response::Read(read) => file(&path, &read),
-        Response::List(list) => Ok(directory(&path, &list)),
-        Response::Write(_) => Ok(reported(format!("File created successfully at: {path}"))),
-        Response::Edit(_) if asked.args.text("command") == "insert" => {
-            Ok(reported(format!("The file {path} has been edited.")))
-        }
-        Response::Edit(edit) => Ok(reported(format!("The memory file has been edited.\n{}", snippet(&edit)))),
-        Response::Delete(_) => Ok(reported(format!("Successfully deleted {path}"))),
+    let response = viewed(asked.args, response)?;
+    let done = match &response {
+        Response::Read(read) => return file(&path, read),
+        Response::List(list) => return Ok(directory(&path, list)),
+        Response::Write(_) => format!("File created successfully at: {path}"),
+        Response::Edit(_) if asked.args.text("command") == "insert" => format!("The file {path} has been edited."),
+        Response::Edit(edit) => format!("The memory file has been edited.\n{}", snippet(edit)),
+        Response::Delete(_) => format!("Successfully deleted {path}"),
         Response::Move(_) => {
             let (old, new) = (asked.args.text("old_path"), asked.args.text("new_path"));
-            Ok(reported(format!("Successfully renamed {old} to {new}")))
+            format!("Successfully renamed {old} to {new}")
         }
-        _ => Err(CallContext::mixed_up()),
-    }
+        _ => return Err(CallContext::mixed_up()),
+    };
+    Ok(reported(with_notes(done, response.notes())))
 }
 
 fn is_view(asked: &CallContext<'_>) -> bool {

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::answer::CallContext;
 use crate::anthropic::viewed;
+use crate::text::with_notes;
 
 const REVIEW: &str = "Review the changes and make sure they are as expected (correct indentation, no duplicate lines, etc). Edit the file again if necessary.";
 
@@ -33,10 +34,6 @@ pub fn answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Ren
         }
         _ => Err(CallContext::mixed_up()),
     }
-}
-
-fn with_notes(done: String, notes: &[String]) -> String {
-    crate::text::with_notes(done, notes)
 }
 
 fn file(path: &str, read: &response::Read) -> Rendered {
