@@ -36,8 +36,8 @@ impl SyscallHandlers {
         Ok(Reply::Continue)
     }
 
-    /// Checks whether the calling program may open files. Without open files, a loader cannot load another program, and
-    /// a program that the rules hide cannot load its libraries.
+    /// Checks whether the calling program may open files. If it may not, a loader cannot load another program, and no
+    /// library can be loaded into a program that the rules hide.
     pub(super) fn may_open_files(&mut self, this: Try<'_>) -> Result<(), Unresolved> {
         if !self.access_control.has_rules() && !self.access_control.names_programs() {
             return Ok(());

@@ -34,7 +34,7 @@ impl SyscallHandlers {
             let link = own_link(found.opened.as_fd());
             rustix::fs::linkat(CWD, link, &entry.directory, &entry.name, AtFlags::SYMLINK_FOLLOW)?;
             if found.kind.is_file() {
-                // A file without a name yet has no names from outside the command.
+                // If the file had no name yet, all its names are the command's.
                 self.links.add(&found.opened, found.stat.st_nlink);
             }
         }
