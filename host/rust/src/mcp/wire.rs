@@ -1,5 +1,5 @@
-//! Transport over standard input and output, one message per line, with bounds on the memory that one client can make
-//! the server use.
+//! Transport over two byte streams, such as standard input and output, with one message per line and with bounds on the
+//! memory that one client can make the server use.
 //!
 //! A request starts while fewer than [`MAX_REQUESTS`](super::load::MAX_REQUESTS) are in flight. Requests beyond that are
 //! read ahead, up to [`MAX_AHEAD`], and start in their order. Everything else is handled as soon as it is read: a `ping`,
