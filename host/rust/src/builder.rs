@@ -166,7 +166,7 @@ impl Builder {
         self
     }
 
-    /// Sets an environment variable of the guest.
+    /// Adds an environment variable of the guest.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.environment.push((name.into(), value.into()));

@@ -20,7 +20,7 @@ use crate::tree::Tree;
 /// How long to wait for killed processes before processes that appeared in the meantime are killed too.
 const KILL_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
-/// One command, from its start to its report.
+/// Supervision of one command, from its start to its report.
 pub(crate) struct Supervisor {
     process: i32,
     tree: Arc<Tree>,

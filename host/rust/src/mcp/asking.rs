@@ -51,7 +51,7 @@ impl Questions {
                             Ok(said) => decision(&said),
                             Err(cause) => Decision::Refuse(cause.to_string()),
                         },
-                        // A cancelled call would hold its permit for as long as nobody answers.
+                        // Without this branch, a cancelled call would hold its permit until the person answers.
                         () = cancelled.cancelled() => Decision::Refuse("the call was cancelled".to_owned()),
                     }
                 })
@@ -77,7 +77,7 @@ impl Questions {
         let now = Instant::now();
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|_, (_, until)| *until > now);
-        // The call of a question that is removed leads to a new question.
+        // If the client repeats the call of a removed question, the person is asked again.
         if waiting.len() >= MAX_WAITING
             && let Some(oldest) = waiting.iter().min_by_key(|(_, (_, until))| *until).map(|(state, _)| state.clone())
         {

@@ -32,7 +32,7 @@ pub(super) enum Line<'l> {
     End,
 }
 
-/// What one buffer of the stream held.
+/// Content of one buffer of the stream.
 enum Piece {
     Part,
     Last,

@@ -181,8 +181,8 @@ fn socket(network: bool) -> Rule {
 /// calls succeed without any effect:
 /// - `PR_SET_DUMPABLE`: the supervisor could not read the paths in the memory of a process that is not dumpable.
 /// - `PR_SET_PDEATHSIG`, unless the signal is SIGKILL: the process could outlive its parent.
-/// - Setting `RLIMIT_CORE` of the caller by `setrlimit`, or by `prlimit64` with process id 0: its value keeps core dumps
-///   from a program that collects them.
+/// - Setting `RLIMIT_CORE` of the caller by `setrlimit`, or by `prlimit64` with process id 0: its value keeps core
+///   dumps from a program that collects them.
 fn own_state() -> Vec<Rule> {
     let done = Action::Errno(0);
     let dumpable = vec![Test::Is(0, libc::PR_SET_DUMPABLE.cast_unsigned())];
