@@ -136,7 +136,7 @@ fn give(opened: BorrowedFd<'_>, flags: OFlags) -> Result<Reply, Unresolved> {
     Ok(Reply::Give(reopen(opened, flags)?, flags.contains(OFlags::CLOEXEC)))
 }
 
-/// Opens a file that was found and checked with the requested access.
+/// Reopens a found and checked file with the requested access.
 pub(super) fn reopen(opened: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(CWD, own_link(opened), flags | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())
 }

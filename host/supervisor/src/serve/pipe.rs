@@ -1,4 +1,4 @@
-//! Opening of named pipes. It waits for the other end in a thread, which answers the call.
+//! Opening of named pipes. A separate thread waits for the other end and answers the call.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;

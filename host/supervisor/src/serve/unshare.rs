@@ -29,8 +29,9 @@ pub(crate) struct BrokenLinks {
 }
 
 impl SyscallHandlers {
-    /// Returns the file that a change applies to: the found file, or its copy if the file has names that the command
-    /// did not create and such links are broken. `keeps_content` is false if the change empties the file.
+    /// Returns the file that a change applies to: the found file, or a copy that replaces it if the file has further
+    /// names that the command did not create and the policy breaks such links. `keeps_content` is false if the change
+    /// empties the file.
     pub(super) fn unshare(&mut self, found: Found, keeps_content: bool) -> Result<Found, Unresolved> {
         let links = found.stat.st_nlink;
         let is_in_root = matches!(self.access_control.path_class(&found.path), PathClass::Root { .. });
