@@ -1,4 +1,4 @@
-//! The audit: a file in which every call has a record, each chained to the one before.
+//! Audit log: a file with records of every call, each chained to the previous record by its hash.
 //!
 //! A record is a line of JSON: `sequence` (from 1), `prev`, `workspace` (the real path of the root), the members of
 //! an event ([`crate::Event`]), and `hash`, the SHA-256 of the part of the line before `,"hash"`. `prev` is the
@@ -7,7 +7,7 @@
 //! name, which contains the number and hash of the last record. A user who can write both files can create a new
 //! chain; a hash that is stored elsewhere reveals that, if [`verify`] gets it.
 //!
-//! A call that can change files has a record before it runs, and every call has a record when it ends. A record is on
+//! A call that can change files is recorded before it runs, and every call is recorded when it ends. A record is on
 //! disk before its call continues. Only the owner can read and write the two files, which are never opened through a
 //! symbolic link. A lock serializes the records of several processes.
 //!

@@ -1,4 +1,4 @@
-//! The builder of a workspace.
+//! Builder of a workspace.
 
 use std::io;
 #[cfg(target_os = "linux")]
@@ -91,7 +91,7 @@ impl Builder {
         self
     }
 
-    /// Adds a directory. Tools see it at `guest`, `/` and one name, and at its own absolute path.
+    /// Adds a directory. Tools see it at `guest`, which is `/` and one name, and at its own absolute path.
     #[must_use]
     pub fn mount(mut self, directory: impl Into<PathBuf>, guest: impl Into<String>, access: Access) -> Self {
         self.roots.push(Wanted::at(directory.into(), Some(guest.into()), access));
@@ -166,7 +166,7 @@ impl Builder {
         self
     }
 
-    /// Sets an environment variable of the guest.
+    /// Adds an environment variable of the guest.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.environment.push((name.into(), value.into()));

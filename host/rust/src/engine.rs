@@ -1,4 +1,4 @@
-//! One engine and one compiled component for the process.
+//! Engine and compiled component of the process.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,7 +15,7 @@ use crate::store::State;
 /// Prefix of the component's SHA-256, by which the cache finds its compiled code.
 const COMPONENT_NAME: &str = env!("PADDOCK_COMPONENT_NAME");
 
-/// Bytes of the component.
+/// The WebAssembly component in binary form.
 pub const COMPONENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/paddock.wasm"));
 
 /// Engine and compiled component, shared by all calls of the process.
@@ -26,7 +26,7 @@ pub(crate) struct Runtime {
     clock: Arc<Clock>,
 }
 
-/// Runtime of the process, created at the first call.
+/// Returns the runtime of the process, which is created at the first call.
 pub(crate) fn runtime() -> Result<&'static Runtime, Error> {
     #[cfg(test)]
     if let Some(other) = substitute::runtime() {
@@ -70,7 +70,7 @@ impl Runtime {
     }
 }
 
-/// Compiler settings for guests and programs.
+/// Returns the engine settings for guests and programs.
 pub(crate) fn config() -> Config {
     let mut config = Config::new();
     config.epoch_interruption(true);

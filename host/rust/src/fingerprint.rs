@@ -1,4 +1,4 @@
-//! What is at a path, in short, for a host that looks again and again whether it changed.
+//! Fingerprint of the state at a path, for a host that checks repeatedly whether it has changed.
 
 use wasmtime::Store;
 
@@ -9,29 +9,31 @@ use crate::store::State;
 use crate::types::{EntryKind, ErrorCode, ListArgs, ListSort, StatArgs, StatResult, ToolError};
 use crate::workspace::Workspace;
 
-/// Entries of a directory that are held against each other, the newest ones; the totals are of all.
+/// Maximum number of entries of a directory that are compared, the newest ones; the totals cover all entries.
 const ENTRIES: u32 = 200;
-/// The newest files of a directory, whose times are looked at more closely than a listing tells them.
+/// Number of the newest files of a directory whose times are compared in more detail than a listing has.
 const FILES: usize = 16;
-/// Links that are followed from one to the next.
+/// Maximum number of entries on a chain of symbolic links, including the last one.
 const LINKS: usize = 8;
-/// Looks after a change that read the file again: it can change twice within what its time tells apart.
+/// Number of fingerprints after a change that read the file again: the file can change twice within the resolution of
+/// its modification time.
 const UNSETTLED_LOOKS: u8 = 2;
 
-/// What a look at a path saw; [`Workspace::fingerprint`] makes it.
+/// State at a path at one time, as [`Workspace::fingerprint`] returns it.
 #[derive(Clone, Debug)]
 pub struct Fingerprint {
-    /// What needs no look at the content, or why there is nothing to see.
+    /// State without the content, or the reason why there is no state.
     metadata: String,
-    /// Of a file that could be read whole.
+    /// Entity tag of a file that could be read whole.
     etag: Option<String>,
-    /// Looks still to come that read the file whatever the metadata says.
+    /// Number of further fingerprints that read the file even if its metadata is the same.
     unsettled: u8,
     error: Option<ToolError>,
 }
 
 impl Fingerprint {
-    /// Whether there was something else than in another look: of files that could be read, whether their content differs.
+    /// Returns whether the state differs from another one. For files that could both be read, only their content
+    /// counts.
     pub fn differs(&self, other: &Self) -> bool {
         match (&self.etag, &other.etag) {
             (Some(own), Some(others)) => own != others,
@@ -39,20 +41,21 @@ impl Fingerprint {
         }
     }
 
-    /// Why there was nothing to see: nothing was there, or nothing that a tool may show.
+    /// Returns the reason why there is no state: nothing exists at the path, or nothing that a tool may show.
     pub fn error(&self) -> Option<&ToolError> {
         self.error.as_ref()
     }
 }
 
 impl Workspace {
-    /// Looks at a path, as the tools see it: at a file and through links to it, or at everything in a directory that
-    /// `list_dir` would show at any depth. It is cheap where nothing changed since the look `before`: a file's
-    /// content is read where its metadata differ, and shortly after; a directory's is not.
+    /// Determines the state at a path, as the tools see it: of a file, through symbolic links, or of everything in a
+    /// directory that `list_dir` would show at any depth. This is cheap if nothing has changed since `before`: the
+    /// content of a file is read only if its metadata differs, and shortly after a change; the content of files in a
+    /// directory is never read.
     ///
-    /// Nobody is told of it, neither listeners nor an audit, since the caller learns nothing of what is there but
-    /// whether it differs. This blocks the thread, until `cancel` if need be. An error is that of a look that was
-    /// not to be had, as of one that took too long; that nothing is there is seen by [`Fingerprint::error`].
+    /// Listeners and the audit log get no record of it, because the caller learns only whether the state differs. The
+    /// function blocks the thread, at most until `cancel` is cancelled. It fails if the state could not be determined,
+    /// for example within the time limit; if nothing exists at the path, [`Fingerprint::error`] says so instead.
     pub fn fingerprint(
         &self,
         path: &str,
@@ -74,7 +77,7 @@ impl Workspace {
     }
 }
 
-/// A look by one guest.
+/// Determination of a fingerprint by one guest.
 struct Looking<'l> {
     guest: &'l Guest,
     store: &'l mut Store<State>,
@@ -90,7 +93,7 @@ impl Looking<'_> {
         for _ in 0..LINKS {
             let stat = match self.stat(&path, true).await? {
                 Ok(stat) => stat,
-                // A link that leads nowhere is there itself.
+                // A dangling link is itself the entry.
                 Err(_) if !metadata.is_empty() => break,
                 Err(error) => return Ok(Err(error)),
             };
@@ -130,7 +133,7 @@ impl Looking<'_> {
         }
         let files = listed.entries.iter().filter(|entry| entry.kind == EntryKind::File);
         for file in files.take(FILES) {
-            // One that went since is seen by the next look.
+            // The next fingerprint covers a file that was removed in the meantime.
             if let Ok(stat) = self.stat(&file.path, true).await? {
                 metadata += &described(&stat);
             }
@@ -144,7 +147,8 @@ impl Looking<'_> {
     }
 }
 
-/// When its status changed is left out of a directory: a call of a tool can touch that, and change nothing in it.
+/// Returns the metadata that a fingerprint compares. For a directory, the time of its last status change is left out,
+/// because a tool call can update it without changing anything in the directory.
 fn described(stat: &StatResult) -> String {
     match stat.kind {
         EntryKind::Directory => format!("{:?}", stat.kind),
@@ -152,7 +156,7 @@ fn described(stat: &StatResult) -> String {
     }
 }
 
-/// What a link at `path` names.
+/// Returns the path that a link at `path` points to.
 fn beside(path: &str, target: &str) -> String {
     match path.rsplit_once('/') {
         Some((parent, _)) if !target.starts_with('/') => format!("{parent}/{target}"),

@@ -1,4 +1,4 @@
-//! What the supervisor costs: starting a command, and opening files. Prints figures.
+//! Measures the cost of the supervisor for starting a command and for opening files, and prints the figures.
 
 fn main() {
     #[cfg(target_os = "linux")]
@@ -54,7 +54,7 @@ mod linux {
         begun.elapsed()
     }
 
-    /// Of 201.
+    /// Returns the median time of 201 runs.
     fn median(run: impl Fn()) -> Duration {
         let mut times: Vec<_> = (0..201).map(|_| timed(&run)).collect();
         times.sort();

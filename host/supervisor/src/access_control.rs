@@ -1,4 +1,4 @@
-//! Which paths the command may have: by area, by what a file is, and by the host's rules about the roots.
+//! Access decisions for paths: by path class, by the identity of a file, and by the host's rules about the roots.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -13,18 +13,19 @@ use rustix::io::Errno;
 use crate::climb;
 use crate::path_class::{self, PathClass, PathClasses};
 
-/// How many refusals are told; all are counted.
+/// Maximum number of refusals that are reported; all are counted.
 const REPORTED_REFUSALS: usize = 20;
-/// Different paths that are remembered as refused, so that each is counted once.
+/// Maximum number of distinct refused paths that are remembered, so that each is counted once.
 const REMEMBERED_REFUSALS: usize = 10_000;
-/// Bytes of answers about reading that are remembered; when there are more, the host is asked again.
+/// Maximum memory of the cache of answers about reading, in bytes. Beyond it, the cache is emptied and the host is
+/// asked again.
 const REMEMBERED_ANSWERS: usize = 4 << 20;
-/// How long an answer about reading holds: rules may come to be while the command runs.
+/// How long an answer about reading stays cached. The limit exists because rules can appear while the command runs.
 const ANSWERS_HOLD: Duration = Duration::from_millis(700);
-/// What a question takes beside its path.
+/// Estimated memory of a question apart from its path, in bytes.
 const EACH: usize = 128;
 
-/// Why a call is not done: it fails, or the host has to be asked first.
+/// Reason why a call is not made: it fails, or the host must be asked first.
 #[derive(Debug)]
 pub(crate) enum Unresolved {
     Errno(Errno),
@@ -41,7 +42,7 @@ impl From<Errno> for Unresolved {
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Question {
     pub(crate) root: usize,
-    /// From the top of the root.
+    /// Relative to the root.
     pub(crate) path: PathBuf,
     pub(crate) access: Access,
     pub(crate) is_directory: bool,
@@ -64,13 +65,14 @@ pub(crate) struct Answer {
 /// Answers of the host to the questions of one system call.
 pub(crate) type Known = HashMap<Question, Answer>;
 
-/// Whether a change is told at the end.
+/// Whether a change is reported when the command ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Reporting {
     Yes,
-    /// Counted.
+    /// Only counted.
     Ignored,
-    /// In the command's own directory, or of its own pipes.
+    /// Neither reported nor counted: in the command's temporary directory, or on an object without a path, such as a
+    /// pipe.
     No,
 }
 
@@ -81,23 +83,23 @@ pub(crate) struct AccessControl {
     closed: HashSet<Identity>,
     pinned: HashSet<Identity>,
     reserved: Vec<Reserved>,
-    /// Only these programs are run: others that are there to load them are not.
+    /// Files that only load other programs and may not be run themselves; `None` if the command may run any program.
     loaders: Option<HashSet<Identity>>,
     pub(crate) hard_links: HardLinks,
     readable: Answers,
     refused: Vec<Refused>,
-    /// By a hash of each: paths can be long.
+    /// Hashes of the refused paths, because paths can be long.
     remembered: HashSet<u64>,
     hasher: RandomState,
     refused_count: u64,
 }
 
-/// Answers about reading.
+/// Cache of answers about reading.
 #[derive(Default)]
 struct Answers {
     known: Known,
     bytes: usize,
-    /// When the oldest of them was given.
+    /// Time of the oldest answer.
     since: Option<Instant>,
 }
 
@@ -147,17 +149,18 @@ impl AccessControl {
         self.rules
     }
 
-    /// Whether only named programs are run.
+    /// Returns whether the command may run only named programs.
     pub(crate) fn names_programs(&self) -> bool {
         self.loaders.is_some()
     }
 
-    /// Whether a file is there only to load programs.
+    /// Returns whether a file may only load other programs, not run by its own name.
     pub(crate) fn is_loader(&self, file: Identity) -> bool {
         self.loaders.as_ref().is_some_and(|loaders| loaders.contains(&file))
     }
 
-    /// May it be read? Not for files of processes, of which only those of its own are: see `PathClass::Process`.
+    /// Checks whether the command may read a path. Files in `/proc/PID` are refused here: the caller allows them for
+    /// processes of the command, see [`PathClass::Process`].
     pub(crate) fn read(&mut self, known: &Known, path: &Path, is_directory: bool) -> Result<(), Unresolved> {
         match self.path_classes.of(path) {
             PathClass::Root { .. } if self.rules => {}
@@ -180,7 +183,7 @@ impl AccessControl {
         self.obey(path, &answer)
     }
 
-    /// May it be written, made, removed, renamed, or have its metadata changed?
+    /// Checks whether the command may write, create, remove or rename a path, or change its metadata.
     pub(crate) fn change(&mut self, known: &Known, path: &Path, is_directory: bool) -> Result<Reporting, Unresolved> {
         match self.path_classes.of(path) {
             PathClass::Root { writable: true, .. } => {}
@@ -200,8 +203,8 @@ impl AccessControl {
         Ok(if answer.ignored { Reporting::Ignored } else { Reporting::Yes })
     }
 
-    /// What the host is asked of a path in a root. Refused where rules could hold that the host cannot see: its names are
-    /// UTF-8, and those of an `.agentignore` in a directory whose name is not cannot be read by it.
+    /// Returns the question to the host about a path in a root. Fails if an `.agentignore` may apply that the host
+    /// cannot read: the host uses UTF-8 names, so that it misses the file in a directory whose name is not UTF-8.
     fn question(&mut self, path: &Path, access: Access, is_directory: bool) -> Result<Question, Unresolved> {
         let Some((root, below)) = self.path_classes.locate(path) else { return Err(Errno::ACCESS.into()) };
         if self.path_classes.has_unseen_rules(root, &below, is_directory) {
@@ -211,9 +214,9 @@ impl AccessControl {
         Ok(Question { root, path: below, access, is_directory })
     }
 
-    /// Refuses what is the host's own, and what is in it, by whatever path it was found.
+    /// Refuses the host's own files and directories, and everything in these directories, whatever path led there.
     pub(crate) fn open_to_all(&mut self, opened: impl AsFd, stat: &Stat, path: &Path) -> Result<(), Unresolved> {
-        // What the kernel shows as files is told by path alone, and no path of it is of a root.
+        // A file of the kernel's file systems is classified by path alone, and none of their paths is in a root.
         let is_own = matches!(self.path_classes.of(path), PathClass::Temporary | PathClass::Device { .. })
             || path_class::is_of_kernel(path);
         if self.closed.is_empty() || is_own {
@@ -227,11 +230,11 @@ impl AccessControl {
         Ok(())
     }
 
-    /// May something be made by the last name of a path, in that directory?
+    /// Refuses to create an entry with a reserved name, the last name of `path`, in `directory`.
     pub(crate) fn free(&mut self, directory: &Stat, path: &Path) -> Result<(), Unresolved> {
         let name = path.file_name();
         let is_it = |reserved: &Reserved| {
-            // Some file systems take no notice of letter case.
+            // Some file systems ignore letter case.
             name.is_some_and(|name| name.eq_ignore_ascii_case(&reserved.name))
                 && reserved.directory == climb::identity(directory)
         };
@@ -241,7 +244,8 @@ impl AccessControl {
         }
     }
 
-    /// May the path lead elsewhere, or nowhere? Not where rights of their own begin at it or below.
+    /// Refuses to rename, remove or replace an entry if a directory or file with rights of its own is at `path` or
+    /// below it, or if the entry is pinned or closed.
     pub(crate) fn whole(&mut self, path: &Path, there: Option<&Stat>) -> Result<(), Unresolved> {
         let is_pinned = |stat: &Stat| {
             let identity = climb::identity(stat);
@@ -253,7 +257,7 @@ impl AccessControl {
         Ok(())
     }
 
-    /// Notes that a path was refused.
+    /// Records that a path was refused and returns `error` as the result of the call.
     pub(crate) fn refuse(&mut self, path: &Path, cause: &str, error: Errno) -> Unresolved {
         if self.remembered.len() < REMEMBERED_REFUSALS && self.remembered.insert(self.hasher.hash_one(path)) {
             self.refused_count = self.refused_count.saturating_add(1);
@@ -265,7 +269,7 @@ impl AccessControl {
         Unresolved::Errno(error)
     }
 
-    /// The first refusals, and how many there were.
+    /// Returns the first refusals and the number of all refusals.
     pub(crate) fn refusals(&self) -> (Vec<Refused>, u64) {
         (self.refused.clone(), self.refused_count)
     }

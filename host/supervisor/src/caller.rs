@@ -1,4 +1,4 @@
-//! The task whose call the supervisor serves: its arguments, memory, directories and descriptors.
+//! The thread whose call the supervisor serves: its arguments, memory, directories and descriptors.
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -9,16 +9,16 @@ use rustix::io::Errno;
 
 use crate::sys;
 
-/// Bytes of the longest path, its final zero among them.
+/// Maximum length of a path in bytes, including the terminating NUL.
 const PATH_MAX: usize = 4096;
 const PAGE: u64 = 4096;
 
 /// A system call that waits for the supervisor.
 #[derive(Clone, Copy)]
 pub(crate) struct Call {
-    /// What it is answered by.
+    /// Id of the notification, used to answer the call.
     pub(crate) id: u64,
-    /// The thread that makes it.
+    /// Id of the calling thread.
     pub(crate) task: i32,
     pub(crate) number: libc::c_long,
     arguments: [u64; 6],
@@ -34,27 +34,27 @@ impl Call {
         }
     }
 
-    /// An argument as it is: an address, a length.
+    /// Returns an argument with all 64 bits: an address or a length.
     pub(crate) fn word(&self, index: usize) -> u64 {
         self.arguments.get(index).copied().unwrap_or(0)
     }
 
-    /// An argument that is an `int` to the kernel, which takes no notice of the upper half.
+    /// Returns an argument that is an `int` to the kernel, which ignores the upper half.
     pub(crate) fn int(&self, index: usize) -> i32 {
         self.bits(index).cast_signed()
     }
 
-    /// An argument that is an `unsigned int` to the kernel.
+    /// Returns an argument that is an `unsigned int` to the kernel.
     pub(crate) fn bits(&self, index: usize) -> u32 {
         u32::try_from(self.word(index) & 0xffff_ffff).unwrap_or(0)
     }
 
-    /// The path at an address, without its final zero.
+    /// Reads the path whose address is in an argument, without the terminating NUL.
     pub(crate) fn path(&self, index: usize) -> Result<CString, Errno> {
         let mut address = self.word(index);
         let mut path = Vec::new();
         while path.len() < PATH_MAX {
-            // Up to the end of a page, since the next one may not be there.
+            // A read ends at the end of the page at the latest, because the next page may not be mapped.
             let length = usize::try_from(PAGE - address % PAGE).map_err(|_| Errno::FAULT)?.min(PATH_MAX - path.len());
             let mut part = vec![0; length.min(256)];
             let read = sys::read_memory(self.task, address, &mut part)?;
@@ -73,7 +73,7 @@ impl Call {
         Err(Errno::NAMETOOLONG)
     }
 
-    /// So many integers at an address; `None` for the null pointer.
+    /// Reads `COUNT` integers whose address is in an argument; returns `None` for a null pointer.
     pub(crate) fn integers<const COUNT: usize>(&self, index: usize) -> Result<Option<[i64; COUNT]>, Errno> {
         if self.word(index) == 0 {
             return Ok(None);
@@ -89,30 +89,30 @@ impl Call {
         Ok(Some(integers))
     }
 
-    /// The directory that a relative path starts at.
+    /// Opens the directory of a descriptor, or the working directory for `AT_FDCWD`.
     pub(crate) fn directory(&self, descriptor: i32) -> Result<OwnedFd, Errno> {
         if descriptor == libc::AT_FDCWD { self.link("cwd") } else { self.descriptor(descriptor) }
     }
 
-    /// What a descriptor of the task is of.
+    /// Opens the file behind a descriptor of the caller.
     pub(crate) fn descriptor(&self, descriptor: i32) -> Result<OwnedFd, Errno> {
         self.link(&format!("fd/{descriptor}")).map_err(|error| if error == Errno::NOENT { Errno::BADF } else { error })
     }
 
-    /// What one of the magic links of the task leads to.
+    /// Opens the target of one of the caller's magic links in `/proc`.
     pub(crate) fn link(&self, name: &str) -> Result<OwnedFd, Errno> {
         let path = format!("/proc/{}/{name}", self.task);
         rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
     }
 
-    /// A line of the task's status, without its name.
+    /// Returns the value of a field in the caller's `/proc/TID/status`.
     pub(crate) fn status(&self, name: &str) -> Result<String, Errno> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.task)).map_err(|_| Errno::SRCH)?;
         let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         line.map(|it| it.trim().to_owned()).ok_or(Errno::SRCH)
     }
 
-    /// The process that the thread is of.
+    /// Returns the id of the thread's process.
     pub(crate) fn process(&self) -> Result<i32, Errno> {
         self.status("Tgid")?.parse().map_err(|_| Errno::SRCH)
     }

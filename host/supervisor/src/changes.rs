@@ -13,39 +13,39 @@ use crate::access_control::Reporting;
 use crate::path_class::PathClasses;
 use crate::requested_path::own_link;
 
-/// Bytes that are remembered of changes, so that a command cannot fill this process's memory with names.
+/// Maximum memory for recorded changes, in bytes, so that a command cannot fill this process's memory with names.
 pub(crate) const MOST_REMEMBERED: usize = 16 << 20;
-/// What a change takes beside its name, which is remembered three times.
+/// Estimated memory of a recorded change apart from its name, in bytes. The name is stored three times.
 const EACH: usize = 256;
 
 /// The entry at each path before its first change.
 pub(crate) struct Changes {
     staging: OwnedFd,
-    /// Bytes that may still be kept.
+    /// Bytes of file content that may still be copied.
     left: u64,
-    /// The name of the next content.
+    /// Number that names the next copy in `staging`.
     next: u64,
     seen: HashSet<Location>,
-    /// In the order of the changes; what is ignored has no state.
+    /// Recorded changes, in their order; an ignored change has no state.
     noted: Vec<(Location, Option<Before>)>,
     not_kept: Vec<String>,
-    /// Bytes that are remembered.
+    /// Estimated memory of the recorded changes, in bytes.
     remembered: usize,
-    /// Changes beyond that.
+    /// Number of changes that were not recorded for lack of memory.
     untold: u64,
 }
 
-/// The number of a root, and a path from its top.
+/// Index of a root, and a path relative to it.
 type Location = (usize, PathBuf);
 
-/// How much was noted at a time.
+/// Position in the records to which a failed call rolls back.
 #[derive(Clone, Copy)]
 pub(crate) struct Mark {
     noted: usize,
     not_kept: usize,
 }
 
-/// All that was found.
+/// Changes of the command, as they are reported.
 pub(crate) struct Found {
     pub(crate) before: Vec<Before>,
     pub(crate) ignored: u64,
@@ -71,9 +71,9 @@ impl Changes {
         Mark { noted: self.noted.len(), not_kept: self.not_kept.len() }
     }
 
-    /// Keeps what is at a path, which a change is about to begin at, where it is the first one.
+    /// Records the entry at a path before a change, if the path has no record yet.
     ///
-    /// `now` is what is there, opened without following a link; `None` where nothing is.
+    /// `now` is the entry, opened without following a link; `None` if there is no entry.
     pub(crate) fn note(
         &mut self,
         path_classes: &PathClasses,
@@ -93,7 +93,7 @@ impl Changes {
         self.noted.push((at, before));
     }
 
-    /// Says that something changed whose state before is lost.
+    /// Records that a path changed and that its previous state is lost.
     pub(crate) fn lose(&mut self, path: &Path) {
         let path = path.to_string_lossy().into_owned();
         if self.has_room(remembered(Path::new(&path))) {
@@ -101,7 +101,7 @@ impl Changes {
         }
     }
 
-    /// Takes the room for one more change; counts it where there is none.
+    /// Reserves memory for one more change; if there is not enough, counts the change and returns false.
     fn has_room(&mut self, size: usize) -> bool {
         if self.remembered + size > MOST_REMEMBERED {
             self.untold = self.untold.saturating_add(1);
@@ -111,7 +111,7 @@ impl Changes {
         true
     }
 
-    /// Forgets what was noted since, for a change that failed.
+    /// Removes the records made since `mark`, for a call that failed.
     pub(crate) fn roll_back(&mut self, mark: Mark) {
         while self.noted.len() > mark.noted {
             let Some((at, before)) = self.noted.pop() else { return };
@@ -125,7 +125,7 @@ impl Changes {
         self.remembered -= lost.map(|path| remembered(Path::new(&path))).sum::<usize>();
     }
 
-    /// All that was noted, without what was made and is gone again.
+    /// Returns the recorded changes, except those of entries that were created and are gone again.
     pub(crate) fn tell(self, path_classes: &PathClasses) -> Found {
         let mut reported = Found { before: Vec::new(), ignored: 0, not_kept: self.not_kept, untold: self.untold };
         for ((root, path), before) in self.noted {
@@ -173,7 +173,8 @@ impl Changes {
         Some(before)
     }
 
-    /// Copies a file's content, sharing its blocks where the file system can.
+    /// Copies a file's content to the staging directory, sharing its blocks if the file system supports it. Returns the
+    /// name of the copy, or `None` if the content is too large or cannot be copied.
     fn keep(&mut self, file: BorrowedFd<'_>, stat: &Stat) -> Option<String> {
         let size = u64::try_from(stat.st_size).ok()?;
         if size > self.left {
@@ -188,7 +189,7 @@ impl Changes {
                 Some(name)
             }
             Err(_) => {
-                // What cannot be removed is overwritten by the next.
+                // If the removal fails, the next copy overwrites the file.
                 let _left = unlinkat(&self.staging, &name, AtFlags::empty());
                 None
             }
@@ -199,19 +200,20 @@ impl Changes {
         let Some(kept) = &before.kept else { return };
         let stat = statat(&self.staging, kept, AtFlags::SYMLINK_NOFOLLOW);
         let bytes = stat.map_or(0, |it| u64::try_from(it.st_size).unwrap_or(0));
-        // What cannot be removed goes with the directory.
+        // If the removal fails, the file is removed with the directory.
         let _left = unlinkat(&self.staging, kept, AtFlags::empty());
         self.left = self.left.saturating_add(bytes);
     }
 }
 
-/// What is remembered for a path, in bytes.
+/// Returns the estimated memory of a record of a path, in bytes.
 fn remembered(path: &Path) -> usize {
     3 * path.as_os_str().len() + EACH
 }
 
-/// Copies the content of a file to a new one in a directory, sharing its blocks where the file system can; how many bytes
-/// that were. Fails where they are more than `most`.
+/// Copies the content of a file to a file in a directory, sharing its blocks if the file system supports it, and
+/// returns the number of bytes. Fails with `FileTooLarge` if more than `max` bytes would have to be copied; the limit
+/// does not apply to shared blocks.
 pub(crate) fn copy(file: BorrowedFd<'_>, directory: &OwnedFd, name: &str, max: u64) -> io::Result<u64> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let from = File::from(rustix::fs::openat(CWD, own_link(file), flags, Mode::empty())?);
@@ -220,7 +222,7 @@ pub(crate) fn copy(file: BorrowedFd<'_>, directory: &OwnedFd, name: &str, max: u
     if rustix::fs::ioctl_ficlone(to.as_fd(), from.as_fd()).is_ok() {
         return Ok(to.metadata()?.len());
     }
-    // It may grow meanwhile.
+    // The file may grow during the copy.
     let copied = io::copy(&mut from.take(max.saturating_add(1)), &mut to)?;
     if copied > max { Err(io::Error::from(io::ErrorKind::FileTooLarge)) } else { Ok(copied) }
 }

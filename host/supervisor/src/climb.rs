@@ -1,4 +1,5 @@
-//! The directories that hold a file now, asked of the kernel: a path tells only by which of them it was reached.
+//! Directories that contain a file, according to the kernel. A path only shows through which directories the file was
+//! reached.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -7,7 +8,7 @@ use paddock_supervisor::protocol::Identity;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-/// Directories above one that are looked at; the kernel's longest path has fewer.
+/// Maximum number of parent directories; the kernel's longest path has fewer.
 const MAX_HOLDERS: usize = 4096;
 
 /// Returns device and inode of a file.
@@ -15,8 +16,8 @@ pub(crate) fn identity(stat: &Stat) -> Identity {
     Identity { device: stat.st_dev, inode: stat.st_ino }
 }
 
-/// The directories that hold what was opened, from the innermost to the top. Fails with `ACCES` where what has its path
-/// now is something else.
+/// Returns the directories that contain an open file, from the innermost to the root directory. Fails with `ACCESS` if
+/// another file has its path by now.
 pub(crate) fn holders(opened: impl AsFd, stat: &Stat, path: &Path) -> Result<Vec<Identity>, Errno> {
     let mut found = Vec::new();
     let mut directory = match FileType::from_raw_mode(stat.st_mode) {
@@ -25,7 +26,7 @@ pub(crate) fn holders(opened: impl AsFd, stat: &Stat, path: &Path) -> Result<Vec
     };
     while found.len() < MAX_HOLDERS {
         let next = identity(&rustix::fs::fstat(&directory)?);
-        // The top of a file system is its own parent.
+        // The root directory is its own parent.
         if found.last() == Some(&next) {
             return Ok(found);
         }
@@ -35,7 +36,7 @@ pub(crate) fn holders(opened: impl AsFd, stat: &Stat, path: &Path) -> Result<Vec
     Err(Errno::ACCESS)
 }
 
-/// The directory that has a file under the path that the kernel tells of it.
+/// Returns the directory that contains a file under the path that the kernel reports for it.
 fn holder(stat: &Stat, path: &Path) -> Result<OwnedFd, Errno> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(Errno::ACCESS) };
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;

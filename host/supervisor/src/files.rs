@@ -1,4 +1,4 @@
-//! Files that the supervisor remembers by what they are, since a path says nothing of one that has none any more.
+//! Sets of files identified by device, inode and birth time, because a removed file has no path.
 
 use std::collections::{HashMap, HashSet};
 use std::os::fd::AsFd;
@@ -7,15 +7,15 @@ use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
-/// Files that are remembered; with more, all are forgotten, and the command gets less.
+/// Maximum number of remembered files. Beyond it, all are forgotten, and the command is allowed less.
 const REMEMBERED_FILES: usize = 65_536;
 
-/// One file and none before or after it: the number of a file that is removed is given to another one.
+/// Identity of a file. It includes the birth time, because the inode number of a removed file is reused.
 #[derive(Clone, Copy, Eq, Hash, PartialEq)]
 pub(crate) struct FileKey {
     device: (u32, u32),
     inode: u64,
-    /// When it was made, in seconds and nanoseconds; 0 where the file system does not tell.
+    /// Birth time in seconds and nanoseconds; 0 if the file system does not report it.
     born: (i64, u32),
 }
 
@@ -24,7 +24,7 @@ impl FileKey {
         Self::of(opened, c"", AtFlags::EMPTY_PATH)
     }
 
-    /// The program that a task runs, as the kernel knows it.
+    /// Returns the key of the program that a thread runs, as recorded by the kernel.
     pub(crate) fn of_program(task: i32) -> Result<Self, Errno> {
         Self::of(CWD, format!("/proc/{task}/exe"), AtFlags::empty())
     }
@@ -57,18 +57,18 @@ impl KnownFiles {
     }
 }
 
-/// Files all of whose names the command has made, with the number of those.
+/// Files whose second and further names were all created by the command, with the number of their names.
 #[derive(Default)]
 pub(crate) struct KnownLinks(HashMap<FileKey, u64>);
 
 impl KnownLinks {
-    /// Whether the command has made all names of a file that has so many.
+    /// Returns whether the command created all further names of a file that has `links` names.
     pub(crate) fn cover(&self, opened: impl AsFd, links: u64) -> bool {
         !self.0.is_empty()
             && FileKey::new(opened).is_ok_and(|file| self.0.get(&file).is_some_and(|known| links <= *known))
     }
 
-    /// Notes that a file that had so many names got another one.
+    /// Records that the command gave a further name to a file that had `links` names.
     pub(crate) fn add(&mut self, opened: impl AsFd, links: u64) {
         if links > 1 && !self.cover(&opened, links) {
             return;
@@ -81,7 +81,7 @@ impl KnownLinks {
         }
     }
 
-    /// Notes that a file has one name less.
+    /// Records that the command removed a name of a file.
     pub(crate) fn remove(&mut self, opened: impl AsFd) {
         if self.0.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! The socket to the host: received messages, and frames that are not sent yet.
+//! Channel to the host: received messages, and frames that are not sent yet.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -8,14 +8,15 @@ use std::os::unix::net::UnixStream;
 use paddock_supervisor::protocol::{FromSupervisor, ToSupervisor};
 use paddock_supervisor::wire;
 
-/// Bytes of one read.
+/// Maximum number of bytes of one read.
 const CHUNK: usize = 4 << 10;
 
-/// Messages both ways, without waiting: a host that answers questions while the next are written must not be waited for.
+/// Non-blocking channel to the host. The host may send answers while the supervisor still writes questions, so that
+/// neither may wait for the other.
 pub(crate) struct HostChannel {
     socket: UnixStream,
     received: Vec<u8>,
-    /// Frames that are not sent yet, and how much of the first one is.
+    /// Frames that are not completely sent. Of the first one, `sent` bytes are sent.
     unsent: VecDeque<Vec<u8>>,
     sent: usize,
 }
@@ -30,13 +31,13 @@ impl HostChannel {
         !self.unsent.is_empty()
     }
 
-    /// Says something, now or as soon as the socket takes it.
+    /// Sends a message, now or as soon as the socket accepts it.
     pub(crate) fn say(&mut self, message: &FromSupervisor) -> io::Result<()> {
         self.unsent.push_back(wire::frame(message)?);
         self.send()
     }
 
-    /// Sends what the socket takes.
+    /// Sends as many frames as the socket accepts.
     pub(crate) fn send(&mut self) -> io::Result<()> {
         while let Some(rest) = self.unsent.front().and_then(|frame| frame.get(self.sent..)) {
             match self.socket.write(rest) {
@@ -53,14 +54,15 @@ impl HostChannel {
         Ok(())
     }
 
-    /// Says the last thing and waits until it is sent. Questions that nobody waits for any more are not asked.
+    /// Sends the last message and waits until it is sent. Unsent questions are dropped, because no call waits for them
+    /// any more.
     pub(crate) fn say_last(mut self, message: &FromSupervisor) -> io::Result<()> {
         self.socket.set_nonblocking(false)?;
         self.unsent.truncate(usize::from(self.sent > 0));
         self.say(message)
     }
 
-    /// What came; an error where the host is gone.
+    /// Returns the messages received so far; fails if the host is gone.
     pub(crate) fn receive(&mut self) -> io::Result<Vec<ToSupervisor>> {
         let mut chunk = vec![0; CHUNK];
         match self.socket.read(&mut chunk) {

@@ -1,5 +1,6 @@
-//! The supervisor: runs one command confined, does its file system calls for it, ends whatever is left of it, and tells
-//! what changed. `README.md` says what is confined by what; `paddock_supervisor::protocol` is how it is spoken to.
+//! The supervisor: runs one command confined, makes its file system calls for it, kills the processes that it leaves
+//! behind, and reports what changed. `README.md` lists which mechanism confines what; `paddock_supervisor::protocol`
+//! defines the messages to and from the host.
 
 #[cfg(target_os = "linux")]
 mod access_control;
@@ -44,13 +45,13 @@ mod watch;
 
 use std::process::ExitCode;
 
-/// 0 where all was said to the host, 1 where it is gone or says what cannot be understood.
+/// Exits with 0 if the host received the whole report, with 1 if the host is gone or sent an invalid message.
 #[cfg(target_os = "linux")]
 fn main() -> ExitCode {
     reaper::run(setup::run).unwrap_or(ExitCode::FAILURE)
 }
 
-/// Commands are confined on Linux only.
+/// Exits with 1: commands are confined on Linux only.
 #[cfg(not(target_os = "linux"))]
 fn main() -> ExitCode {
     ExitCode::FAILURE

@@ -1,4 +1,4 @@
-//! Calls that wait for the supervisor: receiving and answering them.
+//! Answers to calls that wait for the supervisor.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -8,10 +8,10 @@ use rustix::io::Errno;
 use crate::serve::Reply;
 use crate::sys;
 
-/// Ends a call's wait. A caller that is gone needs no answer.
+/// Answers a call. A caller that is gone needs no answer.
 pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, reply: Result<Reply, Errno>) {
     let response = |error: i32, flags| seccomp_notif_resp { id, val: 0, error, flags };
-    // The caller goes on only when this process has the file open no more: what is open to be written cannot be run.
+    // The descriptor is closed here before the answer is sent: a file that is open for writing cannot be executed.
     let give = |requested: OwnedFd, cloexec| sys::give(listener, id, requested.as_fd(), cloexec);
     let response = match reply {
         Ok(Reply::Done) => response(0, 0),

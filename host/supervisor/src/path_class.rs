@@ -1,7 +1,7 @@
-//! Classes of paths: in a root, of the system, in the command's own directory, or outside.
+//! Classes of paths: in a root, readable system file, in the temporary directory, device, process, or outside.
 //!
-//! Directories are descriptors. Where one of them is, the kernel is asked before every call, so that what was renamed
-//! meanwhile is still known, and what took its path is not.
+//! Directories are held as descriptors. Before every call, the kernel is asked for their present paths, so that a
+//! renamed directory is still recognised, and another directory that took its path is not.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use rustix::io::Errno;
 use crate::requested_path::real_path;
 use crate::setup::Given;
 
-/// Devices that everybody has, and which can be written.
+/// Devices that every command may open, and whether it may write them.
 pub(crate) const DEVICES: [(&str, bool); 5] =
     [("/dev/null", true), ("/dev/zero", false), ("/dev/full", false), ("/dev/random", false), ("/dev/urandom", false)];
 
-/// What the kernel tells of the system, and programs commonly ask.
+/// Files about the system that programs commonly read.
 pub(crate) const PROC_FILES: [&str; 24] = [
     "/proc/cpuinfo",
     "/proc/filesystems",
@@ -45,11 +45,11 @@ pub(crate) const PROC_FILES: [&str; 24] = [
     "/proc/sys/vm/overcommit_memory",
 ];
 
-/// Directories that tell of processors, memory and the limits of the group that the command is in.
+/// Directories about processors, memory and the limits of the command's cgroup.
 pub(crate) const SYSTEM_STATE: [&str; 4] =
     ["/sys/devices/system/cpu", "/sys/devices/system/node", "/sys/fs/cgroup", "/sys/kernel/mm/transparent_hugepage"];
 
-/// Files of one of the command's own processes, or of its threads, that it may read.
+/// Files in `/proc/PID` and `/proc/PID/task/TID` that the command may read for its own processes.
 const PROCESS_FILES: [&str; 26] = [
     "auxv",
     "cgroup",
@@ -79,38 +79,38 @@ const PROCESS_FILES: [&str; 26] = [
     "wchan",
 ];
 
-/// The kernel itself as files: no part of a root, even where that is `/`.
+/// The kernel's file systems. They are no part of a root that contains them, such as `/`.
 const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
-/// The rules that keep files from tools, which the host applies.
+/// Name of the file with ignore rules for tools, which the host applies.
 const RULES: &str = ".agentignore";
 
 /// Class of a path.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum PathClass {
     Root {
-        /// Which root.
+        /// Index of the root.
         index: usize,
         writable: bool,
     },
-    /// Its own, to do with as it likes.
+    /// The command's temporary directory, where it may do anything.
     Temporary,
-    /// To be read.
+    /// A path that may be read.
     Readable,
-    /// A device, which may be written where this says so.
+    /// A device, with whether it may be written.
     Device {
         writable: bool,
     },
-    /// To be read where this process is one of the command's.
+    /// A file of the process with this id, which may be read if the process is one of the command's.
     Process(i32),
     Outside,
 }
 
-/// Which paths are what.
+/// Mapping of paths to classes.
 pub(crate) struct PathClasses {
-    /// Directories that are held, and where each is now.
+    /// Open directories with their present paths.
     held: Vec<Held>,
-    /// The same, and what always has its path: the longest path first.
+    /// The paths of `held` and `system`, the longest first. The class also applies to everything below a path.
     below: Vec<(PathBuf, PathClass)>,
     system: Vec<(PathBuf, PathClass)>,
     exactly: Vec<(PathBuf, PathClass)>,
@@ -152,7 +152,8 @@ impl PathClasses {
         Ok(path_classes)
     }
 
-    /// Asks where the directories are that the command works in. One that was removed is nowhere.
+    /// Asks the kernel for the present paths of the directories that the command works in. A directory that was removed
+    /// gets no path.
     pub(crate) fn refresh(&mut self) {
         let mut has_moved = false;
         for held in &mut self.held {
@@ -168,12 +169,12 @@ impl PathClasses {
     fn sort(&mut self) {
         let held =
             self.held.iter().filter(|held| held.path.is_absolute()).map(|held| (held.path.clone(), held.path_class));
-        // Of two for the same path the first holds: the sort is stable.
+        // Of two entries for the same path the first applies, because the sort is stable.
         self.below = held.chain(self.system.iter().cloned()).collect();
         self.below.sort_by_key(|(path, _)| std::cmp::Reverse(path.components().count()));
     }
 
-    /// Of a path without links.
+    /// Returns the class of a path without symbolic links.
     pub(crate) fn of(&self, path: &Path) -> PathClass {
         let below = self.below.iter().find(|(it, _)| path.starts_with(it));
         let kernel =
@@ -192,14 +193,14 @@ impl PathClasses {
         }
     }
 
-    /// The root that a path lies in, and the path from the top of that.
+    /// Returns the index of the root that contains a path, and the path relative to that root.
     pub(crate) fn locate(&self, path: &Path) -> Option<(usize, PathBuf)> {
         let PathClass::Root { index, .. } = self.of(path) else { return None };
         let root = self.root(index)?;
         Some((index, path.strip_prefix(&root.path).ok()?.to_owned()))
     }
 
-    /// What is at a path from the top of a root, through no link.
+    /// Returns the metadata of the entry at a path relative to a root, without following links.
     pub(crate) fn look(&self, root: usize, below: &Path) -> Result<Stat, Errno> {
         let directory = &self.root(root).ok_or(Errno::NOENT)?.directory;
         let (flags, resolve) = (OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, ResolveFlags::NO_SYMLINKS);
@@ -208,8 +209,8 @@ impl PathClasses {
         rustix::fs::statat(&found, c"", AtFlags::EMPTY_PATH)
     }
 
-    /// Whether a directory on a path from the top of a root has an `.agentignore` that the host cannot see, since the name
-    /// of that directory, or of one above it, is not UTF-8.
+    /// Returns whether a directory on a path relative to a root has an `.agentignore` that the host cannot see, because
+    /// the name of the directory, or of one above it, is not UTF-8.
     pub(crate) fn has_unseen_rules(&self, root: usize, below: &Path, is_directory: bool) -> bool {
         if below.to_str().is_some() {
             return false;
@@ -227,13 +228,13 @@ impl PathClasses {
         self.held.iter().find(|held| matches!(held.path_class, PathClass::Root { index, .. } if index == root))
     }
 
-    /// Whether something with rights of its own begins at a path or below.
+    /// Returns whether a directory or file with rights of its own is at a path or below it.
     pub(crate) fn begin_below(&self, path: &Path) -> bool {
         self.below.iter().chain(&self.exactly).any(|(it, _)| it.starts_with(path))
     }
 }
 
-/// Whether a path is one of those by which the kernel shows itself as files.
+/// Returns whether a path is in one of the kernel's file systems.
 pub(crate) fn is_of_kernel(path: &Path) -> bool {
     KERNEL.iter().any(|it| path.starts_with(it))
 }
@@ -242,7 +243,7 @@ fn canonical(path: impl AsRef<Path>) -> PathBuf {
     std::fs::canonicalize(&path).unwrap_or_else(|_| path.as_ref().to_owned())
 }
 
-/// The process whose file this is, where it is one that may be read: `/proc/7/stat`, `/proc/7/task/8/stat`.
+/// Returns the process id of a readable file in `/proc`, such as `/proc/7/stat` or `/proc/7/task/8/stat`.
 fn process_file(path: &Path) -> Option<i32> {
     let mut names = path.strip_prefix("/proc").ok()?.components().map(|it| it.as_os_str().to_str());
     let process = names.next()??.parse().ok()?;

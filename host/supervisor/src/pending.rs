@@ -1,4 +1,5 @@
-//! Calls that wait for the host's verdicts. Other calls go on meanwhile, as far as all that waits fits in its bounds.
+//! Calls that wait for verdicts of the host. Other calls proceed in the meantime, within limits on the number and
+//! memory of the waiting calls.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -16,30 +17,30 @@ use crate::request::Request;
 use crate::serve::SyscallHandlers;
 use crate::sys;
 
-/// How often a call may lead to more questions, while what it is about changes.
+/// Maximum number of times that a call may lead to questions. Each retry can raise new questions if the files change.
 const MOST_ROUNDS: u32 = 64;
-/// Questions that the host has at a time. More are asked as it answers.
+/// Maximum number of unanswered questions at a time. Further questions are sent as the host answers.
 const MOST_ASKED: usize = 64;
-/// Calls that wait. More wait in the kernel, where they take nothing of this process's memory.
+/// Maximum number of waiting calls. Further calls wait in the kernel, where they take no memory of this process.
 const MOST_CALLS: usize = 256;
-/// Bytes of the questions of all of them, asked, answered and still to be asked. A call that finds no room waits until
-/// others are done; one that has more by itself is refused.
+/// Maximum memory of the questions of all waiting calls, in bytes: unanswered, answered and unsent. A call whose
+/// questions do not fit is postponed until others are done; a call whose questions alone exceed the limit is refused.
 const MOST_BYTES: usize = 24 << 20;
 
-/// What waits.
+/// Calls that wait for the host.
 #[derive(Default)]
 pub(crate) struct Pending {
-    /// By the number of their notification.
+    /// Waiting calls, by the id of their notification.
     calls: HashMap<u64, Waiting>,
-    /// By the number of the question: whose it is.
+    /// Unanswered questions by their id, each with the id of its call.
     asked: HashMap<u64, (u64, Question)>,
-    /// Questions still to be asked, each with whose it is.
+    /// Unsent questions, each with the id of its call.
     to_ask: VecDeque<(u64, Question)>,
-    /// Bytes of the questions of all calls.
+    /// Memory of the questions of all calls, in bytes.
     bytes: usize,
-    /// A call that is tried again when there is room for its questions. Nothing is begun before it.
+    /// A call that is retried when there is memory for its questions. No further call is begun before it.
     postponed: Option<Waiting>,
-    /// The number of the next question.
+    /// Id of the latest question.
     next: u64,
 }
 
@@ -47,20 +48,20 @@ struct Waiting {
     call: Call,
     request: Request,
     known: Known,
-    /// Questions without an answer.
+    /// Number of unanswered questions.
     open: usize,
     rounds: u32,
-    /// Bytes of all its questions.
+    /// Memory of all questions of this call, in bytes.
     bytes: usize,
 }
 
 impl Pending {
-    /// Whether a further call can be begun.
+    /// Returns whether a further call can begin.
     pub(crate) fn has_room(&self) -> bool {
         self.postponed.is_none() && self.calls.len() < MOST_CALLS
     }
 
-    /// Serves a call, or asks what has to be known for it.
+    /// Serves a call, or asks the host the questions on which it depends.
     pub(crate) fn begin(
         &mut self,
         handlers: &mut SyscallHandlers,
@@ -69,7 +70,8 @@ impl Pending {
     ) -> io::Result<()> {
         let call = Call::new(notification);
         let request = Request::read(&call);
-        // What was read is the caller's only if it is still there: its number may be another's by now.
+        // The request was read from the caller's memory only if the caller still waits: another thread may have the
+        // caller's id by now.
         if !sys::still_waits(handlers.listener.as_fd(), call.id) {
             return Ok(());
         }
@@ -85,7 +87,7 @@ impl Pending {
         }
     }
 
-    /// Takes a verdict, and tries the call again that waited for it.
+    /// Processes a verdict, and retries the call that waited for it once all its questions are answered.
     pub(crate) fn answer(
         &mut self,
         handlers: &mut SyscallHandlers,
@@ -108,7 +110,7 @@ impl Pending {
         }
     }
 
-    /// Tries a call again, if its caller is still there.
+    /// Retries a call if its caller still waits.
     fn again(&mut self, handlers: &mut SyscallHandlers, waiting: Waiting, host: &mut HostChannel) -> io::Result<()> {
         if sys::still_waits(handlers.listener.as_fd(), waiting.call.id) {
             return self.attempt(handlers, waiting, host);
@@ -128,10 +130,10 @@ impl Pending {
             Err(Unresolved::Ask(questions)) if waiting.rounds < MOST_ROUNDS => {
                 let bytes: usize = questions.iter().map(Question::size).sum();
                 if waiting.bytes + bytes > MOST_BYTES {
-                    // By itself it has more than all together may have.
+                    // The questions of this call alone exceed the limit for all calls.
                     Err(Errno::NOBUFS)
                 } else if self.bytes + bytes > MOST_BYTES {
-                    // What was answered is asked again then: it could be other by that time.
+                    // The answers are dropped and asked for again later, because they could be different by then.
                     self.bytes -= waiting.bytes;
                     self.postponed = Some(Waiting { known: Known::new(), bytes: 0, ..waiting });
                     return Ok(());
@@ -152,7 +154,7 @@ impl Pending {
         Ok(())
     }
 
-    /// Asks the host, as many questions as it may have.
+    /// Sends questions to the host, up to the limit of unanswered ones.
     fn ask(&mut self, host: &mut HostChannel) -> io::Result<()> {
         while self.asked.len() < MOST_ASKED {
             let Some((id, question)) = self.to_ask.pop_front() else { return Ok(()) };

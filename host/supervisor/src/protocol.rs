@@ -1,123 +1,130 @@
-//! The messages, each one frame of JSON.
+//! Messages between the host and the supervisor, each one frame of JSON.
 //!
-//! Directories and files are descriptors that the host has opened and sends before the first message: no path decides
-//! what a command may have. What is told of paths names a root by its number and the path from its top. A name that is
-//! not UTF-8 has U+FFFD in place of what is none.
+//! Directories and files are descriptors that the host opens and sends before the first message, so that no path
+//! decides what a command may access. Messages name a path in a root by the index of the root and the path relative to
+//! it. In a name that is not UTF-8, U+FFFD replaces the invalid bytes.
 
 use serde::{Deserialize, Serialize};
 
-/// Messages of the host.
+/// Messages from the host to the supervisor.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToSupervisor {
-    /// Comes with descriptors that [`Start`] refers to, at most [`crate::wire::MAX_DESCRIPTORS`]. Those of all such frames
-    /// are counted on, from 0.
+    /// Carries descriptors that [`Start`] refers to, at most [`crate::wire::MAX_DESCRIPTORS`] per frame. Descriptors
+    /// are numbered from 0, across all such frames.
     Descriptors,
-    /// The first frame after those, with the command's standard input, output and error as descriptors.
+    /// The command to run; the first frame after the [`ToSupervisor::Descriptors`] frames. Carries the command's
+    /// standard input, output and error as descriptors.
     Start(Box<Start>),
     /// The answer to [`FromSupervisor::Ask`].
     Verdict(Verdict),
     /// Sends a signal to the command's process group.
     Signal {
-        /// Its number.
+        /// Signal number.
         signal: i32,
     },
-    /// Ends the command and all that it started, and reports.
+    /// Kills the command and all processes that it started, then reports.
     Kill,
 }
 
-/// Messages of the supervisor.
+/// Messages from the supervisor to the host.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FromSupervisor {
-    /// The command runs. Not sent where it was to run unconfined.
+    /// The command runs confined. Not sent if [`Start::confine`] is false.
     Confined {
         /// Description of the confinement for people: `landlock 7, seccomp`.
         by: String,
     },
-    /// The command was not run, since the system lacks what would confine it.
+    /// The command was not run, because the system lacks a feature that the confinement needs.
     Unsupported {
         /// The missing kernel feature.
         missing: String,
     },
     /// The command could not be started.
     Failed {
-        /// Why.
+        /// Cause of the failure.
         error: String,
-        /// The system's number of the error, where it has one.
+        /// `errno` value, if the failure has one.
         errno: Option<i32>,
     },
-    /// May the command do this? Only where [`Start::rules`] is set. The call waits for the verdict, other calls do not.
+    /// Asks whether the command may access a path. Sent only if [`Start::rules`] is set. The system call waits for the
+    /// verdict; other calls proceed.
     Ask(Ask),
-    /// The command and all that it started are dead. The last frame.
+    /// The command and all processes that it started have ended. The last frame.
     Ended(Ended),
 }
 
-/// A command and what it may have.
+/// A command, the files that it may access, and its limits. Fields that are numbers without a unit are indices of the
+/// descriptors that the host sent.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Start {
-    /// The program, by path or by a name that `PATH` of `env` leads to, and its arguments.
+    /// The program and its arguments. The program is a path, or a name that is looked up in `PATH` of `env`.
     pub argv: Vec<String>,
-    /// The directory where it starts.
+    /// Working directory of the command.
     pub cwd: usize,
-    /// Its whole environment.
+    /// Complete environment of the command.
     pub env: Vec<(String, String)>,
-    /// Its standard input is a terminal, which becomes its controlling terminal.
+    /// Whether standard input is a terminal, which becomes the command's controlling terminal.
     pub terminal: bool,
-    /// The directories it works in. Where one is inside another, the inner one's rights hold.
+    /// Directories that the command works in. If one root is inside another, the rights of the inner one apply to it.
     pub roots: Vec<Root>,
-    /// Directories and files that it may read, and execute unless [`Start::programs`] says otherwise.
+    /// Directories and files that the command may read, and execute unless [`Start::programs`] is set.
     pub system: Vec<usize>,
-    /// Single files that it may read.
+    /// Single files that the command may read.
     pub files: Vec<usize>,
-    /// A directory of its own for what is temporary. What changes there is not told.
+    /// Temporary directory of the command. Changes in it are not reported.
     pub temporary: usize,
-    /// A directory that takes contents before their first change. The command cannot reach it.
+    /// Staging directory for the content of files before their first change. The command cannot access it.
     pub staging: usize,
-    /// The only files, and directories with all below, that may be executed. None: what is readable may be.
+    /// The only files that the command may execute, and directories in which it may execute everything. `None`: the
+    /// command may execute everything that it may read.
     pub programs: Option<Vec<usize>>,
-    /// Of [`Start::programs`], the files that are there only as the ELF interpreter of another one. The kernel opens them
-    /// to load that one; run by their own name, they would load any file.
+    /// Files in [`Start::programs`] that are only the ELF interpreter of another program. The kernel opens them to load
+    /// that program. If the command ran an interpreter by its own name, it could load any file.
     pub loaders: Vec<Identity>,
-    /// The host's own files and directories, which the command may neither open nor move, where it could reach them.
+    /// Files and directories of the host inside directories that the command may access. The command may neither open
+    /// nor move them.
     pub closed: Vec<Identity>,
-    /// Directories that keep their names: those that hold a root, or something closed.
+    /// Directories that the command may not rename or remove, because they contain a root or an entry of
+    /// [`Start::closed`].
     pub pinned: Vec<Identity>,
-    /// Names that are never made, in any letter case: the host makes what has them.
+    /// Names that the command may not create, in any letter case: the host creates the entries with these names.
     pub reserved: Vec<Reserved>,
-    /// A file that every command of the workspace gets, each opened for itself: what is changed by name is changed by
-    /// one command at a time.
+    /// Lock file that all commands of the workspace share, so that only one of them changes names at a time. The host
+    /// opens the file anew for each command, because a lock belongs to an open file description.
     pub lock: Option<usize>,
-    /// It may use the Internet.
+    /// Whether the command may use the Internet.
     pub network: bool,
-    /// False: nothing is confined and no change is told; limits hold, and all that it started ends with it.
+    /// Whether the command is confined. If not, changes are not reported; the resource limits still apply, and all
+    /// processes that the command started end with it.
     pub confine: bool,
-    /// The host is asked about paths in the roots.
+    /// Whether the supervisor asks the host about paths in the roots.
     pub rules: bool,
-    /// Treatment of changes to files in a root that have other hard links.
+    /// Treatment of a change to a file in a root that has other hard links.
     pub hard_links: HardLinks,
     /// Resource limits of the command.
     pub limits: Limits,
 }
 
-/// A directory to work in.
+/// A directory that the command works in.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Root {
-    /// The directory.
+    /// Index of the directory's descriptor.
     pub directory: usize,
-    /// Whether anything below may be changed.
+    /// Whether the command may change the directory's contents.
     pub writable: bool,
 }
 
-/// What a change does to a file that has other hard links, which may lie outside of the roots. Names that the command
-/// itself gave to a file that had one are no others.
+/// Treatment of a change to a file that has other hard links, which may be outside the roots. Names that the command
+/// itself gave to a file with a single name do not count.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HardLinks {
-    /// The change is made to the file, under all its names.
+    /// The file changes, under all its names.
     #[default]
     Keep,
-    /// A copy takes the place of the file under the name that is used; the other names keep the old content.
+    /// A copy replaces the file under the name that the command uses; the other names keep the old content.
     Break,
     /// The change is refused.
     Refuse,
@@ -126,33 +133,34 @@ pub enum HardLinks {
 /// Identity of a file or directory, independent of its path.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 pub struct Identity {
-    /// Its device.
+    /// Device number.
     pub device: u64,
-    /// Its number there.
+    /// Inode number on the device.
     pub inode: u64,
 }
 
-/// A name in a directory.
+/// A reserved name in a directory.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Reserved {
-    /// The directory.
+    /// Directory that contains the name.
     pub directory: Identity,
-    /// The name.
+    /// File name, without a path.
     pub name: String,
 }
 
 /// Resource limits of a command.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Limits {
-    /// Processes at a time; 16 times as many threads. With more, all are ended.
+    /// Maximum number of processes at a time; the maximum number of threads is 16 times as large. If the command
+    /// exceeds one of them, all its processes are killed.
     pub max_processes: u64,
-    /// Bytes of private memory of each process.
+    /// Maximum private memory of each process, in bytes.
     pub max_memory_bytes: u64,
-    /// Bytes of a file that it writes.
+    /// Maximum size of a file that the command writes, in bytes.
     pub max_file_bytes: u64,
-    /// Open descriptors of each process.
+    /// Maximum number of open descriptors of each process.
     pub max_open_files: u64,
-    /// Bytes of contents before changes that are kept, all together.
+    /// Maximum total size of the file contents that are copied before changes, in bytes.
     pub max_kept_bytes: u64,
 }
 
@@ -172,82 +180,83 @@ impl Default for Limits {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
-    /// Read it, or list it.
+    /// Reading a file or listing a directory.
     Read,
-    /// Write, make, remove or rename it, give it another name, or change its metadata.
+    /// Writing, creating, removing or renaming the entry, linking it to another name, or changing its metadata.
     Change,
 }
 
-/// A question to the host.
+/// A question to the host about access to a path.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Ask {
-    /// Which the verdict repeats.
+    /// Identifier that the verdict repeats.
     pub id: u64,
-    /// The number of a root.
+    /// Index of the root in [`Start::roots`].
     pub root: usize,
-    /// A path without links from the top of that root; empty for the top.
+    /// Path relative to the root, without symbolic links; empty for the root itself.
     pub path: String,
-    /// The requested access. A verdict on reading is cached for 0.7 seconds.
+    /// Requested access. The supervisor caches a verdict on reading for at most 0.7 seconds.
     pub access: Access,
-    /// The path is a directory, or becomes one.
+    /// Whether the path is a directory or is about to become one.
     pub is_directory: bool,
 }
 
-/// The host's answer.
+/// Answer of the host to an [`Ask`].
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Verdict {
-    /// Of which question.
+    /// Identifier of the question.
     pub id: u64,
-    /// Why not, for people.
+    /// Reason for the refusal, for people; `None` if the access is allowed.
     pub refused: Option<String>,
-    /// Changes of this path are counted, not told. Of a directory: of all below.
+    /// Whether changes of this path are counted but not reported. For a directory, this includes everything below it.
     pub ignored: bool,
 }
 
-/// End of a command, with its changes.
+/// Report on a command that has ended, with its changes.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Ended {
-    /// Its exit status, where it exited.
+    /// Exit status, if the command exited by itself.
     pub exit_code: Option<i32>,
-    /// The signal that ended it.
+    /// Number of the signal that ended the command, if any.
     pub signal: Option<i32>,
-    /// Why the supervisor ended it, where neither the host nor it itself did.
+    /// Reason why the supervisor killed the command on its own account, if it did.
     pub stopped: Option<String>,
-    /// Every path in a root that may have changed, as it was before its first change, in that order.
+    /// State of every path in a root that may have changed, before its first change, in the order of these changes.
     pub before: Vec<Before>,
     /// Number of changed paths that are ignored.
     pub ignored: u64,
-    /// The first 20 paths that were refused.
+    /// The first 20 refused paths.
     pub refused: Vec<Refused>,
     /// Number of refused paths.
     pub refused_count: u64,
-    /// Absolute paths that changed whose content before is lost: too large, too many, unreadable, or with a name that is not UTF-8.
+    /// Absolute paths that changed and whose previous state is lost: too large, too many, unreadable, or with a name
+    /// that is not UTF-8.
     pub not_kept: Vec<String>,
-    /// How many changes came after so many that no more were remembered (16 MiB of names). A path can be in it twice.
+    /// Number of changes that are neither in `before` nor in `not_kept`, because the supervisor's record of changes
+    /// reached 16 MiB. The same path can be counted more than once.
     pub untold: u64,
-    /// Absolute paths of files that had other hard links and were replaced by a copy before they were changed; the first
-    /// 20.
+    /// Absolute paths of files with other hard links that were replaced by a copy before a change; the first 20.
     pub broken_links: Vec<String>,
-    /// How many they were.
+    /// Number of files with other hard links that were replaced by a copy.
     pub broken_links_count: u64,
-    /// The largest resident size of the command and what it waited for, in bytes.
+    /// Largest resident set size of the command and the processes that it waited for, in bytes.
     pub max_rss: Option<u64>,
 }
 
-/// A path as it was before the command changed it.
+/// State of a path before the command changed it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Before {
-    /// The number of a root.
+    /// Index of the root in [`Start::roots`].
     pub root: usize,
-    /// The path from the top of that root.
+    /// Path relative to the root.
     pub path: String,
     /// Type of the entry.
     pub kind: Kind,
-    /// Its permission bits; 0 where nothing was there.
+    /// Permission bits; 0 if the entry did not exist.
     pub mode: u32,
     /// Target of a symbolic link.
     pub target: Option<String>,
-    /// The file's content: a name in the spool.
+    /// Name of the file's copy in the staging directory, if there is one.
     pub kept: Option<String>,
 }
 
@@ -255,7 +264,7 @@ pub struct Before {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Nothing.
+    /// No entry.
     Absent,
     /// A regular file.
     File,
@@ -263,15 +272,15 @@ pub enum Kind {
     Directory,
     /// A symbolic link.
     Symlink,
-    /// Something else: a pipe, a socket, a device.
+    /// Another type: a pipe, a socket or a device.
     Other,
 }
 
-/// A path that the command did not get.
+/// A path that the command was not allowed to access.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Refused {
-    /// The absolute path.
+    /// Absolute path.
     pub path: String,
-    /// Why.
+    /// Reason for the refusal.
     pub cause: String,
 }

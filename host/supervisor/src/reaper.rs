@@ -1,5 +1,5 @@
-//! The process that is there when the supervisor is not: it runs the supervisor as its child, and ends all that is left
-//! of the command when that child is gone, however it came to its end. Nothing that a command does takes memory here.
+//! Process that outlives the supervisor: it runs the supervisor as its child, and kills the remaining processes of the
+//! command when that child ends, for whatever reason. The command's calls take no memory in this process.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,17 +11,17 @@ use rustix::process::{DumpableBehavior, Pid, PidfdFlags, Signal, pidfd_open, pid
 use crate::sys::{self, Forked, Reaped};
 use crate::tree::Tree;
 
-/// Where the command's own standard input takes the socket's place.
+/// First descriptor after the standard ones. The socket to the host is standard input.
 const FIRST_FREE: u32 = 3;
 
-/// How long is waited for killed processes before those that came into being meanwhile are killed too.
+/// How long to wait for killed processes before processes that appeared in the meantime are killed too.
 const KILL_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
-/// Runs `supervise` in a child, and is the parent of whatever that one leaves behind.
+/// Runs `supervise` in a child, and becomes the parent of the processes that the child leaves behind.
 pub(crate) fn run(supervise: fn() -> io::Result<()>) -> io::Result<ExitCode> {
     sys::close_from(FIRST_FREE)?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    // The user's other processes do not look into either of the two.
+    // The user's other processes must not read the memory of the supervisor or of this process.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let signals = sys::signals(&[libc::SIGCHLD, libc::SIGTERM, libc::SIGINT, libc::SIGHUP])?;
     let own = rustix::process::getpid();
@@ -35,7 +35,7 @@ pub(crate) fn run(supervise: fn() -> io::Result<()>) -> io::Result<ExitCode> {
             supervise().map(|()| ExitCode::SUCCESS)
         }
         Forked::Parent(supervisor) => {
-            // The host's socket is the supervisor's alone, and closes with it.
+            // Only the supervisor holds the host's socket, so that it closes with the supervisor.
             rustix::stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
             let has_succeeded = outlive(supervisor, &signals)?;
             Ok(if has_succeeded { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -43,8 +43,8 @@ pub(crate) fn run(supervise: fn() -> io::Result<()>) -> io::Result<ExitCode> {
     }
 }
 
-/// Waits for the supervisor's end, or for a signal that asks for it, and ends what is left. Whether the supervisor
-/// ended well.
+/// Waits until the supervisor ends or a signal asks this process to end, then kills the remaining processes. Returns
+/// whether the supervisor succeeded.
 fn outlive(supervisor: i32, signals: &OwnedFd) -> io::Result<bool> {
     let tree = Tree::new(false);
     let mut status = None;
@@ -64,7 +64,7 @@ fn outlive(supervisor: i32, signals: &OwnedFd) -> io::Result<bool> {
     }
 }
 
-/// Collects what ended. Whether no child is left.
+/// Collects ended processes and returns whether no child is left.
 fn reap(tree: &Tree, supervisor: i32, status: &mut Option<i32>) -> bool {
     tree.reap(|Reaped { pid, status: ended, .. }| {
         if *pid == supervisor {
@@ -73,11 +73,12 @@ fn reap(tree: &Tree, supervisor: i32, status: &mut Option<i32>) -> bool {
     })
 }
 
-/// Kills a process that is a descendant still when it is held, so that no other is taken for it.
+/// Kills a process, if it is still a descendant once its pidfd is open, so that no unrelated process with the same id
+/// is killed.
 fn kill(tree: &Tree, process: i32) {
     let held = Pid::from_raw(process).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
     if let Some(held) = held.filter(|_| tree.has(process)) {
-        // One that is gone needs no signal.
+        // A process that has ended needs no signal.
         let _gone = pidfd_send_signal(held, Signal::KILL);
     }
 }

@@ -1,4 +1,4 @@
-//! System calls that wait for the supervisor, with all that is read of their callers, once.
+//! Decoded system calls. Their arguments are read from the caller's memory once.
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -52,20 +52,20 @@ pub(crate) enum Request {
         requested_path: RequestedPath,
         length: u64,
     },
-    /// To run a program.
+    /// Running a program.
     Execute {
         requested_path: RequestedPath,
         follow: bool,
     },
-    /// A file in memory, without a path.
+    /// Creating a file in memory, without a path.
     MemoryFile {
         name: CString,
         flags: u32,
     },
-    /// To do something to a process or thread.
+    /// A call about another process or thread, by its id.
     Process(i32),
     Group(i32),
-    /// For this process to begin a process group with this number, or to enter it.
+    /// Making a process the leader of a new process group, or moving it to an existing one.
     Enter {
         process: i32,
         group: i32,
@@ -76,13 +76,14 @@ pub(crate) enum Request {
 #[derive(Clone)]
 pub(crate) enum Metadata {
     Mode(u32),
-    /// `u32::MAX` leaves one as it is.
+    /// User and group id; `u32::MAX` leaves the id unchanged.
     Owner(u32, u32),
     Times(Timestamps),
 }
 
 impl Request {
-    /// Whether it is checked by a name and then changes what has that name.
+    /// Returns whether the call is checked by a name and then changes the entry with that name, which must not change
+    /// in between.
     pub(crate) fn changes_names(&self) -> bool {
         use Request::{Link, MakeDirectory, MakeLink, MakeNode, Remove, Rename};
         matches!(
@@ -235,7 +236,7 @@ impl Request {
         Ok(Self::MakeNode { requested_path: RequestedPath::read(call, directory, path)?, mode: call.bits(path + 1) })
     }
 
-    /// The target comes first, and the directory is of the link alone.
+    /// The target is argument 0; the directory applies only to the path of the link.
     fn make_link(call: &Call, directory: Option<usize>, path: usize) -> Result<Self, Errno> {
         Ok(Self::MakeLink { target: call.path(0)?, requested_path: RequestedPath::read(call, directory, path)? })
     }
@@ -258,7 +259,8 @@ fn known(flags: u32, known: AtFlags) -> Result<AtFlags, Errno> {
     if known.contains(flags) { Ok(flags) } else { Err(Errno::INVAL) }
 }
 
-/// Seconds and a fraction, twice; `unit` is the fraction's in nanoseconds. Without them both times are now.
+/// Converts the access and modification times, each as seconds and a fraction in units of `unit` nanoseconds. `None`
+/// stands for the present time.
 fn times(times: Option<[i64; 4]>, unit: i64) -> Result<Timestamps, Errno> {
     let time = |seconds, fraction: i64| {
         if unit != 1 && !(0..1_000_000).contains(&fraction) {

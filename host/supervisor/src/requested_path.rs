@@ -1,7 +1,8 @@
-//! Paths as the command gives them, resolved once, on its behalf.
+//! Paths in the command's system calls, resolved once, on the command's behalf.
 //!
-//! `/proc/self`, `/dev/fd` and their like mean the caller, not the supervisor: they are rewritten by their text. A link
-//! that leads to them is the supervisor's own `/proc` directory when it is resolved, which the command gets nothing of.
+//! `/proc/self`, `/dev/fd` and similar paths refer to the caller, not to the supervisor, so that their text is
+//! rewritten. A symbolic link to such a path resolves to the supervisor's own `/proc` directory, to which the command
+//! has no access.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -13,32 +14,33 @@ use rustix::io::Errno;
 
 use crate::caller::Call;
 
-/// How many links that lead nowhere are followed for a file to be made.
+/// Maximum number of dangling links that are followed to create a file.
 const MAX_LINKS: usize = 40;
 
-/// A path and where it starts.
+/// A path and its starting point.
 pub(crate) enum RequestedPath {
     Path {
         base: Option<OwnedFd>,
         path: CString,
     },
-    /// The file of a descriptor of the caller.
+    /// The file behind a descriptor of the caller.
     Descriptor(OwnedFd),
     /// The caller's controlling terminal.
     Terminal,
 }
 
-/// A name in a directory that is open.
+/// An entry name in an open directory.
 pub(crate) struct Entry {
     pub(crate) directory: OwnedFd,
-    /// With a slash at its end where the caller gave one.
+    /// Name of the entry, with a trailing slash if the caller wrote one.
     pub(crate) name: CString,
-    /// Without links, as far as the directory goes.
+    /// Path of the entry; its directory part contains no links.
     pub(crate) path: PathBuf,
 }
 
 impl RequestedPath {
-    /// The path in an argument, from the directory in another, or from the working directory.
+    /// Reads the path in argument `path`, relative to the directory descriptor in argument `directory`, or to the
+    /// working directory if that is `None`.
     pub(crate) fn read(call: &Call, directory: Option<usize>, path: usize) -> Result<Self, Errno> {
         let path = call.path(path)?;
         if path.as_bytes().starts_with(b"/") {
@@ -51,7 +53,7 @@ impl RequestedPath {
         Ok(Self::Path { base: Some(call.directory(directory)?), path })
     }
 
-    /// The same where an empty path stands for the directory's descriptor itself.
+    /// Like [`RequestedPath::read`], but an empty path refers to the directory descriptor itself if `empty_allowed`.
     pub(crate) fn read_or_descriptor(
         call: &Call,
         directory: usize,
@@ -64,7 +66,7 @@ impl RequestedPath {
         Self::read(call, Some(directory), path)
     }
 
-    /// What is there, without any access to it.
+    /// Opens the entry at the path with `O_PATH`, which gives no access to its content.
     pub(crate) fn find(&self, follow: bool) -> Result<OwnedFd, Errno> {
         match self {
             Self::Path { base, path } => {
@@ -76,7 +78,7 @@ impl RequestedPath {
         }
     }
 
-    /// The directory that has, or is to have, the last name of the path.
+    /// Returns the last name of the path and the directory that contains it or is about to.
     pub(crate) fn entry(&self) -> Result<Entry, Errno> {
         let Self::Path { base, path } = self else { return Err(Errno::ACCESS) };
         if path.is_empty() {
@@ -87,10 +89,10 @@ impl RequestedPath {
         let start = bytes.iter().take(end).rposition(|it| *it == b'/').map_or(0, |it| it + 1);
         let (parent, name) = (bytes.get(..start).unwrap_or_default(), bytes.get(start..end).unwrap_or_default());
         if name.is_empty() {
-            // The root directory is in no other.
+            // The root directory has no parent that contains it.
             return Err(Errno::EXIST);
         }
-        // No name of something, but of a directory on the way to it, whose path would be told wrongly.
+        // `.` and `..` name a directory on the way to the entry, whose path would be reported wrongly.
         if name == b"." || name == b".." {
             return Err(Errno::INVAL);
         }
@@ -102,7 +104,8 @@ impl RequestedPath {
         Ok(Entry { directory, name: text(&name)?, path })
     }
 
-    /// The entry of a file to be made: where the last name is a link that leads nowhere, what that stands for.
+    /// Returns the entry of a file to create. If the last name is a dangling link, this is the entry that the link
+    /// points to.
     pub(crate) fn entry_to_make(&self) -> Result<Entry, Errno> {
         let mut entry = self.entry()?;
         for _ in 0..MAX_LINKS {
@@ -119,12 +122,12 @@ impl RequestedPath {
 }
 
 impl Entry {
-    /// What the name stands for, without following it and without any access to it.
+    /// Opens the entry with `O_PATH`, without following a link.
     pub(crate) fn find(&self) -> Result<OwnedFd, Errno> {
         open(Some(&self.directory), &self.name, OFlags::PATH | OFlags::NOFOLLOW)
     }
 
-    /// The last name, without the caller's slash.
+    /// Returns the name without the caller's trailing slash.
     pub(crate) fn plain_name(&self) -> Result<CString, Errno> {
         let name = self.name.as_bytes();
         text(name.strip_suffix(b"/").unwrap_or(name))
@@ -138,18 +141,18 @@ fn open(base: Option<&OwnedFd>, path: &CString, flags: OFlags) -> Result<OwnedFd
     rustix::fs::openat2(base, path, flags | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_MAGICLINKS)
 }
 
-/// Where the kernel has what a descriptor is of; not absolute for pipes, sockets and their like.
+/// Returns the kernel's path of an open file; it is not absolute for pipes, sockets and similar objects.
 pub(crate) fn real_path(descriptor: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
     let path = rustix::fs::readlinkat(CWD, own_link(descriptor), Vec::new())?;
     Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
 }
 
-/// The supervisor's own way to what a descriptor is of, for calls that take no descriptor.
+/// Returns a path to an open file for system calls that take no descriptor.
 pub(crate) fn own_link(descriptor: BorrowedFd<'_>) -> String {
     format!("/proc/self/fd/{}", descriptor.as_raw_fd())
 }
 
-/// A path that is about the caller itself.
+/// Rewrites an absolute path that refers to the caller itself; returns `None` for any other path.
 fn special(call: &Call, path: &[u8]) -> Result<Option<RequestedPath>, Errno> {
     let mut names = path.split(|it| *it == b'/').filter(|it| !it.is_empty() && *it != b".");
     let first = (names.next(), names.next());
@@ -189,7 +192,7 @@ fn device(call: &Call, name: &[u8], rest: &[&[u8]]) -> Result<Option<RequestedPa
     Ok(Some(requested_path))
 }
 
-/// A path below the directory of the caller's process, whose magic links are the caller's own.
+/// Returns a path in the `/proc` directory of the caller's process. Magic links in it are resolved as the caller's own.
 fn of_process(call: &Call, process: PathBuf, rest: &[&[u8]]) -> Result<RequestedPath, Errno> {
     let (linked, rest) = match rest {
         [b"fd", descriptor, rest @ ..] => {
@@ -207,7 +210,7 @@ fn of_process(call: &Call, process: PathBuf, rest: &[&[u8]]) -> Result<Requested
     Ok(RequestedPath::Path { base: Some(linked), path: text(&rest.join(&b'/'))? })
 }
 
-/// `/proc` and the caller's process, and names below.
+/// Returns the path of the caller's process directory in `/proc`, with `names` appended.
 fn own(call: &Call, names: &[&[u8]]) -> Result<PathBuf, Errno> {
     let mut path = Path::new("/proc").join(call.process()?.to_string());
     path.extend(names.iter().map(|it| OsStr::from_bytes(it)));

@@ -1,4 +1,4 @@
-//! From the first message to a command that runs.
+//! Setup of the supervisor, from the first message to a running command.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -39,11 +39,11 @@ pub(crate) fn run() -> io::Result<()> {
     }
 }
 
-/// The descriptors that the host sent.
+/// Descriptors that the host sent.
 pub(crate) struct Given(Vec<OwnedFd>);
 
 impl Given {
-    /// The one of a number.
+    /// Returns the descriptor with an index.
     pub(crate) fn get(&self, number: usize) -> Result<&OwnedFd, Errno> {
         self.0.get(number).ok_or(Errno::BADF)
     }
@@ -67,7 +67,8 @@ fn begin(start: &Start, requested: &Given, streams: Streams, host: &mut HostChan
     let failed = |error: Errno| NotStarted::Failed(error.into());
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(failed)?;
     limits::leave_no_core().map_err(failed)?;
-    // For the watch, which begins later. Without the right to it, it has to do without.
+    // The watch thread, which starts later, inherits this scheduling policy. It is set now because `confined` drops the
+    // capability for it; without the capability, the watch runs as an ordinary thread.
     let _unprivileged = sys::go_first(true);
     let (started, tree, handlers) = if start.confine {
         confined(start, requested, streams, host)?
@@ -76,7 +77,8 @@ fn begin(start: &Start, requested: &Given, streams: Streams, host: &mut HostChan
     };
     let over_limit = Arc::new(AtomicBool::new(false));
     let supervisor = Supervisor::new(started.process, Arc::clone(&tree), Arc::clone(&over_limit), handlers);
-    // Later than that, since a thread that does not block the signals would take them.
+    // The watch starts after `Supervisor::new` has blocked the signals: a thread that does not block them would receive
+    // them.
     let supervisor = supervisor.map_err(failed)?;
     watch::begin(tree, over_limit, &start.limits).map_err(NotStarted::Failed)?;
     sys::go_first(false).map_err(failed)?;

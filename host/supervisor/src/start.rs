@@ -1,4 +1,4 @@
-//! Starting the command, confined.
+//! Start of the confined command.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -26,37 +26,37 @@ use crate::sys::{self, Forked};
 /// The command's standard input, output and error.
 pub(crate) type Streams = [OwnedFd; 3];
 
-/// A command that runs.
+/// A running command.
 pub(crate) struct Started {
     pub(crate) process: i32,
-    /// Where its calls come from, where it is confined.
+    /// Seccomp notification descriptor for the command's calls, if the command is confined.
     pub(crate) listener: Option<OwnedFd>,
 }
 
-/// Why none does.
+/// Reason why the command was not started.
 pub(crate) enum NotStarted {
-    /// Something that would confine it failed.
+    /// A step of the confinement failed.
     Unsupported(String),
     Failed(io::Error),
 }
 
-/// What the process that becomes the command says before it does.
+/// Message of the child process before it executes the command.
 enum Word {
-    /// It is confined; the listener comes with it.
+    /// The child is confined; carries its seccomp listener.
     Confined(OwnedFd),
-    /// Something that would confine it failed.
+    /// A step of the confinement failed.
     Unsupported(String),
     Failed(io::Error),
-    /// It is the command by now, or has ended.
+    /// The child has executed the command or has ended.
     Gone,
 }
 
-/// The first byte of each of them.
+/// First byte of each message.
 const CONFINED: u8 = b'c';
 const UNSUPPORTED: u8 = b'u';
 const FAILED: u8 = b'f';
 
-/// Starts the command; `filter` is its system calls', where it is confined.
+/// Starts the command; `filter` is its seccomp filter, `None` if the command is not confined.
 pub(crate) fn start(
     start: &Start,
     requested: &Given,
@@ -71,22 +71,24 @@ pub(crate) fn start(
     let mut command = command.map_err(NotStarted::Failed)?;
     match sys::fork().map_err(failed)? {
         Forked::Child => {
-            // It returns only where it failed.
+            // `exec` returns only if it failed.
             let error = command.exec().raw_os_error().unwrap_or(libc::EIO).to_string();
             let _unheard = send(theirs.as_fd(), FAILED, error.as_bytes(), None);
             sys::exit_child()
         }
         Forked::Parent(process) => {
-            // The other end closes as the command begins.
+            // The parent closes its copy of the other end. The child's copy closes on `exec`, and `begun` waits for
+            // that.
             drop((command, theirs));
             Ok(Started { process, listener: begun(&ours)? })
         }
     }
 }
 
-/// Waits until the command begins. Its listener, where it is confined.
+/// Waits until the command begins and returns its seccomp listener if the command is confined.
 ///
-/// Running it is a call that the supervisor would look at: here it is the supervisor's own, and the kernel does it.
+/// Executing the command is a call that the filter may already send to the supervisor. It is the supervisor's own call,
+/// so that the kernel continues it without a check.
 fn begun(ours: &OwnedFd) -> Result<Option<OwnedFd>, NotStarted> {
     let mut listener: Option<OwnedFd> = None;
     loop {
@@ -99,7 +101,7 @@ fn begun(ours: &OwnedFd) -> Result<Option<OwnedFd>, NotStarted> {
             Some(Word::Confined(opened)) => listener = Some(opened),
             Some(Word::Unsupported(missing)) => return Err(NotStarted::Unsupported(missing)),
             Some(Word::Failed(error)) => return Err(NotStarted::Failed(error)),
-            // A call that waits now is the command's, and is left for the loop that serves it.
+            // A call that waits now is the command's own, and is left to the main loop.
             Some(Word::Gone) => return Ok(listener),
         }
         if let Some(listener) = listener.as_ref().filter(|_| has_call)
@@ -130,8 +132,8 @@ fn command(
     let cwd = requested.get(start.cwd)?.try_clone()?;
     let start = start.clone();
     let supervisor = rustix::process::getpid();
-    // SAFETY: it is run in a process of one thread, forked from one that had no other, so that nothing that it may need
-    // is held by another one.
+    // SAFETY: the closure runs in a process with one thread, forked from a process with one thread, so that no other
+    // thread holds a lock that the closure may need.
     unsafe {
         command.pre_exec(move || {
             prepare(&start, supervisor)?;
@@ -149,7 +151,7 @@ fn command(
     Ok(command)
 }
 
-/// What every command has, confined or not.
+/// Sets up the session, signals and resource limits of every command, confined or not.
 fn prepare(start: &Start, supervisor: Pid) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     if rustix::process::getppid() != Some(supervisor) {
@@ -183,7 +185,7 @@ fn send(socket: BorrowedFd<'_>, kind: u8, text: &[u8], descriptor: Option<Borrow
     Ok(())
 }
 
-/// What was said, if anything was.
+/// Receives a message of the child, if there is one.
 fn receive(socket: BorrowedFd<'_>) -> Option<Word> {
     let mut text = [0; 512];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];

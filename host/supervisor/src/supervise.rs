@@ -1,4 +1,5 @@
-//! The loop: the command's calls, the host's words, ended processes; until all is over.
+//! Main loop of the supervisor: handles the command's system calls, the host's messages and ended processes until the
+//! command is over.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,21 +17,21 @@ use crate::serve::SyscallHandlers;
 use crate::sys::{self, Reaped};
 use crate::tree::Tree;
 
-/// How long is waited for killed processes before those that came into being meanwhile are killed too.
+/// How long to wait for killed processes before processes that appeared in the meantime are killed too.
 const KILL_AGAIN: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
-/// One command, from its start to its report.
+/// Supervision of one command, from its start to its report.
 pub(crate) struct Supervisor {
     process: i32,
     tree: Arc<Tree>,
-    /// SIGCHLD, and what asks this process to end.
+    /// Descriptor for SIGCHLD and the signals that ask this process to end.
     signals: OwnedFd,
     served: Served,
-    /// Nobody is left who could make a call; the end of the command itself is about to be told.
+    /// Whether no process is left that could make a call. The end of the command itself is reported soon after.
     calls_over: bool,
-    /// The end of the command itself.
+    /// The command's own process, once it has ended.
     main: Option<Reaped>,
-    /// It was ended since it had too many processes.
+    /// Whether the command was killed because it had too many processes or threads.
     over_limit: Arc<AtomicBool>,
 }
 
@@ -39,16 +40,16 @@ enum Served {
     Unconfined,
 }
 
-/// Why the loop is left.
+/// Reason why the loop ends.
 enum Over {
-    /// The command ended, or is to.
+    /// The command has ended, or is to be killed.
     Report,
-    /// Nobody is there to report to.
+    /// The host has closed the socket.
     HostGone,
 }
 
 impl Supervisor {
-    /// `desk` serves a command's calls, where it is confined.
+    /// Creates the supervisor of a running command. `handlers` serves its calls if the command is confined.
     pub(crate) fn new(
         process: i32,
         tree: Arc<Tree>,
@@ -62,7 +63,7 @@ impl Supervisor {
     }
 
     pub(crate) fn run(mut self, mut host: HostChannel) -> io::Result<()> {
-        // What ended before the signal was waited for.
+        // A process may have ended before SIGCHLD was blocked.
         self.reap();
         let over = loop {
             if self.main.is_some() {
@@ -71,7 +72,7 @@ impl Supervisor {
             match self.turn(&mut host) {
                 Ok(None) => {}
                 Ok(Some(over)) => break over,
-                // A socket that fails has no host at its other end.
+                // If the socket fails, the host is gone.
                 Err(_) => break Over::HostGone,
             }
         };
@@ -82,7 +83,7 @@ impl Supervisor {
         }
     }
 
-    /// Waits for something and deals with it.
+    /// Waits for events and handles them.
     fn turn(&mut self, host: &mut HostChannel) -> io::Result<Option<Over>> {
         let wanted = if host.has_unsent() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
         let mut waited =
@@ -96,7 +97,7 @@ impl Supervisor {
         rustix::io::retry_on_intr(|| poll(&mut waited, None))?;
         let happened: Vec<PollFlags> = waited.iter().map(PollFd::revents).collect();
         let happened = |index: usize| happened.get(index).copied().unwrap_or(PollFlags::empty());
-        // The host first: what it says may be that no call is to be served any more.
+        // The host's messages come first: after `Kill`, no further call may be served.
         if happened(0).contains(PollFlags::OUT) {
             host.send()?;
         }
@@ -122,7 +123,7 @@ impl Supervisor {
         let Served::Confined(handlers, pending) = &mut self.served else { return Ok(()) };
         match sys::receive(handlers.listener.as_fd()) {
             Ok(notification) => pending.begin(handlers, &notification, host),
-            // Its caller is gone.
+            // The caller is gone.
             Err(_) => Ok(()),
         }
     }
@@ -135,7 +136,7 @@ impl Supervisor {
             ToSupervisor::Kill => return Ok(Some(Over::Report)),
             ToSupervisor::Signal { signal } => {
                 if let (Some(group), Some(signal)) = (Pid::from_raw(self.process), Signal::from_named_raw(signal)) {
-                    // A group that is gone needs no signal.
+                    // A process group that has ended needs no signal.
                     let _gone = rustix::process::kill_process_group(group, signal);
                 }
             }
@@ -148,14 +149,14 @@ impl Supervisor {
         Ok(None)
     }
 
-    /// Takes the signals that came. True where one of them asks this process to end.
+    /// Consumes the pending signals, collects ended processes, and returns whether a signal asks this process to end.
     fn told_to_end(&mut self) -> bool {
         let reported = sys::take_signals(&self.signals);
         self.reap();
         reported
     }
 
-    /// Kills all that descends from this process, and collects it: no process is left that could start another.
+    /// Kills and collects all descendants of this process, until no process is left that could start another.
     fn end_all(&mut self) -> io::Result<()> {
         loop {
             self.tree.kill();
@@ -168,7 +169,7 @@ impl Supervisor {
         }
     }
 
-    /// Collects what ended. True where no child is left.
+    /// Collects ended processes and returns whether no child is left.
     fn reap(&mut self) -> bool {
         let (process, mut main) = (self.process, None);
         let none_left = self.tree.reap(|reaped| {

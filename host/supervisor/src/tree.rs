@@ -1,4 +1,4 @@
-//! The command's processes: all that descend from the supervisor, which orphans come back to.
+//! The command's processes: all descendants of the supervisor, which is also the new parent of orphaned processes.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,20 +12,20 @@ use crate::sys::{self, Reaped};
 /// Finds and kills the command's processes.
 pub(crate) struct Tree {
     own: i32,
-    /// Signals of this process reach the command's only, by Landlock.
+    /// Whether Landlock limits the signals of this process to the command's processes.
     signals_are_scoped: bool,
     groups: Mutex<Groups>,
 }
 
-/// Groups that are remembered before those that have ended are forgotten.
+/// Number of remembered process groups at which ended groups are first dropped.
 const FEW_GROUPS: usize = 1024;
 
 struct Groups {
     /// Process groups that the command has or had.
     known: HashSet<i32>,
-    /// How many have to be known before it is looked which of them are still there.
+    /// Number of remembered groups at which ended groups are dropped next.
     next_look: usize,
-    /// None can be made any more.
+    /// Whether no group can be created any more.
     closed: bool,
 }
 
@@ -39,10 +39,10 @@ impl Tree {
         }
     }
 
-    /// Remembers a group that is about to be made, by the process that is to lead it. False where none may be made.
+    /// Remembers a group that is about to be created, by its number, which is the process id of its leader. Returns
+    /// false if no group may be created any more.
     ///
-    /// Groups that have ended are forgotten when there are many: a number that is remembered for nothing could be
-    /// another's by now.
+    /// Ended groups are dropped when there are many, because another process group can get the number of an ended one.
     pub(crate) fn note_group(&self, group: i32) -> bool {
         let mut groups = self.groups();
         if groups.closed {
@@ -56,12 +56,12 @@ impl Tree {
         true
     }
 
-    /// Whether a group of that number is remembered.
+    /// Returns whether a group with this number is remembered.
     pub(crate) fn knows_group(&self, group: i32) -> bool {
         self.groups().known.contains(&group)
     }
 
-    /// Processes and threads, as far as they are within limits; `None` where they are not.
+    /// Returns the number of processes and threads, or `None` if one of them exceeds its limit.
     pub(crate) fn count(&self, most_processes: u64, most_threads: u64) -> Option<(u64, u64)> {
         let (mut processes, mut threads) = (0_u64, 0_u64);
         let mut left = children(self.own);
@@ -76,7 +76,7 @@ impl Tree {
         Some((processes, threads))
     }
 
-    /// Whether a process or thread is the command's.
+    /// Returns whether a process or thread is the command's.
     pub(crate) fn has(&self, task: i32) -> bool {
         let mut process = task;
         loop {
@@ -88,21 +88,23 @@ impl Tree {
         }
     }
 
-    /// Whether a process group is: none is partly the command's, since groups are within sessions.
+    /// Returns whether a process group is the command's. No group is partly the command's, because a group lies within
+    /// one session.
     pub(crate) fn has_group(&self, group: i32) -> bool {
         self.descendants().iter().any(|process| field(*process, GROUP) == Some(group))
     }
 
-    /// Whether a process has a controlling terminal.
+    /// Returns whether a process or thread has a controlling terminal.
     pub(crate) fn has_terminal(task: i32) -> bool {
         field(task, TERMINAL).is_some_and(|it| it != 0)
     }
 
-    /// Sends SIGKILL to every process of the command, which can make no group from now on. Group by group first, which
-    /// what is being forked does not escape, and which is done before thousands of processes could be looked for.
+    /// Sends SIGKILL to every process of the command, which can create no process group from now on. Groups are killed
+    /// first: a process that is being forked cannot escape that, and it is done before thousands of processes could be
+    /// listed.
     ///
-    /// The number of a group that is gone may be another's by now: where Landlock scopes signals, that one is out of
-    /// reach; where it does not, only groups that are seen are killed.
+    /// The number of an ended group can belong to another group by now. If Landlock scopes signals, that group is out
+    /// of reach; otherwise only groups with a visible process of the command are killed.
     pub(crate) fn kill(&self) {
         let mut groups = self.groups();
         groups.closed = true;
@@ -113,12 +115,12 @@ impl Tree {
         let seen: HashSet<i32> = found.iter().filter_map(|process| field(*process, GROUP)).collect();
         seen.into_iter().for_each(kill_group);
         for process in found.into_iter().filter_map(Pid::from_raw) {
-            // One that is gone needs no signal.
+            // A process that has ended needs no signal.
             let _gone = rustix::process::kill_process(process, Signal::KILL);
         }
     }
 
-    /// Collects what ended, orphans too. The last value says that there is no child left.
+    /// Collects ended processes, including orphans, and returns whether no child is left.
     pub(crate) fn reap(&self, mut ended: impl FnMut(&Reaped)) -> bool {
         loop {
             match sys::reap() {
@@ -134,7 +136,7 @@ impl Tree {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All processes that descend from this one.
+    /// Returns all descendants of this process.
     pub(crate) fn descendants(&self) -> Vec<i32> {
         let mut found = children(self.own);
         let mut next = 0;
@@ -146,7 +148,7 @@ impl Tree {
     }
 }
 
-/// Whether a group has a process.
+/// Returns whether a process group has a process.
 fn is_there(group: i32) -> bool {
     let tried = Pid::from_raw(group).map(rustix::process::test_kill_process_group);
     tried.is_some_and(|tried| tried != Err(Errno::SRCH))
@@ -169,7 +171,7 @@ fn threads(process: i32) -> Vec<i32> {
     threads.filter_map(|it| it.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Fields of `/proc/PID/stat`, counted from the one behind the name.
+/// Indices of fields in `/proc/PID/stat`, counted from 0 at the field after the name.
 const PARENT: usize = 1;
 const GROUP: usize = 2;
 const TERMINAL: usize = 4;
@@ -181,7 +183,7 @@ fn parent(process: i32) -> Option<i32> {
 
 fn field(process: i32, index: usize) -> Option<i32> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name is in brackets and may have any character in it.
+    // The name is in parentheses and may contain any character.
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_whitespace().nth(index)?.parse().ok()
 }

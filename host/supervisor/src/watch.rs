@@ -1,7 +1,7 @@
-//! Ends a command that has more processes or threads than it may.
+//! Watch thread that kills a command with too many processes or threads.
 //!
-//! They are counted from time to time and not as they are forked: a signal that arrives while a call waits to be looked
-//! at can make it fail with `EINTR`, which no program expects of `fork`.
+//! Processes are counted periodically, not at each fork: a signal that arrives while a call waits for the supervisor
+//! can make the call fail with `EINTR`, which no program expects of `fork`.
 
 use std::fs;
 use std::io;
@@ -14,14 +14,15 @@ use paddock_supervisor::protocol::Limits;
 
 use crate::tree::Tree;
 
-/// How many threads there may be for each process.
+/// Number of threads allowed per allowed process.
 pub(crate) const THREADS_EACH: u64 = 16;
-/// A fork bomb makes some hundred processes in this time.
+/// Time between two counts. A fork bomb creates some hundred processes in this time.
 const PAUSE: Duration = Duration::from_millis(50);
 const STACK_BYTES: usize = 64 << 10;
 
-/// Counts in a thread of its own, which runs as the calling one does: before everything else, where that has the right
-/// to, since thousands of processes leave nothing to one among them. The flag is set when the command is ended.
+/// Starts the watch thread. It inherits the scheduling policy of the calling thread, which is ahead of all ordinary
+/// threads if the supervisor has the right to set that: among thousands of processes, an ordinary thread would hardly
+/// run. The thread sets `over_limit` when it kills the command.
 pub(crate) fn begin(tree: Arc<Tree>, over_limit: Arc<AtomicBool>, limits: &Limits) -> io::Result<()> {
     let mut counter = Counter {
         most_processes: limits.max_processes,
@@ -46,20 +47,21 @@ struct Counter {
     last: Option<Count>,
 }
 
-/// What a count found.
+/// Result of a count.
 struct Count {
     processes: u64,
     threads: u64,
-    /// The system's newest process or thread then.
+    /// Id of the system's newest process or thread at the time of the count.
     newest: u64,
 }
 
 impl Counter {
-    /// They are counted only if so many were started on the whole system since that there could be too many.
+    /// Returns whether the command exceeds a limit. Its processes are counted only if the whole system has started
+    /// enough of them since the last count to exceed the limit.
     fn is_over(&mut self, tree: &Tree) -> bool {
         let newest = newest_task();
         if let (Some(last), Some(newest)) = (&self.last, newest)
-            // Numbers begin anew when all are used up.
+            // Ids wrap around when all are used.
             && let Some(started) = newest.checked_sub(last.newest)
             && last.processes.saturating_add(started) <= self.most_processes
             && last.threads.saturating_add(started) <= self.most_threads
@@ -72,7 +74,7 @@ impl Counter {
     }
 }
 
-/// The number that a process or thread was given last.
+/// Returns the id that the kernel assigned last to a process or thread.
 fn newest_task() -> Option<u64> {
     fs::read_to_string("/proc/loadavg").ok()?.split_whitespace().last()?.parse().ok()
 }

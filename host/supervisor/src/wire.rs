@@ -1,4 +1,4 @@
-//! Frames over a stream socket: the length as four bytes, little-endian, then so many bytes of JSON.
+//! Frames over a stream socket: the length in bytes as a 4-byte little-endian integer, then that many bytes of JSON.
 
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
@@ -11,16 +11,16 @@ use rustix::net::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The longest frame that is read, in bytes.
+/// Maximum length of a received frame, in bytes.
 pub const LONGEST: usize = 256 << 20;
-/// How many descriptors come with a frame at most. The kernel takes 253.
+/// Maximum number of descriptors with one frame. The kernel allows 253.
 pub const MAX_DESCRIPTORS: usize = 128;
 
-/// The frame of a message.
+/// Encodes a message as a frame.
 ///
 /// # Errors
 ///
-/// Where the message cannot be written as JSON.
+/// If the message cannot be serialised as JSON, or the JSON is 4 GiB or longer.
 pub fn frame(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut frame = vec![0; 4];
     serde_json::to_writer(&mut frame, message)?;
@@ -31,11 +31,12 @@ pub fn frame(message: &impl Serialize) -> io::Result<Vec<u8>> {
     Ok(frame)
 }
 
-/// The first message of what was received, which is taken off; `None` where more has to come.
+/// Decodes the first message in `received` and removes its frame; returns `None` if the frame is incomplete.
 ///
 /// # Errors
 ///
-/// `InvalidData` for a frame that is too long or no such message.
+/// `InvalidData` for a frame longer than [`LONGEST`] or for JSON that is not a message of type `T`; `UnexpectedEof` for
+/// JSON that ends early.
 pub fn take<T: DeserializeOwned>(received: &mut Vec<u8>) -> io::Result<Option<T>> {
     let Some(length) = received.first_chunk::<4>() else { return Ok(None) };
     let length = frame_length(*length)?;
@@ -45,11 +46,11 @@ pub fn take<T: DeserializeOwned>(received: &mut Vec<u8>) -> io::Result<Option<T>
     Ok(Some(message))
 }
 
-/// Sends a message, with descriptors beside its first byte.
+/// Sends a message, with descriptors attached to its first byte.
 ///
 /// # Errors
 ///
-/// The socket's.
+/// Errors of the socket; `InvalidInput` for more than [`MAX_DESCRIPTORS`] descriptors.
 pub fn send(mut socket: &UnixStream, message: &impl Serialize, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
     let frame = frame(message)?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
@@ -61,11 +62,12 @@ pub fn send(mut socket: &UnixStream, message: &impl Serialize, descriptors: &[Bo
     socket.write_all(frame.get(sent..).unwrap_or_default())
 }
 
-/// Waits for a message and takes the descriptors that come with it.
+/// Waits for a message and returns it with the descriptors attached to it.
 ///
 /// # Errors
 ///
-/// `UnexpectedEof` where the other side is gone, `InvalidData` for what is no such message, otherwise the socket's.
+/// `UnexpectedEof` if the peer has closed the socket or the JSON ends early, `InvalidData` for a frame longer than
+/// [`LONGEST`] or for JSON that is not a message of type `T`, otherwise errors of the socket.
 pub fn receive<T: DeserializeOwned>(mut socket: &UnixStream) -> io::Result<(T, Vec<OwnedFd>)> {
     let mut length = [0; 4];
     let (read, descriptors) = receive_some(socket.as_fd(), &mut length)?;
@@ -78,11 +80,11 @@ pub fn receive<T: DeserializeOwned>(mut socket: &UnixStream) -> io::Result<(T, V
     Ok((serde_json::from_slice(&json)?, descriptors))
 }
 
-/// Reads once, with what descriptors come along.
+/// Reads once, and returns the number of bytes read and the descriptors attached to them.
 ///
 /// # Errors
 ///
-/// The socket's.
+/// Errors of the socket.
 pub fn receive_some(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
     let mut host = RecvAncillaryBuffer::new(&mut space);

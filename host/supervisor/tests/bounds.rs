@@ -1,4 +1,5 @@
-//! What a command can make its supervisor hold, how fast it ends, and that what it may have is a descriptor and no path.
+//! Bounds: how much memory a command can make its supervisor use, how fast a command ends, and that its access is bound
+//! to descriptors, not to paths.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -22,10 +23,10 @@ use paddock_supervisor::protocol::{FromSupervisor, Limits, ToSupervisor, Verdict
 use paddock_supervisor::wire;
 use support::{Outcome, Root, Running, Start, Yard, attack, begin, lives, processes_with, run, within_a_second};
 
-/// What a supervisor may take, whatever its command does.
+/// Maximum memory of a supervisor in bytes, whatever its command does.
 const MAX_MEMORY: u64 = 96 << 20;
 
-/// The supervisor of a command that is under way: the child of the process that outlives it.
+/// Returns the process id of a running command's supervisor, the child of the process that outlives it.
 fn supervisor(running: &Running) -> u32 {
     let reaper = running.supervisor.id();
     let children = || fs::read_to_string(format!("/proc/{reaper}/task/{reaper}/children")).unwrap();
@@ -33,7 +34,7 @@ fn supervisor(running: &Running) -> u32 {
     children().split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// The most memory that a process has had, in bytes.
+/// Returns the peak resident memory of a process, in bytes.
 fn peak(process: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -48,7 +49,7 @@ fn attempt(yard: &Yard, arguments: &[&str]) -> Start {
     start
 }
 
-/// Directories `0`, `1` and so on in the root, each with so many files.
+/// Creates directories `0`, `1` and so on in the root, each with `files` files.
 fn fill(yard: &Yard, directories: usize, files: usize) {
     for directory in 0..directories {
         fs::create_dir(yard.root.join(directory.to_string())).unwrap();
@@ -83,7 +84,7 @@ fn a_kill_comes_before_questions_and_ends_them() {
     let start = Start { rules: true, ..attempt(&yard, &["rename-for-ever", yard.root.to_str().unwrap(), "6"]) };
     let running = begin(start);
     let process = supervisor(&running);
-    // A host that answers for a while, then says that it is enough, and no more.
+    // The host answers questions for a while and then sends `Kill`.
     let began = Instant::now();
     while began.elapsed() < Duration::from_millis(1500) {
         if let FromSupervisor::Ask(ask) = wire::receive::<FromSupervisor>(&running.socket).unwrap().0 {
@@ -100,7 +101,7 @@ fn a_kill_comes_before_questions_and_ends_them() {
         Verdict::default()
     });
     assert!(killed.elapsed() < Duration::from_secs(2), "{:?}", killed.elapsed());
-    // Those that were on their way when it was said.
+    // Only the questions that were sent before `Kill` arrive.
     assert!(asked <= 64, "{asked}");
     assert_eq!(outcome.ended.signal, Some(libc::SIGKILL));
 }
@@ -113,7 +114,7 @@ fn no_more_questions_are_under_way_than_a_host_can_have() {
     let running = begin(start);
     let (mut waiting, mut max) = (Vec::new(), 0);
     let ended = loop {
-        // As many as come before an answer.
+        // Receives the questions that are sent before the host answers any.
         running.socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
         match wire::receive::<FromSupervisor>(&running.socket) {
             Ok((FromSupervisor::Ask(ask), _)) => waiting.push(ask.id),
@@ -174,7 +175,7 @@ fn nothing_outlives_a_supervisor_that_is_killed() {
     let supervisor = supervisor(&running);
     assert!(Command::new("kill").args(["-9", &supervisor.to_string()]).status().unwrap().success());
     assert!(within_a_second(|| processes_with(&mark).is_empty()), "{:?}", processes_with(&mark));
-    // Who waits for it sees it end, and the socket close.
+    // The parent sees the process end and the socket close.
     assert!(!running.supervisor.wait().unwrap().success());
     assert!(wire::receive::<FromSupervisor>(&running.socket).is_err());
     assert!(!lives(i32::try_from(supervisor).unwrap()));
@@ -198,7 +199,7 @@ fn a_file_has_names_in_roots_or_in_the_temporary_directory() {
         assert_eq!(fs::read_to_string(yard.root.join(path)).unwrap(), content, "{path}");
         assert!(outcome.before(yard.root.join(path)).is_none(), "{path}");
     }
-    // Programs copy instead.
+    // `mv` copies the file instead.
     assert!(outcome.before(yard.root.join("shared")).is_some());
     assert_eq!(fs::read_to_string(yard.temporary.join("shared")).unwrap(), "insidemoved\n");
     assert!(!yard.root.join("other").exists());
@@ -302,7 +303,8 @@ fn nothing_is_made_at_the_path_of_a_root() {
         fs::rename(inner, away).unwrap();
     });
     let outcome = running.finish(|_| Verdict::default());
-    // It is elsewhere now, so that its name is no longer its path: and what has the name is none of its.
+    // The root is elsewhere now, so that its old path no longer leads to it, and another entry at the path is not part
+    // of it.
     assert!(!outcome.stdout.contains("passwd"), "{outcome:#?}");
 }
 
@@ -431,14 +433,14 @@ fn only_named_programs_run_where_programs_are_named() {
     assert_eq!(run(&["/bin/ls"], &["/bin/echo"]), refused);
     assert_eq!(run(&[copied.to_str().unwrap(), "x"], &["/bin/echo"]), refused);
     assert_eq!(run(&[copied.to_str().unwrap(), "x"], &[yard.root.to_str().unwrap()]), ("x\n".to_owned(), None));
-    // A program runs no other one.
+    // A named program cannot run one that is not named.
     assert_eq!(run(&["/usr/bin/env", "/bin/echo", "x"], &["/usr/bin/env"]).0, "");
     assert_eq!(run(&["/usr/bin/env", "/bin/echo", "x"], &["/usr/bin/env", "/bin/echo"]).0, "x\n");
 }
 
 #[test]
 fn a_time_limit_of_the_host_is_one_whatever_is_asked() {
-    // What a host does whose time is up: it says so, and hears nothing but the end.
+    // A host whose time limit is over sends `Kill` and only waits for the end.
     let yard = Yard::new();
     fill(&yard, 4, 1000);
     let limits = Limits { max_processes: 64, ..Limits::default() };

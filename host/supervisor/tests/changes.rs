@@ -1,4 +1,4 @@
-//! What is told of changes: each path as it was before the first one.
+//! Reported changes: the state of each path before its first change.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -15,7 +15,7 @@ use std::fs;
 use paddock_supervisor::protocol::{Kind, Verdict};
 use support::{Outcome, Yard, run, run_with};
 
-/// Runs a script over a root with some files and a directory.
+/// Runs a script in a root with some files and a directory.
 fn changed(script: &str) -> (Yard, Outcome) {
     let yard = Yard::new();
     yard.write("a.txt", "one\n");
@@ -26,7 +26,7 @@ fn changed(script: &str) -> (Yard, Outcome) {
     (yard, outcome)
 }
 
-/// The told paths below the root, what they were, and their content.
+/// Returns the reported paths relative to the root, with their previous type and content.
 fn reported(yard: &Yard, outcome: &Outcome) -> Vec<(String, Kind, Option<String>)> {
     let name = |path: &str| path.strip_prefix(yard.root.to_str().unwrap()).unwrap()[1..].to_owned();
     outcome.ended.before.iter().map(|it| (name(&it.path), it.kind, yard.kept(it))).collect()

@@ -1,4 +1,4 @@
-//! Common programs work confined.
+//! Common programs work in confinement.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -18,7 +18,7 @@ use support::{Start, Yard, begin, run, supervisor};
 use paddock_supervisor::protocol::{FromSupervisor, Limits, ToSupervisor, Verdict};
 use paddock_supervisor::wire;
 
-/// Runs a script and compares what it writes.
+/// Runs a script and compares its output.
 fn writes(script: &str, expected: &str) {
     let yard = Yard::new();
     let outcome = run(yard.shell(script)).succeeded();
@@ -144,7 +144,7 @@ fn a_terminal() {
     let name = rustix::pty::ptsname(&terminal, Vec::new()).unwrap();
     let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
     let slave = rustix::fs::open(name.as_c_str(), flags, rustix::fs::Mode::empty()).unwrap();
-    // Somebody else's.
+    // A terminal that is not the command's.
     let other = rustix::pty::openpt(rustix::pty::OpenptFlags::RDWR | rustix::pty::OpenptFlags::NOCTTY).unwrap();
     rustix::pty::grantpt(&other).unwrap();
     rustix::pty::unlockpt(&other).unwrap();
@@ -158,7 +158,7 @@ fn a_terminal() {
     assert!(matches!(ended, FromSupervisor::Ended(ended) if ended.exit_code == Some(0)));
     assert!(supervisor.wait().unwrap().success());
     drop(slave);
-    // It fails when all of it is read, since nobody has the other end any more.
+    // The read fails after all output has been read, because the other end is closed.
     let mut text = Vec::new();
     let mut part = [0; 4096];
     while let Ok(length) = rustix::io::read(&terminal, &mut part) {

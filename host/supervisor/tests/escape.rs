@@ -1,5 +1,5 @@
-//! Attempts to leave the roots. Each fails, and leaves what is outside as it was; each that can be tried without harm
-//! succeeds unconfined, so that failing says something.
+//! Attempts to leave the roots. Each attempt fails and changes nothing outside. Attempts that do no harm are repeated
+//! without confinement, where they must succeed: otherwise their failure would prove nothing.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -18,13 +18,13 @@ use std::os::unix::net::{UnixDatagram, UnixListener};
 
 use support::{Outcome, Root, Start, Yard, attack, run};
 
-/// One attempt, with its arguments in a given yard.
+/// An attempt, with its arguments for a given fixture.
 struct Attempt {
     name: &'static str,
     arguments: fn(&Yard) -> Vec<String>,
-    /// What is made in the root first.
+    /// Creates the files that the attempt needs.
     prepare: fn(&Yard),
-    /// Unconfined it works.
+    /// Whether the attempt is repeated without confinement, where it must succeed.
     control: bool,
 }
 
@@ -37,7 +37,7 @@ impl Attempt {
         Self { prepare, ..self }
     }
 
-    /// Nothing is tried unconfined: it would do harm, or needs what the machine may not have.
+    /// Makes the attempt only confined: unconfined it would do harm, or it needs a feature that the machine may lack.
     fn alone(self) -> Self {
         Self { control: false, ..self }
     }
@@ -121,7 +121,7 @@ fn through_links() {
         attempt("unlink", below).after(to_directory),
         attempt("mkdir", new).after(to_directory),
         attempt("create", new).after(to_directory),
-        // An exclusive making follows no link, confined or not.
+        // Exclusive creation follows no link, confined or not.
         attempt("create", link).after(dangling).alone(),
         attempt("make", link).after(dangling),
         attempt("link", |yard| vec![yard.outside("file"), yard.inside("new")]),
@@ -163,7 +163,8 @@ fn through_proc() {
         assert_eq!(outcome.ended.exit_code, Some(1), "{name}: {outcome:#?}");
         assert!(outcome.stdout.is_empty(), "{name}: {outcome:#?}");
     }
-    // The supervisor is the parent; a link in the root that leads to /proc/self is the supervisor's when it is resolved.
+    // The supervisor is the parent process. A link in the root to /proc/self resolves to the supervisor's own
+    // directory.
     let yard = Yard::new();
     symlink("/proc/self/environ", yard.inside("environ")).unwrap();
     symlink("/proc/self/fd/0", yard.inside("control")).unwrap();
@@ -188,7 +189,7 @@ static VICTIM: [u8; 16] = *b"sixteen bytes...";
 #[test]
 fn descriptors_of_the_host_do_not_arrive() {
     let yard = Yard::new();
-    // Inherited by everything that this process starts.
+    // Every process that this test starts inherits the descriptor.
     let secret = fs::File::open(yard.outside("file")).unwrap();
     rustix::io::fcntl_setfd(&secret, rustix::io::FdFlags::empty()).unwrap();
     let number = std::os::fd::AsRawFd::as_raw_fd(&secret);
@@ -200,7 +201,7 @@ fn descriptors_of_the_host_do_not_arrive() {
         assert_eq!(outcome.ended.exit_code, Some(1), "{outcome:#?}");
         assert!(!outcome.stdout.contains("outside"), "{outcome:#?}");
     }
-    // The control: without the supervisor it does arrive.
+    // Without the supervisor, the descriptor is inherited.
     let plain = std::process::Command::new(attack()).args(["read-fd", &number.to_string()]).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&plain.stdout), "secret of outside\n");
 }
@@ -286,7 +287,7 @@ fn programs_that_run_as_their_owner() {
     let yard = Yard::new();
     let program = yard.root.join("attack");
     fs::copy(attack(), &program).unwrap();
-    // Another user's: it would run as that one.
+    // The file belongs to another user, so that the program would run as that user.
     if std::os::unix::fs::chown(&program, Some(65534), Some(65534)).is_err() {
         println!("not run: it takes the superuser to make such a program");
         return;
@@ -295,8 +296,8 @@ fn programs_that_run_as_their_owner() {
     let script = "id -u > id; ./attack set-user; grep ^Cap /proc/self/status";
     let outcome = run(yard.shell(script));
     assert!(outcome.stderr.contains("set-user"), "{outcome:#?}");
-    // CAP_DAC_OVERRIDE and CAP_FOWNER at most, and nothing that a program could regain.
-    // Only the superuser can give up what it could get by a program of its own; for others nothing is in reach.
+    // Allowed are at most CAP_DAC_OVERRIDE and CAP_FOWNER, and no capability that a program could regain. Only the
+    // superuser can drop capabilities from the bounding set; other users cannot gain them anyway.
     let superuser = rustix::process::geteuid().is_root();
     for line in outcome.stdout.lines().filter(|it| superuser || !it.starts_with("CapBnd")) {
         let powers = u64::from_str_radix(line.split_whitespace().last().unwrap(), 16).unwrap();

@@ -1,4 +1,4 @@
-//! Changes of files that have other hard links, which may be outside of the roots.
+//! Changes of files that have other hard links, which may be outside the roots.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -16,7 +16,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use paddock_supervisor::protocol::HardLinks;
 use support::{Outcome, Start, Yard, run};
 
-/// What changes a file `f`.
+/// Scripts that change a file `f`.
 const CHANGES: [&str; 10] = [
     "echo x > f",
     "echo x >> f",
@@ -30,7 +30,7 @@ const CHANGES: [&str; 10] = [
     "mv f g; echo x >> g",
 ];
 
-/// A yard in whose root `f` is a file that is outside too.
+/// Returns a fixture in whose root `f` is a hard link to a file outside.
 fn yard() -> Yard {
     let yard = Yard::new();
     fs::write(yard.outside.join("shared"), "old\n").unwrap();
@@ -43,7 +43,7 @@ fn with(hard_links: HardLinks, yard: &Yard, script: &str) -> Outcome {
     run(Start { hard_links, ..yard.shell(script) })
 }
 
-/// The file outside, but for the number of its names.
+/// Returns content, mode and modification time of the file outside. The number of its links may change.
 fn outside(yard: &Yard) -> (String, u32, i64) {
     let is = fs::metadata(yard.outside.join("shared")).unwrap();
     (fs::read_to_string(yard.outside.join("shared")).unwrap(), is.mode(), is.mtime())

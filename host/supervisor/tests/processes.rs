@@ -1,4 +1,4 @@
-//! However a command and what it started end: nothing is left.
+//! No process is left, however a command and the processes that it started end.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use paddock_supervisor::protocol::{FromSupervisor, Limits, ToSupervisor, Verdict};
 use support::{Start, Yard, begin, processes_with, run, within_a_second};
 
-/// A duration for `sleep` that nobody else uses.
+/// Returns a duration for `sleep` that no other process uses.
 fn unused(number: u32) -> String {
     format!("{}.{number}", 10_000 + std::process::id())
 }
@@ -75,7 +75,7 @@ fn a_fork_bomb_ends() {
         let limits = Limits { max_processes: 50, ..Limits::default() };
         let running = begin(Start { limits, ..yard.shell(&format!("({script}) & read end")) });
         let begun = Instant::now();
-        // Its input stays open, so that only the supervisor ends it.
+        // The command's input stays open, so that only the supervisor can end it.
         let input = running.input.as_ref().unwrap().try_clone().unwrap();
         let outcome = running.finish(|_| Verdict::default());
         assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
@@ -87,7 +87,7 @@ fn a_fork_bomb_ends() {
     }
 }
 
-/// A signal that arrives while `fork` waits would make it fail.
+/// A signal that arrives while `fork` waits for the supervisor would make it fail.
 #[test]
 fn forking_goes_on_while_children_end() {
     let yard = Yard::new();
@@ -117,7 +117,7 @@ fn endless_output_ends_with_a_kill() {
     assert_eq!(running.finish(|_| Verdict::default()).ended.signal, Some(libc::SIGKILL));
 }
 
-/// This program again, as a host that is killed: `host_that_is_killed` starts it.
+/// Environment variable that makes this test program a host that is killed; `all_ends_when_the_host_is_killed` sets it.
 const HOST: &str = "PADDOCK_WARDEN_TEST_HOST";
 
 #[test]

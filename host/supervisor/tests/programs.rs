@@ -20,7 +20,7 @@ use support::{Outcome, Start, Yard, attack, begin, run, run_with, within_a_secon
 
 const LOADERS: [&str; 2] = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
 
-/// A command that may run these programs alone.
+/// Returns a command that may run only these programs.
 fn naming(yard: &Yard, argv: &[&str], programs: &[&str]) -> Start {
     let loaders: Vec<_> = LOADERS.iter().filter(|path| Path::new(path).exists()).map(|&it| it.to_owned()).collect();
     let programs = programs.iter().map(|&it| it.to_owned()).chain(loaders.clone()).collect();
@@ -58,17 +58,17 @@ fn a_loader_runs_no_program_that_is_not_named() {
         assert!(!outcome.stdout.contains("uid=") && !outcome.stdout.contains("libc"), "{line}: {outcome:#?}");
         assert!(is_refused(&outcome, "ld-linux"), "{line}: {outcome:#?}");
     }
-    // The same line where all programs may be run.
+    // The line works if all programs may be run.
     let line = format!("{} {id}", loader());
     assert!(run(yard.shell(&line)).succeeded().stdout.contains("uid="));
-    // And where the loader is named itself.
+    // The line works if the loader itself is named.
     let named = Start { loaders: Vec::new(), ..naming(&yard, &["/bin/sh", "-c", &line], &["/bin/sh"]) };
     assert!(run(named).succeeded().stdout.contains("uid="));
 }
 
 #[test]
 fn the_program_that_is_looked_at_is_the_one_that_runs() {
-    // While it is run, its path leads to the loader now and then.
+    // The path of the program alternates between the program and the loader while it is executed.
     let yard = Yard::new();
     let start =
         naming(&yard, &[attack(), "run-swapped", "/usr/bin/env", loader(), "/usr/bin/id"], &[attack(), "/usr/bin/env"]);
@@ -84,7 +84,7 @@ fn no_file_in_memory_is_run_where_programs_are_named() {
         let outcome = run(naming(&yard, &[attack(), how, "/usr/bin/id"], &[attack()]));
         assert_ne!(outcome.ended.exit_code, Some(0), "{how}: {outcome:#?}");
         assert!(!outcome.stdout.contains("uid="), "{how}: {outcome:#?}");
-        // It is written and read all the same.
+        // The file in memory can still be written and read.
         assert!(outcome.stdout.contains("written"), "{how}: {outcome:#?}");
     }
     let mut free = yard.command(&[attack(), "memory-program", "/usr/bin/id"]);
@@ -173,7 +173,7 @@ fn a_removed_file_is_not_opened_by_a_descriptor_from_before() {
         let running = begin(Start { rules: true, ..start });
         let signal = go.clone();
         let waiting = std::thread::spawn(move || {
-            // By then the command holds it.
+            // By then the command has opened the file.
             std::thread::sleep(std::time::Duration::from_millis(300));
             fs::remove_file(path).unwrap();
             fs::write(signal, "").unwrap();
@@ -184,7 +184,7 @@ fn a_removed_file_is_not_opened_by_a_descriptor_from_before() {
         assert_eq!(outcome.stdout.contains("hidden") || outcome.stdout.contains("shown"), expected, "{outcome:#?}");
         assert!(is_refused(&outcome, name), "{outcome:#?}");
     }
-    // What the command has opened or made it may open again.
+    // The command may reopen files that it has opened or created.
     let script = "echo mine > made; exec 3< made; rm made; cat /proc/self/fd/3
         exec 4< conf/kept; rm conf/kept; mv conf other; cat /proc/self/fd/4";
     let _none = fs::rename(yard.root.join("moved"), yard.root.join("conf"));

@@ -1,4 +1,4 @@
-//! The host's rules about paths in the roots hold for commands.
+//! The host's rules about paths in the roots apply to commands.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use paddock_supervisor::protocol::{Access, Ask, Verdict};
 use support::{Outcome, Start, Yard, begin, run_with};
 
-/// `secret*` is nobody's, `locked` is not to be changed, and what is in it neither.
+/// Refuses all access to `secret*`, and changes to `locked` and everything in it.
 fn authorize(ask: &Ask) -> Verdict {
     let mut names = ask.path.rsplit('/');
     let secret = names.next().is_some_and(|it| it.starts_with("secret"));

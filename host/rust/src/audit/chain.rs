@@ -1,4 +1,4 @@
-//! The chain of records: sealing one, and following it from line to line.
+//! Chain of audit records: adding the hash to a record, and verifying records line by line.
 
 use std::fs::File;
 use std::io::{self, BufRead, Read, Seek, SeekFrom, Write};
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::hex::hex;
 
-/// What `event` says in a record of a line that a crash left.
+/// Value of `event` in a record that describes an incomplete line after a crash.
 pub(super) const TORN: &str = "torn";
 
 /// Text before the hash of a record, and after it.
@@ -16,20 +16,20 @@ const HASH: &[u8] = br#","hash":""#;
 const END: &[u8] = br#""}"#;
 const HASH_CHARS: usize = 64;
 
-/// Bytes of one line: a record of a thousand paths has less.
+/// Maximum length of a line in bytes. A record with a thousand paths is shorter.
 const MAX_LINE: u64 = 64 * 1024 * 1024;
 
-/// Bytes of a head: all have the same, so that each replaces the one before whole.
+/// Length of the head file in bytes. It is constant, so that each head completely replaces the previous one.
 const HEAD_BYTES: usize = 160;
 
-/// A place in a file of records: after this one.
+/// Position in the audit file, after a record.
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
-    /// The number of the record; 0 before the first.
+    /// Sequence number of the record; 0 before the first.
     pub(super) sequence: u64,
-    /// Its hash; zeros before the first.
+    /// Hash of the record; zeros before the first.
     pub(super) hash: String,
-    /// Bytes of the file up to here.
+    /// Length of the file up to this position, in bytes.
     pub(super) size: u64,
 }
 
@@ -41,13 +41,13 @@ pub(super) struct Head {
     pub(super) hash: String,
 }
 
-/// A record that belongs where it is.
+/// A verified record.
 pub(super) struct Sealed {
     pub(super) sequence: u64,
     pub(super) hash: String,
 }
 
-/// Bytes in lines that are no records and no JSON: what a crash leaves.
+/// Consecutive lines that are neither records nor JSON, as after a crash.
 pub(super) struct Torn {
     pub(super) line: u64,
     pub(super) bytes: u64,
@@ -56,22 +56,22 @@ pub(super) struct Torn {
 
 /// End of a verified chain.
 pub(super) struct End {
-    /// Lines seen.
+    /// Number of lines read.
     pub(super) lines: u64,
-    /// The line that does not belong there, and why.
+    /// Number of the first line that breaks the chain, and the reason.
     pub(super) problem: Option<(u64, String)>,
-    /// What the file ends with that no record tells of yet.
+    /// Incomplete lines at the end of the file that no record describes yet.
     pub(super) torn: Option<Torn>,
     pub(super) notes: Vec<String>,
 }
 
 impl Chain {
-    /// Before the first record.
+    /// Returns the position before the first record.
     pub(super) fn start() -> Self {
         Self { sequence: 0, hash: "0".repeat(HASH_CHARS), size: 0 }
     }
 
-    /// The line of the next record, which is a JSON object, with its hash; the chain goes on to it.
+    /// Returns the line of the next record, a JSON object, with its hash, and advances to it.
     pub(super) fn seal(&mut self, record: &str) -> String {
         let body = record.strip_suffix('}').unwrap_or(record);
         self.hash = hex(&Sha256::digest(body));
@@ -81,12 +81,12 @@ impl Chain {
         line
     }
 
-    /// The head that tells of this place.
+    /// Returns the head for this position.
     pub(super) fn head(&self) -> Head {
         Head { sequence: self.sequence, size: self.size, hash: self.hash.clone() }
     }
 
-    /// Goes on as far as records follow each other, and shows each to `each`.
+    /// Advances as long as the records follow each other, and passes each to `each`.
     pub(super) fn follow(&mut self, reader: &mut impl BufRead, mut each: impl FnMut(&Sealed)) -> io::Result<End> {
         let mut end = End { lines: 0, problem: None, torn: None, notes: Vec::new() };
         let (mut line, mut torn) = (Vec::new(), None::<Pending>);
@@ -122,7 +122,7 @@ impl Chain {
         Ok(end)
     }
 
-    /// The record of a line, if it is the next one.
+    /// Parses a line and checks that it is the next record.
     fn check(&self, line: &[u8], torn: Option<&Pending>) -> Result<Sealed, String> {
         let (hash, record) = Sealed::parse(line)?;
         let (sequence, next) = (record.sequence, self.sequence + 1);
@@ -143,7 +143,7 @@ impl Chain {
     }
 }
 
-/// What a record has to say for itself.
+/// Members of a record that the verification uses.
 #[derive(Deserialize)]
 struct Parsed {
     sequence: u64,
@@ -156,7 +156,7 @@ struct Parsed {
 }
 
 impl Sealed {
-    /// The hash and the members of a line that is sealed.
+    /// Returns the hash and the members of a record's line, after checking the hash.
     fn parse(line: &[u8]) -> Result<(String, Parsed), String> {
         let broken = || "it is no record".to_owned();
         let line = line.strip_suffix(b"\n").ok_or_else(|| "it does not end".to_owned())?;
@@ -172,7 +172,7 @@ impl Sealed {
     }
 }
 
-/// Lines that are no records, so far.
+/// Consecutive lines that are not records, while reading.
 struct Pending {
     line: u64,
     bytes: u64,
@@ -195,7 +195,7 @@ impl Pending {
 }
 
 impl Head {
-    /// What the file says; that there is no record, where it is empty.
+    /// Reads the head file; an empty file stands for no records.
     pub(super) fn read(file: &mut File) -> io::Result<Self> {
         let mut text = Vec::with_capacity(HEAD_BYTES);
         file.take(2 * HEAD_BYTES as u64).read_to_end(&mut text)?;
@@ -206,24 +206,24 @@ impl Head {
             .map_err(|cause| io::Error::other(format!("the head of the audit cannot be read: {cause}")))
     }
 
-    /// Replaces what the file says, which was `before`.
+    /// Replaces the content of the head file, which was `before`.
     pub(super) fn write(&self, file: &mut File, before: &Self) -> io::Result<()> {
         let text = format!("{:<width$}\n", serde_json::to_string(self)?, width = HEAD_BYTES - 1);
         file.seek(SeekFrom::Start(0))?;
         file.write_all(text.as_bytes())?;
         if before.sequence == 0 {
-            // From now on the file is there. Later a head that is lost is only behind.
+            // The sync makes the new head file itself durable. If a later write is lost, the head is only behind.
             file.sync_all()?;
         }
         Ok(())
     }
 
-    /// Where it says that the file ends.
+    /// Returns the position that the head describes.
     pub(super) fn chain(&self) -> Chain {
         Chain { sequence: self.sequence, hash: self.hash.clone(), size: self.size }
     }
 
-    /// Whether it tells of this record.
+    /// Returns whether the head describes this record.
     pub(super) fn is(&self, record: &Sealed) -> bool {
         self.sequence == record.sequence && self.hash == record.hash
     }

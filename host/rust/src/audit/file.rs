@@ -1,4 +1,4 @@
-//! The audit's files: how they are opened and locked.
+//! Opening and locking of the audit files.
 
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
@@ -12,11 +12,11 @@ use cap_std::fs::OpenOptions;
 use crate::directory::{Directory, Identity, private_file};
 use crate::regular::{self, Refused};
 
-/// Time that a call waits for the lock of the audit log, and the interval of its attempts.
+/// Maximum time that a call waits for the lock of the audit log, and interval between its attempts.
 const PATIENCE: Duration = Duration::from_secs(10);
 const RETRY: Duration = Duration::from_micros(500);
 
-/// The two files of an audit, in a directory that is held.
+/// The two files of an audit log, in an open directory.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     directory: Directory,
@@ -33,13 +33,13 @@ impl Files {
         [head(&path), path]
     }
 
-    /// The records, to which nobody else writes as long as the file is open.
+    /// Opens and locks the file of records. No other process writes to it while the returned file is open.
     pub(super) fn lock(&self) -> io::Result<File> {
         let patience = Instant::now() + PATIENCE;
         loop {
             let file = self.opened(&self.name, private_file().read(true).append(true).create(true))?;
             match file.try_lock() {
-                // Who had the lock may have put another file there.
+                // The previous holder of the lock may have replaced the file.
                 Ok(()) if Some(Identity::of_file(&file)?) == self.directory.identity_of(&self.name) => return Ok(file),
                 Ok(()) => {}
                 Err(TryLockError::Error(cause)) => return Err(cause),
@@ -51,12 +51,12 @@ impl Files {
         }
     }
 
-    /// Opens the records to read and write them, and makes the file where it is not there.
+    /// Opens the file of records for reading and writing, and creates it if it is missing.
     pub(super) fn open(&self) -> io::Result<File> {
         self.opened(&self.name, private_file().read(true).create(true).truncate(false))
     }
 
-    /// The same of the file beside it that tells of the last record.
+    /// Opens the head file in the same way.
     pub(super) fn open_head(&self) -> io::Result<File> {
         let name = head(Path::new(&self.name));
         self.opened(name.as_os_str(), private_file().read(true).create(true).truncate(false))
@@ -73,14 +73,14 @@ impl Files {
     }
 }
 
-/// The file beside it that tells of the last record.
+/// Returns the path of the head file, which describes the last record.
 pub(super) fn head(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".head");
     name.into()
 }
 
-/// Opens a file to read it.
+/// Opens a file for reading.
 pub(super) fn open_to_read(path: &Path) -> io::Result<File> {
     regular::open(path, &regular::options()).map_err(|cause| refused(path, cause))
 }

@@ -1,4 +1,4 @@
-//! The part of the builder that says who is told of calls.
+//! Builder functions for event listeners, the event file and the audit log.
 
 use std::path::PathBuf;
 
@@ -6,32 +6,34 @@ use super::Builder;
 use crate::events::{Event, Listener};
 use crate::watch::AuditChoice;
 
-/// Telling of calls.
+/// Reporting of calls.
 impl Builder {
-    /// Tells `listener` of every call of this workspace, of typed functions too: when it starts, and when it has
-    /// ended of each file that it wrote and how it ended. Several can be given, and are told one after the other.
+    /// Adds a listener to the events of every call of this workspace, including typed functions: when the call starts,
+    /// and when it has ended, for each file that it wrote and for its outcome. Several listeners are called in the
+    /// order in which they were added.
     ///
-    /// It is told on the thread of the call, which goes on when it returns: what takes long is handed on. It may
-    /// make calls of its own. A panic in it ends there, and says what a panic says on standard error; the call and
-    /// other listeners do not notice. Without a listener and an audit, nothing of all this is computed.
+    /// The listener runs on the thread of the call, which continues when the listener returns, so that long work
+    /// belongs on another thread. It may make calls of its own. If it panics, the panic message goes to standard error;
+    /// the call and other listeners are not affected. Without a listener and an audit log, no events are computed.
     #[must_use]
     pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.listeners.push(Listener(std::sync::Arc::new(listener)));
         self
     }
 
-    /// Appends every event to the file `path`, a JSON object a line; `-` stands for standard error. The file has to lie
-    /// outside every root, and is for its owner alone where it is new.
+    /// Appends every event to the file `path`, one JSON object per line; `-` stands for standard error. The file must
+    /// be outside every root. If it is new, only its owner can access it.
     #[must_use]
     pub fn event_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.event_file = Some(path.into());
         self
     }
 
-    /// Keeps an audit of every call in the file `path`, which [`crate::audit`] describes. It has to lie outside every root.
+    /// Writes an audit log of every call to the file `path`; [`crate::audit`] describes its format. The file must be
+    /// outside every root.
     ///
-    /// A missing record is worse than a refused call: where the record of its start cannot be written, a call that
-    /// would change something is refused before it runs, and where the record of its end cannot be, no call has a
+    /// A missing record is worse than a refused call: if the start of a call that can change something cannot be
+    /// recorded, the call is refused before it runs, and if the end of a call cannot be recorded, the call returns no
     /// result.
     #[must_use]
     pub fn audit(mut self, path: impl Into<PathBuf>) -> Self {
@@ -39,7 +41,8 @@ impl Builder {
         self
     }
 
-    /// Keeps the audit in `audit.jsonl` of the state directory. Where there is none, the workspace cannot be opened.
+    /// Writes the audit log to `audit.jsonl` in the state directory. Without a state directory, the workspace cannot be
+    /// opened.
     #[must_use]
     pub fn audit_in_state(mut self) -> Self {
         self.audit = Some(AuditChoice::InState);

@@ -1,4 +1,4 @@
-//! Building workspaces in memory, with copies of directories.
+//! Builder functions for workspaces in memory, with copies of directories.
 
 use std::sync::Arc;
 
@@ -18,15 +18,15 @@ use crate::watch::Listeners;
 use crate::workspace::{Inner, Workspace};
 
 impl Builder {
-    /// A directory of which a workspace in memory begins with a copy.
+    /// Adds a directory that is copied into a new workspace in memory.
     #[must_use]
     pub fn host_mount(mut self, mount: HostMount) -> Self {
         self.host_mounts.push(mount);
         self
     }
 
-    /// A workspace in memory, as [`Workspace::memory`] makes it, with copies of what [`Builder::host_mount`] named;
-    /// roots, an overlay and a state directory are nothing to it.
+    /// Creates a workspace in memory, like [`Workspace::memory`], with copies of the directories of
+    /// [`Builder::host_mount`]. Roots, an overlay and a state directory are ignored.
     pub fn build_memory(self) -> Result<Workspace, Error> {
         let policy = self.policy_of()?;
         let listeners =
@@ -48,14 +48,15 @@ impl Builder {
 }
 
 impl Workspace {
-    /// An empty workspace in memory, which touches no disk and lasts as long as this value and its clones.
+    /// Creates an empty workspace in memory, which does not access any disk and exists as long as this value and its
+    /// clones.
     ///
-    /// Its calls are made one after the other. [`Workspace::load`] fills it, [`Workspace::snapshot`] takes it out.
+    /// Its calls run one after the other. [`Workspace::load`] fills the workspace, [`Workspace::snapshot`] exports it.
     pub fn memory(policy: Policy) -> Result<Self, Error> {
         Self::builder().policy(policy).build_memory()
     }
 
-    /// Copies a directory of this machine into the tree; the tree stays as it was where that fails.
+    /// Copies a directory of this machine into the workspace, which stays unchanged if that fails.
     pub fn copy_in(&self, mount: &HostMount) -> Result<Mounted, ToolError> {
         let directory = Self::builder().root_with(&mount.host_path, Access::ReadOnly).no_state_dir();
         let directory = directory.limits(*self.limits()).build();

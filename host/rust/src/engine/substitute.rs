@@ -1,12 +1,12 @@
-//! Another runtime in the place of the process's own, for tests.
+//! Replacement of the process's runtime, for tests.
 
 use std::cell::Cell;
 
 use super::Runtime;
 
-/// Does `work` with another runtime on this thread.
+/// Runs `work` with another runtime on this thread.
 pub(crate) fn instead<R>(runtime: Runtime, work: impl FnOnce() -> R) -> R {
-    // What guests refer to has to outlast them all.
+    // Guests refer to the runtime, so that it must outlive all of them.
     OTHER.set(Some(Box::leak(Box::new(runtime))));
     let _genuine = Genuine;
     work()
@@ -16,7 +16,7 @@ thread_local! {
     static OTHER: Cell<Option<&'static Runtime>> = const { Cell::new(None) };
 }
 
-/// That runtime, where this thread has one.
+/// Returns the replacement of this thread, if there is one.
 pub(super) fn runtime() -> Option<&'static Runtime> {
     OTHER.get()
 }

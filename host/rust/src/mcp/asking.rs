@@ -1,6 +1,5 @@
-//! Has the person at the client asked about a call that needs approval: by a
-//! request of ours in the revisions that start with `initialize`, and by a
-//! result that asks for input in the stateless one.
+//! Asks the person at the client to approve a call: by an elicitation request in the protocol revisions that start with
+//! `initialize`, and by an `InputRequired` result in the stateless revision.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -19,21 +18,21 @@ use crate::terminal;
 use crate::types::Plan;
 use crate::{Approver, Decision};
 
-/// How long a person may think.
+/// Maximum time for a person's answer.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// Maximum number of questions that wait for their call to be repeated.
 const MAX_WAITING: usize = 100;
-/// What the one question of a result is called.
+/// Key of the only question in a result.
 const QUESTION: &str = "approval";
-/// What a form's one field is called.
+/// Name of the only field of a form.
 const FIELD: &str = "approve";
 
-/// Questions that went out with a result, and wait for the call to be made again.
+/// Questions that were sent with a result and wait for the client to repeat the call.
 #[derive(Default)]
 pub(super) struct Questions(Mutex<HashMap<String, (Plan, Instant)>>);
 
 impl Questions {
-    /// Who is asked about a call, where the client has somebody.
+    /// Returns the approver for a call, or `None` if the client cannot ask a person.
     pub(super) fn approver(
         &self,
         request: &CallToolRequestParams,
@@ -52,7 +51,7 @@ impl Questions {
                             Ok(said) => decision(&said),
                             Err(cause) => Decision::Refuse(cause.to_string()),
                         },
-                        // A cancelled call would hold its permit for as long as nobody answers.
+                        // Without this branch, a cancelled call would hold its permit until the person answers.
                         () = cancelled.cancelled() => Decision::Refuse("the call was cancelled".to_owned()),
                     }
                 })
@@ -62,13 +61,13 @@ impl Questions {
         let said = request.input_responses.as_ref().and_then(|responses| responses.get(QUESTION)).cloned();
         let said = said.and_then(|said| serde_json::from_value::<ElicitResult>(said).ok());
         Some(Approver::new(move |plan| match (&answered, &said) {
-            // An answer to another question is none to this one.
+            // The answer counts only for the plan that the person was asked about.
             (Some(asked), Some(said)) if asked.digest == plan.digest => decision(said),
             _ => Decision::Later,
         }))
     }
 
-    /// The result that has a person asked, where the client can.
+    /// Returns the result by which the client asks a person, or `None` if the client cannot do that in this way.
     pub(super) fn ask(&self, plan: Plan, context: &RequestContext<RoleServer>) -> Option<InputRequiredResult> {
         if !can_ask(context) || !is_stateless(context) {
             return None;
@@ -78,7 +77,7 @@ impl Questions {
         let now = Instant::now();
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.retain(|_, (_, until)| *until > now);
-        // The call of a question that is removed leads to a new question.
+        // If the client repeats the call of a removed question, the person is asked again.
         if waiting.len() >= MAX_WAITING
             && let Some(oldest) = waiting.iter().min_by_key(|(_, (_, until))| *until).map(|(state, _)| state.clone())
         {
@@ -88,7 +87,7 @@ impl Questions {
         Some(InputRequiredResult::new(Some(BTreeMap::from([(QUESTION.to_owned(), question)])), Some(state)))
     }
 
-    /// The plan that was asked about, once.
+    /// Removes and returns the plan of a question, unless its time is over.
     fn take(&self, state: &str) -> Option<Plan> {
         let (plan, until) = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(state)?;
         (until > Instant::now()).then_some(plan)

@@ -1,4 +1,4 @@
-//! Tools and outcomes in the protocol's shapes.
+//! Conversion of tools and outcomes to the types of the protocol.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::splice::Placeholders;
 use crate::Outcome;
 use crate::types::Tool;
 
-/// A tool as `tools/list` shows it.
+/// Converts a tool to an entry of `tools/list`.
 pub(super) fn tool(tool: Tool) -> serde_json::Result<model::Tool> {
     let input: model::JsonObject = serde_json::from_str(&tool.input_schema)?;
     let output: model::JsonObject = serde_json::from_str(&tool.output_schema)?;
@@ -23,7 +23,8 @@ pub(super) fn tool(tool: Tool) -> serde_json::Result<model::Tool> {
     Ok(shown)
 }
 
-/// How a call ended. A failure has no structured content, since that would have to be what the output schema says.
+/// Converts the outcome of a call. A failure has no structured content, because that would have to match the output
+/// schema.
 pub(super) fn result(
     outcome: Outcome,
     placeholders: &Placeholders,
@@ -43,7 +44,7 @@ pub(super) fn result(
     }
 }
 
-/// What a result without a text of its own holds to be shown: images, sounds, resources.
+/// Returns the content blocks (images, sounds, resources) of a result without a text of its own.
 fn blocks(outcome: &Outcome) -> Option<Vec<ContentBlock>> {
     #[derive(serde::Deserialize)]
     struct Shown {

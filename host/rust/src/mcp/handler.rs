@@ -1,4 +1,4 @@
-//! The handler of requests: a tool call is a call of the workspace on a thread of its own.
+//! Handler of requests. Each tool call is a call of the workspace on its own thread.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use super::subscriptions::Subscriptions;
 use crate::options::DIALECT;
 use crate::{Approver, CallOptions, Outcome, Progress, Workspace};
 
-/// What a model is told of tools in any dialect, and of those in ours.
+/// Instructions for the model: for any dialect, and for the `paddock` dialect.
 const ANY_DIALECT: &str = "\
 File tools confined to one workspace. Paths are relative to it and use `/`. \
 A result that was cut short says so; an error says what would work instead.";
@@ -35,10 +35,10 @@ Find with `grep`, `glob` and `list_dir`, read a page with `read_file`, then chan
 or several files at once with `apply_patch` or `replace`. A result that was cut short says which argument continues it; \
 an error says what would work instead.";
 
-/// Tools do not change while the server runs.
+/// How long a client may cache the list of tools, which does not change while the server runs.
 const TOOLS_TTL_MS: u64 = 3_600_000;
 
-/// How long a call may take before it is reported, and how often then.
+/// Time before the first progress report of a call, and interval between further ones.
 const PATIENCE: Duration = Duration::from_millis(500);
 const INTERVAL: Duration = Duration::from_millis(250);
 
@@ -71,10 +71,11 @@ impl Handler {
         }
     }
 
-    /// The tools, asked for once: compiling the component takes a while where no cache has it.
+    /// Returns the tools. They are described only once, because compiling the component takes a while if no cache has
+    /// it.
     async fn tools(&self) -> Result<&[Tool], ErrorData> {
         let describe = async || {
-            // By its own policy, which the roots of a client do not change.
+            // The tools depend on the policy of the server's own workspace, which the client's roots do not change.
             let (workspace, dialect) = (self.session.own.clone(), self.dialect.clone());
             let described = tokio::task::spawn_blocking(move || describe(&workspace, &dialect)).await;
             let described = described.unwrap_or_else(|cause| Err(cause.to_string()));
@@ -194,7 +195,7 @@ impl ServerHandler for Handler {
     ) -> Result<CallToolResponse, ErrorData> {
         let _permit = self.permit(&context).await?;
         if !self.tools().await?.iter().any(|tool| tool.name == request.name) {
-            // Without arguments nothing is done, and those who keep a record are told of it.
+            // The call fails without arguments, but event listeners and the audit log record it.
             self.call(&request.name, "", None, &context).await;
             return Err(ErrorData::invalid_params(format!("unknown tool: {}", request.name), None));
         }
@@ -210,7 +211,7 @@ impl ServerHandler for Handler {
 }
 
 impl Handler {
-    /// Makes the call, reports on it, and ends it where the client says so.
+    /// Makes the call, reports its progress, and cancels it if the client cancels the request.
     async fn call(
         &self,
         tool: &str,
@@ -241,12 +242,12 @@ impl Handler {
             () = context.ct.cancelled() => cancel.cancel(),
             () = reports => {}
         }
-        // The guest ends at its next look at the token; its answer goes nowhere.
+        // The guest ends at its next check of the cancel token; its result is discarded.
         call.await
     }
 }
 
-/// Says how many files were opened so far, where it is more than before. Ends with the connection.
+/// Reports the number of files opened so far whenever it has grown. Returns when the connection ends.
 async fn report(peer: &Peer<RoleServer>, token: &ProgressToken, progress: &Progress) {
     let mut reported = 0;
     tokio::time::sleep(PATIENCE).await;

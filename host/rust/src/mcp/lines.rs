@@ -2,7 +2,7 @@
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 
-/// A byte order mark, which may stand in front of JSON.
+/// A UTF-8 byte order mark, which may precede JSON.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(super) struct Lines<R> {
@@ -16,7 +16,7 @@ pub(super) struct Lines<R> {
 enum State {
     /// A line is being read.
     Reads,
-    /// The caller has the line, and is done with it at its next call.
+    /// The caller has the line. Its next call shows that it no longer needs the line.
     Taken,
     /// The rest of a line that is too long is being skipped.
     Skips,
@@ -32,7 +32,7 @@ pub(super) enum Line<'l> {
     End,
 }
 
-/// What one buffer of the stream held.
+/// Content of one buffer of the stream.
 enum Piece {
     Part,
     Last,

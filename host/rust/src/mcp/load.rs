@@ -18,8 +18,8 @@ pub(super) const MAX_LISTENERS: usize = 16;
 pub(super) const MAX_LISTENER_WEIGHT: usize = 256 << 10;
 /// Maximum number of `ping` requests that start before other requests that wait.
 pub(super) const MAX_PINGS: usize = 64;
-/// Number and total length in bytes of the messages queued for the client, from which on the server neither reads nor
-/// starts a request.
+/// Number and total length in bytes of the messages queued for the client at which the server stops reading and starts
+/// no further request.
 pub(super) const MAX_QUEUED: usize = 1024;
 pub(super) const MAX_QUEUED_BYTES: usize = 16 << 20;
 
@@ -41,7 +41,7 @@ struct State {
     queued_bytes: usize,
     /// Number of requests that have ended.
     ended: u64,
-    /// The last time at which the client was seen to read, or at which the queue began, while messages are queued.
+    /// While messages are queued: the last time at which the client read, or the time at which the queue began.
     stalled_since: Option<Instant>,
 }
 
@@ -58,14 +58,14 @@ enum Kind {
     Other,
 }
 
-/// A message that is queued for the client until this is dropped.
+/// A message in the queue for the client. Dropping the value removes the message from the queue.
 pub(super) struct Queued {
     load: Arc<Load>,
     bytes: usize,
 }
 
 impl Load {
-    /// Whether a request may start now. If the client uses an id again, the second request waits for the first.
+    /// Returns whether a request may start now. If the client reuses an id, the second request waits for the first.
     pub(super) fn has_room(&self, id: &RequestId, weight: usize) -> bool {
         let state = self.lock();
         let running = state.running();
@@ -77,7 +77,7 @@ impl Load {
         self.lock().insert(id, Kind::Other, weight);
     }
 
-    /// Starts a `ping` at once. Returns false if it has to wait like other requests.
+    /// Starts a `ping` at once. Returns false if the `ping` must wait like other requests.
     pub(super) fn begin_ping(&self, id: &RequestId) -> bool {
         let mut state = self.lock();
         let may_begin = state.pings < MAX_PINGS && !state.requests.contains_key(id);
@@ -103,7 +103,7 @@ impl Load {
         Ok(())
     }
 
-    /// Whether a `subscriptions/listen` request has this id, which lasts until the client cancels it.
+    /// Returns whether this is the id of a `subscriptions/listen` request, which lasts until the client cancels it.
     pub(super) fn is_listener(&self, id: &RequestId) -> bool {
         self.lock().requests.get(id).is_some_and(|request| request.kind == Kind::Listener)
     }
@@ -131,23 +131,23 @@ impl Load {
         Queued { load: Arc::clone(self), bytes }
     }
 
-    /// Whether the client reads fast enough for the server to read more from it.
+    /// Returns whether the client reads fast enough for the server to read more from it.
     pub(super) fn can_queue(&self) -> bool {
         self.lock().can_queue()
     }
 
-    /// Whether every request has its answer, apart from `subscriptions/listen` requests.
+    /// Returns whether every request has its answer, apart from `subscriptions/listen` requests.
     pub(super) fn is_idle(&self) -> bool {
         let state = self.lock();
         state.requests.len() == state.listeners && state.queued == 0
     }
 
-    /// The number of requests that have ended so far.
+    /// Returns the number of requests that have ended so far.
     pub(super) fn ended(&self) -> u64 {
         self.lock().ended
     }
 
-    /// Since when messages have been queued without any byte being written.
+    /// Returns the time since which messages have been queued without any byte being written.
     pub(super) fn stalled_since(&self) -> Option<Instant> {
         self.lock().stalled_since
     }

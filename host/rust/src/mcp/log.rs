@@ -1,7 +1,7 @@
-//! Log messages for a client that asks for them: how each of its calls ended.
+//! Log messages about the end of each call, for a client that asks for them.
 //!
-//! In the revisions that start with `initialize` it asks by `logging/setLevel`, in the stateless one by
-//! `io.modelcontextprotocol/logLevel` in a request. One that does not ask is sent none.
+//! In the protocol revisions that start with `initialize`, the client asks by `logging/setLevel`, in the stateless
+//! revision by `io.modelcontextprotocol/logLevel` in a request. A client that does not ask gets no log messages.
 
 #![expect(deprecated, reason = "deprecated in the newest revision, which still has them, and all that older ones have")]
 
@@ -16,20 +16,20 @@ use rmcp::{ErrorData, RoleServer};
 use super::is_stateless;
 use crate::{Ended, Event};
 
-/// The calls whose end a client wants to be sent as a log message. Clones share one state.
+/// Calls whose end is sent to the client as a log message. Clones share one state.
 #[derive(Clone, Default)]
 pub struct Log(Arc<Mutex<Shared>>);
 
 #[derive(Default)]
 struct Shared {
-    /// What `logging/setLevel` said.
+    /// Level that `logging/setLevel` has set.
     level: Option<LoggingLevel>,
-    /// Calls whose end is waited for, and those that have ended.
+    /// Logged calls by their ids, with the event of those that have ended.
     calls: HashMap<String, Option<Ended>>,
     next: u64,
 }
 
-/// A call whose end the client wants to be told.
+/// A call whose end is sent to the client.
 pub(super) struct LoggedCall {
     log: Log,
     pub(super) id: String,
@@ -49,7 +49,7 @@ impl Log {
         }
     }
 
-    /// Does what `logging/setLevel` asks, in a revision that has it.
+    /// Handles `logging/setLevel`; fails in a protocol revision without it.
     pub(super) fn set(&self, level: LoggingLevel, context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
         if is_stateless(context) {
             return Err(ErrorData::method_not_found::<rmcp::model::SetLevelRequestMethod>());
@@ -58,7 +58,7 @@ impl Log {
         Ok(())
     }
 
-    /// Waits for the end of a call that is about to be made, where the client asked for that.
+    /// Registers a call that is about to be made, if the client wants log messages.
     pub(super) fn expect(&self, context: &RequestContext<RoleServer>) -> Option<LoggedCall> {
         let mut shared = self.lock();
         let level = if is_stateless(context) { context.meta.log_level() } else { shared.level }?;
@@ -75,7 +75,7 @@ impl Log {
 }
 
 impl LoggedCall {
-    /// Tells the client, unless that is less than it wants to hear.
+    /// Sends the log message of the call, unless its level is below the one that the client wants.
     pub(super) async fn tell(self, peer: &Peer<RoleServer>) {
         let Some(ended) = self.log.lock().calls.remove(&self.id).flatten() else { return };
         let level = if ended.is_refused() { LoggingLevel::Warning } else { LoggingLevel::Info };
@@ -84,7 +84,7 @@ impl LoggedCall {
         }
         let Ok(data) = serde_json::to_value(Event::End(ended)) else { return };
         let message = LoggingMessageNotificationParam::new(level, data).with_logger("paddock");
-        // A client that is gone wants no message.
+        // A client that is gone needs no message.
         let _ = peer.notify_logging_message(message).await;
     }
 }

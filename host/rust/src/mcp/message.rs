@@ -1,4 +1,4 @@
-//! How a line from the client becomes a message, and the bounds on one message.
+//! Parsing of a line from the client to a message, with the bounds on one message.
 
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, JsonRpcMessage, RequestId};
@@ -14,7 +14,7 @@ pub(super) const MAX_VALUES: usize = 1 << 16;
 /// Maximum length of a request's id in bytes. The server keeps the id until it has answered the request.
 pub(super) const MAX_ID_BYTES: usize = 256;
 
-/// Approximate memory of one parsed JSON value, beside its text.
+/// Approximate memory of one parsed JSON value in bytes, in addition to its text.
 const VALUE_BYTES: usize = 256;
 
 pub(super) type Received = RxJsonRpcMessage<RoleServer>;
@@ -54,7 +54,7 @@ pub(super) fn too_long() -> ErrorData {
     ErrorData::invalid_request(message, None)
 }
 
-/// Refuses a line without building the values in it.
+/// Refuses a line without building the JSON values in it.
 fn refused(line: &[u8], message: String) -> Parsed {
     #[derive(Deserialize)]
     struct Envelope<'l> {

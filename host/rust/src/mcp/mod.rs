@@ -1,8 +1,8 @@
-//! A server of the Model Context Protocol over any stream of bytes: both the revisions that start with `initialize` and
-//! the stateless one of 2026-07-28.
+//! Server of the Model Context Protocol over any stream of bytes, for the protocol revisions that start with
+//! `initialize` and for the stateless revision 2026-07-28.
 //!
-//! The messages are lines of JSON, as the protocol's stdio transport has them. The stream can be the standard input and
-//! output of the process, a pipe, a socket, or memory:
+//! Messages are lines of JSON, as in the protocol's stdio transport. The stream can be the standard input and output of
+//! the process, a pipe, a socket, or memory:
 //!
 //! ```no_run
 //! use paddock::{Workspace, mcp};
@@ -54,7 +54,7 @@ pub struct Server {
     open: Open,
 }
 
-/// Why the connection of a client failed.
+/// Failure of the connection to a client.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot serve the MCP client")]
 pub struct Error(#[source] Box<dyn std::error::Error + Send + Sync>);
@@ -71,15 +71,15 @@ impl Server {
         self
     }
 
-    /// Sends log messages to a client that asks for them. [`Log::listener`] has to listen to the events of every workspace
-    /// that is served.
+    /// Sends log messages to a client that asks for them. [`Log::listener`] must listen to the events of every
+    /// workspace that is served.
     pub fn with_log(mut self, log: Log) -> Self {
         self.log = log;
         self
     }
 
-    /// Sets the function that opens a workspace over the roots that a client names, which only the dialect
-    /// `mcp-filesystem` asks for. Where it returns `None`, calls are made in the server's own workspace.
+    /// Sets the function that opens a workspace over the client's roots. Only the dialect `mcp-filesystem` uses them.
+    /// If the function returns `None`, calls are made in the server's own workspace.
     pub fn with_client_roots(
         mut self,
         open: impl Fn(Vec<PathBuf>) -> Option<Workspace> + Send + Sync + 'static,
@@ -93,8 +93,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the client violates the protocol before the first call, or the connection breaks. A client that goes before it
-    /// has sent anything is no error.
+    /// If the client violates the protocol before the first call, or the connection breaks. It is no error if the
+    /// client disconnects before it has sent anything.
     pub async fn serve<R, W>(self, input: R, output: W) -> Result<(), Error>
     where
         R: AsyncRead + Send + Unpin + 'static,
@@ -108,7 +108,7 @@ impl Server {
         match handler.serve(wire).await {
             Ok(service) => tokio::select! {
                 ended = service.waiting() => ended.map(|_| ()).map_err(|cause| Error(cause.into())),
-                // The protocol's library would wait for subscriptions, which only the client could have ended.
+                // The `rmcp` library would wait for subscriptions, which only the client could have ended.
                 () = finished.notified() => Ok(()),
             },
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
@@ -117,7 +117,7 @@ impl Server {
     }
 }
 
-/// Whether a request is of the revision without `initialize`, or a later one.
+/// Returns whether a request belongs to the protocol revision without `initialize` or to a later one.
 fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }

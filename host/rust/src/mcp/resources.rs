@@ -1,5 +1,6 @@
-//! Files of the workspace as resources: those at its top in a list, any other by its URI, `file:///` and its path
-//! as the tools know it. All is done by calls of tools, so a resource is what a tool may show.
+//! Files of the workspace as resources. The list has the files at the top of the workspace; any other file is available
+//! by its URI, `file:///` and its path as the tools know it. All access goes through tool calls, so that a resource
+//! contains only what a tool may show.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -17,17 +18,18 @@ use crate::types::{ErrorCode, ToolError};
 use crate::{CallOptions, Workspace};
 
 const TEMPLATE: &str = "file:///{path}";
-/// Entries of the workspace's top that a page of the list is made of.
+/// Number of entries of the top directory that one page of the list covers.
 const PAGE: u32 = 200;
-/// Bytes of the largest file that is read as a resource: it cannot be read in part, as by `read_file`.
+/// Maximum size in bytes of a file that is read as a resource. Resources cannot be read in parts, unlike with
+/// `read_file`.
 const MAX_BYTES: usize = 1024 * 1024;
 /// Maximum length of a URI in bytes: a path of 4096 bytes, each percent-encoded, and room for the rest. The server keeps
 /// the URIs of subscriptions.
 const MAX_URI_BYTES: usize = 16 * 1024;
-/// Times that a file is read which changes while it is.
+/// Number of attempts to read a file that changes during the read.
 const ATTEMPTS: usize = 3;
 
-/// The files at the top of the workspace that `list_dir` shows, without those in directories.
+/// Lists the files at the top of the workspace that `list_dir` shows, without those in directories.
 pub(super) async fn list(workspace: &Workspace, cursor: Option<String>) -> Result<ListResourcesResult, ErrorData> {
     #[derive(Deserialize)]
     struct Listed {
@@ -59,7 +61,7 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items(vec![file])
 }
 
-/// A whole file: as text where it is UTF-8.
+/// Reads a whole file; the contents are text if the file is UTF-8 without NUL bytes.
 pub(super) async fn read(workspace: &Workspace, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let [path, absolute] = paths(uri)?;
     let mut read = whole(workspace, &path).await;
@@ -77,7 +79,8 @@ pub(super) async fn read(workspace: &Workspace, uri: &str) -> Result<ReadResourc
     Ok(ReadResourceResult::new(vec![contents.with_mime_type(mime)]))
 }
 
-/// What a URI names as tools know it: below the workspace, and as an absolute path, which has to be in a root.
+/// Returns the paths that a URI can name, as the tools know them: relative to the workspace, and absolute, which must
+/// be in a root.
 pub(super) fn paths(uri: &str) -> Result<[String; 2], ErrorData> {
     if uri.len() > MAX_URI_BYTES {
         return Err(ErrorData::invalid_params(format!("a URI may have at most {MAX_URI_BYTES} bytes"), None));
@@ -104,7 +107,7 @@ pub(super) fn is_missing(error: &ToolError) -> bool {
     error.code == ErrorCode::NotFound
 }
 
-/// A tool's error as the protocol has it.
+/// Converts a tool's error to an error of the protocol.
 pub(super) fn failure(error: &ToolError, uri: Option<&str>) -> ErrorData {
     let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
     let (message, data) = (format!("{}{hint}", error.message), json!({"uri": uri, "code": error.code.name()}));
@@ -117,14 +120,14 @@ pub(super) fn failure(error: &ToolError, uri: Option<&str>) -> ErrorData {
     }
 }
 
-/// The URI of a path that a tool showed.
+/// Returns the URI of a path from a tool's result.
 fn uri(path: &str) -> Option<String> {
     let mut url = Url::parse("file:///").ok()?;
     url.path_segments_mut().ok()?.clear().extend(path.split('/'));
     Some(url.into())
 }
 
-/// The bytes of a file as they were at one time, and its media type.
+/// Reads the bytes of one version of a file, and its media type.
 async fn whole(workspace: &Workspace, path: &str) -> Result<(Vec<u8>, String), ToolError> {
     for _ in 0..ATTEMPTS {
         if let Some(read) = attempt(workspace, path).await? {
@@ -134,13 +137,13 @@ async fn whole(workspace: &Workspace, path: &str) -> Result<(Vec<u8>, String), T
     Err(error(ErrorCode::ChangedSinceRead, format!("cannot read `{path}`: it changes all the time"), "try again later"))
 }
 
-/// None where it changed meanwhile.
+/// Makes one attempt at [`whole`]; returns `None` if the file changed during it.
 async fn attempt(workspace: &Workspace, path: &str) -> Result<Option<(Vec<u8>, String)>, ToolError> {
     let mut file = Pages { bytes: Vec::new(), offset: 1, version: None };
     loop {
         let arguments = json!({"path": path, "mode": "base64", "offset": file.offset});
         let page: Page = match call(workspace, "read_file", &arguments).await {
-            // It got shorter than it was.
+            // The file became shorter during the read.
             Err(error) if file.version.is_some() && error.code == ErrorCode::InvalidArgument => return Ok(None),
             other => other?,
         };
@@ -169,7 +172,7 @@ struct Page {
     mime: String,
 }
 
-/// A file that is put together of its pages.
+/// A file that is assembled from its pages.
 struct Pages {
     bytes: Vec<u8>,
     offset: u64,
@@ -180,12 +183,12 @@ struct Pages {
 enum Taken {
     Part,
     All,
-    /// It is of another version than those before.
+    /// The page belongs to another version of the file than the previous pages.
     Changed,
 }
 
 impl Pages {
-    /// Takes the next page. Fails where the pages would have no end.
+    /// Appends the next page. Fails if the pages might never end.
     fn take(&mut self, page: Page) -> Result<Taken, String> {
         let version = (page.etag, page.modified, page.size);
         if *self.version.get_or_insert_with(|| version.clone()) != version {
@@ -197,7 +200,8 @@ impl Pages {
         self.bytes.extend(content);
         match page.next_offset {
             _ if self.bytes.len() > page.size => Err("it is longer than its size".to_owned()),
-            // Each page is a call with time of its own, so one that brings nothing would be asked for without end.
+            // Each page is a call with its own time limit, so that pages without progress would be requested without
+            // end.
             Some(next) if is_empty || end != Some(next) => Err("its pages do not go on".to_owned()),
             Some(next) => {
                 self.offset = next;

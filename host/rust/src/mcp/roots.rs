@@ -1,5 +1,5 @@
-//! The roots of a client of an older revision. In the `mcp-filesystem` dialect they take the place of the server's own
-//! roots, as in the server that this dialect imitates; rights and policy stay the server's own.
+//! Roots of a client that uses an older protocol revision. In the `mcp-filesystem` dialect they replace the server's
+//! own roots, as in the server that this dialect imitates; access rights and policy remain those of the server.
 
 #![expect(deprecated, reason = "deprecated in the newest revision, and what clients of older ones have")]
 
@@ -15,22 +15,23 @@ use url::Url;
 use super::is_stateless;
 use crate::Workspace;
 
-/// The dialect in which a client's roots count.
+/// Name of the dialect in which the client's roots apply.
 const DIALECT: &str = "mcp-filesystem";
 
-/// How long a client may take to name its roots.
+/// Maximum time for a client's answer to the request for its roots.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Opens a workspace over the roots that a client names, in place of the server's own.
+/// Function that opens a workspace over the client's roots, in place of the server's own.
 pub(super) type Open = Box<dyn Fn(Vec<PathBuf>) -> Option<Workspace> + Send + Sync>;
 
-/// The workspace in which calls are made.
+/// Workspaces of a session: the server's own, and the one over the client's roots.
 pub(super) struct SessionWorkspace {
     pub(super) own: Workspace,
     open: Open,
-    /// Over the client's roots, once it was asked for them; the own one where it names none that is there.
+    /// Workspace over the client's roots, once the client was asked for them; the own workspace if none of them can be
+    /// opened.
     asked: Mutex<Option<Workspace>>,
-    /// The client has said that its roots changed.
+    /// Whether the client has reported that its roots changed.
     is_stale: AtomicBool,
 }
 
@@ -39,7 +40,7 @@ impl SessionWorkspace {
         Self { own, open, asked: Mutex::default(), is_stale: AtomicBool::new(false) }
     }
 
-    /// The workspace for a call.
+    /// Returns the workspace for a call.
     pub(super) async fn workspace(&self, dialect: &str, context: &RequestContext<RoleServer>) -> Workspace {
         if dialect != DIALECT || !has_roots(context) {
             return self.own.clone();
@@ -56,7 +57,8 @@ impl SessionWorkspace {
         asked.insert(workspace.unwrap_or_else(|| self.own.clone())).clone()
     }
 
-    /// Asks the client again, at the next call. Never waits, since a client may send any number of notifications.
+    /// Makes the next call ask the client for its roots again. This function never waits, because a client may send any
+    /// number of notifications.
     pub(super) fn changed(&self) {
         self.is_stale.store(true, Ordering::Release);
     }
@@ -66,7 +68,7 @@ fn has_roots(context: &RequestContext<RoleServer>) -> bool {
     !is_stateless(context) && context.client_capabilities().is_some_and(|client| client.roots.is_some())
 }
 
-/// The directories that the client names, of those that are there.
+/// Asks the client for its roots and returns those that are existing directories.
 async fn roots(peer: &Peer<RoleServer>) -> Vec<PathBuf> {
     let Ok(Ok(listed)) = tokio::time::timeout(PATIENCE, peer.list_roots()).await else { return Vec::new() };
     let directory = |uri: &str| Url::parse(uri).ok()?.to_file_path().ok();

@@ -1,6 +1,6 @@
-//! Answers whose structured content is the component's own JSON, as it is: the
-//! protocol's library is given a mark in its place, and the mark is replaced on
-//! the way out. A large result is so neither parsed nor written a second time.
+//! Placeholders for structured content in answers. The `rmcp` library gets a placeholder for the JSON that the
+//! component has produced, and the transport replaces the placeholder by this JSON. A large result is therefore neither
+//! parsed nor serialised again.
 
 use std::collections::HashMap;
 use std::io;
@@ -12,14 +12,15 @@ use serde_json::{Value, json};
 
 use super::load::MAX_REQUESTS;
 
-/// What a mark starts and ends with. No text can hold it: a quote in a string of JSON is escaped.
+/// Start and end of a placeholder in JSON. No string can contain them, because a quote in a JSON string is escaped.
 const MARK: &str = r#"{"$paddock":""#;
 const MARK_END: &[u8] = br#""}"#;
 
-/// Number of marks from which on those of cancelled requests are removed: more than requests can be in flight.
+/// Number of placeholders at which those of cancelled requests are removed. It exceeds the number of requests in
+/// flight.
 const MAX_WAITING: usize = 2 * MAX_REQUESTS;
 
-/// JSON that waits to be written, by the number of its mark.
+/// JSON texts that wait to be written, by the number of their placeholder.
 #[derive(Clone, Default)]
 pub(super) struct Placeholders(Arc<Mutex<Waiting>>);
 
@@ -36,10 +37,11 @@ struct Entry {
 }
 
 impl Placeholders {
-    /// A mark that will be written as `json`, in the answer of a request that may be cancelled.
+    /// Returns a placeholder that is written as `json` in the answer to a request. `is_cancelled` tells whether the
+    /// client has cancelled the request.
     pub(super) fn put(&self, json: String, is_cancelled: impl Fn() -> bool + Send + 'static) -> Value {
         let mut waiting = self.lock();
-        // The protocol's library drops the answer of a cancelled request, whose mark is then never written.
+        // The `rmcp` library drops the answer to a cancelled request, so that its placeholder is never written.
         if waiting.json.len() >= MAX_WAITING {
             waiting.json.retain(|_, entry| !(entry.is_cancelled)());
         }
@@ -49,7 +51,7 @@ impl Placeholders {
         json!({ "$paddock": number.to_string() })
     }
 
-    /// A message as a line, with JSON for every mark in it.
+    /// Serialises a message as a line, with the JSON texts in place of their placeholders.
     pub(super) fn line(&self, message: &impl Serialize) -> io::Result<Vec<u8>> {
         let message = serde_json::to_vec(message)?;
         let mut line = Vec::with_capacity(message.len() + 1);
@@ -58,7 +60,7 @@ impl Placeholders {
         Ok(line)
     }
 
-    /// Appends `message` to `out`, with JSON for every mark in it.
+    /// Appends `message` to `out`, with the JSON texts in place of their placeholders.
     fn replace(&self, mut message: &[u8], out: &mut Vec<u8>) {
         let mut waiting = self.lock();
         while !waiting.json.is_empty()

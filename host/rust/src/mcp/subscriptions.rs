@@ -1,8 +1,8 @@
-//! Tells a client when what it subscribed to changed, whoever changed it: by a look at each resource now and then,
-//! as long as there are subscriptions.
+//! Notifications about changed resources, whoever changes them. While there are subscriptions, the server compares the
+//! fingerprint of each resource periodically.
 //!
-//! In the revisions that start with `initialize` a client subscribes by `resources/subscribe`, in the stateless one
-//! by `subscriptions/listen`.
+//! In the protocol revisions that start with `initialize`, a client subscribes by `resources/subscribe`, in the
+//! stateless revision by `subscriptions/listen`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,13 +19,13 @@ use super::roots::SessionWorkspace;
 use crate::types::ToolError;
 use crate::{CancelToken, Fingerprint, Workspace};
 
-/// Subscriptions of a session.
+/// Maximum number of subscriptions of a session.
 const MAX: usize = 100;
-/// How long is waited between looks, and at least how many times as long as they took.
+/// Minimum pause between two checks, and minimum ratio of the pause to the duration of the check before it.
 const INTERVAL: Duration = Duration::from_secs(1);
 const SPARING: u32 = 10;
 
-/// What the client of a session subscribed to. When this goes, so does the task that looks.
+/// Subscriptions of the client of a session. Dropping the value ends the task that checks them.
 pub(super) struct Subscriptions {
     session: Arc<SessionWorkspace>,
     dialect: String,
@@ -50,7 +50,7 @@ impl Subscriptions {
         Self { session, dialect, room: Arc::new(Semaphore::new(MAX)), watched, looking }
     }
 
-    /// Does what `resources/subscribe` asks. There has to be something that a tool may show.
+    /// Handles `resources/subscribe`. Fails if there is nothing at the path that a tool may show.
     pub(super) async fn add(&self, uri: String, context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
         if self.watched.lock().contains_key(&uri) {
             return Ok(());
@@ -70,7 +70,7 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// Does what `resources/unsubscribe` asks.
+    /// Handles `resources/unsubscribe`.
     pub(super) fn remove(&self, uri: &str) {
         let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
         let mut watched = self.watched.lock();
@@ -82,13 +82,15 @@ impl Subscriptions {
         }
     }
 
-    /// Of what `subscriptions/listen` asks, that which there can be.
+    /// Returns the part of a `subscriptions/listen` request that the server supports: its resource URIs with valid
+    /// paths.
     pub(super) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
         let uris = requested.resource_subscriptions.iter().flatten().filter(|uri| paths(uri).is_ok());
         SubscriptionFilter::builder().resource_subscriptions(uris).build()
     }
 
-    /// Does what `subscriptions/listen` asks, until that is cancelled. What is not there is told of once it is.
+    /// Handles `subscriptions/listen` until the client cancels it. The client is also notified when a missing resource
+    /// appears.
     pub(super) async fn listen(&self, context: &SubscriptionContext) -> Result<(), ErrorData> {
         let (watched, request) = (Watched::default(), context.request_context());
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
@@ -107,7 +109,7 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// A subscription with its first look.
+    /// Creates a subscription with the first fingerprint of its resource.
     async fn subscription(&self, uri: &str, context: &RequestContext<RoleServer>) -> Result<Subscription, ErrorData> {
         let room = self.room.clone().try_acquire_owned().map_err(|_| {
             let message =
@@ -138,14 +140,14 @@ impl Drop for Subscriptions {
     }
 }
 
-/// Who is told.
+/// Recipient of the notifications.
 enum Ear<'e> {
     Client(&'e Peer<RoleServer>),
     Listener(&'e SubscriptionSink),
 }
 
 impl Ear<'_> {
-    /// False where nobody listens any more.
+    /// Notifies the recipient; returns false if it is gone.
     async fn tell(&self, uri: String) -> bool {
         match self {
             Self::Client(peer) => {
@@ -157,7 +159,7 @@ impl Ear<'_> {
 }
 
 impl Watched {
-    /// Looks again and again, and ends with the connection.
+    /// Checks the resources periodically, and returns when the connection ends.
     async fn watch(
         &self,
         session: &SessionWorkspace,
@@ -168,7 +170,7 @@ impl Watched {
         let mut pause = INTERVAL;
         loop {
             tokio::time::sleep(pause).await;
-            // The client may have named other roots meanwhile.
+            // The client may have changed its roots in the meantime.
             let workspace = session.workspace(dialect, context).await;
             let started = Instant::now();
             for uri in self.changed(workspace).await {
@@ -180,7 +182,7 @@ impl Watched {
         }
     }
 
-    /// The URIs of what changed since the last look.
+    /// Returns the URIs of the resources that changed since the last check.
     async fn changed(&self, workspace: Workspace) -> Vec<String> {
         let (uris, last): (Vec<_>, Vec<_>) = {
             let watched = self.lock();
@@ -191,7 +193,7 @@ impl Watched {
         let mut watched = self.lock();
         let mut changed = Vec::new();
         for (uri, (_, seen)) in uris.into_iter().zip(now) {
-            // Where no look was to be had, the next one tells.
+            // If the fingerprint could not be determined, the next check compares again.
             if let (Some(subscription), Ok(seen)) = (watched.get_mut(&uri), seen) {
                 if seen.differs(&subscription.seen) {
                     changed.push(uri);
@@ -207,7 +209,7 @@ impl Watched {
     }
 }
 
-/// A look at each path on a thread that may be blocked. It ends where nobody waits for it any more.
+/// Determines the fingerprint of each path on a thread that may block. Dropping the future cancels the work.
 async fn looks(
     workspace: Workspace,
     paths: Vec<(String, Option<Fingerprint>)>,

@@ -1,5 +1,5 @@
-//! The transport over standard input and output, one message per line, with bounds on what one client can make the
-//! server hold.
+//! Transport over two byte streams, such as standard input and output, with one message per line and with bounds on the
+//! memory that one client can make the server use.
 //!
 //! A request starts while fewer than [`MAX_REQUESTS`](super::load::MAX_REQUESTS) are in flight. Requests beyond that are
 //! read ahead, up to [`MAX_AHEAD`], and start in their order. Everything else is handled as soon as it is read: a `ping`,
@@ -25,16 +25,16 @@ use super::load::{Load, Queued};
 use super::message::{MAX_LINE_BYTES, Parsed, Received, parse, too_long};
 use super::splice::Placeholders;
 
-/// Maximum number of requests that are read ahead, and the total weight in bytes from which on no more are.
+/// Maximum number of requests that are read ahead, and the total weight in bytes at which no more are.
 const MAX_AHEAD: usize = 256;
 const MAX_AHEAD_WEIGHT: usize = 16 << 20;
 
-/// After the end of the input: how long no request may end, and how long the client may read nothing, before the
-/// remaining answers are given up.
+/// Limits after the end of the input: the time without any request ending, and the time without the client reading,
+/// after which the remaining answers are given up.
 const UNANSWERED: Duration = Duration::from_secs(5);
 const STALLED: Duration = Duration::from_secs(2);
 
-/// Bytes that are written at once, so that a client that reads slowly is seen to read.
+/// Maximum number of bytes of one write. Small writes show that a slow client still reads.
 const CHUNK: usize = 64 << 10;
 
 type Sent = TxJsonRpcMessage<RoleServer>;
@@ -64,7 +64,7 @@ struct Waiting {
     weight: usize,
 }
 
-/// The number of requests that had ended when that number last grew.
+/// State after the end of the input: the number of ended requests, and the time when it last grew.
 struct Ending {
     ended: u64,
     since: Instant,
@@ -77,7 +77,7 @@ impl<R: AsyncRead + Unpin, W> Wire<R, W> {
         Self { lines, write, placeholders, load, ahead, ending: None, finished }
     }
 
-    /// Is notified when the input has ended and every answer has been written or given up.
+    /// Returns the object that is notified when the input has ended and every answer has been written or given up.
     pub(super) fn finished(&self) -> Arc<Notify> {
         Arc::clone(&self.finished)
     }
@@ -107,7 +107,8 @@ where
         }
     }
 
-    /// The caller drops this future whenever the server has something to send: all state is in `self`.
+    /// Receives the next message. The caller drops this future whenever the server has something to send, so that all
+    /// state is in `self`.
     async fn receive(&mut self) -> Option<Received> {
         loop {
             if let Some(request) = self.ahead.start_next(&self.load) {
@@ -141,7 +142,7 @@ where
         }
     }
 
-    /// Writes that have begun continue until the process ends.
+    /// Does nothing: writes that have begun continue until the process ends.
     async fn close(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -156,7 +157,7 @@ where
     fn accept(&mut self, message: Received, weight: usize) -> Option<Received> {
         match message {
             JsonRpcMessage::Request(request) => match &request.request {
-                // It needs no work and shows that the server is alive. Its answer counts in the queue.
+                // A `ping` needs no work and shows that the server is alive. Its answer counts in the queue.
                 ClientRequest::PingRequest(_) if self.load.begin_ping(&request.id) => {
                     Some(JsonRpcMessage::Request(request))
                 }
@@ -194,7 +195,7 @@ where
     }
 
     fn refuse(&mut self, error: ErrorData, id: Option<RequestId>) {
-        // Written apart from `send`, since the request that this answers was never in flight.
+        // This answer is not sent by `send`, because its request was never in flight.
         let line = self.placeholders.line(&Sent::error(error, id));
         let queued = self.load.queue(line.as_ref().map_or(0, Vec::len));
         let write = Arc::clone(&self.write);
@@ -219,7 +220,7 @@ where
                 self.finished.notify_one();
                 return None;
             }
-            // Whether it changed or the time is up, the next turn sees.
+            // The next iteration distinguishes a change from the deadline.
             let _elapsed = timeout_at(deadline, self.load.changed.notified()).await;
         }
     }
@@ -268,7 +269,7 @@ impl ReadAhead {
     }
 }
 
-/// The request that a message answers.
+/// Returns the id of the request that a message answers.
 fn answered_request(message: &Sent) -> Option<RequestId> {
     match message {
         JsonRpcMessage::Response(response) => Some(response.id.clone()),

@@ -1,6 +1,6 @@
-//! Rules about system calls as a program for the kernel's packet filter machine.
+//! Compiles rules about system calls to a program for the kernel's packet filter machine (BPF).
 //!
-//! `seccompiler` has neither user notification nor several actions in one filter.
+//! The `seccompiler` crate supports neither user notification nor several actions in one filter.
 
 use std::mem::offset_of;
 
@@ -9,28 +9,29 @@ use libc::{
     sock_filter,
 };
 
-/// What becomes of a call.
+/// Result of the filter for a call.
 #[derive(Clone, Copy)]
 pub(crate) enum Action {
     Allow,
-    /// It fails with this error; 0 is success without doing anything.
+    /// The call fails with this error; 0 is success without any effect.
     Errno(i32),
     /// The supervisor decides.
     Notify,
     Kill,
 }
 
-/// What holds of an argument's lower 32 bits: everything that is told apart here is an `int` to the kernel.
+/// Condition on the lower 32 bits of an argument, whose index comes first. The kernel reads all tested arguments as
+/// `int`, except for the pointer in the rule for `prlimit64`.
 #[derive(Clone, Copy)]
 pub(crate) enum Test {
     Is(u8, u32),
-    /// Of these bits, exactly those.
+    /// The bits of the first mask equal the second value.
     Bits(u8, u32, u32),
-    /// Any of these bits.
+    /// At least one of these bits is set.
     Any(u8, u32),
 }
 
-/// A system call's cases, of which the first holds whose tests all do.
+/// A system call and its cases. The first case whose tests all succeed decides.
 pub(crate) struct Rule {
     pub(crate) call: libc::c_long,
     pub(crate) cases: Vec<(Vec<Test>, Action)>,
@@ -41,11 +42,12 @@ pub(crate) struct Rule {
 const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
-/// From here on numbers are those of x32, which has 32-bit pointers.
+/// First system call number of the x32 ABI, which has 32-bit pointers.
 #[cfg(target_arch = "x86_64")]
 const X32: u32 = 0x4000_0000;
 
-/// Numbers above `newest` are unknown to the kernel as far as the program sees; what no rule names is allowed.
+/// Returns the filter program. System calls with numbers above `newest` fail as unknown (`ENOSYS`); calls without a
+/// rule are allowed.
 pub(crate) fn program(rules: &[Rule], newest: u32) -> Vec<sock_filter> {
     let mut program = vec![
         load(offset_of!(seccomp_data, arch)),
@@ -65,7 +67,7 @@ pub(crate) fn program(rules: &[Rule], newest: u32) -> Vec<sock_filter> {
     program
 }
 
-/// Always ends the program.
+/// Returns the instructions of a rule, which end the program on every path.
 fn body(rule: &Rule) -> Vec<sock_filter> {
     let mut body = Vec::new();
     for (tests, action) in &rule.cases {
@@ -94,7 +96,7 @@ fn load(offset: usize) -> sock_filter {
     statement(BPF_LD | BPF_W | BPF_ABS, u32::try_from(offset).unwrap_or(u32::MAX))
 }
 
-/// Both processors are little-endian: the lower half comes first.
+/// Loads the lower half of an argument. It comes first, because both supported architectures are little-endian.
 fn load_argument(argument: u8) -> sock_filter {
     load(offset_of!(seccomp_data, args) + 8 * usize::from(argument))
 }
@@ -117,7 +119,8 @@ fn statement(code: u32, value: u32) -> sock_filter {
     sock_filter { code: u16::try_from(code).unwrap_or(u16::MAX), jt: 0, jf: 0, k: value }
 }
 
-/// A jump leads at most 255 on; a program with a longer one is one that the kernel refuses, as the tests would see.
+/// Converts a jump distance, at most 255 instructions. The kernel rejects a program with a longer jump, and the tests
+/// would then fail.
 fn distance(instructions: usize) -> u8 {
     u8::try_from(instructions).unwrap_or(u8::MAX)
 }

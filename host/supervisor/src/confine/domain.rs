@@ -1,7 +1,7 @@
-//! The second wall: a Landlock domain, which holds where the supervisor's own decisions would not.
+//! Landlock domain: a second layer of confinement, which applies even if a decision of the supervisor is wrong.
 //!
-//! Rules are made from the descriptors that the host sent: what has the path of one of those directories by now is
-//! another matter. Only what the kernel itself shows as files is named by path.
+//! Rules are built from the descriptors that the host sent, because another directory may have taken the path of one of
+//! them. Only the kernel's own file systems are named by path.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -16,33 +16,35 @@ use rustix::fs::FileType;
 use crate::path_class::{DEVICES, SYSTEM_STATE};
 use crate::setup::Given;
 
-/// The newest version whose rights are handled where the kernel has them.
+/// Newest Landlock ABI version whose rights are handled if the kernel supports them.
 const NEWEST: ABI = ABI::V10;
 
-/// Whom a domain is for.
+/// Process that a domain is for.
 #[derive(Clone, Copy)]
 pub(crate) enum For<'a> {
-    /// The directories that it may run programs from, and the roots. Everything that it opens it is given.
+    /// The command: the roots, the temporary directory and the directories that it may run programs from. The
+    /// supervisor opens every file that the command opens.
     Command,
-    /// Also what the command is given from elsewhere, its terminal among it, and the spool.
+    /// The supervisor: also the other files that it opens for the command, among them its terminal, and the staging
+    /// directory.
     Supervisor { terminal: Option<&'a Path> },
 }
 
-/// A domain that can be entered.
+/// A domain that a thread can enter.
 pub(crate) struct Rules(RulesetCreated);
 
-/// Confines this thread and all that it starts, for good.
+/// Confines this thread and all that it starts, irrevocably.
 pub(crate) fn enter(start: &Start, requested: &Given, who: For<'_>) -> Result<(), String> {
     rules(start, requested, who)?.enter()
 }
 
-/// The domain of a command or its supervisor.
+/// Returns the domain of the command or of its supervisor.
 pub(crate) fn rules(start: &Start, requested: &Given, who: For<'_>) -> Result<Rules, String> {
     ruleset(start, requested, who).map(Rules)
 }
 
 impl Rules {
-    /// Confines this thread and all that it starts, for good.
+    /// Confines this thread and all that it starts, irrevocably.
     pub(crate) fn enter(self) -> Result<(), String> {
         match self.0.restrict_self() {
             Ok(status) if status.ruleset != RulesetStatus::NotEnforced => Ok(()),
@@ -54,7 +56,7 @@ impl Rules {
 
 fn ruleset(start: &Start, requested: &Given, who: For<'_>) -> Result<RulesetCreated, String> {
     let mut rules = handled(start).map_err(failed)?;
-    // Where programs are named, the right to run them is theirs alone.
+    // If only named programs may run, only their rules grant the right to execute.
     let running = match start.programs {
         Some(_) => AccessFs::ReadFile | AccessFs::ReadDir,
         None => AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute,
@@ -111,14 +113,14 @@ fn of_supervisor(
     held(rules, requested, start.staging, writing())
 }
 
-/// Everything but devices and sockets.
+/// Returns all access rights except those for devices and sockets.
 fn writing() -> BitFlags<AccessFs> {
     let never =
         AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::MakeSock | AccessFs::IoctlDev | AccessFs::ResolveUnix;
     AccessFs::from_all(NEWEST) & !never
 }
 
-/// Allows it below what the host sent.
+/// Allows `access` to a file or directory that the host sent, and to everything below it.
 fn held(
     rules: RulesetCreated,
     requested: &Given,
@@ -128,12 +130,12 @@ fn held(
     let opened = requested.get(number).map_err(|error| format!("a descriptor of the host: {error}"))?;
     let stat = rustix::fs::fstat(opened).map_err(|error| format!("a descriptor of the host: {error}"))?;
     let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-    // The kernel takes no rights of directories for a file.
+    // The kernel rejects a rule that grants directory rights for a file.
     let access = if is_directory { access } else { access & AccessFs::from_file(NEWEST) };
     rules.add_rule(PathBeneath::new(opened.as_fd(), access)).map_err(failed)
 }
 
-/// Allows it below a path of the kernel's. What is not there needs no rule.
+/// Allows `access` to a path of the kernel's file systems and to everything below it. A missing path needs no rule.
 fn named(
     rules: RulesetCreated,
     path: impl AsRef<Path>,

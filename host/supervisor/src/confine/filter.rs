@@ -1,14 +1,14 @@
-//! Which system calls a command may make, which fail, and which the supervisor makes for it.
+//! Seccomp filter: which system calls a command may make, which fail, and which the supervisor makes for it.
 
 use libc::sock_filter;
 
 use super::Variant;
 use super::bpf::{self, Action, Rule, Test};
 
-/// The newest system call that was looked at. What comes later may well change files by path.
+/// Newest system call that was reviewed. Later ones may change files by path, and are therefore refused.
 const NEWEST: u32 = 469;
 
-/// Numbers that are the same everywhere and that `libc` does not name on every processor.
+/// System call numbers that are the same on every architecture, and that `libc` does not define on all of them.
 mod number {
     pub(super) const IO_URING_SETUP: libc::c_long = 425;
     pub(super) const IO_URING_ENTER: libc::c_long = 426;
@@ -35,8 +35,9 @@ mod number {
 pub(crate) use number::FCHMODAT2;
 
 const NEW_NAMESPACES: u32 = 0x7e02_0000;
-/// What `ioctl` may ask of terminals, descriptors and files. All else is refused: drivers and file systems have requests
-/// that change files, send signals or tell of the machine, whatever descriptor they are made with.
+/// Requests of `ioctl` about terminals, descriptors and files that are allowed. All others are refused: drivers and
+/// file systems have requests that change files, send signals or reveal facts about the machine, whatever access the
+/// descriptor has.
 const IOCTLS: [u32; 41] = [
     // TCGETS, TCSETS, TCSETSW, TCSETSF, TCGETA, TCSETA, TCSETAW, TCSETAF.
     0x5401,
@@ -77,7 +78,7 @@ const IOCTLS: [u32; 41] = [
     0x5451,
     0x5452,
     0x5460,
-    // FICLONE, FICLONERANGE, FIDEDUPERANGE: with a descriptor for writing.
+    // FICLONE, FICLONERANGE, FIDEDUPERANGE: they need a descriptor that is open for writing.
     0x4004_9409,
     0x4020_940d,
     0xc018_9436,
@@ -87,13 +88,14 @@ const IOCTLS: [u32; 41] = [
     0xc020_660b,
     0x801c_581f,
 ];
-/// With the network, what programs ask of it: SIOCATMARK, SIOCGIFNAME, SIOCGIFCONF, SIOCGIFFLAGS, SIOCGIFADDR,
-/// SIOCGIFBRDADDR, SIOCGIFNETMASK, SIOCGIFMTU, SIOCGIFHWADDR, SIOCGIFINDEX.
+/// Network requests of `ioctl` that are allowed with network access: SIOCATMARK, SIOCGIFNAME, SIOCGIFCONF,
+/// SIOCGIFFLAGS, SIOCGIFADDR, SIOCGIFBRDADDR, SIOCGIFNETMASK, SIOCGIFMTU, SIOCGIFHWADDR, SIOCGIFINDEX.
 const NETWORK_IOCTLS: [u32; 10] = [0x8905, 0x8910, 0x8912, 0x8913, 0x8915, 0x8919, 0x891b, 0x8921, 0x8927, 0x8933];
-/// F_SETOWN, F_SETOWN_EX (signals to anybody), F_SETLEASE, F_NOTIFY, F_SET_RW_HINT, F_SET_FILE_RW_HINT.
+/// Refused operations of `fcntl`: F_SETOWN and F_SETOWN_EX (signals to any process), F_SETLEASE, F_NOTIFY,
+/// F_SET_RW_HINT, F_SET_FILE_RW_HINT.
 const FCNTLS: [u32; 6] = [8, 15, 1024, 1026, 1036, 1038];
 
-/// The filter of a command.
+/// Returns the filter of a command.
 pub(crate) fn program(variant: Variant) -> Vec<sock_filter> {
     let Variant { network, programs_are_checked, programs_are_named } = variant;
     let mut rules = vec![
@@ -101,7 +103,7 @@ pub(crate) fn program(variant: Variant) -> Vec<sock_filter> {
         rule(libc::SYS_fcntl, FCNTLS.map(|it| (vec![Test::Is(1, it)], Action::Errno(libc::EPERM))), Action::Allow),
         rule(libc::SYS_clone, [(vec![Test::Any(0, NEW_NAMESPACES)], Action::Errno(libc::EPERM))], Action::Allow),
         socket(network),
-        // Of a datagram socket the other end could be changed to any socket with a name.
+        // A datagram socket can later address any other socket that has a name.
         rule(
             libc::SYS_socketpair,
             [libc::SOCK_STREAM, libc::SOCK_SEQPACKET].map(|it| (family(libc::AF_UNIX, it), Action::Allow)),
@@ -112,7 +114,7 @@ pub(crate) fn program(variant: Variant) -> Vec<sock_filter> {
             [(vec![Test::Is(0, 0)], Action::Allow), (vec![Test::Is(0, u32::MAX)], Action::Errno(libc::EPERM))],
             Action::Notify,
         ),
-        // Nothing but ADDR_NO_RANDOMIZE, and asking.
+        // Allowed are the default, ADDR_NO_RANDOMIZE, and 0xffffffff, which queries the present value.
         rule(
             libc::SYS_personality,
             [0, 0x0004_0000, u32::MAX].map(|it| (vec![Test::Is(0, it)], Action::Allow)),
@@ -151,8 +153,8 @@ fn ioctl(network: bool) -> Rule {
     rule(libc::SYS_ioctl, allowed, Action::Errno(libc::ENOTTY))
 }
 
-/// Streams over TCP and datagrams over UDP, and what tells of routes: nothing that another protocol number would load
-/// into the kernel.
+/// Returns the rule for `socket`. With network access, it allows TCP streams, UDP datagrams and netlink route queries.
+/// Another protocol number could make the kernel load a module.
 fn socket(network: bool) -> Rule {
     let mut cases = Vec::new();
     if network {
@@ -175,9 +177,12 @@ fn socket(network: bool) -> Rule {
     rule(libc::SYS_socket, cases, Action::Errno(libc::EACCES))
 }
 
-/// A process that hides its memory would hide the paths that it opens, and one that is not ended with its parent would
-/// be left behind: neither is done, and said to be. Nor may a limit be lowered that keeps memory images from a program
-/// that takes them.
+/// Returns rules for calls that change the state of the calling process and that would weaken the supervision. These
+/// calls succeed without any effect:
+/// - `PR_SET_DUMPABLE`: the supervisor could not read the paths in the memory of a process that is not dumpable.
+/// - `PR_SET_PDEATHSIG`, unless the signal is SIGKILL: the process could outlive its parent.
+/// - Setting `RLIMIT_CORE` of the caller by `setrlimit`, or by `prlimit64` with process id 0: its value keeps core
+///   dumps from a program that collects them.
 fn own_state() -> Vec<Rule> {
     let done = Action::Errno(0);
     let dumpable = vec![Test::Is(0, libc::PR_SET_DUMPABLE.cast_unsigned())];
@@ -191,7 +196,7 @@ fn own_state() -> Vec<Rule> {
         rule(
             libc::SYS_prlimit64,
             [
-                // Asking has no new limit.
+                // A query has no new limit.
                 (vec![Test::Is(0, 0), Test::Is(1, core), Test::Any(2, u32::MAX)], done),
                 (vec![Test::Is(0, 0)], Action::Allow),
             ],
@@ -200,8 +205,10 @@ fn own_state() -> Vec<Rule> {
     ]
 }
 
-/// Opening without access shows no more than `stat` does, and whatever opens by way of it comes here again. It is the
-/// kernel's: such a descriptor cannot be given. The flags are in a register, so that nobody changes them meanwhile.
+/// Returns rules that allow opening with O_PATH and notify the supervisor of all other opening. A descriptor without
+/// access reveals no more than `stat`, and opening a file through it notifies the supervisor again. The kernel must
+/// make the call, because the supervisor cannot pass on such a descriptor. The flags are in a register, so that no
+/// other thread can change them after the check.
 fn opening() -> Vec<Rule> {
     let without_access = |call, flags| {
         rule(call, [(vec![Test::Any(flags, libc::O_PATH.cast_unsigned())], Action::Allow)], Action::Notify)
@@ -213,7 +220,8 @@ fn opening() -> Vec<Rule> {
     ]
 }
 
-/// Calls about another process, which has to be the command's; about the caller itself they are free.
+/// Returns rules for calls about a process. The supervisor checks that another process is the command's; calls about
+/// the caller itself are allowed.
 fn of_processes() -> Vec<Rule> {
     let own = |call| rule(call, [(vec![Test::Is(0, 0)], Action::Allow)], Action::Notify);
     let user_of = |call, first: u32| {
@@ -245,7 +253,7 @@ fn rule(call: libc::c_long, cases: impl IntoIterator<Item = (Vec<Test>, Action)>
     Rule { call, cases: cases.into_iter().collect(), otherwise }
 }
 
-/// Done by the supervisor, or looked at by it.
+/// System calls that the supervisor makes or checks.
 const NOTIFIED: &[libc::c_long] = &[
     libc::SYS_renameat2,
     libc::SYS_renameat,
@@ -336,7 +344,8 @@ const DENIED: &[libc::c_long] = &[
     number::PROCESS_MADVISE,
     number::PIDFD_GETFD,
     number::LSM_SET_SELF_ATTR,
-    // Shared with every process of the user, and without a path.
+    // System V IPC objects and POSIX message queues are shared with every process of the user and have no path that
+    // could be checked.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -358,7 +367,8 @@ const DENIED_HERE: &[libc::c_long] =
 #[cfg(not(target_arch = "x86_64"))]
 const DENIED_HERE: &[libc::c_long] = &[libc::SYS_kexec_file_load];
 
-/// As in a kernel without them, so that programs fall back to what is looked at.
+/// System calls that fail with ENOSYS, as in a kernel without them, so that programs fall back to calls that are
+/// checked.
 const MISSING: &[libc::c_long] = &[
     number::IO_URING_SETUP,
     number::IO_URING_ENTER,
@@ -387,5 +397,5 @@ const ATTRIBUTES: &[libc::c_long] = &[
     libc::SYS_fremovexattr,
 ];
 
-/// Nothing to connect with without a network; a second wall beside `socket`.
+/// Calls refused without network access, in addition to `socket`, as a second layer.
 const CONNECTING: &[libc::c_long] = &[libc::SYS_connect, libc::SYS_bind, libc::SYS_listen];

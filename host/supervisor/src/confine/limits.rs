@@ -7,20 +7,21 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use crate::watch::THREADS_EACH;
 
-/// Sets this process's limits; what is lower already stays.
+/// Sets this process's resource limits; a limit that is already lower stays.
 pub(crate) fn set(limits: &Limits) -> Result<(), Errno> {
     leave_no_core()?;
     lower(Resource::Data, limits.max_memory_bytes)?;
     lower(Resource::Fsize, limits.max_file_bytes)?;
     lower(Resource::Nofile, limits.max_open_files)?;
-    // Of all tasks of the user, so that only a fork bomb meets it; the superuser does not.
+    // The kernel counts all tasks of the user, so that only a fork bomb reaches this limit; it does not apply to the
+    // superuser.
     if rustix::process::getuid().is_root() {
         return Ok(());
     }
     lower(Resource::Nproc, tasks().saturating_add(limits.max_processes.saturating_mul(THREADS_EACH)))
 }
 
-/// How many tasks the system has; more than any that the user can have where that cannot be known.
+/// Returns the number of tasks in the system, or `u64::MAX` if it is unknown.
 fn tasks() -> u64 {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let tasks = load.split_whitespace().nth(3).and_then(|it| it.split('/').nth(1)?.parse().ok());
@@ -32,22 +33,23 @@ fn lower(resource: Resource, limit: u64) -> Result<(), Errno> {
     setrlimit(resource, Rlimit { current: Some(maximum), maximum: Some(maximum) })
 }
 
-/// No memory image of this process is written anywhere. To a program that takes such images the kernel gives them
-/// whatever the limit is, but for this one.
+/// Limits core dumps of this process to 1 byte, so that none is written. If the kernel passes dumps to a program, it
+/// ignores every limit except this one.
 pub(crate) fn leave_no_core() -> Result<(), Errno> {
     lower(Resource::Core, 1)
 }
 
-/// Gives up, for good, all but the two that ordinary work of the superuser on files needs.
+/// Drops all capabilities, irrevocably, except the two that the superuser needs for ordinary work on files.
 ///
-/// Supervisor and command keep the same, so that what the one does for the other fails where it would.
+/// The supervisor and the command keep the same capabilities, so that a call of the supervisor for the command fails
+/// where the command's own call would fail.
 pub(crate) fn drop_capabilities() -> Result<(), Errno> {
     let kept = CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER;
     let now = rustix::thread::capabilities(None)?;
     if now.effective.contains(CapabilitySet::SETPCAP) {
         for dropped in CapabilitySet::all().difference(kept).iter() {
             match rustix::thread::remove_capability_from_bounding_set(dropped) {
-                // One that this kernel does not know.
+                // This kernel does not know the capability.
                 Ok(()) | Err(Errno::INVAL) => {}
                 Err(error) => return Err(error),
             }

@@ -11,16 +11,16 @@ use crate::sys;
 #[derive(Clone, Copy)]
 pub(crate) struct Variant {
     pub(crate) network: bool,
-    /// The supervisor looks at each program that is run.
+    /// The supervisor checks each program before it runs.
     pub(crate) programs_are_checked: bool,
-    /// Only named programs are run.
+    /// The command may run only named programs.
     pub(crate) programs_are_named: bool,
 }
 
-/// The first kernel in which a descriptor can be given and its number returned in one step.
+/// First Linux version in which one ioctl can both pass a descriptor to the caller and return its number as the result.
 const GIVES_AND_SENDS: (u32, u32) = (5, 14);
 
-/// Describes the available confinement for people, or fails with the missing kernel feature.
+/// Returns a description of the available confinement for people, or the missing kernel feature as the error.
 pub(crate) fn available() -> Result<String, String> {
     let Ok(version @ 1..) = sys::landlock_version() else {
         return Err("Landlock is not enabled in this kernel".to_owned());
@@ -40,13 +40,13 @@ pub(crate) fn available() -> Result<String, String> {
     Ok(format!("landlock {version}, seccomp"))
 }
 
-/// Whether a process may read the memory of its descendants, by the setting of a kernel that restricts it: paths are
-/// arguments of calls, and lie there.
+/// Returns whether a process may read the memory of its descendants with a given `kernel.yama.ptrace_scope`; empty
+/// means that the kernel lacks the setting. The supervisor reads the path arguments of calls from there.
 fn reads_memory(scope: &str) -> bool {
     matches!(scope.trim(), "" | "0" | "1")
 }
 
-/// Whether a domain keeps signals inside.
+/// Returns whether a Landlock domain prevents processes from sending signals to processes outside it.
 pub(crate) fn scopes_signals() -> bool {
     const SCOPES_SINCE: libc::c_long = 6;
     sys::landlock_version().is_ok_and(|it| it >= SCOPES_SINCE)

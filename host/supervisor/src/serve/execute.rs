@@ -1,4 +1,5 @@
-//! Programs: which files are run, which programs may open files, and files in memory, which are none.
+//! Calls that run programs: which files may be run, which programs may open files, and files in memory, which may not
+//! be run.
 
 use std::ffi::CString;
 
@@ -13,16 +14,16 @@ use crate::files::FileKey;
 use crate::path_class::PathClass;
 use crate::requested_path::RequestedPath;
 
-/// Of a file in memory: that nobody may run, and that was asked to be run.
+/// Flags of `memfd_create`: MFD_NOEXEC_SEAL and MFD_EXEC.
 const NOEXEC_SEAL: u32 = 0x8;
 const EXEC: u32 = 0x10;
 const EXECUTABLE: u32 = 0o111;
 
 impl SyscallHandlers {
-    /// May a file be run?
+    /// Checks whether the command may run a file.
     ///
-    /// The kernel looks for it again by the path that the caller gave, which may lead to another file by then. So this is
-    /// no more than the first of two looks: [`SyscallHandlers::may_open_files`] is the second, at the program that the kernel took.
+    /// The kernel resolves the path again, which may lead to another file by then. This check is therefore only the
+    /// first of two: [`SyscallHandlers::may_open_files`] checks the program that the kernel loaded.
     pub(super) fn execute(
         &mut self,
         this: Try<'_>,
@@ -35,8 +36,8 @@ impl SyscallHandlers {
         Ok(Reply::Continue)
     }
 
-    /// May the program that makes a call open files? Without any, a loader loads nothing, and nothing is loaded into a
-    /// program that rules hide.
+    /// Checks whether the calling program may open files. If it may not, a loader cannot load another program, and no
+    /// library can be loaded into a program that the rules hide.
     pub(super) fn may_open_files(&mut self, this: Try<'_>) -> Result<(), Unresolved> {
         if !self.access_control.has_rules() && !self.access_control.names_programs() {
             return Ok(());
@@ -46,7 +47,7 @@ impl SyscallHandlers {
             return Ok(());
         }
         match Found::new(this.call.link("exe")?) {
-            // It was run under a name that it has no more.
+            // The program was run under a name that it no longer has.
             Ok(found) if found.removed && self.run.has(key) => Ok(()),
             Err(Errno::ACCESS) if self.run.has(key) => Ok(()),
             found => self.may_run(this, &found?, key),
@@ -66,13 +67,14 @@ impl SyscallHandlers {
                 self.may_read(this, found)?;
                 self.run.add(key);
             }
-            // No rule says anything of it.
+            // No rule applies outside the roots.
             _ => self.run_freely.add(key),
         }
         Ok(())
     }
 
-    /// Makes a file in memory for the caller, which cannot be run: Landlock has no rule about files that have no path.
+    /// Creates a file in memory for the caller that cannot be executed, because Landlock has no rule about files
+    /// without a path.
     pub(super) fn make_memory_file(name: &CString, flags: u32) -> Result<Reply, Unresolved> {
         let flags = MemfdFlags::from_bits_retain(flags & !(EXEC | NOEXEC_SEAL));
         let sealed = MemfdFlags::from_bits_retain(NOEXEC_SEAL) | MemfdFlags::CLOEXEC;
@@ -83,7 +85,7 @@ impl SyscallHandlers {
                 }
                 made
             }
-            // Before Linux 6.3. The mode stays so: `change_metadata` refuses others.
+            // Before Linux 6.3. The mode stays without execute permission, because `change_metadata` refuses to add it.
             Err(Errno::INVAL) => {
                 let made = memfd_create(name, flags | MemfdFlags::CLOEXEC)?;
                 fchmod(&made, Mode::from_raw_mode(0o666))?;
@@ -94,7 +96,7 @@ impl SyscallHandlers {
         Ok(Reply::Give(made, flags.contains(MemfdFlags::CLOEXEC)))
     }
 
-    /// Refuses a mode by which a file in memory could be run, where only named programs are.
+    /// Refuses to make a file in memory executable if the command may run only named programs.
     pub(super) fn stays_unrunnable(&mut self, found: &Found, mode: u32) -> Result<(), Unresolved> {
         if found.own
             && mode & EXECUTABLE != 0

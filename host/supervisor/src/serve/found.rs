@@ -1,4 +1,4 @@
-//! The file that a path leads to, and whether the command may access it.
+//! File that a path leads to, and whether the command may access it.
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,16 +15,16 @@ use crate::files::FileKey;
 use crate::path_class::PathClass;
 use crate::requested_path::{RequestedPath, real_path};
 
-/// Something that is there, opened without access.
+/// An existing entry, opened with `O_PATH`.
 pub(crate) struct Found {
     pub(crate) opened: OwnedFd,
     pub(crate) stat: Stat,
     pub(crate) kind: FileType,
-    /// Without links.
+    /// Path without symbolic links.
     pub(crate) path: PathBuf,
-    /// It has no path: a pipe, a socket, memory. The caller has it open already.
+    /// Whether the file has no path: a pipe, a socket or memory. The caller already has it open.
     pub(crate) own: bool,
-    /// It has no name any more.
+    /// Whether the file no longer has a name.
     pub(crate) removed: bool,
 }
 
@@ -35,7 +35,7 @@ impl Found {
         let mut path = real_path(opened.as_fd())?;
         let bytes = path.as_os_str().as_bytes();
         let is_unlinked = bytes.ends_with(REMOVED) && !has_that_name(&path, &stat);
-        // Other names may say something else of it, and which it has is not known.
+        // Rules may treat the file's other names differently, and these names are unknown.
         if is_unlinked && stat.st_nlink > 0 && bytes.starts_with(b"/") {
             return Err(Errno::ACCESS);
         }
@@ -57,19 +57,20 @@ impl Found {
     }
 }
 
-/// Whether a path that ends as those of removed files do is one that somebody gave to a file.
+/// Returns whether a path that ends like that of a removed file is the real name of a file.
 fn has_that_name(path: &Path, stat: &Stat) -> bool {
     let there = rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW);
     there.is_ok_and(|there| climb::identity(&there) == climb::identity(stat))
 }
 
 const REMOVED: &[u8] = b" (deleted)";
-/// Where the kernel says that memory files are: in no directory.
+/// Prefix of the kernel's paths of memory files, which are in no directory.
 const MEMORY: &[u8] = b"/memfd:";
 
 impl SyscallHandlers {
-    /// Refuses a file of a root that has no name any more, unless the command has opened or made it: what rules said of
-    /// it cannot be found by the path that it had, since the directories on that may have others by now.
+    /// Refuses a file of a root that no longer has a name, unless the command has opened or created it. The path that
+    /// the file had does not tell which rules applied to it, because the directories on that path may have other rules
+    /// by now.
     fn known_if_removed(&mut self, found: &Found, path_class: PathClass) -> Result<(), Unresolved> {
         let is_open = !found.removed || found.is_directory() || !matches!(path_class, PathClass::Root { .. });
         if is_open || FileKey::new(&found.opened).is_ok_and(|file| self.opened.has(file)) {
@@ -78,14 +79,14 @@ impl SyscallHandlers {
         Err(self.access_control.refuse(&found.path, "it was removed before the command opened it", Errno::ACCESS))
     }
 
-    /// Remembers that the command has a file of a root.
+    /// Remembers that the command has opened a file in a root.
     pub(super) fn note_opened(&mut self, opened: impl AsFd, path: &Path) {
         if let (PathClass::Root { .. }, Ok(file)) = (self.access_control.path_class(path), FileKey::new(opened)) {
             self.opened.add(file);
         }
     }
 
-    /// May it be read?
+    /// Checks whether the command may read the file.
     pub(crate) fn may_read(&mut self, this: Try<'_>, found: &Found) -> Result<(), Unresolved> {
         if found.own {
             return Ok(());
@@ -101,7 +102,7 @@ impl SyscallHandlers {
         }
     }
 
-    /// May its content be written?
+    /// Checks whether the command may write the file's content.
     pub(crate) fn may_write(&mut self, this: Try<'_>, found: &Found) -> Result<Reporting, Unresolved> {
         let writable = self.access_control.path_class(&found.path) == PathClass::Device { writable: true };
         if writable && found.kind == FileType::CharacterDevice {
@@ -111,7 +112,7 @@ impl SyscallHandlers {
         }
     }
 
-    /// May it be changed, its metadata too?
+    /// Checks whether the command may change the file, including its metadata.
     pub(crate) fn may_change(&mut self, this: Try<'_>, found: &Found) -> Result<Reporting, Unresolved> {
         if found.own {
             return Ok(Reporting::No);
@@ -124,7 +125,7 @@ impl SyscallHandlers {
         Ok(if found.removed { Reporting::No } else { reported })
     }
 
-    /// A device that somebody left in a root is not the root's.
+    /// Refuses a device file that is not one of the allowed devices, such as one in a root.
     fn no_stray_device(&mut self, found: &Found, path_class: PathClass) -> Result<(), Unresolved> {
         let device = matches!(found.kind, FileType::CharacterDevice | FileType::BlockDevice);
         if device && !matches!(path_class, PathClass::Device { .. }) {

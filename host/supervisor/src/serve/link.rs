@@ -1,4 +1,4 @@
-//! A further name of a file.
+//! Creation of hard links.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::path_class::PathClass;
 use crate::requested_path::{RequestedPath, own_link};
 
 impl SyscallHandlers {
-    /// Whoever has another name of a file can change it by that: so the file has to be one that may be changed, and
-    /// its content is kept now.
+    /// Creates a hard link. The link's name can be used to change the file, so that the command must be allowed to
+    /// change the file, and its content is copied now.
     pub(super) fn link(
         &mut self,
         this: Try<'_>,
@@ -34,15 +34,15 @@ impl SyscallHandlers {
             let link = own_link(found.opened.as_fd());
             rustix::fs::linkat(CWD, link, &entry.directory, &entry.name, AtFlags::SYMLINK_FOLLOW)?;
             if found.kind.is_file() {
-                // One that has no name yet has none that is not the command's.
+                // If the file had no name yet, all its names are the command's.
                 self.links.add(&found.opened, found.stat.st_nlink);
             }
         }
         Ok(Reply::Done)
     }
 
-    /// A file has all its names in roots, or all of them where changes are not told: else what is changed by the one name
-    /// would not be told by the other. Programs copy where the system says that two names are too far apart.
+    /// Fails with `XDEV` if only one of the two paths is in the temporary directory, where changes are not reported: a
+    /// change under one name would go unreported under the other. Programs copy the file when they get this error.
     pub(super) fn one_side(&self, from: &Path, to: &Path) -> Result<(), Errno> {
         let is_temporary = |path| self.access_control.path_class(path) == PathClass::Temporary;
         if is_temporary(from) == is_temporary(to) { Ok(()) } else { Err(Errno::XDEV) }

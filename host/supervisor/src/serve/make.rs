@@ -1,4 +1,4 @@
-//! Directories, pipes, empty files and symbolic links.
+//! Creation of directories, pipes, empty files and symbolic links.
 
 use std::ffi::CString;
 
@@ -10,7 +10,8 @@ use super::{Reply, SyscallHandlers, Try};
 use crate::access_control::Unresolved;
 use crate::requested_path::{Entry, RequestedPath};
 
-/// A new directory may have the bit that its files inherit its group by.
+/// Mode bits that a new directory may get. They include the set-group-ID bit, by which new files inherit the
+/// directory's group.
 const DIRECTORY_MODE: u32 = 0o3777;
 const MODE: u32 = 0o1777;
 
@@ -45,7 +46,7 @@ impl SyscallHandlers {
         Ok(Reply::Done)
     }
 
-    /// A link may lead anywhere: what it leads to is looked at when it is opened.
+    /// Creates a symbolic link. It may have any target, because the target is checked when it is opened.
     pub(super) fn make_link(
         &mut self,
         this: Try<'_>,
@@ -57,7 +58,7 @@ impl SyscallHandlers {
         Ok(Reply::Done)
     }
 
-    /// A name that may be made, and that nothing has.
+    /// Checks that an entry may be created and does not exist yet, and returns it.
     pub(super) fn entry_to_make(
         &mut self,
         this: Try<'_>,
@@ -74,13 +75,14 @@ impl SyscallHandlers {
         Ok(entry)
     }
 
-    /// Refuses to make something where a root has its path, or where nothing may be made.
+    /// Refuses to create an entry at the path of a directory with rights of its own, such as a root, and where
+    /// [`SyscallHandlers::check_new_at`] refuses it.
     pub(super) fn check_new(&mut self, entry: &Entry) -> Result<(), Unresolved> {
         self.access_control.whole(&entry.path, None)?;
         self.check_new_at(entry)
     }
 
-    /// Refuses to make something in what is the host's own.
+    /// Refuses to create an entry in the host's own directories, or with a reserved name.
     pub(super) fn check_new_at(&mut self, entry: &Entry) -> Result<(), Unresolved> {
         let (directory, above) = (&entry.directory, entry.path.parent().unwrap_or(&entry.path));
         let stat = rustix::fs::fstat(directory)?;

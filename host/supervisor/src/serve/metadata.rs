@@ -1,4 +1,4 @@
-//! Mode, owner and times, by path or by a descriptor, for reading too.
+//! Changes of mode, owner and times, by path or by descriptor, even one that is open only for reading.
 
 use std::os::fd::AsFd;
 

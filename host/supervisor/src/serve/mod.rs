@@ -1,4 +1,4 @@
-//! Calls done for the command, one file for each kind.
+//! System calls that the supervisor makes for the command, one module for each kind.
 
 mod execute;
 mod found;
@@ -34,48 +34,48 @@ pub(crate) struct SyscallHandlers {
     pub(crate) access_control: AccessControl,
     pub(crate) changes: Changes,
     pub(crate) tree: Arc<Tree>,
-    /// Notification descriptor of seccomp, for calls and answers.
+    /// Seccomp notification descriptor, for calls and answers.
     pub(crate) listener: Arc<OwnedFd>,
-    /// The command's terminal, where it has one.
+    /// The command's terminal, if it has one.
     pub(crate) terminal: Option<OwnedFd>,
     /// Number of threads that wait for the other end of a pipe.
     pub(crate) waiting: Arc<AtomicUsize>,
     pub(crate) max_file_bytes: u64,
     /// Lock that makes the commands of one workspace change names one after the other.
     pub(crate) lock: Option<Arc<OwnedFd>>,
-    /// Files in roots that it has opened or made.
+    /// Files in roots that the command has opened or created.
     pub(crate) opened: KnownFiles,
-    /// Programs in roots that it was let run.
+    /// Programs in roots that the command was allowed to run.
     pub(crate) run: KnownFiles,
-    /// Programs elsewhere, about which no rule is asked.
+    /// Programs outside the roots, which no rule applies to.
     pub(crate) run_freely: KnownFiles,
-    /// Files in roots whose names are all its own.
+    /// Files in roots whose further names were all created by the command.
     pub(crate) links: KnownLinks,
     pub(crate) broken_links: BrokenLinks,
 }
 
-/// One try of a call: it is tried again when the host has answered what had to be asked. Nothing is changed before all
-/// answers are known.
+/// One attempt at a call, which is repeated when the host has answered its questions. No attempt changes anything
+/// before all answers are known.
 #[derive(Clone, Copy)]
 pub(crate) struct Try<'a> {
     pub(crate) call: &'a Call,
     pub(crate) known: &'a Known,
 }
 
-/// How a call ends.
+/// Result of a call.
 pub(crate) enum Reply {
-    /// It succeeds with 0.
+    /// The call succeeds with 0.
     Done,
-    /// It returns a descriptor, which is closed when the caller runs another program where this says so.
+    /// The call returns a descriptor, with close-on-exec set if the second value says so.
     Give(OwnedFd, bool),
-    /// The kernel does it. Only for calls that have no pointer in what was decided by, but for `execve`: there the kernel
-    /// reads the path again, and what it found is looked at when the new program makes its first call.
+    /// The kernel makes the call. Used only for calls whose check does not depend on memory of the caller, and for
+    /// `execve`: the kernel reads that path again, and the loaded program is checked when it opens its first file.
     Continue,
-    /// A thread answers.
+    /// Another thread answers the call later.
     Later,
 }
 
-/// The lock, held as long as this is.
+/// The exclusive lock, held as long as this value exists.
 struct Locked(Arc<OwnedFd>);
 
 impl Locked {
@@ -87,7 +87,7 @@ impl Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // It goes with this process at the latest.
+        // The lock is released when this process ends at the latest.
         let _held = flock(&self.0, FlockOperation::Unlock);
     }
 }

@@ -1,4 +1,5 @@
-//! Opening: the file is found, checked, and only then opened as asked for, by the way that was checked.
+//! Opening of files: a file is found with `O_PATH`, checked, and reopened through that descriptor with the requested
+//! access.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -11,13 +12,13 @@ use crate::access_control::{Reporting, Unresolved};
 use crate::requested_path::{RequestedPath, own_link};
 use crate::tree::Tree;
 
-/// How often something may come into being, and be gone again, between two looks.
+/// Maximum number of attempts when an entry appears and disappears between two steps.
 const MOST_RACES: usize = 16;
-/// Of flags, those that are about finding and making, which is over when a file is opened, and one whose signals would
-/// go to the supervisor.
+/// Flags that are dropped when the found file is opened: those about finding and creating the file, and `O_ASYNC`,
+/// whose signals would go to the supervisor.
 const OVER: OFlags = OFlags::CREATE.union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::from_bits_retain(ASYNC));
 const ASYNC: u32 = libc::O_ASYNC.cast_unsigned();
-/// Bits of a mode that a new file gets: not those that make it run as its owner.
+/// Mode bits that a new file may get: all except set-user-ID and set-group-ID.
 const MODE: u32 = 0o1777;
 
 impl SyscallHandlers {
@@ -79,7 +80,7 @@ impl SyscallHandlers {
         give(found.opened.as_fd(), flags)
     }
 
-    /// Makes a file, which may come into being otherwise meanwhile.
+    /// Creates a file; fails with `EXIST` if another process creates it in the meantime.
     fn make(
         &mut self,
         this: Try<'_>,
@@ -103,7 +104,7 @@ impl SyscallHandlers {
         Ok(Reply::Give(made, flags.contains(OFlags::CLOEXEC)))
     }
 
-    /// A file without a name, in the file system of a directory.
+    /// Opens a new file without a name (`O_TMPFILE`) in the file system of a directory.
     fn open_nameless(
         &mut self,
         this: Try<'_>,
@@ -135,12 +136,13 @@ fn give(opened: BorrowedFd<'_>, flags: OFlags) -> Result<Reply, Unresolved> {
     Ok(Reply::Give(reopen(opened, flags)?, flags.contains(OFlags::CLOEXEC)))
 }
 
-/// Opens what was found and checked with the access that was asked for.
+/// Reopens a found and checked file with the requested access.
 pub(super) fn reopen(opened: BorrowedFd<'_>, flags: OFlags) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(CWD, own_link(opened), flags | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// Makes something with the caller's mask, which a directory's default list of rights may set aside.
+/// Runs `make` with the caller's umask. The supervisor does not apply the mask itself, because the kernel ignores it in
+/// a directory with a default ACL.
 pub(super) fn with_umask<T>(this: Try<'_>, make: impl FnOnce() -> Result<T, Errno>) -> Result<T, Errno> {
     let own = rustix::process::umask(this.call.umask()?);
     let made = make();

@@ -1,4 +1,4 @@
-//! Opening a named pipe, which waits for the other end: in a thread, which answers.
+//! Opening of named pipes. A separate thread waits for the other end and answers the call.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{Reply, SyscallHandlers, Try};
 use crate::access_control::Unresolved;
 use crate::notify;
 
-/// How many may wait at a time. A thread whose caller is gone waits on.
+/// Maximum number of waiting threads. A thread whose caller is gone continues to wait.
 const MOST_WAITING: usize = 64;
 const STACK_BYTES: usize = 64 << 10;
 

@@ -1,4 +1,4 @@
-//! Signals and the like, which reach the command's own processes only; and their groups.
+//! Signals and other calls about processes, which reach only the command's own processes; and process groups.
 
 use rustix::io::Errno;
 use rustix::process::Pid;
@@ -7,7 +7,8 @@ use super::{Reply, SyscallHandlers};
 use crate::access_control::Unresolved;
 
 impl SyscallHandlers {
-    /// Everything that is decided by is in registers: the kernel acts on what was looked at.
+    /// Allows a call about a process of the command. All arguments of the check are in registers, so that the kernel
+    /// acts on the checked values.
     pub(super) fn to_process(&self, process: i32) -> Result<Reply, Unresolved> {
         if self.tree.has(process) {
             return Ok(Reply::Continue);
@@ -20,8 +21,9 @@ impl SyscallHandlers {
         if self.tree.has_group(group) { Ok(Reply::Continue) } else { Err(Errno::PERM.into()) }
     }
 
-    /// Known before it comes into being: a group can be killed at once, with all that is being forked. A process begins
-    /// one by its own number; any other is one that is known already, or none.
+    /// Allows a process to lead or enter a process group. The group is remembered before it is created, so that it can
+    /// be killed at once, including processes that are being forked. A process creates a group only with its own id as
+    /// number; any other number must be that of a remembered group.
     pub(super) fn enter_group(&mut self, process: i32, group: i32) -> Result<Reply, Unresolved> {
         let may_enter = match process == group {
             true => self.tree.has(process) && self.tree.note_group(group),

@@ -1,4 +1,4 @@
-//! Removing a name.
+//! Removal of directory entries.
 
 use std::os::fd::AsFd;
 

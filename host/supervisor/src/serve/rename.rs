@@ -1,5 +1,5 @@
-//! Renaming. A directory takes all below along, so that the rules are asked about each path there, as it is now and as
-//! it is to be, and each is told.
+//! Renaming. Renaming a directory changes every path below it, so that the rules are asked about each path below, under
+//! its old and its new name, and each is reported.
 
 use std::ffi::CString;
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,17 +15,18 @@ use super::{Reply, SyscallHandlers, Try};
 use crate::access_control::{Answer, Question, Reporting, Unresolved};
 use crate::requested_path::{Entry, RequestedPath};
 
-/// How many entries of a directory are kept.
+/// Maximum number of entries below a directory whose state is recorded.
 const MOST_KEPT: usize = 10_000;
-/// How many are asked about, and bytes of their names. With more, a directory is not renamed where there are rules.
+/// Maximum number of entries below a directory that the host is asked about, and maximum total length of their paths in
+/// bytes. With rules, a directory that exceeds one of them is not renamed.
 const MOST_ASKED: usize = 50_000;
 const MOST_BYTES: usize = 4 << 20;
-/// Bytes of what is asked about one call.
+/// Maximum memory of the questions about one call, in bytes.
 const MOST_QUESTIONS: usize = 20 << 20;
 
-/// Something below a directory.
+/// An entry below a directory.
 struct Below {
-    /// From that directory.
+    /// Path relative to the directory.
     path: PathBuf,
     is_directory: bool,
 }
@@ -80,7 +81,8 @@ impl SyscallHandlers {
         Ok(Reply::Done)
     }
 
-    /// What is below a directory that is renamed, where the rules refuse none of it under either name.
+    /// Returns the entries below a directory that is renamed, after checking that the rules refuse none of them under
+    /// either name.
     fn below(&mut self, this: Try<'_>, found: &Found, from: &Entry, to: &Entry) -> Result<Vec<Below>, Unresolved> {
         if !found.is_directory() {
             return Ok(Vec::new());
@@ -116,7 +118,7 @@ impl SyscallHandlers {
         self.access_control.refuse(&from.path, "more is in it than can be checked", Errno::ACCESS)
     }
 
-    /// Notes what is below one of a directory's names now.
+    /// Records the present state of the entries below one of the two names of a directory.
     fn note_below(&mut self, this: Try<'_>, side: &Entry, reported: Reporting, below: &[Below]) {
         if reported == Reporting::Ignored {
             return;
@@ -147,7 +149,8 @@ impl SyscallHandlers {
     }
 }
 
-/// Everything below a directory, each directory before what is in it; `None` where that is more than `most`.
+/// Returns all entries below a directory, each directory before its contents; `None` if there are more than `max` or
+/// their paths are longer than [`MOST_BYTES`].
 fn walk(top: &Found, max: usize) -> Result<Option<Vec<Below>>, Errno> {
     let (mut found, mut bytes) = (Vec::new(), 0);
     let mut left = vec![PathBuf::new()];
@@ -180,7 +183,7 @@ fn walk(top: &Found, max: usize) -> Result<Option<Vec<Below>>, Errno> {
     Ok(Some(found))
 }
 
-/// Some file systems do not tell kinds with names.
+/// Returns whether an entry is a directory. Some file systems do not report the type in the directory listing.
 fn is_directory(directory: &OwnedFd, entry: &DirEntry) -> Result<bool, Errno> {
     match entry.file_type() {
         FileType::Unknown => {

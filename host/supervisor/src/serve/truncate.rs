@@ -1,4 +1,4 @@
-//! The size of a file, by its path.
+//! Truncation of a file by its path.
 
 use std::os::fd::AsFd;
 
@@ -25,7 +25,7 @@ impl SyscallHandlers {
             _ => return Err(Errno::INVAL.into()),
         }
         let reported = self.may_change(this, &found)?;
-        // The limit is the command's; the supervisor's own is none.
+        // The file size limit of the command does not apply to the supervisor, which makes the call.
         if length > self.max_file_bytes && length > u64::try_from(found.stat.st_size).unwrap_or(0) {
             return Err(Errno::FBIG.into());
         }

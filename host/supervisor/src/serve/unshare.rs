@@ -1,4 +1,4 @@
-//! Files that have several names, some of which may be outside of the roots.
+//! Changes of files with several hard links, some of which may be outside the roots.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -16,9 +16,9 @@ use crate::climb;
 use crate::path_class::PathClass;
 use paddock_supervisor::protocol::HardLinks;
 
-/// How many files are told that were replaced by a copy; all are counted.
+/// Maximum number of replaced files that are reported; all are counted.
 const MAX_REPORTED: usize = 20;
-/// Bits of a mode that a copy gets: none that would make it run as its owner.
+/// Mode bits that a copy gets: all except set-user-ID and set-group-ID.
 const MODE: u32 = 0o1777;
 
 /// Files that were replaced by a copy.
@@ -29,8 +29,9 @@ pub(crate) struct BrokenLinks {
 }
 
 impl SyscallHandlers {
-    /// The file that a change is to be made to in place of the one that was found: the same, unless that has names that
-    /// the command has not made. `keeps_content` is false where the file is to be emptied.
+    /// Returns the file that a change applies to: the found file, or a copy that replaces it if the file has further
+    /// names that the command did not create and the policy breaks such links. `keeps_content` is false if the change
+    /// empties the file.
     pub(super) fn unshare(&mut self, found: Found, keeps_content: bool) -> Result<Found, Unresolved> {
         let links = found.stat.st_nlink;
         let is_in_root = matches!(self.access_control.path_class(&found.path), PathClass::Root { .. });
@@ -59,7 +60,7 @@ impl SyscallHandlers {
         }
     }
 
-    /// Puts a copy of a file in its place. Its other names keep the file.
+    /// Replaces a file by a copy under the found name. The other names keep the original file.
     fn replace(&self, found: &Found, keeps_content: bool) -> Result<Found, Errno> {
         let (Some(parent), Some(name)) = (found.path.parent(), found.path.file_name()) else {
             return Err(Errno::ACCESS);
@@ -75,7 +76,7 @@ impl SyscallHandlers {
                 rustix::fs::openat(&directory, &temporary, making, Mode::RUSR | Mode::WUSR)?;
             }
             chmodat(&directory, &temporary, Mode::from_raw_mode(found.stat.st_mode & MODE), AtFlags::empty())?;
-            // Only the file that was looked at is replaced.
+            // The copy may replace only the file that was checked.
             let there = statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
             if climb::identity(&there) != climb::identity(&found.stat) {
                 return Err(Errno::ACCESS);

@@ -1,4 +1,4 @@
-//! Runs commands through the supervisor, as a host does.
+//! Test support: runs commands through the supervisor, as a host does.
 
 #![allow(dead_code, reason = "each test program needs a part")]
 
@@ -20,7 +20,7 @@ use paddock_supervisor::wire;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use tempfile::TempDir;
 
-/// What the programs of this machine need.
+/// Directories that the programs of a usual machine need.
 const SYSTEM: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/root/.pyenv", "/etc/ssl", "/etc/alternatives"];
 const FILES: [&str; 8] = [
     "/etc/ld.so.cache",
@@ -33,7 +33,7 @@ const FILES: [&str; 8] = [
     "/etc/resolv.conf",
 ];
 
-/// A command and what it may have, by paths: what [`protocol::Start`] says by descriptors.
+/// Like [`protocol::Start`], with paths instead of descriptors.
 #[derive(Clone)]
 pub struct Start {
     pub argv: Vec<String>,
@@ -46,11 +46,11 @@ pub struct Start {
     pub temporary: String,
     pub staging: String,
     pub programs: Option<Vec<String>>,
-    /// Of those, the ones that only load others.
+    /// Programs in `programs` that only load others.
     pub loaders: Vec<String>,
     pub closed: Vec<String>,
     pub pinned: Vec<String>,
-    /// Directories and names in them.
+    /// Directories, each with a reserved name in it.
     pub reserved: Vec<(String, String)>,
     pub network: bool,
     pub confine: bool,
@@ -66,7 +66,7 @@ pub struct Root {
 }
 
 impl Start {
-    /// Opens the paths; what is not there of the system is left out. With the descriptors in the order of their numbers.
+    /// Opens the paths and returns the descriptors in the order of their indices. Missing system paths are left out.
     fn opened(&self) -> (protocol::Start, Vec<OwnedFd>) {
         let mut opened = Vec::new();
         let mut open = |path: &str| {
@@ -116,7 +116,7 @@ fn identity(path: &str) -> Identity {
     Identity { device: about.dev(), inode: about.ino() }
 }
 
-/// A root, something outside, and the directories that a command needs.
+/// Fixture: a root, a directory outside it, and the directories that a command needs.
 pub struct Yard {
     directory: TempDir,
     pub root: PathBuf,
@@ -148,7 +148,7 @@ impl Yard {
         yard
     }
 
-    /// A confined command in the root, without network and rules.
+    /// Returns a confined command in the root, without network and rules.
     pub fn command<S: AsRef<str>>(&self, argv: &[S]) -> Start {
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         let environment = [
@@ -199,12 +199,13 @@ impl Yard {
         self.root.join(name).to_str().unwrap().to_owned()
     }
 
-    /// What was kept of a path's content before.
+    /// Returns the copy of a path's previous content, if there is one.
     pub fn kept(&self, before: &Before) -> Option<String> {
         before.kept.as_ref().map(|name| fs::read_to_string(self.staging.join(name)).unwrap())
     }
 
-    /// Every path outside with its content, mode, owner, times and attributes.
+    /// Returns every path outside with its content, mode, owner, modification time, number of links and names of
+    /// extended attributes.
     pub fn snapshot(&self) -> BTreeMap<PathBuf, String> {
         let mut found = BTreeMap::new();
         snapshot(&self.outside, &mut found);
@@ -229,18 +230,18 @@ fn snapshot(path: &Path, found: &mut BTreeMap<PathBuf, String>) {
     found.insert(path.to_owned(), text);
 }
 
-/// A command under way.
+/// A running command.
 pub struct Running {
     pub socket: UnixStream,
     pub supervisor: Child,
-    /// Where its input is written.
+    /// Write end of the command's standard input.
     pub input: Option<File>,
     output: JoinHandle<Vec<u8>>,
     error: JoinHandle<Vec<u8>>,
     roots: Vec<Root>,
 }
 
-/// What became of it.
+/// Messages and output of a command that has ended.
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub confined: Option<String>,
@@ -259,7 +260,7 @@ impl Outcome {
         self
     }
 
-    /// What was told of a path below a root.
+    /// Returns the reported previous state of a path.
     pub fn before(&self, path: impl AsRef<Path>) -> Option<&Before> {
         self.ended.before.iter().find(|it| Path::new(&it.path) == path.as_ref())
     }
@@ -277,7 +278,7 @@ pub fn run_with(start: Start, authorize: impl FnMut(&Ask) -> Verdict) -> Outcome
     begin(start).finish(authorize)
 }
 
-/// The supervisor and a socket to it.
+/// Starts a supervisor and returns the socket to it.
 pub fn supervisor() -> (UnixStream, Child) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let supervisor = Command::new(env!("CARGO_BIN_EXE_paddock-supervisor"))
@@ -287,7 +288,7 @@ pub fn supervisor() -> (UnixStream, Child) {
     (ours, supervisor)
 }
 
-/// Sends what a command is and may have.
+/// Sends a command, with its descriptors.
 pub fn send_start(socket: &UnixStream, start: &Start, streams: &[BorrowedFd<'_>]) {
     let (opened, descriptors) = start.opened();
     for some in descriptors.chunks(wire::MAX_DESCRIPTORS) {
@@ -319,12 +320,12 @@ impl Running {
         wire::send(&self.socket, message, &[]).unwrap();
     }
 
-    /// The first message: whether it runs, and how it is confined.
+    /// Receives the first message: whether the command runs, and how it is confined.
     pub fn started(&self) -> FromSupervisor {
         wire::receive(&self.socket).unwrap().0
     }
 
-    /// Answers questions until the end.
+    /// Answers questions until the command ends.
     pub fn finish(mut self, mut authorize: impl FnMut(&Ask) -> Verdict) -> Outcome {
         drop(self.input.take());
         let mut outcome = Outcome::default();
@@ -346,7 +347,7 @@ impl Running {
                     ask.path = absolute(&self.roots, ask.root, &ask.path);
                     let verdict = Verdict { id: ask.id, ..authorize(&ask) };
                     outcome.asked.push(ask);
-                    // After it was told to kill, it is gone once it has said how that ended.
+                    // After `Kill`, the supervisor may be gone before it reads the answer.
                     let _gone = wire::send(&self.socket, &ToSupervisor::Verdict(verdict), &[]);
                 }
                 FromSupervisor::Ended(mut ended) => {
@@ -373,7 +374,7 @@ fn absolute(roots: &[Root], root: usize, below: &str) -> String {
     }
 }
 
-/// The program of attempts, compiled once, in a directory that commands may run programs from.
+/// Returns the path of the attack program. It is compiled once, into a directory that commands may run programs from.
 pub fn attack() -> &'static str {
     static PROGRAM: OnceLock<(TempDir, String)> = OnceLock::new();
     let (_, path) = PROGRAM.get_or_init(|| {
@@ -387,13 +388,13 @@ pub fn attack() -> &'static str {
     path
 }
 
-/// Whether a process is there, and no zombie.
+/// Returns whether a process exists and is not a zombie.
 pub fn lives(process: i32) -> bool {
     let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else { return false };
     !stat.rsplit_once(')').is_some_and(|(_, rest)| rest.starts_with(" Z"))
 }
 
-/// Waits up to a second for something.
+/// Waits up to one second for a condition and returns whether it became true.
 pub fn within_a_second(mut holds: impl FnMut() -> bool) -> bool {
     (0..100).any(|_| {
         let held = holds();
@@ -404,7 +405,7 @@ pub fn within_a_second(mut holds: impl FnMut() -> bool) -> bool {
     })
 }
 
-/// Processes whose command line has a text in it.
+/// Returns the running processes whose command line contains a text.
 pub fn processes_with(text: &str) -> Vec<i32> {
     let all = fs::read_dir("/proc").unwrap().filter_map(|it| it.unwrap().file_name().to_str()?.parse::<i32>().ok());
     all.filter(|process| {
