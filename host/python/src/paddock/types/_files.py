@@ -84,6 +84,8 @@ class ReadManyResult:
     """Whether the text limit or the file limit ended the call early."""
     remaining: list[str]
     """Paths that were left out, for another call."""
+    skipped: Skipped
+    """Entries that the search for `glob` left out."""
 
 
 @dataclass(frozen=True)

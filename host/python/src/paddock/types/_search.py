@@ -83,7 +83,7 @@ class ContextLine:
     line: int
     """Line number."""
     text: str
-    """Text of the line, cut at the line limit."""
+    """Text of the line, cut at the line limit and then marked."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,9 @@ class GrepMatch:
     line: int
     """The line on which the match starts."""
     text: str
-    """Text of the line, or of all lines of a multi-line match, without the last line ending, cut at the line limit."""
+    """Text of the line, or of all lines of a multi-line match, without the last line ending, cut around the match at
+    the line limit. A mark replaces the end that is cut; `text_start` tells of a start that is cut.
+    """
     text_start: int
     """Byte offset of `text` in the line, in UTF-8; 0 unless the start of a long line was cut off."""
     match_start: int

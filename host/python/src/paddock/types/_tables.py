@@ -67,6 +67,7 @@ RECORDS: dict[str, tuple[type | None, tuple[tuple[str, Shape], ...]]] = {
         ("entries", ("list", "read-many-entry")),
         ("truncated", "bool"),
         ("remaining", ("list", "string")),
+        ("skipped", "skipped"),
     )),
     "write-args": (None, (
         ("path", "string"),
