@@ -105,7 +105,7 @@ fn the_limits_are_the_defaults() {
     let rows = [
         ("lines of a result", of_1000(limits.max_lines)),
         ("characters of a line", of_1000(limits.max_line_chars as u64)),
-        ("text of a result", of_1024(limits.max_result_bytes as u64)),
+        ("text of a result: content of files, matches, diffs", of_1024(limits.max_result_bytes as u64)),
         ("size of a file that is held in memory (edits, patches, etags)", of_1024(limits.max_file_bytes)),
         ("entries of one copy or delete", of_1000(limits.max_files)),
         ("bytes of one copy", of_1024(limits.max_copy_bytes)),

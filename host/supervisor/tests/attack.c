@@ -428,6 +428,12 @@ int main(int count, char **argument) {
         struct rlimit limit = {0, 0}, now;
         setrlimit(RLIMIT_CORE, &limit);
         prlimit(0, RLIMIT_CORE, &limit, NULL);
+        prlimit(getpid(), RLIMIT_CORE, &limit, NULL);
+        // The lower half of this pointer is zero.
+        void *page = mmap((void *)0x100000000, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        if (page == MAP_FAILED) return told(name, -1);
+        syscall(SYS_prlimit64, 0, RLIMIT_CORE, page, NULL);
+        syscall(SYS_prlimit64, getpid(), RLIMIT_CORE, page, NULL);
         if (getrlimit(RLIMIT_CORE, &now) < 0) return told(name, -1);
         return now.rlim_cur == 0 ? 0 : (printf("%lu", (unsigned long)now.rlim_cur), 1);
     }

@@ -20,8 +20,8 @@ pub(crate) enum Action {
     Kill,
 }
 
-/// Condition on the lower 32 bits of an argument, whose index comes first. The kernel reads all tested arguments as
-/// `int`, except for the pointer in the rule for `prlimit64`.
+/// Condition on the lower 32 bits of an argument, whose index comes first. The kernel reads these arguments as `int`;
+/// a test of a pointer needs both halves.
 #[derive(Clone, Copy)]
 pub(crate) enum Test {
     Is(u8, u32),
@@ -29,6 +29,8 @@ pub(crate) enum Test {
     Bits(u8, u32, u32),
     /// At least one of these bits is set.
     Any(u8, u32),
+    /// At least one of the upper 32 bits is set.
+    AnyUpper(u8),
 }
 
 /// A system call and its cases. The first case whose tests all succeed decides.
@@ -77,6 +79,9 @@ fn body(rule: &Rule) -> Vec<sock_filter> {
             let mut steps = match *test {
                 Test::Is(argument, value) => vec![load_argument(argument), jump(BPF_JEQ, value, 0, failed)],
                 Test::Any(argument, bits) => vec![load_argument(argument), jump(BPF_JSET, bits, 0, failed)],
+                Test::AnyUpper(argument) => {
+                    vec![load_upper_half(argument), jump(BPF_JSET, u32::MAX, 0, failed)]
+                }
                 Test::Bits(argument, mask, value) => vec![
                     load_argument(argument),
                     statement(BPF_ALU | BPF_AND | BPF_K, mask),
@@ -99,6 +104,10 @@ fn load(offset: usize) -> sock_filter {
 /// Loads the lower half of an argument. It comes first, because both supported architectures are little-endian.
 fn load_argument(argument: u8) -> sock_filter {
     load(offset_of!(seccomp_data, args) + 8 * usize::from(argument))
+}
+
+fn load_upper_half(argument: u8) -> sock_filter {
+    load(offset_of!(seccomp_data, args) + 8 * usize::from(argument) + 4)
 }
 
 fn end(action: Action) -> sock_filter {

@@ -34,7 +34,8 @@ fn lower(resource: Resource, limit: u64) -> Result<(), Errno> {
 }
 
 /// Limits core dumps of this process to 1 byte, so that none is written. If the kernel passes dumps to a program, it
-/// ignores every limit except this one.
+/// ignores every limit except this one. A hard limit of 0 cannot be raised without privilege; such a program still gets the dumps
+/// there.
 pub(crate) fn leave_no_core() -> Result<(), Errno> {
     lower(Resource::Core, 1)
 }

@@ -17,8 +17,8 @@ pub(crate) struct Variant {
     pub(crate) programs_are_named: bool,
 }
 
-/// First Linux version in which one ioctl can both pass a descriptor to the caller and return its number as the result.
-const GIVES_AND_SENDS: (u32, u32) = (5, 14);
+/// Oldest supported Linux version. Landlock needs 5.13; no kernel before 5.14 was ever tested.
+const OLDEST_KERNEL: (u32, u32) = (5, 14);
 
 /// Returns a description of the available confinement for people, or the missing kernel feature as the error.
 pub(crate) fn available() -> Result<String, String> {
@@ -27,8 +27,8 @@ pub(crate) fn available() -> Result<String, String> {
     };
     let uname = rustix::system::uname();
     let release = uname.release().to_string_lossy().into_owned();
-    if !sys::notifications_fit() || kernel(&release).is_none_or(|it| it < GIVES_AND_SENDS) {
-        return Err(format!("seccomp user notification of Linux 5.14 (this is {release})"));
+    if !sys::notifications_fit() || kernel(&release).is_none_or(|it| it < OLDEST_KERNEL) {
+        return Err(format!("Linux 5.14 with seccomp user notification (this is {release})"));
     }
     let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
     if !reads_memory(&scope) {

@@ -20,12 +20,12 @@ const STACK_BYTES: usize = 64 << 10;
 
 impl SyscallHandlers {
     pub(super) fn open_pipe(&self, this: Try<'_>, found: &Found, flags: OFlags) -> Result<Reply, Unresolved> {
+        let opened = found.opened.try_clone().map_err(|_| Errno::NFILE)?;
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             return Err(Errno::NFILE.into());
         }
         let (listener, waiting, id) = (Arc::clone(&self.listener), Arc::clone(&self.waiting), this.call.id);
-        let opened = found.opened.try_clone().map_err(|_| Errno::NFILE)?;
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || {
             let reply = reopen(opened.as_fd(), flags).map(|it| Reply::Give(it, flags.contains(OFlags::CLOEXEC)));
             notify::answer(listener.as_fd(), id, reply);
