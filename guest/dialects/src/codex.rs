@@ -255,6 +255,7 @@ fn read_file(args: &Args) -> Result<Request> {
         max_levels: block.whole32("max_levels"),
         include_siblings: block.flag("include_siblings"),
         include_header: !block.has("include_header") || block.flag("include_header"),
+        whole_signatures: false,
         ..read
     }))
 }

@@ -4,7 +4,7 @@
 use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::rendered::Rendered;
 use paddock_types::request::{ReadMode, Request};
-use paddock_types::response::{ReadOutcome, Response, TreeNode};
+use paddock_types::response::{ReadOutcome, Response};
 use paddock_types::{request, response};
 use serde_json::{Value, json};
 
@@ -361,19 +361,9 @@ fn tree_answer(_: &CallContext<'_>, response: Result<Response>) -> Result<Render
         return Err(Error::new(Code::LimitExceeded, cause)
             .hint("use `excludePatterns`, or show the directories in it one by one"));
     }
-    let children: Vec<Value> = tree.tree.children.iter().flatten().map(node).collect();
+    let children: Vec<Value> = tree.tree.children.iter().flatten().map(render::node).collect();
     let text = serde_json::to_string_pretty(&children).unwrap_or_default();
     Ok(content(text).truncated(tree.truncated))
-}
-
-fn node(node: &TreeNode) -> Value {
-    match node.kind {
-        paddock_types::entry::Kind::Directory => {
-            let children: Vec<_> = node.children.iter().flatten().map(self::node).collect();
-            json!({ "name": node.name, "type": "directory", "children": children })
-        }
-        _ => json!({ "name": node.name, "type": "file" }),
-    }
 }
 
 fn search(args: &Args) -> Result<Request> {

@@ -1,14 +1,14 @@
 //! Reads text from a file, by lines or as the block around a line, or bytes.
 
+mod block;
 pub(super) mod content;
 mod delta;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use paddock_text::indent::Indentation;
+use paddock_text::encoding;
 use paddock_text::lines::{CHUNK, Lines, Source, start_of_last};
 use paddock_text::page::{Layout, Page, page};
-use paddock_text::{codec, encoding, indent};
 use paddock_types::error::{Code, Detail, Error, Result, Term};
 use paddock_types::request::ReadMode;
 use paddock_types::response::Response;
@@ -117,7 +117,7 @@ fn check(args: &request::Read) -> Result<()> {
     if let Some((name, _)) = positive.iter().find(|(_, value)| *value == Some(0)) {
         return Err(Error::argument(*name, "0 is too small").hint("counting starts at 1"));
     }
-    if args.tail.is_some() && matches!(args.mode, ReadMode::Indentation | ReadMode::Base64) {
+    if args.tail.is_some() && matches!(args.mode, ReadMode::Indentation | ReadMode::Function | ReadMode::Base64) {
         return Err(Error::argument(Term::Tail, "it is for the modes `lines` and `raw`").hint(phrase![
             "leave ",
             Term::Tail,
@@ -129,13 +129,9 @@ fn check(args: &request::Read) -> Result<()> {
             Term::Limit
         ]));
     }
-    if args.anchor_line.is_some() && args.mode != ReadMode::Indentation {
-        return Err(Error::argument(Term::AnchorLine, "it is for the mode `indentation`").hint(phrase![
-            "set ",
-            Term::Mode,
-            " to `indentation`, or use ",
-            Term::Offset
-        ]));
+    if args.anchor_line.is_some() && !matches!(args.mode, ReadMode::Indentation | ReadMode::Function) {
+        return Err(Error::argument(Term::AnchorLine, "it is for the modes `function` and `indentation`")
+            .hint(phrase!["set ", Term::Mode, " to `function` or `indentation`, or use ", Term::Offset]));
     }
     Ok(())
 }
@@ -159,7 +155,7 @@ impl Reader<'_> {
         }
         let requested = self.args.tail.or(self.args.limit).unwrap_or(u64::MAX);
         let (page, next_offset) = match (self.args.mode, self.args.tail) {
-            (ReadMode::Indentation, _) => self.block(format)?,
+            (ReadMode::Indentation | ReadMode::Function, _) => self.block(format)?,
             (_, Some(count)) => (self.last(format, count)?, None),
             (_, None) => self.range(format)?,
         };
@@ -204,41 +200,6 @@ impl Reader<'_> {
         let shown = page.end.saturating_sub(page.start) + 1;
         page.cut |= page.start > 1 && self.args.tail.is_some_and(|asked| asked > shown);
         Ok(page)
-    }
-
-    /// Returns the block around the anchor line. The block lies within `limit` lines of the anchor.
-    fn block(&self, format: Format) -> Result<(Page, Option<u64>)> {
-        let layout = self.layout(format);
-        let anchor = self.args.anchor_line.unwrap_or(self.args.offset);
-        let argument = if self.args.anchor_line.is_some() { Term::AnchorLine } else { Term::Offset };
-        let first = anchor.saturating_sub(layout.lines).max(1);
-        let mut lines = self.content.lines(format);
-        let mut total = lines.skip(first - 1)?;
-        let (mut shapes, mut starts, mut kept) = (Vec::new(), Vec::new(), Vec::new());
-        while total >= first - 1 && total < anchor.saturating_add(layout.lines) {
-            let Some(line) = lines.next(layout.line_chars.saturating_mul(4), &mut kept)? else { break };
-            shapes.push(Indentation::of(&codec::decode(&kept, layout.encoding)));
-            starts.push(line.start);
-            total += 1;
-        }
-        if total < anchor {
-            return Err(self.past_the_end(argument, anchor, total));
-        }
-        let options = indent::Options {
-            max_levels: self.args.max_levels,
-            include_siblings: self.args.include_siblings,
-            include_header: self.args.include_header,
-            max_lines: usize::try_from(layout.lines).unwrap_or(usize::MAX),
-        };
-        let block = indent::block(&shapes, usize::try_from(anchor - first).unwrap_or(0), &options);
-        let start = starts.get(block.lines.start).copied().unwrap_or(0);
-        let count = block.lines.len() as u64;
-        let number = first + block.lines.start as u64;
-        let mut lines = Lines::from(self.content, format.ender, start);
-        let mut page = page(&mut lines, number, &Layout { lines: count, ..layout })?;
-        page.cut |= block.cut;
-        let next = (page.end + 1 < number + count).then(|| page.end + 1);
-        Ok((page, next))
     }
 
     /// Returns the error for a line past the end, in the caller's line numbers.
@@ -487,6 +448,29 @@ mod tests {
         .unwrap();
         assert_eq!(result.content, "    if x {\n        y();\n    }");
         assert_eq!((result.start_line, result.end_line, result.next_offset, result.truncated), (4, 6, None, false));
+    }
+
+    #[test]
+    fn a_function() {
+        let code = b"use a;\n\n// Adds.\nfn f(\n    a: u8,\n) -> u8 {\n    if a > 0 {\n        g();\n    }\n    a\n}\n\nstruct S;\n";
+        let around = |line: u64, limit: Option<u64>| {
+            read(code, |args| (args.mode, args.anchor_line, args.limit) = (ReadMode::Function, Some(line), limit))
+        };
+        for line in 3..=11 {
+            let result = around(line, None).unwrap();
+            assert_eq!(
+                (result.start_line, result.end_line, result.next_offset, result.truncated),
+                (3, 11, None, false)
+            );
+        }
+        let part = around(8, Some(6)).unwrap();
+        assert_eq!((part.start_line, part.end_line, part.truncated), (3, 8, true));
+        for line in [1, 13] {
+            let error = around(line, None).unwrap_err();
+            assert_eq!(error.code, Code::InvalidArgument);
+            let told = format!("argument `mode`: line {line} is in no function that could be recognized");
+            assert!(error.to_string().contains(&told), "{error}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub struct Indentation {
     indent: usize,
     blank: bool,
     comment: bool,
+    continues: bool,
 }
 
 impl Indentation {
@@ -20,7 +21,7 @@ impl Indentation {
         let lead = line.len() - body.len();
         let indent = line.bytes().take(lead).map(|byte| if byte == b'\t' { LEVEL } else { 1 }).sum();
         let comment = ["#", "//", "--"].iter().any(|mark| body.starts_with(mark));
-        Self { indent, blank: body.is_empty(), comment }
+        Self { indent, blank: body.is_empty(), comment, continues: continues(body.trim_end()) }
     }
 
     /// Number of columns of white space at the start.
@@ -38,6 +39,9 @@ pub struct Options {
     pub include_siblings: bool,
     /// Whether to include comment lines above the block.
     pub include_header: bool,
+    /// Whether to include all lines of a signature. Without this, the block begins at the nearest line of the outermost
+    /// level, as in Codex, which may be the last line of the signature.
+    pub whole_signatures: bool,
     /// Maximum number of lines.
     pub max_lines: usize,
 }
@@ -60,7 +64,10 @@ pub fn block(shapes: &[Indentation], anchor: usize, options: &Options) -> Block 
     let levels = usize::try_from(options.max_levels).unwrap_or(usize::MAX);
     let min = if levels == 0 { 0 } else { own.saturating_sub(levels.saturating_mul(LEVEL)) };
     let indent = |at: usize| indents.get(at).copied();
-    let edge = |at: usize| indent(at) == Some(min) && !options.include_siblings;
+    let seeks_head = own > min || shapes.get(anchor).is_some_and(|shape| shape.continues);
+    let goes_on =
+        |at: usize| options.whole_signatures && seeks_head && shapes.get(at).is_some_and(|shape| shape.continues);
+    let edge = |at: usize| indent(at) == Some(min) && !options.include_siblings && !goes_on(at);
     let is_header = |at: usize| options.include_header && shapes.get(at).is_some_and(|shape| shape.comment);
 
     let mut lines = anchor..anchor.saturating_add(1).min(shapes.len());
@@ -90,6 +97,18 @@ pub fn block(shapes: &[Indentation], anchor: usize, options: &Options) -> Block 
         }
     }
     Block { lines: trim(shapes, lines), cut }
+}
+
+/// Returns whether a line without its indentation continues a signature that began on a line above: `) -> T {`, `where`,
+/// `{`.
+pub(crate) fn continues(body: &str) -> bool {
+    if body == "{" || body == "where" || body.starts_with("where ") {
+        return true;
+    }
+    let rest = body.trim_start_matches([')', ']', '}', '>']);
+    let closers = body.get(..body.len() - rest.len()).unwrap_or_default();
+    let has_parenthesis = closers.contains([')', ']', '>']) || (closers == "}" && rest.starts_with(':'));
+    has_parenthesis && !rest.is_empty() && !rest.starts_with([';', ',', '.', '?']) && !body.ends_with([';', ','])
 }
 
 /// Returns the indentation of each line. A blank line has that of the previous line.
@@ -144,7 +163,13 @@ fn g() {
         (block.lines.start + 1, block.lines.end, block.cut)
     }
 
-    const ALL: Options = Options { max_levels: 0, include_siblings: false, include_header: true, max_lines: 100 };
+    const ALL: Options = Options {
+        max_levels: 0,
+        include_siblings: false,
+        include_header: true,
+        whole_signatures: false,
+        max_lines: 100,
+    };
 
     #[test]
     fn levels() {
@@ -166,7 +191,33 @@ fn g() {
 
     #[test]
     fn tabs_are_four_columns() {
-        assert_eq!(Indentation::of("\t  # x"), Indentation { indent: 6, blank: false, comment: true });
+        assert_eq!(
+            Indentation::of("\t  # x"),
+            Indentation { indent: 6, blank: false, comment: true, continues: false }
+        );
         assert!(Indentation::of(" \t").blank);
+    }
+
+    #[test]
+    fn signatures_of_several_lines() {
+        let block_of = |code: &str, anchor: usize, options: Options| {
+            let shapes: Vec<_> = code.lines().map(Indentation::of).collect();
+            let lines = block(&shapes, anchor - 1, &options).lines;
+            (lines.start + 1, lines.end)
+        };
+        let whole = Options { max_levels: 1, whole_signatures: true, ..ALL };
+        let rust = "impl A {\n    fn a() {}\n\n    fn f(\n        &mut self,\n    ) -> B {\n        one();\n    }\n\n    fn g() {}\n}\n";
+        assert_eq!(block_of(rust, 7, whole), (4, 8));
+        assert_eq!(block_of(rust, 5, whole), (4, 8));
+        assert_eq!(block_of(rust, 7, Options { whole_signatures: false, ..whole }), (5, 8));
+        let bounds = "fn f<T>(\n    x: T,\n) -> B\nwhere\n    T: C,\n{\n    one();\n}\nfn g() {}\n";
+        assert_eq!(block_of(bounds, 7, whole), (1, 8));
+        let python = "x = 1\n\ndef f(\n    a,\n):\n    one()\n\ny = 2\n";
+        assert_eq!(block_of(python, 6, whole), (3, 8));
+        let c = "int f(int a,\n      int b)\n{\n    one();\n}\nint x;\n";
+        assert_eq!(block_of(c, 4, whole), (1, 5));
+        // A call that ends at the level is not a signature.
+        let call = "fn f() {\n    one(\n        2,\n    ).unwrap();\n    three();\n}\n";
+        assert_eq!(block_of(call, 5, Options { max_levels: 0, ..whole }), (1, 6));
     }
 }

@@ -7,6 +7,7 @@ pub mod document;
 pub mod encoding;
 pub mod eol;
 pub mod find;
+pub mod function;
 pub mod glob_class;
 pub mod indent;
 pub mod lines;

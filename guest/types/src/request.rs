@@ -83,6 +83,7 @@ pub enum ReadMode {
     #[default]
     Lines,
     Indentation,
+    Function,
     Raw,
     Base64,
 }
@@ -112,6 +113,8 @@ pub struct Read {
     pub max_levels: u32,
     pub include_siblings: bool,
     pub include_header: bool,
+    /// With `indentation`, includes all lines of a signature; Codex includes its last line only.
+    pub whole_signatures: bool,
     pub encoding: Option<String>,
     pub if_none_match: Option<String>,
 }
@@ -136,6 +139,7 @@ impl Read {
             max_levels: 0,
             include_siblings: false,
             include_header: true,
+            whole_signatures: true,
             encoding: None,
             if_none_match: None,
         }

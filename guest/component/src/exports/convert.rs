@@ -82,7 +82,7 @@ variants!(Code => types::ErrorCode {
     PermissionDenied, Cancelled, BackendGone, Io,
 });
 
-variants!(files::ReadMode => request::ReadMode { Lines, Indentation, Raw, Base64 });
+variants!(files::ReadMode => request::ReadMode { Lines, Indentation, Function, Raw, Base64 });
 record!(files::ReadArgs => request::Read {
     path, offset, limit, tail, mode, anchor_line, max_levels, include_siblings, include_header, encoding,
     if_none_match; ..request::Read::lines("", 1, None)

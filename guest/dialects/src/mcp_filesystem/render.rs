@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use paddock_types::entry::Kind;
-use paddock_types::response::{Entry, List, Stat};
+use paddock_types::response::{Entry, List, Stat, TreeNode};
+use serde_json::{Value, json};
 
 use crate::answer::CallContext;
 
@@ -151,6 +152,17 @@ pub fn uri(path: &str) -> String {
         }
     }
     uri
+}
+
+/// Renders an entry of a tree as the JSON of the reference.
+pub(super) fn node(node: &TreeNode) -> Value {
+    match node.kind {
+        Kind::Directory => {
+            let children: Vec<_> = node.children.iter().flatten().map(self::node).collect();
+            json!({ "name": node.name, "type": "directory", "children": children })
+        }
+        _ => json!({ "name": node.name, "type": "file" }),
+    }
 }
 
 #[cfg(test)]

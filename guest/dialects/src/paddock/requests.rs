@@ -12,6 +12,7 @@ pub fn read(args: &Args) -> Result<Request> {
         tail: args.opt_whole("tail"),
         mode: match args.text("mode").as_str() {
             "indentation" => ReadMode::Indentation,
+            "function" => ReadMode::Function,
             "raw" => ReadMode::Raw,
             "base64" => ReadMode::Base64,
             _ => ReadMode::Lines,

@@ -41,10 +41,11 @@ class Reads(Typed):
             limit: Maximum number of lines, default 2,000; with `base64` maximum number of bytes, default 38,400.
             tail: Number of lines to return from the end of the file; not together with `offset`.
             mode: Form of the content. Default: lines.
-            anchor_line: With `indentation`, the line whose block is returned. Default: `offset`.
+            anchor_line: With `indentation` and `function`, the line whose block or function is returned. Default:
+                `offset`.
             max_levels: With `indentation`, the number of enclosing levels to include; 0 includes all. Default: 0.
             include_siblings: With `indentation`, include blocks at the same level. Default: false.
-            include_header: With `indentation`, include the comment lines above a block. Default: true.
+            include_header: With `indentation` and `function`, include the comment lines above. Default: true.
             encoding: WHATWG label of the encoding. Default: detected.
             if_none_match: Etag of the content that the caller has. If the file still has this etag, the result says
                 `unchanged` and has no content. With `lines`, if a backup contains the caller's version and a diff is

@@ -142,6 +142,7 @@ ChangeKind = Literal[
 ReadMode = Literal[
     "lines",
     "indentation",
+    "function",
     "raw",
     "base64",
 ]
@@ -150,6 +151,9 @@ ReadMode = Literal[
 `lines`: Lines without their endings; long lines are cut. The default.
 
 `indentation`: The block around `anchor_line`, found by indentation.
+
+`function`: The innermost named function around `anchor_line`, with the comments and attributes above it, found by
+indentation and by the words at the start of lines. Fails with `invalid-argument` if there is none.
 
 `raw`: The text of the lines unchanged, endings included; long lines are not cut.
 

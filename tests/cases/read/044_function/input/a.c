@@ -1,0 +1,7 @@
+static int x;
+
+int add(int a,
+        int b)
+{
+    return a + b;
+}
