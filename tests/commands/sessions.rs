@@ -43,6 +43,24 @@ fn a_terminal_is_talked_to() {
 }
 
 #[test]
+fn output_is_collected_to_the_end_of_the_time_or_of_the_command() {
+    let fixture = Fixture::new();
+    let line = "for i in 1 2 3 4; do echo $i; sleep 0.2; done";
+    for terminal in [true, false] {
+        let arguments = json!({"command": line, "terminal": terminal, "yield_time_ms": 20_000});
+        let ran = fixture.ok("exec_command", arguments);
+        assert_eq!((stdout(&ran).as_str(), &ran["exit_code"]), ("1\n2\n3\n4\n", &json!(0)), "{ran}");
+    }
+    // A prompt ends the wait before its time.
+    let begun = Instant::now();
+    let ran = fixture.ok("exec_command", json!({"command": "printf 'name? '; read x", "yield_time_ms": 20_000}));
+    assert_eq!(stdout(&ran), "name? ");
+    assert!(ran["session_id"].is_u64() && begun.elapsed() < Duration::from_secs(10), "{:?} {ran}", begun.elapsed());
+    let arguments = json!({"session_id": ran["session_id"], "chars": "it\n", "yield_time_ms": 20_000});
+    assert_eq!(fixture.ok("write_stdin", arguments)["exit_code"], 0);
+}
+
+#[test]
 fn pipes_and_the_end_of_input() {
     let fixture = Fixture::new();
     let ran = fixture.ok("exec_command", json!({"command": "cat; echo done >&2", "terminal": false}));

@@ -15,7 +15,7 @@ use crate::answer::{CallContext, FailedCall, take, words};
 use crate::args::Args;
 use crate::param::{DefaultValue, MAX, Param, ParamKind, choice, flag, optional, required, whole};
 use crate::spec::{Output, ResultSchema, ToolSpec, ToolTraits};
-use crate::text::continuation;
+use crate::text::{continuation, with_notes};
 use crate::{Dialect, line_numbers};
 
 mod commands;
@@ -300,7 +300,8 @@ fn read_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Re
 fn grep_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let grep = take!(Grep, response);
     if grep.files.is_empty() {
-        return Ok(reported("No matches found.".to_owned()).truncated(grep.truncated));
+        let text = with_notes("No matches found.".to_owned(), &grep.notes);
+        return Ok(reported(text).truncated(grep.truncated));
     }
     let max = usize::try_from(asked.args.whole("limit").min(MAX_FILES)).unwrap_or(usize::MAX);
     let truncated = grep.truncated || grep.files.len() > max;

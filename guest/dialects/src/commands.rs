@@ -11,14 +11,14 @@ use crate::param::{DefaultValue, Param, optional, whole};
 const MAX_NAMED: usize = 20;
 /// Default columns and rows of a terminal.
 pub const SIZE: (u16, u16) = (80, 24);
-/// Maximum time that a call waits for output, in milliseconds.
-const MAX_YIELD_MS: u64 = 600_000;
+/// Maximum time for which a call collects output, in milliseconds.
+pub const MAX_YIELD_MS: u64 = 600_000;
 
 /// Working directory of the command.
 pub const WORKDIR: Param = optional("workdir", "Where to run it (the workspace)");
-/// Time that a call waits for output.
+/// Time for which a call collects output.
 pub const YIELD: Param =
-    whole("yield_time_ms", 0, MAX_YIELD_MS, DefaultValue::Whole(250), "Milliseconds to wait for output");
+    whole("yield_time_ms", 0, MAX_YIELD_MS, DefaultValue::Whole(250), "Milliseconds to collect output");
 /// Maximum output of a call.
 pub const MOST_OUTPUT: Param = whole("max_output_tokens", 1, 100_000, DefaultValue::Whole(8_000), "Most output");
 

@@ -384,7 +384,7 @@ fn search(args: &Args) -> Result<Request> {
 fn search_answer(asked: &CallContext<'_>, response: Result<Response>) -> Result<Rendered> {
     let glob = take!(Glob, response);
     if glob.paths.is_empty() {
-        return Ok(content("No matches found".to_owned()));
+        return Ok(content(with_notes("No matches found".to_owned(), &glob.notes)));
     }
     let paths: Vec<_> = glob.paths.iter().map(|path| asked.absolute(path)).collect();
     Ok(content(render::with_rest(paths.join("\n"), glob.truncated)).truncated(glob.truncated))

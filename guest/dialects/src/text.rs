@@ -254,7 +254,7 @@ fn glob_text(glob: &Glob, names: &Names) -> String {
     if glob.paths.is_empty() {
         text.push_str("[no files match]\n");
     }
-    with_tail(text, &glob.skipped, glob.next_cursor.as_deref(), names)
+    with_notes(with_tail(text, &glob.skipped, glob.next_cursor.as_deref(), names), &glob.notes)
 }
 
 fn grep_text(grep: &Grep, names: &Names) -> String {
@@ -274,7 +274,7 @@ fn grep_text(grep: &Grep, names: &Names) -> String {
     if grep.matches.is_empty() && grep.files.is_empty() {
         let _ = writeln!(text, "[no match in {} files]", grep.files_searched);
     }
-    with_tail(text, &grep.skipped, grep.next_cursor.as_deref(), names)
+    with_notes(with_tail(text, &grep.skipped, grep.next_cursor.as_deref(), names), &grep.notes)
 }
 
 fn replace_text(replace: &Replace, names: &Names) -> String {

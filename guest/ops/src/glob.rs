@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use paddock_search::glob::Glob;
 use paddock_search::page::{Page, Rank};
-use paddock_search::{cursor, glob, page};
+use paddock_search::{advice, cursor, glob, page};
 use paddock_types::entry::Kind;
 use paddock_types::error::{Code, Error, Result, Term};
 use paddock_types::request::PathSort;
@@ -65,12 +65,27 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Glob) -> Result<response::
     Ok(described(workspace, args, page_of(paths, skipped, end.map(Position::Ranked), &fingerprint)))
 }
 
-/// Adds the requested details of each path to the result.
+/// Adds the requested details of each path to the result, and notes if nothing was found.
 fn described(workspace: &Workspace<'_>, args: &request::Glob, mut result: response::Glob) -> response::Glob {
     if let Some(wanted) = &args.details {
         result.entries = details::entries(workspace, wanted, &result.paths);
     }
+    if result.paths.is_empty() && !result.truncated && args.cursor.is_none() {
+        result.notes = notes(workspace, &args.path, &args.pattern);
+    }
     result
+}
+
+/// Returns notes about a glob without a match.
+pub(super) fn notes(workspace: &Workspace<'_>, path: &str, glob: &str) -> Vec<String> {
+    let name = glob.trim_matches('/');
+    let below = format!("{}/{name}", path.trim_end_matches('/'));
+    let resolved = if name.contains(['*', '?', '[', '{']) { None } else { workspace.resolve(&below, OPERATION).ok() };
+    let kind = resolved.and_then(|it| it.existing(workspace, OPERATION).ok()).map(|it| it.kind);
+    match kind {
+        Some(Kind::Directory) => vec![format!("`{name}` is a directory; `{name}/**` matches the files below it")],
+        _ => advice::of_glob(glob),
+    }
 }
 
 fn begin<'w>(
@@ -246,7 +261,7 @@ fn by_time(
 
 fn page_of(paths: Vec<String>, skipped: Skipped, end: Option<Position>, fingerprint: &str) -> response::Glob {
     let next_cursor = end.as_ref().and_then(|end| cursor::seal(fingerprint, end));
-    response::Glob { paths, skipped, truncated: end.is_some(), next_cursor, entries: Vec::new() }
+    response::Glob { paths, skipped, truncated: end.is_some(), next_cursor, notes: Vec::new(), entries: Vec::new() }
 }
 
 /// Returns the error of a call whose sort order needs more entries than one call can visit.

@@ -22,6 +22,7 @@ use crate::audit::Recorder;
 use crate::operation::{ChangingOperation, Operation};
 
 mod file;
+pub(super) mod near;
 mod page;
 pub mod partitions;
 
@@ -63,7 +64,7 @@ pub fn run(workspace: &Workspace<'_>, args: &request::Grep) -> Result<Grep> {
     Ok(sorted(workspace, args, search.finish()))
 }
 
-/// Sorts the files of a result as requested.
+/// Sorts the files of a result as requested, and adds notes if nothing was found.
 fn sorted(workspace: &Workspace<'_>, args: &request::Grep, mut result: Grep) -> Grep {
     if args.sort == PathSort::Modified {
         let time = |path: &str| {
@@ -71,6 +72,10 @@ fn sorted(workspace: &Workspace<'_>, args: &request::Grep, mut result: Grep) -> 
             resolved.existing(workspace, OPERATION).ok()?.modified
         };
         result.files.sort_by_cached_key(|file| Rank::by_time(time(&file.path), &file.path));
+    }
+    let is_empty = result.matches.is_empty() && result.files.is_empty();
+    if is_empty && !result.truncated && args.cursor.is_none() {
+        result.notes = near::notes(workspace, args, result.files_searched, result.bytes_searched);
     }
     result
 }

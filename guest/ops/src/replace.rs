@@ -1,6 +1,7 @@
 //! Replaces text in many files, in all of them or in none. A call without a plan changes nothing and returns a diff
 //! with a plan. A call with the plan searches again and applies the replacement if the result still matches the plan.
 
+use paddock_search::advice;
 use paddock_search::matcher::Matcher;
 use paddock_search::replacer::{Excess, Replacer};
 use paddock_text::document::{Document, Loss, Splice};
@@ -19,7 +20,7 @@ use paddock_workspace::resolved_path::ResolvedPath;
 
 use crate::approval::PlanDraft;
 use crate::audit::Recorder;
-use crate::grep::FileWalk;
+use crate::grep::{FileWalk, near};
 use crate::operation::{ChangingOperation, Operation};
 use crate::read::content;
 
@@ -338,11 +339,14 @@ impl Found<'_> {
             skipped: self.skipped,
             truncated: self.files.len() > MAX_LISTED,
             backup: None,
-            notes: self.notes(),
+            notes: self.notes(args),
         }
     }
 
-    fn notes(&self) -> Vec<String> {
+    fn notes(&self, args: &request::Replace) -> Vec<String> {
+        if self.files.is_empty() && self.unchangeable.is_empty() {
+            return near::notes(self.workspace, &args.search(), self.searched, 0);
+        }
         let named = self.unchangeable.iter().take(MAX_NOTED);
         let mut notes: Vec<_> =
             named.map(|(path, cause)| format!("`{}` stays as it is: {cause}", printable(path))).collect();
@@ -350,6 +354,7 @@ impl Found<'_> {
         if more > 0 {
             notes.push(format!("{more} more files with matches stay as they are"));
         }
+        notes.extend(advice::of_replacement(&args.replacement).filter(|_| !args.fixed && args.plan.is_none()));
         notes
     }
 }

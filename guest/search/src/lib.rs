@@ -1,5 +1,6 @@
 //! Parts of the search operations: cursors, globs, sorted pages, and the search in one file.
 
+pub mod advice;
 pub mod cursor;
 pub mod glob;
 pub mod hidden;

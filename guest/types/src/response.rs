@@ -342,6 +342,9 @@ impl Response {
             Self::ApplyPatch(patch) => &patch.notes,
             Self::Copy(transfer) | Self::Move(transfer) => &transfer.notes,
             Self::Delete(delete) => &delete.notes,
+            Self::Grep(grep) => &grep.notes,
+            Self::Glob(glob) => &glob.notes,
+            Self::Replace(replace) => &replace.notes,
             _ => &[],
         }
     }

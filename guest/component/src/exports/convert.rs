@@ -155,9 +155,9 @@ record!(request::Glob => search::GlobArgs {
     pattern, path, exclude, directories, include_hidden, include_ignored, sort, limit, cursor,
 });
 variants!(request::PathSort => search::PathSort { Path, Modified });
-record!(response::Glob => search::GlobResult { paths, skipped, truncated, next_cursor });
+record!(response::Glob => search::GlobResult { paths, skipped, truncated, next_cursor, notes });
 record!(search::GlobResult => response::Glob {
-    paths, skipped, truncated, next_cursor; ..response::Glob::default()
+    paths, skipped, truncated, next_cursor, notes; ..response::Glob::default()
 });
 variants!(types::LetterCase => request::LetterCase { Sensitive, Insensitive, Smart });
 variants!(search::GrepOutput => request::GrepOutput { Content, Files, Count });
@@ -171,7 +171,7 @@ record!(response::GrepMatch => search::GrepMatch {
 });
 record!(response::FileCount => search::FileCount { path, count });
 record!(response::Grep => search::GrepResult {
-    matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor,
+    matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor, notes,
 });
 record!(search::ChangesArgs => request::Changes { since, path, include_hidden, include_ignored, limit });
 record!(response::Changes => search::ChangesResult {
@@ -213,7 +213,7 @@ record!(search::GrepMatch => response::GrepMatch {
 });
 record!(search::FileCount => response::FileCount { path, count });
 record!(search::GrepResult => response::Grep {
-    matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor,
+    matches, files, files_searched, bytes_searched, skipped, truncated, next_cursor, notes,
 });
 record!(partitions::Names => Names { paths, reached, skipped });
 record!(Names => partitions::Names { paths, reached, skipped });

@@ -65,7 +65,7 @@ pub const TOOLS: &[ToolSpec] = &[
 ];
 
 const fn yield_time(default: u64) -> Param {
-    whole("yield_time_ms", 0, u64::MAX, DefaultValue::Whole(default), "Milliseconds to wait for output")
+    whole("yield_time_ms", 0, u64::MAX, DefaultValue::Whole(default), "Milliseconds to collect output")
 }
 
 const fn most_output() -> Param {

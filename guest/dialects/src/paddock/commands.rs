@@ -4,7 +4,7 @@ use paddock_types::error::{Error, Result};
 use paddock_types::request::{Command, Input, Request, Run, Script, Start};
 
 use crate::args::Args;
-use crate::commands::{MOST_OUTPUT, SIZE, WORKDIR, YIELD, request, run, shell, start, write};
+use crate::commands::{MAX_YIELD_MS, MOST_OUTPUT, SIZE, WORKDIR, request, run, shell, start, write};
 use crate::paddock::answer;
 use crate::param::{DefaultValue, Param, flag, required, text, texts, whole};
 use crate::schema::generated;
@@ -34,14 +34,14 @@ pub const TOOLS: &[ToolSpec] = &[
     ToolSpec {
         name: "exec_command",
         title: "Start a command",
-        description: "Start a command line in a session, and give its first output. Where it goes on, there is a session_id for write_stdin.",
+        description: "Start a command line in a session, and give its output within yield_time_ms. Where it goes on, there is a session_id for write_stdin.",
         params: &[
             COMMAND,
             WORKDIR,
             flag("terminal", true, "Give it a terminal; else pipes"),
             COLUMNS,
             ROWS,
-            YIELD,
+            whole("yield_time_ms", 0, MAX_YIELD_MS, DefaultValue::Whole(10_000), "Milliseconds to collect output"),
             MOST_OUTPUT,
         ],
         effect: ToolTraits::Runs { changes: true },
@@ -59,7 +59,13 @@ pub const TOOLS: &[ToolSpec] = &[
             flag("eof", false, "End its input after that"),
             COLUMNS,
             ROWS,
-            YIELD,
+            whole(
+                "yield_time_ms",
+                0,
+                MAX_YIELD_MS,
+                DefaultValue::None,
+                "Milliseconds to collect output (250; 5,000 without chars)",
+            ),
             MOST_OUTPUT,
         ],
         effect: ToolTraits::Runs { changes: true },
@@ -125,6 +131,8 @@ fn write_stdin(args: &Args) -> Result<Request> {
         (Some(_), None) => return Err(Error::argument("columns", "it is given without `rows`").hint("give both")),
         (None, Some(_)) => return Err(Error::argument("rows", "it is given without `columns`").hint("give both")),
     };
-    let input = write(args, args.text("chars"), args.whole("yield_time_ms"));
+    let chars = args.text("chars");
+    let yield_ms = args.opt_whole("yield_time_ms").unwrap_or(if chars.is_empty() { 5_000 } else { 250 });
+    let input = write(args, chars, yield_ms);
     Ok(request(Command::Write(Input { eof: args.flag("eof"), size, ..input })))
 }

@@ -63,6 +63,7 @@ impl<'w> Page<'w> {
             skipped: Skipped::default(),
             truncated: false,
             next_cursor: None,
+            notes: Vec::new(),
         };
         Self { args, result, limit: page::size(args.limit), max_bytes, used: 0 }
     }

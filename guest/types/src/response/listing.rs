@@ -69,6 +69,8 @@ pub struct Glob {
     pub skipped: Skipped,
     pub truncated: bool,
     pub next_cursor: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// The paths with what is known of them, where the request asked for it.
     #[serde(skip)]
     pub entries: Vec<Entry>,

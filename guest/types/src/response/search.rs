@@ -44,6 +44,8 @@ pub struct Grep {
     pub skipped: Skipped,
     pub truncated: bool,
     pub next_cursor: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]

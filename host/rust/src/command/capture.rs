@@ -62,8 +62,10 @@ impl Capture {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.came == 0
+    /// Returns whether there is output whose last line is incomplete.
+    pub(super) fn is_mid_line(&self) -> bool {
+        let last = self.tail.back().or_else(|| self.head.last());
+        last.is_some_and(|byte| !matches!(byte, b'\n' | b'\r'))
     }
 
     /// Returns the output since the last call, within the limits. While the command runs, an incomplete character at
@@ -212,6 +214,6 @@ mod tests {
         assert_eq!(capture.take(CAPS, true).text, "\u{1f600}");
         capture.push(b"\xe2\x82");
         assert_eq!(capture.take(CAPS, false).text, "\u{fffd}");
-        assert!(capture.is_empty());
+        assert!(!capture.is_mid_line());
     }
 }

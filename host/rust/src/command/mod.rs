@@ -65,9 +65,8 @@ const WAITING: usize = 512 * 1024;
 /// Number of bytes for a token, by the usual estimate.
 const TOKEN: u64 = 4;
 
-/// Pause of the output after which a session answers before its time: output that arrives together is returned
-/// together.
-const PAUSE: Duration = Duration::from_millis(50);
+/// Pause of the output after which an incomplete last line counts as a prompt for input.
+const PROMPT_PAUSE: Duration = Duration::from_millis(250);
 
 /// The commands of one workspace.
 pub(crate) struct Commands {
@@ -277,7 +276,7 @@ impl Commands {
         self.poll(how, &running, write.session, write.yield_ms, write.max_output_tokens)
     }
 
-    /// Waits for output or the end, and returns the output. A session that has ended is then removed.
+    /// Waits until the time is over, the command ends or asks for input, and returns the output. A session that has ended is then removed.
     fn poll(
         &self,
         how: &How<'_>,
@@ -286,7 +285,7 @@ impl Commands {
         yield_ms: u64,
         tokens: u64,
     ) -> Result<Ran, ToolError> {
-        running.wait(how.cancel, Some((Instant::now() + Duration::from_millis(yield_ms), PAUSE)));
+        running.wait(how.cancel, Some(Instant::now() + Duration::from_millis(yield_ms)));
         let bytes = usize::try_from(tokens.saturating_mul(TOKEN)).unwrap_or(usize::MAX).min(2 * WAITING);
         let ran = running.taken(Caps { bytes, lines: usize::MAX }, Some(id));
         if ran.as_ref().map_or(true, |ran| ran.session.is_none()) {

@@ -77,9 +77,9 @@ impl Running {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Waits for the end; with `until` at most to then, and no longer than output pauses for that long. A cancelled
-    /// wait that is for the end alone ends the command.
-    pub(super) fn wait(&self, cancel: &CancelToken, until: Option<(Instant, Duration)>) {
+    /// Waits for the end of the command. With `until`, also returns at that time, and when the command asks for input.
+    /// Without it, cancelling the wait ends the command.
+    pub(super) fn wait(&self, cancel: &CancelToken, until: Option<Instant>) {
         let mut now = self.state.now();
         let mut is_killed = false;
         while now.end.is_none() {
@@ -88,13 +88,8 @@ impl Running {
                     is_killed = true;
                     self.kill();
                 }
-                Some((until, pause)) => {
-                    let is_quiet = !(now.stdout.is_empty() && now.stderr.is_empty()) && now.spoke.elapsed() >= pause;
-                    if cancel.is_cancelled() || Instant::now() >= until || is_quiet {
-                        return;
-                    }
-                }
-                None => {}
+                Some(until) if cancel.is_cancelled() || Instant::now() >= until || now.is_at_prompt() => return,
+                _ => {}
             }
             let waited = self.state.changed.wait_timeout(now, TICK);
             now = waited.unwrap_or_else(PoisonError::into_inner).0;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, eventfd};
 
+use super::PROMPT_PAUSE;
 use super::capture::Capture;
 use crate::bindings::exports::paddock::files::commands::{Recorded, Refused};
 use crate::options::CancelToken;
@@ -30,6 +31,13 @@ pub(super) struct Now {
     pub(super) spoke: Instant,
     pub(super) confinement: String,
     pub(super) end: Option<End>,
+}
+
+impl Now {
+    /// Returns whether the command seems to wait for input: its new output ends in an incomplete line and pauses.
+    pub(super) fn is_at_prompt(&self) -> bool {
+        [&self.stdout, &self.stderr].into_iter().any(Capture::is_mid_line) && self.spoke.elapsed() >= PROMPT_PAUSE
+    }
 }
 
 /// End of a command.

@@ -74,6 +74,8 @@ class GlobResult:
     """Whether more paths follow."""
     next_cursor: str | None
     """Value to pass as `cursor` for the next page."""
+    notes: list[str]
+    """If nothing was found: parts of the glob that may have been meant differently."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,10 @@ class GrepResult:
     """Whether more matches follow."""
     next_cursor: str | None
     """Value to pass as `cursor` for the next page."""
+    notes: list[str]
+    """If nothing was found: parts of the pattern or glob that may have been meant differently, and the line that
+    differs only in letter case or in the kind of its spaces, quotes and dashes.
+    """
 
 
 @dataclass(frozen=True)

@@ -279,6 +279,7 @@ RECORDS: dict[str, tuple[type | None, tuple[tuple[str, Shape], ...]]] = {
         ("skipped", "skipped"),
         ("truncated", "bool"),
         ("next-cursor", ("option", "string")),
+        ("notes", ("list", "string")),
     )),
     "grep-args": (None, (
         ("pattern", "string"),
@@ -316,6 +317,7 @@ RECORDS: dict[str, tuple[type | None, tuple[tuple[str, Shape], ...]]] = {
         ("skipped", "skipped"),
         ("truncated", "bool"),
         ("next-cursor", ("option", "string")),
+        ("notes", ("list", "string")),
     )),
     "changes-args": (None, (
         ("since", ("option", "string")),

@@ -1,0 +1,155 @@
+//! Notes about a pattern or glob that found nothing: characters that other tools read differently, and a looser pattern
+//! for a second search.
+
+use paddock_types::request::{Grep, LetterCase};
+
+/// Characters that are easily confused, as character classes of a regular expression.
+const ALIKE: &[(&str, &str)] = &[
+    (" \u{a0}", r"[\t\p{Zs}]"),
+    ("'\u{2018}\u{2019}\u{2bc}", "['\u{2018}\u{2019}\u{2bc}]"),
+    ("\"\u{201c}\u{201d}\u{201e}", "[\"\u{201c}\u{201d}\u{201e}]"),
+    ("-\u{2010}\u{2011}\u{2012}\u{2013}\u{2014}\u{2212}", r"[\-\u{2010}-\u{2014}\u{2212}]"),
+];
+/// Parts of a pattern that suggest a regular expression.
+const REGULAR: &[&str] = &["|", ".*", ".+", "\\b", "\\w", "\\d", "\\s", "\\.", "\\(", "(?"];
+/// Starts of groups that some shells and libraries have in globs.
+const GROUPS: &[&str] = &["@(", "+(", "?(", "*(", "!("];
+
+/// Returns notes about a pattern without a match.
+pub fn of_pattern(args: &Grep) -> Vec<String> {
+    let regular = || REGULAR.iter().find(|part| args.pattern.contains(**part));
+    if args.fixed {
+        let note = |part| format!("the pattern was searched as plain text, in which `{part}` has no special meaning");
+        return regular().map(note).into_iter().collect();
+    }
+    let is_basic = has_escaped(&args.pattern, '|');
+    is_basic
+        .then(|| "`\\|` in the pattern is a literal bar; `|` alone separates alternatives".to_owned())
+        .into_iter()
+        .collect()
+}
+
+/// Returns notes about a glob without a match.
+pub fn of_glob(glob: &str) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(rest) = glob.strip_prefix('!') {
+        notes
+            .push(format!("`!` in a glob is a literal character and excludes nothing; `{rest}` alone names the files"));
+    }
+    if let Some(group) = GROUPS.iter().find(|group| glob.contains(**group)) {
+        notes.push(format!("`{group}…)` in a glob is literal text; `{{a,b}}` matches either of two names"));
+    }
+    let outside_braces = |level: &mut u32, it: char| {
+        *level = match it {
+            '{' => *level + 1,
+            '}' => level.saturating_sub(1),
+            _ => *level,
+        };
+        Some(it == ',' && *level == 0)
+    };
+    if glob.chars().scan(0, outside_braces).any(|is_outside| is_outside) {
+        let braced: Vec<_> = glob.split(',').map(str::trim).collect();
+        notes.push(format!("a comma in a glob is literal text; `{{{}}}` matches each of these", braced.join(",")));
+    }
+    if let Some((above, name)) = glob.trim_start_matches("./").rsplit_once('/')
+        && !glob.contains("**")
+        && !name.is_empty()
+    {
+        notes.push(format!("`{glob}` matches nothing deeper than itself; `{above}/**/{name}` matches at every depth"));
+    }
+    notes
+}
+
+/// Returns a pattern that ignores letter case and the kind of spaces, quotes and dashes. Returns `None` if that would
+/// make no difference.
+pub fn loosened(args: &Grep) -> Option<Grep> {
+    let mut pattern = String::new();
+    let (mut is_escaped, mut is_in_class) = (false, false);
+    for it in args.pattern.chars() {
+        let alike = ALIKE.iter().find(|(members, _)| members.contains(it));
+        match alike {
+            Some((_, class)) if args.fixed || !(is_escaped || is_in_class) => pattern.push_str(class),
+            _ if args.fixed => pattern.push_str(&regex_syntax::escape(it.encode_utf8(&mut [0; 4]))),
+            _ => pattern.push(it),
+        }
+        is_in_class = !is_escaped && (is_in_class || it == '[') && it != ']';
+        is_escaped = it == '\\' && !is_escaped;
+    }
+    let has_case = args.letter_case != LetterCase::Insensitive && args.pattern.chars().any(char::is_alphabetic);
+    (has_case
+        || pattern.contains("[\\t")
+        || pattern.contains("['")
+        || pattern.contains("[\"")
+        || pattern.contains("[\\-"))
+    .then(|| Grep { pattern, fixed: false, letter_case: LetterCase::Insensitive, ..args.clone() })
+}
+
+/// Returns whether a text has a character behind a backslash.
+fn has_escaped(text: &str, character: char) -> bool {
+    let mut is_escaped = false;
+    text.chars().any(|it| {
+        let found = is_escaped && it == character;
+        is_escaped = it == '\\' && !is_escaped;
+        found
+    })
+}
+
+/// Returns the notes about a replacement with references in the form `\1`, which is literal text.
+pub fn of_replacement(replacement: &str) -> Option<String> {
+    let group = ('0'..='9').find(|digit| has_escaped(replacement, *digit))?;
+    Some(format!("`\\{group}` in the replacement is literal text; `${group}` is the text of a group"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(pattern: &str, fixed: bool) -> Grep {
+        Grep { fixed, ..Grep::of(pattern) }
+    }
+
+    #[test]
+    fn patterns() {
+        assert_eq!(of_pattern(&pattern("a|b", false)), Vec::<String>::new());
+        assert_eq!(of_pattern(&pattern(r"a\\|b", false)), Vec::<String>::new());
+        assert!(of_pattern(&pattern(r"a\|b", false))[0].starts_with("`\\|` in the pattern is a literal bar"));
+        assert!(of_pattern(&pattern("a.*b", true))[0].contains("`.*` has no special meaning"));
+        assert_eq!(of_pattern(&pattern("a.b(c)", true)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn globs() {
+        for good in ["*.rs", "**/*.rs", "src/**/*.rs", "{a,b}.rs", "src"] {
+            assert_eq!(of_glob(good), Vec::<String>::new(), "{good}");
+        }
+        for (glob, instead) in [
+            ("*.rs,*.toml", "`{*.rs,*.toml}`"),
+            ("*.rs, *.toml", "`{*.rs,*.toml}`"),
+            ("!*.rs", "`*.rs` alone"),
+            ("@(a|b).rs", "`{a,b}`"),
+            ("src/*.rs", "`src/**/*.rs`"),
+        ] {
+            let notes = of_glob(glob);
+            assert!(notes.len() == 1 && notes[0].contains(instead), "{glob}: {notes:?}");
+        }
+    }
+
+    #[test]
+    fn looser_patterns() {
+        let loose = |text: &str, fixed: bool| loosened(&pattern(text, fixed)).map(|it| it.pattern);
+        assert_eq!(loose("a b", false).as_deref(), Some(r"a[\t\p{Zs}]b"));
+        assert_eq!(loose("a.'", true).as_deref(), Some("a\\.['\u{2018}\u{2019}\u{2bc}]"));
+        assert_eq!(loose(r"[a ]\ x", false).as_deref(), Some(r"[a ]\ x"));
+        assert_eq!(loose(r"\d+", false), Some(r"\d+".to_owned()));
+        assert_eq!(loose("12", true), None);
+    }
+
+    #[test]
+    fn replacements() {
+        assert_eq!(of_replacement("$1 \\\\1"), None);
+        assert_eq!(
+            of_replacement(r"x\2").as_deref(),
+            Some(r"`\2` in the replacement is literal text; `$2` is the text of a group")
+        );
+    }
+}
