@@ -30,7 +30,7 @@ impl Commands {
         Err(no_session(id))
     }
 
-    /// Ends every session; there are none.
+    /// Does nothing, because this system has no sessions.
     pub(crate) fn end(&self) {}
 
     fn unsupported(&self) -> ToolError {

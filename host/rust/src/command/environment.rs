@@ -4,7 +4,7 @@ use std::env;
 
 use crate::policy::Commands;
 
-/// Variables that the policy passes on or sets.
+/// Returns the variables that the policy passes on or sets.
 pub(super) fn passed(policy: &Commands) -> Vec<(String, String)> {
     let passed = policy.pass_environment.iter().filter_map(|name| Some((name.clone(), env::var(name).ok()?)));
     let set = policy.environment.iter().map(|(name, value)| (name.clone(), value.clone()));

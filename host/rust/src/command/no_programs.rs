@@ -11,7 +11,7 @@ use crate::named_file::NamedFile;
 use crate::policy::Commands as Policy;
 use crate::types::ToolError;
 
-/// Fails where the policy names a program.
+/// Fails if the policy names a program.
 pub(super) fn open(policy: &Policy, _: &[Mount]) -> Result<BTreeMap<String, NamedFile>, Error> {
     match policy.programs.is_empty() {
         true => Ok(BTreeMap::new()),
@@ -23,7 +23,7 @@ pub(super) fn open(policy: &Policy, _: &[Mount]) -> Result<BTreeMap<String, Name
     }
 }
 
-/// Fails, since the policy names no program.
+/// Always fails, because the policy names no program.
 pub(super) fn run(commands: &Commands, _: &How<'_>, asked: &ProgramSpec<'_>) -> Result<Ran, ToolError> {
     Err(unknown_program(&commands.policy, asked.name))
 }

@@ -1,4 +1,4 @@
-//! A command under way: its supervisor, its output, and how it ended.
+//! A running or ended command: its input, its output and its result.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,7 +31,7 @@ const TICK: Duration = Duration::from_millis(10);
 /// End of file, on a terminal.
 const END_OF_FILE: &[u8] = b"\x04";
 
-/// A command under way, or one that has ended. It is ended where this is dropped.
+/// A command that runs or has ended. Dropping this value kills the command.
 pub(super) struct Running {
     state: Arc<State>,
     input: Mutex<Option<OwnedFd>>,
@@ -96,7 +96,8 @@ impl Running {
         }
     }
 
-    /// Takes what it said since the last time, and how it stands. `session` is the one that it goes on in.
+    /// Returns the output since the last call, and the result if the command has ended. `session` is the session of a
+    /// command that still runs.
     pub(super) fn taken(&self, caps: Caps, session: Option<u32>) -> Result<Ran, ToolError> {
         let mut now = self.state.now();
         let runs = now.end.is_none();
@@ -121,7 +122,7 @@ impl Running {
         })
     }
 
-    /// Writes to the command. Fails where it does not read what it is given, or has ended.
+    /// Writes to the standard input of the command. Fails if the command does not read it in time or has ended.
     pub(super) fn write(&self, bytes: &[u8], eof: bool) -> Result<(), ToolError> {
         let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(open) = input.as_ref() else {
@@ -143,7 +144,7 @@ impl Running {
         Ok(())
     }
 
-    /// Changes the size of its terminal.
+    /// Changes the size of the command's terminal.
     pub(super) fn resize(&self, size: (u16, u16)) -> Result<(), ToolError> {
         let input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
         match input.as_ref().filter(|_| self.has_terminal) {
@@ -155,7 +156,7 @@ impl Running {
         }
     }
 
-    /// Ends it with all its processes; what it changed is recorded then.
+    /// Kills all processes of the command. The command's thread then records the changes.
     pub(super) fn kill(&self) {
         self.state.kill();
     }
@@ -190,7 +191,7 @@ fn closed(cause: &str) -> ToolError {
         .hint("read its output with an empty write first, or end the session and start another")
 }
 
-/// Writes as much as is taken in time; how much that was.
+/// Writes until all bytes are written or `READS_WITHIN` is over, and returns the number of written bytes.
 fn write_within(to: &OwnedFd, bytes: &[u8]) -> usize {
     let until = Instant::now() + READS_WITHIN;
     let mut written = 0;
@@ -217,7 +218,7 @@ struct Streams {
 }
 
 impl Streams {
-    /// Opens them; with the command's ends, of standard input, output and error.
+    /// Opens the streams. Also returns the command's ends of standard input, output and error.
     fn open(asked: &CommandSpec<'_>) -> std::io::Result<(Self, [OwnedFd; 3])> {
         if let Some(size) = asked.terminal {
             let (own, theirs) = terminal::open(size)?;

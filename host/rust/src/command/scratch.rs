@@ -1,5 +1,5 @@
-//! Where the commands of one workspace have what is temporary: each a home of its own, and the contents before a change
-//! where no state directory takes them.
+//! Directory for temporary files of the commands of a workspace: a home for each command, and the contents before
+//! changes if there is no state directory.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::mount::{self, Mount};
 use crate::temporary::Temporary;
 
-/// A directory that no tool opens, even where a root holds every directory for temporary files, as `/` does: the
-/// workspace closes it by what it is, so there is no other one then.
+/// A directory that no tool opens, even if a root such as `/` contains it: the workspace closes it by its device and
+/// inode.
 #[derive(Default)]
 pub(crate) struct Scratch(Mutex<Option<Arc<Temporary>>>);
 
@@ -18,14 +18,14 @@ impl Scratch {
         Self(Mutex::new(Temporary::outside(roots).ok().map(Arc::new)))
     }
 
-    /// Its path, for what is closed to tools.
+    /// Returns the path, which the workspace closes to tools.
     pub(super) fn path(&self) -> Option<PathBuf> {
         let now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         now.as_ref().map(|now| now.directory().path().to_owned())
     }
 
-    /// A new directory in it. Where somebody deleted it, as cleaners of temporary files do, it is made anew outside every
-    /// root.
+    /// Creates a new directory in it. If the directory itself was deleted, for example by a cleaner of temporary files,
+    /// creates it again outside every root.
     pub(super) fn make(&self, roots: &[Mount]) -> io::Result<Temporary> {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(held) = now.as_ref().filter(|held| !held.directory().is_deleted()) {

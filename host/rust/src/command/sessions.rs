@@ -1,4 +1,4 @@
-//! The commands that go on between calls.
+//! Sessions: commands that continue to run between calls.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,8 +25,8 @@ struct Open {
 }
 
 impl Sessions {
-    /// Gives a command a number. Where there are `most` already, the one that was used longest ago goes: of those that have
-    /// ended, if there are any.
+    /// Adds a command and returns its session number. If there are `max` sessions already, removes the least recently
+    /// used one, preferably one whose command has ended.
     pub(super) fn add(&self, running: Arc<Running>, command: &str, max: usize) -> u32 {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         while table.open.len() >= max.max(1) {
@@ -40,7 +40,7 @@ impl Sessions {
         id
     }
 
-    /// The command of a session, which is used now.
+    /// Returns the command of a session and marks the session as used now.
     pub(super) fn get(&self, id: u32) -> Result<Arc<Running>, ToolError> {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match table.open.get_mut(&id) {
@@ -58,12 +58,12 @@ impl Sessions {
         }
     }
 
-    /// Forgets a session; its command ends with its last user.
+    /// Removes a session. Its command is killed when the last reference is dropped.
     pub(super) fn remove(&self, id: u32) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).open.remove(&id);
     }
 
-    /// Forgets all, for whoever ends them.
+    /// Removes all sessions and returns their commands.
     pub(super) fn take(&self) -> Vec<Arc<Running>> {
         let open = std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).open);
         open.into_values().map(|open| open.running).collect()

@@ -1,21 +1,21 @@
-//! The description of a command to be run.
+//! Descriptions of commands and programs before they run.
 
 use std::time::Duration;
 
-/// A command that is to be run.
+/// A command to run.
 #[cfg(target_os = "linux")]
 pub(super) struct CommandSpec<'a> {
     /// The program and its arguments.
     pub(super) command: Vec<String>,
     /// The directory, as results show it.
     pub(super) workdir: &'a str,
-    /// On a terminal of these columns and rows.
+    /// Columns and rows of the terminal, if the command gets one.
     pub(super) terminal: Option<(u16, u16)>,
-    /// Whether something can be written to it.
+    /// Whether the command has a standard input that can be written.
     pub(super) input: bool,
     /// Time until it is ended.
     pub(super) time: Duration,
-    /// Bytes of each stream that are held at its head, and at its tail.
+    /// Maximum number of buffered bytes at the head of each stream, and at its tail.
     pub(super) room: usize,
 }
 

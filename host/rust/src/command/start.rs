@@ -21,21 +21,21 @@ use crate::roots::Roots;
 use crate::temporary::Temporary;
 use crate::types::{ErrorCode, ToolError};
 
-/// Descriptors that each process of a command may have open.
+/// Maximum number of open descriptors of each process of a command.
 const MAX_OPEN_FILES: u64 = 4096;
 
-/// Resources of a command that is about to run, with the work that remains after it.
+/// Resources of a command that is about to run.
 pub(super) struct Prepared {
     pub(super) launch: Launch,
     pub(super) staging: UndoStaging,
-    /// Its home, and where it has what is temporary.
+    /// Home directory of the command, which also contains its temporary files.
     pub(super) home: Temporary,
-    /// Its processes in a container.
+    /// Processes of the command in a container.
     pub(super) contained: Option<Processes>,
 }
 
 impl Prepared {
-    /// Prepares a command, with directories of its own.
+    /// Prepares a command with its own home and staging directories.
     pub(super) fn new(commands: &Commands, roots: &Roots, asked: &CommandSpec<'_>) -> Result<Self, ToolError> {
         let fail = |cause: io::Error| {
             ToolError::new(ErrorCode::Io, format!("cannot make a temporary directory for the command: {cause}"))
@@ -60,7 +60,7 @@ struct Preparation<'p> {
 }
 
 impl Preparation<'_> {
-    /// A command of this machine, confined to the roots.
+    /// Returns the start message of a command on this machine, confined to the roots.
     fn confined(&mut self, home: &Temporary, staging: &UndoStaging) -> Result<Start, ToolError> {
         let (commands, roots) = (self.commands, self.roots);
         let workdir = roots.directory(self.asked.workdir)?;
@@ -81,7 +81,7 @@ impl Preparation<'_> {
         let start = self.guarded(start);
         let lock = staging.lock().map(Arc::new).ok().map(|lock| self.give(&lock));
         let start = Start { lock, ..start };
-        // Where somebody asked for it by name, and there alone.
+        // Only an explicit setting permits a command without confinement.
         let can_confine = || {
             let launch = Launch { start: start.clone(), given: self.given.clone() };
             supervisor::can_confine(&launch)
@@ -92,7 +92,7 @@ impl Preparation<'_> {
         }
     }
 
-    /// The engine's own program, which runs the command in its container.
+    /// Returns the start message of the container engine's client, which runs the command in the container.
     fn contained(
         &mut self,
         container: &Container,
@@ -107,7 +107,7 @@ impl Preparation<'_> {
         let contained = container.command(&self.asked.command, &workdir, self.asked.terminal.is_some(), &passed);
         let top =
             File::open("/").map_err(|cause| ToolError::new(ErrorCode::Io, format!("cannot open `/`: {cause}")))?;
-        // With all that is this process's, since it has to find its engine.
+        // The client needs the environment of this process to find its engine.
         let is_text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
@@ -117,7 +117,7 @@ impl Preparation<'_> {
         Ok((start, Some(contained.processes)))
     }
 
-    /// What every command has.
+    /// Returns the settings that all commands have.
     fn own(&mut self, home: &Temporary, staging: &UndoStaging) -> Start {
         let policy = &self.commands.policy;
         Start {
@@ -171,7 +171,8 @@ impl Preparation<'_> {
         self.commands.system.files(&self.roots.mounts).map(|file| self.give(&file)).collect()
     }
 
-    /// What may be executed, where that is named; and what of it only loads the rest.
+    /// Returns the indices of the files that the command may execute, and the identities of the program loaders among
+    /// them. Returns `None` if the policy does not list programs.
     fn programs(&mut self) -> Option<(Vec<usize>, Vec<Identity>)> {
         let (policy, roots) = (&self.commands.policy, &self.roots.mounts);
         let allowed = self.commands.executables.as_ref()?.now(policy, roots);
@@ -179,8 +180,8 @@ impl Preparation<'_> {
         Some((programs, allowed.loaders.into_iter().map(identity).collect()))
     }
 
-    /// With what is kept from commands. Each file that they open is looked for in what is closed, which takes time: so
-    /// that is told where they could get there at all.
+    /// Adds the files and directories that commands must not open. The supervisor compares each opened file with them,
+    /// which takes time, so they are sent only if the command could reach them.
     fn guarded(&self, start: Start) -> Start {
         let guarded = &self.roots.guarded;
         let roots = self.roots.mounts.iter().map(|mount| &mount.directory);
@@ -189,13 +190,13 @@ impl Preparation<'_> {
             open.iter().any(|directory| guarded.is_below(directory.identity())) || has_mounts_below(&open);
         let closed = if is_reachable { guarded.closed().map(identity).collect() } else { Vec::new() };
         let reserved = guarded.reserved().filter_map(|(directory, name)| {
-            // What is not UTF-8 is no name of Paddock's own, but of a directory above that.
+            // Names of Paddock's own files are UTF-8; another name belongs to a directory above them.
             Some(Reserved { directory: identity(directory), name: name.to_str()?.to_owned() })
         });
         Start { closed, pinned: guarded.pinned().map(identity).collect(), reserved: reserved.collect(), ..start }
     }
 
-    /// The number by which the supervisor finds a file.
+    /// Adds a file to the start message and returns its index.
     fn give(&mut self, file: &Arc<File>) -> usize {
         self.given.push(Arc::clone(file));
         self.given.len() - 1
@@ -206,8 +207,8 @@ fn identity(identity: directory::Identity) -> Identity {
     Identity { device: identity.device(), inode: identity.inode() }
 }
 
-/// Whether another file system, or a directory a second time, is mounted below one of these directories. What cannot be
-/// told counts as yes.
+/// Returns whether a file system or a directory is mounted below one of these directories. Returns true if this is
+/// unknown.
 fn has_mounts_below(directories: &[&Directory]) -> bool {
     let Ok(mounts) = fs::read("/proc/self/mountinfo") else { return true };
     let paths: Vec<_> = directories.iter().map(|directory| path_now(directory)).collect();
@@ -215,7 +216,7 @@ fn has_mounts_below(directories: &[&Directory]) -> bool {
     points.map(unescaped).any(|point| paths.iter().any(|path| point.starts_with(path) && point != *path))
 }
 
-/// A path of `mountinfo`, in which blanks and backslashes are `\` and three octal digits.
+/// Decodes a path of `mountinfo`, in which blanks and backslashes are `\` and three octal digits.
 fn unescaped(text: &[u8]) -> PathBuf {
     let mut bytes = Vec::new();
     let mut rest = text;
@@ -235,7 +236,7 @@ fn unescaped(text: &[u8]) -> PathBuf {
     std::ffi::OsString::from_vec(bytes).into()
 }
 
-/// Where a directory is now, as the kernel tells.
+/// Returns the current path of a directory according to the kernel.
 fn path_now(directory: &Directory) -> PathBuf {
     fs::read_link(mount::way_to(directory.file())).unwrap_or_else(|_| directory.path().to_owned())
 }

@@ -1,4 +1,4 @@
-//! The state of a command, shared by the thread that attends it and those that wait for it.
+//! The state of a command, shared by the command's thread and the threads that wait for the command.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,13 +13,13 @@ use crate::options::CancelToken;
 use crate::roots::Roots;
 use crate::types::ToolError;
 
-/// What its attendant and those who wait for it share.
+/// State that the command's thread shares with the threads that wait for the command.
 pub(super) struct State {
     now: Mutex<Now>,
     pub(super) changed: Condvar,
-    /// Set when it is to be killed.
+    /// Cancelled when the command must be killed.
     pub(super) killed: CancelToken,
-    /// What its attendant waits for beside the command: readable once it is to be killed.
+    /// Event descriptor that becomes readable when the command must be killed.
     pub(super) wake: OwnedFd,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct State {
 pub(super) struct Now {
     pub(super) stdout: Capture,
     pub(super) stderr: Capture,
-    /// When it last said something.
+    /// Time of the last output.
     pub(super) spoke: Instant,
     pub(super) confinement: String,
     pub(super) end: Option<End>,
@@ -51,7 +51,7 @@ pub(super) struct End {
     pub(super) ignored: u64,
     pub(super) refused: Vec<Refused>,
     pub(super) notes: Vec<String>,
-    /// It could not be run, or its supervisor was lost.
+    /// Error if the command could not run or its supervisor was lost.
     pub(super) failed: Option<ToolError>,
 }
 
@@ -63,7 +63,7 @@ impl State {
             spoke: Instant::now(),
             confinement: match &roots.container {
                 Some(container) => format!("container {}", container.name()),
-                // Until the supervisor says otherwise.
+                // The supervisor reports the confinement later.
                 None => "none: unconfined".to_owned(),
             },
             end: None,
@@ -76,16 +76,16 @@ impl State {
         self.now.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes how it stands, and wakes those who wait for that.
+    /// Changes the state and wakes the waiting threads.
     pub(super) fn change(&self, change: impl FnOnce(&mut Now)) {
         change(&mut self.now());
         self.changed.notify_all();
     }
 
-    /// Has the attendant kill it, whatever else there is to do.
+    /// Makes the command's thread kill the command next.
     pub(super) fn kill(&self) {
         self.killed.cancel();
-        // A counter that is full wakes as well.
+        // The write fails if the counter is full; the descriptor is then readable already.
         let _full = rustix::io::write(&self.wake, &1_u64.to_ne_bytes());
     }
 }

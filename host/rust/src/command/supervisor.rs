@@ -1,4 +1,4 @@
-//! The supervisor that each command gets: a small program of its own, embedded in this library.
+//! Processes of the supervisor, a small program that is embedded in this library. Each command has its own.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,39 +18,41 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use super::deadline::left;
 use crate::cgroup::Cgroup;
 
-/// The program, as the build made it.
+/// The supervisor program, compiled by the build script.
 const PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/supervisor"));
 
-/// How long a supervisor may take to end its command and itself before it is told to, and then before it is killed.
+/// Time that a supervisor has to end its command and itself, first after its host is gone, then after a request to
+/// terminate, before it is killed.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Threads that a command may have for each process, as its supervisor counts them.
+/// Number of threads per process that the supervisor's limit allows.
 const THREADS_EACH: u64 = 16;
 
-/// A command to be run, with the directories and files that its start refers to by number.
+/// A start message, with the directories and files to which it refers by index.
 pub(super) struct Launch {
     pub(super) start: Start,
     pub(super) given: Vec<Arc<File>>,
 }
 
-/// A supervisor with its command.
+/// A process of the supervisor.
 pub(super) struct Supervisor {
     child: Child,
-    /// The process itself, however its number is used.
+    /// Descriptor of the process, which stays valid when its process id is reused.
     process: OwnedFd,
     pub(super) budget: UnixStream,
-    /// All of its processes, where this host may make a group.
+    /// Control group of all its processes, if this host may create one.
     group: Option<Cgroup>,
 }
 
-/// One that waits for a command: starting it takes longer than starting most commands.
+/// A supervisor that waits for the next command, because starting a supervisor takes longer than starting most
+/// commands.
 static SPARE: Mutex<Option<Supervisor>> = Mutex::new(None);
 
 impl Supervisor {
-    /// Has one start the command, with these descriptors as its standard input, output and error.
+    /// Sends a command to a supervisor, with these descriptors as standard input, output and error.
     pub(super) fn start(launch: &Launch, ends: &[OwnedFd; 3]) -> io::Result<Self> {
         let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner).take();
-        // The spare one may have been ended by whoever looks after processes.
+        // Another process may have ended the spare supervisor.
         if let Some(spare) = spare.filter(|spare| spare.send(launch, ends).is_ok()) {
             return Ok(spare);
         }
@@ -73,11 +75,11 @@ impl Supervisor {
         wire::send(&self.budget, &start, &ends.each_ref().map(AsFd::as_fd))
     }
 
-    /// Makes sure that the next command finds one.
+    /// Starts a spare supervisor for the next command if there is none.
     pub(super) fn spare() {
         let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
         if spare.is_none() {
-            // Where there is none, the next command starts its own, and says why it cannot.
+            // If this fails, the next command starts its own supervisor and reports the error.
             *spare = Self::spawn().ok();
         }
     }
@@ -96,7 +98,7 @@ impl Supervisor {
         Ok(Self { child, process, budget, group })
     }
 
-    /// What it says next. Fails where it is gone.
+    /// Returns the next message of the supervisor. Fails if the supervisor has ended.
     pub(super) fn receive(&self) -> io::Result<FromSupervisor> {
         wire::receive(&self.budget).map(|(message, _)| message)
     }
@@ -109,12 +111,12 @@ impl Supervisor {
         wire::send(&self.budget, &ToSupervisor::Signal { signal: signal.as_raw() }, &[])
     }
 
-    /// Has it end its command.
+    /// Asks the supervisor to end its command.
     pub(super) fn kill(&self) -> io::Result<()> {
         wire::send(&self.budget, &ToSupervisor::Kill, &[])
     }
 
-    /// Whether it ended by then.
+    /// Returns whether the supervisor ends within the given time.
     fn ends_within(&self, time: Duration) -> bool {
         let mut ended = [PollFd::new(&self.process, PollFlags::IN)];
         let until = Instant::now() + time;
@@ -122,19 +124,19 @@ impl Supervisor {
     }
 }
 
-/// Has the program enter a control group before it begins.
+/// Makes the child process enter a control group before it executes the program.
 #[expect(unsafe_code, reason = "what is done between fork and exec")]
 fn enter(command: &mut Command, entry: File) {
-    // SAFETY: it writes to a descriptor that is open, and allocates nothing.
+    // SAFETY: the closure writes to an open descriptor and allocates nothing.
     unsafe {
-        // A group that cannot be entered is one wall less, not none.
+        // If the group cannot be entered, the other layers of confinement still hold.
         command.pre_exec(move || (&entry).write(b"0").map(drop).or(Ok(())));
     }
 }
 
 impl Drop for Supervisor {
-    /// Without its host it ends its command, and then itself. Where it does not, its parent is told to end both, and
-    /// then whatever is in its group is killed.
+    /// Closes the channel, after which the supervisor ends its command and itself. If it does not end in time, asks it
+    /// to terminate, and then kills the processes of its group.
     fn drop(&mut self) {
         drop(self.budget.shutdown(std::net::Shutdown::Both));
         for signal in [None, Some(Signal::TERM), Some(Signal::KILL)] {
@@ -152,7 +154,7 @@ impl Drop for Supervisor {
     }
 }
 
-/// Whether this system can confine commands like that one; found out once.
+/// Returns whether this system can confine a command like this one. The result is cached.
 pub(super) fn can_confine(launch: &Launch) -> bool {
     static CAN: OnceLock<bool> = OnceLock::new();
     let attempt = || {
@@ -164,11 +166,11 @@ pub(super) fn can_confine(launch: &Launch) -> bool {
     *CAN.get_or_init(|| !matches!(attempt(), Ok(FromSupervisor::Unsupported { .. })))
 }
 
-/// Where the program is: in memory, so that nobody else can have written it.
+/// Returns the path of the program, which is a memory file, so that no other process can change it.
 fn program() -> io::Result<String> {
     static FILE: OnceLock<io::Result<OwnedFd>> = OnceLock::new();
     let file = FILE.get_or_init(|| {
-        // Executable where the system would make it not so; older ones do not know that flag.
+        // The flag makes the file executable even if the system's default is not; older kernels do not know it.
         let made = memfd_create("paddock-supervisor", MemfdFlags::CLOEXEC | MemfdFlags::EXEC);
         let file = made.or_else(|_| memfd_create("paddock-supervisor", MemfdFlags::CLOEXEC))?;
         let mut file = File::from(file);
@@ -176,7 +178,7 @@ fn program() -> io::Result<String> {
         Ok(file.into())
     });
     match file {
-        // Descriptors are the child's own by then, and this one closes as the program starts.
+        // The child resolves the path with its own descriptor, which closes when the program starts.
         Ok(file) => Ok(format!("/proc/self/fd/{}", file.as_raw_fd())),
         Err(cause) => Err(io::Error::new(cause.kind(), cause.to_string())),
     }

@@ -1,4 +1,4 @@
-//! What of the system a command may use: programs and libraries, a few files, and an environment that is made anew.
+//! The parts of the system that a command may use: programs and libraries, a few files, and a new environment.
 
 use std::env;
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::mount::{self, Mount};
 use crate::policy::Commands;
 
-/// Programs and what they are made of; readable and executable.
+/// Directories of programs and libraries, which commands may read and execute.
 const DIRECTORIES: [&str; 12] = [
     "/usr",
     "/bin",
@@ -31,7 +31,7 @@ const DIRECTORIES: [&str; 12] = [
     "/etc/ca-certificates",
 ];
 
-/// What programs look up. Nothing in it is secret, whoever runs this: `/etc` as a whole has keys that root can read.
+/// Files that programs read. None of them is secret, even for root; `/etc` as a whole contains keys that root can read.
 const FILES: [&str; 30] = [
     "/etc/bash.bashrc",
     "/etc/debian_version",
@@ -65,21 +65,22 @@ const FILES: [&str; 30] = [
     "/etc/timezone",
 ];
 
-/// Where programs are looked for, after the policy's own directories.
+/// Directories in which programs are found, after the directories of the policy.
 const PATH: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// Shells that the rules for commands are made for.
+/// Shells whose language the rules for commands parse.
 pub(super) const SHELLS: [&str; 3] = ["bash", "dash", "sh"];
 
-/// What of the system the commands of a workspace may use, opened with the workspace and held.
+/// Directories and files of the system that the commands of a workspace may use. They are opened with the workspace and
+/// held.
 pub(super) struct System {
     directories: Vec<Directory>,
     files: Vec<SystemFile>,
 }
 
 impl System {
-    /// Opens the policy's own directories, and of the usual ones those that no root holds: what is in a root has the
-    /// root's rights. Fails where a link in one of the roots leads out of it to one of the policy's.
+    /// Opens the directories of the policy, and the usual directories that are in no root, because a path in a root has
+    /// the rights of the root. Fails if a link in a root leads to a directory of the policy outside it.
     pub(super) fn open(policy: &Commands, roots: &[Mount]) -> Result<Self, Error> {
         let named = [("commands.readable", &policy.readable), ("commands.path", &policy.path)];
         let named = named.into_iter().flat_map(|(setting, paths)| paths.iter().map(move |path| (setting, path)));
@@ -93,18 +94,19 @@ impl System {
         Ok(Self { directories, files })
     }
 
-    /// The directories that a command may read and execute.
+    /// Returns the directories that a command may read and execute.
     pub(super) fn directories(&self) -> &[Directory] {
         &self.directories
     }
 
-    /// The files that a command may read beside them.
+    /// Returns the further files that a command may read.
     pub(super) fn files(&self, roots: &[Mount]) -> impl Iterator<Item = Arc<File>> {
         self.files.iter().filter_map(|kept| kept.get(roots))
     }
 }
 
-/// The directory that a setting names. None where it is not there, or in a root, whose rights it has anyway.
+/// Returns the directory that a setting names; `None` if it does not exist, or is in a root and therefore has the
+/// rights of the root.
 fn named_directory(setting: &'static str, path: &Path, roots: &[Mount]) -> Result<Option<Directory>, Error> {
     let fail = |cause: std::io::Error| Error::Setting { setting, cause: format!("`{}`: {cause}", path.display()) };
     let walk = mount::open_named(path, roots.iter().map(|root| &root.directory)).map_err(fail)?;
@@ -115,13 +117,13 @@ fn named_directory(setting: &'static str, path: &Path, roots: &[Mount]) -> Resul
     Ok((!mount::hold(roots, &directory)).then_some(directory))
 }
 
-/// Where a path leads, if no directory on it is in a root: else whoever changes the root would decide that.
+/// Resolves a path if no directory on it is in a root: otherwise a process that changes the root could redirect it.
 fn beside(path: &Path, roots: &[Mount]) -> Option<Walk> {
     let walk = Walk::new(path).ok()?;
     (!roots.iter().any(|root| walk.touches(&root.directory))).then_some(walk)
 }
 
-/// A file of the system, which is opened anew where another one has taken its place.
+/// A file of the system, which is opened again if another file has replaced it.
 struct SystemFile {
     path: &'static Path,
     file: Mutex<Arc<File>>,
@@ -141,19 +143,19 @@ impl SystemFile {
     }
 }
 
-/// Opens the regular file that a path leads to by directories that are in no root.
+/// Opens the regular file at a path whose directories are in no root.
 pub(super) fn open(path: &Path, roots: &[Mount]) -> Option<File> {
     let walk = beside(path, roots)?;
     let name = walk.file.as_deref().filter(|_| walk.missing.is_empty())?;
     walk.directory.open_regular(name, OpenOptions::new().read(true)).ok()
 }
 
-/// The directories in which programs are looked for, in order.
+/// Returns the directories in which programs are found, in order.
 pub(super) fn path(policy: &Commands) -> impl Iterator<Item = &str> {
     policy.path.iter().map(String::as_str).chain(PATH)
 }
 
-/// The user's shell where it is one that the rules are made for, or the system's.
+/// Returns the user's shell if it is one of `SHELLS`, otherwise the shell of the system.
 pub(super) fn shell() -> PathBuf {
     let is_known = |path: &PathBuf| {
         path.file_name().and_then(OsStr::to_str).is_some_and(|name| SHELLS.contains(&name))
@@ -164,7 +166,7 @@ pub(super) fn shell() -> PathBuf {
     own.into_iter().chain([PathBuf::from("/bin/bash")]).find(is_known).unwrap_or_else(|| "/bin/sh".into())
 }
 
-/// The environment of a command: nothing of this process's own but what the policy passes on.
+/// Returns the environment of a command. Of this process's variables it contains only those that the policy passes on.
 pub(super) fn environment(policy: &Commands, home: &str, workdir: &str, terminal: bool) -> Vec<(String, String)> {
     let made = [
         ("PATH", path(policy).collect::<Vec<_>>().join(":")),
@@ -174,7 +176,7 @@ pub(super) fn environment(policy: &Commands, home: &str, workdir: &str, terminal
         ("SHELL", shell().to_string_lossy().into_owned()),
         ("LANG", "C.UTF-8".to_owned()),
         ("TERM", if terminal { "xterm-256color" } else { "dumb" }.to_owned()),
-        // Nobody is there to look at pages or to type a password.
+        // No person can scroll a pager or type a password.
         ("PAGER", "cat".to_owned()),
         ("GIT_PAGER", "cat".to_owned()),
         ("GIT_TERMINAL_PROMPT", "0".to_owned()),

@@ -16,13 +16,13 @@ use crate::state::COMMANDS;
 use crate::temporary::Temporary;
 use crate::types::{ErrorCode, ToolError};
 
-/// How long one may be left over from a process that was killed: longer than any command lasts.
+/// Age at which the directory of a killed process is removed; longer than any command runs.
 const LEFT_OVER: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// A directory of one command, in the state directory, which goes with this.
+/// A directory of one command in the state directory, removed when this value is dropped.
 pub(super) struct UndoStaging {
     directory: Temporary,
-    /// Whether it is in the state directory; without one, nothing can be kept.
+    /// Whether the directory is in the state directory. Backups are possible only there.
     is_lasting: bool,
 }
 
@@ -47,25 +47,25 @@ impl UndoStaging {
         self.directory.directory()
     }
 
-    /// A file that all commands of the workspace lock, opened for one of them.
+    /// Opens the lock file that all commands of the workspace share.
     #[cfg(target_os = "linux")]
     pub(super) fn lock(&self) -> io::Result<File> {
         self.directory.above().open_file("lock", private_file().read(true).create(true).truncate(false))
     }
 
-    /// Whether a backup can be made of what is put there.
+    /// Returns whether a backup can be made from the directory.
     #[cfg(feature = "programs")]
     pub(super) fn is_lasting(&self) -> bool {
         self.is_lasting
     }
 
-    /// Where the component finds a file of it; nowhere without a state directory.
+    /// Returns the path by which the component finds a file of the directory; `None` without a state directory.
     pub(super) fn kept(&self, file: &str) -> Option<String> {
         self.is_lasting.then(|| format!("{COMMANDS}/{}/{file}", self.directory.name()))
     }
 }
 
-/// Removes what processes that were killed left there.
+/// Removes the directories that killed processes left.
 fn sweep(parent: &Directory) {
     let entries = parent.entries().entries().into_iter().flatten().flatten();
     let is_old = |entry: &DirEntry| {
@@ -75,17 +75,17 @@ fn sweep(parent: &Directory) {
             .is_some_and(|time| time.into_std().elapsed().unwrap_or_default() > LEFT_OVER)
     };
     for entry in entries.filter(is_old) {
-        // What stays is looked at again next time.
+        // The next sweep tries again if the removal fails.
         let _ = parent.entries().remove_dir_all(entry.file_name());
     }
 }
 
-/// That no backup of these paths was kept, for whoever reads the result.
+/// Returns a note that these paths have no backup.
 pub(super) fn not_kept(paths: &[String]) -> Option<String> {
     (!paths.is_empty()).then(|| format!("no backup of {}: too large or too many", listed(paths)))
 }
 
-/// That these paths had other hard links, of so many.
+/// Returns a note that these paths, out of `count`, had other hard links.
 pub(super) fn broken(paths: &[String], count: u64) -> Option<String> {
     let more = count.saturating_sub(paths.len() as u64);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
@@ -94,7 +94,7 @@ pub(super) fn broken(paths: &[String], count: u64) -> Option<String> {
         .then(|| format!("replaced by a copy, since other hard links keep the old content: {files}{more}"))
 }
 
-/// The first paths of a list.
+/// Formats the first paths of a list.
 fn listed(paths: &[String]) -> String {
     const SHOWN: usize = 5;
     let first: Vec<_> = paths.iter().take(SHOWN).map(|path| format!("`{path}`")).collect();
