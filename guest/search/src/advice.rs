@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     fn pattern(pattern: &str, fixed: bool) -> Grep {
-        Grep { fixed, ..Grep::of(pattern) }
+        Grep { fixed, ..Grep::of(pattern.to_owned()) }
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! Directories that the host opens once and holds.
 //!
-//! Whatever is done in such a directory goes through its descriptor. A path is followed when the workspace opens, and
-//! never again: whoever renames, replaces or links something on that path afterwards does not change which directory
-//! it is.
+//! All operations in such a directory use its descriptor. The path is followed once, when the workspace opens: a
+//! process that later renames, replaces or links an entry on that path does not redirect the operations.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -25,7 +24,7 @@ mod walk;
 pub(crate) use deferred::Deferred;
 pub(crate) use walk::Walk;
 
-/// Device and inode number: the same for one file or directory, by whatever path it is reached.
+/// Device and inode number, which identify a file or directory whatever path leads to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity {
     device: u64,
@@ -46,7 +45,7 @@ impl Identity {
         self.inode
     }
 
-    /// That of an open file.
+    /// Returns the identity of an open file.
     pub(crate) fn of_file(file: &std::fs::File) -> io::Result<Self> {
         Ok(Self::of(&Metadata::from_file(file)?))
     }
@@ -62,12 +61,12 @@ pub(crate) struct Directory(Arc<Held>);
 
 struct Held {
     dir: Dir,
-    /// The same descriptor as a guest gets it.
+    /// The same descriptor in the form for guests.
     guest: GuestDir,
     identity: Identity,
-    /// Directories that held it when it was opened, from the top of the file system to its parent.
+    /// Directories above it when it was opened, from the top of the file system to its parent.
     ancestors: Vec<Identity>,
-    /// Its path without links when it was opened.
+    /// Path without links when it was opened.
     path: PathBuf,
 }
 
@@ -78,22 +77,22 @@ impl std::fmt::Debug for Held {
 }
 
 impl Directory {
-    /// Opens the directory that `path` leads to now, through links.
+    /// Opens the directory at `path` and follows links.
     #[cfg(test)]
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Walk::new(path)?.end()
     }
 
-    /// A directory that is open already, with the path by which it is shown.
+    /// Creates the value for an open directory, with the path to display.
     pub(crate) fn from_file(file: std::fs::File, path: PathBuf) -> io::Result<Self> {
         let dir = Dir::from_std_file(file);
         let ancestors = climb(&dir)?;
         Self::new(dir, ancestors, path)
     }
 
-    /// Opens a directory again that a caller has open: listing it must not move the position of the caller's descriptor.
-    /// Fails where the kernel's path of it leads elsewhere, as that of a deleted directory or of one outside of this
-    /// process's root does.
+    /// Opens a caller's open directory again, because listing must not move the position of the caller's descriptor.
+    /// Fails if the kernel's path of the directory leads elsewhere, as for a deleted directory or one outside this
+    /// process's root.
     #[cfg(target_os = "linux")]
     pub(crate) fn reopen(file: &std::fs::File) -> io::Result<Self> {
         use rustix::fs::{Mode, OFlags, openat};
@@ -121,17 +120,18 @@ impl Directory {
         self.0.identity
     }
 
-    /// Directories that held it when it was opened, the outermost first.
+    /// Returns the directories above it when it was opened, the outermost first.
     pub(crate) fn ancestors(&self) -> &[Identity] {
         &self.0.ancestors
     }
 
-    /// Its path without links when it was opened: for people, and for what compares names. Nothing is opened by it.
+    /// Returns the path without links when it was opened, for display and comparison. The path is never used to open a
+    /// file.
     pub(crate) fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// Whether it is `other`, or was in `other` when it was opened.
+    /// Returns whether the directory is `other`, or was below `other` when it was opened.
     pub(crate) fn is_in(&self, other: Identity) -> bool {
         self.0.identity == other || self.0.ancestors.contains(&other)
     }
@@ -140,23 +140,23 @@ impl Directory {
         self.0.guest.dir.metadata()
     }
 
-    /// The open directory itself.
+    /// Returns the descriptor.
     #[cfg(target_os = "linux")]
     pub(crate) fn file(&self) -> &Arc<std::fs::File> {
         &self.0.guest.dir
     }
 
-    /// The directory that these names lead to, each the name of a directory in the one before; a link is an error.
+    /// Opens the directory at these names, each in the directory before. A link is an error.
     pub(crate) fn descend<'n>(&self, names: impl IntoIterator<Item = &'n OsStr>) -> io::Result<Self> {
         names.into_iter().try_fold(self.clone(), |directory, name| directory.subdirectory(name))
     }
 
-    /// Whether it has no name any more.
+    /// Returns whether the directory was deleted.
     pub(crate) fn is_deleted(&self) -> bool {
         self.0.dir.dir_metadata().is_ok_and(|metadata| metadata.nlink() == 0)
     }
 
-    /// As a guest gets it, with no right that it is not to have.
+    /// Returns the directory in the form for guests, with the given rights.
     pub(crate) fn for_guest(&self, access: Access) -> GuestDir {
         let mut dir = self.0.guest.clone();
         if access == Access::ReadOnly {
@@ -165,7 +165,7 @@ impl Directory {
         dir
     }
 
-    /// The directory that holds it, and its name there; none at the top of the file system.
+    /// Returns the parent directory and the name of this directory in it; `None` at the top of the file system.
     fn parent(&self) -> Option<(Self, OsString)> {
         let (ancestors, name) = (self.0.ancestors.split_last()?.1.to_vec(), self.0.path.file_name()?.to_owned());
         let above = self.0.dir.open_parent_dir(ambient_authority()).ok()?;
@@ -178,7 +178,7 @@ impl Directory {
         &self.0.dir
     }
 
-    /// The directory `name` in it; a link there is an error.
+    /// Opens the directory `name` in it. A link is an error.
     pub(crate) fn subdirectory(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = name.as_ref();
         let dir = self.0.dir.open_dir_nofollow(name)?;
@@ -186,7 +186,7 @@ impl Directory {
         Self::new(dir, ancestors, self.0.path.join(name))
     }
 
-    /// The same, made for its owner alone where it is not there.
+    /// Opens the directory `name` in it, and creates it with rights for its owner only if it does not exist.
     pub(crate) fn create_subdirectory(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = name.as_ref();
         match self.0.dir.create_dir_with(name, &private_directory()) {
@@ -195,37 +195,37 @@ impl Directory {
         }
     }
 
-    /// Opens the file `name` in it; a link there is an error.
+    /// Opens the file `name` in it. A link is an error.
     pub(crate) fn open_file(&self, name: impl AsRef<OsStr>, options: &mut OpenOptions) -> io::Result<std::fs::File> {
         let opened = self.0.dir.open_with(name.as_ref(), options.follow(FollowSymlinks::No));
         opened.map(File::into_std)
     }
 
-    /// The same, of a regular file alone: a FIFO in its place does not hang the caller.
+    /// Opens the regular file `name` in it. A FIFO is an error and does not block the caller.
     pub(crate) fn open_regular(&self, name: &OsStr, options: &mut OpenOptions) -> Result<std::fs::File, Refused> {
         let file = self.open_file(name, options.nonblock(true))?;
         if file.metadata()?.is_file() { Ok(file) } else { Err(Refused::NotRegular) }
     }
 
-    /// The names in it, as far as they can be told.
+    /// Returns the names in it, except those that cannot be read.
     pub(crate) fn names(&self) -> impl Iterator<Item = OsString> {
         self.0.dir.entries().into_iter().flatten().filter_map(|entry| Some(entry.ok()?.file_name()))
     }
 
-    /// Returns the identity of an entry, of a link itself; `None` if the entry does not exist.
+    /// Returns the identity of an entry, without following a link; `None` if the entry does not exist.
     pub(crate) fn identity_of(&self, name: impl AsRef<OsStr>) -> Option<Identity> {
         self.0.dir.symlink_metadata(name.as_ref()).ok().map(|metadata| Identity::of(&metadata))
     }
 }
 
-/// The directories that hold a directory now, the outermost first.
+/// Returns the directories that are now above a directory, the outermost first.
 fn climb(dir: &Dir) -> io::Result<Vec<Identity>> {
     let mut ancestors = VecDeque::new();
     let mut identity = Identity::of(&dir.dir_metadata()?);
     let mut above = dir.open_parent_dir(ambient_authority())?;
     loop {
         let next = Identity::of(&above.dir_metadata()?);
-        // The top of a file system is its own parent.
+        // The root directory is its own parent.
         if next == identity {
             return Ok(ancestors.into());
         }
@@ -234,7 +234,7 @@ fn climb(dir: &Dir) -> io::Result<Vec<Identity>> {
     }
 }
 
-/// Options to create a directory of Paddock's own, accessible to its owner alone.
+/// Returns options to create a directory with rights for its owner only.
 pub(crate) fn private_directory() -> DirBuilder {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -242,7 +242,7 @@ pub(crate) fn private_directory() -> DirBuilder {
     builder
 }
 
-/// Options to open a file of Paddock's own for writing. A new file is accessible to its owner alone.
+/// Returns options to open a file for writing. A new file has rights for its owner only.
 pub(crate) fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]

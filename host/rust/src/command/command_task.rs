@@ -113,7 +113,7 @@ impl CommandTask {
 
     /// Waits until a descriptor is ready, the command must be killed, or its time limit is reached.
     fn wait(&self, due: Instant, stage: Stage) -> Ready {
-        let message = (0, self.supervisor.budget.as_fd());
+        let message = (0, self.supervisor.channel.as_fd());
         let streams =
             self.output.iter().enumerate().filter_map(|(at, stream)| Some((at + 1, stream.as_ref()?.as_fd())));
         let kill = Some((KILL, self.state.wake.as_fd())).filter(|_| stage != Stage::Killed);

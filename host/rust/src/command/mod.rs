@@ -62,7 +62,7 @@ use scratch::Scratch;
 /// Maximum number of buffered bytes of output of a session, at the head and at the tail.
 const WAITING: usize = 512 * 1024;
 
-/// Number of bytes for a token, by the usual estimate.
+/// Estimated number of bytes of a token.
 const TOKEN: u64 = 4;
 
 /// Pause of the output after which an incomplete last line counts as a prompt for input.
@@ -92,8 +92,8 @@ pub(crate) struct Commands {
 }
 
 impl Commands {
-    /// Opens the commands of a workspace, with descriptors of all paths of the policy. `None` if the policy does not
-    /// enable commands. Fails if a link in a root decides where a path of the policy leads.
+    /// Opens all paths of the policy and returns the commands of a workspace; `None` if the policy does not enable
+    /// commands. Fails if a link in a root decides where a path of the policy leads.
     pub(crate) fn open(
         policy: &crate::policy::Policy,
         unfit: Option<&'static str>,
@@ -258,7 +258,8 @@ impl Commands {
         Ok(vec![shell, "-c".to_owned(), line.to_owned()])
     }
 
-    /// Returns the shell that reads lines. `None` if the policy lists allowed commands, and no shell by its name alone.
+    /// Returns the shell that reads lines; `None` if the policy lists allowed commands and allows no shell by its name
+    /// alone.
     fn shell(&self, roots: &Roots) -> Option<String> {
         match (self.policy.allow.is_empty(), &roots.container) {
             (true, Some(_)) => Some("/bin/sh".to_owned()),
@@ -276,7 +277,8 @@ impl Commands {
         self.poll(how, &running, write.session, write.yield_ms, write.max_output_tokens)
     }
 
-    /// Waits until the time is over, the command ends or asks for input, and returns the output. A session that has ended is then removed.
+    /// Waits until the time is over, or the command ends or asks for input, and returns the output. Removes the session
+    /// if its command has ended.
     fn poll(
         &self,
         how: &How<'_>,

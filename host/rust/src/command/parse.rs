@@ -1,4 +1,4 @@
-//! The commands that a shell would run for a command line, as far as the line itself says it.
+//! Finds the commands that a shell would run for a command line, as far as the line alone determines them.
 
 use brush_parser::ast::{
     AndOr, AndOrList, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item,
@@ -12,22 +12,22 @@ mod plain;
 
 use plain::plain;
 
-/// Substitutions in substitutions, and shells in shells, that are looked into.
+/// Maximum depth of nested substitutions and shells that are parsed.
 const MAX_DEPTH: usize = 16;
 
-/// A command of a line: its words, each where it is plain text.
+/// Words of a command; `None` for a word that is not plain text.
 pub(super) type Words = Vec<Option<String>>;
 
-/// A command that a line runs.
+/// Result of parsing a command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Line {
-    /// Every simple command in it, wherever it stands.
+    /// All simple commands in the line.
     pub(super) commands: Vec<Run>,
-    /// Something in it could run a command that cannot be seen.
+    /// Whether the line could run a command that is not in `commands`.
     pub(super) is_opaque: bool,
-    /// A text in it has a substitution that the shell leaves alone, unless something evaluates the text.
+    /// Whether a quoted text has a substitution, which runs only if another command evaluates the text.
     hides: bool,
-    /// Something in it can evaluate a text: arithmetic, where a name stands for an expression, and its like.
+    /// Whether the line can evaluate a text, for example by arithmetic, in which a name can stand for an expression.
     evaluates: bool,
 }
 
@@ -38,12 +38,12 @@ pub(super) struct Run {
     pub(super) input: Input,
 }
 
-/// Source of its standard input.
+/// Source of the standard input of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Input {
-    /// From whoever runs the line, or from the command before it.
+    /// The caller of the shell, or the command before it in a pipe.
     Unknown,
-    /// From the line: a here-document or a here-string, where its text can be told.
+    /// A here-document or here-string; `None` if its text is not plain.
     Text(Option<String>),
     File,
 }
@@ -66,7 +66,7 @@ const EVALUATING: [&str; 14] = [
     "unset",
 ];
 
-/// Variables by which a shell, or the loader of programs, decides what runs; of those with a `*`, all that begin so.
+/// Variables that decide which program a shell or the program loader runs. `*` stands for any end of a name.
 const DECIDING: [&str; 15] = [
     "BASH_ALIASES",
     "BASH_CMDS",
@@ -88,7 +88,7 @@ const DECIDING: [&str; 15] = [
 /// Operators of a test that evaluate their operands.
 const EVALUATING_TESTS: [&str; 7] = ["-eq", "-ge", "-gt", "-le", "-lt", "-ne", "-v"];
 
-/// The commands of a line. Fails with what is wrong where it cannot be parsed.
+/// Returns the commands of a line, or the syntax error as text.
 pub(super) fn parse(line: &str) -> Result<Line, String> {
     let mut found = Finder { line: Line::default(), depth: 0 };
     found.program(line)?;
@@ -96,7 +96,7 @@ pub(super) fn parse(line: &str) -> Result<Line, String> {
     Ok(found.line)
 }
 
-/// The words of a line that is one command of plain words, without redirection, and nothing else.
+/// Returns the words of a line that is a single command of plain words without redirection.
 pub(super) fn plain_words(line: &str) -> Option<Vec<String>> {
     let program =
         Parser::new(line.as_bytes(), &ParserOptions::default(), &SourceInfo::default()).parse_program().ok()?;
@@ -288,7 +288,7 @@ impl Finder {
         }
     }
 
-    /// Looks for substitutions in a word.
+    /// Parses the substitutions in a word.
     fn word(&mut self, word: &Word) {
         match word::parse(&word.value, &ParserOptions::default()) {
             Ok(pieces) => self.pieces(&word.value, &pieces),
@@ -311,7 +311,7 @@ impl Finder {
                     None => self.line.is_opaque = true,
                 },
                 WordPiece::SingleQuotedText(text) => self.literal(text),
-                // Every character can be written as a number there.
+                // In such a text, a character can be written as a number.
                 WordPiece::AnsiCQuotedText(text) => self.line.hides |= text.contains(['\\', '$', '`']),
                 WordPiece::EscapeSequence(text) => self.line.hides |= text.contains(['$', '`']),
                 WordPiece::Text(_) | WordPiece::TildePrefix(_) => {}
@@ -319,35 +319,35 @@ impl Finder {
         }
     }
 
-    /// A text that is left as it is.
+    /// Records a literal text.
     fn literal(&mut self, text: &str) {
         self.line.hides |= text.contains("$(") || text.contains('`');
     }
 
-    /// Arithmetic, in which a name stands for an expression too.
+    /// Records arithmetic, in which a name can stand for an expression.
     fn arithmetic(&mut self, text: &str) {
         self.text(text);
         self.line.evaluates |= text.contains(|c: char| c.is_alphabetic() || c == '_' || c == '$');
     }
 
-    /// An expansion of a variable: its subscript is arithmetic, and `@P` evaluates its value as a prompt.
+    /// Records an expansion of a variable: its subscript is arithmetic, and `@P` evaluates its value as a prompt.
     fn parameter(&mut self, text: &str) {
         self.text(text);
         self.line.evaluates |= text.contains(['[', ':', '!']) || text.contains("@P");
     }
 
-    /// A text that the shell expands, and that is not taken apart here: a substitution in it stays unseen.
+    /// Records a text that the shell expands and that is not parsed here: a substitution in it makes the line opaque.
     fn text(&mut self, text: &str) {
         self.line.is_opaque |= text.contains("$(") || text.contains('`');
     }
 }
 
-/// Whether a variable of that name decides what runs.
+/// Returns whether a variable of this name decides which program runs.
 fn decides(name: &str) -> bool {
     DECIDING.iter().any(|own| own.strip_suffix('*').map_or(*own == name, |start| name.starts_with(start)))
 }
 
-/// Where a redirection has standard input come from; none where it is another's.
+/// Returns the source of standard input that a redirection sets; `None` for another stream.
 fn read_from(redirect: &IoRedirect) -> Option<Input> {
     let is_input = |number: &Option<i32>| number.is_none_or(|number| number == 0);
     match redirect {
@@ -366,7 +366,7 @@ fn read_from(redirect: &IoRedirect) -> Option<Input> {
     }
 }
 
-/// Whether a path leads to what is open already, and not to a file.
+/// Returns whether a path names an open descriptor or device, not a file.
 pub(super) fn is_special(path: &str) -> bool {
     path == "-" || path.starts_with("/dev/") || path.starts_with("/proc/")
 }

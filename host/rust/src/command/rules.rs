@@ -1,16 +1,15 @@
-//! Which command lines the policy allows and denies.
+//! Checks of command lines against the rules of the policy.
 //!
-//! A rule is the first words of a command, such as `git push`. It is held against
-//! every command that a shell would run for the line, wherever it stands in it, and
-//! against those that a program like `env`, `xargs` or `sh -c` is asked to run. What
-//! programs do by themselves no rule can tell: that is what the confinement is for.
+//! A rule is the first words of a command, such as `git push`. It is compared with every command that a shell would run
+//! for the line, and with the commands that a program like `env`, `xargs` or `sh -c` would run. Rules cannot see what
+//! programs do by themselves; the confinement limits that.
 
 use std::collections::BTreeSet;
 
 use super::parse::{self, Input, Run};
 use crate::types::{ErrorCode, ToolError};
 
-/// Programs that run what the rest of their words say.
+/// Programs that run a command from their arguments.
 const RUNNERS: [&str; 38] = [
     "builtin",
     "busybox",
@@ -52,19 +51,19 @@ const RUNNERS: [&str; 38] = [
     "xargs",
 ];
 
-/// Those of them to which one word can be a whole line.
+/// Programs of `RUNNERS` that take one argument as a whole command line.
 const LINE_RUNNERS: [&str; 6] = ["flock", "parallel", "runuser", "script", "su", "watch"];
 
-/// Those of them that put what they find or read in the place of `{}`.
+/// Programs of `RUNNERS` that replace `{}` by text that they find or read.
 const FILLED: [&str; 3] = ["find", "parallel", "xargs"];
 
-/// What `find` begins a command with.
+/// Arguments of `find` before a command.
 const FIND_RUNS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 
-/// Programs that run a word as a command line: the one after `-c`.
+/// Programs that run the argument after `-c` as a command line.
 const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash"];
 
-/// What a shell does by itself, and evaluates no argument of: no list of what is allowed needs to name it.
+/// Commands of the shell itself that evaluate no argument. They are allowed without a rule.
 const BUILT_IN: [&str; 11] =
     [":", "break", "cd", "continue", "echo", "exit", "false", "pwd", "return", "shift", "true"];
 
@@ -75,10 +74,10 @@ pub(super) struct Rules {
     deny: Vec<Vec<String>>,
 }
 
-/// A line in a line, where it can be told.
+/// A command line in an argument; `None` if it is not plain text.
 type Line = Option<String>;
 
-/// Why a line may not run.
+/// Reason why a line must not run.
 #[derive(Debug, PartialEq, Eq)]
 struct Refusal {
     cause: String,
@@ -100,12 +99,12 @@ impl Rules {
         Self { allow: rules(allow), deny: rules(deny) }
     }
 
-    /// Fails with `denied` and the rule where the line may not run.
+    /// Checks a line. Fails with `denied` and the rule if the line must not run.
     pub(super) fn check(&self, line: &str) -> Result<(), ToolError> {
         self.authorizer(line, 0).map_err(|refusal| refusal.of(line))
     }
 
-    /// The same of a program that is run without a shell, and its arguments.
+    /// Checks a program with its arguments that runs without a shell, as `check` does.
     pub(super) fn check_program(&self, words: &[String]) -> Result<(), ToolError> {
         if self.allow.is_empty() && self.deny.is_empty() {
             return Ok(());
@@ -114,13 +113,13 @@ impl Rules {
         self.command(&plain, &Input::Unknown, 0).map_err(|refusal| refusal.of(&words.join(" ")))
     }
 
-    /// Whether a rule is this one word.
+    /// Returns whether a rule consists of this one word.
     #[cfg(target_os = "linux")]
     pub(super) fn allows(&self, name: &str) -> bool {
         self.allow.iter().any(|rule| rule.as_slice() == [name])
     }
 
-    /// Why a line that is not one command of plain words may not run where no shell is allowed.
+    /// Returns the error for a line that is not a single command of plain words if no shell is allowed.
     #[cfg(target_os = "linux")]
     pub(super) fn needs_shell(&self, line: &str) -> ToolError {
         let allowed = self.listed();
@@ -153,11 +152,11 @@ impl Rules {
         let Some(Some(first)) = words.first() else { return Err(opaque()) };
         let name = first.rsplit('/').next().unwrap_or(first);
         self.denied(words)?;
-        // A name that stands for any command; and a shell that runs shells that run shells.
+        // An alias can stand for any command, and nested shells are followed to a limited depth.
         if (name == "alias" && words.len() > 1) || depth > MAX_SHELLS || names_a_command(name, words) {
             return Err(opaque());
         }
-        // Each line once, or shells that name each other's line over and over take for ever.
+        // Each line is checked once, because shells that run each other's lines would not terminate.
         let mut lines: BTreeSet<_> = run_as_line(name, words).into_iter().collect();
         lines.extend(read_as_lines(name, words, input));
         let is_runner = RUNNERS.contains(&name);
@@ -179,13 +178,13 @@ impl Rules {
         })
     }
 
-    /// The rules of what is allowed, for a message.
+    /// Lists the rules of allowed commands for a message.
     fn listed(&self) -> String {
         self.allow.iter().map(|rule| format!("`{}`", rule.join(" "))).collect::<Vec<_>>().join(", ")
     }
 
-    /// The lines that a runner may be asked to run, whatever word its options end at. Fails where it may be asked to
-    /// run what is denied.
+    /// Returns the lines that a runner could run, for every word at which its options could end. Fails if one of its
+    /// possible commands is denied.
     fn runner(&self, name: &str, words: &[Option<String>], input: &Input) -> Result<Vec<Line>, Refusal> {
         let is_split = |word: &Option<String>| {
             word.as_deref().is_some_and(|word| word.starts_with("--split") || (is_cluster(word) && word.contains('S')))
@@ -203,7 +202,7 @@ impl Rules {
             lines.extend(run_as_line(first.rsplit('/').next().unwrap_or(first), runs));
             lines.extend(read_as_lines(first.rsplit('/').next().unwrap_or(first), runs, input));
         }
-        // What is put in the place of these is read from somewhere.
+        // The runner reads the text that replaces `{}`.
         let is_filled = |line: &Line| line.as_ref().is_some_and(|line| line.contains("{}"));
         if FILLED.contains(&name) && lines.iter().any(is_filled) {
             return Err(opaque());
@@ -225,7 +224,7 @@ impl Rules {
     }
 }
 
-/// Whether a command of the shell is given another one under a name, or as a word that it runs.
+/// Returns whether a command of the shell defines a name for another command, or runs one of its words.
 fn names_a_command(name: &str, words: &[Option<String>]) -> bool {
     let has = |letter: char| {
         words.iter().skip(1).any(|word| word.as_deref().is_none_or(|word| is_cluster(word) && word.contains(letter)))
@@ -244,7 +243,7 @@ fn is_file(word: &Option<String>) -> bool {
     word.as_deref().is_some_and(|path| !parse::is_special(path))
 }
 
-/// The line that a shell reads from its standard input, where it is asked for no other and for no file.
+/// Returns the line that a shell reads from its standard input, if its arguments name neither a line nor a file.
 fn read_as_lines(name: &str, words: &[Option<String>], input: &Input) -> Option<Line> {
     let is_option = |word: &&Option<String>| word.as_deref().is_some_and(|word| word.starts_with(['-', '+']));
     if !SHELLS.contains(&name) || run_as_line(name, words).is_some() {
@@ -262,7 +261,7 @@ fn read_as_lines(name: &str, words: &[Option<String>], input: &Input) -> Option<
     }
 }
 
-/// The line that a shell is asked to run, where it is asked to run one.
+/// Returns the line that the arguments of a shell name.
 fn run_as_line(name: &str, words: &[Option<String>]) -> Option<Line> {
     let is_command =
         |word: &Option<String>| word.as_deref().is_some_and(|word| is_cluster(word) && word.ends_with('c'));
@@ -281,7 +280,7 @@ fn run_as_line(name: &str, words: &[Option<String>]) -> Option<Line> {
     }
 }
 
-/// The commands that a runner runs: from the first word that is no option, assignment or number.
+/// Returns the commands that a runner could run, from the first word on that is no option, assignment or number.
 fn run_by<'w>(name: &str, words: &'w [Option<String>]) -> Vec<&'w [Option<String>]> {
     if name == "find" {
         let begins = |word: &Option<String>| word.as_deref().is_some_and(|word| FIND_RUNS.contains(&word));
@@ -292,17 +291,17 @@ fn run_by<'w>(name: &str, words: &'w [Option<String>]) -> Vec<&'w [Option<String
         word.as_deref().is_none_or(|word| !word.starts_with(['-', '+']) && !is_assignment(word) && !is_number(word))
     };
     let mut plain = words.iter().enumerate().skip(1).filter(|(_, word)| is_plain(word));
-    // A directory, a file to lock.
+    // The first argument is a directory or a lock file.
     let leading = usize::from(matches!(name, "chroot" | "flock"));
     plain.nth(leading).and_then(|(at, _)| words.get(at..)).into_iter().collect()
 }
 
-/// Whether a word ends the options.
+/// Returns whether a word ends the options.
 fn is_end(word: &Option<String>) -> bool {
     word.as_deref() == Some("--")
 }
 
-/// Options of one letter each.
+/// Returns whether a word is a cluster of options of one letter each.
 fn is_cluster(word: &str) -> bool {
     word.starts_with('-') && !word.starts_with("--")
 }
@@ -312,14 +311,14 @@ fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| !name.is_empty() && name.chars().all(is_part))
 }
 
-/// A number, which may have a unit of time or be a mask.
+/// Returns whether a word is a number, which may have a unit of time or be a mask.
 fn is_number(word: &str) -> bool {
     let digits = word.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or(word);
     let is_mask = word.strip_prefix("0x").is_some_and(|mask| mask.chars().all(|c| c.is_ascii_hexdigit()));
     is_mask || digits.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
-/// Shells in shells that are looked into.
+/// Maximum depth of nested shells that are parsed.
 const MAX_SHELLS: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

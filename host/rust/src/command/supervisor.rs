@@ -39,7 +39,7 @@ pub(super) struct Supervisor {
     child: Child,
     /// Descriptor of the process, which stays valid when its process id is reused.
     process: OwnedFd,
-    pub(super) budget: UnixStream,
+    pub(super) channel: UnixStream,
     /// Control group of all its processes, if this host may create one.
     group: Option<Cgroup>,
 }
@@ -69,10 +69,10 @@ impl Supervisor {
         }
         for some in launch.given.chunks(wire::MAX_DESCRIPTORS) {
             let some: Vec<_> = some.iter().map(AsFd::as_fd).collect();
-            wire::send(&self.budget, &ToSupervisor::Descriptors, &some)?;
+            wire::send(&self.channel, &ToSupervisor::Descriptors, &some)?;
         }
         let start = ToSupervisor::Start(Box::new(launch.start.clone()));
-        wire::send(&self.budget, &start, &ends.each_ref().map(AsFd::as_fd))
+        wire::send(&self.channel, &start, &ends.each_ref().map(AsFd::as_fd))
     }
 
     /// Starts a spare supervisor for the next command if there is none.
@@ -85,7 +85,7 @@ impl Supervisor {
     }
 
     fn spawn() -> io::Result<Self> {
-        let (budget, theirs) = UnixStream::pair()?;
+        let (channel, theirs) = UnixStream::pair()?;
         let mut command = Command::new(program()?);
         command.env_clear().current_dir("/").stdin(OwnedFd::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
         let group = Cgroup::below("self");
@@ -95,25 +95,25 @@ impl Supervisor {
         let child = command.spawn()?;
         let process = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::NotFound)?;
         let process = pidfd_open(process, PidfdFlags::empty())?;
-        Ok(Self { child, process, budget, group })
+        Ok(Self { child, process, channel, group })
     }
 
     /// Returns the next message of the supervisor. Fails if the supervisor has ended.
     pub(super) fn receive(&self) -> io::Result<FromSupervisor> {
-        wire::receive(&self.budget).map(|(message, _)| message)
+        wire::receive(&self.channel).map(|(message, _)| message)
     }
 
     pub(super) fn answer(&self, verdict: Verdict) -> io::Result<()> {
-        wire::send(&self.budget, &ToSupervisor::Verdict(verdict), &[])
+        wire::send(&self.channel, &ToSupervisor::Verdict(verdict), &[])
     }
 
     pub(super) fn signal(&self, signal: Signal) -> io::Result<()> {
-        wire::send(&self.budget, &ToSupervisor::Signal { signal: signal.as_raw() }, &[])
+        wire::send(&self.channel, &ToSupervisor::Signal { signal: signal.as_raw() }, &[])
     }
 
     /// Asks the supervisor to end its command.
     pub(super) fn kill(&self) -> io::Result<()> {
-        wire::send(&self.budget, &ToSupervisor::Kill, &[])
+        wire::send(&self.channel, &ToSupervisor::Kill, &[])
     }
 
     /// Returns whether the supervisor ends within the given time.
@@ -138,7 +138,7 @@ impl Drop for Supervisor {
     /// Closes the channel, after which the supervisor ends its command and itself. If it does not end in time, asks it
     /// to terminate, and then kills the processes of its group.
     fn drop(&mut self) {
-        drop(self.budget.shutdown(std::net::Shutdown::Both));
+        drop(self.channel.shutdown(std::net::Shutdown::Both));
         for signal in [None, Some(Signal::TERM), Some(Signal::KILL)] {
             if let Some(signal) = signal {
                 let _gone = pidfd_send_signal(&self.process, signal);

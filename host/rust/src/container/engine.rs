@@ -1,4 +1,4 @@
-//! What podman, docker and runc say of a container.
+//! Descriptions of containers by podman, docker and runc.
 
 use std::fmt;
 use std::fs::File;
@@ -11,12 +11,12 @@ use serde::de::DeserializeOwned;
 use super::program::{Ended, run};
 use crate::regular::{self, Refused};
 
-/// Bytes of a name, more than any engine gives.
+/// Maximum length of a name in bytes, longer than in any engine.
 const MAX_NAME_BYTES: usize = 255;
-/// Bytes of a bundle's configuration.
+/// Maximum size of a bundle's configuration, in bytes.
 const MAX_CONFIG_BYTES: u64 = 4 << 20;
 
-/// A program that runs containers.
+/// A container engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Engine {
     Podman,
@@ -29,15 +29,15 @@ pub(super) enum Engine {
 pub(super) struct Found {
     pub(super) engine: Engine,
     pub(super) name: String,
-    /// What no other container of the engine has.
+    /// Identity, unique among all containers of the engine.
     pub(super) identity: String,
-    /// The id of its first process.
+    /// Id of its first process.
     pub(super) pid: i32,
-    /// The working directory of its commands, as it was configured.
+    /// Configured working directory of its commands.
     pub(super) working_directory: String,
 }
 
-/// The container of that name: in the engine before a `:`, or in the one that knows it.
+/// Finds a container by name: in the engine named before `:`, otherwise in the one engine that has it.
 pub(super) fn find(name: &str) -> Result<Found, String> {
     if let Some((engine, name)) = name.split_once(':') {
         let known = || Engine::ALL.map(|engine| format!("`{engine}`")).join(", ");
@@ -64,7 +64,7 @@ pub(super) fn find(name: &str) -> Result<Found, String> {
     }
 }
 
-/// The container `name` of that engine.
+/// Returns the container `name` of an engine.
 pub(super) fn look(engine: Engine, name: &str) -> Result<Found, String> {
     check(name)?;
     match ask(engine, name)? {
@@ -74,7 +74,7 @@ pub(super) fn look(engine: Engine, name: &str) -> Result<Found, String> {
     }
 }
 
-/// A name that an engine can have given, and that is no option.
+/// Checks that a name is valid in an engine and is no option.
 fn check(name: &str) -> Result<(), String> {
     let first = name.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric());
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-+".contains(&byte);
@@ -86,12 +86,12 @@ fn check(name: &str) -> Result<(), String> {
 
 enum Said {
     Known(Known),
-    /// With what the engine complains of.
+    /// The engine does not know the container; with its error message.
     Unknown(String),
     NoEngine,
 }
 
-/// A container that may run or not.
+/// A container, running or not.
 struct Known {
     found: Found,
     state: String,
@@ -123,7 +123,7 @@ fn ask(engine: Engine, name: &str) -> Result<Said, String> {
     Ok(Said::Known(known))
 }
 
-/// `podman container inspect` and `docker container inspect`: a list with one member.
+/// Parses the result of `podman container inspect` or `docker container inspect`, a list with one entry.
 fn inspected(engine: Engine, name: &str, answer: &[u8]) -> Result<Known, String> {
     let [Inspected { id, state, config }] = parse::<[Inspected; 1]>(engine, answer)?;
     let name = name.to_owned();
@@ -131,7 +131,7 @@ fn inspected(engine: Engine, name: &str, answer: &[u8]) -> Result<Known, String>
     Ok(Known { found, state: state.status })
 }
 
-/// `runc state`, with the configuration in the bundle, which is the only place that has the working directory.
+/// Parses the result of `runc state`, and reads the working directory from the configuration in the bundle.
 fn bundled(name: &str, answer: &[u8]) -> Result<Known, String> {
     let engine = Engine::Runc;
     let State { pid, status, bundle, created } = parse(engine, answer)?;

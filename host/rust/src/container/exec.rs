@@ -1,4 +1,4 @@
-//! Commands in a container, which its engine runs.
+//! Commands in a container, run by its engine.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use super::processes::Processes;
 
 /// A command in a container.
 pub(crate) struct Contained {
-    /// What is run here, and runs it there.
+    /// Command line of the engine's client, which runs the command in the container.
     pub(crate) command: Vec<String>,
     pub(crate) processes: Processes,
 }
 
 impl Container {
-    /// A command in the container's directory `workdir`, on a terminal or not, with these variables.
+    /// Returns a command in the container's directory `workdir`, with or without a terminal, with these variables.
     pub(crate) fn command(
         &self,
         command: &[String],

@@ -1,4 +1,4 @@
-//! A path as a process in the container would follow it.
+//! Resolution of a path as a process in the container would resolve it.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -10,12 +10,12 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{Mode, OFlags, openat, readlinkat};
 use rustix::io::Errno;
 
-/// Links that one path may go through, as on Linux.
+/// Maximum number of links on a path, as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// Opens the directory `path` below `root`, with its path from there without links.
+/// Opens the directory `path` below `root`, and returns its path from there without links.
 ///
-/// Name by name, so that no link is followed by the system: one in a container can say anything.
+/// The path is resolved name by name, so that the system follows no link: a link in a container can have any target.
 pub(super) fn open(root: impl AsFd, path: &str) -> Result<(OwnedFd, PathBuf), String> {
     let fail = |cause: Errno| format!("its working directory `{path}`: {}", io::Error::from(cause));
     let root = root.as_fd();

@@ -1,7 +1,7 @@
-//! Containers as workspaces: the root directory of a running one, held open through its first process.
+//! Containers as workspaces: the root directory of a running container, held open through its first process.
 //!
-//! A process id says little, since ids are used again. So the process itself is held, by a descriptor that was
-//! taken before the engine was asked a second time: as long as it lives, the id is its own.
+//! Process ids are reused, so the process is held by a descriptor. The descriptor is opened before the engine is
+//! queried a second time: while the process lives, the id belongs to it.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -32,10 +32,10 @@ mod inside;
 mod processes;
 mod program;
 
-/// A running container, by its root directory.
+/// A running container, held by its root directory.
 ///
-/// It is found through podman, docker or runc, and held as it then was: when it stops, or another takes its place,
-/// calls fail with `backend-gone`, and it has to be opened again.
+/// The container is found through podman, docker or runc. When it stops or another container takes its place, calls
+/// fail with `backend-gone`, and the container must be opened again.
 ///
 /// ```no_run
 /// use paddock::{Container, Workspace};
@@ -49,7 +49,7 @@ mod program;
 pub struct Container {
     held: Arc<Held>,
     working_directory: Arc<File>,
-    /// Its path in the container, without links.
+    /// Path of the working directory in the container, without links.
     path: PathBuf,
 }
 
@@ -61,11 +61,11 @@ struct Held {
 }
 
 impl Container {
-    /// Opens the container that an engine knows as `name`: `podman:NAME`, `docker:NAME`, `runc:NAME`, or the name
-    /// alone, which one engine has to know.
+    /// Opens the container `name`: `podman:NAME`, `docker:NAME`, `runc:NAME`, or the name alone if exactly one engine
+    /// has it.
     ///
-    /// Fails with [`Error::Container`] where no engine knows it, or several do, where it does not run, and where
-    /// this user may not look into its processes.
+    /// Fails with [`Error::Container`] if no engine or several engines know the name, if the container does not run,
+    /// and if this user may not inspect its processes.
     pub fn open(name: &str) -> Result<Self, Error> {
         Self::try_open(name).map_err(|cause| Error::Container { name: name.to_owned(), cause })
     }
@@ -73,7 +73,7 @@ impl Container {
     fn try_open(name: &str) -> Result<Self, String> {
         let found = engine::find(name)?;
         let process = Process::hold(found.pid)?;
-        // Said of the process that is held now, and so of no other that had its id before.
+        // The second answer is about the process that is held now, not about an earlier process with its id.
         if engine::look(found.engine, &found.name)? != found {
             return Err("it was stopped or replaced meanwhile; try again".to_owned());
         }
@@ -83,10 +83,10 @@ impl Container {
         Ok(Self { held: Arc::new(held), working_directory, path })
     }
 
-    /// The same container with relative paths starting at the directory `path` in it, an absolute path, as
-    /// `podman exec --workdir` has it. Links in it are those of the container.
+    /// Returns the same container with relative paths starting at `path`, an absolute path in the container, as with
+    /// `podman exec --workdir`. Links are resolved in the container.
     ///
-    /// Fails with [`Error::Container`] where that is not a directory there, or is closed to tools.
+    /// Fails with [`Error::Container`] if the path is not a directory there, or is closed to tools.
     pub fn with_working_directory(&self, path: &str) -> Result<Self, Error> {
         self.at(path).map_err(|cause| Error::Container { name: self.name(), cause })
     }
@@ -99,32 +99,32 @@ impl Container {
         Ok(Self { held: Arc::clone(&self.held), working_directory, path })
     }
 
-    /// The engine and the name in it, as `podman:web`.
+    /// Returns the engine and the name, such as `podman:web`.
     pub fn name(&self) -> String {
         self.held.found.to_string()
     }
 
-    /// The directory in the container at which relative paths start, links resolved.
+    /// Returns the directory in the container at which relative paths start, without links.
     pub fn working_directory(&self) -> &Path {
         &self.path
     }
 
-    /// A path on this machine at which the working directory is, as long as this value lives.
+    /// Returns a path of the working directory on this machine, valid while this value lives.
     pub(crate) fn way_in(&self) -> PathBuf {
         mount::way_to(&self.working_directory)
     }
 
-    /// What no other working directory has, nor any other container, this one's name used again included.
+    /// Returns an identity that no other working directory and no other container has, even one with the same name.
     pub(crate) fn identity(&self) -> PathBuf {
         let Found { engine, identity, .. } = &self.held.found;
-        // What is kept of a workspace names files from its working directory.
+        // The state of a workspace names files relative to its working directory.
         let mut name = OsString::from(format!("container:{engine}:{identity}:"));
         name.push(&self.path);
         name.into()
     }
 
-    /// What a guest gets: the working directory as the workspace, and the whole container behind absolute paths,
-    /// both at the paths that they have inside.
+    /// Returns the mounts of a guest: the working directory as the workspace, and the whole container for absolute
+    /// paths, both at their paths in the container.
     pub(crate) fn mounts(&self, policy: &Policy) -> Result<Vec<Mount>, Error> {
         let refuse = |cause: &str| Err(Error::Container { name: self.name(), cause: cause.to_owned() });
         if !policy.allowed_directories.is_empty() {
@@ -144,7 +144,7 @@ impl Container {
         [mount(path, &self.working_directory)].into_iter().chain(whole).collect()
     }
 
-    /// Fails where the process is gone through which the root was opened.
+    /// Fails if the process through which the root was opened has ended.
     pub(crate) fn check(&self) -> Result<(), ToolError> {
         if self.held.process.lives() {
             return Ok(());
@@ -160,7 +160,7 @@ impl Container {
 const ROOT: &str = "/";
 
 impl Held {
-    /// Opens a directory for calls to work in, with its path without links.
+    /// Opens a directory for calls, and returns its path without links.
     fn open_directory(&self, path: &str) -> Result<(Arc<File>, PathBuf), String> {
         let (directory, path) = inside::open(&self.root, path)?;
         let checked = kernel_files::check(&*self.root).and_then(|()| kernel_files::check(&directory));
@@ -172,7 +172,7 @@ impl Held {
     }
 }
 
-/// A process, held so that no other can be taken for it.
+/// A process, held by a descriptor.
 #[derive(Debug)]
 struct Process {
     pid: Pid,
@@ -187,13 +187,13 @@ impl Process {
         Ok(Self { pid, handle })
     }
 
-    /// Whether it still runs. What cannot be told counts as no.
+    /// Returns whether the process still runs; false if this is unknown.
     fn lives(&self) -> bool {
         let mut events = [PollFd::new(&self.handle, PollFlags::IN)];
         poll(&mut events, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) == Ok(0)
     }
 
-    /// Its root directory.
+    /// Opens the root directory of the process.
     fn root(&self) -> Result<OwnedFd, String> {
         let path = format!("/proc/{}/root", self.pid);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;

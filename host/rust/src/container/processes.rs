@@ -1,9 +1,9 @@
-//! The processes of one command in a container, which end with it.
+//! The processes of one command in a container, which must end with the command.
 //!
-//! The engine's own program ends without them, and they can leave their session and their parent. Where this process
-//! may make a control group (cgroup v2) below the container's, the command is stopped before its first instruction,
-//! moved to a group of its own, and continued: none of its processes leaves that. Elsewhere its processes are found by
-//! a variable in their environment, which a process that clears its environment does not have.
+//! The engine's client can end before these processes, and they can leave their session and their parent. If this
+//! process may create a control group (cgroup v2) below the container's, the command is stopped before its first
+//! instruction, moved to its own group, and continued: no process can leave the group. Otherwise the processes are
+//! found by a variable in their environment, which a process can remove by clearing its environment.
 
 use std::fs;
 use std::io::{self, Write};
@@ -17,35 +17,36 @@ use super::Held;
 use crate::cgroup::Cgroup;
 use crate::hex::hex;
 
-/// The variable in the environment of the command's processes.
+/// Name of the variable in the environment of the command's processes.
 const MARK: &str = "PADDOCK_COMMAND";
 
-/// How often the processes that have the mark are ended, and others looked for: a process can fork meanwhile.
+/// Maximum number of searches for marked processes. Each search kills those that it finds; a process can fork in
+/// between.
 const ROUNDS: usize = 64;
 
 /// The shell that stops itself and becomes the command when it is continued.
 const SHELL: &str = "/bin/sh";
 const STOP: &str = r#"kill -STOP $$; exec "$@""#;
 
-/// The time between two looks for the stopped command.
+/// Time between two searches for the stopped command.
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// The processes of one command in a container.
+/// Processes of one command in a container.
 pub(crate) struct Processes {
     /// The variable, as `NAME=VALUE`.
     mark: String,
     group: Option<Cgroup>,
-    /// The command is not in the group yet.
+    /// Whether the command has not entered the group yet.
     is_awaited: bool,
-    /// The process that was started, once it is in the group and until it ends.
+    /// The started process, from its entry into the group until its end.
     first: Option<OwnedFd>,
 }
 
 impl Processes {
-    /// None yet, for a command that is about to be run in the container.
+    /// Creates the value for a command that is about to start in the container.
     pub(super) fn new(container: &Held) -> Self {
         let mut nonce = [0; 16];
-        // Without random numbers the mark is this process's id and an address in it, which is less certain.
+        // Without random numbers, the mark is this process's id and an address in it, which is less certainly unique.
         let is_random = getrandom::fill(&mut nonce).is_ok();
         let value = if is_random { hex(&nonce) } else { format!("{}-{:p}", std::process::id(), &nonce) };
         let group = has_shell(container).then(|| Cgroup::below(&container.found.pid.to_string())).flatten();
@@ -56,35 +57,36 @@ impl Processes {
         &self.mark
     }
 
-    /// The command, stopped until [`Processes::admit`] finds it where there is a group for it.
+    /// Returns the command; if it gets a group, the command stops itself until [`Processes::admit`] finds it.
     pub(super) fn held_back(&self, command: &[String]) -> Vec<String> {
         let shell = [SHELL, "-c", STOP, "sh"].map(str::to_owned);
         let stopped = shell.into_iter().filter(|_| self.group.is_some());
         stopped.chain(command.iter().cloned()).collect()
     }
 
-    /// Moves the command to its group and continues it, if it is there; else the time to look for it again.
+    /// Moves the stopped command to its group and continues it. Returns the time of the next search if it was not
+    /// found.
     pub(crate) fn admit(&mut self) -> Option<Instant> {
         let group = self.group.as_ref().filter(|_| self.is_awaited)?;
         let stopped = self.there().find(|(pid, _)| is_stopped(*pid));
         let Some((pid, process)) = stopped else { return Some(Instant::now() + PAUSE) };
         self.is_awaited = false;
-        // A command that cannot be moved is one that the environment tells from others.
+        // A command that cannot be moved is identified by its environment.
         drop(enter(group, pid));
         let _ = pidfd_send_signal(&process, Signal::CONT);
         self.first = Some(process);
         None
     }
 
-    /// The process that was started, which can be waited for.
+    /// Returns the started process, whose end can be polled.
     pub(crate) fn first(&self) -> Option<BorrowedFd<'_>> {
         self.first.as_ref().map(AsFd::as_fd)
     }
 
-    /// Ends every process of the command: those that the engine's own program does not end with itself.
+    /// Kills all processes of the command, because the engine's client does not.
     pub(crate) fn end(&mut self) {
         self.first = None;
-        // The mark finds the process that did not reach its group.
+        // The mark finds a process that did not enter the group.
         drop(self.group.as_ref().map(Cgroup::kill));
         for _ in 0..ROUNDS {
             let ended = self.there().filter(|(_, process)| pidfd_send_signal(process, Signal::KILL).is_ok());
@@ -94,12 +96,12 @@ impl Processes {
         }
     }
 
-    /// The processes with the mark.
+    /// Returns the processes with the mark.
     fn there(&self) -> impl Iterator<Item = (Pid, OwnedFd)> {
         let entries = fs::read_dir("/proc").into_iter().flatten();
         let ids = entries.filter_map(|entry| Pid::from_raw(entry.ok()?.file_name().to_str()?.parse().ok()?));
         ids.filter_map(|pid| {
-            // Held before it is looked at, so that no other can be taken for it.
+            // The descriptor is opened before the check, so that a reused id cannot be confused with the process.
             let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
             let variables = fs::read(format!("/proc/{pid}/environ")).ok()?;
             let has_mark = variables.split(|byte| *byte == 0).any(|variable| variable == self.mark.as_bytes());
@@ -108,7 +110,7 @@ impl Processes {
     }
 }
 
-/// Returns whether the container has the shell, by the links of the container.
+/// Returns whether the container has the shell. Links are resolved in the container.
 fn has_shell(container: &Held) -> bool {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     openat2(&container.root, SHELL, flags, Mode::empty(), ResolveFlags::IN_ROOT).is_ok()
@@ -116,7 +118,7 @@ fn has_shell(container: &Held) -> bool {
 
 fn is_stopped(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name before the state can have parentheses and spaces in it.
+    // The program name before the state can contain parentheses and spaces.
     stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
 }
 

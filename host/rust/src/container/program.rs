@@ -1,4 +1,4 @@
-//! An engine's program, run with a list of arguments and a limit on time and output.
+//! Runs the command-line client of a container engine, with a limit on time and output.
 
 use std::io::{self, Read};
 use std::process::{Command, Stdio};
@@ -6,27 +6,27 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a program may take.
+/// Time limit of a program.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Bytes of what it says.
+/// Maximum number of bytes of output.
 const MAX_BYTES: u64 = 4 << 20;
-/// How often it is looked at.
+/// Interval at which the end of the program is checked.
 const INTERVAL: Duration = Duration::from_millis(2);
-/// Characters of a complaint that are passed on.
+/// Maximum number of characters of an error message.
 const COMPLAINT_CHARS: usize = 300;
 
-/// How a program ended.
+/// Result of a program.
 #[derive(Debug)]
 pub(super) enum Ended {
-    /// There is none of that name on the `PATH`.
+    /// No program of that name is on the `PATH`.
     Missing,
-    /// What it printed.
+    /// Success, with the standard output.
     Well(Vec<u8>),
-    /// What it complained of, in one line.
+    /// Failure, with the error message in one line.
     Badly(String),
 }
 
-/// Runs `program` with `arguments`. Fails where it cannot be run, takes too long or says too much.
+/// Runs `program` with `arguments`. Fails if the program cannot be started or exceeds a limit.
 pub(super) fn run(program: &str, arguments: &[&str]) -> Result<Ended, String> {
     let fail = |cause: &dyn std::fmt::Display| format!("`{program}`: {cause}");
     let mut command = Command::new(program);
@@ -43,7 +43,7 @@ pub(super) fn run(program: &str, arguments: &[&str]) -> Result<Ended, String> {
             Ok(Some(status)) => break status,
             Ok(None) if Instant::now() < until => thread::sleep(INTERVAL),
             Ok(None) => {
-                // Gone between the two is as good.
+                // The program may have ended in the meantime.
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(fail(&format!("no answer within {} s", PATIENCE.as_secs())));
@@ -51,7 +51,7 @@ pub(super) fn run(program: &str, arguments: &[&str]) -> Result<Ended, String> {
             Err(cause) => return Err(fail(&cause)),
         }
     };
-    // Something that it started may still hold the other end.
+    // A process that the program started may still hold the other end.
     let take = |from: Receiver<Vec<u8>>| from.recv_timeout(until.saturating_duration_since(Instant::now()));
     let printed = take(printed).map_err(|_| fail(&"its output does not end"))?;
     if printed.len() as u64 > MAX_BYTES {
@@ -71,10 +71,10 @@ fn collect(pipe: Option<impl Read + Send + 'static>) -> Receiver<Vec<u8>> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(pipe) = pipe {
-            // What came before a failure counts; more than the limit is refused.
+            // The output before a failure is used; more output than the limit is refused.
             let _ = pipe.take(MAX_BYTES + 1).read_to_end(&mut bytes);
         }
-        // Nobody waits for it any more where the time is up.
+        // After the time limit, no receiver waits for the output.
         let _ = sender.send(bytes);
     });
     receiver

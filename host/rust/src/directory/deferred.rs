@@ -1,4 +1,4 @@
-//! Directories that may have to be made, below one that is held.
+//! Directories that are created when they are needed, below a directory that is held open.
 
 use std::ffi::OsString;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Directory, Walk};
 
-/// A directory of Paddock's own, which may have to be made first: below a directory that is held.
+/// A directory that is created when it is needed, below a directory that is held open.
 #[derive(Clone, Debug)]
 pub(crate) struct Deferred(Arc<Awaited>);
 
@@ -19,13 +19,14 @@ struct Awaited {
 }
 
 impl Deferred {
-    /// The directory that a path leads to, or that is to be made there. Fails where that is no directory.
+    /// Creates the value for the directory at a path, which may not exist yet. Fails if the path leads to another kind
+    /// of file.
     pub(crate) fn new(walk: Walk) -> io::Result<Self> {
         let Walk { directory, missing: names, file, .. } = walk;
         if file.is_some() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        // One that is there is held by its parent too, so that it can be made again where somebody deletes it.
+        // The parent of an existing directory is held too, so that the directory can be created again after a deletion.
         let parent = Some(()).filter(|()| names.is_empty()).and_then(|()| directory.parent());
         Ok(match parent {
             Some((above, name)) => Self::with(above, vec![name], Some(directory)),
@@ -38,28 +39,28 @@ impl Deferred {
         Self(Arc::new(Awaited { above, names, opened: Mutex::new(opened) }))
     }
 
-    /// The directory at these names below this one.
+    /// Returns the directory at these names below this one.
     pub(crate) fn below(&self, names: &[&str]) -> Self {
         let names = self.0.names.iter().cloned().chain(names.iter().map(OsString::from)).collect();
         Self::with(self.0.above.clone(), names, None)
     }
 
-    /// Its path, whether it is there or not: for people.
+    /// Returns the path for display.
     pub(crate) fn path(&self) -> PathBuf {
         self.0.names.iter().fold(self.0.above.path().to_owned(), |path, name| path.join(name))
     }
 
-    /// The directory, if it is there.
+    /// Returns the directory if it exists.
     pub(crate) fn get(&self) -> Option<Directory> {
         self.reach(|above, name| above.subdirectory(name)).ok()
     }
 
-    /// The directory, made for its owner alone if need be.
+    /// Returns the directory, and creates it with rights for its owner only if it does not exist.
     pub(crate) fn create(&self) -> io::Result<Directory> {
         self.reach(|above, name| above.create_subdirectory(name))
     }
 
-    /// The directory that is held. Where it was deleted, the one that has its place now below the directory above.
+    /// Returns the held directory. If it was deleted, opens the directory of the same name below its parent.
     fn reach(&self, open: impl Fn(&Directory, &OsString) -> io::Result<Directory>) -> io::Result<Directory> {
         let mut opened = self.0.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(held) = opened.as_ref().filter(|held| !held.is_deleted()) {

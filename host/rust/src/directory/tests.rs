@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A directory without links above it.
+/// Returns a directory whose path has no links.
 fn place() -> (TempDir, PathBuf) {
     let place = tempfile::tempdir().unwrap();
     let top = place.path().canonicalize().unwrap();
@@ -82,7 +82,7 @@ fn a_deferred_directory_is_made_where_it_was_to_be() {
     assert!(top.join("moved/state/ws").is_dir() && fs::read_dir(top.join("outside/state")).unwrap().next().is_none());
     let inner = deferred.below(&["overlays", "one"]);
     assert!(inner.get().is_none() && inner.create().unwrap().path().ends_with("overlays/one"));
-    // A link in its place is not followed.
+    // A link that replaced the directory is not followed.
     let linked = Deferred::new(Walk::new(&top.join("moved/linked")).unwrap()).unwrap();
     symlink("../outside", top.join("moved/linked")).unwrap();
     assert!(linked.get().is_none() && linked.create().is_err());

@@ -1,4 +1,4 @@
-//! Following a path name by name, so that each link on it is known.
+//! Resolution of a path, name by name, with a record of each link on it.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -11,34 +11,34 @@ use cap_std::fs::Dir;
 
 use super::{Directory, Identity};
 
-/// Symbolic links that one path may go through, as on Linux.
+/// Maximum number of symbolic links on a path, as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// A path, followed name by name.
+/// A resolved path.
 #[derive(Debug)]
 pub(crate) struct Walk {
     /// The deepest directory on it that exists.
     pub(crate) directory: Directory,
-    /// The names after that directory, of which the first does not exist.
+    /// Names after that directory, of which the first does not exist.
     pub(crate) missing: Vec<OsString>,
-    /// The name in that directory of what is no directory, where the path ends at such a thing.
+    /// Name of the last entry of the path if it exists and is not a directory.
     pub(crate) file: Option<OsString>,
     pub(crate) links: Vec<Link>,
 }
 
-/// A symbolic link on the way.
+/// A symbolic link on the path.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// Its own path.
+    /// Path of the link itself.
     pub(crate) path: PathBuf,
-    /// What it is itself.
+    /// Identity of the link itself.
     pub(crate) identity: Identity,
-    /// The directories that hold it, from the top of the file system.
+    /// Directories above the link, from the top of the file system.
     holders: Vec<Identity>,
 }
 
 impl Walk {
-    /// Follows a path. Fails where something on the way is no directory, or cannot be opened.
+    /// Resolves a path. Fails if an entry before its end is not a directory or cannot be opened.
     pub(crate) fn new(path: &Path) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
         let mut follower = Follower::at_top(&path)?;
@@ -48,7 +48,7 @@ impl Walk {
         follower.finish()
     }
 
-    /// The directory that it leads to. Fails where that does not exist, or is no directory.
+    /// Returns the directory at the end of the path. Fails if it does not exist or is not a directory.
     pub(crate) fn end(self) -> io::Result<Directory> {
         match (self.missing.is_empty(), self.file) {
             (true, None) => Ok(self.directory),
@@ -57,30 +57,30 @@ impl Walk {
         }
     }
 
-    /// Where it leads, without links.
+    /// Returns the resolved path, without links.
     pub(crate) fn path(&self) -> PathBuf {
         self.missing.iter().chain(&self.file).fold(self.directory.path().to_owned(), |path, name| path.join(name))
     }
 
-    /// Where it leads from the top of `root`, where that is in it: by device and inode, so that a root that is mounted
-    /// elsewhere a second time is known too.
+    /// Returns the resolved path relative to `root`, if it is in `root`. Directories are compared by device and inode,
+    /// so that a second mount of the root is recognized.
     pub(crate) fn below(&self, root: &Directory) -> Option<PathBuf> {
         let holders = self.directory.ancestors().iter().copied().chain([self.directory.identity()]);
         from(root, holders, &self.path())
     }
 
-    /// The links on it that are in `root`, each from its top.
+    /// Returns the links on the path that are in `root`, relative to `root`.
     pub(crate) fn links_below(&self, root: &Directory) -> impl Iterator<Item = PathBuf> {
         self.links.iter().filter_map(|link| from(root, link.holders.iter().copied(), &link.path))
     }
 
-    /// Whether a link in `root` leads out of `root`: then what is in the root decides where the path leads.
+    /// Returns whether a link in `root` leads out of `root`: the content of the root then decides where the path leads.
     pub(crate) fn leaves(&self, root: &Directory) -> bool {
         let is_in_root = |link: &Link| link.holders.contains(&root.identity());
         self.links.iter().any(is_in_root) && !self.directory.is_in(root.identity())
     }
 
-    /// Whether it ends in `root`, or goes through a link there.
+    /// Returns whether the path ends in `root` or goes through a link in `root`.
     #[cfg(all(target_os = "linux", feature = "commands"))]
     pub(crate) fn touches(&self, root: &Directory) -> bool {
         let root = root.identity();
@@ -88,18 +88,18 @@ impl Walk {
     }
 }
 
-/// What is left of a path behind `root`; `holders` are the directories on it, from the top of the file system.
+/// Returns the rest of a path after `root`. `holders` are the directories on the path, from the top of the file system.
 fn from(root: &Directory, mut holders: impl Iterator<Item = Identity>, path: &Path) -> Option<PathBuf> {
     let depth = holders.position(|holder| holder == root.identity())?;
     Some(names(path).skip(depth).collect())
 }
 
-/// How far a path was followed.
+/// State of the resolution.
 struct Follower {
     top: Dir,
     top_path: PathBuf,
     top_identity: Identity,
-    /// Directories below the top, each with its name.
+    /// Directories passed so far, each with its name.
     passed: Vec<(OsString, Dir, Identity)>,
     missing: Vec<OsString>,
     file: Option<OsString>,
@@ -142,7 +142,8 @@ impl Follower {
         }
     }
 
-    /// Puts what the link `name` says in front of what is still to come; `cause` is why it is no directory.
+    /// Puts the target of the link `name` before the remaining names. `cause` is the error of opening it as a
+    /// directory.
     fn follow(&mut self, name: &OsStr, cause: io::Error) -> io::Result<()> {
         let metadata = self.current().symlink_metadata(name)?;
         if !metadata.is_symlink() {

@@ -99,7 +99,7 @@ impl Changes {
         self.before.push(Before { path: path.to_owned(), kind, target, kept, mode });
     }
 
-    /// Copies a file to the spool; its name for the component.
+    /// Copies a file to the staging directory and returns the name by which the component finds it.
     fn keep(&mut self, view: &mut View<'_>, change_target: &ChangeTarget<'_>) -> io::Result<String> {
         let number = self.before.len().to_string();
         let kept = self.staging.kept(&number).ok_or(io::ErrorKind::NotFound)?;
@@ -120,7 +120,7 @@ impl Changes {
         }
     }
 
-    /// Notes that it was kept from a path of the host.
+    /// Records that the program was refused a path.
     pub(super) fn refuse(&mut self, path: String, cause: String) {
         let refused = Refused { path, cause };
         if self.refused.contains(&refused) {
@@ -132,7 +132,7 @@ impl Changes {
         }
     }
 
-    /// What whoever reads the result should know of all that.
+    /// Returns notes for the result.
     pub(super) fn notes(&self) -> Vec<String> {
         let counted = [
             (self.unnoted, "more changes are not listed, and cannot be undone"),
@@ -146,20 +146,20 @@ impl Changes {
     }
 }
 
-/// The permission bits of what is there.
+/// Returns the permission bits of an entry.
 #[cfg(target_os = "linux")]
 fn mode(change_target: &ChangeTarget<'_>) -> Option<u32> {
     let stat = rustix::fs::statat(&change_target.dir.dir, change_target.name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW);
     stat.ok().map(|stat| stat.st_mode & crate::wasi::mode::SET)
 }
 
-/// They are told and set on Linux alone.
+/// Permission bits are read and set only on Linux.
 #[cfg(not(target_os = "linux"))]
 fn mode(_: &ChangeTarget<'_>) -> Option<u32> {
     None
 }
 
-/// Copies all of a file, if it is not larger than that; how large it is.
+/// Copies a file of at most `max` bytes and returns its size.
 pub(super) fn copy(from: &File, to: &mut File, max: u64) -> io::Result<u64> {
     match io::copy(&mut from.take(max.saturating_add(1)), to)? {
         bytes if bytes > max => Err(io::ErrorKind::FileTooLarge.into()),

@@ -1,4 +1,4 @@
-//! One engine for all programs of the process, and what was compiled for it.
+//! The engine of all programs of the process, and a cache of compiled programs.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -25,14 +25,14 @@ use crate::regular::Refused;
 use crate::types::{ErrorCode, ToolError};
 use crate::{cache, engine, wasi};
 
-/// Bytes of a program that is read.
+/// Maximum size of a program, in bytes.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
-/// What a component begins with, and what a core module does.
+/// First bytes of a component, and of a core module.
 const COMPONENT: &[u8] = b"\0asm\x0d\0\x01\0";
 const MODULE: &[u8] = b"\0asm\x01\0\0\0";
 
-/// What all programs of the process share.
+/// Resources that all programs of the process share.
 pub(super) struct Runtime {
     pub(super) engine: Engine,
     linker: Linker<State>,
@@ -40,14 +40,14 @@ pub(super) struct Runtime {
     known: Mutex<HashMap<PathBuf, Known>>,
 }
 
-/// A program that was compiled, and the file that it was compiled of.
+/// A compiled program and its source file.
 struct Known {
     size: u64,
     modified: Option<SystemTime>,
     program: CommandPre<State>,
 }
 
-/// The process's runtime, made at the first program.
+/// Returns the runtime of the process, created for the first program.
 pub(super) fn runtime() -> Result<&'static Runtime, ToolError> {
     static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
     let runtime = RUNTIME.get_or_init(|| Runtime::new().map_err(|cause| format!("{cause:#}")));
@@ -55,7 +55,7 @@ pub(super) fn runtime() -> Result<&'static Runtime, ToolError> {
 }
 
 impl Runtime {
-    /// Without a pool: a program may need much memory, and few run at once.
+    /// Creates an engine without a memory pool: a program may need much memory, and few programs run at the same time.
     fn new() -> wasmtime::Result<Self> {
         let engine = Engine::new(&engine::config())?;
         let mut linker = Linker::new(&engine);
@@ -70,12 +70,12 @@ impl Runtime {
         Ok(Self { engine, linker, clock, known: Mutex::default() })
     }
 
-    /// Has programs look at their time as long as the result is held.
+    /// Makes programs check their time limit until the result is dropped.
     pub(super) fn tick(&self) -> Ticking<'_> {
         self.clock.tick()
     }
 
-    /// The program in a file, compiled again where that has changed.
+    /// Returns the program in a file, compiled again if the file has changed.
     pub(super) fn program(&self, name: &str, named: &NamedFile) -> Result<CommandPre<State>, ToolError> {
         let path = named.path();
         let unreadable = |cause| refused(name, &format!("cannot read `{}`: {cause}", path.display()));
@@ -116,7 +116,7 @@ fn read(file: &mut File) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The component that a module of WASI's first preview makes with the adapter that wasmtime has for it.
+/// Converts a module of WASI preview 1 to a component, with wasmtime's adapter.
 fn adapted(module: &[u8]) -> wasmtime::Result<Vec<u8>> {
     let encoder = ComponentEncoder::default().module(module).and_then(|encoder| encoder.adapter(ADAPTER_NAME, ADAPTER));
     let encoded = encoder.and_then(|encoder| encoder.validate(true).encode());

@@ -1,4 +1,4 @@
-//! The functions of `wasi:filesystem` that take an open file or directory, where rules and limits have a say.
+//! The functions of `wasi:filesystem` that take an open file or directory and are subject to rules or limits.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{LinkerInstance, Resource, ResourceType};
@@ -17,10 +17,10 @@ type Store<'s> = StoreContextMut<'s, State>;
 type Entries = Resource<ReaddirIterator>;
 type Output = Resource<DynOutputStream>;
 
-/// Listings that a program may have open at once: each holds all names of its directory.
+/// Maximum number of open listings of a program. Each holds all names of its directory.
 const MAX_LISTINGS: usize = 64;
 
-/// Puts these functions in the place of those that `wasmtime-wasi` has put there.
+/// Replaces functions of `wasmtime-wasi` in the linker by these.
 pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     types.resource("descriptor", ResourceType::host::<Descriptor>(), |mut store, fd| store.data_mut().close(fd))?;
     types.resource("directory-entry-stream", ResourceType::host::<ReaddirIterator>(), |mut store, entries| {
@@ -39,12 +39,12 @@ pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::
     })
 }
 
-/// The same of `wasi:filesystem/preopens`.
+/// Replaces functions of `wasi:filesystem/preopens` in the same way.
 pub(super) fn add_preopens_to_linker(preopens: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     preopens.func_wrap("get-directories", |mut store: Store<'_>, (): ()| Ok((store.data_mut().preopens()?,)))
 }
 
-/// A file that is open for reading can have its times set.
+/// Sets times. A file that is open for reading is sufficient.
 fn set_times(mut store: Store<'_>, (fd, access, modification): (Fd, NewTimestamp, NewTimestamp)) -> FsResult<()> {
     let state = store.data_mut();
     let (resolved, is_directory) = (state.resolved(&fd)?, state.open_file(&fd).is_err());
@@ -72,7 +72,7 @@ fn write(mut store: Store<'_>, (fd, bytes, offset): (Fd, Vec<u8>, u64)) -> FsRes
     at_once(state.view().write(fd, bytes, offset))
 }
 
-/// A stream that writes to a file at an offset, or at its end.
+/// Returns a stream that writes to a file at an offset, or at its end.
 fn stream(mut store: Store<'_>, fd: &Fd, position: Option<u64>) -> FsResult<Output> {
     let state = store.data_mut();
     let (file, max) = (state.open_file(fd)?, state.max_file_bytes);
@@ -97,7 +97,8 @@ fn read_directory(mut store: Store<'_>, fd: &Fd) -> FsResult<Entries> {
     Ok(entries)
 }
 
-/// The next entry that rules show. A name that cannot be told would end the listing.
+/// Returns the next entry that the rules show. Names that are not UTF-8 are left out, because they would end the
+/// listing.
 fn read_directory_entry(mut store: Store<'_>, entries: &Entries) -> FsResult<Option<DirectoryEntry>> {
     let state = store.data_mut();
     let resolved = state.listings.get(&entries.rep()).cloned().ok_or(ErrorCode::BadDescriptor)?;

@@ -1,5 +1,5 @@
-//! WASI programs, which run on every system: in wasmtime, with the roots and nothing else, and each path of theirs under
-//! the rules of the file tools.
+//! WASI programs. They run on every system, in wasmtime, with access to the roots only; the rules of the file tools
+//! apply to each path.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -49,11 +49,11 @@ use state::State;
 /// Name of the confinement of programs in results.
 const CONFINEMENT: &str = "wasi";
 
-/// What is said to have ended a program whose time was up, or that was cancelled; and one that failed.
+/// Signals reported for a program that reached its time limit or was cancelled, and for one that failed.
 const KILLED: &str = "SIGKILL";
 const TRAP: &str = "trap";
 
-/// Threads that read and write files for one program while it does something else.
+/// Maximum number of threads that read and write files for one program.
 const MAX_THREADS: usize = 8;
 
 /// Opens the programs that the policy names.
@@ -67,7 +67,8 @@ pub(super) fn open(policy: &Policy, roots: &[Mount]) -> Result<BTreeMap<String, 
 
 /// Runs a program to its end.
 pub(super) fn run(commands: &Commands, how: &How<'_>, asked: &ProgramSpec<'_>) -> Result<Ran, ToolError> {
-    // On a thread of its own: the caller's can be one of an asynchronous runtime, which could not wait for another.
+    // The program gets its own thread: the caller's thread can belong to an asynchronous runtime, which could not wait
+    // for another.
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("paddock program".to_owned());
         let running = thread.spawn_scoped(scope, || attend(commands, how, asked)).map_err(|cause| failed(&cause))?;
@@ -86,7 +87,7 @@ fn attend(commands: &Commands, how: &How<'_>, asked: &ProgramSpec<'_>) -> Result
     let program = runtime.program(asked.name, file)?;
     let waiting = waiting().map_err(|cause| failed(&cause))?;
     let started = Instant::now();
-    // A time that no clock can hold is as good as a century.
+    // A time limit that overflows the clock becomes about a century.
     let deadline = started.checked_add(asked.time).unwrap_or(started + Duration::from_secs(3_000_000_000));
     let budget = CallBudget { deadline, cancel: how.cancel.clone(), progress: Progress::default() };
     let state = state(commands, how, asked, (&budget, [&stdout, &stderr]))?;
@@ -102,7 +103,7 @@ fn attend(commands: &Commands, how: &How<'_>, asked: &ProgramSpec<'_>) -> Result
     Ok(ran(store.data(), end, after, printed))
 }
 
-/// What waits for whatever a program waits for.
+/// Creates the asynchronous runtime of a program.
 fn waiting() -> std::io::Result<Runtime> {
     Builder::new_current_thread().enable_all().max_blocking_threads(MAX_THREADS).build()
 }
@@ -116,7 +117,7 @@ enum End {
 
 async fn until_ended(program: &CommandPre<State>, store: &mut Store<State>, budget: &CallBudget) -> End {
     store.limiter(|state| &mut state.limiter);
-    // Each tick it gives way to the look at the time.
+    // At each tick the program yields, so that the time limit is checked.
     store.epoch_deadline_callback(|_| Ok(UpdateDeadline::Yield(1)));
     store.set_epoch_deadline(1);
     let running = async {
@@ -148,7 +149,7 @@ async fn stopped(budget: &CallBudget) -> Interruption {
     }
 }
 
-/// How it ended, with what it printed and changed.
+/// Returns the result of a program, with its output and changes.
 fn ran(state: &State, end: End, after: Duration, [stdout, stderr]: [Captured; 2]) -> Ran {
     let changes = &state.rights.changes;
     let mut notes = changes.notes();
@@ -194,7 +195,7 @@ fn state(
     let workdir = ResolvedPath { root, path: below.to_owned() };
     let policy = &commands.policy;
     let mut wasi = WasiCtxBuilder::new();
-    // Directories remember this, so it comes first.
+    // This comes before the directories are opened, which copy the setting.
     wasi.allow_blocking_current_thread(true);
     wasi.allow_tcp(false).allow_udp(false);
     wasi.stdin(MemoryInputPipe::new(asked.stdin.to_owned())).stdout(stdout.clone()).stderr(stderr.clone());
@@ -220,13 +221,13 @@ fn state(
     ))
 }
 
-/// What a program finds open: the directory that it runs in, and every root by its guest path.
+/// Returns the preopened directories of a program: its working directory, and every root by its guest path.
 fn preopens(mounts: &[Mount], workdir: ResolvedPath) -> Vec<(ResolvedPath, String)> {
     let top = |(root, mount): (usize, &Mount)| (ResolvedPath { root, path: String::new() }, mount.guest.clone());
     std::iter::once((workdir, ".".to_owned())).chain(mounts.iter().enumerate().map(top)).collect()
 }
 
-/// What the policy gives, and where the program runs for those that look there.
+/// Returns the environment of a program: the variables of the policy, and `PWD`.
 fn environment(policy: &Policy, mounts: &[Mount], workdir: &ResolvedPath) -> Vec<(String, String)> {
     let guest = mounts.get(workdir.root).map_or("", |mount| mount.guest.as_str());
     let below = if workdir.path.is_empty() { "" } else { "/" };

@@ -1,4 +1,4 @@
-//! What `wasmtime-wasi` does in one directory, each for a single name, of which no link is followed.
+//! Operations of `wasmtime-wasi` in one directory, each on a single name without following links.
 
 use std::ops::{Deref, DerefMut};
 
@@ -16,10 +16,10 @@ use crate::wasi::access_control;
 use crate::wasi::access_control::AccessControl;
 use crate::wasi::{Fd, at_once};
 
-/// What the functions work with.
+/// Access to the store's resources.
 pub(super) struct View<'v> {
     pub(super) files: WasiFilesystemCtxView<'v>,
-    /// What is kept from programs, whatever path leads to it.
+    /// Files that are closed to programs, by whatever path.
     pub(super) access_control: &'v mut AccessControl,
 }
 
@@ -37,7 +37,7 @@ impl DerefMut for View<'_> {
     }
 }
 
-/// Names in directories that a walk goes down into.
+/// Maximum depth of a walk.
 const MAX_DEPTH: usize = 256;
 
 /// Calls one of the functions on a directory.
@@ -56,7 +56,7 @@ pub(super) fn stat(view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<Descr
     in_dir(view, dir, |view, fd| at_once(view.stat_at(fd, PathFlags::empty(), name.to_owned())))
 }
 
-/// What is there; none where nothing is.
+/// Returns the kind of an entry; `None` if it does not exist.
 pub(super) fn kind(view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<Option<DescriptorType>> {
     match stat(view, dir, name) {
         Ok(stat) => Ok(Some(stat.type_)),
@@ -65,7 +65,7 @@ pub(super) fn kind(view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<Optio
     }
 }
 
-/// Opens what is there, or makes it.
+/// Opens an entry, or creates it.
 pub(super) fn open(
     view: &mut View<'_>,
     dir: &Dir,
@@ -103,7 +103,7 @@ fn open_any(
 }
 
 pub(super) fn open_dir(view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<Dir> {
-    // Elsewhere opening a FIFO waits for whoever writes to it.
+    // On other systems, opening a FIFO waits for a writer.
     if !cfg!(target_os = "linux") && kind(view, dir, name)?.is_some_and(|kind| kind != DescriptorType::Directory) {
         return Err(ErrorCode::NotDirectory.into());
     }
@@ -116,7 +116,7 @@ pub(super) fn open_dir(view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<D
 /// Reads the target of a link.
 #[cfg(unix)]
 pub(super) fn read_link(_view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<String> {
-    // The stock function does not tell what is absolute.
+    // The function of `wasmtime-wasi` refuses absolute targets.
     let target = rustix::fs::readlinkat(&*dir.dir, name, Vec::new()).map_err(std::io::Error::from)?;
     Ok(target.into_string().map_err(|_| ErrorCode::IllegalByteSequence)?)
 }
@@ -127,18 +127,18 @@ pub(super) fn read_link(view: &mut View<'_>, dir: &Dir, name: &str) -> FsResult<
     in_dir(view, dir, |view, fd| at_once(view.readlink_at(fd, name.to_owned())))
 }
 
-/// Something below a directory.
+/// An entry below a directory.
 pub(super) struct Below<'b> {
-    /// The directory that it is in.
+    /// Directory of the entry.
     pub(super) dir: &'b Dir,
     pub(super) name: &'b str,
-    /// From the top of the walk, with a `/` before each name.
+    /// Path from the top of the walk, with a `/` before each name.
     pub(super) path: &'b str,
     pub(super) kind: DescriptorType,
 }
 
-/// Visits all that is below a directory: a directory before what is in it. Fails where there is more than can be
-/// looked at, or a name that cannot be told.
+/// Visits all entries below a directory, each directory before its entries. Fails if there are more entries than the
+/// limits allow, or a name that is not UTF-8.
 pub(super) fn walk(
     view: &mut View<'_>,
     dir: &Dir,

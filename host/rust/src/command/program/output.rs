@@ -1,4 +1,4 @@
-//! What a program writes to: its standard streams, and files no larger than they may be.
+//! Output of a program: its standard streams, and streams into files of limited size.
 
 use std::fs::File;
 use std::io;
@@ -14,15 +14,15 @@ use wasmtime_wasi::p2::{DynOutputStream, OutputStream, Pollable, StreamError, St
 
 use crate::command::capture::Capture;
 
-/// Bytes that a program may write at a time.
+/// Maximum number of bytes of one write.
 const AT_ONCE: usize = 64 * 1024;
 
-/// Standard output or standard error, held in bounded memory. Clones are the same stream.
+/// Standard output or standard error in bounded memory. Clones share the stream.
 #[derive(Clone)]
 pub(super) struct Output(Arc<Mutex<Capture>>);
 
 impl Output {
-    /// One that holds twice `room` bytes.
+    /// Creates a stream that holds at most twice `room` bytes.
     pub(super) fn new(room: usize) -> Self {
         Self(Arc::new(Mutex::new(Capture::new(room))))
     }
@@ -84,13 +84,13 @@ impl AsyncWrite for Output {
     }
 }
 
-/// A stream into a file that does not make it larger than it may be.
+/// A stream into a file of limited size.
 pub(super) struct Bounded {
     pub(super) stream: DynOutputStream,
     pub(super) file: Arc<File>,
-    /// Where it writes next; none where that is the end of the file.
+    /// Position of the next write; `None` for the end of the file.
     pub(super) position: Option<u64>,
-    /// Bytes that the file may have.
+    /// Maximum size of the file, in bytes.
     pub(super) max: u64,
 }
 
@@ -108,7 +108,7 @@ impl Bounded {
     }
 }
 
-/// What the system says of a file that would be too large.
+/// Returns the error of the system for a file that would be too large.
 fn too_large() -> io::Error {
     #[cfg(unix)]
     let cause = rustix::io::Errno::FBIG.into();

@@ -1,5 +1,5 @@
-//! The functions of `wasi:filesystem` that take a path: it is walked here, and rules are asked of what it leads to. Then
-//! `wasmtime-wasi` does it, in the directory that holds that and for its name alone.
+//! The functions of `wasi:filesystem` that take a path. This module resolves the path and applies the rules to the
+//! result; then `wasmtime-wasi` performs the operation on a single name in the resolved directory.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::LinkerInstance;
@@ -18,7 +18,7 @@ use crate::wasi::{Fd, OpenAt, RenameAt, answer, at_once};
 
 type Store<'s> = StoreContextMut<'s, State>;
 
-/// Puts these functions in the place of those that `wasmtime-wasi` has put there.
+/// Replaces functions of `wasmtime-wasi` in the linker by these.
 pub(super) fn add_to_linker(types: &mut LinkerInstance<'_, State>) -> wasmtime::Result<()> {
     macro_rules! functions {
         ($($name:literal: $function:ident),*) => {
@@ -61,8 +61,8 @@ fn open_at(mut store: Store<'_>, (dir, follow, path, how, flags): OpenAt) -> FsR
     state.opened(found.resolved, opened)
 }
 
-/// Opens what is there, and makes only what is not: so nothing that is put there meanwhile can hang the thread, and
-/// nothing is emptied that was not looked at.
+/// Opens an existing entry without creating it, and creates a missing one exclusively: an entry that another process
+/// adds in between can neither block the thread nor be truncated unchecked.
 fn open(view: &mut View<'_>, found: &Found, how: OpenFlags, flags: DescriptorFlags) -> FsResult<Descriptor> {
     let (dir, name) = (&found.dir, &found.name);
     let making = OpenFlags::CREATE | OpenFlags::EXCLUSIVE;
@@ -107,7 +107,7 @@ fn readlink_at(mut store: Store<'_>, (dir, path): (Fd, String)) -> FsResult<Stri
     let state = store.data_mut();
     let found = state.find(&dir, &path, PathFlags::empty())?;
     state.rights.check_read(&found)?;
-    // The stock function, which keeps to itself what says something of the machine.
+    // The function of `wasmtime-wasi` hides absolute targets, which describe the machine.
     at(&mut state.view(), found, |view, dir, name| at_once(view.readlink_at(dir, name)))
 }
 
@@ -139,8 +139,8 @@ fn symlink_at(mut store: Store<'_>, (dir, target, path): (Fd, String, String)) -
     at(&mut state.view(), found, |view, dir, name| at_once(view.symlink_at(dir, target, name)))
 }
 
-/// Whether a link at this place could lead out of its root: what it says is for others to follow, too. Up it may go
-/// only first of all, where the names that it goes up from are no links themselves.
+/// Returns whether a link at this place could lead out of its root when another program follows it. A target may have
+/// `..` only at its start, because later names could themselves be links.
 fn could_lead_out(resolved: &str, target: &str) -> bool {
     let mut names = target.split('/').filter(|name| !matches!(*name, "" | "."));
     let up = names.by_ref().take_while(|name| *name == "..").count();
@@ -152,7 +152,7 @@ fn link_at(
     (dir, follow, path, new_dir, new_path): (Fd, PathFlags, String, Fd, String),
 ) -> FsResult<()> {
     let state = store.data_mut();
-    // By its new name it could be changed too.
+    // The file could be changed through its new name too.
     let old = to_change(state, &dir, &path, false)?.1;
     let (mut view, new) = to_change(state, &new_dir, &new_path, false)?;
     at_both(&mut view, old, new, |view, (dir, name), (new_dir, new_name)| {
@@ -190,7 +190,7 @@ fn remove_directory_at(mut store: Store<'_>, (dir, path): (Fd, String)) -> FsRes
     at(&mut view, found, |view, dir, name| at_once(view.remove_directory_at(dir, name)))
 }
 
-/// What a path leads to, itself, where it may be changed.
+/// Resolves a path without following a final link, and checks that the entry may be changed.
 fn to_change<'s>(state: &'s mut State, dir: &Fd, path: &str, becomes_directory: bool) -> FsResult<(View<'s>, Found)> {
     let found = state.find(dir, path, PathFlags::empty())?;
     let (mut view, rights) = state.parts();
@@ -198,12 +198,12 @@ fn to_change<'s>(state: &'s mut State, dir: &Fd, path: &str, becomes_directory: 
     Ok((view, found))
 }
 
-/// Calls a function on what was found.
+/// Calls a function on a resolved entry.
 fn at<T>(view: &mut View<'_>, found: Found, act: impl FnOnce(&mut View<'_>, Fd, String) -> FsResult<T>) -> FsResult<T> {
     names::in_dir(view, &found.dir, |view, dir| act(view, dir, found.name))
 }
 
-/// The same on two.
+/// Calls a function on two resolved entries.
 fn at_both<T>(
     view: &mut View<'_>,
     one: Found,

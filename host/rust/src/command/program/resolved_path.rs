@@ -1,5 +1,5 @@
-//! Where a path of a program leads: walked name by name from the top of its root, through handles of directories, so
-//! that nobody can put something else in the way. Links are followed here and stay in the root.
+//! Resolution of a program's paths, name by name from the top of the root through directory handles, so that another
+//! process cannot redirect it. Links are followed here and stay in the root.
 
 use wasmtime_wasi::filesystem::Dir;
 use wasmtime_wasi::p2::FsError;
@@ -7,18 +7,18 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorType, ErrorCode};
 
 use super::names::{self, View};
 
-/// Links that one path may lead through, as most systems have it.
+/// Maximum number of links on a path, as on most systems.
 const MAX_LINKS: usize = 40;
 
-/// Bytes of a path, as most systems have it.
+/// Maximum length of a path in bytes, as on most systems.
 const MAX_PATH: usize = 4096;
 
-/// Somewhere in a root, by names that are no links.
+/// A path in a root without links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ResolvedPath {
-    /// Which root.
+    /// Index of the root.
     pub(super) root: usize,
-    /// From its top, with a `/` between names; nothing for the top itself.
+    /// Path from the top of the root; empty for the top itself.
     pub(super) path: String,
 }
 
@@ -29,14 +29,14 @@ impl ResolvedPath {
     }
 }
 
-/// What a path leads to.
+/// A resolved entry.
 pub(super) struct Found {
-    /// The directory that it is in.
+    /// Directory of the entry.
     pub(super) dir: Dir,
-    /// Its name there; `.` for the top of a root.
+    /// Name of the entry in it; `.` for the top of a root.
     pub(super) name: String,
     pub(super) resolved: ResolvedPath,
-    /// What is there, itself.
+    /// Kind of the entry itself; `None` if it does not exist.
     pub(super) kind: Option<DescriptorType>,
 }
 
@@ -46,9 +46,9 @@ impl Found {
     }
 }
 
-/// Why a path leads nowhere.
+/// Reason why a path cannot be resolved.
 pub(super) enum Lost {
-    /// It leads out of the root there.
+    /// The path leads out of the root at this place.
     Out(ResolvedPath),
     Fs(FsError),
 }
@@ -65,7 +65,8 @@ impl From<ErrorCode> for Lost {
     }
 }
 
-/// Walks `path` from the directory at `from`; `top` is that of its root. With `follow`, what it leads to is no link.
+/// Resolves `path` from the directory at `from`; `top` is the top of its root. With `follow`, a final link is followed
+/// too.
 pub(super) fn find(
     view: &mut View<'_>,
     top: &Dir,
@@ -88,7 +89,7 @@ pub(super) fn find(
             }
         }
     }
-    // What the path ends at was gone into already.
+    // The path ends at a directory that was entered already.
     let (name, _) = walk.above.pop().unwrap_or_else(|| (".".to_owned(), top.clone()));
     Ok(walk.found(&name, Some(DescriptorType::Directory)))
 }
@@ -96,24 +97,24 @@ pub(super) fn find(
 struct Walk<'w> {
     top: &'w Dir,
     root: usize,
-    /// The directories that it has gone down into.
+    /// Entered directories, the outermost first.
     above: Vec<(String, Dir)>,
-    /// The names that are left, the next one last.
+    /// Remaining names, the next one last.
     left: Vec<String>,
     links: usize,
     follow: bool,
-    /// The path ends in `/`.
+    /// Whether the path ends in `/`.
     wants_directory: bool,
 }
 
 impl Walk<'_> {
-    /// Puts a path before what is left.
+    /// Adds the names of a path before the remaining names.
     fn add(&mut self, path: &str) -> Result<(), Lost> {
         match path {
             "" => return Err(ErrorCode::NoEntry.into()),
             path if path.len() > MAX_PATH => return Err(ErrorCode::NameTooLong.into()),
             path if path.contains('\0') => return Err(ErrorCode::Invalid.into()),
-            // Where that is no name but part of one: of a stream, a drive, or a path.
+            // On Windows these characters name a stream, a drive or a further path.
             path if cfg!(windows) && path.contains([':', '\\']) => return Err(ErrorCode::Invalid.into()),
             path if path.starts_with('/') => return Err(self.out()),
             _ => {}
@@ -130,7 +131,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Goes down to a name, or follows it where it is a link. What it is, where the path ends there.
+    /// Enters the directory of a name, or follows the link. Returns the entry if the path ends there.
     fn down(&mut self, view: &mut View<'_>, name: &str) -> Result<Option<Found>, Lost> {
         let dir = self.dir();
         if !self.left.is_empty() {

@@ -1,4 +1,4 @@
-//! What rules say of the paths of a program, and what it changes by their leave.
+//! Checks of a program's paths against the rules, and the record of its changes.
 
 use wasmtime_wasi::p2::bindings::filesystem::types::{DescriptorType, ErrorCode};
 use wasmtime_wasi::p2::{FsError, FsResult};
@@ -12,31 +12,31 @@ use crate::command::authorizer::Authorizer;
 use crate::policy::HardLinks;
 
 pub(super) struct Rights {
-    /// The paths of the roots on the host.
+    /// Paths of the roots on the host.
     pub(super) roots: Vec<String>,
     pub(super) authorizer: Authorizer,
     pub(super) changes: Changes,
-    /// When it has to end: a walk asks for each of many paths.
+    /// Time limit of the program, which applies to the checks of a walk too.
     pub(super) budget: CallBudget,
-    /// What a change does to a file that has other hard links.
+    /// Treatment of changed files with further hard links.
     pub(super) hard_links: HardLinks,
-    /// Bytes of each file that it writes.
+    /// Maximum size of a file that the program writes, in bytes.
     pub(super) max_file_bytes: u64,
 }
 
 impl Rights {
-    /// Whether what is there may be looked at.
+    /// Checks that an entry may be read.
     pub(super) fn check_read(&mut self, found: &Found) -> FsResult<()> {
         self.check(&found.resolved, Access::Read, found.is_directory()).map(drop)
     }
 
-    /// Whether what is there may be changed; notes what it is. What it becomes can be a directory too.
+    /// Checks that an entry may be changed, and records its state. The entry may become a directory.
     pub(super) fn check_change(&mut self, view: &mut View<'_>, found: &Found, becomes_directory: bool) -> FsResult<()> {
         let change_target = ChangeTarget { dir: &found.dir, name: &found.name, kind: found.kind };
         self.change(view, &found.resolved, &change_target, found.is_directory() || becomes_directory)
     }
 
-    /// The same of what is below a directory that is to be moved.
+    /// Checks and records all entries below a directory that is moved.
     pub(super) fn check_move(
         &mut self,
         view: &mut View<'_>,
@@ -59,7 +59,7 @@ impl Rights {
     ) -> FsResult<()> {
         let is_ignored = self.check(resolved, Access::Change, is_directory)?;
         view.access_control.check_movable(change_target.dir, change_target.name)?;
-        // The root itself stays.
+        // The root itself is never changed.
         if !resolved.path.is_empty() {
             let shown = self.authorizer.shown(resolved.root, &resolved.path).map_err(|_| ErrorCode::Access)?;
             self.changes.note(view, change_target, &shown, is_ignored);
@@ -67,7 +67,7 @@ impl Rights {
         Ok(())
     }
 
-    /// Whether rules let the program do that there; whether ignore rules hide it.
+    /// Checks an access against the rules. Returns whether ignore rules hide the path.
     pub(super) fn check(&mut self, resolved: &ResolvedPath, access: Access, is_directory: bool) -> FsResult<bool> {
         if let Some(stop) = self.budget.stop() {
             return Err(FsError::trap(stop));
@@ -83,13 +83,13 @@ impl Rights {
         }
     }
 
-    /// Whether a listing shows it.
+    /// Returns whether a listing shows an entry.
     pub(super) fn shows(&mut self, resolved: &ResolvedPath, kind: DescriptorType) -> bool {
         let (at, is_directory) = ((resolved.root, resolved.path.as_str()), kind == DescriptorType::Directory);
         self.authorizer.allows(at, Access::Read, is_directory, self.budget.deadline).refused.is_none()
     }
 
-    /// Notes that a path leads out of its root from there; what the program is told.
+    /// Records that a path leads out of its root, and returns the error for the program.
     pub(super) fn leads_out(&mut self, from: &ResolvedPath) -> FsError {
         let path = self.on_host(from);
         self.changes.refuse(path, "a path or link leads out of the root from there".to_owned());

@@ -1,4 +1,4 @@
-//! What a program has: its roots, its open files, and the rules that hold for both.
+//! State of a program: its roots, its open files, and its rights.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -17,10 +17,10 @@ use crate::limits::Limiter;
 use crate::wasi::Fd;
 use crate::wasi::access_control::AccessControl;
 
-/// Files and directories that a program may have open at once.
+/// Maximum number of open files and directories of a program.
 const MAX_OPEN: usize = 256;
 
-/// Those, streams and whatever else it may hold at once: a stream can outlast the file that it is of.
+/// Maximum number of all resources of a program. A stream can outlive its file.
 const MAX_RESOURCES: usize = 1_000;
 
 /// The store's data.
@@ -29,16 +29,16 @@ pub(super) struct State {
     table: ResourceTable,
     access_control: AccessControl,
     pub(super) limiter: Limiter,
-    /// The directories of the roots.
+    /// Directories of the roots.
     roots: Vec<Dir>,
-    /// What it finds open, and by which names.
+    /// Preopened directories and their names.
     preopens: Vec<(ResolvedPath, String)>,
-    /// Where open files and directories are, by their numbers.
+    /// Resolved paths of open files and directories, by resource index.
     places: HashMap<u32, ResolvedPath>,
-    /// The directories of open listings.
+    /// Directories of open listings, by resource index.
     pub(super) listings: HashMap<u32, ResolvedPath>,
     pub(super) rights: Rights,
-    /// Bytes of each file that it writes.
+    /// Maximum size of a file that the program writes, in bytes.
     pub(super) max_file_bytes: u64,
 }
 
@@ -49,7 +49,7 @@ impl WasiView for State {
 }
 
 impl State {
-    /// One with the directories of all roots, in their order, and what the program finds open.
+    /// Creates the state, with the directories of all roots in their order and the preopened directories.
     pub(super) fn new(
         wasi: WasiCtx,
         (roots, preopens): (Vec<Dir>, Vec<(ResolvedPath, String)>),
@@ -63,7 +63,7 @@ impl State {
         Self { wasi, table, access_control, limiter, roots, preopens, places, listings, rights, max_file_bytes }
     }
 
-    /// What files are handled with, and what rules say of them.
+    /// Returns the access to resources and the rights.
     pub(super) fn parts(&mut self) -> (View<'_>, &mut Rights) {
         let Self { wasi, table, access_control, rights, .. } = self;
         let files = WasiFilesystemCtxView { ctx: wasi.filesystem(), table };
@@ -74,7 +74,7 @@ impl State {
         self.parts().0
     }
 
-    /// What a path leads to, from an open directory. With `SYMLINK_FOLLOW`, what it leads to is no link.
+    /// Resolves a path from an open directory. With `SYMLINK_FOLLOW`, a final link is followed too.
     pub(super) fn find(&mut self, fd: &Fd, path: &str, follow: PathFlags) -> FsResult<Found> {
         if matches!(self.table.get(fd)?, Descriptor::File(_)) {
             return Err(ErrorCode::NotDirectory.into());
@@ -93,20 +93,20 @@ impl State {
         }
     }
 
-    /// Opens what the program finds open.
+    /// Opens the preopened directories.
     pub(super) fn preopens(&mut self) -> FsResult<Vec<(Fd, String)>> {
         let mut opened = Vec::new();
         for (resolved, name) in self.preopens.clone() {
             let found = self.find_from(&resolved, ".", PathFlags::SYMLINK_FOLLOW)?;
             let mut dir = names::open_dir(&mut self.view(), &found.dir, &found.name)?;
-            // Some programs look whether they may change what is in it.
+            // Some programs check whether they may change entries of the directory.
             dir.open_mode = self.roots.get(resolved.root).map_or(dir.open_mode, |top| top.open_mode);
             opened.push((self.opened(found.resolved, Descriptor::Dir(dir))?, name));
         }
         Ok(opened)
     }
 
-    /// Hands an open file or directory to the program.
+    /// Adds an open file or directory to the program's resources.
     pub(super) fn opened(&mut self, resolved: ResolvedPath, descriptor: Descriptor) -> FsResult<Fd> {
         if self.places.len() >= MAX_OPEN {
             return Err(ErrorCode::InsufficientMemory.into());
@@ -116,14 +116,14 @@ impl State {
         Ok(fd)
     }
 
-    /// Takes it back.
+    /// Closes an open file or directory.
     pub(super) fn close(&mut self, fd: u32) -> wasmtime::Result<()> {
         self.places.remove(&fd);
         self.table.delete(Fd::new_own(fd))?;
         Ok(())
     }
 
-    /// An open file itself.
+    /// Returns an open file.
     pub(super) fn open_file(&self, fd: &Fd) -> FsResult<Arc<File>> {
         match self.table.get(fd)? {
             Descriptor::File(file) => Ok(Arc::clone(&file.file)),
@@ -131,14 +131,14 @@ impl State {
         }
     }
 
-    /// Takes a listing back.
+    /// Closes a listing.
     pub(super) fn close_listing(&mut self, entries: u32) -> wasmtime::Result<()> {
         self.listings.remove(&entries);
         self.table.delete(Resource::<ReaddirIterator>::new_own(entries))?;
         Ok(())
     }
 
-    /// Where an open file or directory was when it was opened.
+    /// Returns the path that an open file or directory had when it was opened.
     pub(super) fn resolved(&self, fd: &Fd) -> FsResult<ResolvedPath> {
         Ok(self.places.get(&fd.rep()).cloned().ok_or(ErrorCode::BadDescriptor)?)
     }

@@ -1,4 +1,4 @@
-//! Files that have several names, some of which may be outside of the roots.
+//! Changes of files with several hard links, some of which may be outside the roots.
 
 use std::fs::File;
 
@@ -15,8 +15,8 @@ use crate::hex::hex;
 use crate::policy::HardLinks;
 
 impl Rights {
-    /// Has the change that is about to be made to what was found change no file under another name: a copy takes its
-    /// place, or the change is refused, as the policy has it. `keeps_content` is false where it is to be emptied.
+    /// Prevents a change from reaching a file through another hard link: depending on the policy, replaces the file by
+    /// a copy or refuses the change. `keeps_content` is false if the file is about to be truncated.
     pub(super) fn unshare(&mut self, view: &mut View<'_>, found: &Found, keeps_content: bool) -> FsResult<()> {
         if found.kind != Some(DescriptorType::RegularFile) || self.hard_links == HardLinks::Keep {
             return Ok(());
@@ -34,7 +34,7 @@ impl Rights {
         Ok(())
     }
 
-    /// Refuses a change of a file that has other names. Also of one that is open: by that no copy can take its place.
+    /// Refuses a change of a file that has other hard links. This includes an open file, which a copy cannot replace.
     pub(super) fn check_sole(&mut self, resolved: &ResolvedPath, links: u64) -> FsResult<()> {
         if links < 2 || self.hard_links == HardLinks::Keep {
             return Ok(());
@@ -44,7 +44,7 @@ impl Rights {
         Err(ErrorCode::Access.into())
     }
 
-    /// Puts a copy of a file in its place.
+    /// Replaces a file by a copy.
     fn replace(&self, view: &mut View<'_>, found: &Found, keeps_content: bool) -> FsResult<()> {
         let dir = Dir::from_std_file(found.dir.dir.try_clone().map_err(ErrorCode::from)?);
         let (reading, nothing) = (DescriptorFlags::READ, OpenFlags::empty());
@@ -63,21 +63,21 @@ impl Rights {
             dir.rename(&temporary, &dir, &found.name)
         };
         replaced().map_err(|cause| {
-            // What is not there need not be removed.
+            // The temporary file may not exist.
             let _absent = dir.remove_file(&temporary);
             ErrorCode::from(cause).into()
         })
     }
 }
 
-/// Gives a copy the permission bits of a file, without those by which it would run as its owner.
+/// Sets the permission bits of a file on its copy, except set-user-id and set-group-id.
 #[cfg(unix)]
 fn copy_mode(from: &File, to: &File) -> std::io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     to.set_permissions(std::fs::Permissions::from_mode(from.metadata()?.mode() & 0o1777))
 }
 
-/// There are none elsewhere that a file does not have from its directory.
+/// On other systems, a file inherits its permissions from its directory.
 #[cfg(not(unix))]
 fn copy_mode(_from: &File, _to: &File) -> std::io::Result<()> {
     Ok(())
