@@ -20,7 +20,7 @@ pub fn copy_bytes(fs: &dyn Filesystem, from: &File, to: &File) -> FsResult<u64> 
     each_part(fs, from, 0, u64::MAX, |offset, part| fs.write(to, offset, part))
 }
 
-/// All bytes of an open file; [`Fault::TooLarge`] where it has more than `max`.
+/// Returns all bytes of an open file. Fails with [`Fault::TooLarge`] if the file has more than `max`.
 pub fn read_up_to(fs: &dyn Filesystem, file: &File, max: u64) -> FsResult<Vec<u8>> {
     let mut bytes = Vec::new();
     while fs.read(file, bytes.len() as u64, READ_SIZE, &mut bytes)? > 0 {

@@ -45,7 +45,7 @@ impl PartialEq for FileContent {
 }
 
 impl FileContent {
-    /// `size` bytes from `start` of the regular file at `location`; fewer where it ends before.
+    /// Describes `size` bytes from `start` of the regular file at `location`, or fewer if the file ends before.
     pub fn stored(fs: &dyn Filesystem, location: OpenLocation, start: u64, size: u64) -> FsResult<Self> {
         let file = fs.open_file(&location.dir, &location.name, Open::Read)?;
         let mut hash = Sha256::new();
@@ -63,8 +63,8 @@ impl FileContent {
         }))
     }
 
-    /// All of the regular file at `location`, of which size and SHA-256 are known. With `lends_mode`, a new file with
-    /// it gets its mode: the host has the file in a root that is read-only, and lends modes.
+    /// Describes the whole regular file at `location`, whose size and SHA-256 are known. With `lends_mode`, a new file
+    /// with this content gets the mode of the file; the host must support that for the file's read-only root.
     pub fn known(location: OpenLocation, size: u64, sha256: String, lends_mode: bool) -> Self {
         Self::FileRange(FileRange { location, start: 0, size, sha256, lends_mode, mode: None })
     }
@@ -85,8 +85,8 @@ impl FileContent {
         }
     }
 
-    /// Gives the new file at `to` the mode that comes with it. WASI has no way to ask for it but a rename; where that is
-    /// to a file that may not be changed, the host refuses it after it has carried the mode over.
+    /// Transfers the mode of the content to the new file at `to`. In WASI only a rename can request this; a rename to a
+    /// read-only file is refused by the host after it has transferred the mode.
     pub fn give_mode(&self, fs: &dyn Filesystem, to: &OpenLocation) -> FsResult<()> {
         let Self::FileRange(FileRange { location, lends_mode, mode, .. }) = self else { return Ok(()) };
         if *lends_mode {

@@ -8,9 +8,9 @@ use crate::{Dir, DirEntry, Fault, Filesystem, FsResult, Open};
 
 /// Copies the file `from` to the new file `to`, durably, and returns its size in bytes.
 ///
-/// WASI cannot set a mode, owner or attributes. Where the host carries modes over at a rename of a
-/// temporary file, the new content is renamed over `model`, a second link of the
-/// source, which gives it the source's, and then to its place.
+/// WASI cannot set a mode, owner or attributes. If the host transfers modes when a temporary file is renamed, the new
+/// content is first renamed over `model`, a second link of the source, which gives it the source's mode, and then to
+/// its destination.
 pub fn copy_file(
     fs: &dyn Filesystem,
     carries_modes: bool,

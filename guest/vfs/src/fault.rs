@@ -42,14 +42,14 @@ pub enum Fault {
     Unsupported,
     /// The entry is in use.
     Busy,
-    /// The file system is gone.
+    /// The file system is no longer reachable.
     Gone,
     /// Anything else.
     Io(String),
 }
 
 impl Fault {
-    /// The failure to `verb` the `path` that this fault is.
+    /// Converts the fault to the error of an operation on a path.
     pub fn at(&self, operation: &str, path: &str) -> Error {
         let (code, cause) = self.explain();
         let error = Error::at(code, operation, path, cause);
@@ -61,7 +61,7 @@ impl Fault {
         }
     }
 
-    /// Returns the cause alone.
+    /// Returns the cause without operation and path.
     pub fn cause(&self) -> &str {
         self.explain().1
     }

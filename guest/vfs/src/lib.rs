@@ -1,8 +1,8 @@
-//! The file system interface that every backend implements: relative to an open directory, one name at a time, never
-//! through a link. It has the shape of `wasi:filesystem`, so that the `wasi` backend adds nothing and any other backend can
-//! replace it.
+//! The file system interface that every backend implements. Operations are relative to an open directory, take a single
+//! name, and never follow a link. The interface has the shape of `wasi:filesystem`, so that the `wasi` backend is a
+//! thin layer and any other backend can replace it.
 //!
-//! Names are single components: no `/`, not empty, not `.` or `..`. The `workspace` crate resolves paths first; it hands no
+//! Names are single components: no `/`, not empty, not `.` or `..`. The `workspace` crate resolves paths and passes no
 //! path to a backend. `guest/BACKENDS.md` lists the other promises of a backend, and how to add and test one.
 
 use std::any::Any;
@@ -23,10 +23,10 @@ pub mod overlay;
 #[cfg(target_family = "wasm")]
 pub mod wasi;
 
-/// A file system, or several, behind directory handles.
+/// One or several file systems, accessed through directory handles.
 ///
-/// Handles close when their last clone is dropped. A handle keeps naming the
-/// same directory or file whatever happens to its name.
+/// A handle closes when its last clone is dropped. It refers to the same directory or file even if the name is changed
+/// or removed.
 pub trait Filesystem {
     /// Returns the preopened directories, in the order of the host.
     fn preopens(&self) -> Vec<Preopen>;
@@ -72,13 +72,14 @@ pub trait Filesystem {
     /// Makes the names in the directory durable.
     fn sync_dir(&self, dir: &Dir) -> FsResult<()>;
 
-    /// Makes the directory `name` in `dir`; [`Fault::Exists`] where something is there.
+    /// Creates the directory `name` in `dir`. Fails with [`Fault::Exists`] if the name exists.
     fn make_dir(&self, dir: &Dir, name: &str) -> FsResult<()>;
 
-    /// Gives the file or link `name` a second name; [`Fault::Exists`] where something is there.
+    /// Creates a second name for the file or link `name`. Fails with [`Fault::Exists`] if the new name exists.
     fn link(&self, dir: &Dir, name: &str, to_dir: &Dir, to: &str) -> FsResult<()>;
 
-    /// Makes the symbolic link `name` in `dir` that says `target`; [`Fault::Exists`] where something is there.
+    /// Creates the symbolic link `name` in `dir` with the given target. Fails with [`Fault::Exists`] if the name
+    /// exists.
     fn symlink(&self, dir: &Dir, name: &str, target: &str) -> FsResult<()>;
 
     /// Renames, replacing a file or an empty directory at the new name.
@@ -90,14 +91,14 @@ pub trait Filesystem {
     /// Removes an empty directory.
     fn remove_dir(&self, dir: &Dir, name: &str) -> FsResult<()>;
 
-    /// Removes a directory with all it holds, out of sight at once. [`Fault::Unsupported`] where the backend can only do that
-    /// name by name.
+    /// Removes a directory with all its entries in one visible step. Fails with [`Fault::Unsupported`] if the backend
+    /// can remove entries only one by one.
     fn remove_tree(&self, dir: &Dir, name: &str) -> FsResult<()> {
         let _ = (dir, name);
         Err(Fault::Unsupported)
     }
 
-    /// The permission bits of `name` in `dir`, where the backend tells them.
+    /// Returns the permission bits of `name` in `dir`, if the backend reports them.
     fn mode(&self, dir: &Dir, name: &str) -> Option<u32> {
         let _ = (dir, name);
         None
@@ -119,7 +120,7 @@ pub trait Filesystem {
     fn now(&self) -> Time;
 }
 
-/// An open directory; what is in it is its backend's own business.
+/// An open directory. Only the backend knows the type of the content.
 #[derive(Clone)]
 pub struct Dir(pub Rc<dyn Any>);
 
@@ -158,7 +159,7 @@ pub struct Listing {
     pub unreadable: u64,
 }
 
-/// One entry of a directory.
+/// An entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirEntry {
     /// Name, one component.
@@ -190,8 +191,8 @@ pub const STATE_GUEST_PATH: &str = "/paddock-state";
 /// The guest path at which a host preopens the directory of an overlay.
 pub const OVERLAY_GUEST_PATH: &str = "/paddock-overlay";
 
-/// Bytes that one read asks a backend for. A larger one is no longer in the
-/// processor's cache when it is looked at; some hosts give less a call.
+/// Number of bytes requested by one read. A larger block would no longer be in the processor's cache when it is
+/// processed. Some hosts return fewer bytes per call.
 pub const READ_SIZE: usize = 256 * 1024;
 
 /// The largest offset that every host handles: JavaScript ones lose precision above 2^53.

@@ -1,6 +1,5 @@
-//! A tree in the instance's own memory: for a browser, for sessions that must
-//! touch no disk, and for the native tests. It behaves as a POSIX file system
-//! does, without permissions.
+//! A tree in the memory of the instance: for a browser, for sessions that must not use a disk, and for the native
+//! tests. It behaves like a POSIX file system without permissions.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -30,21 +29,21 @@ pub struct Inode {
     content: RefCell<MemoryContent>,
     links: Cell<u64>,
     modified: Cell<Time>,
-    /// Mode bits, where an archive told them.
+    /// Mode bits, if the entry came from an archive.
     mode: Cell<Option<u32>>,
     /// Whether its bytes count.
     is_counted: Cell<bool>,
 }
 
 enum MemoryContent {
-    /// Bytes that checkpoints share, until somebody writes.
+    /// Content, shared with checkpoints until it is written.
     File(Rc<Vec<u8>>),
     Directory(BTreeMap<String, Node>),
     Link(String),
 }
 
 impl MemoryFs {
-    /// Empty trees with these guest paths; `clock` tells the time for modification times.
+    /// Creates empty trees with these guest paths. `clock` returns the time for modification times.
     pub fn new(guest_paths: &[&str], clock: fn() -> Time, seed: u64) -> Self {
         let top = |is_counted| Inode::new(MemoryContent::Directory(BTreeMap::new()), clock(), is_counted);
         let trees = guest_paths.iter().enumerate();
@@ -57,14 +56,14 @@ impl MemoryFs {
         }
     }
 
-    /// Empty trees with the same guest paths, and the same checkpoints and room.
+    /// Creates empty trees with the same guest paths, checkpoints and quota.
     pub fn empty_like(&self) -> Self {
         let paths: Vec<_> = self.preopens.iter().map(|(path, _)| path.as_str()).collect();
         let checkpoints = self.checkpoints.clone();
         Self { checkpoints, quota: self.quota.clone(), ..Self::new(&paths, self.clock, self.random.get()) }
     }
 
-    /// The same trees again, every file a copy with one name.
+    /// Returns a copy of the trees, in which every file has a single name.
     pub fn clone_tree(&self) -> Self {
         let preopens = self.preopens.iter().map(|(path, node)| (path.clone(), Inode::deep_clone(node))).collect();
         Self { preopens, ..self.empty_like() }
@@ -266,7 +265,7 @@ impl Filesystem for MemoryFs {
     }
 
     fn random(&self) -> u64 {
-        // SplitMix64: names only have to differ, nobody else sees this tree.
+        // SplitMix64 suffices: the names must only be unique, because no other process sees this tree.
         let next = self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15);
         self.random.set(next);
         let mixed = (next ^ (next >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -380,7 +379,7 @@ fn look_at_bytes<T>(file: &File, look: impl FnOnce(&[u8]) -> FsResult<T>) -> FsR
     }
 }
 
-/// Whether `inner` is `outer` or somewhere below it.
+/// Returns whether `inner` is `outer` or below it.
 fn contains(outer: &Node, inner: &Node) -> bool {
     if Rc::ptr_eq(outer, inner) {
         return true;

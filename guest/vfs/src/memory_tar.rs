@@ -12,12 +12,12 @@ use crate::{Dir, Fault, Filesystem, FsResult, Open, READ_SIZE, Stat};
 const MAX_PATH_BYTES: usize = 4_096;
 const MAX_NAME_BYTES: usize = 255;
 
-/// Replaces the tree by the archive's; the tree stays as it was where the archive cannot be read.
+/// Replaces the tree by the content of the archive. If the archive cannot be read, the tree is unchanged.
 pub fn load(memory: &MemoryFs, archive: &[u8]) -> Result<()> {
     replace(memory, &memory.empty_like(), archive, "")
 }
 
-/// Adds the archive's tree below the directory `path`, which is made; the tree stays as it was where that fails.
+/// Creates the directory `path` with the content of the archive. After an error, the tree is unchanged.
 pub fn add(memory: &MemoryFs, archive: &[u8], path: &str) -> Result<()> {
     replace(memory, &memory.clone_tree(), archive, path)
 }
@@ -27,7 +27,7 @@ fn replace(memory: &MemoryFs, fresh: &MemoryFs, archive: &[u8], path: &str) -> R
     memory.replace_tree(fresh).map_err(|fault| fault.at("load", "the archive"))
 }
 
-/// The tree as an archive.
+/// Returns the tree as an archive.
 pub fn snapshot(memory: &MemoryFs) -> Result<Vec<u8>> {
     let pack = || {
         let mut archive = tar::Builder::new(Vec::new());
@@ -104,12 +104,12 @@ fn unpack(memory: &MemoryFs, archive: &[u8], top: &str) -> Result<()> {
             fault => bad(format!("member `{}`: {}", printable(&path), fault.at("make", &path).message())),
         })?;
     }
-    // Every entry made in a directory changes its time.
+    // Each creation of an entry changes the time of its directory.
     let timed = directories.into_iter().try_for_each(|(above, name, time)| memory.set_modified(&above, &name, time));
     timed.map_err(|fault| bad(format!("{fault:?}")))
 }
 
-/// Makes one entry; a directory's time is for `directories` to keep until all are made.
+/// Creates an entry. The time of a directory is added to `directories` and set when all entries exist.
 fn unpack_entry(
     memory: &MemoryFs,
     entry: &mut tar::Entry<'_, &[u8]>,
@@ -154,7 +154,7 @@ fn unpack_entry(
     memory.set_modified(&dir, name, time)
 }
 
-/// The failure of what would make the tree larger than it may be.
+/// Returns the error for a change that would exceed the limit of the tree.
 pub fn no_space(memory: &MemoryFs) -> Error {
     let max = memory.limit();
     Error::new(
@@ -174,7 +174,7 @@ fn make_dirs(memory: &MemoryFs, path: &str) -> FsResult<Dir> {
     })
 }
 
-/// A member that would leave the workspace, or has a name that no path can hold.
+/// Refuses a member that would be outside the workspace or has a name that no path can have.
 fn check_name(name: &str) -> FsResult<()> {
     match name {
         "" | "." | ".." => Err(Fault::Outside),

@@ -87,16 +87,16 @@ impl OpenLocation {
         published.inspect_err(|_| drop(self.discard(fs)))
     }
 
-    /// Gives this file the name `to` instead of its own, and never replaces what is there: durably the new name, before
-    /// the old one goes.
+    /// Moves the file to the name `to` without replacing an existing entry. The new name is durable before the old name
+    /// is removed.
     pub fn move_to_free(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
         self.link_to_free(fs, to)?;
         let moved = fs.sync_dir(&to.dir).and_then(|()| self.discard(fs));
         moved.inspect_err(|_| drop(self.give_back(fs, to)))
     }
 
-    /// Gives this file the name `to`, and never replaces what is there. Its own name stays, unless the file system has no
-    /// hard links: there it goes, and something that appears between the look and the rename is replaced.
+    /// Adds the name `to` to the file without replacing an existing entry. If the file system has no hard links, the
+    /// file is renamed instead, and an entry created between the check and the rename is replaced.
     pub fn link_to_free(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
         match self.link(fs, to) {
             Err(Fault::Unsupported | Fault::Access) => match fs.stat(&to.dir, &to.name) {
@@ -108,7 +108,7 @@ impl OpenLocation {
         }
     }
 
-    /// Removes the link `to` again, or renames it back if the original name is gone.
+    /// Removes the link `to`, or renames it back if the original name no longer exists.
     fn give_back(&self, fs: &dyn Filesystem, to: &Self) -> FsResult<()> {
         match fs.stat(&self.dir, &self.name) {
             Ok(_) => to.discard(fs),
@@ -144,8 +144,8 @@ pub fn temporary_name(fs: &dyn Filesystem) -> String {
     format!("{TEMPORARY_PREFIX}{:016x}{TEMPORARY_SUFFIX}", fs.random())
 }
 
-/// The same for one that hosts which set permission bits make for its owner alone: what it replaces or becomes may be
-/// for nobody else, which is set before it has its place.
+/// Returns a temporary name that asks hosts that set permission bits for a file with rights for its owner only: the
+/// file may replace or become a private file, so it must be private before it gets its final name.
 pub fn private_name(fs: &dyn Filesystem) -> String {
     format!("{TEMPORARY_PREFIX}{:016x}{PRIVATE}{TEMPORARY_SUFFIX}", fs.random())
 }

@@ -1,32 +1,28 @@
-//! A copy of the workspace that costs nothing: a base that is never changed, and
-//! above it, in a directory of the host's, what was changed.
+//! A copy-on-write view of the workspace: a base that is never changed, and an upper layer with the changes, in a
+//! directory of the host.
 //!
-//! That directory holds, in the one of its layers that counts (`generation.rs`),
+//! That directory contains, in its current generation of layers (`generation.rs`):
 //!
-//! - `upper/ROOT/…`: files, links and directories as they are now;
-//! - `gone/ROOT/…`: marks, each for a name of the base that is not looked at any
-//!   more, with what it was ([`whiteouts`]);
-//! - `origin/ROOT/…`: what the base's file held when it was replaced, up to the
-//!   policy's limit for whole files;
+//! - `upper/ROOT/…`: the current files, links and directories;
+//! - `gone/ROOT/…`: whiteouts, each for a name of the base that is hidden, with its former state ([`whiteouts`]);
+//! - `origin/ROOT/…`: the content of a file of the base when it was replaced, up to the policy's limit for whole files;
 //!
-//! and beside them
+//! and next to them:
 //!
-//! - `checkpoints/NAME/`: layers as they were;
-//! - `work/`: what is being put together, and nothing else: a later change
-//!   empties it;
+//! - `checkpoints/NAME/`: copies of the layers;
+//! - `work/`: unfinished files only; a later change empties it;
 //! - `state/`: the state directory of the calls made in the overlay.
 //!
-//! `ROOT` is the root's guest path ([`root_name`]). Marks and contents are trees
-//! of their own, so that no name of a file can pass for a mark.
+//! `ROOT` is the root's guest path ([`root_name`]). Whiteouts and contents are separate trees, so that no file name can
+//! be confused with a whiteout.
 //!
-//! A name is looked for above first; below it only shows where no mark hides it.
-//! Directories that both have are merged, unless one hides the other by a mark.
-//! What is hidden behind an upper entry changes nothing that is seen. So each
-//! change prepares with steps that nobody sees, and then takes one that is seen
-//! and is as atomic as the file system's own: nothing has to be recovered.
+//! A name is looked up in the upper layer first; an entry of the base is visible only if no whiteout hides it.
+//! Directories in both layers are merged, unless a whiteout hides the base's directory as a whole. Changes behind an
+//! upper entry are invisible. Each change therefore consists of invisible preparations and one visible step, which is
+//! as atomic as the file system's own operation: no recovery is needed.
 //!
-//! A file of the base that is open for reading stays what it was when a change
-//! takes it above; it has to be opened again to see the change.
+//! A handle to a file of the base keeps showing the old content after the file was copied to the upper layer; the file
+//! must be opened again to see the change.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -59,17 +55,17 @@ const GONE: &str = "gone";
 const ORIGIN: &str = "origin";
 const WORK: &str = "work";
 
-/// A base that is not changed, and what was changed above it.
+/// A base that is not changed, with an upper layer of changes.
 pub struct OverlayFs<'f> {
     inner: &'f dyn Filesystem,
-    /// The directory of the overlay; none where nothing was changed in it yet.
+    /// Directory of the overlay; `None` if nothing was changed yet.
     top: Option<Dir>,
     preopens: Vec<Preopen>,
     /// Which layers count.
     generation: u64,
     /// Names of the roots in the overlay's directory, as nodes count them.
     roots: Vec<String>,
-    /// Bytes up to which what the base held is kept beside its digest.
+    /// Maximum size of a base file whose content is stored in addition to its digest, in bytes.
     max_origin: u64,
     /// The host gives a temporary file the mode of a file that it refuses to replace.
     lends_modes: bool,
@@ -79,14 +75,15 @@ pub struct OverlayFs<'f> {
 }
 
 impl<'f> OverlayFs<'f> {
-    /// The overlay over what `inner` preopens, its directory at [`OVERLAY_GUEST_PATH`]. Without that, nothing
-    /// was changed yet and nothing can be. Roots that the policy has read-only are as `inner` has them.
+    /// Opens the overlay over the preopened directories of `inner`, with its own directory at [`OVERLAY_GUEST_PATH`].
+    /// Without that directory, nothing was changed yet and nothing can be changed. Read-only roots of the policy are
+    /// passed through from `inner`.
     pub fn open(inner: &'f dyn Filesystem, policy: &Policy) -> FsResult<Self> {
         let top = inner.preopens().into_iter().find(|preopen| preopen.guest_path == OVERLAY_GUEST_PATH);
         Self::open_at(inner, policy, top.map(|preopen| preopen.dir))
     }
 
-    /// The same, its directory being `top`.
+    /// Opens the overlay with its own directory `top`.
     pub fn open_at(inner: &'f dyn Filesystem, policy: &Policy, top: Option<Dir>) -> FsResult<Self> {
         let preopens = inner.preopens();
         let mut overlay = Self {
@@ -125,12 +122,12 @@ impl<'f> OverlayFs<'f> {
         Ok(Node::root(self.roots.len() - 1, base, upper, whiteouts))
     }
 
-    /// One of the trees of the layers.
+    /// Returns one of the trees of the layers.
     fn tree(&self, name: &str) -> FsResult<Option<Dir>> {
         self.layers()?.map_or(Ok(None), |layers| self.open_if_there(&layers, name))
     }
 
-    /// What listings found is not gone by any more.
+    /// Invalidates the results of earlier listings.
     fn begin_change(&self) {
         self.changed.set(self.changed.get() + 1);
     }
@@ -143,8 +140,8 @@ impl<'f> OverlayFs<'f> {
     }
 }
 
-/// The name in the trees of an overlay of the root with this guest path: without the `/` before it, and with what no
-/// name can be as `%` and two hexadecimal digits.
+/// Returns the directory name of a root in the trees of an overlay: the guest path without its first `/`, with
+/// characters that no name can contain as `%` and two hexadecimal digits.
 pub fn root_name(guest_path: &str) -> String {
     let name = guest_path.strip_prefix('/').unwrap_or(guest_path);
     if matches!(name, "" | "." | "..") {
@@ -153,7 +150,7 @@ pub fn root_name(guest_path: &str) -> String {
     name.replace('%', "%25").replace('/', "%2F")
 }
 
-/// A directory that both layers can be in; none where it is the inner file system's own.
+/// Returns the node of a directory of the overlay; `None` for a directory of the inner file system.
 fn node(dir: &Dir) -> Option<Rc<Node>> {
     dir.0.clone().downcast().ok()
 }
@@ -217,7 +214,7 @@ impl Filesystem for OverlayFs<'_> {
         }
     }
 
-    /// Those of the base are compared: what is above one has no other name.
+    /// Compares the directories of the base, because a directory of the upper layer has no other name.
     fn is_same_dir(&self, dir: &Dir, other: &Dir) -> FsResult<bool> {
         let base = |dir: &Dir| node(dir).map_or_else(|| Some(dir.clone()), |node| node.base());
         match (base(dir), base(other)) {
@@ -250,7 +247,7 @@ impl Filesystem for OverlayFs<'_> {
 
     fn sync_dir(&self, dir: &Dir) -> FsResult<()> {
         match node(dir).map(|node| node.upper()) {
-            // Marks are durable when they are made.
+            // Whiteouts are durable when they are created.
             Some(upper) => upper.map_or(Ok(()), |upper| self.inner.sync_dir(&upper)),
             None => self.inner.sync_dir(dir),
         }

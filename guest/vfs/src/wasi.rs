@@ -1,6 +1,6 @@
-//! The host's preopens, by raw `wasi:filesystem` descriptors. Rust's standard
-//! library would stop a listing at the first name that is not UTF-8, would let
-//! the host follow links, and asks for rights that some hosts do not know.
+//! The host's preopened directories, through `wasi:filesystem` descriptors. Rust's standard library would end a listing
+//! at the first name that is not UTF-8, would let the host follow links, and requests rights that some hosts do not
+//! know.
 
 use std::rc::Rc;
 
@@ -25,11 +25,11 @@ const WRITE_SIZE: usize = 64 * 1024;
 /// a host that repeats an error for ever must not hang the call.
 const MAX_BAD_ENTRIES: u64 = 1_000_000;
 
-/// How a name begins that says permission bits, by four octal digits, to a host that sets them.
+/// Prefix of a name that requests permission bits, followed by four octal digits, from a host that sets them.
 const MODE_PREFIX: &str = ".paddock-mode-";
 
-/// The bits of a hash of metadata that are permission bits, where the host says so. Of twelve, those by which a program
-/// runs as its owner are for nobody to give back.
+/// Permission bits in a metadata hash, if the host reports them there. Set-user-id and set-group-id are excluded and
+/// never restored.
 const MODE_BITS: u64 = 0o1777;
 
 /// The host's preopens.
@@ -39,7 +39,7 @@ pub struct WasiFs {
 }
 
 impl WasiFs {
-    /// Those of the host that a policy tells of.
+    /// Returns the features of the host that a policy describes.
     pub fn of(policy: &Policy) -> &'static Self {
         if policy.host.keeps_modes { &Self { keeps_modes: true } } else { &Self { keeps_modes: false } }
     }
@@ -109,7 +109,7 @@ impl Filesystem for WasiFs {
         check_offset(offset)?;
         let descriptor = file.descriptor()?;
         let (bytes, _end) = retry(|| descriptor.read(max as u64, offset))?;
-        // What is all there is to come, or to hold, needs no copy.
+        // If this is the last block, or fills the buffer, no copy is needed.
         if into.is_empty() && (bytes.len() < max || into.capacity() <= bytes.len()) {
             *into = bytes;
             return Ok(into.len());
@@ -205,7 +205,7 @@ impl Filesystem for WasiFs {
     }
 }
 
-/// The time of day, for the memory backend.
+/// Returns the time of day, for the memory backend.
 pub fn wall_time() -> Time {
     let now = wall_clock::now();
     Time { seconds: now.seconds, nanoseconds: now.nanoseconds }
@@ -223,7 +223,8 @@ impl File {
     }
 }
 
-/// What a directory tells of itself. jco's own shim tells nothing of a preopen, and all of `.` in it.
+/// Queries a directory about itself. The shim of jco answers only for `.` in a preopened directory, not for the
+/// directory itself.
 fn itself<T>(dir: &Descriptor, ask: impl Fn(&Descriptor) -> Result<T, ErrorCode>) -> FsResult<T> {
     let reported = match ask(dir) {
         Err(ErrorCode::Invalid | ErrorCode::BadDescriptor) => {
@@ -235,7 +236,7 @@ fn itself<T>(dir: &Descriptor, ask: impl Fn(&Descriptor) -> Result<T, ErrorCode>
     reported.map_err(fault)
 }
 
-/// A signal in the host interrupts a call, which says nothing about the file.
+/// Repeats a call that a signal in the host interrupted.
 fn retry<T>(mut call: impl FnMut() -> Result<T, ErrorCode>) -> FsResult<T> {
     loop {
         match call() {
@@ -245,7 +246,7 @@ fn retry<T>(mut call: impl FnMut() -> Result<T, ErrorCode>) -> FsResult<T> {
     }
 }
 
-/// JavaScript hosts round larger offsets and would write elsewhere.
+/// Refuses large offsets, which JavaScript hosts would round and so write to another place.
 fn check_offset(offset: u64) -> FsResult<()> {
     if offset > MAX_OFFSET { Err(Fault::TooLarge) } else { Ok(()) }
 }
@@ -278,7 +279,7 @@ fn kind(descriptor_type: DescriptorType) -> Kind {
     }
 }
 
-/// The one mapping from WASI's error codes.
+/// Converts an error code of WASI.
 fn fault(code: ErrorCode) -> Fault {
     match code {
         ErrorCode::NoEntry => Fault::NotFound,

@@ -1,5 +1,5 @@
-//! Trees that were kept under a name. A file's bytes are shared until somebody
-//! writes, so a checkpoint costs its names, and what changes after it.
+//! Named copies of the trees. The bytes of a file are shared until it is written, so a checkpoint costs the memory of
+//! its names and of later changes.
 
 use paddock_types::error::{Code, Error, Result};
 
@@ -28,7 +28,7 @@ impl MemoryFs {
         Ok(())
     }
 
-    /// Makes the tree what it was at a checkpoint.
+    /// Restores the trees of a checkpoint.
     pub fn rollback(&self, name: &str) -> Result<()> {
         let checkpoints = self.checkpoints.borrow();
         let (Some(kept), Some((_, top))) = (checkpoints.get(name), self.preopens.first()) else {
@@ -43,7 +43,7 @@ impl MemoryFs {
         Ok(())
     }
 
-    /// The names of all checkpoints, in order.
+    /// Returns the names of all checkpoints, in order.
     pub fn checkpoints(&self) -> Vec<String> {
         self.checkpoints.borrow().keys().cloned().collect()
     }

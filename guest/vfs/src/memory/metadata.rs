@@ -18,7 +18,7 @@ impl MemoryFs {
         Ok(())
     }
 
-    /// The mode bits that an archive told of `name`.
+    /// Returns the mode bits of `name` that came from an archive.
     pub fn mode(&self, dir: &Dir, name: &str) -> FsResult<Option<u32>> {
         Ok(entry(dir, name)?.mode.get())
     }

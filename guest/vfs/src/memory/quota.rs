@@ -1,7 +1,6 @@
-//! How many bytes the workspace's tree and its checkpoints may hold together.
+//! The limit on the bytes of the workspace's tree and its checkpoints together.
 //!
-//! What they hold is counted only where a write may not fit: until then it is
-//! enough to know how many bytes surely do.
+//! The bytes are counted only when a write might not fit; until then a lower bound of the free bytes suffices.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -10,7 +9,7 @@ use std::rc::Rc;
 use crate::memory::{Inode, MemoryContent, MemoryFs, Node, node};
 use crate::{Dir, Fault, File, FsResult};
 
-/// The limit, and what is surely left of it.
+/// The limit, and a lower bound of the free bytes.
 #[derive(Clone)]
 pub(super) struct Quota {
     limit: Cell<u64>,
@@ -24,7 +23,7 @@ impl Default for Quota {
 }
 
 impl Quota {
-    /// The tree has become another one.
+    /// Discards the lower bound after the tree was replaced.
     pub(super) fn forget(&self) {
         self.spare.set(0);
     }
@@ -52,7 +51,7 @@ impl MemoryFs {
         if !node.is_counted.get() { Ok(()) } else { self.reserve(after.saturating_sub(own) as u64) }
     }
 
-    /// Counts what is put into a directory of the workspace, and what leaves it no more.
+    /// Counts an entry that moves into a directory of the workspace.
     pub(super) fn place(&self, dir: &Dir, moved: &Node) -> FsResult<()> {
         let is_counted = node(&dir.0)?.is_counted.get();
         if is_counted == moved.is_counted.get() {
@@ -75,7 +74,7 @@ impl MemoryFs {
         Ok(())
     }
 
-    /// Bytes of the workspace's files and of those of checkpoints; what they share counts once.
+    /// Returns the bytes of the files of the workspace and of the checkpoints; shared content counts once.
     fn used(&self) -> u64 {
         let mut seen = HashSet::new();
         let own = self.preopens.first().map_or(0, |(_, top)| sum(top, &mut seen));

@@ -16,8 +16,9 @@ pub struct Difference {
     pub root: String,
     /// The names that lead to it from its root; at least one.
     pub path: Vec<String>,
-    /// What the base had when it was first replaced or removed; none where it had nothing. In a directory that was
-    /// hidden as a whole, what the base has now: [`OverlayFs::base_now`] of that directory tells whether it was so then.
+    /// State of the base's entry when it was first replaced or removed; `None` if it did not exist. In a directory that
+    /// was hidden as a whole, the present state of the base: [`OverlayFs::base_now`] of that directory shows whether it
+    /// has changed since.
     pub was: Option<BaseEntry>,
     /// The current entry; `None` if it was removed.
     pub is: Option<Is>,
@@ -28,19 +29,19 @@ pub struct Difference {
 pub enum Is {
     /// A regular file.
     File {
-        /// Its size in bytes.
+        /// Size in bytes.
         size: u64,
         /// SHA-256 of its content in hexadecimal.
         sha256: String,
     },
-    /// A directory; what is in it follows.
+    /// A directory; its entries follow.
     Directory,
     /// A symbolic link.
     Link {
         /// Target of the link; `None` if the backend hides it.
         target: Option<String>,
     },
-    /// A FIFO, socket or device, which somebody else put there.
+    /// A FIFO, socket or device, which another process created.
     Other,
 }
 
@@ -57,11 +58,11 @@ impl Is {
 }
 
 impl OverlayFs<'_> {
-    /// What differs from the base, root by root and in the order of a walk: a directory, then what is in it, names in the
-    /// order of their bytes. It looks at what was changed, and not at the rest of the base.
+    /// Returns the differences from the base, root by root and in the order of a walk: a directory, then its entries,
+    /// names in byte order. Only changed entries are examined, not the rest of the base.
     ///
-    /// A file that was taken above and holds what it held is none. Nor is one whose mode alone differs, since WASI
-    /// does not tell modes; no tool changes them either. Fails where the overlay is damaged.
+    /// A file in the upper layer with unchanged content is no difference, even if its mode differs: WASI does not
+    /// report modes, and no tool changes them. Fails if the overlay is damaged.
     pub fn changes(&self) -> FsResult<Vec<Difference>> {
         let mut changes = Vec::new();
         for preopen in &self.preopens {
@@ -79,8 +80,8 @@ impl OverlayFs<'_> {
         Ok(changes)
     }
 
-    /// What the base has now where a difference is; none where it has nothing. Where that is not what it was, somebody
-    /// changed the base meanwhile.
+    /// Returns the present state of the base's entry; `None` if it does not exist. If it differs from the recorded
+    /// state, another process has changed the base.
     pub fn base_now(&self, difference: &Difference) -> FsResult<Option<BaseEntry>> {
         let roots = self.inner.preopens();
         let root = roots.into_iter().find(|preopen| preopen.guest_path == difference.root).ok_or(Fault::Gone)?;
@@ -99,7 +100,7 @@ impl OverlayFs<'_> {
     }
 }
 
-/// A directory in the layers, as far as there is something to tell of it.
+/// A directory in the layers that may contain differences.
 struct MergedDirectory {
     base: Option<Dir>,
     /// The base's directory was hidden as a whole: everything in it is a difference that is not above just so.
@@ -113,13 +114,13 @@ struct MergedDirectory {
 struct Walk<'w, 'f> {
     overlay: &'w OverlayFs<'f>,
     root: &'w str,
-    /// The names that lead to where the walk is.
+    /// Names on the path to the current position.
     path: Vec<String>,
     changes: &'w mut Vec<Difference>,
 }
 
 impl Walk<'_, '_> {
-    /// Everything below a directory, without a depth of the stack for a depth of the tree.
+    /// Visits all entries below a directory, without recursion on the stack.
     fn all_below(&mut self, top: MergedDirectory) -> FsResult<()> {
         let first = self.names(&top)?;
         let mut ahead = vec![(top, first)];
@@ -138,7 +139,7 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// The names in a directory about which there may be something to tell.
+    /// Returns the names in a directory that may be differences.
     fn names(&self, directory: &MergedDirectory) -> FsResult<BTreeSet<String>> {
         let mut names = BTreeSet::new();
         let whiteouts = directory.whiteouts.iter().flat_map(|whiteouts| [&whiteouts.at, &whiteouts.within]).flatten();
@@ -153,7 +154,7 @@ impl Walk<'_, '_> {
         Ok(names)
     }
 
-    /// Notes what is different about a name; the directory, where there may be more in it.
+    /// Records the difference of a name. Returns its directory if that may contain further differences.
     fn compare_entry(&mut self, directory: &MergedDirectory, name: &str) -> FsResult<Option<MergedDirectory>> {
         let overlay = self.overlay;
         let is = directory.upper.as_ref().map_or(Ok(None), |upper| self.is(upper, name))?;
@@ -168,9 +169,10 @@ impl Walk<'_, '_> {
         let was = match (mark, &directory.base) {
             _ if merged => None,
             (Some(mark), _) => Some(mark),
-            // What is only hidden with its directory.
+            // The entry is hidden only together with its directory.
             (None, Some(base)) if there.is_some() && directory.is_hidden => Some(overlay.record(base, name)?),
-            // What was about to be changed is the same above. Anything else the base got since: it had nothing.
+            // An upper entry that equals the base was prepared for a change that did not happen. Otherwise the base's
+            // entry was created later, and the former state is absence.
             (None, Some(base)) if there.is_some() && is.is_some() => {
                 Some(overlay.record(base, name)?).filter(|was| is_same(was, is.as_ref()))
             }
@@ -182,7 +184,7 @@ impl Walk<'_, '_> {
         self.below(directory, name, is == Some(Is::Directory), is_hidden)
     }
 
-    /// The directory `name`, in whichever layers it is one.
+    /// Returns the directory `name` in the layers that have it.
     fn below(
         &self,
         directory: &MergedDirectory,
@@ -203,7 +205,7 @@ impl Walk<'_, '_> {
         Ok(Some(MergedDirectory { base, is_hidden, whiteouts, upper, depth: directory.depth + 1 }))
     }
 
-    /// Notes what became of a name; whether there is more to tell of what is in it.
+    /// Records the state of a name. Returns whether its entries must be examined.
     fn note(
         &mut self,
         directory: &MergedDirectory,
@@ -253,7 +255,7 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Whether a file or link is what it was.
+/// Returns whether a file or link is unchanged.
 pub(super) fn is_same(was: &BaseEntry, is: Option<&Is>) -> bool {
     match (was, is) {
         (BaseEntry::File { sha256: Some(was), .. }, Some(Is::File { sha256, .. })) => was == sha256,

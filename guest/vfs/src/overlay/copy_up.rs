@@ -1,5 +1,5 @@
-//! Taking things of the base above, before their first change. Nobody sees it:
-//! what is above is as what it hides.
+//! Copies entries of the base to the upper layer before their first change. The copy is invisible, because it equals
+//! the hidden entry.
 
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use crate::overlay::{ORIGIN, OverlayFs, UPPER, WORK};
 use crate::{Dir, Fault, FsResult, Open, copy_remove};
 
 impl OverlayFs<'_> {
-    /// The upper directory of `node`, made if it is not there.
+    /// Returns the upper directory of `node`, created if it does not exist.
     pub(super) fn make_upper(&self, node: &Node) -> FsResult<Dir> {
         if let Some(upper) = node.upper() {
             return Ok(upper);
@@ -48,7 +48,7 @@ impl OverlayFs<'_> {
         Ok(dir)
     }
 
-    /// The directory that these names lead to, made as far as it is not there.
+    /// Returns the directory at these names, creating missing directories.
     pub(super) fn make_way<'n>(&self, top: &Dir, names: impl IntoIterator<Item = &'n str>) -> FsResult<Dir> {
         names.into_iter().try_fold(top.clone(), |dir, name| match self.inner.open_dir(&dir, name) {
             Err(Fault::NotFound) => {
@@ -60,7 +60,7 @@ impl OverlayFs<'_> {
         })
     }
 
-    /// The upper directory in which something new is to have a name that nothing has.
+    /// Returns the upper directory for a new entry. Fails if the name exists.
     pub(super) fn make_room(&self, node: &Node, name: &str) -> FsResult<Dir> {
         match self.find_any(node, name)? {
             Some(_) => Err(Fault::Exists),
@@ -68,7 +68,7 @@ impl OverlayFs<'_> {
         }
     }
 
-    /// A name in the directory for unfinished work, emptied of what a crash left.
+    /// Returns a location in the directory for unfinished files, from which the remains of a crash are removed.
     pub(super) fn draft(&self) -> FsResult<OpenLocation> {
         let mut work = self.work.borrow_mut();
         let dir = match &*work {
@@ -84,7 +84,7 @@ impl OverlayFs<'_> {
         Ok(OpenLocation { dir, name: temporary_name(self.inner) })
     }
 
-    /// Makes sure that what was found, a file or link, is above, and what it was is marked.
+    /// Ensures that a file or link is in the upper layer and that its former state is recorded by a whiteout.
     pub(super) fn take_up(&self, node: &Node, name: &str, found: &Found) -> FsResult<()> {
         let was = match found.is_upper {
             false => Some(self.copy_up(node, name, found, true)?),
@@ -93,7 +93,7 @@ impl OverlayFs<'_> {
         was.map_or(Ok(()), |was| self.mark(node, name, &was))
     }
 
-    /// Copies what the base has under `name`, a file or link, into the upper layer; what it was.
+    /// Copies a file or link of the base to the upper layer and returns its former state.
     fn copy_up(&self, node: &Node, name: &str, found: &Found, keep: bool) -> FsResult<BaseEntry> {
         let location = |dir: Dir| OpenLocation { dir, name: name.to_owned() };
         match found.stat.kind {
@@ -140,7 +140,7 @@ impl OverlayFs<'_> {
         }
     }
 
-    /// Keeps in `origin/` what a file of the base held, of which `copy` has the content; the first that was there stays.
+    /// Stores the content of a base file, taken from `copy`, in `origin/`. An existing content stays.
     fn keep_origin(&self, node: &Node, copy: &OpenLocation, name: &str, size: u64) -> FsResult<()> {
         if size > self.max_origin {
             return Ok(());
@@ -151,7 +151,7 @@ impl OverlayFs<'_> {
         let root = self.roots.get(node.root).ok_or(Fault::Gone)?;
         let dir = match self.make_way(&layers, [ORIGIN, root].into_iter().chain(path.iter().map(String::as_str))) {
             Ok(dir) => dir,
-            // The base had a file where it has a directory now: its digest has to do.
+            // The base's file has since become a directory: only the digest is kept.
             Err(Fault::NotDirectory) => return Ok(()),
             Err(fault) => return Err(fault),
         };
@@ -170,7 +170,7 @@ impl OverlayFs<'_> {
         put().inspect_err(|_| drop(draft.discard(fs)))
     }
 
-    /// What the base has under a name that is about to get another entry above, its content kept.
+    /// Returns the state of the base's entry under a name that is about to get an upper entry, and stores its content.
     pub(super) fn remember(&self, node: &Node, name: &str, base: &Dir) -> FsResult<BaseEntry> {
         let was = self.record(base, name)?;
         if let BaseEntry::File { size, sha256: Some(_) } = was {
@@ -179,7 +179,7 @@ impl OverlayFs<'_> {
         Ok(was)
     }
 
-    /// Copies all of a directory that the base has a part in into the upper layer. Where that fails, what was copied goes again.
+    /// Copies all entries of a merged directory to the upper layer. After an error, the copies are removed.
     pub(super) fn fill(&self, top: &Rc<Node>) -> FsResult<()> {
         let mut copied = Vec::new();
         self.fill_all(top, &mut copied).inspect_err(|_| {

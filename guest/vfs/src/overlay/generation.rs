@@ -1,6 +1,5 @@
-//! Which layers count. The layers of an overlay are in one directory,
-//! `layers-N`, and the file `current` says which N counts: what replaces all of
-//! them is prepared as the next one, and then counts by one rename.
+//! Generations of layers. The layers of an overlay are in a directory `layers-N`, and the file `current` contains the
+//! current N. A replacement of all layers is prepared as the next generation and becomes current by one rename.
 
 use paddock_types::entry::Kind;
 
@@ -15,7 +14,7 @@ const CHECKPOINTS: &str = "checkpoints";
 /// Bytes of the largest number.
 const MAX_DIGITS: u64 = 20;
 
-/// Which layers count in an overlay's directory; the first where nothing says.
+/// Returns the current generation in an overlay's directory; the first if there is no file `current`.
 pub(super) fn current(fs: &dyn Filesystem, top: &Dir) -> FsResult<u64> {
     let file = match fs.open_file(top, CURRENT, Open::Read) {
         Err(Fault::NotFound) => return Ok(0),
@@ -30,18 +29,18 @@ pub(super) fn current(fs: &dyn Filesystem, top: &Dir) -> FsResult<u64> {
 }
 
 impl OverlayFs<'_> {
-    /// The directory of the layers; none where nothing was changed yet.
+    /// Returns the directory of the layers; `None` if nothing was changed yet.
     pub(super) fn layers(&self) -> FsResult<Option<Dir>> {
         let Some(top) = &self.top else { return Ok(None) };
         self.open_if_there(top, &name(self.generation))
     }
 
-    /// The same, made if it is not there.
+    /// Returns the directory of the layers, created if it does not exist.
     pub(super) fn make_layers(&self) -> FsResult<Dir> {
         self.make_way(self.top.as_ref().ok_or(Fault::ReadOnly)?, [name(self.generation).as_str()])
     }
 
-    /// Keeps what was changed until now under a name. [`Fault::Exists`] where one has it.
+    /// Stores the present changes under a name. Fails with [`Fault::Exists`] if the name exists.
     pub fn checkpoint(&self, name: &str) -> FsResult<()> {
         let fs = self.inner;
         let dir = self.make_way(self.top.as_ref().ok_or(Fault::ReadOnly)?, [CHECKPOINTS])?;
@@ -56,19 +55,19 @@ impl OverlayFs<'_> {
         fs.sync_dir(&dir)
     }
 
-    /// Makes what was changed what a checkpoint has. [`Fault::NotFound`] where there is none of that name. The overlay has
-    /// to be opened again to see it.
+    /// Restores the changes of a checkpoint. Fails with [`Fault::NotFound`] if it does not exist. The overlay must be
+    /// opened again to see the result.
     pub fn rollback(&self, name: &str) -> FsResult<()> {
         let kept = self.checkpoints_dir()?.ok_or(Fault::NotFound)?;
         self.replace_by(Some(self.inner.open_dir(&kept, name)?))
     }
 
-    /// Throws away what was changed. The overlay has to be opened again to see it.
+    /// Discards all changes. The overlay must be opened again to see the result.
     pub fn clear(&self) -> FsResult<()> {
         self.replace_by(None)
     }
 
-    /// The names of all checkpoints, in the order of their bytes.
+    /// Returns the names of all checkpoints, in byte order.
     pub fn checkpoints(&self) -> FsResult<Vec<String>> {
         let Some(dir) = self.checkpoints_dir()? else { return Ok(Vec::new()) };
         let mut names: Vec<_> = self.inner.list(&dir)?.entries.into_iter().map(|entry| entry.name).collect();
@@ -86,7 +85,7 @@ impl OverlayFs<'_> {
         let top = self.top.as_ref().ok_or(Fault::ReadOnly)?;
         let next = self.generation.checked_add(1).ok_or(Fault::TooLarge)?;
         let location = |name: String| OpenLocation { dir: top.clone(), name };
-        // What a crash left of an earlier attempt.
+        // A crash may have left an earlier attempt.
         copy_remove::remove(fs, &location(name(next)))?;
         copy(fs, layers, &location(name(next)))?;
         fs.sync_dir(top)?;
@@ -101,7 +100,7 @@ pub(super) fn name(generation: u64) -> String {
     format!("{LAYERS}{generation}")
 }
 
-/// Copies all layers as the new directory `to`, durably, files with their modes where the host carries those.
+/// Copies all layers durably to the new directory `to`. Files keep their modes if the host transfers them.
 fn copy(fs: &dyn Filesystem, layers: Option<Dir>, to: &OpenLocation) -> FsResult<()> {
     fs.make_dir(&to.dir, &to.name)?;
     let Some(from) = layers else { return Ok(()) };

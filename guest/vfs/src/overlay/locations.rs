@@ -1,5 +1,4 @@
-//! Where the layers have what differs, for whoever shows it, takes it over or
-//! takes it back.
+//! Locations of differences in the layers, for display, commit and undo.
 
 use crate::copy_remove;
 use crate::open_location::OpenLocation;
@@ -9,22 +8,22 @@ use crate::overlay::{GONE, ORIGIN, OverlayFs, UPPER, root_name};
 use crate::{Dir, Fault, FsResult};
 
 impl Difference {
-    /// Whether it is below another one, or that itself.
+    /// Returns whether the difference is `other` or below it.
     pub fn is_in(&self, other: &Self) -> bool {
         self.root == other.root && self.path.starts_with(&other.path)
     }
 
-    /// Whether a directory of the base was hidden as a whole, so that nothing in it has a mark of its own.
+    /// Returns whether a directory of the base was hidden as a whole, so that its entries have no whiteouts.
     pub fn hides_directory(&self) -> bool {
         matches!(self.was, Some(BaseEntry::Directory { .. }))
     }
 
-    /// Whether a directory is there now.
+    /// Returns whether the present entry is a directory.
     pub fn is_directory(&self) -> bool {
         self.is == Some(Is::Directory)
     }
 
-    /// Whether the base has what the overlay has, `now` being what it has.
+    /// Returns whether the base's present entry `now` equals the overlay's entry.
     pub fn is_same(&self, now: Option<&BaseEntry>) -> bool {
         match (&self.is, now) {
             (None, None) => true,
@@ -36,18 +35,18 @@ impl Difference {
 }
 
 impl OverlayFs<'_> {
-    /// Where what is there now lies.
+    /// Returns the location of the present entry.
     pub fn upper_site(&self, difference: &Difference) -> FsResult<OpenLocation> {
         self.location(UPPER, difference)
     }
 
-    /// The same, as a path in the overlay's directory.
+    /// Returns the path of the present entry in the overlay's directory.
     pub fn upper_path(&self, difference: &Difference) -> String {
         let layers = crate::overlay::generation::name(self.generation);
         [&layers, UPPER, &root_name(&difference.root), &difference.path.join("/")].map(str::to_owned).join("/")
     }
 
-    /// Where the base has it, or would.
+    /// Returns the location of the entry in the base, which may not exist.
     pub fn base_site(&self, difference: &Difference) -> FsResult<OpenLocation> {
         let roots = self.inner.preopens();
         let root = roots.into_iter().find(|preopen| preopen.guest_path == difference.root).ok_or(Fault::Gone)?;
@@ -55,14 +54,15 @@ impl OverlayFs<'_> {
         Ok(OpenLocation { dir: self.enter(root.dir, above)?, name: name.clone() })
     }
 
-    /// Where the content lies that the base's file had; [`Fault::NotFound`] where it was too large to keep.
+    /// Returns the location of the stored content of the base's file. Fails with [`Fault::NotFound`] if it was too
+    /// large to be stored.
     pub fn origin_site(&self, difference: &Difference) -> FsResult<OpenLocation> {
         let location = self.location(ORIGIN, difference)?;
         self.inner.stat(&location.dir, &location.name).map(|_| location)
     }
 
-    /// Takes the upper entry and the mark of a name away, so that the base's shows. Which of both went first does not show,
-    /// but at the moment when the upper entry goes.
+    /// Removes the upper entry and the whiteout of a name, so that the base's entry is visible. The visible step is the
+    /// removal of the upper entry.
     pub fn take_back(&self, difference: &Difference) -> FsResult<()> {
         self.discard_mark(difference)?;
         self.discard(ORIGIN, difference)?;

@@ -31,7 +31,7 @@ impl OverlayFs<'_> {
         Ok(Found { stat: self.inner.stat(&dir, name)?, dir, is_upper: false })
     }
 
-    /// The same; none where nothing has that name.
+    /// Finds an entry; `None` if the name does not exist.
     pub(super) fn find_any(&self, node: &Node, name: &str) -> FsResult<Option<Found>> {
         match self.find(node, name) {
             Err(Fault::NotFound) => Ok(None),
@@ -39,7 +39,7 @@ impl OverlayFs<'_> {
         }
     }
 
-    /// The base's directory, where no mark hides `name` in it.
+    /// Returns the base's directory if no whiteout hides `name` in it.
     fn shown_base(&self, node: &Node, name: &str) -> FsResult<Option<Dir>> {
         let Some(base) = node.base() else { return Ok(None) };
         Ok(if self.is_marked(node, name)? { None } else { Some(base) })

@@ -1,5 +1,4 @@
-//! Directories of an overlay while they are open. Every one is open once, so that
-//! whoever holds it sees what becomes of it.
+//! Open directories of an overlay. Each directory has a single node, so that all handles see its changes.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
@@ -14,14 +13,14 @@ pub struct Node {
     pub root: usize,
     /// The directory that holds it, and its name there; none of a root, and of one that was removed.
     way: RefCell<Option<(Rc<Node>, String)>>,
-    /// The base's directory, where it shows.
+    /// Directory of the base, if it is visible.
     base: RefCell<Option<Dir>>,
     upper: RefCell<Option<Dir>>,
     /// Marks on the base's names.
     whiteouts: RefCell<Option<Whiteouts>>,
     below: RefCell<BTreeMap<String, Weak<Node>>>,
     is_removed: Cell<bool>,
-    /// The names that are above or marked, as the last listing found them, and how many changes had been made then.
+    /// Names with upper entries or whiteouts according to the last listing, and the number of changes at that time.
     listed: RefCell<Option<(u64, Rc<HashSet<String>>)>>,
 }
 
@@ -49,17 +48,17 @@ impl Node {
         }
     }
 
-    /// What a listing found above or marked, for as long as nothing is changed.
+    /// Stores the names with upper entries or whiteouts that a listing found. They are valid until the next change.
     pub fn set_listed(&self, changes: u64, names: HashSet<String>) {
         self.listed.replace(Some((changes, Rc::new(names))));
     }
 
-    /// Whether a name is known to be in the base alone.
+    /// Returns whether a name is known to be only in the base.
     pub fn is_base_only(&self, changes: u64, name: &str) -> bool {
         self.listed.borrow().as_ref().is_some_and(|(then, names)| *then == changes && !names.contains(name))
     }
 
-    /// The directory `name` in this one, which was not open.
+    /// Creates the node of the directory `name`, which was not open.
     pub fn open(
         self: &Rc<Self>,
         name: &str,
@@ -72,7 +71,7 @@ impl Node {
         node
     }
 
-    /// The directory `name` in this one, where it is open.
+    /// Returns the node of the directory `name` if it is open.
     pub fn opened(&self, name: &str) -> Option<Rc<Self>> {
         self.below.borrow().get(name)?.upgrade()
     }
@@ -81,7 +80,7 @@ impl Node {
         self.way.borrow().clone()
     }
 
-    /// The names that lead to it from its root.
+    /// Returns the names from the root to this directory.
     pub fn path(&self) -> Vec<String> {
         let mut path = Vec::new();
         let mut next = self.way();
@@ -113,7 +112,7 @@ impl Node {
         self.whiteouts.replace(Some(whiteouts));
     }
 
-    /// The directory of the layer that is looked at first.
+    /// Returns the directory of the highest layer.
     pub fn highest(&self) -> FsResult<Dir> {
         self.upper().or_else(|| self.base()).ok_or(Fault::NotFound)
     }
@@ -122,7 +121,7 @@ impl Node {
         self.is_removed.get()
     }
 
-    /// Whether it is `name` in `above`, or somewhere below that.
+    /// Returns whether this directory is `name` in `above`, or below it.
     pub fn is_within(self: &Rc<Self>, above: &Rc<Self>, name: &str) -> bool {
         let mut next = self.way();
         while let Some((holder, own)) = next {
@@ -134,7 +133,7 @@ impl Node {
         false
     }
 
-    /// The base's part of `name` was hidden by a mark on the whole.
+    /// Records that a whiteout hides the base's directory `name` as a whole.
     pub fn hide_base(&self, name: &str) {
         let mut ahead: Vec<_> = self.opened(name).into_iter().collect();
         while let Some(node) = ahead.pop() {
@@ -144,7 +143,7 @@ impl Node {
         }
     }
 
-    /// What was `name` is no longer there; whoever has it open has an empty directory in which nothing can be made.
+    /// Records the removal of `name`. Open handles then see an empty directory in which nothing can be created.
     pub fn forget(&self, name: &str) {
         let mut ahead: Vec<_> = self.opened(name).into_iter().collect();
         self.below.borrow_mut().remove(name);
@@ -157,7 +156,7 @@ impl Node {
         }
     }
 
-    /// What was `name` is `to` in `into` now.
+    /// Records that `name` was moved to `to` in `into`.
     pub fn moved(&self, name: &str, into: &Rc<Self>, to: &str) {
         into.forget(to);
         let moved = self.opened(name);

@@ -1,4 +1,4 @@
-//! Removing: a mark hides what the base has, and what is above it goes.
+//! Removal: a whiteout hides the base's entry, and the upper entry is removed.
 
 use std::rc::Rc;
 
@@ -15,7 +15,7 @@ impl OverlayFs<'_> {
             return Err(Fault::IsDirectory);
         }
         if let Some((base, _)) = self.behind(node, name)? {
-            // Behind an upper entry nobody sees it; without one, the name goes with it.
+            // Behind an upper entry the whiteout is invisible; without one, it removes the name.
             self.mark(node, name, &self.remember(node, name, &base)?)?;
         }
         if found.is_upper { self.inner.unlink(&found.dir, name) } else { Ok(()) }
@@ -37,7 +37,7 @@ impl OverlayFs<'_> {
         Ok(())
     }
 
-    /// Hides what the base has under the name of a directory.
+    /// Hides the base's entry under the name of a directory.
     pub(super) fn hide_dir(&self, node: &Node, name: &str) -> FsResult<()> {
         let Some((base, _)) = self.behind(node, name)? else { return Ok(()) };
         self.mark(node, name, &self.record(&base, name)?)?;
@@ -45,8 +45,8 @@ impl OverlayFs<'_> {
         Ok(())
     }
 
-    /// Removes a directory with all that it holds, where that takes one step: the base's by a mark, and one that is above
-    /// alone by a rename.
+    /// Removes a directory with all its entries if one step suffices: a whiteout for a directory of the base, a rename
+    /// for a directory that is only in the upper layer.
     pub(super) fn hide_tree(&self, node: &Rc<Node>, name: &str) -> FsResult<()> {
         let found = self.find(node, name)?;
         if found.stat.kind != Kind::Directory {

@@ -1,5 +1,5 @@
-//! Renames and links: what moves is above first, and what it leaves is marked,
-//! so that the one step that is seen is a rename in the upper layer.
+//! Renames and links. The entry is first copied to the upper layer, and its old name gets a whiteout, so that the only
+//! visible step is a rename in the upper layer.
 
 use std::rc::Rc;
 
@@ -57,7 +57,7 @@ impl OverlayFs<'_> {
         if source.base().is_some() {
             self.fill(&source)?;
         }
-        // Either may have something of the base behind it that does not show, and must not from now on.
+        // Either may hide an entry of the base, which must stay hidden.
         self.hide_dir(from, name)?;
         if there.is_some() {
             self.make_upper(&*self.open_below(into, to)?)?;

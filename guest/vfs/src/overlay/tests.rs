@@ -1,5 +1,4 @@
-//! What the overlay has to be: a directory, to whoever works in it; and the base
-//! as it was, to everybody else.
+//! Requirements of the overlay: it behaves like a directory, and the base stays unchanged.
 
 use crate::copy_remove;
 use crate::memory::MemoryFs;
@@ -49,7 +48,7 @@ pub(super) fn read(fs: &dyn Filesystem, at: &OpenLocation) -> FsResult<String> {
     Ok(String::from_utf8(bytes).unwrap())
 }
 
-/// The tree below a root, one line an entry.
+/// Returns the tree below a root, one line per entry.
 pub(super) fn tree_of(fs: &dyn Filesystem) -> Vec<String> {
     let (mut lines, mut ahead) = (Vec::new(), vec![(String::new(), root(fs))]);
     while let Some((path, dir)) = ahead.pop() {
@@ -72,7 +71,8 @@ pub(super) fn tree_of(fs: &dyn Filesystem) -> Vec<String> {
     lines
 }
 
-/// A base, and what a new overlay over it makes of `change`; the base has to stay, and another overlay to see the same.
+/// Applies `change` in a new overlay over a base and returns the tree and the differences. Checks that the base is
+/// unchanged and that a second instance sees the same.
 fn over(base: &[(&str, &str)], change: impl FnOnce(&OverlayFs<'_>)) -> (Vec<String>, Vec<String>) {
     let memory = memory();
     base.iter().for_each(|(path, content)| make(&memory, path, content));
@@ -322,7 +322,7 @@ fn a_base_that_changes_below_leads_nowhere_else() {
     assert!(tree.contains(&"/d/e/c: THREE".to_owned()), "{tree:?}");
     assert!(tree.contains(&"/a/x: new".to_owned()), "{tree:?}");
     let changes: Vec<_> = overlay.changes().unwrap().iter().map(shown).collect();
-    // Whoever takes it over meets a link that was not there: the base had a directory, of which nothing was hidden.
+    // The base's directory has become a link, which a commit must detect: nothing in the directory had a whiteout.
     assert_eq!(changes, ["d/e: nothing to directory", "d/e/c: file to file"], "what it hid is in its mark");
 }
 

@@ -1,9 +1,9 @@
-//! Marks: which names of the base are not looked at any more, and what they were.
+//! Whiteouts: names of the base that are hidden, with their former state.
 //!
-//! The marks of a directory are in one of their own, which holds two more: `at/`
-//! has a file for each marked name, `in/` has for directories the same again. So
-//! `gone/workspace/in/src/at/main.rs` marks `src/main.rs`. A directory can be
-//! marked though names in it are, and its mark comes at once, whatever is in it.
+//! The whiteouts of a directory are in a directory with two entries: `at/` contains a file for each hidden name, `in/`
+//! contains the same structure for each subdirectory. For example, `gone/workspace/in/src/at/main.rs` hides
+//! `src/main.rs`. A directory can be hidden even if names in it are hidden already; this takes one step, whatever it
+//! contains.
 
 use paddock_types::digest::hex;
 use paddock_types::entry::Kind;
@@ -28,9 +28,9 @@ const MAX_MARK: u64 = 64 * 1024;
 pub enum BaseEntry {
     /// A regular file.
     File {
-        /// Its size in bytes.
+        /// Size in bytes.
         size: u64,
-        /// SHA-256 of its content in hexadecimal; none where it could not be read.
+        /// SHA-256 of the content in hexadecimal; `None` if it could not be read.
         sha256: Option<String>,
     },
     /// A directory.
@@ -75,7 +75,7 @@ impl OverlayFs<'_> {
         Ok(Whiteouts { dir: dir.clone(), at, within })
     }
 
-    /// The marks of the directory `name` in the one whose marks are `above`.
+    /// Returns the whiteouts of the directory `name` in the directory with the whiteouts `above`.
     pub(super) fn marks_below(&self, above: Option<&Whiteouts>, name: &str) -> FsResult<Option<Whiteouts>> {
         let Some(within) = above.and_then(|whiteouts| whiteouts.within.as_ref()) else { return Ok(None) };
         self.open_if_there(within, name)?.map(|dir| self.open_marks(&dir)).transpose()
@@ -90,7 +90,8 @@ impl OverlayFs<'_> {
         }
     }
 
-    /// Marks a name of the base, durably and at once. A mark that is there stays: it tells what was first hidden.
+    /// Hides a name of the base durably and atomically. An existing whiteout stays, because it contains the first
+    /// hidden state.
     pub(super) fn mark(&self, node: &Node, name: &str, was: &BaseEntry) -> FsResult<()> {
         if self.is_marked(node, name)? {
             return Ok(());
@@ -100,7 +101,7 @@ impl OverlayFs<'_> {
         self.draft()?.publish(self.inner, &body.into(), &OpenLocation { dir: at, name: name.to_owned() })
     }
 
-    /// The directory for marks on names of `node`.
+    /// Returns the directory for whiteouts of `node`, created if it does not exist.
     fn make_marks(&self, node: &Node) -> FsResult<Dir> {
         if let Some(at) = node.whiteouts().and_then(|whiteouts| whiteouts.at) {
             return Ok(at);
@@ -175,7 +176,7 @@ impl OverlayFs<'_> {
         }
     }
 
-    /// SHA-256 over all that is in a directory of the base.
+    /// Returns the SHA-256 of all entries of a directory of the base.
     fn digest_tree(&self, top: &Dir) -> FsResult<String> {
         let mut hash = Sha256::new();
         let mut ahead = vec![top.clone()];
@@ -204,7 +205,7 @@ impl OverlayFs<'_> {
     }
 }
 
-/// What the overlay's own directory holds cannot have come from here.
+/// Returns the error for content of the overlay's directory that this code cannot have written.
 pub(super) fn damaged(name: &str) -> Fault {
     Fault::Io(format!("the overlay is damaged: its mark on `{name}` cannot be read"))
 }

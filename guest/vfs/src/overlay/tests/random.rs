@@ -1,4 +1,4 @@
-//! Whatever is done in an overlay answers and leaves what it would in a directory.
+//! Random operations have the same results and effects in an overlay as in a directory.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ enum Act {
     Rename(String, String),
     Unlink(String),
     RemoveDir(String),
-    /// The next call: another instance over the same layers.
+    /// Another instance over the same layers, as for the next call.
     Reopen,
 }
 
@@ -61,14 +61,14 @@ fn make(fs: &dyn Filesystem, act: &Act) -> FsResult<String> {
     }
 }
 
-/// The names of a tree's lines, without what is there.
+/// Returns the names in a tree's lines.
 fn names(tree: &[String]) -> Vec<String> {
     let mut names: Vec<_> = tree.iter().map(|line| line.split([':', ' ']).next().unwrap().to_owned()).collect();
     names.sort();
     names
 }
 
-/// The names that there are in a tree once it has these changes.
+/// Returns the names of a tree after these changes.
 fn applied(before: &[String], changes: &[Difference]) -> Vec<String> {
     let mut names = names(before);
     for change in changes {
